@@ -1,0 +1,170 @@
+//! What a decision is made from, and what it says.
+//!
+//! Evidence is the sum of the tallies of one identity within one window. A [`Decision`] repeats what it was bound to,
+//! so that it can be checked years later without the tallies (DESIGN.md §3.9).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::tally::{Counts, Identity};
+use crate::time::Timestamp;
+
+/// From the begin of the first interval to the end of the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Window {
+    /// Inclusive.
+    pub from: Timestamp,
+    /// Exclusive.
+    pub to: Timestamp,
+}
+
+/// The counts of one route.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RouteEvidence {
+    /// `METHOD /template`.
+    pub route: String,
+    /// Its outcomes.
+    #[serde(flatten)]
+    pub counts: Counts,
+}
+
+/// The tallies of one identity and window, added up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// What the tallies have in common.
+    pub identity: Identity,
+    /// What they cover.
+    pub window: Window,
+    /// Who counted, sorted.
+    pub instances: Vec<String>,
+    /// By route, sorted by name.
+    pub routes: Vec<RouteEvidence>,
+}
+
+impl Evidence {
+    /// All routes added up.
+    pub fn total(&self) -> Counts {
+        let mut total = Counts::default();
+        for route in &self.routes {
+            total.merge(&route.counts);
+        }
+        total
+    }
+}
+
+/// What the gate says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// Proven to be within what is allowed.
+    Pass,
+    /// Proven to be outside of it.
+    Fail,
+    /// Neither is proven.
+    Undecided,
+}
+
+impl Outcome {
+    /// `pass`, `fail` or `undecided`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::Undecided => "undecided",
+        }
+    }
+}
+
+/// What is allowed, and how sure we must be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Thresholds {
+    /// Highest allowed share of differing requests, 0..=1.
+    pub max_mismatch_rate: f64,
+    /// Of each one-sided bound, 0.5..1.
+    pub confidence: f64,
+    /// Fewer compared requests than this are undecided.
+    pub min_requests: u64,
+    /// Highest allowed share of our own drops, 0..=1.
+    pub max_dropped: f64,
+    /// Routes that must be proven one by one.
+    pub required_routes: Vec<String>,
+}
+
+impl Default for Thresholds {
+    fn default() -> Self {
+        Self {
+            max_mismatch_rate: 0.001,
+            confidence: 0.95,
+            min_requests: 0,
+            max_dropped: 0.05,
+            required_routes: Vec::new(),
+        }
+    }
+}
+
+/// What a decision says of one route, or of all together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RouteDecision {
+    /// `METHOD /template`; empty in the total.
+    pub route: String,
+    /// match + mismatch + candidate failures.
+    pub compared: u64,
+    /// mismatch + candidate failures.
+    pub differing: u64,
+    /// differing / compared; 0 without any.
+    pub rate: f64,
+    /// One-sided Clopper-Pearson lower bound.
+    pub lower: f64,
+    /// One-sided Clopper-Pearson upper bound; 1 without any.
+    pub upper: f64,
+    /// Of this route alone.
+    pub outcome: Outcome,
+    /// How many more requests, if all match, would make it pass; 0 when it is settled.
+    pub needed: u64,
+}
+
+/// What a decision was bound to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EvidenceSummary {
+    /// As recorded.
+    pub legacy_version: String,
+    /// As recorded.
+    pub candidate_version: String,
+    /// As recorded.
+    pub rules_hash: String,
+    /// Begin of the window.
+    pub from: Timestamp,
+    /// End of the window.
+    pub to: Timestamp,
+    /// Who counted.
+    pub instances: Vec<String>,
+}
+
+/// Name and version of the decision document.
+pub const GATE_SCHEMA: &str = "parity.gate/v1";
+
+/// The gate's answer, as printed and as stored.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Decision {
+    /// [`GATE_SCHEMA`].
+    pub schema: String,
+    /// Made when it was decided.
+    pub decision_id: Uuid,
+    /// When it was decided.
+    pub time: Timestamp,
+    /// For which effort.
+    pub migration: String,
+    /// The answer.
+    pub outcome: Outcome,
+    /// Why, one sentence each; the first is the weightiest.
+    pub reasons: Vec<String>,
+    /// What was allowed.
+    pub thresholds: Thresholds,
+    /// What it was decided from; `None` when nothing was recorded.
+    pub evidence: Option<EvidenceSummary>,
+    /// All routes together.
+    pub total: RouteDecision,
+    /// One by one, worst first.
+    pub routes: Vec<RouteDecision>,
+}

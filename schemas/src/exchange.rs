@@ -1,0 +1,150 @@
+//! One request with the two answers to it, as they were seen.
+//!
+//! Nothing here implements `Serialize` or `Debug`: these values are unredacted, and the one door out of the process
+//! is the comparator's `redact` module. Bodies are reference-counted slices of what was read from the socket;
+//! cloning an exchange copies no body.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method};
+use smallvec::SmallVec;
+
+use crate::route::Route;
+use crate::time::Timestamp;
+
+/// One request with its two captures, both complete: what could not be captured whole never becomes an exchange,
+/// it is settled as `not_compared` where that was seen.
+pub struct Exchange {
+    /// When the head of the request was parsed.
+    pub time: Timestamp,
+    /// The route that the request was counted under.
+    pub route: Arc<Route>,
+    /// The request as the client sent it.
+    pub request: Request,
+    /// The answer that the client got.
+    pub legacy: Capture,
+    /// The answer that nobody but us sees.
+    pub candidate: Capture,
+}
+
+/// The request of an exchange, as the client sent it.
+pub struct Request {
+    /// The method.
+    pub method: Method,
+    /// Path and query as on the request line, still percent-encoded: `/users/1?page=2`.
+    pub target: Box<str>,
+    /// Header fields as received.
+    pub headers: HeaderMap,
+    /// The whole body; empty when there was none.
+    pub body: Body,
+}
+
+impl Request {
+    /// The path without the query.
+    pub fn path(&self) -> &str {
+        self.target
+            .split_once('?')
+            .map_or(&*self.target, |(path, _)| path)
+    }
+
+    /// The query without its `?`; empty when there is none.
+    pub fn query(&self) -> &str {
+        self.target.split_once('?').map_or("", |(_, query)| query)
+    }
+
+    /// The trace id (32 hex digits) of a well-formed W3C `traceparent`, else `None`.
+    pub fn trace_id(&self) -> Option<&str> {
+        let value = self.headers.get("traceparent")?.to_str().ok()?;
+        let id = value.split('-').nth(1)?;
+        (id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(id)
+    }
+}
+
+/// One side's whole answer.
+pub struct Capture {
+    /// Status code.
+    pub status: u16,
+    /// Header fields as received, hop-by-hop ones included.
+    pub headers: HeaderMap,
+    /// The whole body as received, still encoded by its `Content-Encoding`.
+    pub body: Body,
+    /// Trailer fields, if any came.
+    pub trailers: Option<HeaderMap>,
+    /// From sending the request to the last byte of the answer.
+    pub elapsed: Duration,
+}
+
+/// A body as the chunks it was read in. Most answers fit one chunk, which is held inline.
+#[derive(Clone, Default)]
+pub struct Body {
+    chunks: SmallVec<[Bytes; 1]>,
+    length: usize,
+}
+
+impl Body {
+    /// Adds what was read next.
+    pub fn push(&mut self, chunk: Bytes) {
+        if !chunk.is_empty() {
+            self.length += chunk.len();
+            self.chunks.push(chunk);
+        }
+    }
+
+    /// Bytes in all chunks.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether there is no byte.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// The chunks in the order they came.
+    pub fn chunks(&self) -> &[Bytes] {
+        &self.chunks
+    }
+
+    /// The body in one piece: borrowed when it came in one chunk, else copied together.
+    pub fn contiguous(&self) -> Cow<'_, [u8]> {
+        match self.chunks.as_slice() {
+            [] => Cow::Borrowed(&[]),
+            [only] => Cow::Borrowed(only),
+            many => Cow::Owned(many.concat()),
+        }
+    }
+}
+
+impl From<Bytes> for Body {
+    fn from(bytes: Bytes) -> Self {
+        let mut body = Self::default();
+        body.push(bytes);
+        body
+    }
+}
+
+impl From<Vec<u8>> for Body {
+    fn from(bytes: Vec<u8>) -> Self {
+        Bytes::from(bytes).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_join_in_order_and_empty_ones_do_not_count() {
+        let mut body = Body::default();
+        for chunk in ["ab", "", "c"] {
+            body.push(Bytes::from_static(chunk.as_bytes()));
+        }
+        assert_eq!(
+            (body.len(), body.chunks().len(), &*body.contiguous()),
+            (3, 2, &b"abc"[..])
+        );
+    }
+}

@@ -1,0 +1,24 @@
+//! What the crates of `parity` say to each other, and nothing that they do.
+//!
+//! One definition of an exchange, a verdict, a record, a tally and the evidence of a decision, so that the proxy,
+//! the comparator, every store and every screen mean the same thing by the same word (DESIGN.md §2).
+//!
+//! Two families live here and must not be confused:
+//! - [`exchange`] and [`verdict`] hold captured values as they were seen. They implement neither `Serialize` nor
+//!   `Debug`, so that a secret cannot leave the process through a log line or a store by accident.
+//! - [`record`], [`tally`], [`evidence`] and [`report`] hold what may leave: redacted, bounded, serializable.
+//!
+//! This crate does no I/O. It reads the clock and the random source only in [`id`] and [`time`], when asked for a
+//! new id or the present time.
+
+pub mod evidence;
+pub mod exchange;
+pub mod histogram;
+pub mod id;
+pub mod record;
+pub mod report;
+pub mod route;
+pub mod sqlite;
+pub mod tally;
+pub mod time;
+pub mod verdict;

@@ -1,0 +1,128 @@
+//! What is written to a store: redacted, bounded, idempotent by id.
+//!
+//! The types are the columns of DESIGN.md §6 under the same names in every store. A [`Mismatch`] can only be made
+//! from captured values by the comparator's `redact` module.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::evidence::Decision;
+use crate::tally::{GroupTally, Identity, Tally};
+use crate::time::Timestamp;
+use crate::verdict::{Explanation, Kind, Part, Tolerated};
+
+/// Anything that goes through the record.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Record {
+    /// One exchange that differed.
+    Mismatch(Box<Mismatch>),
+    /// Counts of a route and interval.
+    Tally(Box<Tally>),
+    /// Counts of a group within a tally.
+    GroupTally(Box<GroupTally>),
+    /// What the gate said.
+    Decision(Box<Decision>),
+}
+
+/// A finding as it may leave the process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RecordedFinding {
+    /// Which group it belongs to.
+    pub fingerprint: String,
+    /// Which part of the answer.
+    pub part: Part,
+    /// JSON Pointer or header name.
+    pub path: String,
+    /// The candidate's path, where it differs.
+    pub candidate_path: Option<String>,
+    /// The generalized path.
+    pub pattern: String,
+    /// How the sides differ.
+    pub kind: Kind,
+    /// Redacted value of the legacy.
+    pub legacy: Option<String>,
+    /// Redacted value of the candidate.
+    pub candidate: Option<String>,
+    /// How near they are.
+    pub explanation: Option<Explanation>,
+    /// For text bodies: a unified diff, capped and redacted.
+    pub text_diff: Option<String>,
+}
+
+/// Whether a mismatch was confirmed by other means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MismatchClass {
+    /// Seen once, not looked into.
+    #[default]
+    Unconfirmed,
+}
+
+/// A request or an answer as it may leave the process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RecordedMessage {
+    /// Header names and redacted values, in the order received.
+    pub headers: Vec<(String, String)>,
+    /// The redacted body as text; for bytes that are no text, `hmac:…` of them.
+    pub body: String,
+    /// Length of the original body in bytes, as received.
+    pub body_bytes: u64,
+    /// The recorded text was cut at the limit for samples.
+    pub body_cut: bool,
+}
+
+/// The full exchange behind a mismatch, kept for the first few of each group and interval.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Sample {
+    /// What the client sent.
+    pub request: RecordedMessage,
+    /// What the client got.
+    pub legacy: RecordedMessage,
+    /// What the candidate would have answered.
+    pub candidate: RecordedMessage,
+}
+
+/// One exchange that differed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Mismatch {
+    /// Made where the exchange was compared.
+    pub id: Uuid,
+    /// What it is evidence for.
+    #[serde(flatten)]
+    pub identity: Identity,
+    /// When the request was received.
+    pub time: Timestamp,
+    /// Which process compared it.
+    pub instance: String,
+    /// `METHOD /template`.
+    pub route: String,
+    /// The method.
+    pub method: String,
+    /// The path as received, redacted.
+    pub path: String,
+    /// The query as received, redacted; empty without one.
+    pub query: String,
+    /// The groups it belongs to, each once.
+    pub fingerprints: Vec<String>,
+    /// What differs.
+    pub findings: Vec<RecordedFinding>,
+    /// There were more findings than are listed.
+    pub findings_cut: bool,
+    /// What differs but counts as equal; 256 at most.
+    pub tolerated: Vec<Tolerated>,
+    /// Status code of the legacy.
+    pub legacy_status: u16,
+    /// Status code of the candidate.
+    pub candidate_status: u16,
+    /// Time of the legacy's answer in microseconds.
+    pub legacy_us: u64,
+    /// Time of the candidate's answer in microseconds.
+    pub candidate_us: u64,
+    /// 32 hex digits from `traceparent`; empty without one.
+    pub trace_id: String,
+    /// See [`MismatchClass`].
+    pub class: MismatchClass,
+    /// For the first few of a group and interval.
+    pub sample: Option<Sample>,
+}

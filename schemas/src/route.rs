@@ -1,0 +1,357 @@
+//! Routes: `METHOD /path/{template}`.
+//!
+//! A route comes from the operator's `[[route]]` list (first match wins), else from a look at each path segment on
+//! its own: numbers, UUIDs, hex, and long tokens become `{id}`. The look keeps no state, so every instance and every
+//! restart names the same request alike; that is what makes tallies of different instances add up. How many
+//! different routes may be *counted* is a limit of the tally, not of this module.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use http::Method;
+
+/// Longer templates end in `{*rest}`: a label is stored with every tally and shown in every table.
+const MAX_LABEL_BYTES: usize = 200;
+/// Routes that one resolver keeps ready; beyond it a route is made anew for each request. Ten thousand is more than
+/// any service has, and bounds what a scanner with random paths can make us hold.
+const MAX_INTERNED: usize = 10_000;
+/// A segment of at least this many bytes with a digit or mixed case in it is taken for a token.
+const TOKEN_BYTES: usize = 24;
+
+/// One route, shared by all exchanges that belong to it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Route {
+    label: Box<str>,
+    shadow: Option<bool>,
+}
+
+impl Route {
+    /// A route with this label and no policy of its own.
+    pub fn new(label: impl Into<Box<str>>) -> Self {
+        Self {
+            label: label.into(),
+            shadow: None,
+        }
+    }
+
+    /// `GET /users/{id}`.
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// Whether the operator allowed (`true`) or forbade (`false`) shadowing; `None` leaves it to the method.
+    pub fn shadow(&self) -> Option<bool> {
+        self.shadow
+    }
+}
+
+impl fmt::Display for Route {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.label)
+    }
+}
+
+/// A `[[route]]` of the configuration, checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RouteRule {
+    method: Option<Method>,
+    segments: Vec<Segment>,
+    label: Box<str>,
+    shadow: Option<bool>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Segment {
+    Literal(Box<str>),
+    Any,
+    Rest,
+}
+
+/// The text of a route does not read as `METHOD /path`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RouteError {
+    /// No space, or no slash behind it.
+    #[error(
+        "`{0}` is not METHOD /path; write for example `GET /users/{{id}}`, or `* /path` for every method"
+    )]
+    Form(String),
+    /// The method has a character that no method has.
+    #[error("`{0}` is not an HTTP method")]
+    Method(String),
+    /// A brace that is not around a whole segment.
+    #[error(
+        "segment `{0}`: a placeholder is a whole segment, `{{name}}`, or `{{*name}}` as the last one"
+    )]
+    Placeholder(String),
+    /// A query or fragment in the path.
+    #[error("`{0}` has a query or fragment; a route matches the path alone")]
+    Query(String),
+}
+
+impl RouteRule {
+    /// Reads `METHOD /path/{placeholder}/{*rest}`; `*` stands for every method.
+    pub fn parse(text: &str, shadow: Option<bool>) -> Result<Self, RouteError> {
+        let form = || RouteError::Form(text.to_owned());
+        let (method, path) = text
+            .trim()
+            .split_once(char::is_whitespace)
+            .ok_or_else(form)?;
+        let path = path.trim();
+        let rest = path.strip_prefix('/').ok_or_else(form)?;
+        if path.contains(['?', '#']) {
+            return Err(RouteError::Query(path.to_owned()));
+        }
+        let method = match method {
+            "*" => None,
+            name => Some(
+                Method::from_bytes(name.to_ascii_uppercase().as_bytes())
+                    .map_err(|_| RouteError::Method(name.to_owned()))?,
+            ),
+        };
+        let count = rest.split('/').count();
+        let segments = rest
+            .split('/')
+            .enumerate()
+            .map(|(index, segment)| Segment::parse(segment, index + 1 == count))
+            .collect::<Result<_, _>>()?;
+        let label = format!("{} {path}", method.as_ref().map_or("*", Method::as_str));
+        Ok(Self {
+            method,
+            segments,
+            label: label.into(),
+            shadow,
+        })
+    }
+
+    fn matches(&self, method: &Method, path: &str) -> bool {
+        if self.method.as_ref().is_some_and(|wanted| wanted != method) {
+            return false;
+        }
+        let mut actual = path.strip_prefix('/').unwrap_or(path).split('/');
+        for segment in &self.segments {
+            let matched = match segment {
+                Segment::Rest => return true,
+                Segment::Any => actual.next().is_some_and(|text| !text.is_empty()),
+                Segment::Literal(wanted) => actual.next() == Some(wanted),
+            };
+            if !matched {
+                return false;
+            }
+        }
+        actual.next().is_none()
+    }
+}
+
+impl Segment {
+    fn parse(text: &str, last: bool) -> Result<Self, RouteError> {
+        let error = || RouteError::Placeholder(text.to_owned());
+        match text
+            .strip_prefix('{')
+            .and_then(|inner| inner.strip_suffix('}'))
+        {
+            None if text.contains(['{', '}']) => Err(error()),
+            None => Ok(Self::Literal(text.into())),
+            Some(name) => match name.strip_prefix('*') {
+                Some(rest) if last && !rest.is_empty() => Ok(Self::Rest),
+                None if !name.is_empty() && !name.contains(['{', '}', '*']) => Ok(Self::Any),
+                _ => Err(error()),
+            },
+        }
+    }
+}
+
+/// Names requests. Each worker has its own, so that naming a request takes no lock.
+pub struct RouteResolver {
+    rules: Arc<[RouteRule]>,
+    interned: HashMap<Box<str>, Arc<Route>>,
+    scratch: String,
+}
+
+impl RouteResolver {
+    /// With the operator's routes, in the order in which they are tried.
+    pub fn new(rules: Arc<[RouteRule]>) -> Self {
+        Self {
+            rules,
+            interned: HashMap::new(),
+            scratch: String::new(),
+        }
+    }
+
+    /// The route of a request; `path` is without the query.
+    pub fn resolve(&mut self, method: &Method, path: &str) -> Arc<Route> {
+        let rule = self.rules.iter().find(|rule| rule.matches(method, path));
+        self.scratch.clear();
+        let shadow = match rule {
+            Some(rule) => {
+                self.scratch.push_str(&rule.label);
+                rule.shadow
+            }
+            None => {
+                write_label(&mut self.scratch, method, path);
+                None
+            }
+        };
+        if let Some(route) = self.interned.get(self.scratch.as_str())
+            && route.shadow == shadow
+        {
+            return Arc::clone(route);
+        }
+        let route = Arc::new(Route {
+            label: self.scratch.as_str().into(),
+            shadow,
+        });
+        if self.interned.len() < MAX_INTERNED {
+            self.interned
+                .insert(route.label.clone(), Arc::clone(&route));
+        }
+        route
+    }
+}
+
+fn write_label(label: &mut String, method: &Method, path: &str) {
+    // Extension methods are the client's text: unbounded in number, so they share one name.
+    let known = [
+        Method::GET,
+        Method::HEAD,
+        Method::POST,
+        Method::PUT,
+        Method::PATCH,
+        Method::DELETE,
+        Method::OPTIONS,
+        Method::TRACE,
+        Method::CONNECT,
+    ];
+    label.push_str(if known.contains(method) {
+        method.as_str()
+    } else {
+        "OTHER"
+    });
+    label.push(' ');
+    if !path.starts_with('/') {
+        // `OPTIONS *` and authority-form.
+        label.push_str(if path == "*" { "*" } else { "{authority}" });
+        return;
+    }
+    for segment in path.split('/').skip(1) {
+        if label.len() + segment.len() > MAX_LABEL_BYTES {
+            label.push_str("/{*rest}");
+            return;
+        }
+        label.push('/');
+        label.push_str(if is_variable(segment) {
+            "{id}"
+        } else {
+            segment
+        });
+    }
+}
+
+/// Whether a segment looks like a value rather than a name. Byte-wise, without state.
+fn is_variable(segment: &str) -> bool {
+    let bytes = segment.as_bytes();
+    let digits = bytes.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let odd = bytes
+        .iter()
+        .any(|byte| !(byte.is_ascii_alphanumeric() || b"-_.~".contains(byte)));
+    let hex = bytes
+        .iter()
+        .all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
+    let mixed =
+        bytes.iter().any(u8::is_ascii_uppercase) && bytes.iter().any(u8::is_ascii_lowercase);
+    // `v1` and `oauth2` are names; `42`, `2026-01-31`, `ord-10023`, `3fa85f64` are values.
+    odd || digits * 2 > bytes.len()
+        || digits >= 4
+        || (hex && digits > 0 && bytes.len() >= 8)
+        || (bytes.len() >= TOKEN_BYTES && (digits > 0 || mixed))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn label(rules: &[&str], method: &str, path: &str) -> String {
+        let rules = rules
+            .iter()
+            .map(|text| RouteRule::parse(text, None).expect("valid route"))
+            .collect();
+        let method = Method::from_bytes(method.as_bytes()).expect("valid method");
+        RouteResolver::new(rules).resolve(&method, path).to_string()
+    }
+
+    #[test]
+    fn segments_are_classified_one_by_one() {
+        for (path, template) in [
+            ("/", "/"),
+            ("/users/42", "/users/{id}"),
+            ("/users/42/", "/users/{id}/"),
+            ("/api/v1/oauth2/token", "/api/v1/oauth2/token"),
+            (
+                "/orders/3fa85f64-5717-4562-b3fc-2c963f66afa6",
+                "/orders/{id}",
+            ),
+            ("/blobs/deadbeef0", "/blobs/{id}"),
+            ("/reports/2026-01-31", "/reports/{id}"),
+            ("/orders/ord-10023/items", "/orders/{id}/items"),
+            ("/s/dGhpc0lzQVRva2VuRm9yWW91", "/s/{id}"),
+            (
+                "/blog/this-is-a-long-slug-for-a-post",
+                "/blog/this-is-a-long-slug-for-a-post",
+            ),
+            ("/search/caf%C3%A9", "/search/{id}"),
+            ("/a//b", "/a//b"),
+            ("*", "*"),
+        ] {
+            assert_eq!(label(&[], "GET", path), format!("GET {template}"), "{path}");
+        }
+        assert_eq!(label(&[], "BREW", "/pot"), "OTHER /pot");
+    }
+
+    #[test]
+    fn the_operators_routes_come_first_and_in_order() {
+        let rules = ["GET /users/{name}", "GET /users/me", "* /files/{*path}"];
+        for (method, path, expected) in [
+            ("GET", "/users/ada", "GET /users/{name}"),
+            ("GET", "/users/me", "GET /users/{name}"),
+            ("GET", "/users/", "GET /users/"),
+            ("POST", "/users/ada", "POST /users/ada"),
+            ("PUT", "/files/a/b/c", "* /files/{*path}"),
+            ("GET", "/users/ada/x", "GET /users/ada/x"),
+        ] {
+            assert_eq!(label(&rules, method, path), expected, "{method} {path}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_route_is_refused_with_its_text() {
+        for text in [
+            "/users",
+            "GET users",
+            "G@T /",
+            "GET /a{b}",
+            "GET /{}",
+            "GET /{*rest}/x",
+            "GET /a?b=1",
+            "",
+        ] {
+            let error = RouteRule::parse(text, None).expect_err(text).to_string();
+            assert!(error.contains('`'), "{error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn labels_are_bounded_and_do_not_depend_on_history(paths in prop::collection::vec("/?[ -~é]{0,300}", 1..8)) {
+            let mut resolver = RouteResolver::new(Arc::new([]));
+            for path in &paths {
+                let warm = resolver.resolve(&Method::GET, path);
+                let cold = RouteResolver::new(Arc::new([])).resolve(&Method::GET, path);
+                prop_assert_eq!(&warm, &cold);
+                let longest = MAX_LABEL_BYTES + "OPTIONS /{*rest}".len();
+                prop_assert!(warm.label().len() <= longest);
+            }
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The ordered DDL migrations of the `SQLite` record.
+//!
+//! A migration never changes once it has been released; the next one is added behind it. The version that a file is
+//! at is kept in its `PRAGMA user_version`.
+
+/// `(version, SQL)` in ascending order; each runs in one transaction.
+pub const MIGRATIONS: &[(u32, &str)] = &[(1, include_str!("../sqlite/0001_record.sql"))];
+
+/// The version that this program reads and writes.
+pub const VERSION: u32 = MIGRATIONS[MIGRATIONS.len() - 1].0;

@@ -1,0 +1,164 @@
+//! Counts of verdicts per route and interval, from one instance.
+//!
+//! A tally is a running total of its interval: while the interval is open the instance writes it again and again
+//! under the same id with a higher `revision`, and the highest revision is the truth. So at most one write interval
+//! of counts is lost with the process, the number of rows stays at one per route and interval, and writing a tally
+//! twice changes nothing. Reports and decisions count from tallies only.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::histogram::Histogram;
+use crate::time::Timestamp;
+use crate::verdict::{Explanation, Kind, Part, Reason};
+
+/// Length of the interval that one tally covers: long enough that a year of a hundred routes is a few gigabytes,
+/// short enough for a `--since` in minutes.
+pub const INTERVAL_MICROS: i64 = 60_000_000;
+
+/// What evidence must have in common to be added up (DESIGN.md §2, *evidence*).
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+pub struct Identity {
+    /// The name of the legacy→candidate effort.
+    pub migration: String,
+    /// As given by the operator; may be empty.
+    pub legacy_version: String,
+    /// As given by the operator; may be empty.
+    pub candidate_version: String,
+    /// Hash of all rules that decide what is equal.
+    pub rules_hash: String,
+}
+
+/// How requests ended. `received` is counted on its own, where the request head is parsed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Counts {
+    /// Request heads parsed.
+    pub received: u64,
+    /// Verdict `match`.
+    #[serde(rename = "match")]
+    pub matched: u64,
+    /// Verdict `mismatch`.
+    pub mismatch: u64,
+    /// Verdict `not_compared`, by reason; reasons without a count are absent.
+    pub not_compared: BTreeMap<Reason, u64>,
+}
+
+impl Counts {
+    /// Adds what `other` counted.
+    pub fn merge(&mut self, other: &Self) {
+        self.received += other.received;
+        self.matched += other.matched;
+        self.mismatch += other.mismatch;
+        for (reason, count) in &other.not_compared {
+            *self.not_compared.entry(*reason).or_default() += count;
+        }
+    }
+
+    /// Requests that have an outcome. At rest this equals `received` (invariant 2).
+    pub fn settled(&self) -> u64 {
+        self.matched + self.mismatch + self.not_compared.values().sum::<u64>()
+    }
+
+    /// Times the candidate failed.
+    pub fn candidate_failures(&self) -> u64 {
+        self.sum_where(Reason::is_candidate_failure)
+    }
+
+    /// Times we gave up ourselves.
+    pub fn our_drops(&self) -> u64 {
+        self.sum_where(Reason::is_our_drop)
+    }
+
+    /// What the gate counts for or against the candidate: match + mismatch + candidate failures.
+    pub fn compared(&self) -> u64 {
+        self.matched + self.mismatch + self.candidate_failures()
+    }
+
+    /// What the gate counts against it: mismatch + candidate failures.
+    pub fn differing(&self) -> u64 {
+        self.mismatch + self.candidate_failures()
+    }
+
+    fn sum_where(&self, wanted: impl Fn(Reason) -> bool) -> u64 {
+        self.not_compared
+            .iter()
+            .filter(|(reason, _)| wanted(**reason))
+            .map(|(_, count)| count)
+            .sum()
+    }
+}
+
+/// One route in one interval, as one instance counted it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Tally {
+    /// Made by the instance when the interval began for this route.
+    pub id: Uuid,
+    /// Rises with every write of the same id.
+    pub revision: u32,
+    /// What it is evidence for.
+    #[serde(flatten)]
+    pub identity: Identity,
+    /// Which process counted; the host name unless configured.
+    pub instance: String,
+    /// Begin of the interval, at the earliest the start of the process.
+    pub interval_start: Timestamp,
+    /// Its length so far in microseconds; longer than [`INTERVAL_MICROS`] only when a store was away for long.
+    pub interval_us: i64,
+    /// `METHOD /template`, or `_other` beyond the cardinality cap.
+    pub route: String,
+    /// The outcomes.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// Differences that each rule excused, by rule id.
+    pub rule_hits: BTreeMap<String, u64>,
+    /// Of compared requests.
+    pub legacy_latency: Histogram,
+    /// Of compared requests.
+    pub candidate_latency: Histogram,
+}
+
+/// What all mismatches with one fingerprint have in common.
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+pub struct Group {
+    /// Sixteen hex digits.
+    pub fingerprint: String,
+    /// Which part of the answer.
+    pub part: Part,
+    /// The generalized path.
+    pub pattern: String,
+    /// How the sides differ.
+    pub kind: Kind,
+    /// How near they are.
+    pub explanation: Option<Explanation>,
+    /// The legacy's status code.
+    pub legacy_status: u16,
+    /// The candidate's status code.
+    pub candidate_status: u16,
+}
+
+/// How often one group was seen within one tally.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GroupTally {
+    /// The tally that this is part of.
+    pub tally_id: Uuid,
+    /// Rises with every write of the same tally and fingerprint.
+    pub revision: u32,
+    /// What is counted.
+    #[serde(flatten)]
+    pub group: Group,
+    /// Mismatches with at least one finding of this group.
+    pub count: u64,
+    /// The first of them in the interval.
+    pub first_seen: Timestamp,
+    /// The last of them in the interval.
+    pub last_seen: Timestamp,
+    /// Id of a mismatch that shows it.
+    pub example_id: Uuid,
+}

@@ -1,0 +1,303 @@
+//! What was found in one exchange: verdict, reasons, findings.
+//!
+//! A [`Finding`] holds values as they were seen and so implements neither `Serialize` nor `Debug`; the record's
+//! [`crate::record::RecordedFinding`] is its redacted form. The small vocabularies ([`Reason`], [`Part`], [`Kind`],
+//! [`Explanation`]) are open to both. The words are those of DESIGN.md §3 and §4 and never change their spelling:
+//! they are stored.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What is said of one exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Equal by the rules.
+    Match,
+    /// At least one finding.
+    Mismatch,
+    /// No verdict, for exactly one reason.
+    NotCompared(Reason),
+}
+
+impl Verdict {
+    /// `match`, `mismatch` or `not_compared`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Match => "match",
+            Self::Mismatch => "mismatch",
+            Self::NotCompared(_) => "not_compared",
+        }
+    }
+}
+
+/// A word that is no member of the vocabulary.
+#[derive(Debug, thiserror::Error)]
+#[error("`{word}` is not a {vocabulary}")]
+pub struct UnknownWord {
+    word: String,
+    vocabulary: &'static str,
+}
+
+macro_rules! vocabulary {
+    ($(#[$meta:meta])* $name:ident as $label:literal { $($(#[$doc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        pub enum $name { $($(#[$doc])* #[serde(rename = $word)] $variant),+ }
+
+        impl $name {
+            /// Every member, in the order of its definition.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The word as it is stored and printed.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = UnknownWord;
+            fn from_str(word: &str) -> Result<Self, UnknownWord> {
+                match word {
+                    $($word => Ok(Self::$variant),)+
+                    _ => Err(UnknownWord { word: word.to_owned(), vocabulary: $label }),
+                }
+            }
+        }
+    };
+}
+
+vocabulary! {
+    /// Why an exchange has no verdict; where several apply, the first in this order (DESIGN.md §3).
+    Reason as "reason of not_compared" {
+        /// The method may have side effects and no route allows it.
+        UnsafeMethod = "unsafe_method",
+        /// Shadowing was switched off.
+        ShadowingOff = "shadowing_off",
+        /// Left out by the sampling rate.
+        SampledOut = "sampled_out",
+        /// A WebSocket or another upgrade: tunnelled to the legacy only.
+        Upgrade = "upgrade",
+        /// The request body is over the body limit.
+        RequestTooLarge = "request_too_large",
+        /// Too many shadows were in flight.
+        InFlightCap = "in_flight_cap",
+        /// Too many bytes were held for shadows.
+        ByteBudget = "byte_budget",
+        /// The candidate failed too often and is left alone for a while.
+        BreakerOpen = "breaker_open",
+        /// The client went away before the exchange was complete.
+        ClientAborted = "client_aborted",
+        /// No connection to the legacy, or it broke before an answer began.
+        LegacyUnreachable = "legacy_unreachable",
+        /// The legacy did not answer in time.
+        LegacyTimeout = "legacy_timeout",
+        /// The legacy's answer broke off.
+        LegacyTruncated = "legacy_truncated",
+        /// No connection to the candidate.
+        CandidateRefused = "candidate_refused",
+        /// The candidate did not answer within its deadline.
+        CandidateTimeout = "candidate_timeout",
+        /// The candidate closed the connection before an answer began.
+        CandidateReset = "candidate_reset",
+        /// What the candidate sent is not HTTP.
+        CandidateProtocol = "candidate_protocol",
+        /// The TLS handshake with the candidate failed.
+        CandidateTls = "candidate_tls",
+        /// The candidate's answer broke off.
+        CandidateTruncated = "candidate_truncated",
+        /// An answer is over the body limit, as sent or once decompressed.
+        ResponseTooLarge = "response_too_large",
+        /// An answer without an end, such as server-sent events.
+        Stream = "stream",
+        /// A content encoding that we cannot undo.
+        Undecodable = "undecodable",
+        /// Nested deeper than we follow, and the bytes differ.
+        TooDeep = "too_deep",
+        /// The comparison would cost more work than allowed.
+        WorkBudget = "work_budget",
+        /// The comparison queue was full.
+        QueueFull = "queue_full",
+        /// A bug of ours, contained.
+        InternalPanic = "internal_panic",
+        /// The process ended first.
+        Shutdown = "shutdown",
+    }
+}
+
+impl Reason {
+    /// How many reasons there are.
+    pub const COUNT: usize = Self::ALL.len();
+
+    /// The candidate failed: this counts against it in the gate (DESIGN.md §3.3).
+    pub const fn is_candidate_failure(self) -> bool {
+        matches!(
+            self,
+            Self::CandidateRefused
+                | Self::CandidateTimeout
+                | Self::CandidateReset
+                | Self::CandidateProtocol
+                | Self::CandidateTls
+                | Self::CandidateTruncated
+        )
+    }
+
+    /// We gave up, not the services: too many of these and a decision is undecided (DESIGN.md §3.3).
+    pub const fn is_our_drop(self) -> bool {
+        matches!(
+            self,
+            Self::RequestTooLarge
+                | Self::InFlightCap
+                | Self::ByteBudget
+                | Self::BreakerOpen
+                | Self::QueueFull
+                | Self::InternalPanic
+                | Self::Shutdown
+        )
+    }
+
+    /// Position in [`Reason::ALL`], for counters kept in an array.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+vocabulary! {
+    /// Which part of the answer a finding is in.
+    Part as "part of an answer" {
+        /// The status code; path `""`.
+        Status = "status",
+        /// A header field; path is its lower-case name, `set-cookie/NAME` for cookies.
+        Header = "header",
+        /// A trailer field; paths as for headers.
+        Trailer = "trailer",
+        /// The body; path is a JSON Pointer, `""` for the whole.
+        Body = "body",
+    }
+}
+
+vocabulary! {
+    /// How the two sides differ.
+    Kind as "kind of finding" {
+        /// The candidate lacks it.
+        Missing = "missing",
+        /// Only the candidate has it.
+        Extra = "extra",
+        /// Another JSON type.
+        Type = "type",
+        /// The same type, another value.
+        Value = "value",
+        /// The same elements in another order.
+        Order = "order",
+        /// A key more than once in one object.
+        DuplicateKey = "duplicate_key",
+        /// One side is not what it claims to be.
+        Decode = "decode",
+    }
+}
+
+vocabulary! {
+    /// How two values are near each other although they are not equal.
+    Explanation as "explanation" {
+        /// Two spellings of one instant, such as `.12Z` and `.120Z`.
+        SameInstant = "same_instant",
+        /// One time is the other cut to fewer fractional digits.
+        TruncatedTime = "truncated_time",
+        /// Different decimals that are the same IEEE 754 double.
+        EqualDouble = "equal_double",
+        /// One number is the other rounded to fewer decimal places.
+        Rounded = "rounded",
+        /// The same text in another JSON type, such as `1` and `"1"`.
+        TypeOnly = "type_only",
+        /// `null` on one side, absent on the other.
+        NullVsMissing = "null_vs_missing",
+        /// `null` on one side, `[]`, `{}` or `""` on the other.
+        NullVsEmpty = "null_vs_empty",
+        /// `0`, `false`, `""`, `[]`, `{}` on one side, absent on the other (Go's omitempty).
+        EmptyVsMissing = "empty_vs_missing",
+        /// Equal but for letter case.
+        CaseOnly = "case_only",
+        /// Equal but for white space.
+        WhitespaceOnly = "whitespace_only",
+        /// Equal after Unicode normalization to NFC.
+        UnicodeNfc = "unicode_nfc",
+        /// The same bytes as base64 text and as an array of numbers, or in two base64 alphabets.
+        SameBytes = "same_bytes",
+        /// One number is the other times a power of 1000: seconds and milliseconds.
+        ScaledBy1000 = "scaled_by_1000",
+        /// One text is the beginning of the other.
+        Truncated = "truncated",
+        /// The same fields under names in another case style.
+        Renamed = "renamed",
+    }
+}
+
+/// One difference, with the values as they were seen. Neither `Serialize` nor `Debug`: see the module.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// Where: which part.
+    pub part: Part,
+    /// Where: JSON Pointer in the legacy's body (the candidate's for `extra`), or a lower-case header name.
+    pub path: String,
+    /// The candidate's path, where it differs from `path`.
+    pub candidate_path: Option<String>,
+    /// The path with array indices, and map keys that rules name, as `*`.
+    pub pattern: String,
+    /// How the sides differ.
+    pub kind: Kind,
+    /// The legacy's value: JSON text as received, cut at a stated length; `None` where it has none.
+    pub legacy: Option<String>,
+    /// The candidate's value, likewise.
+    pub candidate: Option<String>,
+    /// How near they are, when they are.
+    pub explanation: Option<Explanation>,
+    /// For text bodies: a unified diff, capped.
+    pub text_diff: Option<String>,
+}
+
+/// Something that differed but counts as equal. Paths only, never values.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Tolerated {
+    /// Where: which part.
+    pub part: Part,
+    /// Where in it; as in a finding.
+    pub path: String,
+    /// `rule:ID`, or the name of a default such as `equal_decimal`.
+    pub why: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_read_back_and_indices_follow_the_order() {
+        for (index, reason) in Reason::ALL.iter().enumerate() {
+            assert_eq!(reason.index(), index);
+            assert_eq!(
+                reason.as_str().parse::<Reason>().expect("own word"),
+                *reason
+            );
+        }
+        assert!("nonsense".parse::<Reason>().is_err());
+    }
+
+    #[test]
+    fn a_candidate_failure_is_told_by_its_name_and_is_never_our_drop() {
+        for reason in Reason::ALL {
+            assert_eq!(
+                reason.is_candidate_failure(),
+                reason.as_str().starts_with("candidate_")
+            );
+            assert!(!(reason.is_candidate_failure() && reason.is_our_drop()));
+        }
+    }
+}
