@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -28,6 +29,79 @@ pub struct Exchange {
     pub legacy: Capture,
     /// The answer that nobody but us sees.
     pub candidate: Capture,
+    /// What this exchange takes of the process's byte budget, until it is dropped: the comparison queue is part of
+    /// what the budget bounds. `ByteHold::default()` holds nothing (tests, `parity diff`).
+    pub hold: ByteHold,
+}
+
+/// A bound on the bytes that all shadows and exchanges of the process hold together.
+#[derive(Clone)]
+pub struct ByteBudget {
+    held: Arc<AtomicUsize>,
+    limit: usize,
+}
+
+impl ByteBudget {
+    /// At most `limit` bytes at a time.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            held: Arc::default(),
+            limit,
+        }
+    }
+
+    /// Bytes held now.
+    pub fn held(&self) -> usize {
+        self.held.load(Ordering::Relaxed)
+    }
+
+    /// A hold of nothing, which can grow.
+    pub fn hold(&self) -> ByteHold {
+        ByteHold {
+            budget: Some(self.clone()),
+            bytes: 0,
+        }
+    }
+}
+
+/// Bytes taken from a [`ByteBudget`]; dropping it gives them back.
+#[derive(Default)]
+pub struct ByteHold {
+    budget: Option<ByteBudget>,
+    bytes: usize,
+}
+
+impl ByteHold {
+    /// Takes `more` bytes; `false`, and nothing taken, if the budget does not have them.
+    #[must_use]
+    pub fn grow(&mut self, more: usize) -> bool {
+        let Some(budget) = &self.budget else {
+            return true;
+        };
+        let before = budget.held.fetch_add(more, Ordering::Relaxed);
+        if before.saturating_add(more) > budget.limit {
+            budget.held.fetch_sub(more, Ordering::Relaxed);
+            return false;
+        }
+        self.bytes += more;
+        true
+    }
+
+    /// Takes over what `other` holds, so that one drop gives back both.
+    pub fn absorb(&mut self, mut other: Self) {
+        if self.budget.is_none() {
+            std::mem::swap(self, &mut other);
+        }
+        self.bytes += std::mem::take(&mut other.bytes);
+    }
+}
+
+impl Drop for ByteHold {
+    fn drop(&mut self) {
+        if let Some(budget) = &self.budget {
+            budget.held.fetch_sub(self.bytes, Ordering::Relaxed);
+        }
+    }
 }
 
 /// The request of an exchange, as the client sent it.
@@ -135,6 +209,20 @@ impl From<Vec<u8>> for Body {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_budget_is_never_exceeded_and_all_of_it_comes_back() {
+        let budget = ByteBudget::new(10);
+        let (mut one, mut two) = (budget.hold(), budget.hold());
+        assert!(one.grow(6) && !two.grow(5) && two.grow(4));
+        one.absorb(two);
+        assert_eq!(budget.held(), 10);
+        let mut none = ByteHold::default();
+        none.absorb(one);
+        assert_eq!(budget.held(), 10);
+        drop(none);
+        assert_eq!(budget.held(), 0);
+    }
 
     #[test]
     fn chunks_join_in_order_and_empty_ones_do_not_count() {
