@@ -1,2 +1,34 @@
-//! The program.
-fn main() {}
+//! The program `parity`: parse, load, run a command, exit.
+//!
+//! This package is the only place that knows every crate. It holds no comparison, no protocol and no SQL: it wires
+//! ([`pipeline`]), asks ([`commands`]) and prints ([`output`]).
+
+mod cli;
+mod commands;
+mod config;
+mod error;
+mod instance;
+mod output;
+mod pipeline;
+mod telemetry;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use cli::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    telemetry::start(&cli);
+    let ended = match cli.command {
+        Command::Demo(args) => commands::demo::run(&args),
+        Command::Mirror(args) => commands::mirror::run(&args),
+        Command::Diff(args) => commands::diff::run(&args),
+        Command::Report(args) => commands::report::run(&args),
+        Command::Gate(args) => commands::gate::run(&args),
+        Command::Ui(args) => commands::ui::run(&args),
+        Command::Config(command) => commands::config::run(&command),
+    };
+    ended.unwrap_or_else(|error| error::report(&error))
+}

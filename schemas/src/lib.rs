@@ -22,3 +22,4 @@ pub mod sqlite;
 pub mod tally;
 pub mod time;
 pub mod verdict;
+pub mod visible;

@@ -1,0 +1,154 @@
+//! The pages: the report, and one mismatch.
+//!
+//! Rendered on the server by askama, which escapes every value; recorded text also has its invisible characters
+//! spelt out first, because HTML escaping does not show them. No script is needed, and none is sent.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::{Path, Query, State};
+use axum::http::{StatusCode, header};
+use axum::response::{Html, IntoResponse, Response};
+use parity_comparator::decision;
+use parity_schemas::evidence::{Decision, Outcome, Thresholds};
+use parity_schemas::id::new_id;
+use parity_schemas::record::{Mismatch, RecordedFinding, RecordedMessage};
+use parity_schemas::report::Report;
+use parity_schemas::time::Timestamp;
+use parity_schemas::visible::{visible, visible_up_to};
+use rust_embed::RustEmbed;
+
+use crate::api::{self, Failure, Question};
+use crate::{Site, Status};
+
+/// Longest value in a table cell; the page of the mismatch shows all that was recorded.
+const CELL_CHARS: usize = 160;
+
+#[derive(RustEmbed)]
+#[folder = "assets/"]
+struct Assets;
+
+#[derive(Template)]
+#[template(path = "report.html")]
+struct ReportPage {
+    report: Report,
+    decision: Decision,
+    status: Option<Status>,
+}
+
+impl ReportPage {
+    fn outcome(&self) -> &'static str {
+        match self.decision.outcome {
+            _ if self.report.window.is_none() => "nothing recorded",
+            Outcome::Pass => "pass",
+            Outcome::Fail => "fail",
+            Outcome::Undecided => "undecided",
+        }
+    }
+
+    fn percent(part: u64, whole: u64) -> String {
+        if whole == 0 { "–".to_owned() } else { format!("{:.2} %", part as f64 / whole as f64 * 100.0) }
+    }
+
+    fn millis(quantiles: &std::collections::BTreeMap<String, u64>) -> String {
+        quantiles.get("p50").map_or_else(|| "–".to_owned(), |us| format!("{:.1} ms", *us as f64 / 1e3))
+    }
+}
+
+/// A value of one side, or that it has none.
+fn side(value: Option<&String>) -> String {
+    value.map_or_else(|| "(absent)".to_owned(), |value| visible_up_to(value, CELL_CHARS))
+}
+
+#[derive(Template)]
+#[template(path = "mismatch.html")]
+struct MismatchPage {
+    mismatch: Mismatch,
+}
+
+impl MismatchPage {
+    fn value(value: Option<&String>) -> String {
+        value.map_or_else(|| "(absent)".to_owned(), |value| visible(value))
+    }
+
+    fn diff(finding: &RecordedFinding) -> String {
+        finding.text_diff.as_deref().map(lines).unwrap_or_default()
+    }
+
+    fn messages(&self) -> Vec<(&'static str, &RecordedMessage)> {
+        self.mismatch
+            .sample
+            .iter()
+            .flat_map(|sample| {
+                [("Request", &sample.request), ("Legacy", &sample.legacy), ("Candidate", &sample.candidate)]
+            })
+            .collect()
+    }
+
+    fn body(message: &RecordedMessage) -> String {
+        lines(&message.body)
+    }
+}
+
+/// Text of several lines, each made visible, the line breaks kept.
+fn lines(text: &str) -> String {
+    text.lines().map(visible).collect::<Vec<_>>().join("\n")
+}
+
+#[derive(Template)]
+#[template(path = "error.html")]
+struct ErrorPage<'a> {
+    message: &'a str,
+}
+
+fn page(status: StatusCode, template: &impl Template) -> Response {
+    match template.render() {
+        Ok(html) => (status, Html(html)).into_response(),
+        Err(error) => {
+            tracing::error!(%error, "a page cannot be rendered");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}
+
+fn sorry(failure: &Failure) -> Response {
+    page(failure.status(), &ErrorPage { message: failure.message() })
+}
+
+/// The report page.
+pub(crate) async fn report(State(site): State<Arc<Site>>, Query(question): Query<Question>) -> Response {
+    let read = async {
+        let selection = question.selection(&site)?;
+        api::read(&site, move |reader| Ok((reader.report(&selection)?, reader.evidence(&selection)?))).await
+    };
+    match read.await {
+        Ok((report, evidence)) => {
+            let decision = decision::decide(
+                &report.migration,
+                evidence.as_ref(),
+                &Thresholds::default(),
+                new_id(),
+                Timestamp::now(),
+            );
+            let status = site.control.as_ref().map(|control| control.status());
+            page(StatusCode::OK, &ReportPage { report, decision, status })
+        }
+        Err(failure) => sorry(&failure),
+    }
+}
+
+/// One mismatch with all that was recorded of it.
+pub(crate) async fn mismatch(State(site): State<Arc<Site>>, Path(id): Path<String>) -> Response {
+    match api::find_mismatch(&site, &id).await {
+        Ok(mismatch) => page(StatusCode::OK, &MismatchPage { mismatch }),
+        Err(failure) => sorry(&failure),
+    }
+}
+
+/// The style sheet.
+pub(crate) async fn style() -> Response {
+    match Assets::get("style.css") {
+        Some(file) => ([(header::CONTENT_TYPE, "text/css; charset=utf-8")], file.data.into_owned()).into_response(),
+        None => StatusCode::NOT_FOUND.into_response(),
+    }
+}

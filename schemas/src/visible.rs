@@ -1,0 +1,55 @@
+//! Captured text made safe to show.
+//!
+//! Terminals obey control characters, browsers reorder text at bidirectional marks, and neither shows a zero-width
+//! space: each can hide the very difference that somebody is looking for, or forge one. Every surface writes captured
+//! text through here (DESIGN.md §3.10); HTML escaping comes on top of it, where it applies.
+
+use std::fmt::Write;
+
+/// `text` with what is invisible or obeyed written as `\u{…}`.
+pub fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    text.chars().for_each(|character| push(&mut out, character));
+    out
+}
+
+/// The same, of at most `limit` characters of the original, with `…` where it was cut.
+pub fn visible_up_to(text: &str, limit: usize) -> String {
+    let mut characters = text.chars();
+    let mut out = String::new();
+    characters.by_ref().take(limit).for_each(|character| push(&mut out, character));
+    if characters.next().is_some() {
+        out.push('…');
+    }
+    out
+}
+
+fn push(out: &mut String, character: char) {
+    let unseen = matches!(
+        character,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+    );
+    if unseen || character.is_control() {
+        write!(out, "{}", character.escape_unicode()).expect("writing to a String cannot fail");
+    } else {
+        out.push(character);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_steers_a_terminal_or_hides_is_spelt_out() {
+        assert_eq!(visible("a\u{1b}[31m\r\nb\u{202e}c"), "a\\u{1b}[31m\\u{d}\\u{a}b\\u{202e}c");
+        assert_eq!(visible("é 漢字 🙂"), "é 漢字 🙂");
+    }
+
+    #[test]
+    fn a_cut_is_shown_and_counts_characters_of_the_original() {
+        assert_eq!(visible_up_to("ééé", 2), "éé…");
+        assert_eq!(visible_up_to("éé", 2), "éé");
+        assert_eq!(visible_up_to("\u{200b}\u{200b}", 1), "\\u{200b}…");
+    }
+}

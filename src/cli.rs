@@ -1,0 +1,351 @@
+//! The command line as types, and nothing that happens behind them.
+//!
+//! Help, the flag list of the README and the parser all come from here. Flags that are settings stay text: they are
+//! one of three layers (file < environment < flags) and are read by `config`, which reports what is wrong in any
+//! layer together with all other problems.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Proves, from live traffic, that a candidate service answers as the legacy service does.
+#[derive(Debug, Parser)]
+#[command(
+    name = "parity",
+    version,
+    about,
+    after_help = "\
+Examples:
+  parity demo                                        see the whole job on a sample rewrite
+  parity mirror --legacy http://127.0.0.1:7001 --candidate http://127.0.0.1:7002
+  parity report                                      what differs, in words
+  parity gate --max-mismatch-rate 0.001              0 pass, 1 fail, 3 undecided
+
+Every flag of `mirror` is also a key of parity.toml and a variable PARITY_<FLAG>; see `parity config init`."
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// Say more on stderr (twice: everything).
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+    /// Say only errors on stderr.
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Form of the log on stderr.
+    #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text)]
+    pub log_format: LogFormat,
+}
+
+/// Form of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// One line for people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// Form of the data on stdout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum OutputFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// A document with a `schema` member, described under schemas/json.
+    Json,
+}
+
+/// One variant a command; one file each in `commands`.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a sample rewrite through the real proxy and print what was found
+    Demo(DemoArgs),
+    /// Proxy clients to the legacy, compare with the candidate, record what differs
+    Mirror(Box<MirrorArgs>),
+    /// Compare two files: exit 0 match, 1 mismatch, 3 not compared
+    Diff(DiffArgs),
+    /// Print what was received, compared and found different
+    Report(ReportArgs),
+    /// Decide: exit 0 pass, 1 fail, 3 undecided
+    Gate(GateArgs),
+    /// Serve the report page and the API from a store
+    Ui(UiArgs),
+    /// Write, check and show the configuration
+    #[command(subcommand)]
+    Config(ConfigCommand),
+}
+
+/// Flags of `demo`.
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Requests to send.
+    #[arg(long, default_value_t = 4000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub requests: u32,
+    /// Keep everything up afterwards: the proxy and the report page.
+    #[arg(long)]
+    pub serve: bool,
+    /// Form of the report.
+    #[arg(long, value_enum, default_value_t)]
+    pub output: OutputFormat,
+}
+
+/// Where the configuration comes from.
+#[derive(Debug, Default, Args)]
+pub struct ConfigFile {
+    /// Configuration file (parity.toml in the working directory, if there is one).
+    #[arg(long, value_name = "FILE", env = "PARITY_CONFIG")]
+    pub config: Option<PathBuf>,
+}
+
+/// Flags of `mirror`; each is a setting of the same name.
+#[derive(Debug, Default, Args)]
+pub struct MirrorArgs {
+    #[command(flatten)]
+    pub file: ConfigFile,
+    /// The service whose answers the clients get: http://HOST:PORT, https://HOST or unix:/PATH.
+    #[arg(long, value_name = "URL")]
+    pub legacy: Option<String>,
+    /// The service whose answers are compared.
+    #[arg(long, value_name = "URL")]
+    pub candidate: Option<String>,
+    /// Where clients connect [default: 127.0.0.1:8080].
+    #[arg(long, value_name = "ADDR")]
+    pub listen: Option<String>,
+    /// Where the admin port listens [default: 127.0.0.1:9900].
+    #[arg(long, value_name = "ADDR")]
+    pub admin: Option<String>,
+    /// File with the token that the admin port demands; required off loopback.
+    #[arg(long, value_name = "FILE")]
+    pub admin_token_file: Option<String>,
+    /// Where the record is kept [default: sqlite:parity.db].
+    #[arg(long, value_name = "URL")]
+    pub store: Option<String>,
+    /// Name under which this effort is recorded [default: default].
+    #[arg(long, value_name = "NAME")]
+    pub migration: Option<String>,
+    /// Name of this process in the record [default: the host name].
+    #[arg(long, value_name = "NAME")]
+    pub instance: Option<String>,
+    /// Version of the legacy.
+    #[arg(long, value_name = "TEXT")]
+    pub legacy_version: Option<String>,
+    /// Version of the candidate; a new one starts the evidence anew.
+    #[arg(long, value_name = "TEXT")]
+    pub candidate_version: Option<String>,
+    /// Share of the requests that is shadowed, 0 to 1 [default: 1.0].
+    #[arg(long, value_name = "SHARE")]
+    pub sample: Option<String>,
+    /// Proxy threads [default: one per core].
+    #[arg(long, value_name = "N")]
+    pub workers: Option<String>,
+    /// PEM certificates to trust for https upstreams, besides the system's.
+    #[arg(long, value_name = "FILE")]
+    pub ca_file: Option<String>,
+    /// Key of the hmac: values in the record, the same for all instances.
+    #[arg(long, value_name = "FILE")]
+    pub redaction_key_file: Option<String>,
+    /// Begin with shadowing on or off [default: on].
+    #[arg(long, value_name = "on|off")]
+    pub shadow: Option<String>,
+}
+
+impl MirrorArgs {
+    /// The flags that were given, as settings.
+    pub fn settings(&self) -> Vec<(&'static str, &str)> {
+        given(&[
+            ("mirror.legacy", &self.legacy),
+            ("mirror.candidate", &self.candidate),
+            ("mirror.listen", &self.listen),
+            ("mirror.admin", &self.admin),
+            ("mirror.admin_token_file", &self.admin_token_file),
+            ("mirror.store", &self.store),
+            ("migration", &self.migration),
+            ("mirror.instance", &self.instance),
+            ("mirror.legacy_version", &self.legacy_version),
+            ("mirror.candidate_version", &self.candidate_version),
+            ("mirror.sample", &self.sample),
+            ("mirror.workers", &self.workers),
+            ("mirror.ca_file", &self.ca_file),
+            ("mirror.redaction_key_file", &self.redaction_key_file),
+            ("mirror.shadow", &self.shadow),
+        ])
+    }
+}
+
+fn given<'a>(flags: &[(&'static str, &'a Option<String>)]) -> Vec<(&'static str, &'a str)> {
+    flags.iter().filter_map(|(key, value)| Some((*key, value.as_deref()?))).collect()
+}
+
+/// Kind of document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DiffKind {
+    /// By structure, numbers as exact decimals.
+    Json,
+    /// As data.
+    Yaml,
+    /// By line.
+    Text,
+    /// A raw HTTP/1 answer: status, headers and body.
+    Http,
+    /// By hash and length.
+    Bytes,
+}
+
+/// Flags of `diff`.
+#[derive(Debug, Args)]
+pub struct DiffArgs {
+    /// The legacy's document; `-` for standard input.
+    pub legacy: PathBuf,
+    /// The candidate's document; `-` for standard input.
+    pub candidate: PathBuf,
+    /// Kind of both [default: by extension, else by an HTTP/ first line, else by a look].
+    #[arg(long = "as", value_enum)]
+    pub kind: Option<DiffKind>,
+    /// A configuration whose `[[rule]]` entries apply.
+    #[arg(long, value_name = "FILE")]
+    pub rules: Option<PathBuf>,
+    /// The route that rules with `route` are scoped by.
+    #[arg(long, default_value = "")]
+    pub route: String,
+    /// Form of the result.
+    #[arg(long, value_enum, default_value_t)]
+    pub output: OutputFormat,
+}
+
+/// Which evidence; shared by `report` and `gate`.
+#[derive(Debug, Args)]
+pub struct SelectionArgs {
+    #[command(flatten)]
+    pub file: ConfigFile,
+    /// Where the record is kept [default: sqlite:parity.db].
+    #[arg(long, value_name = "URL")]
+    pub store: Option<String>,
+    /// Which effort [default: default].
+    #[arg(long, value_name = "NAME")]
+    pub migration: Option<String>,
+    /// Only evidence of this candidate version [default: the latest recorded].
+    #[arg(long, value_name = "TEXT")]
+    pub candidate_version: Option<String>,
+    /// Only intervals that began at or after this: a time (2026-01-31T09:30:00Z) or an age (15m, 2h, 7d).
+    #[arg(long, value_name = "TIME|AGE")]
+    pub since: Option<String>,
+}
+
+impl SelectionArgs {
+    /// The flags that were given, as settings. The version selects evidence and is no setting here: without the flag
+    /// the latest evidence is taken, whatever version the configuration names.
+    pub fn settings(&self) -> Vec<(&'static str, &str)> {
+        given(&[("mirror.store", &self.store), ("migration", &self.migration)])
+    }
+}
+
+/// Flags of `report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+    /// Form of the report.
+    #[arg(long, value_enum, default_value_t)]
+    pub output: OutputFormat,
+}
+
+/// Flags of `gate`.
+#[derive(Debug, Args)]
+pub struct GateArgs {
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+    /// Highest allowed share of differing requests.
+    #[arg(long, default_value = "0.001", value_name = "SHARE", value_parser = share)]
+    pub max_mismatch_rate: f64,
+    /// How sure each bound must be.
+    #[arg(long, default_value = "0.95", value_name = "SHARE", value_parser = confidence)]
+    pub confidence: f64,
+    /// Fewer compared requests than this are undecided.
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub min_requests: u64,
+    /// Highest allowed share of requests that we dropped ourselves.
+    #[arg(long, default_value = "0.05", value_name = "SHARE", value_parser = share)]
+    pub max_dropped: f64,
+    /// A route that must be proven on its own, such as "GET /users/{id}"; may be repeated.
+    #[arg(long, value_name = "ROUTE")]
+    pub require_route: Vec<String>,
+    /// While undecided, ask again for up to this long (30s, 10m, 2h).
+    #[arg(long, value_name = "DURATION", value_parser = crate::config::value::duration)]
+    pub wait: Option<std::time::Duration>,
+    /// Form of the decision.
+    #[arg(long, value_enum, default_value_t)]
+    pub output: OutputFormat,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    crate::config::value::share(text)
+}
+
+fn confidence(text: &str) -> Result<f64, String> {
+    share(text)
+        .ok()
+        .filter(|confidence| (0.5..1.0).contains(confidence))
+        .ok_or_else(|| format!("`{text}` is not a confidence; write a number from 0.5 to below 1, for example 0.95"))
+}
+
+/// Flags of `ui`.
+#[derive(Debug, Args)]
+pub struct UiArgs {
+    #[command(flatten)]
+    pub file: ConfigFile,
+    /// Where the record is kept [default: sqlite:parity.db].
+    #[arg(long, value_name = "URL")]
+    pub store: Option<String>,
+    /// Which effort [default: default].
+    #[arg(long, value_name = "NAME")]
+    pub migration: Option<String>,
+    /// Where to listen [default: 127.0.0.1:9900].
+    #[arg(long, value_name = "ADDR")]
+    pub admin: Option<String>,
+    /// File with the token to demand; required off loopback.
+    #[arg(long, value_name = "FILE")]
+    pub admin_token_file: Option<String>,
+}
+
+impl UiArgs {
+    /// The flags that were given, as settings.
+    pub fn settings(&self) -> Vec<(&'static str, &str)> {
+        given(&[
+            ("mirror.store", &self.store),
+            ("migration", &self.migration),
+            ("mirror.admin", &self.admin),
+            ("mirror.admin_token_file", &self.admin_token_file),
+        ])
+    }
+}
+
+/// Commands on the configuration.
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Write a parity.toml to start from
+    Init {
+        /// Where to write; `-` for standard output. An existing file is never overwritten.
+        #[arg(default_value = "parity.toml")]
+        file: PathBuf,
+    },
+    /// Report every problem with line and suggestion: exit 0 or 2
+    Check {
+        /// The file [default: parity.toml].
+        file: Option<PathBuf>,
+    },
+    /// Print every setting with its value
+    Show {
+        #[command(flatten)]
+        mirror: Box<MirrorArgs>,
+        /// Also print where each value comes from.
+        #[arg(long)]
+        origin: bool,
+        /// Form of the list.
+        #[arg(long, value_enum, default_value_t)]
+        output: OutputFormat,
+    },
+    /// Print the JSON Schema of parity.toml
+    Schema,
+}

@@ -1,0 +1,199 @@
+//! `parity demo`: the whole job on a sample rewrite, in one process and without a network.
+//!
+//! Nothing here is staged: the two services listen on real sockets, the traffic goes through the same proxy as in
+//! `parity mirror`, and the report is read back from the store that the mirror wrote. Only the services are samples.
+
+#[path = "../../examples/payments/service.rs"]
+mod payments;
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use bytes::Bytes;
+use http::{Method, Request, StatusCode};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper_util::rt::TokioIo;
+use indicatif::{ProgressBar, ProgressStyle};
+use parity_schemas::report::Report;
+use parity_sink::{Reader, Selection, StoreUrl};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+
+use crate::cli::DemoArgs;
+use crate::config::Layers;
+use crate::instance::{Instance, Signal, wait_for_signals};
+use crate::output;
+use payments::Role;
+
+/// Client connections, each with one request at a time.
+const CONNECTIONS: u32 = 8;
+/// The store is written several times a second.
+const RECORDED_WITHIN: Duration = Duration::from_secs(10);
+/// No answer of the sample is near this size.
+const MAX_ANSWER_BYTES: usize = 1 << 20;
+
+/// Runs it.
+pub fn run(args: &DemoArgs) -> Result<ExitCode> {
+    let directory = tempfile::tempdir().context("no place for the demo's store")?;
+    let store = format!("sqlite:{}", directory.path().join("demo.db").display());
+    let legacy = Sample::start(Role::Legacy)?;
+    let candidate = Sample::start(Role::Candidate)?;
+    let settings = Layers::load(
+        // The demo shows the defaults, so neither a file nor the environment of this place takes part.
+        None,
+        |_| None,
+        &[
+            ("mirror.legacy", &legacy.url),
+            ("mirror.candidate", &candidate.url),
+            ("mirror.legacy_version", "go-4.2.1"),
+            ("mirror.candidate_version", "rust-0.9.0"),
+            ("mirror.instance", "demo"),
+            ("migration", "payments-rust"),
+            ("mirror.listen", "127.0.0.1:0"),
+            ("mirror.admin", "127.0.0.1:0"),
+            ("mirror.store", &store),
+        ],
+    )
+    .mirror()?;
+    let url = settings.store.clone();
+    let instance = Instance::start(settings)?;
+    output::note(&format!(
+        "legacy {} and candidate {} behind http://{}; sending {} requests",
+        legacy.url,
+        candidate.url,
+        instance.address(),
+        args.requests
+    ));
+    drive(&instance, args.requests)?;
+
+    let selection = Selection { migration: "payments-rust".to_owned(), ..Selection::default() };
+    if args.serve {
+        super::report::print(&wait_until_recorded(&url, &selection, u64::from(args.requests))?, args.output)?;
+        output::note(&format!("proxy on http://{} · report on http://{}/", instance.address(), instance.admin_address()));
+        output::note(&format!("store {url} · Ctrl-C ends and removes it"));
+        wait_for_signals(std::future::pending(), |signal| signal == Signal::End)?;
+        instance.finish()?;
+    } else {
+        instance.finish()?;
+        super::report::print(&Reader::open(&url)?.report(&selection)?, args.output)?;
+    }
+    legacy.stop()?;
+    candidate.stop()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Reads the store until every request has its outcome there, as somebody who reloads the page would.
+fn wait_until_recorded(url: &StoreUrl, selection: &Selection, requests: u64) -> Result<Report> {
+    let begin = Instant::now();
+    loop {
+        let report = Reader::open(url)?.report(selection)?;
+        if report.counts.received == requests && report.counts.settled() == requests {
+            return Ok(report);
+        }
+        ensure!(begin.elapsed() < RECORDED_WITHIN, "only {} of {requests} outcomes are recorded", report.counts.settled());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// One of the two services on a thread of its own.
+struct Sample {
+    url: String,
+    stop: oneshot::Sender<()>,
+    thread: std::thread::JoinHandle<Result<()>>,
+}
+
+impl Sample {
+    fn start(role: Role) -> Result<Self> {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").context("no port for a sample service")?;
+        listener.set_nonblocking(true)?;
+        let url = format!("http://{}", listener.local_addr()?);
+        let (stop, stopped) = oneshot::channel();
+        let thread = std::thread::Builder::new().name(format!("{role:?}").to_lowercase()).spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            runtime.block_on(async move {
+                tokio::select! {
+                    served = payments::serve(TcpListener::from_std(listener)?, role) => served.context("a sample service"),
+                    // A dropped sender ends the service as well.
+                    _ = stopped => Ok(()),
+                }
+            })
+        })?;
+        Ok(Self { url, stop, thread })
+    }
+
+    fn stop(self) -> Result<()> {
+        // The service may have ended by an error already, which the join tells.
+        let _ended = self.stop.send(());
+        self.thread.join().map_err(|_| anyhow::anyhow!("a sample service ended by a panic"))?
+    }
+}
+
+/// Sends the requests over a few connections and shows how far it is.
+fn drive(instance: &Instance, requests: u32) -> Result<()> {
+    let address = instance.address();
+    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} requests")?;
+    let progress = ProgressBar::new(u64::from(requests)).with_style(style);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let mut connections = tokio::task::JoinSet::new();
+        for connection in 0..CONNECTIONS {
+            let progress = progress.clone();
+            connections.spawn(async move {
+                let stream = TcpStream::connect(address).await?;
+                stream.set_nodelay(true)?;
+                let (mut sender, driver) = handshake::<_, Full<Bytes>>(TokioIo::new(stream)).await?;
+                let driver = tokio::spawn(driver);
+                for number in (connection..requests).step_by(CONNECTIONS as usize) {
+                    send(&mut sender, number).await?;
+                    progress.inc(1);
+                }
+                drop(sender);
+                driver.await??;
+                Ok::<_, anyhow::Error>(())
+            });
+        }
+        while let Some(ended) = connections.join_next().await {
+            ended??;
+        }
+        Ok::<_, anyhow::Error>(())
+    })?;
+    progress.finish_and_clear();
+    Ok(())
+}
+
+async fn send(sender: &mut SendRequest<Full<Bytes>>, number: u32) -> Result<()> {
+    let (method, path, expected) = request(number);
+    sender.ready().await?;
+    let body = if method == Method::POST { Bytes::from_static(b"{\"amount\":\"12.50\"}") } else { Bytes::new() };
+    let request = Request::builder()
+        .method(method)
+        .uri(&path)
+        .header("host", "payments.demo")
+        .header("content-type", "application/json")
+        .body(Full::new(body))?;
+    let response = tokio::time::timeout(Duration::from_secs(30), sender.send_request(request)).await??;
+    let status = response.status();
+    ensure!(status == expected, "{path} was answered with {status} instead of {expected}");
+    Limited::new(response.into_body(), MAX_ANSWER_BYTES)
+        .collect()
+        .await
+        .map_err(|error| anyhow::anyhow!("{path} was not answered whole: {error}"))?;
+    Ok(())
+}
+
+/// The request with this number: of twenty, seven balances, five statistics, four lists, three orders (every tenth
+/// unknown) and one write.
+fn request(number: u32) -> (Method, String, StatusCode) {
+    let round = number / 20;
+    let account = 1000 + (round * 7 + number) % payments::ACCOUNTS;
+    match number % 20 {
+        0..7 => (Method::GET, format!("/accounts/acc-{account}/balance"), StatusCode::OK),
+        7..12 => (Method::GET, format!("/accounts/acc-{account}/statistics"), StatusCode::OK),
+        12..16 => (Method::GET, format!("/accounts/acc-{account}/orders"), StatusCode::OK),
+        16..19 if round % 10 == 9 => (Method::GET, format!("/orders/ord-{}", 90_000 + number), StatusCode::NOT_FOUND),
+        16..19 => (Method::GET, format!("/orders/ord-{}", 20_000 + number % payments::ORDERS), StatusCode::OK),
+        _ => (Method::POST, "/orders".to_owned(), StatusCode::CREATED),
+    }
+}

@@ -1,0 +1,215 @@
+//! `parity.toml`, read into text values with their places.
+//!
+//! The file is walked key by key instead of being deserialized into a struct, because serde stops at the first error
+//! and we owe the user all of them, each with its line. Nothing is interpreted here beyond the TOML type.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use toml_edit::{Document, Item, TableLike, Value};
+
+use super::problem::{Origin, Problem, closest};
+use super::settings::{Kind, ROUTE_KEYS, RULE_KEYS, SECTIONS, SETTINGS, Setting};
+
+/// A value as written, with its place.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// Scalars as text.
+    pub value: Raw,
+    /// Where it stands.
+    pub origin: Origin,
+}
+
+/// What a file or the environment can say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Raw {
+    /// Any scalar.
+    Text(String),
+    /// A list of text.
+    List(Vec<String>),
+}
+
+/// A `[[route]]` or `[[rule]]`: its known keys.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Where it begins.
+    pub origin: Origin,
+    /// By key.
+    pub values: BTreeMap<&'static str, Written>,
+}
+
+/// What a file says.
+#[derive(Debug, Default)]
+pub struct File {
+    /// Settings by their full key.
+    pub settings: BTreeMap<&'static str, Written>,
+    /// In the order of the file.
+    pub routes: Vec<Entry>,
+    /// In the order of the file.
+    pub rules: Vec<Entry>,
+}
+
+impl File {
+    /// Reads the text of a file; what is wrong goes to `problems`, the rest is returned.
+    pub fn read(path: &Path, text: &str, problems: &mut Vec<Problem>) -> Self {
+        let reader = &mut Reader { path: path.into(), text, problems };
+        match Document::parse(text) {
+            Ok(document) => reader.document(document.as_table()),
+            Err(error) => {
+                let offset = error.span().map_or(0, |span| span.start);
+                let message = format!("not TOML: {}", error.message().trim().replace('\n', "; "));
+                reader.problem(offset, message, None);
+                Self::default()
+            }
+        }
+    }
+}
+
+struct Reader<'a> {
+    path: Arc<Path>,
+    text: &'a str,
+    problems: &'a mut Vec<Problem>,
+}
+
+impl Reader<'_> {
+    fn problem(&mut self, offset: usize, message: String, hint: Option<String>) {
+        let origin = Origin::at(&self.path, self.text, offset);
+        self.problems.push(Problem { origin, message, hint });
+    }
+
+    fn unknown(&mut self, offset: usize, key: &str, within: &str, known: &[&str]) {
+        let hint = match closest(key, known.iter().copied()) {
+            Some(word) => format!("did you mean `{word}`?"),
+            None => format!("known here: {}", known.join(", ")),
+        };
+        self.problem(offset, format!("unknown key `{key}`{within}"), Some(hint));
+    }
+
+    fn document(&mut self, table: &toml_edit::Table) -> File {
+        let mut file = File::default();
+        for (key, item) in table {
+            let offset = key_offset(table, key, item);
+            match key {
+                "route" => file.routes = self.entries(offset, key, item, ROUTE_KEYS),
+                "rule" => file.rules = self.entries(offset, key, item, RULE_KEYS),
+                section if SECTIONS.contains(&section) => match item.as_table_like() {
+                    Some(table) => self.section(section, table, &mut file),
+                    None => self.problem(offset, format!("`{key}` is a section: write [{key}]"), None),
+                },
+                _ => match SETTINGS.iter().find(|setting| setting.key == key) {
+                    Some(setting) => self.setting(setting, offset, item, &mut file),
+                    None => self.unknown_at_top(offset, key),
+                },
+            }
+        }
+        file
+    }
+
+    fn unknown_at_top(&mut self, offset: usize, key: &str) {
+        if let Some(setting) = SETTINGS.iter().find(|setting| setting.name() == key) {
+            let hint = format!("it belongs into [{}]", setting.section());
+            return self.problem(offset, format!("unknown key `{key}` at the top of the file"), Some(hint));
+        }
+        let top = SETTINGS.iter().filter(|setting| setting.section().is_empty()).map(|setting| setting.key);
+        let known: Vec<_> = top.chain(SECTIONS.iter().copied()).chain(["route", "rule"]).collect();
+        self.unknown(offset, key, "", &known);
+    }
+
+    fn section(&mut self, section: &str, table: &dyn TableLike, file: &mut File) {
+        for (key, item) in table.iter() {
+            let offset = key_offset(table, key, item);
+            let mut settings = SETTINGS.iter().filter(|setting| setting.section() == section);
+            if let Some(setting) = settings.clone().find(|setting| setting.name() == key) {
+                self.setting(setting, offset, item, file);
+            } else {
+                let known: Vec<_> = settings.by_ref().map(Setting::name).collect();
+                self.unknown(offset, key, &format!(" in [{section}]"), &known);
+            }
+        }
+    }
+
+    fn setting(&mut self, setting: &'static Setting, offset: usize, item: &Item, file: &mut File) {
+        match raw(setting.kind, item) {
+            Ok(value) => {
+                let origin = Origin::at(&self.path, self.text, offset);
+                file.settings.insert(setting.key, Written { value, origin });
+            }
+            Err(expected) => {
+                let message = format!("`{}` is {}, not {expected}", setting.name(), item.type_name());
+                self.problem(offset, message, Some(setting.about.to_owned()));
+            }
+        }
+    }
+
+    fn entries(&mut self, offset: usize, name: &str, item: &Item, known: &[(&'static str, &str)]) -> Vec<Entry> {
+        let tables: Vec<(&dyn TableLike, Option<usize>)> = match item {
+            Item::ArrayOfTables(tables) => {
+                tables.iter().map(|table| (table as &dyn TableLike, table.span().map(|span| span.start))).collect()
+            }
+            Item::Value(Value::Array(array)) if array.iter().all(Value::is_inline_table) => array
+                .iter()
+                .filter_map(|value| {
+                    let table = value.as_inline_table()?;
+                    Some((table as &dyn TableLike, table.span().map(|span| span.start)))
+                })
+                .collect(),
+            _ => {
+                let message = format!("`{name}` is {}, not a list of tables", item.type_name());
+                self.problem(offset, message, Some(format!("begin each one with [[{name}]]")));
+                return Vec::new();
+            }
+        };
+        let mut entries = Vec::new();
+        for (table, start) in tables {
+            let origin = Origin::at(&self.path, self.text, start.unwrap_or(offset));
+            let mut values = BTreeMap::new();
+            for (key, item) in table.iter() {
+                let offset = key_offset(table, key, item);
+                let Some((key, _)) = known.iter().find(|(known, _)| *known == key) else {
+                    let names: Vec<_> = known.iter().map(|(name, _)| *name).collect();
+                    self.unknown(offset, key, &format!(" in [[{name}]]"), &names);
+                    continue;
+                };
+                let kind = if *key == "shadow" { Kind::Switch } else { Kind::Text };
+                match raw(kind, item) {
+                    Ok(value) => {
+                        let origin = Origin::at(&self.path, self.text, offset);
+                        values.insert(*key, Written { value, origin });
+                    }
+                    Err(expected) => {
+                        self.problem(offset, format!("`{key}` is {}, not {expected}", item.type_name()), None);
+                    }
+                }
+            }
+            entries.push(Entry { origin, values });
+        }
+        entries
+    }
+}
+
+fn key_offset(table: &dyn TableLike, key: &str, item: &Item) -> usize {
+    table.key(key).and_then(toml_edit::Key::span).or_else(|| item.span()).map_or(0, |span| span.start)
+}
+
+/// The value as text if its TOML type fits, else what would fit.
+fn raw(kind: Kind, item: &Item) -> Result<Raw, &'static str> {
+    let text = |text: &str| Ok(Raw::Text(text.to_owned()));
+    match (kind, item.as_value()) {
+        (Kind::List, Some(Value::Array(array))) => array
+            .iter()
+            .map(|value| value.as_str().map(str::to_owned))
+            .collect::<Option<_>>()
+            .map(Raw::List)
+            .ok_or("a list of text in quotes"),
+        (Kind::List, _) => Err("a list of text in quotes, such as [\"a\", \"b\"]"),
+        (_, Some(Value::String(value))) => text(value.value()),
+        (Kind::Count | Kind::Size | Kind::Share, Some(Value::Integer(value))) => text(&value.value().to_string()),
+        (Kind::Share, Some(Value::Float(value))) => text(&value.value().to_string()),
+        (Kind::Switch, Some(Value::Boolean(value))) => text(&value.value().to_string()),
+        (Kind::Count, _) => Err("a whole number"),
+        (Kind::Share, _) => Err("a number between 0 and 1"),
+        (Kind::Switch, _) => Err("true or false"),
+        _ => Err("text in quotes"),
+    }
+}

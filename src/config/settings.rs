@@ -1,0 +1,150 @@
+//! Every setting once: where it stands in the file, its flag, its environment variable, its type, default and meaning.
+//!
+//! The parser, the unknown-key hints, `config show`, `config init` and the JSON Schema are all made from this table,
+//! so none of them can forget a setting or describe another one.
+
+/// What a value must look like. The JSON type it has in the file follows from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Any text without control characters.
+    Text,
+    /// `host:port` with a numeric host.
+    Address,
+    /// `http://`, `https://` or `unix:`.
+    Upstream,
+    /// `sqlite:PATH` and the like.
+    Store,
+    /// A path, relative to the working directory.
+    Path,
+    /// `500ms`, `5s`, `2m`, `14d`.
+    Duration,
+    /// `512KiB`, `32MiB`, or bytes as a number.
+    Size,
+    /// A whole number of at least one.
+    Count,
+    /// A number between 0 and 1.
+    Share,
+    /// `on` or `off` (`true` or `false` in the file).
+    Switch,
+    /// A list of text; comma-separated in the environment.
+    List,
+}
+
+/// One setting.
+#[derive(Debug)]
+pub struct Setting {
+    /// `section.key`, or the key alone at the top of the file.
+    pub key: &'static str,
+    /// Its type.
+    pub kind: Kind,
+    /// What holds when nobody says otherwise; `None` means absent.
+    pub default: Option<&'static str>,
+    /// The flag, where there is one.
+    pub flag: Option<&'static str>,
+    /// One line on what it does.
+    pub about: &'static str,
+}
+
+const fn setting(
+    key: &'static str,
+    kind: Kind,
+    default: Option<&'static str>,
+    flag: Option<&'static str>,
+    about: &'static str,
+) -> Setting {
+    Setting { key, kind, default, flag, about }
+}
+
+/// All settings, in the order in which `config init` and `config show` print them.
+#[rustfmt::skip]
+pub const SETTINGS: &[Setting] = &[
+    setting("migration", Kind::Text, Some("default"), Some("--migration"), "Name under which this legacy→candidate effort is recorded"),
+    setting("mirror.listen", Kind::Address, Some("127.0.0.1:8080"), Some("--listen"), "Where clients connect"),
+    setting("mirror.admin", Kind::Address, Some("127.0.0.1:9900"), Some("--admin"), "Where the admin port listens: report page, API, metrics, health"),
+    setting("mirror.admin_token_file", Kind::Path, None, Some("--admin-token-file"), "File with the token that the admin port demands; required off loopback"),
+    setting("mirror.legacy", Kind::Upstream, None, Some("--legacy"), "The service whose answers the clients get"),
+    setting("mirror.candidate", Kind::Upstream, None, Some("--candidate"), "The service whose answers are compared"),
+    setting("mirror.legacy_version", Kind::Text, Some(""), Some("--legacy-version"), "Version of the legacy; evidence of different versions is never mixed"),
+    setting("mirror.candidate_version", Kind::Text, Some(""), Some("--candidate-version"), "Version of the candidate; a new one starts the evidence anew"),
+    setting("mirror.instance", Kind::Text, None, Some("--instance"), "Name of this process in the record (the host name by default)"),
+    setting("mirror.sample", Kind::Share, Some("1.0"), Some("--sample"), "Share of the requests that is shadowed"),
+    setting("mirror.shadow", Kind::Switch, Some("on"), Some("--shadow"), "Whether to begin with shadowing on"),
+    setting("mirror.workers", Kind::Count, None, Some("--workers"), "Proxy threads (one per core by default)"),
+    setting("mirror.store", Kind::Store, Some("sqlite:parity.db"), Some("--store"), "Where the record is kept"),
+    setting("mirror.ca_file", Kind::Path, None, Some("--ca-file"), "PEM certificates to trust for https upstreams, besides the system's"),
+    setting("mirror.redaction_key_file", Kind::Path, None, Some("--redaction-key-file"), "Key of the hmac: values in the record, the same for all instances (random per process by default)"),
+    setting("limits.candidate_deadline", Kind::Duration, Some("5s"), None, "The candidate must have answered whole within this time"),
+    setting("limits.in_flight", Kind::Count, Some("1024"), None, "Shadow requests under way at once"),
+    setting("limits.shadow_bytes", Kind::Size, Some("32MiB"), None, "Bytes that all shadows and queued exchanges hold together"),
+    setting("limits.body", Kind::Size, Some("1MiB"), None, "Largest request or answer body that is compared"),
+    setting("limits.queue", Kind::Count, Some("4096"), None, "Exchanges that wait for comparison"),
+    setting("limits.drain", Kind::Duration, Some("20s"), None, "Time for accepted requests to finish at shutdown"),
+    setting("redact.keep_headers", Kind::List, None, None, "Headers whose values are recorded clear"),
+    setting("redact.keep_query", Kind::List, None, None, "Query parameters whose values are recorded clear"),
+    setting("redact.mask_keys", Kind::List, None, None, "Keys in bodies whose values are recorded as hmac:…, besides password, secret, token and their like"),
+    setting("retention.bodies", Kind::Duration, Some("14d"), None, "How long requests and answers of sampled mismatches are kept"),
+    setting("retention.mismatches", Kind::Duration, Some("90d"), None, "How long mismatches are kept"),
+    setting("retention.tallies", Kind::Duration, Some("400d"), None, "How long counts are kept"),
+    setting("retention.size", Kind::Size, Some("4GiB"), None, "Size of the store above which the oldest bodies, then the oldest mismatches, go first"),
+];
+
+impl Setting {
+    /// The section of the file; empty at the top.
+    pub fn section(&self) -> &'static str {
+        self.key.split_once('.').map_or("", |(section, _)| section)
+    }
+
+    /// The key within its section.
+    pub fn name(&self) -> &'static str {
+        self.key.split_once('.').map_or(self.key, |(_, name)| name)
+    }
+
+    /// `PARITY_` and the flag's name, or the whole key where there is no flag.
+    pub fn variable(&self) -> String {
+        let base = self.flag.map_or(self.key, |flag| flag.trim_start_matches('-'));
+        format!("PARITY_{}", base.to_ascii_uppercase().replace(['-', '.'], "_"))
+    }
+}
+
+/// The sections that hold settings, in the order of [`SETTINGS`].
+pub const SECTIONS: &[&str] = &["mirror", "limits", "redact", "retention"];
+
+/// Keys of a `[[route]]`.
+pub const ROUTE_KEYS: &[(&str, &str)] = &[
+    ("match", "METHOD /path/{placeholder}; `*` for every method, `{*rest}` for what remains"),
+    ("shadow", "true: safe to send twice, whatever the method; false: never send"),
+];
+
+/// Keys of a `[[rule]]`.
+pub const RULE_KEYS: &[(&str, &str)] = &[
+    ("id", "Name of the rule, shown wherever it applies"),
+    ("route", "Only on this route"),
+    ("part", "status, header, trailer or body (the default)"),
+    ("path", "JSON Pointer with * for one and ** for any number of segments; a header name for headers"),
+    ("action", "ignore, unordered, key, tolerance, as or mask"),
+    ("field", "For key: the field that identifies an element"),
+    ("absolute", "For tolerance: largest difference, as decimal text"),
+    ("relative", "For tolerance: largest difference relative to the larger value, as decimal text"),
+    ("type", "For as: timestamp, uuid or number"),
+    ("reason", "Why the difference is accepted"),
+    ("owner", "Who answers for it"),
+    ("expires", "YYYY-MM-DD; from that day on the rule no longer applies"),
+];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn keys_and_variables_are_unique_and_sections_are_known() {
+        let mut keys = HashSet::new();
+        let mut variables = HashSet::new();
+        for setting in SETTINGS {
+            assert!(keys.insert(setting.key), "{}", setting.key);
+            assert!(variables.insert(setting.variable()), "{}", setting.key);
+            assert!(setting.section().is_empty() || SECTIONS.contains(&setting.section()));
+        }
+    }
+}

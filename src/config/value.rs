@@ -1,0 +1,126 @@
+//! Reading single values: durations, sizes, shares, switches.
+//!
+//! Each reader says what was expected and shows an example, because the message is the only help a person has whose
+//! process did not start.
+
+use std::time::Duration;
+
+/// `500ms`, `5s`, `2m`, `12h`, `14d`.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let (number, unit) = split_unit(text);
+    let millis = match unit {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" | "min" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => 0,
+    };
+    number
+        .parse::<u64>()
+        .ok()
+        .filter(|_| millis > 0)
+        .and_then(|number| number.checked_mul(millis))
+        .map(Duration::from_millis)
+        .ok_or_else(|| format!("`{text}` is not a duration; write for example 500ms, 5s, 2m, 12h or 14d"))
+}
+
+/// `512KiB`, `32MiB`, `4GiB`, or bytes as a plain number.
+pub fn size(text: &str) -> Result<u64, String> {
+    let (number, unit) = split_unit(text);
+    let factor = match unit {
+        "" | "B" => 1_u64,
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        "KB" | "kB" => 1_000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        _ => 0,
+    };
+    number
+        .parse::<u64>()
+        .ok()
+        .filter(|_| factor > 0)
+        .and_then(|number| number.checked_mul(factor))
+        .ok_or_else(|| format!("`{text}` is not a size; write for example 512KiB, 32MiB or 4GiB"))
+}
+
+/// A whole number of at least one.
+pub fn count(text: &str) -> Result<usize, String> {
+    text.parse::<usize>()
+        .ok()
+        .filter(|count| *count > 0)
+        .ok_or_else(|| format!("`{text}` is not a whole number of at least 1"))
+}
+
+/// Between 0 and 1, both included.
+pub fn share(text: &str) -> Result<f64, String> {
+    text.parse::<f64>()
+        .ok()
+        .filter(|share| (0.0..=1.0).contains(share))
+        .ok_or_else(|| format!("`{text}` is not a share; write a number between 0 and 1, for example 0.25"))
+}
+
+/// `on`, `off`, `true`, `false`.
+pub fn switch(text: &str) -> Result<bool, String> {
+    match text {
+        "on" | "true" => Ok(true),
+        "off" | "false" => Ok(false),
+        _ => Err(format!("`{text}` is neither on nor off")),
+    }
+}
+
+/// Text that can stand in a header of a report: one line, bounded.
+pub fn text(text: &str) -> Result<String, String> {
+    /// Versions and names are labels in every row of the record.
+    const MAX_BYTES: usize = 200;
+    if text.len() > MAX_BYTES {
+        return Err(format!("the text has {} bytes, {MAX_BYTES} are allowed", text.len()));
+    }
+    if text.chars().any(char::is_control) {
+        return Err("the text has a control character; write one plain line".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+/// Comma-separated, for the environment.
+pub fn list(text: &str) -> Vec<String> {
+    text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()
+}
+
+fn split_unit(text: &str) -> (&str, &str) {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    (number, unit.trim_start())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_read_as_people_write_them() {
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("14d"), Ok(Duration::from_secs(14 * 86_400)));
+        assert_eq!(size("32MiB"), Ok(32 << 20));
+        assert_eq!(size("17"), Ok(17));
+        assert_eq!(share("0.5"), Ok(0.5));
+        assert_eq!(switch("off"), Ok(false));
+        assert_eq!(list("a, b,,c"), ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_its_text() {
+        for text in ["", "5", "s", "-5s", "5 parsecs", "99999999999999999999d"] {
+            assert!(duration(text).is_err_and(|error| error.contains(text)), "{text}");
+        }
+        for text in ["", "MiB", "1.5MiB", "1TiB", "18446744073709551615GiB"] {
+            assert!(size(text).is_err(), "{text}");
+        }
+        for text in ["NaN", "1.01", "-0.1", "half"] {
+            assert!(share(text).is_err(), "{text}");
+        }
+        assert!(count("0").is_err());
+    }
+}

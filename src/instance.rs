@@ -1,0 +1,239 @@
+//! One running mirror: ports, proxy, pipeline, admin port, and how they end.
+//!
+//! Starting binds every port and opens the store before the first request is accepted, so that whatever is wrong is
+//! an error of the command and nothing is left half started. Ending follows the flow: the proxy drains, the pipeline
+//! compares and stores what is left, and the admin port answers probes until then.
+
+use std::future::Future;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use anyhow::{Context, Result, anyhow};
+use parity_dashboards::{Site, Status};
+use parity_mirror::Mirror;
+use parity_sink::{StoreUrl, WriterHealth};
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+use tokio::sync::watch;
+
+use crate::config::{AdminSettings, MirrorSettings};
+use crate::pipeline::Pipeline;
+
+/// A mirror at work.
+pub struct Instance {
+    address: SocketAddr,
+    control: Arc<MirrorControl>,
+    stop: watch::Sender<bool>,
+    proxy: JoinHandle<()>,
+    pipeline: Pipeline,
+    admin: AdminPort,
+}
+
+impl Instance {
+    /// Binds, opens, starts; on error nothing runs.
+    pub fn start(settings: MirrorSettings) -> Result<Self> {
+        let mirror = Mirror::bind(settings.mirror.clone())?;
+        let listener = bind_admin(&settings.admin)?;
+        let pipeline = Pipeline::start(&settings)?;
+
+        let mut registry = Registry::default();
+        mirror.register_metrics(&mut registry);
+        pipeline.register_metrics(&mut registry);
+        register_build_info(&mut registry);
+
+        let address = mirror.local_addr();
+        let control = Arc::new(MirrorControl {
+            mirror: mirror.control(),
+            store: pipeline.writer().health(),
+            accepting: AtomicBool::new(true),
+        });
+        let site = Site {
+            store: settings.store.clone(),
+            migration: settings.identity.migration.clone(),
+            control: Some(Arc::clone(&control) as Arc<dyn parity_dashboards::Control>),
+            registry,
+            token: settings.admin.token.clone(),
+        };
+        let admin = AdminPort::start(listener, site)?;
+        let (stop, stopped) = watch::channel(false);
+        let observers = pipeline.observers();
+        let proxy = std::thread::Builder::new()
+            .name("mirror".to_owned())
+            .spawn(move || {
+                let drained = mirror.run(observers, stopped);
+                tracing::debug!(?drained, "proxy stopped");
+            })
+            .context("cannot start the proxy thread")?;
+        Ok(Self { address, control, stop, proxy, pipeline, admin })
+    }
+
+    /// Where clients connect.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where the admin port listens.
+    pub fn admin_address(&self) -> SocketAddr {
+        self.admin.address
+    }
+
+    /// Stops or starts shadowing.
+    pub fn set_shadowing(&self, on: bool) {
+        parity_dashboards::Control::set_shadowing(&*self.control, on);
+    }
+
+    /// Tells the proxy to drain; [`Instance::finish`] waits for it. A second call changes nothing.
+    pub fn drain(&self) {
+        self.control.accepting.store(false, Ordering::Relaxed);
+        self.stop.send_replace(true);
+    }
+
+    /// Drains, stores what was compared, and closes everything.
+    pub fn finish(self) -> Result<()> {
+        self.drain();
+        let proxy = self.proxy.join().map_err(|_| anyhow!("the proxy ended by a panic; the log has it"));
+        let stored = self.pipeline.finish();
+        let admin = self.admin.finish();
+        proxy.and(stored).and(admin)
+    }
+}
+
+/// Binds the admin port.
+pub fn bind_admin(settings: &AdminSettings) -> Result<TcpListener> {
+    let address = settings.address;
+    TcpListener::bind(address)
+        .with_context(|| format!("cannot listen on {address} for the admin port; --admin names another address"))
+}
+
+/// The admin port on a thread and runtime of its own, so that a slow page never takes time from a request.
+pub struct AdminPort {
+    address: SocketAddr,
+    stop: watch::Sender<bool>,
+    thread: JoinHandle<Result<()>>,
+}
+
+impl AdminPort {
+    /// Serves `site` on a bound listener.
+    pub fn start(listener: TcpListener, site: Site) -> Result<Self> {
+        listener.set_nonblocking(true).context("the admin port")?;
+        let address = listener.local_addr().context("the admin port")?;
+        let (stop, stopped) = watch::channel(false);
+        let thread = std::thread::Builder::new()
+            .name("admin".to_owned())
+            .spawn(move || serve(listener, site, stopped))
+            .context("cannot start the admin thread")?;
+        Ok(Self { address, stop, thread })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Stops it.
+    pub fn finish(self) -> Result<()> {
+        self.stop.send_replace(true);
+        self.thread.join().map_err(|_| anyhow!("the admin port ended by a panic; the log has it"))?
+    }
+}
+
+fn serve(listener: TcpListener, site: Site, mut stopped: watch::Receiver<bool>) -> Result<()> {
+    /// An open page must not hold up the end of the process.
+    const GRACE: std::time::Duration = std::time::Duration::from_secs(1);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the admin runtime")?;
+    runtime.block_on(async move {
+        let listener = tokio::net::TcpListener::from_std(listener).context("the admin port")?;
+        let mut ended = stopped.clone();
+        let shutdown = async move {
+            // An error means that the sender is gone, which is an end as well.
+            let _ended = ended.wait_for(|stop| *stop).await;
+        };
+        let overdue = async move {
+            let _ended = stopped.wait_for(|stop| *stop).await;
+            tokio::time::sleep(GRACE).await;
+        };
+        tokio::select! {
+            served = parity_dashboards::serve(listener, site, shutdown) => served.context("the admin port"),
+            () = overdue => Ok(()),
+        }
+    })
+}
+
+/// What the admin port may do with the mirror.
+struct MirrorControl {
+    mirror: parity_mirror::Control,
+    store: WriterHealth,
+    accepting: AtomicBool,
+}
+
+impl parity_dashboards::Control for MirrorControl {
+    fn set_shadowing(&self, on: bool) {
+        if self.mirror.shadowing() != on {
+            tracing::info!(shadowing = on, "shadowing switched");
+        }
+        self.mirror.set_shadowing(on);
+    }
+
+    fn status(&self) -> Status {
+        Status {
+            ready: self.accepting.load(Ordering::Relaxed),
+            shadowing: self.mirror.shadowing(),
+            shadows_in_flight: self.mirror.in_flight(),
+            shadow_bytes: self.mirror.shadow_bytes_held(),
+            store_error: self.store.last_error(),
+        }
+    }
+}
+
+/// `parity_build_info`, constant 1: the version as a label.
+pub fn register_build_info(registry: &mut Registry) {
+    let info = Family::<Vec<(String, String)>, Gauge>::default();
+    info.get_or_create(&vec![("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned())]).set(1);
+    registry.register("parity_build_info", "Version of the running program", info);
+}
+
+/// What `parity ui` serves: a store without a mirror.
+pub fn reading_site(store: StoreUrl, migration: String, token: Option<String>) -> Site {
+    let mut registry = Registry::default();
+    register_build_info(&mut registry);
+    Site { store, migration, control: None, registry, token }
+}
+
+/// A signal of the operating system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// SIGTERM or SIGINT.
+    End,
+    /// SIGUSR1 stops shadowing.
+    ShadowingOff,
+    /// SIGUSR2 starts it.
+    ShadowingOn,
+}
+
+/// Waits for signals and hands them to `on`, until it says that it has had enough or `done` completes.
+pub fn wait_for_signals(done: impl Future<Output = ()>, mut on: impl FnMut(Signal) -> bool) -> Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the signal runtime")?;
+    runtime.block_on(async {
+        let mut terminate = signal(SignalKind::terminate()).context("cannot wait for SIGTERM")?;
+        let mut interrupt = signal(SignalKind::interrupt()).context("cannot wait for SIGINT")?;
+        let mut off = signal(SignalKind::user_defined1()).context("cannot wait for SIGUSR1")?;
+        let mut on_again = signal(SignalKind::user_defined2()).context("cannot wait for SIGUSR2")?;
+        tokio::pin!(done);
+        loop {
+            let received = tokio::select! {
+                _ = terminate.recv() => Signal::End,
+                _ = interrupt.recv() => Signal::End,
+                _ = off.recv() => Signal::ShadowingOff,
+                _ = on_again.recv() => Signal::ShadowingOn,
+                () = &mut done => return Ok(()),
+            };
+            if on(received) {
+                return Ok(());
+            }
+        }
+    })
+}

@@ -1,0 +1,132 @@
+//! What people read on stdout: colours, hostile text, numbers.
+//!
+//! Text is composed with its styles and written through `anstream`, which drops the styles when stdout is no terminal
+//! or `NO_COLOR` is set. Everything that came from a request or an answer goes through [`shown`] first: captured
+//! bytes are hostile in a terminal (invariant 10).
+
+mod diff;
+mod gate;
+mod report;
+
+use std::io::Write as _;
+
+use anstyle::{AnsiColor, Style};
+use parity_schemas::visible::{visible, visible_up_to};
+use serde::Serialize;
+
+pub use diff::text as diff_text;
+pub use gate::text as gate_text;
+pub use report::text as report_text;
+
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+const GOOD: Style = AnsiColor::Green.on_default().bold();
+const BAD: Style = AnsiColor::Red.on_default().bold();
+const OPEN: Style = AnsiColor::Yellow.on_default().bold();
+const LEGACY: Style = AnsiColor::Red.on_default();
+const CANDIDATE: Style = AnsiColor::Green.on_default();
+
+/// Longest value shown in a list; the whole value is in the JSON output and in the store.
+const MAX_SHOWN_CHARS: usize = 120;
+
+/// Writes text to stdout, with colours only where they can be seen.
+pub fn print(text: &str) -> std::io::Result<()> {
+    let mut stdout = anstream::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()
+}
+
+/// Writes a document to stdout.
+pub fn print_json(document: &impl Serialize) -> anyhow::Result<()> {
+    let mut text = serde_json::to_string_pretty(document)?;
+    text.push('\n');
+    Ok(print(&text)?)
+}
+
+/// A note on stderr, where everything goes that is not data.
+pub fn note(text: &str) {
+    // Nobody listens when stderr is closed, and that is no reason to fail.
+    let _gone = writeln!(anstream::stderr().lock(), "{text}");
+}
+
+/// `text` in a style.
+fn styled(style: Style, text: impl std::fmt::Display) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// Captured text made safe and short.
+fn shown(text: &str) -> String {
+    visible_up_to(text, MAX_SHOWN_CHARS)
+}
+
+/// A block of captured lines, each made safe; line breaks stay.
+fn shown_lines(text: &str) -> impl Iterator<Item = String> + '_ {
+    text.lines().map(visible)
+}
+
+/// `12345` as `12,345`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() * 4 / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A share as a percentage that does not round a small share to nothing.
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent {
+        0.0 => "0 %".to_owned(),
+        p if p < 0.01 => format!("{p:.4} %"),
+        p if p < 10.0 => format!("{p:.2} %"),
+        p => format!("{p:.1} %"),
+    }
+}
+
+/// Microseconds as a person says them.
+fn elapsed(micros: u64) -> String {
+    match micros {
+        0..1_000 => format!("{micros} µs"),
+        1_000..1_000_000 => format!("{:.1} ms", micros as f64 / 1e3),
+        _ => format!("{:.1} s", micros as f64 / 1e6),
+    }
+}
+
+/// What a word of the vocabulary means to somebody who reads it for the first time.
+fn explained(explanation: parity_schemas::verdict::Explanation) -> &'static str {
+    use parity_schemas::verdict::Explanation as E;
+    match explanation {
+        E::SameInstant => "the same instant, spelt in another way",
+        E::TruncatedTime => "the same time cut to fewer fractional digits",
+        E::EqualDouble => "the same double: one side went through floating point",
+        E::Rounded => "one is the other rounded",
+        E::TypeOnly => "the same text in another JSON type",
+        E::NullVsMissing => "null on one side, absent on the other",
+        E::NullVsEmpty => "null on one side, empty on the other",
+        E::EmptyVsMissing => "a zero or empty value on one side, absent on the other",
+        E::CaseOnly => "equal but for letter case",
+        E::WhitespaceOnly => "equal but for white space",
+        E::UnicodeNfc => "equal after Unicode normalization",
+        E::SameBytes => "the same bytes in another encoding",
+        E::ScaledBy1000 => "one is the other times a power of 1000",
+        E::Truncated => "one is the beginning of the other",
+        E::Renamed => "the same value under another field name",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(["0", "999", "1,000", "1,234,567"], [0, 999, 1000, 1_234_567].map(grouped));
+        assert_eq!(["0 %", "0.0010 %", "0.40 %", "12.0 %"], [0.0, 0.00001, 0.004, 0.12].map(percent));
+        assert_eq!(["7 µs", "1.5 ms", "2.0 s"], [7, 1_500, 2_000_000].map(elapsed));
+    }
+}

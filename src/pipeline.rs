@@ -1,0 +1,214 @@
+//! The flow of DESIGN.md §1 as threads and channels, and the order in which it drains.
+//!
+//! ```text
+//! mirror workers ──Observer──► bounded queue ──► comparing threads ──► tally book, record queue ──► writer thread
+//! ```
+//!
+//! Ownership is linear: [`Pipeline`] owns the queue and its threads, the writer owns the store. Draining follows the
+//! data: when the proxy has stopped, the queue is closed and emptied, then the writer writes the rest. The proxy never
+//! waits for any of it: a full queue is an outcome (`queue_full`), not a delay.
+
+use std::panic::AssertUnwindSafe;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+use parity_comparator::redact::{RecordContext, Redactor};
+use parity_comparator::{Comparator, fingerprint};
+use parity_mirror::Observer;
+use parity_schemas::exchange::Exchange;
+use parity_schemas::id::new_id;
+use parity_schemas::record::Record;
+use parity_schemas::route::Route;
+use parity_schemas::tally::Identity;
+use parity_schemas::verdict::{Reason, Verdict};
+use prometheus_client::registry::Registry;
+use parity_sink::{RecordSender, Recorder, TallyBook, TallyConfig, Writer, WriterOptions};
+
+use crate::config::MirrorSettings;
+
+/// Time for the store to take the rest at shutdown; a store that takes longer is counted as failed, not waited for.
+const FINISH_DEADLINE: Duration = Duration::from_secs(10);
+
+/// The comparing threads and the writer behind them.
+pub struct Pipeline {
+    book: Arc<TallyBook>,
+    queue: Sender<Exchange>,
+    comparing: Vec<JoinHandle<()>>,
+    writer: Writer,
+}
+
+impl Pipeline {
+    /// Opens the store and starts the threads; the proxy is not touched.
+    pub fn start(settings: &MirrorSettings) -> Result<Self> {
+        let redactor = Redactor::new(&settings.redact, &settings.redaction_key, Arc::clone(&settings.rules))
+            .context("the redaction settings")?;
+        let book = TallyBook::new(TallyConfig {
+            identity: settings.identity.clone(),
+            instance: settings.instance.clone(),
+            rule_ids: settings.rules.ids().map(str::to_owned).collect(),
+        });
+        let options = WriterOptions { retention: settings.retention.clone(), ..WriterOptions::default() };
+        let writer = Writer::open(&settings.store, Arc::clone(&book), options)
+            .with_context(|| format!("cannot open the store {}", settings.store))?;
+        let (queue, exchanges) = bounded(settings.queue);
+        let context = Arc::new(Shared {
+            redactor,
+            identity: settings.identity.clone(),
+            instance: settings.instance.clone(),
+        });
+        // Comparing costs about a third of proxying, so one thread serves three workers.
+        let threads = settings.mirror.workers.get().div_ceil(3);
+        let comparing = (0..threads)
+            .map(|index| {
+                let mut comparing = Comparing {
+                    comparator: Comparator::new(Arc::clone(&settings.rules), comparison_limits(settings)),
+                    recorder: book.recorder(),
+                    book: Arc::clone(&book),
+                    records: writer.handle(),
+                    context: Arc::clone(&context),
+                    exchanges: exchanges.clone(),
+                };
+                std::thread::Builder::new()
+                    .name(format!("compare-{index}"))
+                    .spawn(move || comparing.run())
+                    .context("cannot start a comparing thread")
+            })
+            .collect::<Result<_>>()?;
+        Ok(Self { book, queue, comparing, writer })
+    }
+
+    /// What was received, compared and found, and how the store takes it.
+    pub fn register_metrics(&self, registry: &mut Registry) {
+        self.book.register(registry);
+        self.writer.register(registry);
+    }
+
+    /// The writer, for its health.
+    pub fn writer(&self) -> &Writer {
+        &self.writer
+    }
+
+    /// What makes an observer for each worker of the proxy.
+    pub fn observers(&self) -> impl Fn(usize) -> Rc<dyn Observer> + Send + Sync + 'static {
+        let (book, queue) = (Arc::clone(&self.book), self.queue.clone());
+        move |_worker| Rc::new(Observing { recorder: book.recorder(), queue: queue.clone() }) as Rc<dyn Observer>
+    }
+
+    /// Compares what is queued, writes what is counted, closes the store. To be called when the proxy has stopped.
+    pub fn finish(self) -> Result<()> {
+        drop(self.queue);
+        for thread in self.comparing {
+            // Panics are caught per exchange; one that gets here has been logged by its hook.
+            if thread.join().is_err() {
+                tracing::error!("a comparing thread ended by a panic");
+            }
+        }
+        let report = self.writer.finish(FINISH_DEADLINE).context("the last results could not be stored")?;
+        tracing::debug!(?report, "store closed");
+        Ok(())
+    }
+}
+
+fn comparison_limits(settings: &MirrorSettings) -> parity_comparator::Limits {
+    parity_comparator::Limits { body_bytes: settings.mirror.limits.body, ..parity_comparator::Limits::default() }
+}
+
+/// What a worker of the proxy tells us; everything here is on the client's path and must not block.
+struct Observing {
+    recorder: Recorder,
+    queue: Sender<Exchange>,
+}
+
+impl Observer for Observing {
+    fn received(&self, route: &Arc<Route>) {
+        self.recorder.received(route);
+    }
+
+    fn not_compared(&self, route: &Arc<Route>, reason: Reason) {
+        self.recorder.not_compared(route, reason);
+    }
+
+    fn exchange(&self, exchange: Exchange) {
+        match self.queue.try_send(exchange) {
+            Ok(()) => {}
+            Err(TrySendError::Full(exchange)) => self.recorder.not_compared(&exchange.route, Reason::QueueFull),
+            Err(TrySendError::Disconnected(exchange)) => self.recorder.not_compared(&exchange.route, Reason::Shutdown),
+        }
+    }
+
+    fn answered(&self, route: &Arc<Route>, status: u16) {
+        self.recorder.answered(route, status);
+    }
+}
+
+/// What all comparing threads share.
+struct Shared {
+    redactor: Redactor,
+    identity: Identity,
+    instance: String,
+}
+
+/// One comparing thread.
+struct Comparing {
+    comparator: Comparator,
+    recorder: Recorder,
+    book: Arc<TallyBook>,
+    records: RecordSender,
+    context: Arc<Shared>,
+    exchanges: Receiver<Exchange>,
+}
+
+impl Comparing {
+    /// Until the queue is closed and empty.
+    fn run(&mut self) {
+        while let Ok(exchange) = self.exchanges.recv() {
+            let route = Arc::clone(&exchange.route);
+            // A bug in comparing code costs one exchange, not the thread. The scratch space of the comparator is
+            // cleared at the beginning of each comparison, so that a broken one leaves nothing behind.
+            let settled = std::panic::catch_unwind(AssertUnwindSafe(|| self.settle(&exchange)));
+            if settled.is_err() {
+                self.recorder.not_compared(&route, Reason::InternalPanic);
+            }
+        }
+    }
+
+    fn settle(&mut self, exchange: &Exchange) {
+        let comparison = self.comparator.compare(exchange);
+        let route = &exchange.route;
+        let micros = |elapsed: Duration| u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
+        let (legacy_us, candidate_us) = (micros(exchange.legacy.elapsed), micros(exchange.candidate.elapsed));
+        match comparison.verdict {
+            Verdict::NotCompared(reason) => self.recorder.not_compared(route, reason),
+            Verdict::Match => self.recorder.matched(route, legacy_us, candidate_us),
+            Verdict::Mismatch => {
+                let groups = fingerprint::groups(
+                    route.label(),
+                    exchange.legacy.status,
+                    exchange.candidate.status,
+                    &comparison.findings,
+                );
+                let id = new_id();
+                let record = self.context.redactor.mismatch(
+                    exchange,
+                    &comparison,
+                    RecordContext {
+                        id,
+                        identity: &self.context.identity,
+                        instance: &self.context.instance,
+                        keep_sample: self.book.keep_sample(&groups),
+                    },
+                );
+                self.recorder.mismatch(route, legacy_us, candidate_us, id, exchange.time, &groups);
+                // A full queue costs this row, counted by the sender; the verdict is in the tally already.
+                let _counted = self.records.send(Record::Mismatch(Box::new(record)));
+            }
+        }
+        if !comparison.rule_hits.is_empty() {
+            self.recorder.rule_hits(route, &comparison.rule_hits);
+        }
+    }
+}
