@@ -25,7 +25,8 @@ CREATE TABLE mismatches (
     class             TEXT    NOT NULL,
     sample            TEXT              -- request and both answers; NULL once retention removed it
 );
-CREATE INDEX mismatches_by_time ON mismatches (time);
+-- Beyond the time it holds what a list of mismatches is filtered by, so that a rare group is found without reading rows.
+CREATE INDEX mismatches_by_time ON mismatches (time, id, route, fingerprints);
 CREATE INDEX samples_by_time ON mismatches (time) WHERE sample IS NOT NULL;
 
 CREATE TABLE tallies (
@@ -48,6 +49,7 @@ CREATE TABLE tallies (
     candidate_latency TEXT    NOT NULL
 );
 CREATE INDEX tallies_by_identity ON tallies (migration, interval_start, candidate_version, legacy_version, rules_hash);
+CREATE INDEX tallies_by_time ON tallies (interval_start);
 
 CREATE TABLE group_tallies (
     tally_id          TEXT    NOT NULL,

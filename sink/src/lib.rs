@@ -1,1 +1,23 @@
-//! Crate `parity-sink`.
+//! Records into a store, and answers out of it.
+//!
+//! Three parts that meet in `parity-schemas` types only:
+//! - [`tally`]: every request is counted, by route, interval and outcome, without a lock on the path of a client;
+//! - [`write`]: one thread takes records from a bounded queue and writes them, with the tallies, in batches;
+//! - [`read`]: one query API; SQL fetches rows, and one Rust function makes the report of them, whatever the store.
+//!
+//! What this crate promises: a client never waits for it; a store that is full, locked or broken costs mismatch
+//! records at most, which are counted and told of, and never a count; writing a record twice changes nothing.
+//! It accepts records only: captured values cannot pass through here.
+
+mod error;
+pub mod read;
+mod sqlite;
+pub mod tally;
+mod url;
+pub mod write;
+
+pub use error::StoreError;
+pub use read::{MismatchFilter, Reader, Selection};
+pub use tally::{Recorder, TallyBook, TallyConfig};
+pub use url::{StoreUrl, StoreUrlError};
+pub use write::{RecordSender, Writer, WriterOptions, record_decision};

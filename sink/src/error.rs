@@ -1,0 +1,109 @@
+//! What can be wrong with a store, and what to do about it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A store cannot be opened, read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Readers never create a store.
+    #[error(
+        "there is no store at {path}; `parity mirror` creates it, or name the right one with --store", path = path.display()
+    )]
+    Missing {
+        /// As given.
+        path: PathBuf,
+    },
+    /// The folder of the file is not there.
+    #[error("cannot create {path}: its folder does not exist", path = path.display())]
+    NoFolder {
+        /// As given.
+        path: PathBuf,
+    },
+    /// Not a database, or a database of something else.
+    #[error("{path} is not a record of parity: {why}; name another file with --store", path = path.display())]
+    NotARecord {
+        /// As given.
+        path: PathBuf,
+        /// What it is instead.
+        why: &'static str,
+    },
+    /// Written by a later version of this program.
+    #[error(
+        "{path} has schema version {found}, this program knows up to {known}; use the newer parity that wrote it", path = path.display()
+    )]
+    NewerSchema {
+        /// As given.
+        path: PathBuf,
+        /// The version of the file.
+        found: u32,
+        /// The version of this program.
+        known: u32,
+    },
+    /// Written by an earlier version of this program.
+    #[error(
+        "{path} has schema version {found}, this program needs {known}; start `parity mirror` on it once to bring it up to date", path = path.display()
+    )]
+    OlderSchema {
+        /// As given.
+        path: PathBuf,
+        /// The version of the file.
+        found: u32,
+        /// The version of this program.
+        known: u32,
+    },
+    /// Another process held the write lock all the time.
+    #[error("{path} was locked by another process for {waited:?}; try again", path = path.display())]
+    Locked {
+        /// As given.
+        path: PathBuf,
+        /// How long we waited.
+        waited: Duration,
+    },
+    /// Anything else that the database said.
+    #[error("cannot {action} {path}", path = path.display())]
+    Database {
+        /// What was tried.
+        action: &'static str,
+        /// As given.
+        path: PathBuf,
+        /// What was said.
+        source: rusqlite::Error,
+    },
+    /// A stored value is not what this version writes.
+    #[error(
+        "{table}.{column} holds `{value}`, which this version does not understand; was it edited, or written by a newer parity?"
+    )]
+    Value {
+        /// Which table.
+        table: &'static str,
+        /// Which column.
+        column: &'static str,
+        /// The value, cut.
+        value: String,
+    },
+    /// The system refused a thread.
+    #[error("cannot start the writer thread")]
+    Thread(#[source] std::io::Error),
+    /// The writer is stuck in the operating system.
+    #[error("the writer did not end within {0:?}; what it had not written yet is lost")]
+    Stuck(Duration),
+}
+
+/// Cut for messages: a stored value may be a whole body.
+const MAX_SHOWN_BYTES: usize = 100;
+
+impl StoreError {
+    pub(crate) fn value(table: &'static str, column: &'static str, value: &str) -> Self {
+        let mut value = value.to_owned();
+        if value.len() > MAX_SHOWN_BYTES {
+            value.truncate(value.floor_char_boundary(MAX_SHOWN_BYTES));
+            value.push('…');
+        }
+        Self::Value {
+            table,
+            column,
+            value,
+        }
+    }
+}

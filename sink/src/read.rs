@@ -1,0 +1,97 @@
+//! Answers out of a store.
+//!
+//! A store fetches rows; [`assemble`] makes the report of them. So a question has one answer whatever the store, and
+//! the order and the rounding of everything printed are decided in one place. Reading never creates or changes
+//! anything.
+
+mod assemble;
+mod sqlite;
+
+use parity_schemas::evidence::Evidence;
+use parity_schemas::record::Mismatch;
+use parity_schemas::report::Report;
+use parity_schemas::time::Timestamp;
+use uuid::Uuid;
+
+use self::sqlite::SqliteReader;
+use crate::error::StoreError;
+use crate::url::StoreUrl;
+
+/// The migration that is recorded and read when none is named.
+pub const DEFAULT_MIGRATION: &str = "default";
+
+/// Which evidence is asked for. Of all that fits, it is the identity (migration, versions, rules) of the newest
+/// interval: evidence of different identities is never added up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// The effort; [`DEFAULT_MIGRATION`] unless named.
+    pub migration: Option<String>,
+    /// Only of this version of the legacy.
+    pub legacy_version: Option<String>,
+    /// Only of this version of the candidate.
+    pub candidate_version: Option<String>,
+    /// Only intervals that begin at this time or later.
+    pub since: Option<Timestamp>,
+}
+
+impl Selection {
+    /// The effort that is meant.
+    pub fn migration(&self) -> &str {
+        self.migration.as_deref().unwrap_or(DEFAULT_MIGRATION)
+    }
+}
+
+/// Which mismatches are asked for, newest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MismatchFilter {
+    /// Those of this effort; of all unless named.
+    pub migration: Option<String>,
+    /// Those of this route.
+    pub route: Option<String>,
+    /// Those with a finding of this group.
+    pub fingerprint: Option<String>,
+    /// Those behind this one in the order of the answer: time and id of the last one of the page before.
+    pub before: Option<(Timestamp, Uuid)>,
+}
+
+/// Most mismatches of one answer: a page of a screen, not an export.
+pub const MAX_MISMATCHES: usize = 1_000;
+
+/// A store that is open for reading.
+pub struct Reader {
+    store: SqliteReader,
+}
+
+impl Reader {
+    /// Opens an existing store.
+    pub fn open(url: &StoreUrl) -> Result<Self, StoreError> {
+        let StoreUrl::Sqlite(path) = url;
+        Ok(Self {
+            store: SqliteReader::open(path)?,
+        })
+    }
+
+    /// The tallies of a selection, added up; `None` when there are none.
+    pub fn evidence(&self, selection: &Selection) -> Result<Option<Evidence>, StoreError> {
+        self.store.evidence(selection)
+    }
+
+    /// The report of a selection; of nothing, when nothing was recorded.
+    pub fn report(&self, selection: &Selection) -> Result<Report, StoreError> {
+        self.store.report(selection)
+    }
+
+    /// One mismatch by its id.
+    pub fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError> {
+        self.store.mismatch(id)
+    }
+
+    /// Up to `limit` (and [`MAX_MISMATCHES`]) mismatches, newest first.
+    pub fn mismatches(
+        &self,
+        filter: &MismatchFilter,
+        limit: usize,
+    ) -> Result<Vec<Mismatch>, StoreError> {
+        self.store.mismatches(filter, limit.min(MAX_MISMATCHES))
+    }
+}

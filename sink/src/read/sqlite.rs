@@ -1,0 +1,408 @@
+//! Rows out of the `SQLite` file.
+//!
+//! A report is read in one transaction, so that its tallies and groups are of one moment while a mirror writes on.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use parity_schemas::evidence::Evidence;
+use parity_schemas::record::{Mismatch, MismatchClass};
+use parity_schemas::report::Report;
+use parity_schemas::tally::{Counts, Group, GroupTally, Identity};
+use parity_schemas::time::Timestamp;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde::de::DeserializeOwned;
+use uuid::Uuid;
+
+use super::assemble::{CountsRow, DetailsRow, ExampleRow, Sums};
+use super::{MismatchFilter, Selection};
+use crate::error::StoreError;
+use crate::sqlite::{failed, open_read_only};
+
+/// The file, open for reading.
+pub(super) struct SqliteReader {
+    connection: Connection,
+    path: PathBuf,
+}
+
+impl SqliteReader {
+    pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
+        Ok(Self {
+            connection: open_read_only(path)?,
+            path: path.into(),
+        })
+    }
+
+    pub(super) fn evidence(&self, selection: &Selection) -> Result<Option<Evidence>, StoreError> {
+        let _moment = self.moment()?;
+        let Some(identity) = self.identity(selection)? else {
+            return Ok(None);
+        };
+        let mut sums = Sums::default();
+        self.tallies(SELECT_COUNTS, &identity, selection, |row| {
+            sums.add_counts(&counts(row)?);
+            Ok(())
+        })?;
+        Ok(sums.into_evidence(identity))
+    }
+
+    pub(super) fn report(&self, selection: &Selection) -> Result<Report, StoreError> {
+        let _moment = self.moment()?;
+        let Some(identity) = self.identity(selection)? else {
+            let identity = Identity {
+                migration: selection.migration().to_owned(),
+                legacy_version: selection.legacy_version.clone().unwrap_or_default(),
+                candidate_version: selection.candidate_version.clone().unwrap_or_default(),
+                rules_hash: String::new(),
+            };
+            return Sums::default().into_report(identity, |_| Ok(None));
+        };
+        let mut sums = Sums::default();
+        self.tallies(SELECT_TALLIES, &identity, selection, |row| {
+            let counts = counts(row)?;
+            sums.add_counts(&counts);
+            sums.add_details(counts.route, details(row)?);
+            Ok(())
+        })?;
+        self.tallies(SELECT_GROUPS, &identity, selection, |row| {
+            let route = row.text(0, "route")?;
+            sums.add_group(route, group_tally(row)?);
+            Ok(())
+        })?;
+        sums.into_report(identity, |id| self.example(id))
+    }
+
+    pub(super) fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError> {
+        let sql = format!("SELECT {MISMATCH} FROM mismatches WHERE id = ?1");
+        let found = self.rows(&sql, [id.to_string()], "mismatches", mismatch)?;
+        Ok(found.into_iter().next())
+    }
+
+    pub(super) fn mismatches(
+        &self,
+        filter: &MismatchFilter,
+        limit: usize,
+    ) -> Result<Vec<Mismatch>, StoreError> {
+        // A fingerprint stands between quotes in the list, so it is found as a whole; the index holds the list.
+        let listed = filter
+            .fingerprint
+            .as_deref()
+            .map(serde_json::Value::from)
+            .map(|fingerprint| fingerprint.to_string());
+        let (before, before_id) = filter
+            .before
+            .map_or((i64::MAX, String::new()), |(time, id)| {
+                (time.as_micros(), id.to_string())
+            });
+        let sql = format!(
+            "SELECT {MISMATCH} FROM mismatches WHERE (time, id) < (?1, ?2) \
+             AND (?3 IS NULL OR instr(fingerprints, ?3) > 0) AND (?4 IS NULL OR route = ?4) \
+             AND (?5 IS NULL OR migration = ?5) ORDER BY time DESC, id DESC LIMIT ?6"
+        );
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let values = params![
+            before,
+            before_id,
+            listed,
+            filter.route,
+            filter.migration,
+            limit
+        ];
+        self.rows(&sql, values, "mismatches", mismatch)
+    }
+
+    /// Everything read while this lives is of one moment.
+    fn moment(&self) -> Result<rusqlite::Transaction<'_>, StoreError> {
+        self.connection
+            .unchecked_transaction()
+            .map_err(|error| self.failed(error))
+    }
+
+    /// The identity of the newest interval that fits.
+    fn identity(&self, selection: &Selection) -> Result<Option<Identity>, StoreError> {
+        let migration = selection.migration();
+        self.connection
+            .query_row(
+                "SELECT legacy_version, candidate_version, rules_hash FROM tallies WHERE migration = ?1 \
+                 AND (?2 IS NULL OR legacy_version = ?2) AND (?3 IS NULL OR candidate_version = ?3) \
+                 AND interval_start >= ?4 ORDER BY interval_start DESC, id DESC LIMIT 1",
+                params![
+                    migration,
+                    selection.legacy_version,
+                    selection.candidate_version,
+                    since(selection)
+                ],
+                |row| {
+                    Ok(Identity {
+                        migration: migration.to_owned(),
+                        legacy_version: row.get(0)?,
+                        candidate_version: row.get(1)?,
+                        rules_hash: row.get(2)?,
+                    })
+                },
+            )
+            .optional()
+            .map_err(|error| self.failed(error))
+    }
+
+    /// Gives every row of one of the queries over tallies to `each`.
+    fn tallies(
+        &self,
+        (table, sql): (&'static str, &str),
+        identity: &Identity,
+        selection: &Selection,
+        mut each: impl FnMut(&Fields<'_>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let failed = |error| self.failed(error);
+        let mut statement = self.connection.prepare_cached(sql).map_err(failed)?;
+        let mut rows = statement
+            .query(params![
+                identity.migration,
+                identity.legacy_version,
+                identity.candidate_version,
+                identity.rules_hash,
+                since(selection)
+            ])
+            .map_err(failed)?;
+        while let Some(row) = rows.next().map_err(failed)? {
+            each(&self.fields(row, table))?;
+        }
+        Ok(())
+    }
+
+    fn example(&self, id: Uuid) -> Result<Option<ExampleRow>, StoreError> {
+        let sql = "SELECT path, query, findings FROM mismatches WHERE id = ?1";
+        let found = self.rows(sql, [id.to_string()], "mismatches", |row| {
+            Ok(ExampleRow {
+                path: row.text(0, "path")?.to_owned(),
+                query: row.text(1, "query")?.to_owned(),
+                findings: row.json(2, "findings")?,
+            })
+        })?;
+        Ok(found.into_iter().next())
+    }
+
+    fn rows<T>(
+        &self,
+        sql: &str,
+        values: impl rusqlite::Params,
+        table: &'static str,
+        read: impl Fn(&Fields<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let failed = |error| self.failed(error);
+        let mut statement = self.connection.prepare_cached(sql).map_err(failed)?;
+        let mut rows = statement.query(values).map_err(failed)?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next().map_err(failed)? {
+            found.push(read(&self.fields(row, table))?);
+        }
+        Ok(found)
+    }
+
+    fn fields<'a>(&'a self, row: &'a Row<'a>, table: &'static str) -> Fields<'a> {
+        Fields {
+            row,
+            table,
+            path: &self.path,
+        }
+    }
+
+    fn failed(&self, error: rusqlite::Error) -> StoreError {
+        failed("read", &self.path, error)
+    }
+}
+
+fn since(selection: &Selection) -> i64 {
+    selection.since.map_or(i64::MIN, Timestamp::as_micros)
+}
+
+fn counts<'a>(row: &'a Fields<'_>) -> Result<CountsRow<'a>, StoreError> {
+    Ok(CountsRow {
+        instance: row.text(0, "instance")?,
+        interval_start: row.time(1, "interval_start")?,
+        interval_us: row.integer(2, "interval_us")?,
+        route: row.text(3, "route")?,
+        counts: Counts {
+            received: row.count(4, "received")?,
+            matched: row.count(5, "match")?,
+            mismatch: row.count(6, "mismatch")?,
+            not_compared: row.json(7, "not_compared")?,
+        },
+    })
+}
+
+fn details(row: &Fields<'_>) -> Result<DetailsRow, StoreError> {
+    Ok(DetailsRow {
+        rule_hits: row.json(8, "rule_hits")?,
+        legacy_latency: row.json(9, "legacy_latency")?,
+        candidate_latency: row.json(10, "candidate_latency")?,
+    })
+}
+
+fn group_tally(row: &Fields<'_>) -> Result<GroupTally, StoreError> {
+    Ok(GroupTally {
+        tally_id: row.word(1, "tally_id")?,
+        revision: row.number(2, "revision")?,
+        group: Group {
+            fingerprint: row.text(3, "fingerprint")?.to_owned(),
+            part: row.word(4, "part")?,
+            pattern: row.text(5, "pattern")?.to_owned(),
+            kind: row.word(6, "kind")?,
+            explanation: row
+                .optional_text(7, "explanation")?
+                .map(|word| parse("group_tallies", "explanation", word))
+                .transpose()?,
+            legacy_status: row.number(8, "legacy_status")?,
+            candidate_status: row.number(9, "candidate_status")?,
+        },
+        count: row.count(10, "count")?,
+        first_seen: row.time(11, "first_seen")?,
+        last_seen: row.time(12, "last_seen")?,
+        example_id: row.word(13, "example_id")?,
+    })
+}
+
+fn mismatch(row: &Fields<'_>) -> Result<Mismatch, StoreError> {
+    let text = |index, column| row.text(index, column).map(str::to_owned);
+    Ok(Mismatch {
+        id: row.word(0, "id")?,
+        identity: Identity {
+            migration: text(1, "migration")?,
+            legacy_version: text(2, "legacy_version")?,
+            candidate_version: text(3, "candidate_version")?,
+            rules_hash: text(4, "rules_hash")?,
+        },
+        time: row.time(5, "time")?,
+        instance: text(6, "instance")?,
+        route: text(7, "route")?,
+        method: text(8, "method")?,
+        path: text(9, "path")?,
+        query: text(10, "query")?,
+        fingerprints: row.json(11, "fingerprints")?,
+        findings: row.json(12, "findings")?,
+        findings_cut: row.integer(13, "findings_cut")? != 0,
+        tolerated: row.json(14, "tolerated")?,
+        legacy_status: row.number(15, "legacy_status")?,
+        candidate_status: row.number(16, "candidate_status")?,
+        legacy_us: row.count(17, "legacy_us")?,
+        candidate_us: row.count(18, "candidate_us")?,
+        trace_id: text(19, "trace_id")?,
+        class: match row.text(20, "class")? {
+            "unconfirmed" => MismatchClass::Unconfirmed,
+            other => return Err(StoreError::value("mismatches", "class", other)),
+        },
+        sample: row
+            .optional_text(21, "sample")?
+            .map(|text| from_json("mismatches", "sample", text))
+            .transpose()?,
+    })
+}
+
+/// A row whose values are read by what they must be; errors name the column and the value.
+struct Fields<'a> {
+    row: &'a Row<'a>,
+    table: &'static str,
+    path: &'a Path,
+}
+
+impl Fields<'_> {
+    fn optional_text(
+        &self,
+        index: usize,
+        column: &'static str,
+    ) -> Result<Option<&str>, StoreError> {
+        let value = self
+            .row
+            .get_ref(index)
+            .map_err(|error| failed("read", self.path, error))?;
+        value
+            .as_str_or_null()
+            .map_err(|_| StoreError::value(self.table, column, &format!("{value:?}")))
+    }
+
+    fn text(&self, index: usize, column: &'static str) -> Result<&str, StoreError> {
+        self.optional_text(index, column)?
+            .ok_or_else(|| StoreError::value(self.table, column, "NULL"))
+    }
+
+    fn integer(&self, index: usize, column: &'static str) -> Result<i64, StoreError> {
+        let value = self
+            .row
+            .get_ref(index)
+            .map_err(|error| failed("read", self.path, error))?;
+        value
+            .as_i64()
+            .map_err(|_| StoreError::value(self.table, column, &format!("{value:?}")))
+    }
+
+    fn number<T: TryFrom<i64>>(&self, index: usize, column: &'static str) -> Result<T, StoreError> {
+        let value = self.integer(index, column)?;
+        T::try_from(value).map_err(|_| StoreError::value(self.table, column, &value.to_string()))
+    }
+
+    fn count(&self, index: usize, column: &'static str) -> Result<u64, StoreError> {
+        self.number(index, column)
+    }
+
+    fn time(&self, index: usize, column: &'static str) -> Result<Timestamp, StoreError> {
+        self.integer(index, column).map(Timestamp::from_micros)
+    }
+
+    fn word<T: FromStr>(&self, index: usize, column: &'static str) -> Result<T, StoreError> {
+        parse(self.table, column, self.text(index, column)?)
+    }
+
+    fn json<T: DeserializeOwned>(
+        &self,
+        index: usize,
+        column: &'static str,
+    ) -> Result<T, StoreError> {
+        from_json(self.table, column, self.text(index, column)?)
+    }
+}
+
+fn parse<T: FromStr>(
+    table: &'static str,
+    column: &'static str,
+    word: &str,
+) -> Result<T, StoreError> {
+    word.parse()
+        .map_err(|_| StoreError::value(table, column, word))
+}
+
+fn from_json<T: DeserializeOwned>(
+    table: &'static str,
+    column: &'static str,
+    text: &str,
+) -> Result<T, StoreError> {
+    serde_json::from_str(text).map_err(|_| StoreError::value(table, column, text))
+}
+
+const SELECT_COUNTS: (&str, &str) = (
+    "tallies",
+    "SELECT instance, interval_start, interval_us, route, received, \"match\", mismatch, not_compared FROM tallies \
+     WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash = ?4 \
+     AND interval_start >= ?5",
+);
+
+const SELECT_TALLIES: (&str, &str) = (
+    "tallies",
+    "SELECT instance, interval_start, interval_us, route, received, \"match\", mismatch, not_compared, rule_hits, \
+     legacy_latency, candidate_latency FROM tallies \
+     WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash = ?4 \
+     AND interval_start >= ?5",
+);
+
+/// In a fixed order, because beyond its cap a report folds groups in the order in which they come.
+const SELECT_GROUPS: (&str, &str) = (
+    "group_tallies",
+    "SELECT route, tally_id, g.revision, fingerprint, part, pattern, kind, explanation, legacy_status, \
+     candidate_status, count, first_seen, last_seen, example_id \
+     FROM tallies AS t CROSS JOIN group_tallies AS g ON g.tally_id = t.id \
+     WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash = ?4 \
+     AND interval_start >= ?5 AND t.mismatch > 0 ORDER BY interval_start, t.id, fingerprint",
+);
+
+const MISMATCH: &str = "id, migration, legacy_version, candidate_version, rules_hash, time, instance, route, method, \
+    path, query, fingerprints, findings, findings_cut, tolerated, legacy_status, candidate_status, legacy_us, \
+    candidate_us, trace_id, class, sample";

@@ -1,0 +1,200 @@
+//! The file of the one-machine store: how it is opened, and what makes it ours.
+//!
+//! WAL mode, because the gate, the report and the UI read and write while a mirror writes. `synchronous=NORMAL`: a
+//! commit is in the operating system's hands but not flushed, so a killed *process* loses nothing that was
+//! committed, and a lost *machine* (power, kernel) loses what was committed since the last checkpoint at most and
+//! never corrupts the file. `FULL` would cost a disk flush per batch for evidence that a minute of traffic restores.
+//!
+//! A file is ours by its `application_id`; a database of somebody else is refused, never migrated.
+
+use std::path::Path;
+use std::time::Duration;
+
+use parity_schemas::sqlite::{MIGRATIONS, VERSION};
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+
+use crate::error::StoreError;
+
+/// `PRAGMA application_id` of our files: the ASCII letters `prty`.
+const APPLICATION_ID: i32 = 0x7072_7479;
+/// How long opening and one-off writes wait for another writer. A batch holds the lock for milliseconds, so only
+/// somebody's open transaction in a SQL shell makes us give up.
+pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+/// Pages of the write-ahead log after which it is copied into the file: `SQLite`'s own default, spelt out because the
+/// size of the log is part of what we promise to bound.
+const WAL_PAGES: u32 = 1_000;
+/// The log's file is cut back to this after a reader had made it grow.
+const WAL_BYTES_KEPT: u32 = 16 << 20;
+
+const NO_URI: OpenFlags = OpenFlags::SQLITE_OPEN_NO_MUTEX;
+
+/// Opens for writing; creates the file and brings its schema up to date.
+pub(crate) fn open_or_create(path: &Path) -> Result<Connection, StoreError> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    if !folder.is_dir() {
+        return Err(StoreError::NoFolder { path: path.into() });
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | NO_URI;
+    let mut connection = connect(path, flags)?;
+    let failed = |error| failed("open", path, error);
+    // Only a file without any table heeds this, so it must come first.
+    connection
+        .pragma_update(None, "auto_vacuum", "INCREMENTAL")
+        .map_err(failed)?;
+    check_owner(&connection, path, true)?;
+    let found = version(&connection, path)?;
+    if found > VERSION {
+        return Err(newer(path, found));
+    }
+    for (name, value) in [
+        ("journal_mode", "WAL"),
+        ("synchronous", "NORMAL"),
+        ("temp_store", "MEMORY"),
+    ] {
+        connection
+            .pragma_update(None, name, value)
+            .map_err(failed)?;
+    }
+    for (name, value) in [
+        ("wal_autocheckpoint", WAL_PAGES),
+        ("journal_size_limit", WAL_BYTES_KEPT),
+    ] {
+        connection
+            .pragma_update(None, name, value)
+            .map_err(failed)?;
+    }
+    migrate(&mut connection, path)?;
+    Ok(connection)
+}
+
+/// Opens an existing, current store for one-off writes.
+pub(crate) fn open_existing(path: &Path) -> Result<Connection, StoreError> {
+    let connection = open_checked(path, OpenFlags::SQLITE_OPEN_READ_WRITE | NO_URI)?;
+    connection
+        .pragma_update(None, "synchronous", "NORMAL")
+        .map_err(|error| failed("open", path, error))?;
+    Ok(connection)
+}
+
+/// Opens an existing, current store for reading.
+pub(crate) fn open_read_only(path: &Path) -> Result<Connection, StoreError> {
+    open_checked(path, OpenFlags::SQLITE_OPEN_READ_ONLY | NO_URI)
+}
+
+fn open_checked(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
+    if !path.try_exists().unwrap_or(true) {
+        return Err(StoreError::Missing { path: path.into() });
+    }
+    let connection = connect(path, flags)?;
+    check_owner(&connection, path, false)?;
+    let found = version(&connection, path)?;
+    match found.cmp(&VERSION) {
+        std::cmp::Ordering::Equal => Ok(connection),
+        std::cmp::Ordering::Less => Err(StoreError::OlderSchema {
+            path: path.into(),
+            found,
+            known: VERSION,
+        }),
+        std::cmp::Ordering::Greater => Err(newer(path, found)),
+    }
+}
+
+fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
+    if path.is_dir() {
+        return Err(StoreError::NotARecord {
+            path: path.into(),
+            why: "it is a folder",
+        });
+    }
+    let failed = |error| failed("open", path, error);
+    let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
+    Ok(connection)
+}
+
+/// Refuses files that are not ours; with `may_be_new`, a file without any table is about to become ours.
+fn check_owner(connection: &Connection, path: &Path, may_be_new: bool) -> Result<(), StoreError> {
+    let failed = |error| failed("open", path, error);
+    let id: i32 = connection
+        .pragma_query_value(None, "application_id", |row| row.get(0))
+        .map_err(failed)?;
+    if id == APPLICATION_ID {
+        return Ok(());
+    }
+    let tables: i64 = connection
+        .query_row("SELECT count(*) FROM sqlite_schema", (), |row| row.get(0))
+        .map_err(failed)?;
+    match (id, tables) {
+        (0, 0) if may_be_new => Ok(()),
+        (0, 0) => Err(StoreError::NotARecord {
+            path: path.into(),
+            why: "it is empty",
+        }),
+        _ => Err(StoreError::NotARecord {
+            path: path.into(),
+            why: "it is a database of another program",
+        }),
+    }
+}
+
+/// Applies what is missing, in one transaction: two processes that start at once do it once.
+fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+    let failed = |error| failed("migrate", path, error);
+    let found = version(connection, path)?;
+    if found == VERSION {
+        return Ok(());
+    }
+    let transaction = connection
+        .transaction_with_behavior(TransactionBehavior::Immediate)
+        .map_err(failed)?;
+    let found = version(&transaction, path)?;
+    if found > VERSION {
+        return Err(newer(path, found));
+    }
+    for (number, sql) in MIGRATIONS.iter().filter(|(number, _)| *number > found) {
+        transaction.execute_batch(sql).map_err(failed)?;
+        transaction
+            .pragma_update(None, "user_version", number)
+            .map_err(failed)?;
+    }
+    transaction
+        .pragma_update(None, "application_id", APPLICATION_ID)
+        .map_err(failed)?;
+    transaction.commit().map_err(failed)
+}
+
+fn version(connection: &Connection, path: &Path) -> Result<u32, StoreError> {
+    connection
+        .pragma_query_value(None, "user_version", |row| row.get(0))
+        .map_err(|error| failed("open", path, error))
+}
+
+fn newer(path: &Path, found: u32) -> StoreError {
+    StoreError::NewerSchema {
+        path: path.into(),
+        found,
+        known: VERSION,
+    }
+}
+
+/// Turns what `SQLite` says into what a user can act on.
+pub(crate) fn failed(action: &'static str, path: &Path, error: rusqlite::Error) -> StoreError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => StoreError::NotARecord {
+            path: path.into(),
+            why: "it is no SQLite database",
+        },
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Locked {
+            path: path.into(),
+            waited: BUSY_TIMEOUT,
+        },
+        _ => StoreError::Database {
+            action,
+            path: path.into(),
+            source: error,
+        },
+    }
+}

@@ -1,0 +1,261 @@
+//! The counters that one thread writes and the book reads.
+//!
+//! A recorder owns a [`Shard`]; for each route it owns one [`RouteCounters`]. Only the recorder writes them, with
+//! plain loads and stores (no read-modify-write, no lock); the book only reads them and keeps what it read last, so
+//! nothing is ever reset and no count can fall between a read and a reset.
+//!
+//! Stores are `Release` and the book's loads are `Acquire`: who sees a verdict also sees everything that came before
+//! it, such as the `received` of the same request on another thread. On x86 this costs nothing.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use foldhash::fast::RandomState;
+use parity_schemas::histogram::{self, BUCKETS};
+use parity_schemas::tally::Group;
+use parity_schemas::time::Timestamp;
+use parity_schemas::verdict::{Kind, Reason};
+use uuid::Uuid;
+
+/// A map with the fast hasher; keys are bounded in number, and its seed differs per process.
+pub(super) type FastMap<K, V> = HashMap<K, V, RandomState>;
+
+/// The label that routes, and the fingerprint that groups, are counted under beyond their caps.
+pub const OTHER: &str = "_other";
+
+/// Longest pattern that is kept with a group: object keys are the services' own and may be of any length, and one is
+/// held for every group.
+const MAX_PATTERN_BYTES: usize = 1_024;
+
+/// Code classes of answers: `1xx` to `5xx` and everything else.
+pub(super) const CODE_CLASSES: [&str; 6] = ["1xx", "2xx", "3xx", "4xx", "5xx", "other"];
+/// How many kinds of finding there are.
+pub(super) const KINDS: usize = Kind::ALL.len();
+
+/// Slots of [`RouteCounters::outcomes`]: one flat array, because reading it is one loop.
+pub(super) const RECEIVED: usize = 0;
+pub(super) const MATCHED: usize = 1;
+pub(super) const CLASSES: usize = 2;
+pub(super) const REASONS: usize = CLASSES + CODE_CLASSES.len();
+pub(super) const OUTCOMES: usize = REASONS + Reason::COUNT;
+
+/// Slots of [`RouteCounters::compared`]: two histograms, then one slot per rule.
+pub(super) const LEGACY_LATENCY: usize = 0;
+pub(super) const CANDIDATE_LATENCY: usize = BUCKETS;
+pub(super) const RULES: usize = 2 * BUCKETS;
+
+/// What one recorder counted of one route since it began.
+pub(super) struct RouteCounters {
+    /// Number of the route in the book.
+    pub(super) route: u32,
+    /// Rises with every change, so that a reader passes over what stood still.
+    pub(super) generation: AtomicU64,
+    pub(super) outcomes: [AtomicU64; OUTCOMES],
+    /// Made with the first comparison: threads that only forward never need its two kilobytes.
+    compared: OnceLock<Box<[AtomicU64]>>,
+    rules: usize,
+}
+
+impl RouteCounters {
+    pub(super) fn new(route: u32, rules: usize) -> Self {
+        Self {
+            route,
+            generation: AtomicU64::new(0),
+            outcomes: [const { AtomicU64::new(0) }; OUTCOMES],
+            compared: OnceLock::new(),
+            rules,
+        }
+    }
+
+    pub(super) fn outcome(&self, slot: usize) {
+        add(&self.outcomes[slot], 1);
+        add(&self.generation, 1);
+    }
+
+    pub(super) fn latency(&self, legacy_us: u64, candidate_us: u64) {
+        let slots = self.compared_or_new();
+        add(&slots[LEGACY_LATENCY + histogram::bucket(legacy_us)], 1);
+        add(
+            &slots[CANDIDATE_LATENCY + histogram::bucket(candidate_us)],
+            1,
+        );
+        add(&self.generation, 1);
+    }
+
+    pub(super) fn rule_hits(&self, hits: &[(usize, u32)]) {
+        let slots = self.compared_or_new();
+        for (rule, count) in hits {
+            debug_assert!(*rule < self.rules, "rule {rule} was not announced");
+            if let Some(slot) = slots.get(RULES + rule) {
+                add(slot, u64::from(*count));
+            }
+        }
+        add(&self.generation, 1);
+    }
+
+    pub(super) fn compared(&self) -> &[AtomicU64] {
+        self.compared.get().map_or(&[], |slots| slots)
+    }
+
+    fn compared_or_new(&self) -> &[AtomicU64] {
+        self.compared.get_or_init(|| {
+            (0..RULES + self.rules)
+                .map(|_| AtomicU64::new(0))
+                .collect::<Vec<_>>()
+                .into_boxed_slice()
+        })
+    }
+}
+
+/// Adds to a counter that only the calling thread writes.
+fn add(counter: &AtomicU64, by: u64) {
+    counter.store(
+        counter.load(Ordering::Relaxed).wrapping_add(by),
+        Ordering::Release,
+    );
+}
+
+/// What one recorder shares with the book.
+#[derive(Default)]
+pub(super) struct Shard {
+    /// Counters of routes that the recorder met since the book last looked.
+    added: Mutex<Vec<Arc<RouteCounters>>>,
+    /// Mismatches since the book last looked, by route. They are under a lock because a mismatch and its groups must
+    /// not be seen apart; comparing threads take it, threads that serve clients have no mismatches to tell of.
+    mismatches: Mutex<FastMap<u32, Mismatches>>,
+}
+
+impl Shard {
+    pub(super) fn add_route(&self, counters: Arc<RouteCounters>) {
+        lock(&self.added).push(counters);
+    }
+
+    pub(super) fn take_added(&self) -> Vec<Arc<RouteCounters>> {
+        std::mem::take(&mut lock(&self.added))
+    }
+
+    pub(super) fn add_mismatch(&self, route: u32, seen: &Sighting<'_>, max_groups: usize) {
+        lock(&self.mismatches)
+            .entry(route)
+            .or_default()
+            .add(seen, max_groups);
+    }
+
+    pub(super) fn take_mismatches(&self) -> FastMap<u32, Mismatches> {
+        std::mem::take(&mut lock(&self.mismatches))
+    }
+}
+
+/// A lock whose holder panicked is used on: every critical section here leaves its data whole at each step, and
+/// counting must outlive a bug elsewhere.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One mismatch, as told to [`Shard::add_mismatch`].
+pub(super) struct Sighting<'a> {
+    pub(super) id: Uuid,
+    pub(super) time: Timestamp,
+    pub(super) groups: &'a [Group],
+}
+
+/// Mismatches of one route.
+#[derive(Default)]
+pub(super) struct Mismatches {
+    pub(super) count: u64,
+    /// Mismatches with at least one finding of the kind.
+    pub(super) kinds: [u64; KINDS],
+    pub(super) groups: FastMap<String, GroupCount>,
+}
+
+/// How often one group was seen.
+pub(super) struct GroupCount {
+    pub(super) group: Group,
+    pub(super) count: u64,
+    pub(super) first_seen: Timestamp,
+    pub(super) last_seen: Timestamp,
+    /// The first mismatch with it: the one whose full sample is most surely kept.
+    pub(super) example_id: Uuid,
+    /// The last mismatch that was counted, so that several findings of one mismatch count once.
+    last_id: Uuid,
+}
+
+impl Mismatches {
+    fn add(&mut self, seen: &Sighting<'_>, max_groups: usize) {
+        self.count += 1;
+        let mut kinds = [false; KINDS];
+        for group in seen.groups {
+            kinds[group.kind as usize] = true;
+            self.add_group(group, seen, max_groups);
+        }
+        for (count, present) in self.kinds.iter_mut().zip(kinds) {
+            *count += u64::from(present);
+        }
+    }
+
+    fn add_group(&mut self, group: &Group, seen: &Sighting<'_>, max_groups: usize) {
+        let known = self.groups.contains_key(&group.fingerprint);
+        let fingerprint = if known || self.groups.len() < max_groups {
+            group.fingerprint.as_str()
+        } else {
+            OTHER
+        };
+        if let Some(count) = self.groups.get_mut(fingerprint) {
+            if count.last_id != seen.id {
+                count.last_id = seen.id;
+                count.count += 1;
+                count.first_seen = count.first_seen.min(seen.time);
+                count.last_seen = count.last_seen.max(seen.time);
+            }
+            return;
+        }
+        let group = if fingerprint == OTHER {
+            other_group()
+        } else {
+            bounded(group)
+        };
+        let count = GroupCount {
+            group,
+            count: 1,
+            first_seen: seen.time,
+            last_seen: seen.time,
+            example_id: seen.id,
+            last_id: seen.id,
+        };
+        self.groups.insert(fingerprint.to_owned(), count);
+    }
+}
+
+impl GroupCount {
+    /// Adds what `later` counted after this.
+    pub(super) fn merge(&mut self, later: &Self) {
+        self.count += later.count;
+        self.first_seen = self.first_seen.min(later.first_seen);
+        self.last_seen = self.last_seen.max(later.last_seen);
+    }
+}
+
+/// The group that stands for all fingerprints beyond the cap. Its count is the sum of theirs, so one mismatch may be
+/// in it more than once.
+pub(crate) fn other_group() -> Group {
+    Group {
+        fingerprint: OTHER.to_owned(),
+        part: parity_schemas::verdict::Part::Body,
+        pattern: String::new(),
+        kind: Kind::Value,
+        explanation: None,
+        legacy_status: 0,
+        candidate_status: 0,
+    }
+}
+
+fn bounded(group: &Group) -> Group {
+    let mut group = group.clone();
+    if group.pattern.len() > MAX_PATTERN_BYTES {
+        let end = group.pattern.floor_char_boundary(MAX_PATTERN_BYTES);
+        group.pattern.truncate(end);
+        group.pattern.push('…');
+    }
+    group
+}

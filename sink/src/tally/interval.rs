@@ -1,0 +1,234 @@
+//! What was counted within one interval, and which of it a store still lacks.
+//!
+//! A revision is the number of the snapshot that first carried the content. So "the store has everything up to
+//! snapshot *n*" is all that an acknowledgement has to say, and a row is due as long as its revision is above that.
+
+use std::collections::BTreeMap;
+
+use parity_schemas::histogram::{BUCKETS, Histogram};
+use parity_schemas::id::new_id;
+use parity_schemas::tally::{Counts, GroupTally, INTERVAL_MICROS, Tally};
+use parity_schemas::time::Timestamp;
+use parity_schemas::verdict::Reason;
+use uuid::Uuid;
+
+use super::counters::{
+    CANDIDATE_LATENCY, FastMap, GroupCount, LEGACY_LATENCY, MATCHED, Mismatches, OTHER, OUTCOMES,
+    REASONS, RECEIVED, RULES, other_group,
+};
+
+/// The number of the minute (interval) that a time lies in.
+pub(super) fn minute(time: Timestamp) -> i64 {
+    time.as_micros().div_euclid(INTERVAL_MICROS)
+}
+
+/// Counts of all routes from `start` on.
+pub(super) struct Interval {
+    pub(super) minute: i64,
+    pub(super) start: Timestamp,
+    pub(super) end: Timestamp,
+    pub(super) routes: FastMap<u32, RouteTally>,
+}
+
+/// Counts of one route within an interval.
+pub(super) struct RouteTally {
+    id: Uuid,
+    /// Snapshot that first carried the present content; 0 before the first.
+    revision: u32,
+    /// The content is newer than `revision`.
+    changed: bool,
+    end: Timestamp,
+    outcomes: [u64; OUTCOMES],
+    mismatch: u64,
+    /// Empty until something was compared.
+    compared: Vec<u64>,
+    groups: FastMap<String, GroupState>,
+}
+
+struct GroupState {
+    count: GroupCount,
+    revision: u32,
+    changed: bool,
+}
+
+impl Interval {
+    /// The interval that `now` lies in, begun no earlier than `earliest` (the end of the interval before, or the
+    /// start of the process) unless the clock was set back.
+    pub(super) fn begin(now: Timestamp, earliest: Timestamp) -> Self {
+        let minute = minute(now);
+        let floor = Timestamp::from_micros(minute * INTERVAL_MICROS);
+        let start = if earliest > now {
+            floor
+        } else {
+            floor.max(earliest)
+        };
+        Self {
+            minute,
+            start,
+            end: start,
+            routes: FastMap::default(),
+        }
+    }
+
+    /// The first instant behind the minute that it began in.
+    pub(super) fn minute_end(&self) -> Timestamp {
+        Timestamp::from_micros((self.minute + 1) * INTERVAL_MICROS)
+    }
+
+    /// The tally of a route, marked as changed.
+    pub(super) fn change(&mut self, route: u32) -> &mut RouteTally {
+        let end = self.end;
+        let tally = self.routes.entry(route).or_insert_with(|| RouteTally {
+            id: new_id(),
+            revision: 0,
+            changed: true,
+            end,
+            outcomes: [0; OUTCOMES],
+            mismatch: 0,
+            compared: Vec::new(),
+            groups: FastMap::default(),
+        });
+        tally.changed = true;
+        tally.end = end;
+        tally
+    }
+
+    /// Groups held.
+    pub(super) fn groups(&self) -> usize {
+        self.routes.values().map(|tally| tally.groups.len()).sum()
+    }
+
+    /// Whether a store that has everything up to snapshot `acknowledged` lacks nothing of this.
+    pub(super) fn is_stored(&self, acknowledged: u32) -> bool {
+        self.routes
+            .values()
+            .all(|tally| !tally.changed && tally.revision <= acknowledged)
+    }
+}
+
+impl RouteTally {
+    pub(super) fn add_outcome(&mut self, slot: usize, count: u64) {
+        self.outcomes[slot] += count;
+    }
+
+    /// `slots` is the length of the counters' array.
+    pub(super) fn add_compared(&mut self, slot: usize, count: u64, slots: usize) {
+        if self.compared.len() < slots {
+            self.compared.resize(slots, 0);
+        }
+        self.compared[slot] += count;
+    }
+
+    /// Adds mismatches; new groups beyond `room` count under `_other`. Returns how many groups were new.
+    pub(super) fn add_mismatches(&mut self, mismatches: Mismatches, room: usize) -> usize {
+        self.mismatch += mismatches.count;
+        let before = self.groups.len();
+        for (fingerprint, mut count) in mismatches.groups {
+            if let Some(state) = self.groups.get_mut(&fingerprint) {
+                state.count.merge(&count);
+                state.changed = true;
+                continue;
+            }
+            let full = self.groups.len() - before >= room;
+            if full && fingerprint != OTHER {
+                count.group = other_group();
+                if let Some(other) = self.groups.get_mut(OTHER) {
+                    other.count.merge(&count);
+                    other.changed = true;
+                    continue;
+                }
+            }
+            let state = GroupState {
+                count,
+                revision: 0,
+                changed: true,
+            };
+            self.groups
+                .insert(state.count.group.fingerprint.clone(), state);
+        }
+        self.groups.len() - before
+    }
+
+    pub(super) fn group_count(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Stamps what changed with the number of the snapshot being taken.
+    pub(super) fn stamp(&mut self, snapshot: u32) {
+        if !self.changed {
+            return;
+        }
+        self.changed = false;
+        self.revision = snapshot;
+        for group in self.groups.values_mut().filter(|group| group.changed) {
+            group.changed = false;
+            group.revision = snapshot;
+        }
+    }
+
+    /// Whether a store that has everything up to `acknowledged` lacks this tally.
+    pub(super) fn is_due(&self, acknowledged: u32) -> bool {
+        self.revision > acknowledged
+    }
+
+    /// The row; `shape` has the fields that are the same for all.
+    pub(super) fn row(&self, start: Timestamp, shape: Tally, rule_ids: &[String]) -> Tally {
+        let mut tally = shape;
+        tally.id = self.id;
+        tally.revision = self.revision;
+        tally.interval_start = start;
+        // The end is exclusive, and something was counted: the shortest interval is one microsecond.
+        tally.interval_us = (self.end.as_micros() - start.as_micros()).max(1);
+        tally.counts = counts(&self.outcomes, self.mismatch);
+        tally.legacy_latency = latency(&self.compared, LEGACY_LATENCY);
+        tally.candidate_latency = latency(&self.compared, CANDIDATE_LATENCY);
+        tally.rule_hits = self
+            .compared
+            .iter()
+            .skip(RULES)
+            .zip(rule_ids)
+            .filter(|(hits, _)| **hits > 0)
+            .map(|(hits, id)| (id.clone(), *hits))
+            .collect();
+        tally
+    }
+
+    /// The rows of its groups that a store lacks which has everything up to `acknowledged`.
+    pub(super) fn group_rows(&self, acknowledged: u32) -> impl Iterator<Item = GroupTally> + '_ {
+        self.groups
+            .values()
+            .filter(move |state| state.revision > acknowledged)
+            .map(|state| GroupTally {
+                tally_id: self.id,
+                revision: state.revision,
+                group: state.count.group.clone(),
+                count: state.count.count,
+                first_seen: state.count.first_seen,
+                last_seen: state.count.last_seen,
+                example_id: state.count.example_id,
+            })
+    }
+}
+
+/// The outcomes as the shared type.
+pub(super) fn counts(outcomes: &[u64; OUTCOMES], mismatch: u64) -> Counts {
+    let not_compared: BTreeMap<Reason, u64> = Reason::ALL
+        .iter()
+        .map(|reason| (*reason, outcomes[REASONS + reason.index()]))
+        .filter(|(_, count)| *count > 0)
+        .collect();
+    Counts {
+        received: outcomes[RECEIVED],
+        matched: outcomes[MATCHED],
+        mismatch,
+        not_compared,
+    }
+}
+
+fn latency(compared: &[u64], first: usize) -> Histogram {
+    let mut histogram = Histogram::default();
+    for (bucket, count) in compared.iter().skip(first).take(BUCKETS).enumerate() {
+        histogram.add(bucket, *count);
+    }
+    histogram
+}

@@ -1,0 +1,111 @@
+//! How a thread counts: a few plain stores into memory that it alone writes.
+//!
+//! Each thread (worker or comparing thread) has its own [`Recorder`]. The first request of a route on a thread costs
+//! a look into the book's table; every later one costs a hash of the label and the stores.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use parity_schemas::route::Route;
+use parity_schemas::tally::Group;
+use parity_schemas::time::Timestamp;
+use parity_schemas::verdict::Reason;
+use uuid::Uuid;
+
+use super::TallyBook;
+use super::counters::{
+    CLASSES, FastMap, MATCHED, REASONS, RECEIVED, RouteCounters, Shard, Sighting,
+};
+
+/// One thread's pen. `Send`, so that it can be made where the thread is made, and not `Sync`.
+///
+/// Every request must be told of with [`received`](Self::received) once, and with exactly one of
+/// [`matched`](Self::matched), [`mismatch`](Self::mismatch) and [`not_compared`](Self::not_compared) once; on whatever
+/// recorder.
+pub struct Recorder {
+    book: Arc<TallyBook>,
+    shard: Arc<Shard>,
+    /// Bounded by the book's cap on routes: labels beyond it are not kept here.
+    known: RefCell<FastMap<Box<str>, Arc<RouteCounters>>>,
+    other: Arc<RouteCounters>,
+}
+
+impl Recorder {
+    pub(super) fn new(book: Arc<TallyBook>, shard: Arc<Shard>) -> Self {
+        let other = Arc::new(RouteCounters::new(super::OTHER_ROUTE, book.rules()));
+        shard.add_route(Arc::clone(&other));
+        Self {
+            book,
+            shard,
+            known: RefCell::default(),
+            other,
+        }
+    }
+
+    /// A request head was parsed.
+    pub fn received(&self, route: &Route) {
+        self.with(route, |counters| counters.outcome(RECEIVED));
+    }
+
+    /// The client got an answer with this status.
+    pub fn answered(&self, route: &Route, status: u16) {
+        let class = match status {
+            100..=599 => usize::from(status / 100) - 1,
+            _ => super::counters::CODE_CLASSES.len() - 1,
+        };
+        self.with(route, |counters| counters.outcome(CLASSES + class));
+    }
+
+    /// The request ended without a verdict.
+    pub fn not_compared(&self, route: &Route, reason: Reason) {
+        self.with(route, |counters| counters.outcome(REASONS + reason.index()));
+    }
+
+    /// The answers are equal; times in microseconds.
+    pub fn matched(&self, route: &Route, legacy_us: u64, candidate_us: u64) {
+        self.with(route, |counters| {
+            counters.outcome(MATCHED);
+            counters.latency(legacy_us, candidate_us);
+        });
+    }
+
+    /// How often each rule, by its place in [`super::TallyConfig::rule_ids`], excused a difference in one exchange.
+    pub fn rule_hits(&self, route: &Route, hits: &[(usize, u32)]) {
+        if !hits.is_empty() {
+            self.with(route, |counters| counters.rule_hits(hits));
+        }
+    }
+
+    /// The answers differ. `id` and `time` are those of the mismatch record; `groups` may name a group for each
+    /// finding: each fingerprint counts once. Times in microseconds.
+    pub fn mismatch(
+        &self,
+        route: &Route,
+        legacy_us: u64,
+        candidate_us: u64,
+        id: Uuid,
+        time: Timestamp,
+        groups: &[Group],
+    ) {
+        self.with(route, |counters| {
+            let seen = Sighting { id, time, groups };
+            self.shard
+                .add_mismatch(counters.route, &seen, self.book.max_groups());
+            counters.latency(legacy_us, candidate_us);
+        });
+    }
+
+    fn with(&self, route: &Route, count: impl FnOnce(&RouteCounters)) {
+        let mut known = self.known.borrow_mut();
+        if let Some(counters) = known.get(route.label()) {
+            return count(counters);
+        }
+        let Some(number) = self.book.route_number(route.label()) else {
+            return count(&self.other);
+        };
+        let counters = Arc::new(RouteCounters::new(number, self.book.rules()));
+        self.shard.add_route(Arc::clone(&counters));
+        count(&counters);
+        known.insert(route.label().into(), counters);
+    }
+}

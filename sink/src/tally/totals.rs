@@ -1,0 +1,194 @@
+//! What the process counted since it began, and the same as Prometheus metrics.
+//!
+//! The metrics are read out of the book when they are asked for, so the hot path counts once and not twice. Names
+//! and labels are part of the product: dashboards and alerts are written against them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use parity_schemas::evidence::RouteEvidence;
+use parity_schemas::tally::Counts;
+use parity_schemas::time::Timestamp;
+use parity_schemas::verdict::{Kind, Reason};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Registry;
+
+use super::TallyBook;
+use super::counters::{CLASSES, CODE_CLASSES, KINDS, MATCHED, OTHER, OUTCOMES, REASONS};
+use super::interval::counts;
+
+/// What the process counted since it began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Totals {
+    /// When the book was opened.
+    pub since: Timestamp,
+    /// All routes together.
+    pub total: Counts,
+    /// By route, sorted by name.
+    pub routes: Vec<RouteEvidence>,
+    /// When last a verdict was `match` or `mismatch`, to within a quarter of a second; `None` before the first.
+    pub last_comparison: Option<Timestamp>,
+}
+
+/// Counts of one route since the process began.
+pub(super) struct RouteTotals {
+    pub(super) outcomes: [u64; OUTCOMES],
+    pub(super) mismatch: u64,
+    pub(super) kinds: [u64; KINDS],
+}
+
+impl Default for RouteTotals {
+    fn default() -> Self {
+        Self {
+            outcomes: [0; OUTCOMES],
+            mismatch: 0,
+            kinds: [0; KINDS],
+        }
+    }
+}
+
+impl RouteTotals {
+    pub(super) fn counts(&self) -> Counts {
+        counts(&self.outcomes, self.mismatch)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.mismatch == 0 && self.outcomes.iter().all(|count| *count == 0)
+    }
+}
+
+/// Adds the book's metrics to a registry that has no prefix of its own: `parity_requests_total`,
+/// `parity_comparisons_total`, `parity_mismatches_total`, `parity_last_comparison_timestamp_seconds`.
+pub fn register(book: Arc<TallyBook>, registry: &mut Registry) {
+    registry.register_collector(Box::new(TallyMetrics(book)));
+}
+
+struct TallyMetrics(Arc<TallyBook>);
+
+impl fmt::Debug for TallyMetrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TallyMetrics")
+    }
+}
+
+/// One series: route, second label, value.
+type Series<'a> = (&'a str, &'a str, u64);
+
+impl Collector for TallyMetrics {
+    fn encode(&self, mut encoder: DescriptorEncoder) -> fmt::Result {
+        let (routes, last_comparison) = self.0.metrics();
+        let metric = encoder.encode_descriptor(
+            "parity_requests",
+            "Answers given to clients",
+            None,
+            MetricType::Counter,
+        )?;
+        encode_requests(metric, &routes)?;
+
+        let metric = encoder.encode_descriptor(
+            "parity_comparisons",
+            "Requests by how they ended: match, mismatch, or why they were not compared",
+            None,
+            MetricType::Counter,
+        )?;
+        encode(metric, "result", &comparisons(&routes))?;
+
+        let metric = encoder.encode_descriptor(
+            "parity_mismatches",
+            "Mismatches with at least one finding of the kind",
+            None,
+            MetricType::Counter,
+        )?;
+        encode(metric, "kind", &mismatches(&routes))?;
+
+        if let Some(time) = last_comparison {
+            let metric = encoder.encode_descriptor(
+                "parity_last_comparison_timestamp_seconds",
+                "When last two answers were compared",
+                None,
+                MetricType::Gauge,
+            )?;
+            ConstGauge::new(time.as_micros() as f64 / 1e6).encode(metric)?;
+        }
+        Ok(())
+    }
+}
+
+fn encode_requests(mut metric: MetricEncoder<'_>, routes: &[(String, RouteTotals)]) -> fmt::Result {
+    for (route, totals) in routes {
+        let method = match route.split_once(' ') {
+            Some((method, _)) => method,
+            None => OTHER,
+        };
+        for (class, count) in CODE_CLASSES.iter().zip(&totals.outcomes[CLASSES..]) {
+            if *count > 0 {
+                let labels = [
+                    ("route", route.as_str()),
+                    ("method", method),
+                    ("code_class", class),
+                ];
+                ConstCounter::new(*count).encode(metric.encode_family(&labels)?)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn encode(mut metric: MetricEncoder<'_>, label: &str, series: &[Series<'_>]) -> fmt::Result {
+    for (route, value, count) in series {
+        let labels = [("route", *route), (label, *value)];
+        ConstCounter::new(*count).encode(metric.encode_family(&labels)?)?;
+    }
+    Ok(())
+}
+
+/// `match` and `mismatch` are there from a route's first request, so that a rate over them never begins at nothing.
+fn comparisons(routes: &[(String, RouteTotals)]) -> Vec<Series<'_>> {
+    let mut series = Vec::new();
+    for (route, totals) in routes {
+        series.push((route.as_str(), "match", totals.outcomes[MATCHED]));
+        series.push((route.as_str(), "mismatch", totals.mismatch));
+        for reason in Reason::ALL {
+            let count = totals.outcomes[REASONS + reason.index()];
+            if count > 0 {
+                series.push((route.as_str(), reason.as_str(), count));
+            }
+        }
+    }
+    series
+}
+
+fn mismatches(routes: &[(String, RouteTotals)]) -> Vec<Series<'_>> {
+    let mut series = Vec::new();
+    for (route, totals) in routes {
+        for (kind, count) in Kind::ALL.iter().zip(totals.kinds) {
+            if count > 0 {
+                series.push((route.as_str(), kind.as_str(), count));
+            }
+        }
+    }
+    series
+}
+
+/// The totals of all routes that counted anything, sorted by name.
+pub(super) fn named<'a>(
+    totals: impl Iterator<Item = (&'a str, &'a RouteTotals)>,
+) -> Vec<(String, RouteTotals)> {
+    let mut routes: Vec<_> = totals
+        .filter(|(_, totals)| !totals.is_empty())
+        .map(|(label, totals)| {
+            let copy = RouteTotals {
+                outcomes: totals.outcomes,
+                mismatch: totals.mismatch,
+                kinds: totals.kinds,
+            };
+            (label.to_owned(), copy)
+        })
+        .collect();
+    routes.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+    routes
+}

@@ -1,0 +1,200 @@
+//! Records into a store: a bounded queue, one writer thread, batches.
+//!
+//! [`Writer`] owns the thread; [`RecordSender`]s are handed out to whoever has records. The tallies do not pass
+//! through the queue: the thread asks the [`TallyBook`] for what the store lacks, four times a second, which is also
+//! the most that a killed process can lose of them (and of mismatch records), twice over at the worst.
+
+mod health;
+mod queue;
+mod retention;
+mod sqlite;
+mod trouble;
+mod worker;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use parity_schemas::evidence::Decision;
+use parity_schemas::time::Timestamp;
+use prometheus_client::registry::Registry;
+
+pub use self::health::{Failure, Health};
+pub use self::queue::{Dropped, MAX_RECORD_BYTES, RecordSender};
+pub use self::retention::Retention;
+
+use self::health::Shared;
+use self::sqlite::SqliteStore;
+use self::worker::{Progress, Worker};
+use crate::error::StoreError;
+use crate::tally::TallyBook;
+use crate::url::StoreUrl;
+
+/// The longest [`WriterOptions::batch_interval`]: a process that is killed just before a write, which itself takes as
+/// long again on a slow disk, has lost half a second.
+pub const MAX_BATCH_INTERVAL: Duration = Duration::from_millis(250);
+/// How much longer than its deadline a writer may take to end: one write that is under way.
+const FINISH_GRACE: Duration = Duration::from_secs(5);
+/// How long a writer that is dropped without [`Writer::finish`] may take.
+const DROP_DEADLINE: Duration = Duration::from_secs(1);
+
+/// Limits of a writer.
+#[derive(Clone, Debug)]
+pub struct WriterOptions {
+    /// Records that may wait; beyond, they are dropped.
+    pub queue_records: usize,
+    /// Bytes of records that may wait or be in the batch at hand; beyond, records are dropped.
+    pub queue_bytes: usize,
+    /// Records per transaction.
+    pub batch_rows: usize,
+    /// The longest time between counting something and writing it; at most [`MAX_BATCH_INTERVAL`].
+    pub batch_interval: Duration,
+    /// How long what is kept.
+    pub retention: Retention,
+    /// Stands in for a small disk in tests: `PRAGMA max_page_count`.
+    #[doc(hidden)]
+    pub max_page_count: Option<u32>,
+}
+
+impl Default for WriterOptions {
+    fn default() -> Self {
+        Self {
+            // A second of mismatches at a rate far above what a service with a record worth reading has.
+            queue_records: 8_192,
+            // A quarter of what the process may use at saturation (DESIGN.md §8).
+            queue_bytes: 16 << 20,
+            // Larger batches gain little and hold the write lock for longer.
+            batch_rows: 1_024,
+            batch_interval: MAX_BATCH_INTERVAL,
+            retention: Retention::default(),
+            max_page_count: None,
+        }
+    }
+}
+
+/// What a writer leaves behind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FinishReport {
+    /// Rows written since it was opened, tallies once per write.
+    pub rows_written: u64,
+    /// Records dropped since it was opened, for whatever reason.
+    pub records_dropped: u64,
+    /// Tallies that the store lacks: not 0 only when it could not be written to until the end.
+    pub unwritten_tallies: usize,
+    /// What the store said last, if it failed to the end.
+    pub failure: Option<String>,
+}
+
+/// The writer thread and its queue.
+pub struct Writer {
+    sender: RecordSender,
+    finish: Sender<Instant>,
+    /// Closed by the thread when it ends.
+    ended: Receiver<()>,
+    thread: Option<JoinHandle<FinishReport>>,
+    shared: Arc<Shared>,
+}
+
+impl Writer {
+    /// Opens the store, creates it if it is not there, brings its schema up to date, and starts the thread.
+    pub fn open(
+        url: &StoreUrl,
+        book: Arc<TallyBook>,
+        mut options: WriterOptions,
+    ) -> Result<Self, StoreError> {
+        options.batch_interval = options.batch_interval.min(MAX_BATCH_INTERVAL);
+        options.batch_rows = options.batch_rows.max(1);
+        let StoreUrl::Sqlite(path) = url;
+        let store = SqliteStore::open(path, options.max_page_count)?;
+        let shared = Arc::new(Shared::default());
+        let (sender, records, bytes) = queue::queue(
+            options.queue_records,
+            options.queue_bytes,
+            Arc::clone(&shared),
+        );
+        let (finish, finish_requested) = bounded(1);
+        let (ending, ended) = bounded::<()>(0);
+        let worker = Worker {
+            store,
+            book,
+            records,
+            finish: finish_requested,
+            bytes,
+            shared: Arc::clone(&shared),
+            options,
+            progress: Progress::default(),
+        };
+        let at_panic = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("parity-writer".to_owned())
+            .spawn(move || {
+                let _ending = ending;
+                catch_unwind(AssertUnwindSafe(|| worker.run())).unwrap_or_else(|_| {
+                    let message = "the writer thread panicked; this is a bug".to_owned();
+                    at_panic.failed(message.clone(), Timestamp::now());
+                    FinishReport {
+                        failure: Some(message),
+                        ..FinishReport::default()
+                    }
+                })
+            })
+            .map_err(StoreError::Thread)?;
+        Ok(Self {
+            sender,
+            finish,
+            ended,
+            thread: Some(thread),
+            shared,
+        })
+    }
+
+    /// The way in for records.
+    pub fn handle(&self) -> RecordSender {
+        self.sender.clone()
+    }
+
+    /// How the store is doing.
+    pub fn health(&self) -> Health {
+        self.shared.health()
+    }
+
+    /// Adds the `parity_sink_*` metrics to a registry that has no prefix of its own.
+    pub fn register(&self, registry: &mut Registry) {
+        self.shared.metrics.register(registry);
+    }
+
+    /// Writes everything that was sent and counted before this call, closes the store and ends the thread. A store
+    /// that fails is tried again until `deadline` has passed; what is then left is dropped and told of.
+    pub fn finish(mut self, deadline: Duration) -> Result<FinishReport, StoreError> {
+        self.end(deadline)
+    }
+
+    fn end(&mut self, deadline: Duration) -> Result<FinishReport, StoreError> {
+        let Some(thread) = self.thread.take() else {
+            return Ok(FinishReport::default());
+        };
+        // A thread that has ended already hears nothing, and is joined all the same.
+        self.finish.try_send(Instant::now() + deadline).ok();
+        let limit = deadline + FINISH_GRACE;
+        if self.ended.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+            return Err(StoreError::Stuck(limit));
+        }
+        thread.join().map_err(|_| StoreError::Stuck(limit))
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if let Err(error) = self.end(DROP_DEADLINE) {
+            tracing::error!(%error, "the writer was abandoned");
+        }
+    }
+}
+
+/// Adds a decision to the store, also while a mirror writes to it. The store must exist.
+pub fn record_decision(url: &StoreUrl, decision: &Decision) -> Result<(), StoreError> {
+    let StoreUrl::Sqlite(path) = url;
+    sqlite::record_decision(path, decision)
+}

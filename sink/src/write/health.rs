@@ -1,0 +1,199 @@
+//! How the store is doing, for the admin port and for Prometheus.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parity_schemas::time::Timestamp;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+
+use super::queue::Dropped;
+
+/// How the store is doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Health {
+    /// What is wrong since the last good write; `None` when nothing is.
+    pub failure: Option<Failure>,
+    /// Records that wait to be written.
+    pub queued_records: u64,
+    /// Records dropped since the process began, for whatever reason.
+    pub dropped_records: u64,
+    /// When last something was written.
+    pub last_write: Option<Timestamp>,
+}
+
+/// A store that cannot be written to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// What the store said last.
+    pub message: String,
+    /// When it began.
+    pub since: Timestamp,
+}
+
+/// Why a record never reached the store; the `reason` of `parity_sink_dropped_total`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DropReason {
+    QueueFull,
+    QueueBytes,
+    TooLarge,
+    Closed,
+    /// The store refused this one record.
+    Rejected,
+    /// The store was away until the process had to end.
+    Unwritten,
+}
+
+impl DropReason {
+    const ALL: [(Self, &'static str); 6] = [
+        (Self::QueueFull, "queue_full"),
+        (Self::QueueBytes, "queue_bytes"),
+        (Self::TooLarge, "too_large"),
+        (Self::Closed, "closed"),
+        (Self::Rejected, "rejected"),
+        (Self::Unwritten, "unwritten"),
+    ];
+}
+
+impl From<Dropped> for DropReason {
+    fn from(dropped: Dropped) -> Self {
+        match dropped {
+            Dropped::QueueFull => Self::QueueFull,
+            Dropped::QueueBytes => Self::QueueBytes,
+            Dropped::TooLarge => Self::TooLarge,
+            Dropped::Closed => Self::Closed,
+        }
+    }
+}
+
+/// What the writer thread, the senders and the admin port share.
+#[derive(Default)]
+pub(super) struct Shared {
+    pub(super) metrics: Metrics,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    failure: Option<Failure>,
+    last_write: Option<Timestamp>,
+}
+
+impl Shared {
+    pub(super) fn health(&self) -> Health {
+        let state = self.state();
+        Health {
+            failure: state.failure.clone(),
+            queued_records: u64::try_from(self.metrics.queue_depth.get()).unwrap_or(0),
+            dropped_records: self.metrics.dropped_total(),
+            last_write: state.last_write,
+        }
+    }
+
+    pub(super) fn wrote(&self, now: Timestamp) {
+        let mut state = self.state();
+        state.failure = None;
+        state.last_write = Some(now);
+    }
+
+    pub(super) fn failed(&self, message: String, now: Timestamp) {
+        let mut state = self.state();
+        let since = state.failure.as_ref().map_or(now, |failure| failure.since);
+        state.failure = Some(Failure { message, since });
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The `parity_sink_*` metrics.
+#[derive(Clone, Debug)]
+pub(super) struct Metrics {
+    pub(super) queue_depth: Gauge,
+    pub(super) batch_rows: Histogram,
+    pub(super) write_seconds: Histogram,
+    pub(super) write_errors: Counter,
+    pub(super) store_bytes: Gauge,
+    dropped: [Counter; DropReason::ALL.len()],
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self {
+            queue_depth: Gauge::default(),
+            // 1 to 4,096 rows, 0.1 ms to 6.5 s: from an idle tick to a stalling disk.
+            batch_rows: Histogram::new(exponential_buckets(1.0, 4.0, 7)),
+            write_seconds: Histogram::new(exponential_buckets(1e-4, 4.0, 9)),
+            write_errors: Counter::default(),
+            store_bytes: Gauge::default(),
+            dropped: Default::default(),
+        }
+    }
+}
+
+impl Metrics {
+    pub(super) fn dropped(&self, reason: DropReason) -> &Counter {
+        &self.dropped[reason as usize]
+    }
+
+    pub(super) fn dropped_total(&self) -> u64 {
+        self.dropped.iter().map(Counter::get).sum()
+    }
+
+    /// Adds them to a registry that has no prefix of its own.
+    pub(super) fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "parity_sink_queue_depth",
+            "Records that wait to be written",
+            self.queue_depth.clone(),
+        );
+        registry.register(
+            "parity_sink_batch_rows",
+            "Rows per write",
+            self.batch_rows.clone(),
+        );
+        registry.register(
+            "parity_sink_write_seconds",
+            "Duration of a write",
+            self.write_seconds.clone(),
+        );
+        registry.register(
+            "parity_sink_write_errors",
+            "Writes that failed and are tried again",
+            self.write_errors.clone(),
+        );
+        registry.register(
+            "parity_sink_store_bytes",
+            "Size of the store on disk",
+            self.store_bytes.clone(),
+        );
+        registry.register_collector(Box::new(Drops(self.clone())));
+    }
+}
+
+/// Every reason is there from the start, so that an alert on its rate never begins at nothing.
+#[derive(Debug)]
+struct Drops(Metrics);
+
+impl Collector for Drops {
+    fn encode(&self, mut encoder: DescriptorEncoder) -> std::fmt::Result {
+        let mut metric = encoder.encode_descriptor(
+            "parity_sink_dropped",
+            "Records that never reached the store; their mismatches are counted all the same",
+            None,
+            MetricType::Counter,
+        )?;
+        for (reason, label) in DropReason::ALL {
+            let labels = [("reason", label)];
+            self.0
+                .dropped(reason)
+                .encode(metric.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,161 @@
+//! What is removed, and when: by age, and by the size of the file.
+//!
+//! Bodies go first, then the slim rows of mismatches, both from the oldest on. Tallies go by age only, decisions
+//! never: what a decision was made from is not given up for space. Each step touches a few hundred rows in a
+//! transaction of its own, so an insert never waits for more than some milliseconds of it.
+
+use std::time::Duration;
+
+use parity_schemas::time::Timestamp;
+use rusqlite::{Connection, TransactionBehavior};
+
+/// Full exchanges cleared per step: a sample may be hundreds of kilobytes, each page of which is touched.
+const SAMPLES_PER_STEP: u32 = 100;
+/// Slim rows or tallies removed per step.
+const ROWS_PER_STEP: u32 = 500;
+/// Free pages that the file keeps (16 MiB of 4 KiB pages): the next batches use them again, and moving pages to cut
+/// the file only to grow it again is work for nothing.
+const FREE_PAGES_KEPT: i64 = 4_096;
+/// Pages given back to the file system per step.
+const PAGES_PER_STEP: u32 = 512;
+
+/// How long what is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Retention {
+    /// Request and answers of a mismatch.
+    pub samples: Duration,
+    /// The slim row of a mismatch.
+    pub mismatches: Duration,
+    /// Tallies and their groups.
+    pub tallies: Duration,
+    /// Above this size of the file in bytes the oldest samples go, then the oldest slim rows.
+    pub max_bytes: u64,
+}
+
+const DAY: Duration = Duration::from_hours(24);
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self {
+            samples: 14 * DAY,
+            mismatches: 90 * DAY,
+            tallies: 400 * DAY,
+            // A year of tallies of a hundred routes, and some hundred thousand full exchanges.
+            max_bytes: 4 << 30,
+        }
+    }
+}
+
+/// What a step found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// There may be more to do.
+    More,
+    /// All is within the limits.
+    Done,
+    /// The file is too large, and nothing that may be removed is left.
+    Exhausted,
+}
+
+/// Does the first thing that there is to do.
+pub(super) fn step(connection: &mut Connection, retention: &Retention) -> rusqlite::Result<Step> {
+    let now = Timestamp::now();
+    if remove_old(connection, retention, now)? {
+        return Ok(Step::More);
+    }
+    let pages = Pages::of(connection)?;
+    if pages.used_bytes() > retention.max_bytes {
+        let forever = i64::MAX;
+        return Ok(
+            if clear_samples(connection, forever)? || remove_mismatches(connection, forever)? {
+                Step::More
+            } else {
+                Step::Exhausted
+            },
+        );
+    }
+    if pages.free > FREE_PAGES_KEPT {
+        // Reading on until no row comes is what makes SQLite free more than one page.
+        let sql = format!("PRAGMA incremental_vacuum({PAGES_PER_STEP})");
+        let mut statement = connection.prepare(&sql)?;
+        let mut rows = statement.query(())?;
+        while rows.next()?.is_some() {}
+        return Ok(Step::More);
+    }
+    Ok(Step::Done)
+}
+
+fn remove_old(
+    connection: &mut Connection,
+    retention: &Retention,
+    now: Timestamp,
+) -> rusqlite::Result<bool> {
+    let before = |age: Duration| {
+        let age = i64::try_from(age.as_micros()).unwrap_or(i64::MAX);
+        now.as_micros().saturating_sub(age)
+    };
+    Ok(clear_samples(connection, before(retention.samples))?
+        || remove_mismatches(connection, before(retention.mismatches))?
+        || remove_tallies(connection, before(retention.tallies))?)
+}
+
+fn clear_samples(connection: &Connection, before: i64) -> rusqlite::Result<bool> {
+    let changed = connection
+        .prepare_cached(
+            "UPDATE mismatches SET sample = NULL WHERE rowid IN (SELECT rowid FROM mismatches \
+             WHERE sample IS NOT NULL AND time < ?1 ORDER BY time LIMIT ?2)",
+        )?
+        .execute((before, SAMPLES_PER_STEP))?;
+    Ok(changed > 0)
+}
+
+fn remove_mismatches(connection: &Connection, before: i64) -> rusqlite::Result<bool> {
+    let changed = connection
+        .prepare_cached(
+            "DELETE FROM mismatches WHERE rowid IN \
+             (SELECT rowid FROM mismatches WHERE time < ?1 ORDER BY time LIMIT ?2)",
+        )?
+        .execute((before, ROWS_PER_STEP))?;
+    Ok(changed > 0)
+}
+
+fn remove_tallies(connection: &mut Connection, before: i64) -> rusqlite::Result<bool> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Deferred)?;
+    let old: Vec<String> = transaction
+        .prepare_cached(
+            "SELECT id FROM tallies WHERE interval_start < ?1 ORDER BY interval_start LIMIT ?2",
+        )?
+        .query_map((before, ROWS_PER_STEP), |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    for id in &old {
+        transaction
+            .prepare_cached("DELETE FROM group_tallies WHERE tally_id = ?1")?
+            .execute([id])?;
+        transaction
+            .prepare_cached("DELETE FROM tallies WHERE id = ?1")?
+            .execute([id])?;
+    }
+    transaction.commit()?;
+    Ok(!old.is_empty())
+}
+
+struct Pages {
+    total: i64,
+    free: i64,
+    bytes: i64,
+}
+
+impl Pages {
+    fn of(connection: &Connection) -> rusqlite::Result<Self> {
+        let pragma = |name| connection.pragma_query_value(None, name, |row| row.get(0));
+        Ok(Self {
+            total: pragma("page_count")?,
+            free: pragma("freelist_count")?,
+            bytes: pragma("page_size")?,
+        })
+    }
+
+    fn used_bytes(&self) -> u64 {
+        u64::try_from((self.total - self.free) * self.bytes).unwrap_or(0)
+    }
+}

@@ -1,0 +1,349 @@
+//! Batches into the `SQLite` file.
+//!
+//! What a store must do for the writer is what [`SqliteStore`] offers: write a batch as a whole or not at all, keep
+//! itself within its limits in small steps, and close. Every statement is idempotent by the record's own id; a tally
+//! is replaced by a higher revision only.
+//!
+//! Rows are turned into text before the transaction begins, so that the write lock, which the gate may be waiting
+//! for, is held for the inserts alone.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use parity_schemas::evidence::Decision;
+use parity_schemas::record::{Mismatch, MismatchClass, Record};
+use parity_schemas::tally::{GroupTally, Tally};
+use parity_schemas::verdict::Explanation;
+use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, params};
+use serde::Serialize;
+
+use super::queue::Queued;
+use super::retention::{Retention, Step};
+use crate::error::StoreError;
+use crate::sqlite;
+use crate::tally::Snapshot;
+
+/// How long one attempt waits for another writer. Short, because the writer tries again by itself and must notice
+/// in between that it shall end.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long closing waits for readers before it leaves the log to whoever opens the file next.
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// The file, held by the writer thread.
+pub(super) struct SqliteStore {
+    connection: Connection,
+    path: PathBuf,
+}
+
+/// What became of a batch that was written.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Written {
+    /// Rows that the store took, those that it had already included.
+    pub(super) rows: usize,
+    /// Records that it refused, each for a fault of its own.
+    pub(super) rejected: usize,
+}
+
+impl SqliteStore {
+    pub(super) fn open(path: &Path, max_page_count: Option<u32>) -> Result<Self, StoreError> {
+        let connection = sqlite::open_or_create(path)?;
+        let failed = |error| sqlite::failed("open", path, error);
+        connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
+        if let Some(pages) = max_page_count {
+            connection
+                .pragma_update(None, "max_page_count", pages)
+                .map_err(failed)?;
+        }
+        Ok(Self {
+            connection,
+            path: path.into(),
+        })
+    }
+
+    /// Writes all of it in one transaction, or nothing.
+    pub(super) fn write(
+        &mut self,
+        records: &[Queued],
+        snapshot: Option<&Snapshot>,
+    ) -> rusqlite::Result<Written> {
+        let rows: Vec<Row<'_>> = records
+            .iter()
+            .map(|queued| Row::of(&queued.record))
+            .chain(snapshot.into_iter().flat_map(|snapshot| {
+                let tallies = snapshot.tallies.iter().map(Row::tally);
+                tallies.chain(snapshot.groups.iter().map(Row::Group))
+            }))
+            .collect();
+        let mut written = Written::default();
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for row in &rows {
+            match row.insert(&transaction) {
+                Ok(_) => written.rows += 1,
+                Err(error) if is_fault_of_the_row(&error) => {
+                    tracing::error!(%error, table = row.table(), "the store refused a record");
+                    written.rejected += 1;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        transaction.commit()?;
+        Ok(written)
+    }
+
+    /// One small step towards the limits.
+    pub(super) fn retain(&mut self, retention: &Retention) -> rusqlite::Result<Step> {
+        super::retention::step(&mut self.connection, retention)
+    }
+
+    /// Size on disk, the log included.
+    pub(super) fn bytes(&self) -> u64 {
+        let mut log = self.path.clone().into_os_string();
+        log.push("-wal");
+        [self.path.as_path(), Path::new(&log)]
+            .iter()
+            .filter_map(|path| path.metadata().ok())
+            .map(|metadata| metadata.len())
+            .sum()
+    }
+
+    /// Copies the log into the file and closes it. A log that cannot be copied now is no loss: whoever opens the file
+    /// next finds it.
+    pub(super) fn close(self) -> rusqlite::Result<()> {
+        self.connection.busy_timeout(CLOSE_TIMEOUT)?;
+        let copied = self
+            .connection
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()));
+        let closed = self.connection.close().map_err(|(_, error)| error);
+        copied.and(closed)
+    }
+}
+
+/// Adds a decision to an existing store, also while a mirror writes to it.
+pub(super) fn record_decision(path: &Path, decision: &Decision) -> Result<(), StoreError> {
+    let mut connection = sqlite::open_existing(path)?;
+    let failed = |error| sqlite::failed("write the decision to", path, error);
+    let transaction = connection
+        .transaction_with_behavior(TransactionBehavior::Immediate)
+        .map_err(failed)?;
+    insert_decision(&transaction, decision).map_err(failed)?;
+    transaction.commit().map_err(failed)
+}
+
+/// Whether the row itself is to blame: the next attempt would fail alike, and no other row with it.
+fn is_fault_of_the_row(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(
+            ErrorCode::ConstraintViolation
+                | ErrorCode::TooBig
+                | ErrorCode::TypeMismatch
+                | ErrorCode::ParameterOutOfRange
+        )
+    )
+}
+
+/// Whether somebody else holds the lock.
+pub(super) fn is_locked(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+    )
+}
+
+/// A record with its lists and maps as text.
+enum Row<'a> {
+    Mismatch {
+        mismatch: &'a Mismatch,
+        fingerprints: String,
+        findings: String,
+        tolerated: String,
+        sample: Option<String>,
+    },
+    Tally {
+        tally: &'a Tally,
+        not_compared: String,
+        rule_hits: String,
+        legacy_latency: String,
+        candidate_latency: String,
+    },
+    Group(&'a GroupTally),
+    Decision(&'a Decision),
+}
+
+impl<'a> Row<'a> {
+    fn of(record: &'a Record) -> Self {
+        match record {
+            Record::Mismatch(mismatch) => Self::Mismatch {
+                mismatch,
+                fingerprints: json(&mismatch.fingerprints),
+                findings: json(&mismatch.findings),
+                tolerated: json(&mismatch.tolerated),
+                sample: mismatch.sample.as_ref().map(json),
+            },
+            Record::Tally(tally) => Self::tally(tally),
+            Record::GroupTally(group) => Self::Group(group),
+            Record::Decision(decision) => Self::Decision(decision),
+        }
+    }
+
+    fn tally(tally: &'a Tally) -> Self {
+        Self::Tally {
+            tally,
+            not_compared: json(&tally.counts.not_compared),
+            rule_hits: json(&tally.rule_hits),
+            legacy_latency: json(&tally.legacy_latency),
+            candidate_latency: json(&tally.candidate_latency),
+        }
+    }
+
+    fn table(&self) -> &'static str {
+        match self {
+            Self::Mismatch { .. } => "mismatches",
+            Self::Tally { .. } => "tallies",
+            Self::Group(_) => "group_tallies",
+            Self::Decision(_) => "decisions",
+        }
+    }
+
+    fn insert(&self, transaction: &Transaction<'_>) -> rusqlite::Result<usize> {
+        match self {
+            Self::Mismatch {
+                mismatch,
+                fingerprints,
+                findings,
+                tolerated,
+                sample,
+            } => transaction
+                .prepare_cached(INSERT_MISMATCH)?
+                .execute(params![
+                    mismatch.id.to_string(),
+                    mismatch.identity.migration,
+                    mismatch.identity.legacy_version,
+                    mismatch.identity.candidate_version,
+                    mismatch.identity.rules_hash,
+                    mismatch.time.as_micros(),
+                    mismatch.instance,
+                    mismatch.route,
+                    mismatch.method,
+                    mismatch.path,
+                    mismatch.query,
+                    fingerprints,
+                    findings,
+                    mismatch.findings_cut,
+                    tolerated,
+                    mismatch.legacy_status,
+                    mismatch.candidate_status,
+                    integer(mismatch.legacy_us),
+                    integer(mismatch.candidate_us),
+                    mismatch.trace_id,
+                    match mismatch.class {
+                        MismatchClass::Unconfirmed => "unconfirmed",
+                    },
+                    sample,
+                ]),
+            Self::Tally {
+                tally,
+                not_compared,
+                rule_hits,
+                legacy_latency,
+                candidate_latency,
+            } => transaction.prepare_cached(INSERT_TALLY)?.execute(params![
+                tally.id.to_string(),
+                tally.revision,
+                tally.identity.migration,
+                tally.identity.legacy_version,
+                tally.identity.candidate_version,
+                tally.identity.rules_hash,
+                tally.instance,
+                tally.interval_start.as_micros(),
+                tally.interval_us,
+                tally.route,
+                integer(tally.counts.received),
+                integer(tally.counts.matched),
+                integer(tally.counts.mismatch),
+                not_compared,
+                rule_hits,
+                legacy_latency,
+                candidate_latency,
+            ]),
+            Self::Group(group) => transaction.prepare_cached(INSERT_GROUP)?.execute(params![
+                group.tally_id.to_string(),
+                group.revision,
+                group.group.fingerprint,
+                group.group.part.as_str(),
+                group.group.pattern,
+                group.group.kind.as_str(),
+                group.group.explanation.map(Explanation::as_str),
+                group.group.legacy_status,
+                group.group.candidate_status,
+                integer(group.count),
+                group.first_seen.as_micros(),
+                group.last_seen.as_micros(),
+                group.example_id.to_string(),
+            ]),
+            Self::Decision(decision) => insert_decision(transaction, decision),
+        }
+    }
+}
+
+fn insert_decision(transaction: &Transaction<'_>, decision: &Decision) -> rusqlite::Result<usize> {
+    let (legacy_version, candidate_version, rules_hash) = match &decision.evidence {
+        Some(evidence) => (
+            evidence.legacy_version.as_str(),
+            evidence.candidate_version.as_str(),
+            evidence.rules_hash.as_str(),
+        ),
+        None => ("", "", ""),
+    };
+    transaction
+        .prepare_cached(INSERT_DECISION)?
+        .execute(params![
+            decision.decision_id.to_string(),
+            decision.migration,
+            decision.time.as_micros(),
+            decision.outcome.as_str(),
+            legacy_version,
+            candidate_version,
+            rules_hash,
+            json(&decision.thresholds),
+            json(decision),
+        ])
+}
+
+fn json<T: Serialize>(value: &T) -> String {
+    serde_json::to_string(value).expect("records are made of strings, numbers and lists only")
+}
+
+/// A count as `SQLite` holds it: 63 bits are enough for a request per nanosecond and three centuries.
+fn integer(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+const INSERT_MISMATCH: &str = "INSERT INTO mismatches (id, migration, legacy_version, candidate_version, rules_hash, \
+    time, instance, route, method, path, query, fingerprints, findings, findings_cut, tolerated, legacy_status, \
+    candidate_status, legacy_us, candidate_us, trace_id, class, sample) \
+    VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22) \
+    ON CONFLICT (id) DO NOTHING";
+
+const INSERT_TALLY: &str = "INSERT INTO tallies (id, revision, migration, legacy_version, candidate_version, \
+    rules_hash, instance, interval_start, interval_us, route, received, \"match\", mismatch, not_compared, rule_hits, \
+    legacy_latency, candidate_latency) \
+    VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17) \
+    ON CONFLICT (id) DO UPDATE SET revision = excluded.revision, interval_us = excluded.interval_us, \
+    received = excluded.received, \"match\" = excluded.\"match\", mismatch = excluded.mismatch, \
+    not_compared = excluded.not_compared, rule_hits = excluded.rule_hits, \
+    legacy_latency = excluded.legacy_latency, candidate_latency = excluded.candidate_latency \
+    WHERE excluded.revision > tallies.revision";
+
+const INSERT_GROUP: &str = "INSERT INTO group_tallies (tally_id, revision, fingerprint, part, pattern, kind, \
+    explanation, legacy_status, candidate_status, count, first_seen, last_seen, example_id) \
+    VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13) \
+    ON CONFLICT (tally_id, fingerprint) DO UPDATE SET revision = excluded.revision, count = excluded.count, \
+    first_seen = excluded.first_seen, last_seen = excluded.last_seen, example_id = excluded.example_id \
+    WHERE excluded.revision > group_tallies.revision";
+
+const INSERT_DECISION: &str = "INSERT INTO decisions (id, migration, time, outcome, legacy_version, \
+    candidate_version, rules_hash, thresholds, document) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9) \
+    ON CONFLICT (id) DO NOTHING";

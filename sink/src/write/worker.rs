@@ -1,0 +1,258 @@
+//! The writer thread: gathers a batch, writes it with the tallies, and keeps the store within its limits.
+//!
+//! One thread, because `SQLite` has one writer anyway and a batch is one transaction. A store that fails is tried again
+//! with the same batch until it works or the process ends; meanwhile the queue fills and then drops, by the rules of
+//! [`super::queue`], and the tallies stay in the book. Tallies are also tried on their own: they are small and are
+//! what decisions are made from, so they go in even when the batch does not fit.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, select};
+use parity_schemas::time::Timestamp;
+
+use super::health::{DropReason, Shared};
+use super::queue::{Bytes, Queued};
+use super::retention::Step;
+use super::sqlite::{SqliteStore, Written, is_locked};
+use super::trouble::Trouble;
+use super::{FinishReport, WriterOptions};
+use crate::tally::{Snapshot, TallyBook};
+
+/// Bytes of one batch: bounds the transaction, and with it how long the write lock is held.
+const BATCH_BYTES: usize = 4 << 20;
+/// How often ages and sizes are looked at; between, steps follow each other while there is something to do.
+const RETENTION_PERIOD: Duration = Duration::from_mins(1);
+
+/// Everything that the thread owns.
+pub(super) struct Worker {
+    pub(super) store: SqliteStore,
+    pub(super) book: Arc<TallyBook>,
+    pub(super) records: Receiver<Queued>,
+    /// Carries when to be done at the latest; closed when nobody waits any more.
+    pub(super) finish: Receiver<Instant>,
+    pub(super) bytes: Arc<Bytes>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) options: WriterOptions,
+    pub(super) progress: Progress,
+}
+
+/// What the thread remembers from one write to the next.
+pub(super) struct Progress {
+    batch: Vec<Queued>,
+    batch_bytes: usize,
+    next_tallies: Instant,
+    next_retention: Instant,
+    exhausted: bool,
+    trouble: Trouble,
+    written: u64,
+}
+
+impl Default for Progress {
+    fn default() -> Self {
+        let now = Instant::now();
+        Self {
+            batch: Vec::new(),
+            batch_bytes: 0,
+            next_tallies: now,
+            next_retention: now,
+            exhausted: false,
+            trouble: Trouble::default(),
+            written: 0,
+        }
+    }
+}
+
+impl Worker {
+    /// Works until told to finish.
+    pub(super) fn run(mut self) -> FinishReport {
+        let deadline = loop {
+            if let Some(deadline) = self.collect() {
+                break deadline;
+            }
+            let due = Instant::now() >= self.progress.next_tallies;
+            if self.write(due) {
+                self.retain();
+            }
+            let dropped = self.shared.metrics.dropped_total();
+            self.progress.trouble.tick(dropped);
+        };
+        self.finish(deadline)
+    }
+
+    /// Fills the batch until it is full or the tallies are due. Returns the deadline when told to finish.
+    fn collect(&mut self) -> Option<Instant> {
+        if let Some(wait) = self.progress.trouble.retry_after() {
+            // The batch at hand waits, so nothing is taken out of the queue: its bounds are the bounds.
+            return match self.finish.recv_timeout(wait) {
+                Ok(deadline) => Some(deadline),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => Some(Instant::now()),
+            };
+        }
+        loop {
+            self.take_waiting();
+            if self.batch_is_full() {
+                return self.finish.try_recv().ok();
+            }
+            let wait = self
+                .progress
+                .next_tallies
+                .saturating_duration_since(Instant::now());
+            select! {
+                recv(self.finish) -> deadline => {
+                    return Some(deadline.unwrap_or_else(|_| Instant::now()));
+                }
+                recv(self.records) -> queued => match queued {
+                    Ok(queued) => self.take(queued),
+                    // The writer keeps a sender, so it is gone, and nobody will say when to finish.
+                    Err(_) => return Some(Instant::now()),
+                },
+                default(wait) => return None,
+            }
+        }
+    }
+
+    fn take_waiting(&mut self) {
+        while !self.batch_is_full() {
+            let Ok(queued) = self.records.try_recv() else {
+                return;
+            };
+            self.take(queued);
+        }
+    }
+
+    fn take(&mut self, queued: Queued) {
+        self.progress.batch_bytes += queued.bytes;
+        self.progress.batch.push(queued);
+    }
+
+    fn batch_is_full(&self) -> bool {
+        self.progress.batch.len() >= self.options.batch_rows
+            || self.progress.batch_bytes >= BATCH_BYTES
+    }
+
+    /// Writes the batch, and with it the tallies that the store lacks if they are wanted. Whether all of it worked.
+    fn write(&mut self, tallies: bool) -> bool {
+        let snapshot = tallies.then(|| {
+            self.progress.next_tallies = Instant::now() + self.options.batch_interval;
+            self.book.snapshot(Timestamp::now())
+        });
+        let snapshot = snapshot.filter(|snapshot| !snapshot.is_empty());
+        if self.progress.batch.is_empty() && snapshot.is_none() {
+            return true;
+        }
+        match self.attempt(snapshot.as_ref()) {
+            Ok(written) => {
+                self.settle(written);
+                true
+            }
+            Err(error) => {
+                let worth_it = !self.progress.batch.is_empty() && !is_locked(&error);
+                if let (true, Some(snapshot)) = (worth_it, &snapshot)
+                    && self.store.write(&[], Some(snapshot)).is_ok()
+                {
+                    self.book.acknowledge(snapshot);
+                }
+                self.shared.metrics.write_errors.inc();
+                self.shared.failed(error.to_string(), Timestamp::now());
+                let dropped = self.shared.metrics.dropped_total();
+                self.progress.trouble.failed(&error, dropped);
+                false
+            }
+        }
+    }
+
+    fn attempt(&mut self, snapshot: Option<&Snapshot>) -> rusqlite::Result<Written> {
+        let began = Instant::now();
+        let written = self.store.write(&self.progress.batch, snapshot)?;
+        if let Some(snapshot) = snapshot {
+            self.book.acknowledge(snapshot);
+        }
+        let metrics = &self.shared.metrics;
+        metrics.write_seconds.observe(began.elapsed().as_secs_f64());
+        metrics.batch_rows.observe(written.rows as f64);
+        let bytes = i64::try_from(self.store.bytes()).unwrap_or(i64::MAX);
+        metrics.store_bytes.set(bytes);
+        Ok(written)
+    }
+
+    fn settle(&mut self, written: Written) {
+        self.progress.written += written.rows as u64;
+        let rejected = self.shared.metrics.dropped(DropReason::Rejected);
+        rejected.inc_by(written.rejected as u64);
+        self.clear_batch();
+        self.shared.wrote(Timestamp::now());
+        let dropped = self.shared.metrics.dropped_total();
+        self.progress.trouble.worked(dropped);
+    }
+
+    fn clear_batch(&mut self) {
+        for _ in &self.progress.batch {
+            self.shared.metrics.queue_depth.dec();
+        }
+        self.bytes.release(self.progress.batch_bytes);
+        self.progress.batch.clear();
+        self.progress.batch_bytes = 0;
+    }
+
+    /// One step of retention, if it is time for it and nobody waits.
+    fn retain(&mut self) {
+        let now = Instant::now();
+        let busy = self.records.len() > self.options.batch_rows;
+        if now < self.progress.next_retention || busy {
+            return;
+        }
+        let step = self.store.retain(&self.options.retention);
+        if !matches!(step, Ok(Step::More)) {
+            self.progress.next_retention = now + RETENTION_PERIOD;
+        }
+        match step {
+            Ok(Step::More) => {}
+            Ok(Step::Done) => self.progress.exhausted = false,
+            Ok(Step::Exhausted) => {
+                if !std::mem::replace(&mut self.progress.exhausted, true) {
+                    tracing::warn!(
+                        max_bytes = self.options.retention.max_bytes,
+                        "the store is over its size limit and holds nothing more that may be removed; tallies are kept"
+                    );
+                }
+            }
+            Err(error) => {
+                tracing::warn!(%error, "cannot remove old records; trying again in a minute");
+            }
+        }
+    }
+
+    /// Writes what is left, as often as the deadline allows, and closes the store.
+    fn finish(mut self, deadline: Instant) -> FinishReport {
+        loop {
+            self.take_waiting();
+            let last = self.records.is_empty();
+            let worked = self.write(true);
+            let left = deadline.saturating_duration_since(Instant::now());
+            if worked && last || left.is_zero() {
+                break;
+            }
+            let wait = self.progress.trouble.retry_after().unwrap_or_default();
+            std::thread::sleep(wait.min(left));
+        }
+        while let Ok(queued) = self.records.try_recv() {
+            self.take(queued);
+        }
+        let unwritten = self.shared.metrics.dropped(DropReason::Unwritten);
+        unwritten.inc_by(self.progress.batch.len() as u64);
+        self.clear_batch();
+        let unwritten_tallies = self.book.snapshot(Timestamp::now()).tallies.len();
+        let report = FinishReport {
+            rows_written: self.progress.written,
+            records_dropped: self.shared.metrics.dropped_total(),
+            unwritten_tallies,
+            failure: self.shared.health().failure.map(|failure| failure.message),
+        };
+        if let Err(error) = self.store.close() {
+            tracing::warn!(%error, "the store could not be tidied up on closing; nothing is lost by that");
+        }
+        report
+    }
+}
