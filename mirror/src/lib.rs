@@ -1,1 +1,48 @@
-//! Crate `parity-mirror`.
+//! The shadowing reverse proxy: a client's request becomes the legacy's answer for the client, and an
+//! [`Exchange`](parity_schemas::exchange::Exchange) for whoever compares.
+//!
+//! What this crate owns, and why this way:
+//! - **The client never pays.** The legacy's answer is streamed through while it is read; nothing in this crate makes
+//!   it wait for the candidate, for a copy, or for an observer.
+//! - **One current-thread runtime per core.** Every worker accepts for itself and keeps its own connections to both
+//!   services, so the path of a request takes no lock and crosses no thread. A connection to the legacy is driven
+//!   *inside* the task of the client that uses it: one wake-up per event, and dropping the task closes the connection.
+//! - **Conservation.** Every parsed head becomes a ticket that settles exactly once (see [`Observer`]).
+//!
+//! What it refuses: to compare, to store, to buffer a body whole on the client's path, to follow redirects, to choose
+//! an upstream by anything that a client sends, to open tunnels by `CONNECT`.
+//!
+//! The parts: [`Mirror`] binds and runs, [`Config`] and [`Limits`] say how, [`Control`] is the handle of the running
+//! process, [`Metrics`] is what Prometheus reads.
+
+mod body;
+mod breaker;
+mod capture;
+mod client;
+mod config;
+mod connect;
+mod control;
+mod failure;
+mod forward;
+mod headers;
+mod link;
+mod listen;
+mod metrics;
+mod mirror;
+mod observer;
+mod pending;
+mod relay;
+mod service;
+mod shadow;
+mod tls;
+mod tunnel;
+mod upstream;
+mod worker;
+
+pub use config::{Config, Limits};
+pub use control::Control;
+pub use metrics::Metrics;
+pub use mirror::{BindError, Drained, Mirror, RunError};
+pub use observer::Observer;
+pub use tls::TlsError;
+pub use upstream::{HostPort, UpstreamUrl, UpstreamUrlError};

@@ -87,6 +87,15 @@ impl ByteHold {
         true
     }
 
+    /// Gives back `less` of its bytes before the drop: a capture that is given up frees its room at once.
+    pub fn shrink(&mut self, less: usize) {
+        let less = less.min(self.bytes);
+        self.bytes -= less;
+        if let Some(budget) = &self.budget {
+            budget.held.fetch_sub(less, Ordering::Relaxed);
+        }
+    }
+
     /// Takes over what `other` holds, so that one drop gives back both.
     pub fn absorb(&mut self, mut other: Self) {
         if self.budget.is_none() {
@@ -220,6 +229,11 @@ mod tests {
         let mut none = ByteHold::default();
         none.absorb(one);
         assert_eq!(budget.held(), 10);
+        none.shrink(3);
+        assert_eq!(budget.held(), 7);
+        none.shrink(100);
+        assert_eq!(budget.held(), 0);
+        assert!(none.grow(10));
         drop(none);
         assert_eq!(budget.held(), 0);
     }

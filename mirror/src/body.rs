@@ -1,0 +1,268 @@
+//! The bodies that pass: requests on their way to a service, answers on their way to the client.
+//!
+//! Nothing here collects a body for the path of the client. Frames go on as they come; a copy is a second reference
+//! to the same bytes.
+
+use std::cell::Cell;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::HeaderMap;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use hyper::body::Incoming;
+use parity_schemas::exchange::Body;
+use parity_schemas::verdict::Reason;
+
+use crate::client::Busy;
+use crate::pending::Half;
+use crate::relay::Relay;
+use crate::shadow;
+
+/// Body of a request to a service.
+pub(crate) enum Outbound {
+    /// There is none.
+    Empty,
+    /// The client's, as it comes in.
+    Live(Tee),
+    /// The copy of one that came in whole.
+    Copy(Copied),
+}
+
+impl HttpBody for Outbound {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        match self.get_mut() {
+            Self::Empty => Poll::Ready(None),
+            Self::Live(tee) => tee.poll(cx),
+            Self::Copy(copied) => Poll::Ready(copied.next().map(Ok)),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Empty => true,
+            Self::Live(tee) => tee.incoming.is_end_stream(),
+            Self::Copy(copied) => {
+                copied.next == copied.body.chunks().len() && copied.trailers.is_none()
+            }
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Empty => SizeHint::with_exact(0),
+            Self::Live(tee) => tee.incoming.size_hint(),
+            Self::Copy(copied) if copied.sized => SizeHint::with_exact(copied.left as u64),
+            Self::Copy(_) => SizeHint::default(),
+        }
+    }
+}
+
+/// The copy of a request's body.
+pub(crate) struct Copied {
+    body: Body,
+    next: usize,
+    left: usize,
+    trailers: Option<HeaderMap>,
+    /// Whether the client announced the length: the candidate gets the same framing as the legacy.
+    sized: bool,
+}
+
+impl Copied {
+    pub(crate) fn new(body: Body, trailers: Option<HeaderMap>, sized: bool) -> Self {
+        Self {
+            left: body.len(),
+            body,
+            next: 0,
+            trailers,
+            sized,
+        }
+    }
+
+    fn next(&mut self) -> Option<Frame<Bytes>> {
+        let Some(chunk) = self.body.chunks().get(self.next) else {
+            return self.trailers.take().map(Frame::trailers);
+        };
+        self.next += 1;
+        self.left -= chunk.len();
+        Some(Frame::data(chunk.clone()))
+    }
+}
+
+/// How far a request's body has come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Upload {
+    /// More is to come.
+    Running,
+    /// All of it went to the legacy's connection.
+    Complete,
+    /// The client went away in the middle.
+    ClientGone,
+}
+
+/// The client's body on its way to the legacy, copied while it passes.
+pub(crate) struct Tee {
+    incoming: Incoming,
+    copy: Option<Half>,
+    progress: Rc<Cell<Upload>>,
+}
+
+impl Tee {
+    /// With `copy`, the candidate is started when the body is complete.
+    pub(crate) fn new(incoming: Incoming, copy: Option<Half>, progress: Rc<Cell<Upload>>) -> Self {
+        Self {
+            incoming,
+            copy,
+            progress,
+        }
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let polled = std::task::ready!(Pin::new(&mut self.incoming).poll_frame(cx));
+        match &polled {
+            Some(Ok(frame)) => {
+                if let Some(chunk) = frame.data_ref() {
+                    self.keep(chunk);
+                    if self.incoming.is_end_stream() {
+                        self.complete();
+                    }
+                } else if let Some(trailers) = frame.trailers_ref() {
+                    if let Some(copy) = &self.copy {
+                        *copy.pending.trailers.borrow_mut() = Some(trailers.clone());
+                    }
+                    self.complete();
+                }
+            }
+            Some(Err(_)) => {
+                self.progress.set(Upload::ClientGone);
+                if let Some(copy) = self.copy.take() {
+                    copy.fail(Reason::ClientAborted);
+                }
+            }
+            None => self.complete(),
+        }
+        Poll::Ready(polled)
+    }
+
+    fn keep(&mut self, chunk: &Bytes) {
+        let Some(copy) = &self.copy else {
+            return;
+        };
+        let pending = &copy.pending;
+        let mut body = pending.body.borrow_mut();
+        if pending.is_doomed() {
+            *body = Body::default();
+            drop(body);
+            if let Some(copy) = self.copy.take() {
+                copy.abandon();
+            }
+            return;
+        }
+        let refused = if body.len() + chunk.len() > pending.worker.shared.limits.body {
+            Reason::RequestTooLarge
+        } else if pending.hold.borrow_mut().grow(chunk.len()) {
+            body.push(chunk.clone());
+            return;
+        } else {
+            Reason::ByteBudget
+        };
+        *body = Body::default();
+        drop(body);
+        if let Some(copy) = self.copy.take() {
+            copy.fail(refused);
+        }
+    }
+
+    fn complete(&mut self) {
+        self.progress.set(Upload::Complete);
+        if let Some(copy) = self.copy.take() {
+            shadow::start(copy);
+        }
+    }
+}
+
+impl Drop for Tee {
+    fn drop(&mut self) {
+        // The legacy answered, or broke, before the body was complete: what it did is the reason, not the client.
+        if let Some(copy) = self.copy.take() {
+            copy.abandon();
+        }
+    }
+}
+
+/// Body of the answer to the client.
+pub(crate) struct Answer {
+    content: Content,
+    /// The connection counts as busy until its answer has been handed over.
+    _busy: Busy,
+}
+
+/// What an answer's body is made of.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "the large one is the common one, and hyper keeps the body in one allocation per connection"
+)]
+pub(crate) enum Content {
+    /// There is none.
+    Empty,
+    /// There is none, but the head states the length that another answer would have: 304.
+    Framed(u64),
+    /// A few words of ours.
+    Text(Bytes),
+    /// The legacy's, as it comes in.
+    Relay(Relay),
+}
+
+impl Answer {
+    pub(crate) fn new(content: Content, busy: Busy) -> Self {
+        Self {
+            content,
+            _busy: busy,
+        }
+    }
+}
+
+impl HttpBody for Answer {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let content = &mut self.get_mut().content;
+        match content {
+            Content::Empty | Content::Framed(_) => Poll::Ready(None),
+            Content::Text(text) => {
+                let text = std::mem::take(text);
+                *content = Content::Empty;
+                Poll::Ready(Some(Ok(Frame::data(text))))
+            }
+            Content::Relay(relay) => relay.poll(cx),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.content {
+            Content::Empty => true,
+            Content::Framed(_) | Content::Text(_) => false,
+            Content::Relay(relay) => relay.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.content {
+            Content::Empty => SizeHint::with_exact(0),
+            Content::Framed(length) => SizeHint::with_exact(*length),
+            Content::Text(text) => SizeHint::with_exact(text.len() as u64),
+            Content::Relay(relay) => relay.size_hint(),
+        }
+    }
+}

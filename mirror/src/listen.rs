@@ -1,0 +1,102 @@
+//! A worker's life: accept, sweep, drain.
+
+use std::future::poll_fn;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+use crate::client;
+use crate::worker::Worker;
+
+/// How often connections are looked at for having waited too long.
+const SWEEP: Duration = Duration::from_secs(1);
+/// Pause after an error to accept. Out of file descriptors, the next try would fail at once, and spin.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// From the end of accepting to the end of idle connections: what the kernel had already taken from clients is read
+/// in this time, and so counts as accepted.
+const DRAIN_SETTLE: Duration = Duration::from_millis(20);
+
+/// Runs until the signal and the drain after it; returns how many tasks were left when its time was over.
+pub(crate) async fn run(
+    worker: &Rc<Worker>,
+    listener: TcpListener,
+    mut shutdown: watch::Receiver<bool>,
+) -> usize {
+    let sweeper = tokio::task::spawn_local({
+        let worker = Rc::clone(worker);
+        async move {
+            let mut tick = tokio::time::interval(SWEEP);
+            loop {
+                tick.tick().await;
+                worker.sweep();
+            }
+        }
+    });
+    tokio::select! {
+        // A sender that is gone will never ask for the end: then it has come.
+        _ = shutdown.wait_for(|ending| *ending) => {}
+        () = accept(worker, &listener) => {}
+    }
+    take_backlog(worker, &listener).await;
+    drop(listener);
+    let drained = tokio::time::timeout(worker.shared.limits.drain, async {
+        tokio::time::sleep(DRAIN_SETTLE).await;
+        worker.finish_clients();
+        worker.drained().await;
+    });
+    let in_time = drained.await.is_ok();
+    sweeper.abort();
+    if in_time {
+        return 0;
+    }
+    worker.cutting.set(true);
+    worker.tasks()
+}
+
+async fn accept(worker: &Rc<Worker>, listener: &TcpListener) {
+    let mut failing = false;
+    loop {
+        let connections = Arc::clone(&worker.shared.connections);
+        let Ok(permit) = connections.acquire_owned().await else {
+            return;
+        };
+        match listener.accept().await {
+            Ok((stream, peer)) => {
+                failing = false;
+                worker.spawn(client::serve(Rc::clone(worker), stream, peer, permit));
+                // The other workers shall have their part of a burst.
+                tokio::task::yield_now().await;
+            }
+            Err(error) => {
+                if !failing {
+                    tracing::warn!(%error, "cannot accept connections; trying on");
+                }
+                failing = true;
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+/// Serves the connections that the kernel has accepted for us already: closing the listener would reset them.
+async fn take_backlog(worker: &Rc<Worker>, listener: &TcpListener) {
+    while let Ok(permit) = Arc::clone(&worker.shared.connections).try_acquire_owned() {
+        let Some((stream, peer)) = accepted_already(listener).await else {
+            return;
+        };
+        worker.spawn(client::serve(Rc::clone(worker), stream, peer, permit));
+    }
+}
+
+async fn accepted_already(listener: &TcpListener) -> Option<(TcpStream, SocketAddr)> {
+    poll_fn(|cx| match listener.poll_accept(cx) {
+        Poll::Ready(accepted) => Poll::Ready(accepted.ok()),
+        Poll::Pending => Poll::Ready(None),
+    })
+    .await
+}

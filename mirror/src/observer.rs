@@ -1,0 +1,85 @@
+//! What the mirror tells, and the ticket that makes sure it tells it exactly once.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use http::StatusCode;
+use parity_schemas::exchange::Exchange;
+use parity_schemas::route::Route;
+use parity_schemas::verdict::Reason;
+
+use crate::worker::Worker;
+
+/// Who counts and compares. There is one for each worker, called on the worker's thread; it must never block, for
+/// then that worker's clients wait.
+///
+/// For each parsed request head there is one call of [`received`](Self::received), and then exactly one of either
+/// [`not_compared`](Self::not_compared) or [`exchange`](Self::exchange): conservation.
+pub trait Observer {
+    /// A request head was parsed.
+    fn received(&self, route: &Arc<Route>);
+
+    /// The request ended without two whole captures.
+    fn not_compared(&self, route: &Arc<Route>, reason: Reason);
+
+    /// Both captures are whole. The observer settles what follows, a full queue included.
+    fn exchange(&self, exchange: Exchange);
+
+    /// The status that the client was answered with, ours for a legacy that is down.
+    fn answered(&self, route: &Arc<Route>, status: u16);
+}
+
+/// One received request that has to end in exactly one outcome. To forget it is impossible: dropping it settles it.
+pub(crate) struct Ticket {
+    worker: Rc<Worker>,
+    route: Arc<Route>,
+    settled: bool,
+}
+
+impl Ticket {
+    /// Counts the request as received.
+    pub(crate) fn receive(worker: &Rc<Worker>, route: Arc<Route>) -> Self {
+        worker.observer.received(&route);
+        Self {
+            worker: Rc::clone(worker),
+            route,
+            settled: false,
+        }
+    }
+
+    /// The route that the request was counted under.
+    pub(crate) fn route(&self) -> &Arc<Route> {
+        &self.route
+    }
+
+    /// Tells what the client was answered.
+    pub(crate) fn answered(&self, status: StatusCode) {
+        self.worker.observer.answered(&self.route, status.as_u16());
+    }
+
+    /// Ends without a verdict.
+    pub(crate) fn not_compared(mut self, reason: Reason) {
+        self.end(reason);
+    }
+
+    /// Ends as an exchange, which counts further on.
+    pub(crate) fn exchange(mut self, exchange: Exchange) {
+        self.settled = true;
+        self.worker.observer.exchange(exchange);
+    }
+
+    fn end(&mut self, reason: Reason) {
+        self.settled = true;
+        self.worker.metrics.not_sent(reason);
+        self.worker.observer.not_compared(&self.route, reason);
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        if !self.settled {
+            let reason = self.worker.loss();
+            self.end(reason);
+        }
+    }
+}

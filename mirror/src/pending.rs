@@ -1,0 +1,218 @@
+//! Where the two halves of a shadowed request meet.
+//!
+//! Each half ends once: with a whole capture, or with the reason why there is none. When both have ended the request
+//! is settled. Where several reasons apply, the first in the order of [`Reason`] counts; so a candidate that failed
+//! waits for what becomes of the legacy and the client, while a reason that nothing could precede settles at once
+//! and ends the other half's work.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use http::{HeaderMap, HeaderValue, Method, Request, Uri, Version};
+use parity_schemas::exchange::{self, Body, ByteHold, Capture, Exchange};
+use parity_schemas::time::Timestamp;
+use parity_schemas::verdict::Reason;
+use tokio::task::JoinHandle;
+
+use crate::body::Outbound;
+use crate::connect::Connector;
+use crate::headers;
+use crate::observer::Ticket;
+use crate::worker::Worker;
+
+/// Reasons up to this one are settled as soon as they are known: no candidate can change them.
+const LAST_DECISIVE: Reason = Reason::LegacyTruncated;
+
+/// A request head as the client sent it.
+pub(crate) struct Head {
+    pub(crate) method: Method,
+    pub(crate) uri: Uri,
+    pub(crate) headers: HeaderMap,
+    pub(crate) version: Version,
+    /// The client's address, for `X-Forwarded-For`.
+    pub(crate) client: HeaderValue,
+}
+
+impl Head {
+    /// What a service is sent for it.
+    pub(crate) fn request(&self, connector: &Connector, body: Outbound) -> Request<Outbound> {
+        let host = (self.version == Version::HTTP_10).then_some(&connector.host);
+        let mut request = Request::new(body);
+        *request.method_mut() = self.method.clone();
+        *request.uri_mut() = headers::origin_form(&self.uri);
+        *request.headers_mut() =
+            headers::for_upstream(&self.headers, &self.uri, &self.client, host);
+        request
+    }
+
+    /// Whether sending it twice is as good as once (RFC 9110 §9.2.2).
+    pub(crate) fn is_idempotent(&self) -> bool {
+        self.method.is_idempotent()
+    }
+}
+
+/// A shadowed request on its way to become an exchange.
+pub(crate) struct Pending {
+    pub(crate) worker: Rc<Worker>,
+    pub(crate) head: RefCell<Head>,
+    /// Complete once the candidate's half has been started.
+    pub(crate) body: RefCell<Body>,
+    pub(crate) trailers: RefCell<Option<HeaderMap>>,
+    pub(crate) hold: RefCell<ByteHold>,
+    pub(crate) shadow: Cell<Option<JoinHandle<()>>>,
+    time: Timestamp,
+    ticket: Cell<Option<Ticket>>,
+    legacy: Cell<Option<Capture>>,
+    candidate: Cell<Option<Capture>>,
+    reason: Cell<Option<Reason>>,
+    open_halves: Cell<u8>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Legacy,
+    Candidate,
+}
+
+impl Pending {
+    /// Both halves of a request that is to be compared: the legacy's and the candidate's.
+    pub(crate) fn open(
+        worker: &Rc<Worker>,
+        ticket: Ticket,
+        head: Head,
+        time: Timestamp,
+    ) -> (Half, Half) {
+        let pending = Rc::new(Self {
+            worker: Rc::clone(worker),
+            head: RefCell::new(head),
+            body: RefCell::default(),
+            trailers: RefCell::default(),
+            hold: RefCell::new(worker.shared.budget.hold()),
+            shadow: Cell::new(None),
+            time,
+            ticket: Cell::new(Some(ticket)),
+            legacy: Cell::new(None),
+            candidate: Cell::new(None),
+            reason: Cell::new(None),
+            open_halves: Cell::new(2),
+        });
+        let half = |side| Half {
+            pending: Rc::clone(&pending),
+            side,
+            open: true,
+        };
+        (half(Side::Legacy), half(Side::Candidate))
+    }
+
+    /// Whether this can no longer become an exchange, so that capturing on is for nothing.
+    pub(crate) fn is_doomed(&self) -> bool {
+        self.reason.get().is_some()
+    }
+
+    /// Remembers that this will not be an exchange, without ending a half.
+    pub(crate) fn note(&self, reason: Reason) {
+        let first = self.reason.get().map_or(reason, |known| known.min(reason));
+        self.reason.set(Some(first));
+        for capture in [self.legacy.take(), self.candidate.take()] {
+            let bytes = capture.map_or(0, |capture| capture.body.len());
+            self.hold.borrow_mut().shrink(bytes);
+        }
+    }
+
+    fn keep(&self, side: Side, capture: Capture) {
+        if self.is_doomed() {
+            self.hold.borrow_mut().shrink(capture.body.len());
+            return;
+        }
+        match side {
+            Side::Legacy => self.legacy.set(Some(capture)),
+            Side::Candidate => self.candidate.set(Some(capture)),
+        }
+    }
+
+    fn end_half(&self, reason: Option<Reason>) {
+        if let Some(reason) = reason {
+            self.note(reason);
+        }
+        self.open_halves.set(self.open_halves.get() - 1);
+        if self.open_halves.get() == 0 || reason.is_some_and(|reason| reason <= LAST_DECISIVE) {
+            self.settle();
+        }
+    }
+
+    fn settle(&self) {
+        let Some(ticket) = self.ticket.take() else {
+            return;
+        };
+        let hold = self.hold.take();
+        if let (None, Some(legacy), Some(candidate)) =
+            (self.reason.get(), self.legacy.take(), self.candidate.take())
+        {
+            let head = &mut *self.head.borrow_mut();
+            let exchange = Exchange {
+                time: self.time,
+                route: ticket.route().clone(),
+                request: exchange::Request {
+                    method: std::mem::take(&mut head.method),
+                    target: target(&head.uri).into(),
+                    headers: std::mem::take(&mut head.headers),
+                    body: self.body.take(),
+                },
+                legacy,
+                candidate,
+                hold,
+            };
+            ticket.exchange(exchange);
+        } else {
+            // Without a reason one half was abandoned: the request's body never came to its end.
+            let reason = self.reason.get().unwrap_or(Reason::ClientAborted);
+            self.reason.set(Some(reason));
+            if let Some(shadow) = self.shadow.take() {
+                shadow.abort();
+            }
+            ticket.not_compared(reason);
+        }
+    }
+}
+
+/// Path and query as on the request line.
+fn target(uri: &Uri) -> &str {
+    uri.path_and_query().map_or("/", |target| target.as_str())
+}
+
+/// One side's obligation to end. Dropping it ends it as lost.
+pub(crate) struct Half {
+    pub(crate) pending: Rc<Pending>,
+    side: Side,
+    open: bool,
+}
+
+impl Half {
+    /// Ends with a whole capture.
+    pub(crate) fn complete(mut self, capture: Capture) {
+        self.open = false;
+        self.pending.keep(self.side, capture);
+        self.pending.end_half(None);
+    }
+
+    /// Ends with the reason why there is no capture.
+    pub(crate) fn fail(mut self, reason: Reason) {
+        self.open = false;
+        self.pending.end_half(Some(reason));
+    }
+
+    /// Ends with neither: what becomes of the other half says why.
+    pub(crate) fn abandon(mut self) {
+        self.open = false;
+        self.pending.end_half(None);
+    }
+}
+
+impl Drop for Half {
+    fn drop(&mut self) {
+        if self.open {
+            let reason = self.pending.worker.loss();
+            self.pending.end_half(Some(reason));
+        }
+    }
+}

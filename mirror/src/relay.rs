@@ -1,0 +1,199 @@
+//! The legacy's body on its way to the client, and what becomes of the legacy's connection behind it.
+
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker, ready};
+use std::time::Instant;
+
+use bytes::Bytes;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use hyper::body::Incoming;
+use parity_schemas::verdict::Reason;
+use tokio::sync::oneshot;
+use tokio::task::AbortHandle;
+
+use crate::capture::Recorder;
+use crate::headers;
+use crate::link::Link;
+use crate::metrics::Upstream;
+use crate::worker::Worker;
+
+/// Who moves the bytes of the legacy's connection while the answer is read.
+pub(crate) enum Driven {
+    /// The reader of the answer itself.
+    Here(Box<Link>),
+    /// A task of its own, because the request's body is still going out: that must not wait for the client to read.
+    Apart(Apart),
+    /// Nobody: a connection outside the pool, with its own task (an upgrade that was declined).
+    Elsewhere,
+}
+
+/// A link that outlives the reader of its answer for a while.
+pub(crate) struct Apart {
+    task: AbortHandle,
+    /// Dropped when the answer has been read to its end.
+    reading: Option<oneshot::Sender<()>>,
+}
+
+impl Apart {
+    /// Drives the link until its request has gone out too. Once the answer is over it has
+    /// [`Limits::linger`](crate::Limits::linger) left: an upload into a service that has answered already may never
+    /// end.
+    pub(crate) fn drive(worker: &Rc<Worker>, mut link: Box<Link>) -> Self {
+        let (reading, over) = oneshot::channel::<()>();
+        let owner = Rc::clone(worker);
+        let task = worker.spawn(async move {
+            let patience = owner.shared.limits.linger;
+            let reusable = tokio::select! {
+                reusable = link.settle() => reusable,
+                () = async { drop(over.await); tokio::time::sleep(patience).await } => false,
+            };
+            if reusable {
+                owner.legacy.pool.put(link, Instant::now());
+            }
+        });
+        Self {
+            task: task.abort_handle(),
+            reading: Some(reading),
+        }
+    }
+
+    /// The answer has been read.
+    pub(crate) fn finish(mut self) {
+        self.reading = None;
+    }
+}
+
+impl Drop for Apart {
+    fn drop(&mut self) {
+        if self.reading.is_some() {
+            self.task.abort();
+        }
+    }
+}
+
+/// The rest of the legacy's answer after its head.
+pub(crate) struct Relay {
+    incoming: Incoming,
+    driven: Driven,
+    recorder: Option<Recorder>,
+    worker: Rc<Worker>,
+    sent: Instant,
+    /// An error that waits until the bytes before it have been flushed to the client.
+    failed: Option<hyper::Error>,
+}
+
+impl Relay {
+    pub(crate) fn new(
+        worker: &Rc<Worker>,
+        incoming: Incoming,
+        driven: Driven,
+        recorder: Option<Recorder>,
+        sent: Instant,
+    ) -> Self {
+        Self {
+            incoming,
+            driven,
+            recorder,
+            worker: Rc::clone(worker),
+            sent,
+            failed: None,
+        }
+    }
+
+    pub(crate) fn is_end_stream(&self) -> bool {
+        self.failed.is_none() && self.incoming.is_end_stream()
+    }
+
+    pub(crate) fn size_hint(&self) -> SizeHint {
+        self.incoming.size_hint()
+    }
+
+    pub(crate) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        if let Some(error) = self.failed.take() {
+            return Poll::Ready(Some(Err(error)));
+        }
+        match ready!(self.poll_incoming(cx)) {
+            Some(Ok(mut frame)) => {
+                if let Some(chunk) = frame.data_ref() {
+                    record(&mut self.recorder, chunk);
+                    if self.incoming.is_end_stream() {
+                        self.finish();
+                    }
+                } else if let Some(trailers) = frame.trailers_mut() {
+                    headers::strip_hop_by_hop(trailers);
+                    if let Some(recorder) = &mut self.recorder {
+                        recorder.trailers(trailers);
+                    }
+                    self.finish();
+                }
+                Poll::Ready(Some(Ok(frame)))
+            }
+            None => {
+                self.finish();
+                Poll::Ready(None)
+            }
+            Some(Err(error)) => {
+                if let Some(recorder) = self.recorder.take() {
+                    recorder.fail(Reason::LegacyTruncated);
+                }
+                self.driven = Driven::Elsewhere;
+                // The client shall see all that came, and then the connection break: one more turn to flush.
+                self.failed = Some(error);
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
+        }
+    }
+
+    fn poll_incoming(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let Driven::Here(link) = &mut self.driven else {
+            return Pin::new(&mut self.incoming).poll_frame(cx);
+        };
+        let mut silent = Context::from_waker(Waker::noop());
+        let waiting = Pin::new(&mut self.incoming).poll_frame(&mut silent);
+        if waiting.is_ready() {
+            return waiting;
+        }
+        link.drive(cx);
+        Pin::new(&mut self.incoming).poll_frame(&mut silent)
+    }
+
+    /// The answer is over: frees the connection and completes what was kept.
+    pub(crate) fn finish(&mut self) {
+        let now = Instant::now();
+        match std::mem::replace(&mut self.driven, Driven::Elsewhere) {
+            Driven::Here(link) => self.worker.legacy.pool.put(link, now),
+            Driven::Apart(apart) => apart.finish(),
+            Driven::Elsewhere => {}
+        }
+        let elapsed = now.saturating_duration_since(self.sent);
+        self.worker.metrics.answered(Upstream::Legacy, elapsed);
+        if let Some(recorder) = self.recorder.take() {
+            recorder.complete(elapsed);
+        }
+    }
+}
+
+/// Keeps a chunk; where it cannot be kept, the answer goes on to the client without being kept.
+fn record(slot: &mut Option<Recorder>, chunk: &Bytes) {
+    let Some(recorder) = slot else {
+        return;
+    };
+    match recorder.data(chunk) {
+        Ok(()) => {}
+        // The half stays open: the answer may yet break off, or the client go away, and that would come first.
+        Err(Reason::ResponseTooLarge) => recorder.note(Reason::ResponseTooLarge),
+        Err(reason) => {
+            if let Some(recorder) = slot.take() {
+                recorder.fail(reason);
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Upgrades: `WebSocket`s and whatever else the legacy switches to.
+//!
+//! Only the legacy gets them, on a connection of their own that never enters a pool, and nothing is tunnelled before
+//! its 101. Either direction may end before the other. A tunnel has no idle time-out, because a quiet WebSocket is
+//! not a dead one; peers that vanished are found out by TCP keep-alive. At shutdown tunnels have the time of the drain.
+
+use std::rc::Rc;
+use std::time::Instant;
+
+use http::header::{CONNECTION, HeaderMap, HeaderValue, UPGRADE};
+use http::{Method, Response, StatusCode};
+use hyper::body::Incoming;
+use hyper::client::conn::http1::Builder;
+use hyper::upgrade::OnUpgrade;
+use hyper_util::rt::TokioIo;
+
+use crate::body::{Answer, Content, Outbound};
+use crate::client::{Busy, Client};
+use crate::forward;
+use crate::headers;
+use crate::link::{MAX_BUFFER_BYTES, MAX_HEAD_BYTES};
+use crate::observer::Ticket;
+use crate::pending::Head;
+use crate::relay::Driven;
+use crate::service::SendError;
+use crate::worker::Worker;
+
+/// Passes a request to upgrade to the legacy, and its answer to the client; joins the two if it is 101.
+pub(crate) async fn open(
+    client: &Rc<Client>,
+    ticket: &Ticket,
+    head: &Head,
+    client_side: OnUpgrade,
+    busy: Busy,
+) -> Response<Answer> {
+    let worker = &client.worker;
+    let sent = Instant::now();
+    let mut response = match ask(worker, head).await {
+        Ok(response) => response,
+        Err(error) => {
+            let status = forward::legacy_failed(worker, &error);
+            ticket.answered(status);
+            return forward::text(status, busy);
+        }
+    };
+    worker.shared.legacy_answers(true);
+    ticket.answered(response.status());
+    if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+        let is_head_request = head.method == Method::HEAD;
+        return forward::relay(
+            worker,
+            response,
+            Driven::Elsewhere,
+            None,
+            sent,
+            is_head_request,
+            busy,
+        );
+    }
+    let legacy_side = hyper::upgrade::on(&mut response);
+    let holder = Rc::clone(client);
+    worker.spawn(async move {
+        join(client_side, legacy_side).await;
+        // Until here the tunnel counts among the client connections.
+        drop(holder);
+    });
+    let (mut parts, _) = response.into_parts();
+    let protocols = take_protocols(&parts.headers);
+    headers::strip_answer(&mut parts.headers);
+    put_protocols(&mut parts.headers, protocols);
+    Response::from_parts(parts, Answer::new(Content::Empty, busy))
+}
+
+async fn ask(worker: &Rc<Worker>, head: &Head) -> Result<Response<Incoming>, SendError> {
+    let connector = &worker.legacy.connector;
+    let io = connector.connect().await.map_err(SendError::Connect)?;
+    let (mut sender, connection) = Builder::new()
+        .max_header_size(MAX_HEAD_BYTES)
+        .max_buf_size(MAX_BUFFER_BYTES)
+        .handshake(TokioIo::new(io))
+        .await
+        .map_err(SendError::Exchange)?;
+    let connection = connection.with_upgrades();
+    worker.spawn(async move {
+        if let Err(error) = connection.await {
+            tracing::debug!(%error, "connection of an upgrade ended");
+        }
+    });
+    let mut request = head.request(connector, Outbound::Empty);
+    put_protocols(request.headers_mut(), take_protocols(&head.headers));
+    sender
+        .send_request(request)
+        .await
+        .map_err(SendError::Exchange)
+}
+
+async fn join(client_side: OnUpgrade, legacy_side: OnUpgrade) {
+    let joined = match tokio::try_join!(client_side, legacy_side) {
+        Ok((client, legacy)) => {
+            let (mut client, mut legacy) = (TokioIo::new(client), TokioIo::new(legacy));
+            tokio::io::copy_bidirectional(&mut client, &mut legacy).await
+        }
+        Err(error) => {
+            tracing::debug!(%error, "upgrade did not come about");
+            return;
+        }
+    };
+    match joined {
+        Ok((sent, received)) => tracing::debug!(sent, received, "tunnel ended"),
+        Err(error) => tracing::debug!(%error, "tunnel broke"),
+    }
+}
+
+fn take_protocols(headers: &HeaderMap) -> Vec<HeaderValue> {
+    headers.get_all(UPGRADE).iter().cloned().collect()
+}
+
+fn put_protocols(headers: &mut HeaderMap, protocols: Vec<HeaderValue>) {
+    headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+    for protocol in protocols {
+        headers.append(UPGRADE, protocol);
+    }
+}
