@@ -23,7 +23,8 @@ use parity_schemas::route::RouteRule;
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Part;
-use parity_sink::{Retention, StoreUrl};
+use parity_sink::StoreUrl;
+use parity_sink::write::Retention;
 
 use file::{Entry, File, Raw, Written};
 use problem::{Origin, Problem, Problems, read_named_file};
@@ -324,7 +325,12 @@ impl Layers {
         let mismatches = self.get("retention.mismatches", value::duration);
         let tallies = self.get("retention.tallies", value::duration);
         let size = self.get("retention.size", value::size);
-        Some(Retention { bodies: bodies?, mismatches: mismatches?, tallies: tallies?, size: size? })
+        Some(Retention {
+            samples: bodies?,
+            mismatches: mismatches?,
+            tallies: tallies?,
+            max_bytes: size?,
+        })
     }
 
     /// Everything that `mirror` needs, or all that is wrong.

@@ -12,8 +12,8 @@ use std::thread::JoinHandle;
 
 use anyhow::{Context, Result, anyhow};
 use parity_dashboards::{Site, Status};
-use parity_mirror::Mirror;
-use parity_sink::{StoreUrl, WriterHealth};
+use parity_mirror::{Drained, Mirror, RunError};
+use parity_sink::{RecordSender, StoreUrl};
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
@@ -27,7 +27,7 @@ pub struct Instance {
     address: SocketAddr,
     control: Arc<MirrorControl>,
     stop: watch::Sender<bool>,
-    proxy: JoinHandle<()>,
+    proxy: JoinHandle<Result<Drained, RunError>>,
     pipeline: Pipeline,
     admin: AdminPort,
 }
@@ -40,14 +40,14 @@ impl Instance {
         let pipeline = Pipeline::start(&settings)?;
 
         let mut registry = Registry::default();
-        mirror.register_metrics(&mut registry);
+        mirror.metrics().register(&mut registry);
         pipeline.register_metrics(&mut registry);
         register_build_info(&mut registry);
 
         let address = mirror.local_addr();
         let control = Arc::new(MirrorControl {
             mirror: mirror.control(),
-            store: pipeline.writer().health(),
+            records: pipeline.writer().handle(),
             accepting: AtomicBool::new(true),
         });
         let site = Site {
@@ -62,10 +62,7 @@ impl Instance {
         let observers = pipeline.observers();
         let proxy = std::thread::Builder::new()
             .name("mirror".to_owned())
-            .spawn(move || {
-                let drained = mirror.run(observers, stopped);
-                tracing::debug!(?drained, "proxy stopped");
-            })
+            .spawn(move || mirror.run(observers, &stopped))
             .context("cannot start the proxy thread")?;
         Ok(Self { address, control, stop, proxy, pipeline, admin })
     }
@@ -94,7 +91,16 @@ impl Instance {
     /// Drains, stores what was compared, and closes everything.
     pub fn finish(self) -> Result<()> {
         self.drain();
-        let proxy = self.proxy.join().map_err(|_| anyhow!("the proxy ended by a panic; the log has it"));
+        let proxy = match self.proxy.join() {
+            Ok(Ok(Drained { cut })) => {
+                if cut > 0 {
+                    tracing::warn!(cut, "the drain was over before all requests were");
+                }
+                Ok(())
+            }
+            Ok(Err(error)) => Err(error.into()),
+            Err(_) => Err(anyhow!("the proxy ended by a panic; the log has it")),
+        };
         let stored = self.pipeline.finish();
         let admin = self.admin.finish();
         proxy.and(stored).and(admin)
@@ -165,7 +171,8 @@ fn serve(listener: TcpListener, site: Site, mut stopped: watch::Receiver<bool>) 
 /// What the admin port may do with the mirror.
 struct MirrorControl {
     mirror: parity_mirror::Control,
-    store: WriterHealth,
+    /// Knows how the store is doing.
+    records: RecordSender,
     accepting: AtomicBool,
 }
 
@@ -183,7 +190,7 @@ impl parity_dashboards::Control for MirrorControl {
             shadowing: self.mirror.shadowing(),
             shadows_in_flight: self.mirror.in_flight(),
             shadow_bytes: self.mirror.shadow_bytes_held(),
-            store_error: self.store.last_error(),
+            store_error: self.records.health().failure.map(|failure| failure.message),
         }
     }
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use parity_comparator::redact::{RecordContext, Redactor};
 use parity_comparator::{Comparator, fingerprint};
@@ -26,7 +26,7 @@ use parity_schemas::route::Route;
 use parity_schemas::tally::Identity;
 use parity_schemas::verdict::{Reason, Verdict};
 use prometheus_client::registry::Registry;
-use parity_sink::{RecordSender, Recorder, TallyBook, TallyConfig, Writer, WriterOptions};
+use parity_sink::{RecordSender, Recorder, TallyBook, TallyConfig, Writer, WriterOptions, tally};
 
 use crate::config::MirrorSettings;
 
@@ -46,11 +46,11 @@ impl Pipeline {
     pub fn start(settings: &MirrorSettings) -> Result<Self> {
         let redactor = Redactor::new(&settings.redact, &settings.redaction_key, Arc::clone(&settings.rules))
             .context("the redaction settings")?;
-        let book = TallyBook::new(TallyConfig {
-            identity: settings.identity.clone(),
-            instance: settings.instance.clone(),
-            rule_ids: settings.rules.ids().map(str::to_owned).collect(),
-        });
+        let book = TallyBook::new(TallyConfig::new(
+            settings.identity.clone(),
+            settings.instance.clone(),
+            settings.rules.ids().map(str::to_owned).collect(),
+        ));
         let options = WriterOptions { retention: settings.retention.clone(), ..WriterOptions::default() };
         let writer = Writer::open(&settings.store, Arc::clone(&book), options)
             .with_context(|| format!("cannot open the store {}", settings.store))?;
@@ -83,7 +83,7 @@ impl Pipeline {
 
     /// What was received, compared and found, and how the store takes it.
     pub fn register_metrics(&self, registry: &mut Registry) {
-        self.book.register(registry);
+        tally::register(Arc::clone(&self.book), registry);
         self.writer.register(registry);
     }
 
@@ -107,8 +107,11 @@ impl Pipeline {
                 tracing::error!("a comparing thread ended by a panic");
             }
         }
-        let report = self.writer.finish(FINISH_DEADLINE).context("the last results could not be stored")?;
+        let report = self.writer.finish(FINISH_DEADLINE).context("the store could not be closed")?;
         tracing::debug!(?report, "store closed");
+        if let Some(failure) = report.failure {
+            bail!("the last results could not be stored: {failure}");
+        }
         Ok(())
     }
 }

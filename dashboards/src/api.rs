@@ -36,7 +36,7 @@ impl Question {
             None => None,
         };
         Ok(Selection {
-            migration: self.migration.clone().unwrap_or_else(|| site.migration.clone()),
+            migration: Some(self.migration.clone().unwrap_or_else(|| site.migration.clone())),
             candidate_version: self.candidate_version.clone(),
             since,
             ..Selection::default()
@@ -123,7 +123,7 @@ pub(crate) async fn gate(
 ) -> Result<Response, Failure> {
     let selection = question.selection(&site)?;
     let thresholds = question.thresholds()?;
-    let migration = selection.migration.clone();
+    let migration = selection.migration().to_owned();
     let evidence = read(&site, move |reader| reader.evidence(&selection)).await?;
     let decision = decision::decide(&migration, evidence.as_ref(), &thresholds, new_id(), Timestamp::now());
     Ok(Json(decision).into_response())

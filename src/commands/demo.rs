@@ -68,7 +68,7 @@ pub fn run(args: &DemoArgs) -> Result<ExitCode> {
     ));
     drive(&instance, args.requests)?;
 
-    let selection = Selection { migration: "payments-rust".to_owned(), ..Selection::default() };
+    let selection = Selection { migration: Some("payments-rust".to_owned()), ..Selection::default() };
     if args.serve {
         super::report::print(&wait_until_recorded(&url, &selection, u64::from(args.requests))?, args.output)?;
         output::note(&format!("proxy on http://{} · report on http://{}/", instance.address(), instance.admin_address()));

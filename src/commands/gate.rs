@@ -55,7 +55,7 @@ fn decide(
     loop {
         let evidence = reader.evidence(selection)?;
         let decision =
-            decision::decide(&selection.migration, evidence.as_ref(), thresholds, new_id(), Timestamp::now());
+            decision::decide(selection.migration(), evidence.as_ref(), thresholds, new_id(), Timestamp::now());
         let left = until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()));
         if decision.outcome != Outcome::Undecided || left.is_zero() {
             progress.finish_and_clear();

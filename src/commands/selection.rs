@@ -12,7 +12,7 @@ pub fn resolve(args: &SelectionArgs) -> Result<(StoreUrl, Selection)> {
     let settings = Layers::load_here(args.file.config.as_deref(), &args.settings()).reader()?;
     let since = args.since.as_deref().map(since).transpose()?;
     let selection = Selection {
-        migration: settings.migration,
+        migration: Some(settings.migration),
         candidate_version: args.candidate_version.clone(),
         since,
         ..Selection::default()

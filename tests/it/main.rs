@@ -1,1 +1,17 @@
-//! it
+//! The program from outside: processes started, requests sent, rows read back.
+//!
+//! One binary for all files, because each integration binary is linked anew. What a crate promises by itself is
+//! tested beside it; here is what only the whole can show.
+
+mod architecture;
+mod command_diff;
+mod command_gate;
+mod command_report;
+mod configuration;
+mod dashboards;
+mod demo;
+mod documents;
+mod faults;
+mod mirror;
+mod record;
+mod support;

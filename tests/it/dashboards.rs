@@ -1,0 +1,89 @@
+//! The admin port: health, metrics, API and pages, and who is let in.
+
+use crate::support::client;
+use crate::support::process::Place;
+use crate::support::service::{Service, nobody};
+
+#[test]
+fn health_metrics_report_and_gate_are_served() {
+    let (legacy, candidate) = (Service::json("{\"a\":1}"), Service::json("{\"a\":2}"));
+    let place = Place::new();
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    mirror.get("/items/1");
+    mirror.settled(1);
+    assert_eq!(mirror.ask("/healthz").status, 200);
+    assert_eq!(mirror.ask("/readyz").status, 200);
+    let metrics = mirror.ask("/metrics").text();
+    for name in [
+        "parity_requests_total{",
+        "parity_comparisons_total{",
+        "parity_mismatches_total{",
+        "parity_upstream_request_duration_seconds_bucket{",
+        "parity_proxy_overhead_seconds_bucket{",
+        "parity_shadow_requests_total{",
+        "parity_shadow_queue_depth",
+        "parity_sink_dropped_total",
+        "parity_last_comparison_timestamp_seconds",
+        "parity_build_info{",
+    ] {
+        assert!(metrics.contains(name), "{name} is missing in\n{metrics}");
+    }
+    assert_eq!(mirror.ask("/api/v1/report").json(), place.report().0);
+    assert_eq!(mirror.ask("/api/v1/gate?max_mismatch_rate=0.5").json()["schema"], "parity.gate/v1");
+    let page = mirror.ask("/").text();
+    for text in ["GET /items/{id}", "<code>/a</code>", "Stop shadowing"] {
+        assert!(page.contains(text), "{text} is missing in\n{page}");
+    }
+    let policy = mirror.ask("/").header("content-security-policy").expect("a policy").to_owned();
+    assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+    for bad in ["/api/v1/report?nonsense=1", "/api/v1/gate?confidence=2", "/api/v1/mismatches/x", "/api/v1/report?since=x"] {
+        assert_eq!(mirror.ask(bad).status, 400, "{bad}");
+    }
+    assert_eq!(mirror.ask("/api/v1/mismatches/00000000-0000-7000-8000-000000000000").status, 404);
+    mirror.stop();
+}
+
+#[test]
+fn foreign_pages_and_rebound_names_are_kept_out() {
+    let place = Place::new();
+    let mirror = place.mirror(&nobody(), &nobody(), &[]);
+    let ask = |method, path, headers: &[(&str, &str)]| client::send(mirror.admin, method, path, headers, b"").status;
+    assert_eq!(ask("GET", "/", &[("host", "evil.example")]), 421);
+    assert_eq!(ask("GET", "/metrics", &[("host", "evil.example:9900")]), 421);
+    assert_eq!(ask("GET", "/healthz", &[("host", "10.1.2.3")]), 200);
+    assert_eq!(ask("POST", "/api/v1/shadowing/off", &[("origin", "http://evil.example")]), 403);
+    assert_eq!(ask("GET", "/api/v1/shadowing/off", &[]), 405);
+    assert_eq!(mirror.ask("/api/v1/status").json()["shadowing"], true);
+    mirror.stop();
+}
+
+#[test]
+fn a_token_is_demanded_when_there_is_one() {
+    let place = Place::new();
+    place.write("token", "0123456789abcdef0123\n");
+    let mirror = place.mirror(&nobody(), &nobody(), &["--admin-token-file", "token"]);
+    let ask = |headers: &[(&str, &str)]| client::send(mirror.admin, "GET", "/api/v1/status", headers, b"").status;
+    assert_eq!(ask(&[]), 401);
+    assert_eq!(ask(&[("authorization", "Bearer wrong")]), 401);
+    assert_eq!(ask(&[("authorization", "Bearer 0123456789abcdef0123")]), 200);
+    assert_eq!(mirror.ask("/healthz").status, 200);
+    assert!(!mirror.log().contains("0123456789abcdef"));
+    mirror.stop();
+}
+
+#[test]
+fn parity_ui_serves_a_store_alone() {
+    let (legacy, candidate) = (Service::json("{\"a\":1}"), Service::json("{\"a\":2}"));
+    let place = Place::new();
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    mirror.get("/items/1");
+    mirror.stop();
+    let ui = place.ui();
+    let page = ui.ask("/").text();
+    assert!(page.contains("GET /items/{id}") && !page.contains("Stop shadowing"), "{page}");
+    assert_eq!(ui.ask("/api/v1/status").status, 404);
+    let id = ui.ask("/api/v1/report").json()["groups"][0]["example_id"].as_str().expect("an id").to_owned();
+    let page = ui.ask(&format!("/mismatches/{id}")).text();
+    assert!(page.contains("Findings") && page.contains("Candidate"), "{page}");
+    assert_eq!(ui.stop().0, 0);
+}

@@ -1,0 +1,60 @@
+//! `parity demo`: every difference that the sample rewrite has, found; nothing else; and the README shows just that.
+
+use crate::support::process::{Place, Report};
+use crate::support::root;
+
+#[test]
+fn the_demo_finds_every_difference_and_nothing_else() {
+    let place = Place::new();
+    let ended = place.run(&["demo", "--output", "json"]);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let report = Report(ended.json());
+    assert_eq!((report.count("received"), report.settled()), (4000, 4000));
+    assert_eq!(report.not_compared().into_iter().collect::<Vec<_>>(), [("unsafe_method".to_owned(), 200)]);
+    assert_eq!(
+        report.groups(),
+        [
+            "GET /accounts/{id}/balance body /as_of value same_instant",
+            "GET /accounts/{id}/balance body /balance value -",
+            "GET /accounts/{id}/orders body /items order -",
+            "GET /accounts/{id}/orders body /items/*/tags type null_vs_empty",
+            "GET /accounts/{id}/orders body /next_cursor extra empty_vs_missing",
+            "GET /accounts/{id}/statistics body /ledger_sequence value equal_double",
+            "GET /orders/{id} body /code extra -",
+            "GET /orders/{id} body /error value -",
+        ]
+    );
+    assert_eq!(std::fs::read_dir(place.path()).expect("readable").count(), 0, "the demo leaves nothing behind");
+}
+
+/// What differs from run to run: times, latencies, the hash of the rules.
+fn steady(text: &str) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let line = words
+            .iter()
+            .enumerate()
+            .filter(|(index, word)| {
+                let next = words.get(index + 1).copied().unwrap_or_default();
+                let unit = |word: &str| ["µs", "ms", "s"].contains(&word);
+                let figure = word.parse::<f64>().is_ok() && unit(next);
+                !(figure || (unit(word) && *index > 0) || word.starts_with("20") && word.ends_with('Z'))
+            })
+            .map(|(_, word)| *word)
+            .collect::<Vec<_>>()
+            .join(" ");
+        out.push_str(&line);
+        out.push('\n');
+    }
+    out
+}
+
+#[test]
+fn the_readme_shows_the_demo_as_it_is() {
+    let readme = std::fs::read_to_string(root().join("README.md")).expect("readable");
+    let shown = readme.split("<!-- demo -->\n```text\n").nth(1).and_then(|rest| rest.split("```\n").next()).expect("the README has the demo");
+    let ended = Place::new().run(&["demo"]);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert_eq!(steady(shown), steady(&ended.stdout), "the README's demo is out of date; paste:\n{}", ended.stdout);
+}

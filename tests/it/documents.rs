@@ -1,0 +1,32 @@
+//! The JSON documents: each has a schema under schemas/json, which is made from the types and nothing else.
+
+use parity_schemas::evidence::Decision;
+use parity_schemas::record::Mismatch;
+use parity_schemas::report::Report;
+use parity_schemas::tally::{GroupTally, Tally};
+use serde_json::Value;
+
+use crate::support::process::Place;
+use crate::support::root;
+
+/// Compares with the committed file; UPDATE_SCHEMAS=1 writes it.
+fn check(name: &str, actual: &Value) {
+    let path = root().join("schemas/json").join(name);
+    let actual = serde_json::to_string_pretty(actual).expect("a schema is JSON") + "\n";
+    if std::env::var_os("UPDATE_SCHEMAS").is_some() {
+        std::fs::write(&path, &actual).expect("writable");
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(committed == actual, "{} is not what the types say; run with UPDATE_SCHEMAS=1", path.display());
+}
+
+#[test]
+fn committed_schemas_are_those_of_the_types() {
+    check("report.v1.json", &schemars::schema_for!(Report).to_value());
+    check("gate.v1.json", &schemars::schema_for!(Decision).to_value());
+    check("mismatch.v1.json", &schemars::schema_for!(Mismatch).to_value());
+    check("tally.v1.json", &schemars::schema_for!(Tally).to_value());
+    check("group_tally.v1.json", &schemars::schema_for!(GroupTally).to_value());
+    check("diff.v1.json", &schemars::schema_for!(parity_comparator::document::DiffDocument).to_value());
+    check("config.v1.json", &Place::new().run(&["config", "schema"]).json());
+}

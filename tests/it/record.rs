@@ -1,0 +1,130 @@
+//! The store under stress: killed, full, missing, foreign, secret.
+
+use crate::support::process::Place;
+use crate::support::service::{Answer, Service};
+use crate::support::{client, wait_for};
+
+fn pair() -> (Service, Service) {
+    (Service::json("{\"a\":1}"), Service::json("{\"a\":2}"))
+}
+
+fn integrity(place: &Place) -> String {
+    let connection = rusqlite::Connection::open(place.path().join("parity.db")).expect("the file opens");
+    connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).expect("the check runs")
+}
+
+#[test]
+fn what_was_stored_survives_sigkill_and_the_next_start_continues() {
+    let (legacy, candidate) = pair();
+    let place = Place::new();
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    (0..50).for_each(|_| drop(mirror.get("/x")));
+    assert_eq!(mirror.settled(50).count("mismatch"), 50);
+    // Under way when the process dies: at most these may be missing.
+    (0..10).for_each(|_| drop(mirror.get("/x")));
+    mirror.kill();
+    let report = place.report();
+    assert!((50..=60).contains(&report.count("received")), "{}", report.0);
+    assert_eq!(integrity(&place), "ok");
+    let before = report.count("received");
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    (0..5).for_each(|_| drop(mirror.get("/x")));
+    assert_eq!(mirror.settled(before + 5).0["instances"], serde_json::json!(["test"]));
+    mirror.stop();
+}
+
+#[test]
+fn a_full_disk_costs_the_clients_nothing() {
+    let body = |letter: char| format!("{{\"text\":\"{}\"}}", letter.to_string().repeat(40_000));
+    let (legacy, candidate) = (Service::json(&body('a')), Service::json(&body('b')));
+    let place = Place::new();
+    // A file-size limit of the process stands in for the disk; SQLite sees the same errors.
+    let limit = format!("ulimit -f {}; exec \"$0\" \"$@\"", 600);
+    let mirror = place.mirror_with(&legacy.url(), &candidate.url(), &[], |command| {
+        let program = command.get_program().to_owned();
+        let arguments: Vec<_> = command.get_args().map(ToOwned::to_owned).collect();
+        let directory = place.path().to_owned();
+        *command = std::process::Command::new("bash");
+        // SIGXFSZ would kill a shell that ignores nothing; the program must get the error instead.
+        command.arg("-c").arg(format!("trap '' XFSZ; {limit}")).arg(program).args(arguments);
+        command.current_dir(directory)
+    });
+    for _ in 0..200 {
+        let answer = mirror.get("/large");
+        assert_eq!((answer.status, answer.body.len()), (200, body('a').len()));
+    }
+    wait_for("the store to be full", || {
+        let status = mirror.ask("/api/v1/status").json();
+        status["store_error"].is_string().then_some(())
+    });
+    assert_eq!(mirror.ask("/readyz").status, 200, "a full disk does not take the proxy away");
+    let metrics = mirror.ask("/metrics").text();
+    let errors = metrics.lines().find(|line| line.starts_with("parity_sink_write_errors_total")).expect("exported");
+    assert!(!errors.ends_with(" 0"), "{errors}");
+    let complaints = mirror.log().lines().filter(|line| line.contains("ERROR")).count();
+    assert!((1..=2).contains(&complaints), "logged {complaints} times:\n{}", mirror.log());
+    mirror.kill();
+    assert_eq!(integrity(&place), "ok");
+}
+
+#[test]
+fn secrets_of_requests_and_answers_are_in_no_file() {
+    const SECRETS: [&str; 6] =
+        ["hunter2-password", "tok-8f3a91c2", "4111111111111111", "session-77aa", "bearer-abcdef", "query-secret-1"];
+    let answer = |changed: &str| {
+        Answer::json(format!(
+            "{{\"password\":\"{}\",\"nested\":{{\"token\":[\"{}\"]}},\"card\":\"{}\",\"n\":{changed}}}",
+            SECRETS[0], SECRETS[1], SECRETS[2]
+        ))
+        .header("set-cookie", &format!("sid={}{changed}; Path=/", SECRETS[3]))
+    };
+    let legacy = Service::start(move |_| answer("1"));
+    let candidate = Service::start(move |_| answer("2"));
+    let place = Place::new();
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &["-vv"]);
+    let headers = [("authorization", "Bearer bearer-abcdef"), ("cookie", "sid=session-77aa")];
+    let path = format!("/pay?key={}&page=7", SECRETS[5]);
+    assert_eq!(client::send(mirror.address, "GET", &path, &headers, b"").status, 200);
+    let report = mirror.settled(1);
+    assert_eq!(report.count("mismatch"), 1);
+    let id = report.0["groups"][0]["example_id"].as_str().expect("an id").to_owned();
+    let surfaces = [
+        mirror.ask("/").text(),
+        mirror.ask(&format!("/mismatches/{id}")).text(),
+        mirror.ask(&format!("/api/v1/mismatches/{id}")).text(),
+        mirror.ask("/metrics").text(),
+        mirror.log(),
+        place.run(&["report"]).stdout,
+        place.run(&["report", "--output", "json"]).stdout,
+    ];
+    assert!(surfaces[2].contains("hmac:") && surfaces[2].contains("page=7"), "{}", surfaces[2]);
+    mirror.stop();
+    let files = std::fs::read_dir(place.path()).expect("readable").map(|entry| std::fs::read(entry.expect("readable").path()).expect("readable"));
+    for bytes in surfaces.into_iter().map(String::into_bytes).chain(files) {
+        let text = String::from_utf8_lossy(&bytes);
+        for secret in SECRETS {
+            assert!(!text.contains(secret), "{secret} left the process");
+        }
+    }
+}
+
+#[test]
+fn readers_never_create_a_store_and_say_what_is_wrong_with_one() {
+    let place = Place::new();
+    for command in ["report", "gate", "ui"] {
+        let ended = place.run(&[command]);
+        assert_eq!(ended.code, 2, "{command}: {}", ended.stderr);
+        assert!(ended.stderr.contains("parity.db"), "{command}: {}", ended.stderr);
+        assert_eq!(std::fs::read_dir(place.path()).expect("readable").count(), 0, "{command} left a file");
+    }
+    place.write("parity.db", "this is no database, it is a text that is long enough to look like one");
+    for command in ["report", "gate"] {
+        let ended = place.run(&[command]);
+        assert_eq!(ended.code, 2, "{command}: {}", ended.stderr);
+    }
+    for url in ["redis://x", "parity.db", "sqlite:"] {
+        let ended = place.run(&["report", "--store", url]);
+        assert_eq!(ended.code, 2);
+        assert!(ended.stderr.contains("sqlite:"), "{}", ended.stderr);
+    }
+}

@@ -1,0 +1,268 @@
+//! `parity` as a process: run to its end, or kept running as a mirror.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::{client, wait_for};
+
+/// What a command left behind.
+pub struct Ended {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Ended {
+    /// stdout as one JSON document.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}\n{}", self.stdout, self.stderr))
+    }
+}
+
+/// A directory with the program in it, so to speak.
+pub struct Place {
+    directory: TempDir,
+}
+
+impl Place {
+    pub fn new() -> Self {
+        Self { directory: tempfile::tempdir().expect("a temporary directory") }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    pub fn write(&self, name: &str, text: impl AsRef<[u8]>) -> std::path::PathBuf {
+        super::write(self.path(), name, text)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_parity"));
+        // Nothing of the developer's own environment may change an outcome.
+        let own = std::env::vars().filter(|(name, _)| name.starts_with("PARITY_"));
+        own.for_each(|(name, _)| drop(command.env_remove(name)));
+        command.args(arguments).current_dir(self.path()).env_remove("NO_COLOR");
+        command
+    }
+
+    /// Runs a command to its end.
+    pub fn run(&self, arguments: &[&str]) -> Ended {
+        self.run_with(arguments, &[], "")
+    }
+
+    /// The same with environment variables and standard input.
+    pub fn run_with(&self, arguments: &[&str], environment: &[(&str, &str)], input: &str) -> Ended {
+        use std::io::Write;
+        let mut child = self
+            .command(arguments)
+            .envs(environment.iter().copied())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("parity can be started");
+        // A command that does not read its input may have ended already.
+        let _broken_pipe = child.stdin.take().expect("piped").write_all(input.as_bytes());
+        let output = child.wait_with_output().expect("parity ends");
+        Ended {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8(output.stdout).expect("UTF-8 on stdout"),
+            stderr: String::from_utf8(output.stderr).expect("UTF-8 on stderr"),
+        }
+    }
+
+    /// Starts a mirror on free ports and waits until it listens.
+    pub fn mirror(&self, legacy: &str, candidate: &str, more: &[&str]) -> Mirror<'_> {
+        self.mirror_with(legacy, candidate, more, |command| command)
+    }
+
+    /// The same, with a last word on how it is started.
+    pub fn mirror_with(
+        &self,
+        legacy: &str,
+        candidate: &str,
+        more: &[&str],
+        adjust: impl FnOnce(&mut Command) -> &mut Command,
+    ) -> Mirror<'_> {
+        let mut arguments = vec!["mirror", "--legacy", legacy, "--candidate", candidate];
+        arguments.extend(["--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--instance", "test"]);
+        arguments.extend(more);
+        let mut command = self.command(&arguments);
+        let mut mirror = self.start(adjust(&mut command));
+        mirror.address = mirror.announced("listening on http://");
+        mirror.admin = mirror.announced("admin port on http://");
+        mirror
+    }
+
+    /// Starts `parity ui` on a free port and waits until it listens.
+    pub fn ui(&self) -> Mirror<'_> {
+        let mut ui = self.start(&mut self.command(&["ui", "--admin", "127.0.0.1:0"]));
+        ui.admin = ui.announced("serving http://");
+        ui
+    }
+
+    fn start(&self, command: &mut Command) -> Mirror<'_> {
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("parity can be started");
+        let log = Arc::new(Mutex::new(String::new()));
+        let mut reader = BufReader::new(child.stderr.take().expect("piped"));
+        let collected = Arc::clone(&log);
+        let collecting = std::thread::spawn(move || {
+            let mut line = String::new();
+            while reader.read_line(&mut line).is_ok_and(|length| length > 0) {
+                collected.lock().expect("no panic while held").push_str(&line);
+                line.clear();
+            }
+            // Whatever is no UTF-8 is drained as well, so that the process never blocks on its log.
+            let _ended = reader.read_to_end(&mut Vec::new());
+        });
+        Mirror {
+            place: self,
+            child,
+            log,
+            collecting: Some(collecting),
+            address: SocketAddr::from(([127, 0, 0, 1], 0)),
+            admin: SocketAddr::from(([127, 0, 0, 1], 0)),
+        }
+    }
+
+    /// `parity report --output json`.
+    pub fn report(&self) -> Report {
+        let ended = self.run(&["report", "--output", "json"]);
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        Report(ended.json())
+    }
+}
+
+/// A running `parity mirror` or `parity ui`.
+pub struct Mirror<'a> {
+    place: &'a Place,
+    child: Child,
+    log: Arc<Mutex<String>>,
+    collecting: Option<std::thread::JoinHandle<()>>,
+    pub address: SocketAddr,
+    pub admin: SocketAddr,
+}
+
+impl Mirror<'_> {
+    fn announced(&mut self, words: &str) -> SocketAddr {
+        wait_for(words, || {
+            let log = self.log();
+            let ended = self.child.try_wait().expect("the child can be asked");
+            assert!(ended.is_none(), "parity ended with {ended:?}: {log}");
+            let rest = log.split(words).nth(1)?;
+            let end = rest.find(['/', ' ', '\n'])?;
+            rest.get(..end)?.parse().ok()
+        })
+    }
+
+    /// What it has written to stderr so far.
+    pub fn log(&self) -> String {
+        self.log.lock().expect("no panic while held").clone()
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends a signal by name.
+    pub fn signal(&self, name: &str) {
+        let sent = Command::new("kill").arg(format!("-{name}")).arg(self.pid().to_string()).status();
+        assert!(sent.expect("kill can be run").success());
+    }
+
+    /// GET through the proxy.
+    pub fn get(&self, path: &str) -> client::Answer {
+        client::get(self.address, path)
+    }
+
+    /// GET on the admin port.
+    pub fn ask(&self, path: &str) -> client::Answer {
+        client::get(self.admin, path)
+    }
+
+    /// Waits until every received request is settled in the store, and gives the report.
+    pub fn settled(&self, received: u64) -> Report {
+        let mut last = Report(Value::Null);
+        wait_for("the record to settle", || {
+            last = self.place.report();
+            (last.count("received") == received && last.settled() == received).then_some(())
+        });
+        last
+    }
+
+    /// SIGTERM, and the exit code after the drain.
+    pub fn stop(mut self) -> (i32, String) {
+        self.signal("TERM");
+        let status = wait_for("the end of the mirror", || self.child.try_wait().expect("the child can be asked"));
+        self.collecting.take().expect("joined once").join().expect("the log is collected");
+        (status.code().unwrap_or(-1), self.log())
+    }
+
+    /// SIGKILL.
+    pub fn kill(mut self) {
+        self.child.kill().expect("the child can be killed");
+        self.child.wait().expect("the child has ended");
+    }
+}
+
+impl Drop for Mirror<'_> {
+    fn drop(&mut self) {
+        // A failed test must not leave a process behind; one that has ended is no error.
+        let _ended = self.child.kill();
+        let _reaped = self.child.wait();
+    }
+}
+
+/// `parity.report/v1`.
+pub struct Report(pub Value);
+
+impl Report {
+    pub fn count(&self, key: &str) -> u64 {
+        self.0[key].as_u64().unwrap_or(0)
+    }
+
+    /// Reasons of not_compared with their counts.
+    pub fn not_compared(&self) -> BTreeMap<String, u64> {
+        serde_json::from_value(self.0["not_compared"].clone()).unwrap_or_default()
+    }
+
+    /// match + mismatch + Σ not_compared.
+    pub fn settled(&self) -> u64 {
+        self.count("match") + self.count("mismatch") + self.not_compared().values().sum::<u64>()
+    }
+
+    /// `kind pattern explanation` of every group, sorted.
+    pub fn groups(&self) -> Vec<String> {
+        let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
+        let mut groups: Vec<_> = self.0["groups"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|group| {
+                format!(
+                    "{} {} {} {} {}",
+                    text(&group["route"]),
+                    text(&group["part"]),
+                    text(&group["pattern"]),
+                    text(&group["kind"]),
+                    text(&group["explanation"])
+                )
+            })
+            .collect();
+        groups.sort();
+        groups
+    }
+}
