@@ -185,49 +185,66 @@ impl Mismatches {
     fn add(&mut self, seen: &Sighting<'_>, max_groups: usize) {
         self.count += 1;
         let mut kinds = [false; KINDS];
+        // Fingerprints of this mismatch that have no place of their own.
+        let mut folded: Vec<&str> = Vec::new();
         for group in seen.groups {
             kinds[group.kind as usize] = true;
-            self.add_group(group, seen, max_groups);
+            let fingerprint = group.fingerprint.as_str();
+            if self.groups.contains_key(fingerprint) || self.groups.len() < max_groups {
+                self.add_group(fingerprint, || bounded(group), seen);
+            } else if !folded.contains(&fingerprint) {
+                folded.push(fingerprint);
+            }
+        }
+        for _ in folded {
+            self.add_other(seen);
         }
         for (count, present) in self.kinds.iter_mut().zip(kinds) {
             *count += u64::from(present);
         }
     }
 
-    fn add_group(&mut self, group: &Group, seen: &Sighting<'_>, max_groups: usize) {
-        let known = self.groups.contains_key(&group.fingerprint);
-        let fingerprint = if known || self.groups.len() < max_groups {
-            group.fingerprint.as_str()
-        } else {
-            OTHER
-        };
-        if let Some(count) = self.groups.get_mut(fingerprint) {
-            if count.last_id != seen.id {
-                count.last_id = seen.id;
-                count.count += 1;
-                count.first_seen = count.first_seen.min(seen.time);
-                count.last_seen = count.last_seen.max(seen.time);
+    /// Counts the mismatch for a group, however many findings of the group it has.
+    fn add_group(&mut self, fingerprint: &str, group: impl FnOnce() -> Group, seen: &Sighting<'_>) {
+        match self.groups.get_mut(fingerprint) {
+            Some(count) if count.last_id == seen.id => {}
+            Some(count) => count.add(seen),
+            None => {
+                let count = GroupCount::new(group(), seen);
+                self.groups.insert(fingerprint.to_owned(), count);
             }
-            return;
         }
-        let group = if fingerprint == OTHER {
-            other_group()
+    }
+
+    fn add_other(&mut self, seen: &Sighting<'_>) {
+        if let Some(count) = self.groups.get_mut(OTHER) {
+            count.add(seen);
         } else {
-            bounded(group)
-        };
-        let count = GroupCount {
+            let count = GroupCount::new(other_group(), seen);
+            self.groups.insert(OTHER.to_owned(), count);
+        }
+    }
+}
+
+impl GroupCount {
+    fn new(group: Group, seen: &Sighting<'_>) -> Self {
+        Self {
             group,
             count: 1,
             first_seen: seen.time,
             last_seen: seen.time,
             example_id: seen.id,
             last_id: seen.id,
-        };
-        self.groups.insert(fingerprint.to_owned(), count);
+        }
     }
-}
 
-impl GroupCount {
+    fn add(&mut self, seen: &Sighting<'_>) {
+        self.last_id = seen.id;
+        self.count += 1;
+        self.first_seen = self.first_seen.min(seen.time);
+        self.last_seen = self.last_seen.max(seen.time);
+    }
+
     /// Adds what `later` counted after this.
     pub(super) fn merge(&mut self, later: &Self) {
         self.count += later.count;

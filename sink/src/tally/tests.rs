@@ -1,1 +1,428 @@
-//! Tests of the book.
+//! The book against a model: whatever is counted, in whatever order it is gathered, written, lost and written again,
+//! the store ends up with exactly that.
+
+use std::collections::{BTreeMap, HashMap};
+
+use parity_schemas::id::new_id;
+use parity_schemas::tally::INTERVAL_MICROS;
+use parity_schemas::verdict::{Kind, Part, Reason};
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry;
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::*;
+use parity_schemas::route::Route;
+
+const ROUTES: [&str; 4] = ["GET /a", "GET /b", "POST /c", "GET /d"];
+const START: i64 = 1_767_225_600_000_000 + 20_000_000;
+
+fn group(fingerprint: &str) -> Group {
+    Group {
+        fingerprint: fingerprint.to_owned(),
+        part: Part::Body,
+        pattern: format!("/{fingerprint}"),
+        kind: Kind::Value,
+        explanation: None,
+        legacy_status: 200,
+        candidate_status: 200,
+    }
+}
+
+fn book(max_routes: usize, max_groups: usize) -> Arc<TallyBook> {
+    let identity = Identity {
+        migration: "default".to_owned(),
+        ..Identity::default()
+    };
+    TallyBook::new(TallyConfig {
+        max_routes,
+        max_groups,
+        started: Timestamp::from_micros(START),
+        ..TallyConfig::new(identity, "here", vec!["one".to_owned(), "two".to_owned()])
+    })
+}
+
+/// A store that keeps the highest revision, as every store does.
+#[derive(Default)]
+struct Store {
+    tallies: HashMap<Uuid, Tally>,
+    groups: HashMap<(Uuid, String), GroupTally>,
+}
+
+impl Store {
+    fn write(&mut self, snapshot: &Snapshot) {
+        for tally in &snapshot.tallies {
+            let stored = self
+                .tallies
+                .entry(tally.id)
+                .or_insert_with(|| tally.clone());
+            if tally.revision > stored.revision {
+                *stored = tally.clone();
+            }
+        }
+        for group in &snapshot.groups {
+            let key = (group.tally_id, group.group.fingerprint.clone());
+            let stored = self.groups.entry(key).or_insert_with(|| group.clone());
+            if group.revision > stored.revision {
+                *stored = group.clone();
+            }
+        }
+    }
+
+    fn by_route(&self) -> BTreeMap<String, Counts> {
+        let mut routes = BTreeMap::<String, Counts>::new();
+        for tally in self.tallies.values() {
+            routes
+                .entry(tally.route.clone())
+                .or_default()
+                .merge(&tally.counts);
+        }
+        routes
+    }
+
+    fn total(&self) -> Counts {
+        let mut total = Counts::default();
+        self.by_route()
+            .values()
+            .for_each(|counts| total.merge(counts));
+        total
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Received(usize, usize),
+    Matched(usize, usize),
+    NotCompared(usize, usize, usize),
+    Mismatch(usize, usize, Vec<u8>),
+    RuleHits(usize, usize, usize, u32),
+    NewThread(usize),
+    Pass(i64),
+    Snapshot(Fate),
+    Totals,
+}
+
+/// What becomes of a snapshot.
+#[derive(Clone, Copy, Debug)]
+enum Fate {
+    Stored,
+    Lost,
+    /// Written, but the writer was told that it failed.
+    Unsure,
+    /// Written behind a later one, by a retry that nobody waits for any more.
+    Late,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let (thread, route) = (0..3_usize, 0..ROUTES.len());
+    let at = (thread, route);
+    prop_oneof![
+        4 => at.clone().prop_map(|(thread, route)| Step::Received(thread, route)),
+        2 => at.clone().prop_map(|(thread, route)| Step::Matched(thread, route)),
+        1 => (at.clone(), 0..Reason::COUNT)
+            .prop_map(|((thread, route), reason)| Step::NotCompared(thread, route, reason)),
+        2 => (at.clone(), vec(0..5_u8, 0..6))
+            .prop_map(|((thread, route), groups)| Step::Mismatch(thread, route, groups)),
+        1 => (at, 0..2_usize, 1..9_u32)
+            .prop_map(|((thread, route), rule, hits)| Step::RuleHits(thread, route, rule, hits)),
+        1 => (0..3_usize).prop_map(Step::NewThread),
+        2 => prop_oneof![0..900_000_i64, Just(INTERVAL_MICROS), Just(-INTERVAL_MICROS), 0..5 * INTERVAL_MICROS]
+            .prop_map(Step::Pass),
+        3 => prop_oneof![Just(Fate::Stored), Just(Fate::Lost), Just(Fate::Unsure), Just(Fate::Late)]
+            .prop_map(Step::Snapshot),
+        1 => Just(Step::Totals),
+    ]
+}
+
+/// What must be in the store in the end.
+#[derive(Default)]
+struct Expected {
+    routes: BTreeMap<String, Counts>,
+    groups: u64,
+    hits: [u64; 2],
+    compared: u64,
+}
+
+proptest! {
+    #[test]
+    fn every_count_ends_up_in_the_store_once(steps in vec(step(), 0..120), max_routes in 1..5_usize) {
+        let book = book(max_routes, 3);
+        let routes = ROUTES.map(Route::new);
+        let mut threads = [book.recorder(), book.recorder(), book.recorder()];
+        let mut now = Timestamp::from_micros(START);
+        let (mut store, mut late) = (Store::default(), Vec::new());
+        let mut expected = Expected::default();
+
+        for step in steps {
+            match step {
+                Step::Received(thread, route) => {
+                    threads[thread].received(&routes[route]);
+                    expected.route(route).received += 1;
+                }
+                Step::Matched(thread, route) => {
+                    threads[thread].matched(&routes[route], 100, 200);
+                    expected.route(route).matched += 1;
+                    expected.compared += 1;
+                }
+                Step::NotCompared(thread, route, reason) => {
+                    let reason = Reason::ALL[reason];
+                    threads[thread].not_compared(&routes[route], reason);
+                    *expected.route(route).not_compared.entry(reason).or_default() += 1;
+                }
+                Step::Mismatch(thread, route, mut names) => {
+                    let groups: Vec<Group> = names.iter().map(|name| group(&name.to_string())).collect();
+                    threads[thread].mismatch(&routes[route], 100, 200, new_id(), now, &groups);
+                    expected.route(route).mismatch += 1;
+                    expected.compared += 1;
+                    names.sort_unstable();
+                    names.dedup();
+                    expected.groups += names.len() as u64;
+                }
+                Step::RuleHits(thread, route, rule, hits) => {
+                    threads[thread].rule_hits(&routes[route], &[(rule, hits)]);
+                    expected.route(route);
+                    expected.hits[rule] += u64::from(hits);
+                }
+                Step::NewThread(thread) => threads[thread] = book.recorder(),
+                Step::Pass(micros) => now = now.saturating_add_micros(micros),
+                Step::Totals => drop(book.totals()),
+                Step::Snapshot(fate) => {
+                    let snapshot = book.snapshot(now);
+                    let mut starts: Vec<_> =
+                        snapshot.tallies.iter().map(|tally| tally.interval_start).collect();
+                    starts.sort_unstable();
+                    starts.dedup();
+                    prop_assert!(starts.len() <= MAX_UNWRITTEN_INTERVALS + 1);
+                    match fate {
+                        Fate::Stored => {
+                            store.write(&snapshot);
+                            book.acknowledge(&snapshot);
+                            late.drain(..).for_each(|snapshot| store.write(&snapshot));
+                        }
+                        Fate::Lost => {}
+                        Fate::Unsure => store.write(&snapshot),
+                        Fate::Late => late.push(snapshot),
+                    }
+                }
+            }
+        }
+
+        let last = book.snapshot(now);
+        store.write(&last);
+        book.acknowledge(&last);
+        late.drain(..).for_each(|snapshot| store.write(&snapshot));
+        prop_assert!(book.snapshot(now).is_empty(), "nothing is due once all is stored");
+
+        let mut total = Counts::default();
+        expected.routes.values().for_each(|counts| total.merge(counts));
+        prop_assert_eq!(&store.total(), &total);
+        prop_assert_eq!(&book.totals().total, &total);
+        for (route, counts) in store.by_route() {
+            if route != OTHER {
+                prop_assert_eq!(Some(&counts), expected.routes.get(&route));
+            }
+        }
+        prop_assert!(store.by_route().keys().filter(|route| *route != OTHER).count() <= max_routes);
+        prop_assert_eq!(store.groups.values().map(|group| group.count).sum::<u64>(), expected.groups);
+        for (rule, id) in ["one", "two"].into_iter().enumerate() {
+            let hits: u64 = store.tallies.values().filter_map(|tally| tally.rule_hits.get(id)).sum();
+            prop_assert_eq!(hits, expected.hits[rule]);
+        }
+        let durations: u64 = store.tallies.values().flat_map(|tally| tally.legacy_latency.0.values()).sum();
+        prop_assert_eq!(durations, expected.compared);
+    }
+}
+
+impl Expected {
+    fn route(&mut self, route: usize) -> &mut Counts {
+        self.routes.entry(ROUTES[route].to_owned()).or_default()
+    }
+}
+
+#[test]
+fn threads_and_snapshots_run_into_each_other_and_nothing_is_lost() {
+    const THREADS: u64 = 4;
+    const EACH: u64 = 20_000;
+    let book = book(MAX_ROUTES, MAX_GROUPS);
+    let mut store = Store::default();
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS)
+            .map(|thread| {
+                let recorder = book.recorder();
+                scope.spawn(move || {
+                    let routes = ROUTES.map(Route::new);
+                    for request in 0..EACH {
+                        let route = &routes[(thread + request) as usize % routes.len()];
+                        recorder.received(route);
+                        recorder.answered(route, 200);
+                        match request % 4 {
+                            0 | 1 => recorder.matched(route, 1_000, request),
+                            2 => recorder.not_compared(route, Reason::QueueFull),
+                            _ => {
+                                let time = Timestamp::from_micros(START);
+                                recorder.mismatch(route, 1, 1, new_id(), time, &[group("x")]);
+                            }
+                        }
+                    }
+                })
+            })
+            .collect();
+        let mut now = START;
+        while threads.iter().any(|thread| !thread.is_finished()) {
+            now += 200_000;
+            let snapshot = book.snapshot(Timestamp::from_micros(now));
+            store.write(&snapshot);
+            book.acknowledge(&snapshot);
+            let total = store.total();
+            assert!(
+                total.settled() <= total.received,
+                "an outcome without a request: {total:?}"
+            );
+        }
+        for thread in threads {
+            thread.join().expect("no panic");
+        }
+        store.write(&book.snapshot(Timestamp::from_micros(now)));
+    });
+    let total = store.total();
+    assert_eq!(total.received, THREADS * EACH);
+    assert_eq!(total.settled(), total.received);
+    assert_eq!(total.mismatch, THREADS * EACH / 4);
+    let groups: u64 = store.groups.values().map(|group| group.count).sum();
+    assert_eq!(groups, total.mismatch);
+}
+
+#[test]
+fn an_interval_is_a_minute_and_the_first_begins_with_the_process() {
+    let book = book(MAX_ROUTES, MAX_GROUPS);
+    let recorder = book.recorder();
+    let route = Route::new("GET /a");
+    let mut store = Store::default();
+    for tick in 0..600 {
+        recorder.received(&route);
+        let snapshot = book.snapshot(Timestamp::from_micros(START + tick * 250_000 + 1));
+        store.write(&snapshot);
+        book.acknowledge(&snapshot);
+    }
+    let mut intervals: Vec<_> = store
+        .tallies
+        .values()
+        .map(|tally| {
+            let start = tally.interval_start.as_micros() - START;
+            (start, start + tally.interval_us, tally.counts.received)
+        })
+        .collect();
+    intervals.sort_unstable();
+    // 20 s into a minute, so that the first has 40 s; what is gathered just behind a boundary belongs before it.
+    assert_eq!(
+        intervals,
+        [
+            (0, 40_000_000, 161),
+            (40_000_000, 100_000_000, 240),
+            (100_000_000, 149_750_001, 199)
+        ]
+    );
+}
+
+#[test]
+fn a_store_that_is_away_makes_one_long_interval() {
+    let book = book(MAX_ROUTES, MAX_GROUPS);
+    let recorder = book.recorder();
+    let route = Route::new("GET /a");
+    let mut last = Snapshot::default();
+    for minute in 0..100 {
+        recorder.received(&route);
+        let now = Timestamp::from_micros(START + minute * INTERVAL_MICROS);
+        last = book.snapshot(now);
+        assert!(last.tallies.len() <= MAX_UNWRITTEN_INTERVALS + 1);
+    }
+    let received: u64 = last.tallies.iter().map(|tally| tally.counts.received).sum();
+    assert_eq!(received, 100);
+    let longest = last.tallies.iter().map(|tally| tally.interval_us).max();
+    assert!(longest > Some(90 * INTERVAL_MICROS));
+
+    book.acknowledge(&last);
+    for minute in 101..104 {
+        recorder.received(&route);
+        let now = Timestamp::from_micros(START + minute * INTERVAL_MICROS);
+        book.acknowledge(&book.snapshot(now));
+    }
+    recorder.received(&route);
+    let again = book.snapshot(Timestamp::from_micros(START + 104 * INTERVAL_MICROS + 1));
+    assert_eq!(again.tallies.len(), 1, "intervals are short again");
+    assert!(again.tallies[0].interval_us <= INTERVAL_MICROS);
+}
+
+#[test]
+fn the_first_twenty_of_any_group_keep_their_sample_in_each_interval() {
+    let book = book(MAX_ROUTES, MAX_GROUPS);
+    let (common, rare) = (group("common"), group("rare"));
+    let both = [common.clone(), rare, common.clone()];
+    for _ in 0..SAMPLES_PER_GROUP - 1 {
+        assert!(book.keep_sample(std::slice::from_ref(&common)));
+    }
+    assert!(book.keep_sample(&both), "the twentieth, counted once");
+    assert!(!book.keep_sample(std::slice::from_ref(&common)));
+    assert!(book.keep_sample(&both), "for the rare one's sake");
+    assert!(!book.keep_sample(&[]));
+    for seconds in [0, 60] {
+        let later = Timestamp::from_micros(START + seconds * 1_000_000);
+        drop(book.snapshot(later));
+    }
+    assert!(book.keep_sample(&[common]), "another interval");
+}
+
+#[test]
+fn a_long_pattern_is_cut_and_an_unknown_status_has_a_class() {
+    let book = book(MAX_ROUTES, MAX_GROUPS);
+    let recorder = book.recorder();
+    let route = Route::new("GET /a");
+    let mut long = group("long");
+    long.pattern = "ö".repeat(10_000);
+    let time = Timestamp::from_micros(START);
+    recorder.mismatch(&route, 1, 1, new_id(), time, &[long]);
+    let snapshot = book.snapshot(time);
+    assert!(snapshot.groups[0].group.pattern.len() < 1_100);
+    recorder.answered(&route, 0);
+    recorder.answered(&route, 999);
+    assert!(metrics(&book).contains("code_class=\"other\"} 2"));
+}
+
+fn metrics(book: &Arc<TallyBook>) -> String {
+    let mut registry = Registry::default();
+    register(Arc::clone(book), &mut registry);
+    let mut text = String::new();
+    encode(&mut text, &registry).expect("writing to a string");
+    text
+}
+
+#[test]
+fn metrics_have_the_promised_names_and_labels() {
+    let book = book(1, MAX_GROUPS);
+    let recorder = book.recorder();
+    let (known, beyond) = (Route::new("GET /users/{id}"), Route::new("PUT /x"));
+    assert!(!metrics(&book).contains("parity_last_comparison"));
+    recorder.received(&known);
+    recorder.answered(&known, 204);
+    recorder.matched(&known, 1, 1);
+    recorder.answered(&beyond, 502);
+    recorder.not_compared(&beyond, Reason::LegacyUnreachable);
+    let mut missing = group("y");
+    missing.kind = Kind::Missing;
+    let groups = [group("x"), group("z"), missing];
+    recorder.mismatch(&known, 1, 1, new_id(), Timestamp::now(), &groups);
+    let text = metrics(&book);
+    for line in [
+        "# TYPE parity_requests counter",
+        r#"parity_requests_total{route="GET /users/{id}",method="GET",code_class="2xx"} 1"#,
+        r#"parity_requests_total{route="_other",method="_other",code_class="5xx"} 1"#,
+        r#"parity_comparisons_total{route="GET /users/{id}",result="match"} 1"#,
+        r#"parity_comparisons_total{route="GET /users/{id}",result="mismatch"} 1"#,
+        r#"parity_comparisons_total{route="_other",result="legacy_unreachable"} 1"#,
+        r#"parity_mismatches_total{route="GET /users/{id}",kind="value"} 1"#,
+        r#"parity_mismatches_total{route="GET /users/{id}",kind="missing"} 1"#,
+        "# TYPE parity_last_comparison_timestamp_seconds gauge",
+    ] {
+        assert!(text.contains(line), "{line} is not in\n{text}");
+    }
+}

@@ -1,0 +1,229 @@
+//! What the tests share: a store in a folder of its own, records, and waiting for a condition.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parity_schemas::id::new_id;
+use parity_schemas::record::{
+    Mismatch, MismatchClass, Record, RecordedFinding, RecordedMessage, Sample,
+};
+use parity_schemas::report::Report;
+use parity_schemas::route::Route;
+use parity_schemas::tally::{Counts, Group, Identity, Tally};
+use parity_schemas::time::Timestamp;
+use parity_schemas::verdict::{Kind, Part};
+use parity_sink::write::Retention;
+use parity_sink::{
+    Reader, Recorder, Selection, StoreUrl, TallyBook, TallyConfig, Writer, WriterOptions,
+};
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+/// Far longer than anything here takes, so that a slow machine is no failure.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+
+pub(crate) struct Store {
+    _folder: TempDir,
+    pub(crate) path: PathBuf,
+    pub(crate) url: StoreUrl,
+}
+
+impl Store {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder for the store");
+        let path = folder.path().join("parity.db");
+        Self {
+            url: StoreUrl::Sqlite(path.clone()),
+            path,
+            _folder: folder,
+        }
+    }
+
+    pub(crate) fn writer(&self, book: &Arc<TallyBook>, options: WriterOptions) -> Writer {
+        Writer::open(&self.url, Arc::clone(book), options).expect("a new store opens")
+    }
+
+    pub(crate) fn reader(&self) -> Reader {
+        Reader::open(&self.url).expect("the store is there")
+    }
+
+    pub(crate) fn report(&self) -> Report {
+        self.reader()
+            .report(&Selection::default())
+            .expect("the report is read")
+    }
+
+    /// `received` as stored; 0 while there is nothing.
+    pub(crate) fn received(&self) -> u64 {
+        self.report().counts.received
+    }
+
+    /// A connection beside those of the crate.
+    pub(crate) fn sql(&self) -> Connection {
+        let connection = Connection::open(&self.path).expect("the file opens");
+        connection
+            .busy_timeout(PATIENCE)
+            .expect("a time-out is set");
+        connection
+    }
+
+    /// Writes records and nothing else, and removes none.
+    pub(crate) fn fill(&self, records: impl IntoIterator<Item = Record>) {
+        let keeps_all = WriterOptions {
+            retention: Retention {
+                samples: Duration::MAX,
+                mismatches: Duration::MAX,
+                tallies: Duration::MAX,
+                max_bytes: u64::MAX,
+            },
+            ..WriterOptions::default()
+        };
+        let writer = self.writer(&book("filler"), keeps_all);
+        let sender = writer.handle();
+        for record in records {
+            wait_until("the queue takes a record", || {
+                sender.send(record.clone()).is_ok()
+            });
+        }
+        let report = writer.finish(PATIENCE).expect("the writer ends");
+        assert_eq!(report.failure, None);
+    }
+}
+
+pub(crate) fn number(connection: &Connection, sql: &str) -> i64 {
+    connection
+        .query_row(sql, (), |row| row.get(0))
+        .expect("a query of the test's own")
+}
+
+pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !condition() {
+        assert!(began.elapsed() < PATIENCE, "waited in vain until {what}");
+        std::thread::park_timeout(Duration::from_millis(2));
+    }
+}
+
+pub(crate) fn identity() -> Identity {
+    Identity {
+        migration: "default".to_owned(),
+        legacy_version: "go-1".to_owned(),
+        candidate_version: "rust-1".to_owned(),
+        rules_hash: "abc".to_owned(),
+    }
+}
+
+pub(crate) fn book(instance: &str) -> Arc<TallyBook> {
+    TallyBook::new(TallyConfig::new(
+        identity(),
+        instance,
+        vec!["updated-at".to_owned()],
+    ))
+}
+
+pub(crate) fn route() -> Arc<Route> {
+    Arc::new(Route::new("GET /users/{id}"))
+}
+
+pub(crate) fn group(fingerprint: &str) -> Group {
+    Group {
+        fingerprint: fingerprint.to_owned(),
+        part: Part::Body,
+        pattern: "/balance".to_owned(),
+        kind: Kind::Value,
+        explanation: None,
+        legacy_status: 200,
+        candidate_status: 200,
+    }
+}
+
+/// A mismatch of one group whose sample has a body of `body` bytes; without a sample for 0.
+pub(crate) fn mismatch(fingerprint: &str, time: Timestamp, body: usize) -> Mismatch {
+    let message = || RecordedMessage {
+        headers: vec![("content-type".to_owned(), "application/json".to_owned())],
+        body: "x".repeat(body),
+        body_bytes: body as u64,
+        body_cut: false,
+    };
+    let sample = (body > 0).then(|| Sample {
+        request: RecordedMessage {
+            body: String::new(),
+            ..message()
+        },
+        legacy: RecordedMessage {
+            body: String::new(),
+            ..message()
+        },
+        candidate: message(),
+    });
+    Mismatch {
+        id: new_id(),
+        identity: identity(),
+        time,
+        instance: "here".to_owned(),
+        route: "GET /users/{id}".to_owned(),
+        method: "GET".to_owned(),
+        path: "/users/7".to_owned(),
+        query: "page=2".to_owned(),
+        fingerprints: vec![fingerprint.to_owned()],
+        findings: vec![RecordedFinding {
+            fingerprint: fingerprint.to_owned(),
+            part: Part::Body,
+            path: "/balance".to_owned(),
+            candidate_path: None,
+            pattern: "/balance".to_owned(),
+            kind: Kind::Value,
+            legacy: Some("12.50".to_owned()),
+            candidate: Some("12.51".to_owned()),
+            explanation: None,
+            text_diff: None,
+        }],
+        findings_cut: false,
+        tolerated: Vec::new(),
+        legacy_status: 200,
+        candidate_status: 200,
+        legacy_us: 1_000,
+        candidate_us: 900,
+        trace_id: String::new(),
+        class: MismatchClass::Unconfirmed,
+        sample,
+    }
+}
+
+/// One request that matched.
+pub(crate) fn matched(recorder: &Recorder, route: &Route) {
+    recorder.received(route);
+    recorder.answered(route, 200);
+    recorder.matched(route, 1_000, 900);
+}
+
+/// One request that did not, and its record.
+pub(crate) fn mismatched(recorder: &Recorder, route: &Route, body: usize) -> Record {
+    let record = mismatch("f00d", Timestamp::now(), body);
+    recorder.received(route);
+    recorder.answered(route, 200);
+    recorder.mismatch(route, 1_000, 900, record.id, record.time, &[group("f00d")]);
+    Record::Mismatch(Box::new(record))
+}
+
+/// A tally as another process would have written it.
+pub(crate) fn tally(route: &str, start: Timestamp, matched: u64) -> Tally {
+    Tally {
+        id: new_id(),
+        revision: 1,
+        identity: identity(),
+        instance: "there".to_owned(),
+        interval_start: start,
+        interval_us: 60_000_000,
+        route: route.to_owned(),
+        counts: Counts {
+            received: matched,
+            matched,
+            ..Counts::default()
+        },
+        rule_hits: std::collections::BTreeMap::new(),
+        legacy_latency: parity_schemas::histogram::Histogram::default(),
+        candidate_latency: parity_schemas::histogram::Histogram::default(),
+    }
+}
