@@ -2,7 +2,7 @@
 //!
 //! Three parts that meet in `parity-schemas` types only:
 //! - [`tally`]: every request is counted, by route, interval and outcome, without a lock on the path of a client;
-//! - [`write`]: one thread takes records from a bounded queue and writes them, with the tallies, in batches;
+//! - [`mod@write`]: one thread takes records from a bounded queue and writes them, with the tallies, in batches;
 //! - [`read`]: one query API; SQL fetches rows, and one Rust function makes the report of them, whatever the store.
 //!
 //! What this crate promises: a client never waits for it; a store that is full, locked or broken costs mismatch

@@ -11,13 +11,12 @@
 //! written.)
 
 mod counters;
+mod gather;
 mod interval;
 mod recorder;
 mod samples;
 mod totals;
 
-use std::collections::VecDeque;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use parity_schemas::evidence::RouteEvidence;
@@ -31,8 +30,8 @@ pub use self::recorder::Recorder;
 pub use self::samples::SAMPLES_PER_GROUP;
 pub use self::totals::{Totals, register};
 
-use self::counters::{FastMap, MATCHED, OUTCOMES, RECEIVED, RouteCounters, Shard, lock};
-use self::interval::{Interval, minute};
+use self::counters::{FastMap, Shard, lock};
+use self::gather::State;
 use self::samples::SampleQuota;
 use self::totals::RouteTotals;
 
@@ -43,11 +42,6 @@ pub const MAX_UNWRITTEN_INTERVALS: usize = 2;
 pub const MAX_ROUTES: usize = 1_000;
 /// Groups per tally, unless configured. A report with more is not read by anybody.
 pub const MAX_GROUPS: usize = 1_000;
-/// Groups in all tallies that are held; beyond it new ones count under [`OTHER`]. At some 300 bytes each this is 6 MB.
-const MAX_GROUPS_HELD: usize = 20_000;
-/// Counts that were gathered this late after an interval's end still belong to it without making it longer: the book
-/// is read several times a second, so this is the error of attribution on a busy machine.
-const MAX_GATHER_LAG_MICROS: i64 = 1_000_000;
 /// The number of the route that stands for all beyond the cap.
 const OTHER_ROUTE: u32 = 0;
 
@@ -116,33 +110,6 @@ struct RouteNumbers {
     labels: Vec<Box<str>>,
 }
 
-#[derive(Default)]
-struct State {
-    sources: Vec<Source>,
-    open: Option<Interval>,
-    closed: VecDeque<Interval>,
-    /// End of the last closed interval, or the start of the process.
-    resume_at: Timestamp,
-    gathered_at: Timestamp,
-    snapshots: u32,
-    acknowledged: u32,
-    totals: Vec<RouteTotals>,
-    last_comparison: Option<Timestamp>,
-}
-
-/// A shard and what was read from it last.
-struct Source {
-    shard: Arc<Shard>,
-    routes: Vec<Baseline>,
-}
-
-struct Baseline {
-    counters: Arc<RouteCounters>,
-    generation: u64,
-    outcomes: [u64; OUTCOMES],
-    compared: Vec<u64>,
-}
-
 impl TallyBook {
     /// An empty book.
     pub fn new(config: TallyConfig) -> Arc<Self> {
@@ -154,11 +121,7 @@ impl TallyBook {
             }),
             joined: Mutex::default(),
             samples: Mutex::default(),
-            state: Mutex::new(State {
-                resume_at: config.started,
-                gathered_at: config.started,
-                ..State::default()
-            }),
+            state: Mutex::new(State::begun(config.started)),
             config,
         })
     }
@@ -301,153 +264,6 @@ impl TallyBook {
             legacy_latency: parity_schemas::histogram::Histogram::default(),
             candidate_latency: parity_schemas::histogram::Histogram::default(),
         }
-    }
-
-    /// Moves what was counted since the last time into the open interval, then closes it if its minute is over.
-    fn gather(&self, state: &mut State, now: Timestamp) {
-        for shard in lock(&self.joined).drain(..) {
-            state.sources.push(Source {
-                shard,
-                routes: Vec::new(),
-            });
-        }
-        let resume_at = state.resume_at;
-        let mut interval = state
-            .open
-            .take()
-            .unwrap_or_else(|| Interval::begin(now, resume_at));
-        let lag = now.as_micros() - state.gathered_at.as_micros();
-        let over = minute(now) != interval.minute;
-        let on_time =
-            state.gathered_at < interval.minute_end() && lag.abs() <= MAX_GATHER_LAG_MICROS;
-        interval.end = if over && on_time {
-            interval.end.max(now.min(interval.minute_end()))
-        } else {
-            interval.end.max(now)
-        };
-        state.gathered_at = now;
-
-        // Verdicts first and `received` afterwards: a request that is seen to have ended is then also seen to have
-        // come, so no snapshot ever has more outcomes than requests.
-        let mut sources = std::mem::take(&mut state.sources);
-        let mut room = MAX_GROUPS_HELD.saturating_sub(
-            interval.groups() + state.closed.iter().map(Interval::groups).sum::<usize>(),
-        );
-        let mut ended = Vec::with_capacity(sources.len());
-        for source in &mut sources {
-            // Sole owner: the recorder is gone, and what it wrote before is visible.
-            ended.push(Arc::get_mut(&mut source.shard).is_some());
-            self.gather_source(source, state, &mut interval, &mut room, now);
-        }
-        for source in &mut sources {
-            for baseline in &mut source.routes {
-                baseline.gather_slot(RECEIVED, state, &mut interval);
-            }
-        }
-        let mut ended = ended.into_iter();
-        sources.retain(|_| !ended.next().unwrap_or(false));
-        state.sources = sources;
-
-        if !over {
-            state.open = Some(interval);
-        } else if interval.routes.is_empty() {
-            state.resume_at = interval.end;
-            lock(&self.samples).reset();
-        } else if state.closed.len() < MAX_UNWRITTEN_INTERVALS {
-            state.resume_at = interval.end;
-            state.closed.push_back(interval);
-            lock(&self.samples).reset();
-        } else {
-            state.open = Some(interval);
-        }
-    }
-
-    fn gather_source(
-        &self,
-        source: &mut Source,
-        state: &mut State,
-        interval: &mut Interval,
-        room: &mut usize,
-        now: Timestamp,
-    ) {
-        for counters in source.shard.take_added() {
-            source.routes.push(Baseline {
-                counters,
-                generation: 0,
-                outcomes: [0; OUTCOMES],
-                compared: Vec::new(),
-            });
-        }
-        for (route, mismatches) in source.shard.take_mismatches() {
-            let totals = state.totals_of(route);
-            totals.mismatch += mismatches.count;
-            for (total, count) in totals.kinds.iter_mut().zip(mismatches.kinds) {
-                *total += count;
-            }
-            state.last_comparison = Some(now);
-            let tally = interval.change(route);
-            let own_room = self.config.max_groups.saturating_sub(tally.group_count());
-            *room -= tally
-                .add_mismatches(mismatches, own_room.min(*room))
-                .min(*room);
-        }
-        for baseline in &mut source.routes {
-            baseline.gather(state, interval, now);
-        }
-    }
-}
-
-impl State {
-    fn totals_of(&mut self, route: u32) -> &mut RouteTotals {
-        let route = route as usize;
-        if self.totals.len() <= route {
-            self.totals.resize_with(route + 1, RouteTotals::default);
-        }
-        &mut self.totals[route]
-    }
-}
-
-impl Baseline {
-    /// Everything but `received`.
-    fn gather(&mut self, state: &mut State, interval: &mut Interval, now: Timestamp) {
-        let generation = self.counters.generation.load(Ordering::Acquire);
-        if generation == self.generation {
-            return;
-        }
-        self.generation = generation;
-        for slot in RECEIVED + 1..OUTCOMES {
-            if self.gather_slot(slot, state, interval) && slot == MATCHED {
-                state.last_comparison = Some(now);
-            }
-        }
-        let counters = Arc::clone(&self.counters);
-        let compared = counters.compared();
-        self.compared.resize(compared.len(), 0);
-        for (slot, (counter, seen)) in compared.iter().zip(&mut self.compared).enumerate() {
-            let count = counter.load(Ordering::Acquire);
-            if count != *seen {
-                interval.change(counters.route).add_compared(
-                    slot,
-                    count.wrapping_sub(*seen),
-                    compared.len(),
-                );
-                *seen = count;
-            }
-        }
-    }
-
-    /// Whether the slot had counted anything new.
-    fn gather_slot(&mut self, slot: usize, state: &mut State, interval: &mut Interval) -> bool {
-        let count = self.counters.outcomes[slot].load(Ordering::Acquire);
-        let new = count.wrapping_sub(self.outcomes[slot]);
-        if new == 0 {
-            return false;
-        }
-        self.outcomes[slot] = count;
-        let route = self.counters.route;
-        state.totals_of(route).outcomes[slot] += new;
-        interval.change(route).add_outcome(slot, new);
-        true
     }
 }
 

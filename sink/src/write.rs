@@ -40,6 +40,17 @@ const FINISH_GRACE: Duration = Duration::from_secs(5);
 /// How long a writer that is dropped without [`Writer::finish`] may take.
 const DROP_DEADLINE: Duration = Duration::from_secs(1);
 
+/// What is said when a bug of ours ended the thread.
+const PANICKED: &str =
+    "the writer thread panicked; nothing more is recorded until parity is restarted";
+
+fn panicked() -> FinishReport {
+    FinishReport {
+        failure: Some(PANICKED.to_owned()),
+        ..FinishReport::default()
+    }
+}
+
 /// Limits of a writer.
 #[derive(Clone, Debug)]
 pub struct WriterOptions {
@@ -132,12 +143,9 @@ impl Writer {
             .spawn(move || {
                 let _ending = ending;
                 catch_unwind(AssertUnwindSafe(|| worker.run())).unwrap_or_else(|_| {
-                    let message = "the writer thread panicked; this is a bug".to_owned();
-                    at_panic.failed(message.clone(), Timestamp::now());
-                    FinishReport {
-                        failure: Some(message),
-                        ..FinishReport::default()
-                    }
+                    at_panic.failed(PANICKED.to_owned(), Timestamp::now());
+                    tracing::error!("{PANICKED}");
+                    panicked()
                 })
             })
             .map_err(StoreError::Thread)?;
@@ -181,7 +189,7 @@ impl Writer {
         if self.ended.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
             return Err(StoreError::Stuck(limit));
         }
-        thread.join().map_err(|_| StoreError::Stuck(limit))
+        Ok(thread.join().unwrap_or_else(|_| panicked()))
     }
 }
 

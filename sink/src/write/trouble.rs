@@ -31,42 +31,50 @@ impl Trouble {
         self.retry_after
     }
 
-    pub(super) fn failed(&mut self, error: &rusqlite::Error, dropped: u64) {
+    /// A write failed, `dropped` records having been dropped so far. Whether it was spoken of.
+    pub(super) fn failed(&mut self, error: &rusqlite::Error, dropped: u64, now: Instant) -> bool {
         self.retry_after = Some(match self.retry_after {
             Some(before) => (before * 2).min(LAST_RETRY),
             None => FIRST_RETRY,
         });
-        if is_due(&mut self.failure_logged_at) {
+        let due = is_due(&mut self.failure_logged_at, now);
+        if due {
             self.spoken = true;
+            // Not within the macro: a field is not evaluated when nobody listens.
+            let dropped_records = self.newly(dropped);
             tracing::error!(
                 %error,
-                dropped_records = self.newly(dropped),
+                dropped_records,
                 "cannot write to the store; counts are kept, mismatch records wait and are then dropped"
             );
         }
+        due
     }
 
-    pub(super) fn worked(&mut self, dropped: u64) {
+    /// A write worked. Whether that was worth a word.
+    pub(super) fn worked(&mut self, dropped: u64) -> bool {
         self.retry_after = None;
-        if std::mem::take(&mut self.spoken) {
-            tracing::info!(
-                dropped_records = self.newly(dropped),
-                "the store takes records again"
-            );
+        let spoken = std::mem::take(&mut self.spoken);
+        if spoken {
+            let dropped_records = self.newly(dropped);
+            tracing::info!(dropped_records, "the store takes records again");
         }
+        spoken
     }
 
-    /// To be called now and then with the number of records dropped so far.
-    pub(super) fn tick(&mut self, dropped: u64) {
-        if self.retry_after.is_none()
+    /// To be called now and then with the number of records dropped so far. Whether that was spoken of.
+    pub(super) fn tick(&mut self, dropped: u64, now: Instant) -> bool {
+        let due = self.retry_after.is_none()
             && dropped > self.drops_logged
-            && is_due(&mut self.drops_logged_at)
-        {
+            && is_due(&mut self.drops_logged_at, now);
+        if due {
+            let dropped_records = self.newly(dropped);
             tracing::error!(
-                dropped_records = self.newly(dropped),
+                dropped_records,
                 "mismatch records were dropped before they reached the store; they are counted all the same"
             );
         }
+        due
     }
 
     fn newly(&mut self, dropped: u64) -> u64 {
@@ -76,10 +84,44 @@ impl Trouble {
     }
 }
 
-fn is_due(logged_at: &mut Option<Instant>) -> bool {
-    let due = logged_at.is_none_or(|at| at.elapsed() >= REPEAT);
+fn is_due(logged_at: &mut Option<Instant>, now: Instant) -> bool {
+    let due = logged_at.is_none_or(|at| now.saturating_duration_since(at) >= REPEAT);
     if due {
-        *logged_at = Some(Instant::now());
+        *logged_at = Some(now);
     }
     due
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lasting_failure_is_told_at_once_and_then_once_a_minute() {
+        let mut trouble = Trouble::default();
+        let began = Instant::now();
+        let told: Vec<u64> = (0..600)
+            .filter(|second| {
+                let now = began + Duration::from_secs(*second);
+                trouble.failed(&rusqlite::Error::InvalidQuery, *second, now)
+            })
+            .collect();
+        assert_eq!(told, [0, 60, 120, 180, 240, 300, 360, 420, 480, 540]);
+        assert_eq!(trouble.retry_after(), Some(LAST_RETRY));
+        assert!(trouble.worked(600), "its end is told");
+        assert!(!trouble.worked(600), "once");
+        assert_eq!(trouble.retry_after(), None);
+    }
+
+    #[test]
+    fn drops_are_told_when_there_are_new_ones_and_once_a_minute() {
+        let mut trouble = Trouble::default();
+        let began = Instant::now();
+        let mut tick = |dropped, second| trouble.tick(dropped, began + Duration::from_secs(second));
+        assert!(!tick(0, 0));
+        assert!(tick(1, 1));
+        assert!(!tick(2, 2));
+        assert!(tick(2, 61));
+        assert!(!tick(2, 200));
+    }
 }

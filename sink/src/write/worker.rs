@@ -70,12 +70,14 @@ impl Worker {
             if let Some(deadline) = self.collect() {
                 break deadline;
             }
-            let due = Instant::now() >= self.progress.next_tallies;
+            // Behind a failure every attempt is a whole one.
+            let due = self.progress.trouble.retry_after().is_some()
+                || Instant::now() >= self.progress.next_tallies;
             if self.write(due) {
                 self.retain();
             }
             let dropped = self.shared.metrics.dropped_total();
-            self.progress.trouble.tick(dropped);
+            self.progress.trouble.tick(dropped, Instant::now());
         };
         self.finish(deadline)
     }
@@ -157,7 +159,8 @@ impl Worker {
                 self.shared.metrics.write_errors.inc();
                 self.shared.failed(error.to_string(), Timestamp::now());
                 let dropped = self.shared.metrics.dropped_total();
-                self.progress.trouble.failed(&error, dropped);
+                let now = Instant::now();
+                self.progress.trouble.failed(&error, dropped, now);
                 false
             }
         }

@@ -83,12 +83,13 @@ fn a_killed_process_loses_half_a_second_at_most_and_the_file_goes_on() {
     child.kill().expect("it was running");
     child.wait().expect("it ended");
 
+    // A reader comes first, so it is the one that finds the log of the dead.
+    let report = store.report();
     let sql = store.sql();
     let check: String = sql
         .query_row("PRAGMA integrity_check", (), |row| row.get(0))
         .expect("the check runs");
     assert_eq!(check, "ok");
-    let report = store.report();
     let stored = report.counts.received;
     let long_ago = told
         .iter()

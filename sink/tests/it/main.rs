@@ -7,3 +7,17 @@ mod report;
 mod retention;
 mod support;
 mod trouble;
+
+#[test]
+fn no_file_of_this_folder_is_forgotten() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it");
+    for entry in std::fs::read_dir(folder).expect("the folder of this file") {
+        let name = entry.expect("an entry").file_name();
+        let module = name.to_string_lossy().replace(".rs", "");
+        let line = format!("mod {module};");
+        assert!(
+            module == "main" || include_str!("main.rs").contains(&line),
+            "{line}"
+        );
+    }
+}
