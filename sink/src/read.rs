@@ -1,6 +1,6 @@
 //! Answers out of a store.
 //!
-//! A store fetches rows; [`assemble`] makes the report of them. So a question has one answer whatever the store, and
+//! A store fetches rows; `assemble` makes the report of them. So a question has one answer whatever the store, and
 //! the order and the rounding of everything printed are decided in one place. Reading never creates or changes
 //! anything.
 
