@@ -91,7 +91,7 @@ fn sum<'all, const BOUNDS: usize>(
             (seconds(*bound), count)
         })
         .collect();
-    buckets.push((f64::MAX, all.clone().map(|one| one.beyond.get()).sum()));
+    buckets.push((f64::INFINITY, all.clone().map(|one| one.beyond.get()).sum()));
     Summed {
         sum: seconds(all.map(|one| one.sum_us.get()).sum()),
         count: buckets.iter().map(|(_, count)| count).sum(),

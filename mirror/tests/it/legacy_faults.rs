@@ -1,0 +1,162 @@
+//! A legacy that fails: the client learns it, and the count says why there is no verdict.
+
+use std::time::Duration;
+
+use parity_schemas::verdict::Reason;
+
+use crate::support::{Next, Rig, Running, Service, ok};
+
+fn before(legacy: &Service) -> Running {
+    Rig::new(legacy, &Service::saying(ok("candidate"))).start()
+}
+
+#[test]
+fn a_legacy_that_is_down_is_502_in_plain_words() {
+    let mirror = before(&Service::refusing());
+    assert!(mirror.control.legacy_reachable());
+    let mut client = mirror.client();
+    for count in 1..=2 {
+        let reply = client.get("/");
+        assert_eq!(reply.status(), 502);
+        assert_eq!(reply.header("content-type"), ["text/plain; charset=utf-8"]);
+        assert_eq!(reply.text(), "parity: the legacy service did not answer\n");
+        assert_eq!(
+            mirror.ledger.reasons(count),
+            vec![Reason::LegacyUnreachable; count]
+        );
+    }
+    assert!(!mirror.control.legacy_reachable());
+    assert_eq!(mirror.ledger.answered().last().expect("answered").1, 502);
+}
+
+#[test]
+fn the_legacys_failure_comes_before_the_candidates() {
+    let mirror = Rig::new(&Service::refusing(), &Service::refusing()).start();
+    mirror.client().get("/");
+    assert_eq!(mirror.ledger.reason(), Reason::LegacyUnreachable);
+}
+
+#[test]
+fn an_unsafe_method_stays_one_whatever_the_legacy_does() {
+    let mirror = before(&Service::refusing());
+    assert_eq!(mirror.client().post("/", "x").status(), 502);
+    assert_eq!(mirror.ledger.reason(), Reason::UnsafeMethod);
+}
+
+#[test]
+fn a_legacy_that_breaks_before_its_answer_is_502() {
+    for legacy in [
+        Service::new(|_, _| Next::Close),
+        Service::new(|_, _| Next::Reset),
+        Service::saying_then("HTTP/1.1 200 OK\r\nx-", || Next::Close),
+        Service::saying_then("not http\r\n\r\n", || Next::Close),
+        Service::saying("HTTP/1.1 101 Switching Protocols\r\n\r\n"),
+        Service::raw(drop),
+    ] {
+        let mirror = before(&legacy);
+        assert_eq!(mirror.client().get("/").status(), 502);
+        assert_eq!(mirror.ledger.reason(), Reason::LegacyUnreachable);
+    }
+}
+
+#[test]
+fn a_cut_answer_is_cut_for_the_client_too() {
+    for (answer, body) in [
+        ("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nsome", "some"),
+        (
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\nsome\r\n",
+            "4\r\nsome\r\n",
+        ),
+    ] {
+        let mirror = before(&Service::saying_then(answer, || Next::Close));
+        let mut client = mirror.client();
+        client.send("GET / HTTP/1.1\r\nhost: test\r\n\r\n");
+        let whole = String::from_utf8(client.rest()).expect("text");
+        let (head, rest) = whole.split_once("\r\n\r\n").expect("a head");
+        assert!(head.starts_with("HTTP/1.1 200 OK"), "{head}");
+        assert_eq!(rest, body);
+        assert_eq!(mirror.ledger.reason(), Reason::LegacyTruncated);
+    }
+}
+
+#[test]
+fn an_idle_connection_that_was_closed_is_not_the_clients_problem() {
+    let legacy = Service::saying_then(ok("a"), || Next::Close);
+    let mirror = before(&legacy);
+    let mut client = mirror.client();
+    for _ in 0..20 {
+        assert_eq!(client.get("/").text(), "a");
+        legacy.wait_open(0);
+    }
+    mirror.ledger.exchanges(20);
+}
+
+#[test]
+fn a_request_that_may_have_been_worked_on_is_not_sent_twice() {
+    // The second request on a connection is read and dropped: only what is idempotent goes out again.
+    let legacy = Service::raw(|mut conn| {
+        let mut buffer = Vec::new();
+        if crate::support::service::read_request(&mut conn, &mut buffer).is_some() {
+            conn.say(ok("a"));
+            crate::support::service::read_request(&mut conn, &mut buffer);
+        }
+    });
+    for (method, status) in [("GET", 200), ("DELETE", 200), ("POST", 502)] {
+        let mirror = before(&legacy);
+        let mut client = mirror.client();
+        assert_eq!(client.get("/").status(), 200);
+        assert_eq!(client.ask(method, "/").status(), status, "{method}");
+    }
+}
+
+#[test]
+fn the_mirror_has_no_patience_of_its_own_with_the_legacy() {
+    let (go, wait) = std::sync::mpsc::channel::<()>();
+    let wait = std::sync::Mutex::new(wait);
+    let legacy = Service::new(move |_, conn| {
+        wait.lock().expect("no panic").recv().expect("told");
+        conn.say(ok("late"));
+        Next::Keep
+    });
+    let mirror = Rig::new(&legacy, &Service::new(|_, _| Next::Hang))
+        .limits(|limits| {
+            limits.candidate_deadline = Duration::from_millis(50);
+            limits.header_read = Duration::from_millis(50);
+            limits.client_idle = Duration::from_millis(50);
+        })
+        .start();
+    let mut client = mirror.client();
+    client.send("GET / HTTP/1.1\r\nhost: test\r\n\r\n");
+    mirror.wait("past the deadline", |mirror| {
+        mirror.ledger.balance().0 == 1 && mirror.control.in_flight() == 0
+    });
+    assert_eq!(mirror.ledger.balance(), (1, 0), "it waits for the legacy");
+    go.send(()).expect("the legacy waits");
+    assert_eq!(client.reply().text(), "late");
+    assert_eq!(mirror.ledger.reason(), Reason::CandidateTimeout);
+}
+
+#[test]
+fn a_stream_of_events_reaches_the_client_and_is_not_compared() {
+    let (go, wait) = std::sync::mpsc::channel::<()>();
+    let wait = std::sync::Mutex::new(wait);
+    let legacy = Service::new(move |_, conn| {
+        conn.say("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n");
+        while wait.lock().expect("no panic").recv().is_ok() {
+            if !conn.say("data: tick\n\n") {
+                break;
+            }
+        }
+        Next::Close
+    });
+    let mirror = before(&legacy);
+    let mut client = mirror.client();
+    client.send("GET / HTTP/1.1\r\nhost: test\r\n\r\n");
+    for _ in 0..3 {
+        go.send(()).expect("the legacy waits");
+        client.read_until(b"tick");
+    }
+    // Settled while the stream runs.
+    assert_eq!(mirror.ledger.reason(), Reason::Stream);
+    drop(go);
+}

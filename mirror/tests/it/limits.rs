@@ -1,0 +1,254 @@
+//! Every cap, at its edge.
+
+use std::time::Duration;
+
+use parity_schemas::verdict::Reason;
+
+use crate::support::{Client, Next, Rig, Running, Service, ok};
+
+fn of(length: usize) -> String {
+    ok(&"x".repeat(length))
+}
+
+fn with_body_limit(legacy: &Service, candidate: &Service) -> Running {
+    Rig::new(legacy, candidate)
+        .route("POST /{*any}", Some(true))
+        .limits(|limits| limits.body = 1000)
+        .start()
+}
+
+#[test]
+fn an_answer_at_the_cap_is_compared_and_one_byte_more_is_not() {
+    for (legacy, candidate, fits) in [
+        (1000, 1000, true),
+        (1001, 10, false),
+        (10, 1001, false),
+        (1001, 1001, false),
+    ] {
+        let mirror = with_body_limit(
+            &Service::saying(of(legacy)),
+            &Service::saying(of(candidate)),
+        );
+        assert_eq!(mirror.client().get("/").body.len(), legacy);
+        if fits {
+            assert_eq!(mirror.ledger.exchange().legacy.body.len(), legacy);
+        } else {
+            assert_eq!(mirror.ledger.reason(), Reason::ResponseTooLarge);
+        }
+        assert_eq!(mirror.control.shadow_bytes_held(), 0);
+    }
+}
+
+#[test]
+fn a_chunked_answer_is_counted_as_it_comes() {
+    let chunk = format!("1f4\r\n{}\r\n", "x".repeat(500));
+    for (chunks, fits) in [(2, true), (3, false)] {
+        let answer = format!(
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{}0\r\n\r\n",
+            chunk.repeat(chunks)
+        );
+        let mirror = with_body_limit(&Service::saying(answer), &Service::saying(ok("")));
+        assert_eq!(mirror.client().get("/").body.len(), chunks * 500);
+        assert_eq!(mirror.ledger.reasons(1).is_empty(), fits);
+    }
+}
+
+#[test]
+fn a_request_at_the_cap_is_copied_and_one_byte_more_is_not() {
+    let (legacy, candidate) = (Service::saying(ok("a")), Service::saying(ok("a")));
+    let mirror = with_body_limit(&legacy, &candidate);
+    let mut client = mirror.client();
+    assert_eq!(client.post("/", &"x".repeat(1000)).status(), 200);
+    assert_eq!(mirror.ledger.exchange().request.body.len(), 1000);
+    assert_eq!(client.post("/", &"x".repeat(1001)).status(), 200);
+    assert_eq!(mirror.ledger.reasons(2), [Reason::RequestTooLarge]);
+    client.send("POST / HTTP/1.1\r\nhost: test\r\ntransfer-encoding: chunked\r\n\r\n");
+    client.send(format!("3e8\r\n{}\r\n", "x".repeat(1000)));
+    client.send("1\r\nx\r\n0\r\n\r\n");
+    assert_eq!(client.reply().status(), 200);
+    assert_eq!(mirror.ledger.reasons(3).len(), 2);
+    assert_eq!(candidate.seen().len(), 1);
+    let bodies: Vec<_> = legacy.requests(3).iter().map(|it| it.body.len()).collect();
+    assert_eq!(bodies, [1000, 1001, 1001]);
+    assert_eq!(mirror.control.shadow_bytes_held(), 0);
+}
+
+#[test]
+fn shadows_in_flight_are_capped() {
+    let candidate = Service::new(|_, _| Next::Hang);
+    let mirror = Rig::new(&Service::saying(ok("a")), &candidate)
+        .limits(|limits| {
+            limits.in_flight = 3;
+            limits.candidate_deadline = Duration::from_millis(500);
+        })
+        .start();
+    let mut client = mirror.client();
+    for _ in 0..10 {
+        assert_eq!(client.get("/").text(), "a");
+    }
+    let reasons = mirror.ledger.reasons(10);
+    let count = |wanted| reasons.iter().filter(|reason| **reason == wanted).count();
+    assert_eq!(count(Reason::InFlightCap), 7);
+    assert_eq!(count(Reason::CandidateTimeout), 3);
+    assert_eq!(mirror.control.in_flight(), 0);
+}
+
+#[test]
+fn bytes_are_budgeted_over_all_shadows() {
+    let candidate = Service::new(|_, _| Next::Hang);
+    let mirror = Rig::new(&Service::saying(of(400)), &candidate)
+        .limits(|limits| {
+            limits.shadow_bytes = 1000;
+            limits.candidate_deadline = Duration::from_millis(500);
+        })
+        .start();
+    let mut client = mirror.client();
+    for _ in 0..5 {
+        assert_eq!(client.get("/").body.len(), 400);
+        assert!(mirror.control.shadow_bytes_held() <= 1000);
+    }
+    let reasons = mirror.ledger.reasons(5);
+    let count = |wanted| reasons.iter().filter(|reason| **reason == wanted).count();
+    assert_eq!(count(Reason::ByteBudget), 3);
+    assert_eq!(count(Reason::CandidateTimeout), 2);
+    assert_eq!(mirror.control.shadow_bytes_held(), 0);
+}
+
+#[test]
+fn a_request_copy_is_budgeted_too() {
+    let (legacy, candidate) = (Service::saying(ok("a")), Service::saying(ok("a")));
+    let mirror = Rig::new(&legacy, &candidate)
+        .route("POST /", Some(true))
+        .limits(|limits| limits.shadow_bytes = 100)
+        .start();
+    assert_eq!(mirror.client().post("/", &"x".repeat(101)).status(), 200);
+    assert_eq!(mirror.ledger.reason(), Reason::ByteBudget);
+    assert_eq!(legacy.requests(1)[0].body.len(), 101);
+    assert_eq!(candidate.seen().len(), 0);
+}
+
+#[test]
+fn exchanges_hold_their_bytes_until_they_are_compared() {
+    let service = Service::saying(of(400));
+    let mirror = Rig::new(&service, &service)
+        .limits(|limits| limits.shadow_bytes = 1000)
+        .start();
+    let mut client = mirror.client();
+    client.get("/");
+    let first = mirror.ledger.exchange();
+    assert_eq!(mirror.control.shadow_bytes_held(), 800);
+    client.get("/");
+    mirror.wait("settled", |mirror| mirror.ledger.balance() == (2, 2));
+    drop(first);
+    assert_eq!(mirror.control.shadow_bytes_held(), 0);
+    client.get("/");
+    mirror.ledger.exchange();
+}
+
+#[test]
+fn a_candidate_that_keeps_failing_is_left_alone_and_taken_back() {
+    let mirror = Rig::new(&Service::saying(ok("a")), &Service::refusing())
+        .limits(|limits| {
+            limits.breaker_failures = 3;
+            limits.breaker_pause = Duration::from_hours(1);
+        })
+        .start();
+    let mut client = mirror.client();
+    for count in 1..=5 {
+        assert_eq!(client.get("/").text(), "a");
+        mirror.ledger.reasons(count);
+    }
+    let (refused, open) = (Reason::CandidateRefused, Reason::BreakerOpen);
+    assert_eq!(
+        mirror.ledger.reasons(5),
+        [refused, refused, refused, open, open]
+    );
+    assert!(!mirror.control.candidate_reachable());
+
+    // Fails until it has failed three times, then answers; the probe closes the breaker.
+    let left = std::sync::atomic::AtomicUsize::new(3);
+    let candidate = Service::raw(move |mut conn| {
+        let order = std::sync::atomic::Ordering::SeqCst;
+        if left
+            .fetch_update(order, order, |left| left.checked_sub(1))
+            .is_ok()
+        {
+            conn.wait_for_close();
+            return;
+        }
+        let mut buffer = Vec::new();
+        while crate::support::service::read_request(&mut conn, &mut buffer).is_some() {
+            conn.say(ok("b"));
+        }
+    });
+    let mirror = Rig::new(&Service::saying(ok("a")), &candidate)
+        .limits(|limits| {
+            limits.breaker_failures = 3;
+            limits.breaker_pause = Duration::from_millis(1);
+            limits.candidate_deadline = Duration::from_millis(50);
+        })
+        .start();
+    let mut client = mirror.client();
+    for count in 1..=3 {
+        client.get("/");
+        mirror.ledger.reasons(count);
+    }
+    assert!(!mirror.control.candidate_reachable());
+    mirror.wait("taken back", |mirror| {
+        client.get("/");
+        mirror.control.candidate_reachable()
+    });
+}
+
+#[test]
+fn client_connections_are_capped_and_wait_their_turn() {
+    let legacy = Service::saying(ok("a"));
+    let mirror = Rig::new(&legacy, &legacy)
+        .limits(|limits| limits.connections = 2)
+        .start();
+    let (mut one, mut two) = (mirror.client(), mirror.client());
+    assert_eq!((one.get("/").status(), two.get("/").status()), (200, 200));
+    let mut three = mirror.client();
+    three.send("GET /three HTTP/1.1\r\nhost: test\r\n\r\n");
+    // Both that are served go on being served while the third waits in the kernel.
+    one.get("/");
+    two.get("/");
+    assert!(legacy.seen().iter().all(|it| it.target() != "/three"));
+    drop(one);
+    assert_eq!(three.reply().status(), 200);
+}
+
+#[test]
+fn a_head_that_trickles_is_cut_and_an_idle_connection_is_not() {
+    let legacy = Service::saying(ok("a"));
+    let mirror = Rig::new(&legacy, &legacy)
+        .limits(|limits| limits.header_read = Duration::from_millis(100))
+        .start();
+    let mut idle = mirror.client();
+    idle.get("/");
+    let mut slow = mirror.client();
+    slow.send("GET / HTTP/1.1\r\nx-slow: ");
+    assert_eq!(slow.rest(), b"");
+    let mut slow_again = mirror.client();
+    slow_again.get("/");
+    slow_again.send("GET / HT");
+    assert_eq!(slow_again.rest(), b"");
+    assert_eq!(idle.get("/").status(), 200);
+}
+
+#[test]
+fn an_idle_connection_ends_after_its_time() {
+    let legacy = Service::saying(ok("a"));
+    let mirror = Rig::new(&legacy, &legacy)
+        .limits(|limits| {
+            limits.client_idle = Duration::from_millis(100);
+            limits.upstream_idle = Duration::from_millis(100);
+        })
+        .start();
+    let mut silent = Client::connect(mirror.address);
+    let mut idle = mirror.client();
+    idle.get("/");
+    assert_eq!(idle.rest(), b"");
+    assert_eq!(silent.rest(), b"");
+    legacy.wait_open(0);
+}

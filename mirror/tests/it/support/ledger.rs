@@ -1,0 +1,129 @@
+//! An observer that writes down all it is told.
+
+use std::rc::Rc;
+use std::sync::{Arc, Condvar, Mutex};
+
+use parity_mirror::Observer;
+use parity_schemas::exchange::Exchange;
+use parity_schemas::route::Route;
+use parity_schemas::verdict::Reason;
+
+use super::PATIENCE;
+
+#[derive(Default)]
+struct Entries {
+    received: usize,
+    not_compared: Vec<(String, Reason)>,
+    exchanges: Vec<Exchange>,
+    exchanged: usize,
+    answered: Vec<(String, u16)>,
+}
+
+impl Entries {
+    fn settled(&self) -> usize {
+        self.not_compared.len() + self.exchanged
+    }
+}
+
+/// What all workers told.
+#[derive(Clone, Default)]
+pub(crate) struct Ledger {
+    inner: Arc<(Mutex<Entries>, Condvar)>,
+}
+
+impl Ledger {
+    fn write(&self, entry: impl FnOnce(&mut Entries)) {
+        entry(&mut self.inner.0.lock().expect("no panic"));
+        self.inner.1.notify_all();
+    }
+
+    fn wait<T>(&self, until: impl Fn(&Entries) -> bool, read: impl FnOnce(&mut Entries) -> T) -> T {
+        let entries = self.inner.0.lock().expect("no panic");
+        let (mut entries, late) = self
+            .inner
+            .1
+            .wait_timeout_while(entries, PATIENCE, |entries| !until(entries))
+            .expect("no panic");
+        assert!(
+            !late.timed_out(),
+            "received {}, exchanges {}, not compared {:?}",
+            entries.received,
+            entries.exchanged,
+            entries.not_compared
+        );
+        read(&mut entries)
+    }
+
+    pub(crate) fn observer(&self) -> Rc<dyn Observer> {
+        Rc::new(self.clone())
+    }
+
+    /// Waits for `count` requests to be settled and returns the reasons, in the order of settling.
+    pub(crate) fn reasons(&self, count: usize) -> Vec<Reason> {
+        self.wait(
+            |entries| entries.settled() >= count,
+            |entries| {
+                assert_eq!((entries.received, entries.settled()), (count, count));
+                entries
+                    .not_compared
+                    .iter()
+                    .map(|(_, reason)| *reason)
+                    .collect()
+            },
+        )
+    }
+
+    /// Waits for the only request to be settled without a verdict.
+    pub(crate) fn reason(&self) -> Reason {
+        let reasons = self.reasons(1);
+        assert_eq!(reasons.len(), 1, "it became an exchange");
+        reasons[0]
+    }
+
+    /// Waits for `count` exchanges and takes them.
+    pub(crate) fn exchanges(&self, count: usize) -> Vec<Exchange> {
+        self.wait(
+            |entries| entries.exchanges.len() >= count,
+            |entries| std::mem::take(&mut entries.exchanges),
+        )
+    }
+
+    pub(crate) fn exchange(&self) -> Exchange {
+        self.exchanges(1).pop().expect("one exchange")
+    }
+
+    pub(crate) fn wait_received(&self, count: usize) {
+        self.wait(|entries| entries.received >= count, |_| ());
+    }
+
+    /// Received and settled so far.
+    pub(crate) fn balance(&self) -> (usize, usize) {
+        let entries = self.inner.0.lock().expect("no panic");
+        (entries.received, entries.settled())
+    }
+
+    pub(crate) fn answered(&self) -> Vec<(String, u16)> {
+        self.inner.0.lock().expect("no panic").answered.clone()
+    }
+}
+
+impl Observer for Ledger {
+    fn received(&self, _: &Arc<Route>) {
+        self.write(|entries| entries.received += 1);
+    }
+
+    fn not_compared(&self, route: &Arc<Route>, reason: Reason) {
+        self.write(|entries| entries.not_compared.push((route.to_string(), reason)));
+    }
+
+    fn exchange(&self, exchange: Exchange) {
+        self.write(|entries| {
+            entries.exchanged += 1;
+            entries.exchanges.push(exchange);
+        });
+    }
+
+    fn answered(&self, route: &Arc<Route>, status: u16) {
+        self.write(|entries| entries.answered.push((route.to_string(), status)));
+    }
+}

@@ -1,0 +1,142 @@
+//! A mirror between two services, in a thread of its own.
+
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use parity_mirror::{BindError, Config, Control, Drained, Limits, Metrics, Mirror};
+use parity_schemas::route::RouteRule;
+use tokio::sync::watch;
+
+use super::ledger::Ledger;
+use super::{Client, PATIENCE, Service};
+
+/// A mirror to be.
+pub(crate) struct Rig {
+    config: Config,
+}
+
+impl Rig {
+    pub(crate) fn new(legacy: &Service, candidate: &Service) -> Self {
+        Self {
+            config: Config {
+                listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+                legacy: legacy.url(),
+                candidate: candidate.url(),
+                ca_file: None,
+                workers: NonZeroUsize::MIN,
+                sample: 1.0,
+                shadowing: true,
+                limits: Limits::default(),
+                routes: Arc::new([]),
+            },
+        }
+    }
+
+    pub(crate) fn listen(mut self, address: SocketAddr) -> Self {
+        self.config.listen = address;
+        self
+    }
+
+    pub(crate) fn limits(mut self, set: impl FnOnce(&mut Limits)) -> Self {
+        set(&mut self.config.limits);
+        self
+    }
+
+    pub(crate) fn workers(mut self, workers: usize) -> Self {
+        self.config.workers = NonZeroUsize::new(workers).expect("not none");
+        self
+    }
+
+    pub(crate) fn sample(mut self, share: f64) -> Self {
+        self.config.sample = share;
+        self
+    }
+
+    pub(crate) fn route(mut self, text: &str, shadow: Option<bool>) -> Self {
+        let rule = RouteRule::parse(text, shadow).expect("a route");
+        self.config.routes = self.config.routes.iter().cloned().chain([rule]).collect();
+        self
+    }
+
+    pub(crate) fn ca_file(mut self, path: PathBuf) -> Self {
+        self.config.ca_file = Some(path);
+        self
+    }
+
+    pub(crate) fn bind(self) -> Result<Mirror, BindError> {
+        Mirror::bind(self.config)
+    }
+
+    pub(crate) fn start(self) -> Running {
+        let mirror = self.bind().expect("a free port");
+        let (shutdown, signal) = watch::channel(false);
+        let ledger = Ledger::default();
+        let (address, control, metrics) = (mirror.local_addr(), mirror.control(), mirror.metrics());
+        let observers = ledger.clone();
+        let thread = thread::spawn(move || {
+            mirror
+                .run(|_| observers.observer(), &signal)
+                .expect("workers run")
+        });
+        Running {
+            address,
+            control,
+            metrics,
+            ledger,
+            shutdown,
+            thread: Some(thread),
+        }
+    }
+}
+
+/// A running mirror. Dropping it drains it, and checks that every request was settled.
+pub(crate) struct Running {
+    pub(crate) address: SocketAddr,
+    pub(crate) control: Control,
+    pub(crate) metrics: Metrics,
+    pub(crate) ledger: Ledger,
+    shutdown: watch::Sender<bool>,
+    thread: Option<JoinHandle<Drained>>,
+}
+
+impl Running {
+    pub(crate) fn client(&self) -> Client {
+        Client::connect(self.address)
+    }
+
+    pub(crate) fn signal(&self) {
+        self.shutdown.send_replace(true);
+    }
+
+    /// Signals, waits for the end, and checks conservation.
+    pub(crate) fn stop(&mut self) -> Drained {
+        self.signal();
+        let thread = self.thread.take().expect("stopped once");
+        let drained = thread.join().expect("no worker panics");
+        let (received, settled) = self.ledger.balance();
+        assert_eq!(received, settled, "received and settled");
+        assert_eq!(self.control.in_flight(), 0, "in flight after the end");
+        drained
+    }
+
+    /// Waits for a state that nothing signals.
+    pub(crate) fn wait(&self, what: &str, mut until: impl FnMut(&Self) -> bool) {
+        let begin = Instant::now();
+        while !until(self) {
+            assert!(begin.elapsed() < PATIENCE, "still not {what}");
+            thread::park_timeout(Duration::from_millis(1));
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.thread.is_some() && !thread::panicking() {
+            self.stop();
+        }
+    }
+}

@@ -1,0 +1,391 @@
+//! A service that does exactly what its script says, one thread per connection.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use parity_mirror::UpstreamUrl;
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+
+use super::PATIENCE;
+
+/// A request as a service read it.
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
+    /// Up to and without the empty line.
+    pub(crate) head: String,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Request {
+    pub(crate) fn target(&self) -> &str {
+        self.head.split(' ').nth(1).expect("a request line")
+    }
+
+    /// All values of a field.
+    pub(crate) fn header(&self, name: &str) -> Vec<&str> {
+        self.head
+            .lines()
+            .skip(1)
+            .filter_map(|line| line.split_once(':'))
+            .filter(|(field, _)| field.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.trim())
+            .collect()
+    }
+}
+
+/// What becomes of a connection after an answer.
+pub(crate) enum Next {
+    /// Reads the next request.
+    Keep,
+    /// Closes it.
+    Close,
+    /// Closes it with a reset.
+    Reset,
+    /// Says nothing more, but keeps it until the peer closes.
+    Hang,
+}
+
+/// The bytes of a connection.
+pub(crate) enum Conn {
+    Tcp(TcpStream),
+    Tls(Box<StreamOwned<ServerConnection, TcpStream>>),
+    Unix(UnixStream),
+}
+
+impl Conn {
+    pub(crate) fn say(&mut self, bytes: impl AsRef<[u8]>) -> bool {
+        self.write_all(bytes.as_ref())
+            .and_then(|()| self.flush())
+            .is_ok()
+    }
+
+    fn socket(&self) -> Option<&TcpStream> {
+        match self {
+            Self::Tcp(stream) => Some(stream),
+            Self::Tls(stream) => Some(&stream.sock),
+            Self::Unix(_) => None,
+        }
+    }
+
+    fn reset(self) {
+        if let Some(socket) = self.socket() {
+            socket2::SockRef::from(socket)
+                .set_linger(Some(Duration::ZERO))
+                .expect("linger can be set");
+        }
+    }
+
+    /// Reads until the peer closes.
+    pub(crate) fn wait_for_close(&mut self) {
+        let mut sink = [0; 4096];
+        while !matches!(self.read(&mut sink), Ok(0) | Err(_)) {}
+    }
+}
+
+impl Read for Conn {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.read(buffer),
+            Self::Tls(stream) => stream.read(buffer),
+            Self::Unix(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for Conn {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.write(bytes),
+            Self::Tls(stream) => stream.write(bytes),
+            Self::Unix(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.flush(),
+            Self::Tls(stream) => stream.flush(),
+            Self::Unix(stream) => stream.flush(),
+        }
+    }
+}
+
+type Handler = Arc<dyn Fn(&Request, &mut Conn) -> Next + Send + Sync>;
+
+/// A running service.
+pub(crate) struct Service {
+    url: String,
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    requests: Mutex<Vec<Request>>,
+    changed: Condvar,
+    connections: AtomicUsize,
+    open: Mutex<usize>,
+    closed: Condvar,
+}
+
+impl Service {
+    /// Reads whole requests and lets the script answer each.
+    pub(crate) fn new(
+        script: impl Fn(&Request, &mut Conn) -> Next + Send + Sync + 'static,
+    ) -> Self {
+        let (listener, url) = listen();
+        Self::accept(url, script, move || {
+            listener.accept().map(|(stream, _)| Conn::Tcp(stream))
+        })
+    }
+
+    /// Answers every request with the same bytes.
+    pub(crate) fn saying(answer: impl Into<Vec<u8>>) -> Self {
+        let answer = answer.into();
+        Self::new(move |_, conn| {
+            conn.say(&answer);
+            Next::Keep
+        })
+    }
+
+    /// Answers every request with the same bytes and closes.
+    pub(crate) fn saying_then(
+        answer: impl Into<Vec<u8>>,
+        next: impl Fn() -> Next + Send + Sync + 'static,
+    ) -> Self {
+        let answer = answer.into();
+        Self::new(move |_, conn| {
+            conn.say(&answer);
+            next()
+        })
+    }
+
+    /// Behind TLS.
+    pub(crate) fn tls(config: Arc<ServerConfig>, answer: &str) -> Self {
+        let (listener, url) = listen();
+        let answer = answer.to_owned();
+        let port = url.rsplit(':').next().expect("a port").to_owned();
+        Self::accept(
+            format!("https://localhost:{port}"),
+            move |_, conn| {
+                conn.say(&answer);
+                Next::Keep
+            },
+            move || {
+                let (stream, _) = listener.accept()?;
+                let session = ServerConnection::new(Arc::clone(&config))
+                    .map_err(|error| io::Error::other(error.to_string()))?;
+                Ok(Conn::Tls(Box::new(StreamOwned::new(session, stream))))
+            },
+        )
+    }
+
+    /// Behind a Unix socket.
+    pub(crate) fn unix(path: &Path, answer: &str) -> Self {
+        let listener = UnixListener::bind(path).expect("a free path");
+        let answer = answer.to_owned();
+        Self::accept(
+            format!("unix:{}", path.display()),
+            move |_, conn| {
+                conn.say(&answer);
+                Next::Keep
+            },
+            move || listener.accept().map(|(stream, _)| Conn::Unix(stream)),
+        )
+    }
+
+    /// Lets the script have each connection from its first byte.
+    pub(crate) fn raw(script: impl Fn(Conn) + Send + Sync + 'static) -> Self {
+        let (listener, url) = listen();
+        let shared = Arc::new(Shared::default());
+        let script = Arc::new(script);
+        let counted = Arc::clone(&shared);
+        thread::spawn(move || {
+            while let Ok((stream, _)) = listener.accept() {
+                counted.connections.fetch_add(1, Ordering::SeqCst);
+                let script = Arc::clone(&script);
+                thread::spawn(move || script(Conn::Tcp(stream)));
+            }
+        });
+        Self { url, shared }
+    }
+
+    /// A port that nobody listens on.
+    pub(crate) fn refusing() -> Self {
+        let (listener, url) = listen();
+        drop(listener);
+        Self {
+            url,
+            shared: Arc::default(),
+        }
+    }
+
+    /// The same under another URL.
+    pub(crate) fn at(mut self, url: &str) -> Self {
+        url.clone_into(&mut self.url);
+        self
+    }
+
+    fn accept(
+        url: String,
+        script: impl Fn(&Request, &mut Conn) -> Next + Send + Sync + 'static,
+        next: impl Fn() -> io::Result<Conn> + Send + 'static,
+    ) -> Self {
+        let shared = Arc::new(Shared::default());
+        let script: Handler = Arc::new(script);
+        let accepting = Arc::clone(&shared);
+        thread::spawn(move || {
+            while let Ok(conn) = next() {
+                accepting.connections.fetch_add(1, Ordering::SeqCst);
+                *accepting.open.lock().expect("no panic") += 1;
+                let (script, shared) = (Arc::clone(&script), Arc::clone(&accepting));
+                thread::spawn(move || {
+                    serve(conn, &script, &shared);
+                    *shared.open.lock().expect("no panic") -= 1;
+                    shared.closed.notify_all();
+                });
+            }
+        });
+        Self { url, shared }
+    }
+
+    pub(crate) fn url(&self) -> UpstreamUrl {
+        self.url.parse().expect("own URL")
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        let text = self.url.split("//").nth(1).expect("a TCP service");
+        text.parse().expect("an address")
+    }
+
+    pub(crate) fn connections(&self) -> usize {
+        self.shared.connections.load(Ordering::SeqCst)
+    }
+
+    /// All requests so far, once there are `count`.
+    pub(crate) fn requests(&self, count: usize) -> Vec<Request> {
+        let requests = self.shared.requests.lock().expect("no panic");
+        let (requests, late) = self
+            .shared
+            .changed
+            .wait_timeout_while(requests, PATIENCE, |seen| seen.len() < count)
+            .expect("no panic");
+        assert!(!late.timed_out(), "{} of {count} requests", requests.len());
+        requests.clone()
+    }
+
+    /// All requests so far, without waiting.
+    pub(crate) fn seen(&self) -> Vec<Request> {
+        self.shared.requests.lock().expect("no panic").clone()
+    }
+
+    /// Waits until the mirror has closed all but `left` connections.
+    pub(crate) fn wait_open(&self, left: usize) {
+        let open = self.shared.open.lock().expect("no panic");
+        let (open, late) = self
+            .shared
+            .closed
+            .wait_timeout_while(open, PATIENCE, |open| *open > left)
+            .expect("no panic");
+        assert!(!late.timed_out(), "{open} connections are still open");
+    }
+}
+
+fn listen() -> (TcpListener, String) {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+    let address = listener.local_addr().expect("bound");
+    (listener, format!("http://{address}"))
+}
+
+fn serve(mut conn: Conn, script: &Handler, shared: &Shared) {
+    let mut buffer = Vec::new();
+    while let Some(request) = read_request(&mut conn, &mut buffer) {
+        shared
+            .requests
+            .lock()
+            .expect("no panic")
+            .push(request.clone());
+        shared.changed.notify_all();
+        match script(&request, &mut conn) {
+            Next::Keep => {}
+            Next::Close => return,
+            Next::Reset => return conn.reset(),
+            Next::Hang => return conn.wait_for_close(),
+        }
+    }
+}
+
+/// Reads one request; `None` when the peer is done.
+pub(crate) fn read_request(conn: &mut impl Read, buffer: &mut Vec<u8>) -> Option<Request> {
+    let end = fill_until(conn, buffer, |bytes| find(bytes, b"\r\n\r\n"))?;
+    let head = String::from_utf8_lossy(&buffer[..end]).into_owned();
+    buffer.drain(..end + 4);
+    let request = Request {
+        head,
+        body: Vec::new(),
+    };
+    let body = if let Some(length) = request.header("content-length").first() {
+        let length: usize = length.parse().expect("a length");
+        fill_until(conn, buffer, |bytes| {
+            (bytes.len() >= length).then_some(length)
+        })?;
+        buffer.drain(..length).collect()
+    } else if request.header("transfer-encoding") == ["chunked"] {
+        let (raw, body) = fill_until(conn, buffer, unchunk)?;
+        buffer.drain(..raw);
+        body
+    } else {
+        Vec::new()
+    };
+    Some(Request { body, ..request })
+}
+
+/// Reads until `done` finds what it looks for in the bytes so far.
+pub(crate) fn fill_until<T>(
+    conn: &mut impl Read,
+    buffer: &mut Vec<u8>,
+    done: impl Fn(&[u8]) -> Option<T>,
+) -> Option<T> {
+    let mut chunk = [0; 16 * 1024];
+    loop {
+        if let Some(found) = done(buffer) {
+            return Some(found);
+        }
+        match conn.read(&mut chunk) {
+            Ok(0) | Err(_) => return None,
+            Ok(count) => buffer.extend_from_slice(&chunk[..count]),
+        }
+    }
+}
+
+pub(crate) fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
+    bytes
+        .windows(wanted.len())
+        .position(|window| window == wanted)
+}
+
+/// The raw length and the content of a complete chunked body, trailers included in the raw length.
+pub(crate) fn unchunk(bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
+    let (mut at, mut body) = (0, Vec::new());
+    loop {
+        let line = find(bytes.get(at..)?, b"\r\n")?;
+        let size = std::str::from_utf8(&bytes[at..at + line]).ok()?;
+        let size = usize::from_str_radix(size.split(';').next()?, 16).ok()?;
+        at += line + 2;
+        if size == 0 {
+            let end = if bytes.get(at..)?.starts_with(b"\r\n") {
+                2
+            } else {
+                find(bytes.get(at..)?, b"\r\n\r\n")? + 4
+            };
+            return Some((at + end, body));
+        }
+        body.extend_from_slice(bytes.get(at..at + size)?);
+        at += size + 2;
+    }
+}
