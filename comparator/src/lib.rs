@@ -1,1 +1,35 @@
-//! Crate `parity-comparator`.
+//! Decides whether two captured answers are the same, and says how they differ.
+//!
+//! Everything here is a pure function of its arguments: no I/O, no clock, no randomness, no async, no global state.
+//! The same exchange with the same rules always gets the same verdict, on every machine and under every load; limits
+//! count work, never time.
+//!
+//! - [`comparator`] judges one exchange by the defaults of what is equal and by the operator's [`rules`].
+//! - [`fingerprint`] names the group that a finding belongs to.
+//! - [`redact`] is the only door through which captured values may leave.
+//! - [`decision`] says pass, fail or undecided of the counts, and knows nothing of the rest.
+//! - [`document`] is what `parity diff` prints; [`message`] reads a stored HTTP answer for it.
+
+mod collect;
+pub mod comparator;
+pub mod decision;
+mod decode;
+pub mod document;
+mod explain;
+pub mod fingerprint;
+mod headers;
+mod hex;
+mod instant;
+mod json;
+pub mod limits;
+mod media;
+pub mod message;
+pub mod redact;
+
+pub mod rules;
+mod text;
+mod yaml;
+
+pub use comparator::{AnswerPair, Comparator, Comparison, DocumentKind};
+pub use limits::Limits;
+pub use rules::{RuleConfig, RuleError, Rules};

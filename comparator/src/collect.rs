@@ -1,0 +1,128 @@
+//! Where the comparison of the parts of an answer leaves what it finds.
+//!
+//! A collector works in one of two ways. The first pass only wants to know whether the answers are equal: it counts
+//! the rules' hits, allocates nothing and stops at the first finding. Only a pair that differs is walked again for
+//! its details, so the price of paths, values and explanations falls on mismatches alone.
+
+use std::ops::ControlFlow;
+
+use parity_schemas::verdict::{Finding, Part, Reason, Tolerated};
+
+use crate::limits::Limits;
+use crate::rules::Rules;
+
+/// Why a comparison ends before its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// It differs and no more is wanted.
+    Enough,
+    /// No verdict can be had.
+    GiveUp(Reason),
+}
+
+/// Go on, or stop.
+pub(crate) type Flow = ControlFlow<Stop>;
+
+/// What was found so far.
+pub(crate) struct Collector<'a> {
+    pub(crate) rules: &'a Rules,
+    pub(crate) limits: &'a Limits,
+    /// Gather details, or stop at the first finding.
+    pub(crate) detail: bool,
+    pub(crate) differs: bool,
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) findings_cut: bool,
+    pub(crate) tolerated: Vec<Tolerated>,
+    /// By position of the rule.
+    pub(crate) hits: &'a mut Vec<u32>,
+}
+
+impl<'a> Collector<'a> {
+    pub(crate) fn new(
+        rules: &'a Rules,
+        limits: &'a Limits,
+        hits: &'a mut Vec<u32>,
+        detail: bool,
+    ) -> Self {
+        hits.clear();
+        hits.resize(rules.len(), 0);
+        Self {
+            rules,
+            limits,
+            detail,
+            differs: false,
+            findings: Vec::new(),
+            findings_cut: false,
+            tolerated: Vec::new(),
+            hits,
+        }
+    }
+
+    /// Takes in a finding; `make` is only called when it is wanted.
+    pub(crate) fn finding(&mut self, make: impl FnOnce(&Limits) -> Finding) -> Flow {
+        self.differs = true;
+        if !self.detail {
+            return Flow::Break(Stop::Enough);
+        }
+        if self.findings.len() >= self.limits.findings {
+            self.findings_cut = true;
+            return Flow::Break(Stop::Enough);
+        }
+        self.findings.push(make(self.limits));
+        Flow::Continue(())
+    }
+
+    /// Counts a difference that a rule excuses.
+    pub(crate) fn excused(&mut self, rule: u16, part: Part, path: impl FnOnce() -> String) {
+        self.hits[usize::from(rule)] += 1;
+        if self.detail {
+            let why = format!("rule:{}", self.rules.get(rule).id);
+            self.note(part, path, why);
+        }
+    }
+
+    /// Notes a difference that is none by default.
+    pub(crate) fn tolerated(&mut self, part: Part, path: impl FnOnce() -> String, why: &str) {
+        if self.detail {
+            self.note(part, path, why.to_owned());
+        }
+    }
+
+    fn note(&mut self, part: Part, path: impl FnOnce() -> String, why: String) {
+        if self.tolerated.len() < self.limits.tolerated {
+            self.tolerated.push(Tolerated {
+                part,
+                path: path(),
+                why,
+            });
+        }
+    }
+
+    /// The rules that excused something, with how often.
+    pub(crate) fn rule_hits(&self) -> Vec<(usize, u32)> {
+        self.hits
+            .iter()
+            .copied()
+            .enumerate()
+            .filter(|(_, hits)| *hits > 0)
+            .collect()
+    }
+}
+
+/// What marks a text that was cut.
+pub(crate) const CUT_MARK: char = '…';
+
+/// `text` as shown in a finding: lossy where it is not UTF-8, and cut at `limit` bytes with [`CUT_MARK`] behind.
+pub(crate) fn shown(text: &[u8], limit: usize) -> String {
+    if text.len() <= limit {
+        return String::from_utf8_lossy(text).into_owned();
+    }
+    let mut end = limit;
+    // Never inside a character: continuation bytes are 10xxxxxx.
+    while end > 0 && text[end] & 0xc0 == 0x80 {
+        end -= 1;
+    }
+    let mut out = String::from_utf8_lossy(&text[..end]).into_owned();
+    out.push(CUT_MARK);
+    out
+}

@@ -1,0 +1,230 @@
+//! The verdict on one exchange.
+//!
+//! A [`Comparator`] belongs to one thread and keeps its memory from one exchange to the next. It looks at status,
+//! header fields, trailers and body, in this order, first for whether anything differs, and a second time for the
+//! details only if something does.
+//!
+//! A difference that is proven stands: an answer with another status is a mismatch even when its body cannot be
+//! decoded. Only where nothing else differs does an undecodable, too large or too deep body leave the pair
+//! `not_compared`.
+
+mod body;
+
+use std::sync::Arc;
+
+use http::Method;
+use parity_schemas::exchange::{Capture, Exchange};
+use parity_schemas::time::Timestamp;
+use parity_schemas::verdict::{Finding, Kind, Part, Reason, Tolerated, Verdict};
+
+use crate::collect::{Collector, Flow, Stop};
+use crate::headers::{self, Fields};
+use crate::json;
+use crate::limits::Limits;
+use crate::media::BodyKind;
+use crate::rules::{Rules, Scope, ScopeCache};
+
+/// What is said of one pair, with the reasons.
+#[derive(Clone)]
+pub struct Comparison {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What differs; empty unless the verdict is a mismatch.
+    pub findings: Vec<Finding>,
+    /// There is more than `findings` lists, or a part could not be compared any more.
+    pub findings_cut: bool,
+    /// What differs but counts as equal; gathered for mismatches and for documents only.
+    pub tolerated: Vec<Tolerated>,
+    /// For each rule that excused a difference, by its position in [`Rules::ids`], how many.
+    pub rule_hits: Vec<(usize, u32)>,
+}
+
+/// Two answers to one request.
+#[derive(Clone, Copy)]
+pub struct AnswerPair<'a> {
+    /// Label of the route, for rules that are for one route only.
+    pub route: &'a str,
+    /// Method of the request: the answer to HEAD has no body.
+    pub method: &'a Method,
+    /// When the request came, for rules that expire.
+    pub time: Timestamp,
+    /// What the legacy answered.
+    pub legacy: &'a Capture,
+    /// What the candidate answered.
+    pub candidate: &'a Capture,
+}
+
+/// How two documents are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DocumentKind {
+    /// By structure.
+    Json,
+    /// By the data that it stands for.
+    Yaml,
+    /// By line.
+    Text,
+    /// Whole.
+    Bytes,
+}
+
+/// Compares, with memory of its own: one for each thread that compares.
+pub struct Comparator {
+    rules: Arc<Rules>,
+    limits: Limits,
+    scopes: ScopeCache,
+    scratch: json::Scratch,
+    hits: Vec<u32>,
+}
+
+impl Comparator {
+    /// A comparator by these rules within these limits.
+    pub fn new(rules: Arc<Rules>, limits: Limits) -> Self {
+        Self {
+            rules,
+            limits,
+            scopes: ScopeCache::default(),
+            scratch: json::Scratch::default(),
+            hits: Vec::new(),
+        }
+    }
+
+    /// Judges one exchange.
+    pub fn compare(&mut self, exchange: &Exchange) -> Comparison {
+        self.compare_answers(AnswerPair {
+            route: exchange.route.label(),
+            method: &exchange.request.method,
+            time: exchange.time,
+            legacy: &exchange.legacy,
+            candidate: &exchange.candidate,
+        })
+    }
+
+    /// Judges two answers to one request.
+    pub fn compare_answers(&mut self, pair: AnswerPair<'_>) -> Comparison {
+        let scope = self.scopes.get(&self.rules, pair.route, pair.time);
+        let limits = self.limits;
+        let quick = self.judge(&limits, false, |out, scratch| {
+            answers(&pair, &scope, out, scratch)
+        });
+        match quick.verdict {
+            Verdict::Mismatch => self.judge(&limits, true, |out, scratch| {
+                answers(&pair, &scope, out, scratch)
+            }),
+            _ => quick,
+        }
+    }
+
+    /// As [`Comparator::compare_answers`], with everything that was tolerated also for a match.
+    pub fn explain_answers(&mut self, pair: AnswerPair<'_>) -> Comparison {
+        let scope = self.scopes.get(&self.rules, pair.route, pair.time);
+        let limits = self.limits;
+        self.judge(&limits, true, |out, scratch| {
+            answers(&pair, &scope, out, scratch)
+        })
+    }
+
+    /// Judges two documents that are no answers; rules for the body that are not for one route apply. What is read
+    /// from a file is not limited in size.
+    pub fn compare_documents(
+        &mut self,
+        legacy: &[u8],
+        candidate: &[u8],
+        kind: DocumentKind,
+        now: Timestamp,
+    ) -> Comparison {
+        let scope = self.rules.scope(None, now);
+        let limits = Limits {
+            decoded_bytes: usize::MAX,
+            ..self.limits
+        };
+        let kind = match kind {
+            DocumentKind::Json => BodyKind::Json,
+            DocumentKind::Yaml => BodyKind::Yaml,
+            DocumentKind::Text => BodyKind::Text,
+            DocumentKind::Bytes => BodyKind::Bytes,
+        };
+        self.judge(&limits, true, |out, scratch| {
+            body::decoded(legacy, candidate, [Some(kind); 2], &scope, out, scratch)
+        })
+    }
+
+    fn judge(
+        &mut self,
+        limits: &Limits,
+        detail: bool,
+        walk: impl FnOnce(&mut Collector<'_>, &mut json::Scratch) -> Flow,
+    ) -> Comparison {
+        let mut out = Collector::new(&self.rules, limits, &mut self.hits, detail);
+        let flow = walk(&mut out, &mut self.scratch);
+        let gave_up = match flow {
+            Flow::Break(Stop::GiveUp(reason)) => Some(reason),
+            _ => None,
+        };
+        let verdict = match gave_up {
+            _ if out.differs => Verdict::Mismatch,
+            Some(reason) => Verdict::NotCompared(reason),
+            None => Verdict::Match,
+        };
+        Comparison {
+            verdict,
+            findings_cut: out.findings_cut || (out.differs && gave_up.is_some()),
+            rule_hits: out.rule_hits(),
+            findings: out.findings,
+            tolerated: out.tolerated,
+        }
+    }
+}
+
+fn answers(
+    pair: &AnswerPair<'_>,
+    scope: &Scope,
+    out: &mut Collector<'_>,
+    scratch: &mut json::Scratch,
+) -> Flow {
+    status(pair, scope, out)?;
+    headers::compare(Fields {
+        part: Part::Header,
+        legacy: &pair.legacy.headers,
+        candidate: &pair.candidate.headers,
+        scope,
+        out,
+    })?;
+    if pair.legacy.trailers.is_some() || pair.candidate.trailers.is_some() {
+        let none = http::HeaderMap::new();
+        headers::compare(Fields {
+            part: Part::Trailer,
+            legacy: pair.legacy.trailers.as_ref().unwrap_or(&none),
+            candidate: pair.candidate.trailers.as_ref().unwrap_or(&none),
+            scope,
+            out,
+        })?;
+    }
+    body::compare(pair, scope, out, scratch)
+}
+
+fn status(pair: &AnswerPair<'_>, scope: &Scope, out: &mut Collector<'_>) -> Flow {
+    let (legacy, candidate) = (pair.legacy.status, pair.candidate.status);
+    if legacy == candidate {
+        return Flow::Continue(());
+    }
+    if let Some(rule) = scope.status.first() {
+        out.excused(*rule, Part::Status, String::new);
+        return Flow::Continue(());
+    }
+    out.finding(|_| Finding {
+        part: Part::Status,
+        path: String::new(),
+        candidate_path: None,
+        pattern: String::new(),
+        kind: Kind::Value,
+        legacy: Some(legacy.to_string()),
+        candidate: Some(candidate.to_string()),
+        explanation: None,
+        text_diff: None,
+    })
+}
+
+/// Leaves the pair without a verdict, unless a difference is proven already.
+fn give_up(reason: Reason) -> Flow {
+    Flow::Break(Stop::GiveUp(reason))
+}

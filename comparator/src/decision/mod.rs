@@ -1,0 +1,269 @@
+//! Pass, fail or undecided: what the counts prove.
+//!
+//! Each compared request is a trial that either agrees or differs; a candidate that failed to answer differs. From the
+//! counts follow exact one-sided Clopper-Pearson bounds ([`bounds`]) on the share of requests that differ. The gate
+//! fails when a lower bound is above what is allowed, passes when the upper bounds of the total and of every required
+//! route are within it, and is otherwise undecided and says how many more requests would settle it.
+//!
+//! In this order:
+//! 1. Nothing recorded, or fewer compared requests than `min_requests`: undecided.
+//! 2. A route, or all together, is proven to differ too much: fail. Our own drops do not excuse it: a difference that
+//!    was seen was seen, and a candidate that is down makes us drop.
+//! 3. Of all received requests we dropped more than `max_dropped`: undecided.
+//! 4. The bounds are within what is allowed: pass. With 0 allowed no number of requests can prove that, and it says so.
+//!
+//! This module imports nothing else of this crate: it must be readable on its own.
+
+pub mod bounds;
+mod words;
+
+use std::cmp::Ordering;
+
+use parity_schemas::evidence::{
+    Decision, Evidence, EvidenceSummary, GATE_SCHEMA, Outcome, RouteDecision, Thresholds,
+};
+use parity_schemas::tally::Counts;
+use parity_schemas::time::Timestamp;
+use uuid::Uuid;
+
+use words::{number, percent, percents};
+
+/// What a sentence calls all routes together.
+const TOTAL: &str = "all requests";
+
+/// Decides from the evidence of a migration; `None` when nothing was recorded. Id and time are the caller's, so that
+/// the same counts always give the same answer.
+pub fn decide(
+    migration: &str,
+    evidence: Option<&Evidence>,
+    thresholds: &Thresholds,
+    decision_id: Uuid,
+    time: Timestamp,
+) -> Decision {
+    let counts = evidence.map(Evidence::total).unwrap_or_default();
+    let mut total = judge("", &counts, thresholds);
+    // The least number of requests is asked of the total.
+    if total.outcome != Outcome::Fail {
+        let short = thresholds.min_requests.saturating_sub(total.compared);
+        total.needed = total.needed.max(short);
+    }
+    let mut routes: Vec<RouteDecision> = evidence
+        .iter()
+        .flat_map(|evidence| &evidence.routes)
+        .map(|route| judge(&route.route, &route.counts, thresholds))
+        .collect();
+    for wanted in &thresholds.required_routes {
+        if !routes.iter().any(|route| route.route == *wanted) {
+            routes.push(judge(wanted, &Counts::default(), thresholds));
+        }
+    }
+    routes.sort_by(worst_first);
+    let (outcome, reasons) = conclude(migration, &counts, &total, &routes, thresholds);
+    total.outcome =
+        if outcome == Outcome::Undecided && total.outcome == Outcome::Pass && total.needed > 0 {
+            Outcome::Undecided
+        } else {
+            total.outcome
+        };
+    Decision {
+        schema: GATE_SCHEMA.to_owned(),
+        decision_id,
+        time,
+        migration: migration.to_owned(),
+        outcome,
+        reasons,
+        thresholds: thresholds.clone(),
+        evidence: evidence.map(summary),
+        total,
+        routes,
+    }
+}
+
+fn summary(evidence: &Evidence) -> EvidenceSummary {
+    EvidenceSummary {
+        legacy_version: evidence.identity.legacy_version.clone(),
+        candidate_version: evidence.identity.candidate_version.clone(),
+        rules_hash: evidence.identity.rules_hash.clone(),
+        from: evidence.window.from,
+        to: evidence.window.to,
+        instances: evidence.instances.clone(),
+    }
+}
+
+/// What the counts of one route prove.
+fn judge(route: &str, counts: &Counts, thresholds: &Thresholds) -> RouteDecision {
+    let (compared, differing) = (counts.compared(), counts.differing());
+    let (allowed, confidence) = (thresholds.max_mismatch_rate, thresholds.confidence);
+    let lower = bounds::lower(differing, compared, confidence);
+    let upper = bounds::upper(differing, compared, confidence);
+    let outcome = if lower > allowed {
+        Outcome::Fail
+    } else if compared > 0 && upper <= allowed {
+        Outcome::Pass
+    } else {
+        Outcome::Undecided
+    };
+    RouteDecision {
+        route: route.to_owned(),
+        compared,
+        differing,
+        rate: if compared == 0 {
+            0.0
+        } else {
+            differing as f64 / compared as f64
+        },
+        lower,
+        upper,
+        outcome,
+        needed: match outcome {
+            Outcome::Undecided => {
+                bounds::needed(differing, compared, allowed, confidence).unwrap_or(0)
+            }
+            Outcome::Pass | Outcome::Fail => 0,
+        },
+    }
+}
+
+fn worst_first(one: &RouteDecision, two: &RouteDecision) -> Ordering {
+    let failed = |route: &RouteDecision| route.outcome == Outcome::Fail;
+    failed(two)
+        .cmp(&failed(one))
+        .then(two.lower.total_cmp(&one.lower))
+        .then(two.rate.total_cmp(&one.rate))
+        .then(two.compared.cmp(&one.compared))
+        .then_with(|| one.route.cmp(&two.route))
+}
+
+fn conclude(
+    migration: &str,
+    counts: &Counts,
+    total: &RouteDecision,
+    routes: &[RouteDecision],
+    thresholds: &Thresholds,
+) -> (Outcome, Vec<String>) {
+    if counts.received == 0 && total.compared == 0 {
+        return (
+            Outcome::Undecided,
+            vec![format!("no traffic recorded for migration `{migration}`")],
+        );
+    }
+    if total.compared < thresholds.min_requests {
+        let reason = format!(
+            "{TOTAL}: {} compared, at least {} wanted",
+            number(total.compared),
+            number(thresholds.min_requests)
+        );
+        return (Outcome::Undecided, vec![reason]);
+    }
+    let allowed = thresholds.max_mismatch_rate;
+    let failed = |route: &&RouteDecision| route.outcome == Outcome::Fail;
+    let mut reasons: Vec<String> = routes
+        .iter()
+        .filter(failed)
+        .map(|route| proven(route, allowed))
+        .collect();
+    if total.outcome == Outcome::Fail && (reasons.is_empty() || routes.len() > 1) {
+        reasons.push(proven(total, allowed));
+    }
+    if !reasons.is_empty() {
+        reasons.extend(candidate_failures(counts));
+        return (Outcome::Fail, reasons);
+    }
+    reasons.extend(too_many_dropped(counts, thresholds));
+    let required = |route: &&RouteDecision| thresholds.required_routes.contains(&route.route);
+    for (name, route) in std::iter::once((TOTAL, total)).chain(
+        routes
+            .iter()
+            .filter(required)
+            .map(|route| (route.route.as_str(), route)),
+    ) {
+        if route.outcome != Outcome::Pass {
+            reasons.push(open(name, route, thresholds));
+        }
+    }
+    if reasons.is_empty() {
+        let (upper, allowed) = percents(total.upper, allowed);
+        let reason = format!(
+            "{TOTAL}: at most {upper} % differ, {allowed} % allowed ({} compared, {} % confidence)",
+            number(total.compared),
+            percent(thresholds.confidence)
+        );
+        return (Outcome::Pass, vec![reason]);
+    }
+    reasons.extend(candidate_failures(counts));
+    (Outcome::Undecided, reasons)
+}
+
+fn proven(route: &RouteDecision, allowed: f64) -> String {
+    let name = if route.route.is_empty() {
+        TOTAL
+    } else {
+        &route.route
+    };
+    let (lower, allowed) = percents(route.lower, allowed);
+    format!("{name}: at least {lower} % differ, {allowed} % allowed")
+}
+
+/// Why a route is not settled, and what would settle it.
+fn open(name: &str, route: &RouteDecision, thresholds: &Thresholds) -> String {
+    let allowed = thresholds.max_mismatch_rate;
+    if route.compared == 0 {
+        return if route.needed > 0 {
+            format!(
+                "{name}: no request compared; {} matching ones would settle it",
+                number(route.needed)
+            )
+        } else {
+            format!("{name}: no request compared")
+        };
+    }
+    if route.needed == 0 {
+        return format!(
+            "{name}: {} of {} differ, but no number of requests can prove that at most {} % do; allow a higher rate",
+            number(route.differing),
+            number(route.compared),
+            percent(allowed)
+        );
+    }
+    let (upper, shown) = percents(route.upper, allowed);
+    format!(
+        "{name}: up to {upper} % may differ, {shown} % allowed; {} more requests, if all match, would settle it",
+        number(route.needed)
+    )
+}
+
+fn too_many_dropped(counts: &Counts, thresholds: &Thresholds) -> Option<String> {
+    let (dropped, received) = (counts.our_drops(), counts.received.max(1));
+    let share = dropped as f64 / received as f64;
+    if share <= thresholds.max_dropped {
+        return None;
+    }
+    let (share, allowed) = percents(share, thresholds.max_dropped);
+    let (reason, _) = counts
+        .not_compared
+        .iter()
+        .filter(|(reason, _)| reason.is_our_drop())
+        .max_by_key(|(_, count)| **count)?;
+    Some(format!(
+        "{share} % of the requests received were dropped by parity (mostly `{reason}`), {allowed} % allowed; what they would have shown is unknown"
+    ))
+}
+
+fn candidate_failures(counts: &Counts) -> Option<String> {
+    let failures = counts.candidate_failures();
+    let (reason, _) = counts
+        .not_compared
+        .iter()
+        .filter(|(reason, _)| reason.is_candidate_failure())
+        .max_by_key(|(_, count)| **count)?;
+    (failures > 0).then(|| {
+        format!(
+            "the candidate failed to answer {} of {} requests (mostly `{reason}`); each counts as different",
+            number(failures),
+            number(counts.compared())
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests;

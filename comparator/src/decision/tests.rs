@@ -1,0 +1,271 @@
+//! What the gate says of counts.
+
+use std::collections::BTreeMap;
+
+use parity_schemas::evidence::{RouteEvidence, Window};
+use parity_schemas::tally::Identity;
+use parity_schemas::verdict::Reason;
+
+use super::*;
+
+fn counts(matched: u64, mismatch: u64, not_compared: &[(Reason, u64)]) -> Counts {
+    let not_compared: BTreeMap<Reason, u64> = not_compared.iter().copied().collect();
+    let mut counts = Counts {
+        received: 0,
+        matched,
+        mismatch,
+        not_compared,
+    };
+    counts.received = counts.settled();
+    counts
+}
+
+fn evidence(routes: Vec<(&str, Counts)>) -> Evidence {
+    Evidence {
+        identity: Identity::default(),
+        window: Window {
+            from: Timestamp::from_micros(0),
+            to: Timestamp::from_micros(60_000_000),
+        },
+        instances: vec!["one".to_owned()],
+        routes: routes
+            .into_iter()
+            .map(|(route, counts)| RouteEvidence {
+                route: route.to_owned(),
+                counts,
+            })
+            .collect(),
+    }
+}
+
+fn gate(routes: Vec<(&str, Counts)>, thresholds: &Thresholds) -> Decision {
+    let evidence = evidence(routes);
+    decide(
+        "default",
+        Some(&evidence),
+        thresholds,
+        Uuid::nil(),
+        Timestamp::from_micros(1),
+    )
+}
+
+#[test]
+fn a_route_that_is_proven_to_differ_fails_with_the_documented_sentence() {
+    let decision = gate(
+        vec![(
+            "GET /users/{id}",
+            counts(990, 8, &[(Reason::UnsafeMethod, 2)]),
+        )],
+        &Thresholds::default(),
+    );
+    assert_eq!(decision.outcome, Outcome::Fail);
+    assert_eq!(
+        decision.reasons,
+        ["GET /users/{id}: at least 0.40 % differ, 0.10 % allowed"]
+    );
+    let route = &decision.routes[0];
+    assert_eq!((route.compared, route.differing, route.needed), (998, 8, 0));
+}
+
+#[test]
+fn one_bad_route_among_many_good_ones_fails() {
+    let decision = gate(
+        vec![
+            ("GET /a", counts(10_000_000, 0, &[])),
+            ("GET /b", counts(90, 10, &[])),
+        ],
+        &Thresholds::default(),
+    );
+    assert_eq!(decision.outcome, Outcome::Fail);
+    assert_eq!(decision.total.outcome, Outcome::Pass);
+    assert_eq!(decision.routes[0].route, "GET /b");
+    assert!(
+        decision.reasons[0].starts_with("GET /b: at least 5."),
+        "{:?}",
+        decision.reasons
+    );
+}
+
+#[test]
+fn enough_matching_requests_pass_and_too_few_are_undecided_with_what_is_missing() {
+    let thresholds = Thresholds::default();
+    let few = gate(vec![("GET /a", counts(506, 0, &[]))], &thresholds);
+    assert_eq!(few.outcome, Outcome::Undecided);
+    assert_eq!(
+        few.reasons,
+        [
+            "all requests: up to 0.59 % may differ, 0.10 % allowed; 2,489 more requests, if all match, would settle it"
+        ]
+    );
+    let enough = gate(
+        vec![("GET /a", counts(506 + few.total.needed, 0, &[]))],
+        &thresholds,
+    );
+    assert_eq!(enough.outcome, Outcome::Pass);
+    assert_eq!(enough.total.needed, 0);
+}
+
+#[test]
+fn candidate_failures_alone_fail_even_when_the_breaker_made_us_drop_the_rest() {
+    let decision = gate(
+        vec![(
+            "GET /a",
+            counts(
+                0,
+                0,
+                &[(Reason::CandidateRefused, 20), (Reason::BreakerOpen, 980)],
+            ),
+        )],
+        &Thresholds::default(),
+    );
+    assert_eq!(decision.outcome, Outcome::Fail);
+    assert!(
+        decision.reasons[1].contains("20 of 20 requests (mostly `candidate_refused`)"),
+        "{:?}",
+        decision.reasons
+    );
+}
+
+#[test]
+fn our_own_drops_prevent_a_pass() {
+    let thresholds = Thresholds::default();
+    let routes = |dropped| {
+        vec![(
+            "GET /a",
+            counts(100_000, 0, &[(Reason::QueueFull, dropped)]),
+        )]
+    };
+    assert_eq!(gate(routes(5_000), &thresholds).outcome, Outcome::Pass);
+    let decision = gate(routes(6_000), &thresholds);
+    assert_eq!(decision.outcome, Outcome::Undecided);
+    assert!(decision.reasons[0].starts_with("5.66 % of the requests received were dropped by parity (mostly `queue_full`), 5.00 % allowed"));
+}
+
+#[test]
+fn sampling_and_unsafe_methods_are_no_drops() {
+    let decision = gate(
+        vec![(
+            "GET /a",
+            counts(
+                100_000,
+                0,
+                &[
+                    (Reason::SampledOut, 900_000),
+                    (Reason::UnsafeMethod, 900_000),
+                ],
+            ),
+        )],
+        &Thresholds::default(),
+    );
+    assert_eq!(decision.outcome, Outcome::Pass);
+}
+
+#[test]
+fn nothing_recorded_and_too_few_requests_are_undecided() {
+    let none = decide(
+        "payments",
+        None,
+        &Thresholds::default(),
+        Uuid::nil(),
+        Timestamp::from_micros(1),
+    );
+    assert_eq!(
+        (none.outcome, none.reasons),
+        (
+            Outcome::Undecided,
+            vec!["no traffic recorded for migration `payments`".to_owned()]
+        )
+    );
+    assert!(none.evidence.is_none());
+    let thresholds = Thresholds {
+        min_requests: 100_000,
+        ..Thresholds::default()
+    };
+    let few = gate(vec![("GET /a", counts(50_000, 0, &[]))], &thresholds);
+    assert_eq!(
+        (few.outcome, few.total.needed),
+        (Outcome::Undecided, 50_000)
+    );
+    assert_eq!(
+        few.reasons,
+        ["all requests: 50,000 compared, at least 100,000 wanted"]
+    );
+    let only_unsafe = gate(
+        vec![("POST /a", counts(0, 0, &[(Reason::UnsafeMethod, 9)]))],
+        &Thresholds::default(),
+    );
+    assert_eq!(only_unsafe.outcome, Outcome::Undecided);
+    assert_eq!(
+        only_unsafe.reasons,
+        ["all requests: no request compared; 2,995 matching ones would settle it"]
+    );
+}
+
+#[test]
+fn a_required_route_must_be_proven_on_its_own() {
+    let thresholds = Thresholds {
+        required_routes: vec!["GET /rare".to_owned(), "GET /never".to_owned()],
+        ..Thresholds::default()
+    };
+    let decision = gate(
+        vec![
+            ("GET /a", counts(100_000, 0, &[])),
+            ("GET /rare", counts(3, 0, &[])),
+        ],
+        &thresholds,
+    );
+    assert_eq!(decision.outcome, Outcome::Undecided);
+    assert_eq!(decision.reasons.len(), 2);
+    assert!(decision.reasons.contains(
+        &"GET /never: no request compared; 2,995 matching ones would settle it".to_owned()
+    ));
+    assert!(
+        decision
+            .reasons
+            .iter()
+            .any(|reason| reason.starts_with("GET /rare: up to 63.16 %")),
+        "{:?}",
+        decision.reasons
+    );
+    assert_eq!(decision.routes.len(), 3);
+}
+
+#[test]
+fn the_edges_of_what_may_be_allowed() {
+    let none_allowed = Thresholds {
+        max_mismatch_rate: 0.0,
+        ..Thresholds::default()
+    };
+    let clean = gate(vec![("GET /a", counts(1_000_000, 0, &[]))], &none_allowed);
+    assert_eq!((clean.outcome, clean.total.needed), (Outcome::Undecided, 0));
+    assert_eq!(
+        clean.reasons,
+        [
+            "all requests: 0 of 1,000,000 differ, but no number of requests can prove that at most 0 % do; allow a higher rate"
+        ]
+    );
+    assert_eq!(
+        gate(vec![("GET /a", counts(1_000_000, 1, &[]))], &none_allowed).outcome,
+        Outcome::Fail
+    );
+    let all_allowed = Thresholds {
+        max_mismatch_rate: 1.0,
+        ..Thresholds::default()
+    };
+    assert_eq!(
+        gate(vec![("GET /a", counts(0, 5, &[]))], &all_allowed).outcome,
+        Outcome::Pass
+    );
+    let sure = Thresholds {
+        confidence: 1.0 - 1e-12,
+        ..Thresholds::default()
+    };
+    assert_eq!(
+        gate(vec![("GET /a", counts(10_000, 0, &[]))], &sure).outcome,
+        Outcome::Undecided
+    );
+    assert_eq!(
+        gate(vec![("GET /a", counts(28_000, 0, &[]))], &sure).outcome,
+        Outcome::Pass
+    );
+}

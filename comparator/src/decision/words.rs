@@ -1,0 +1,67 @@
+//! Numbers as people read them.
+
+/// Decimal places of a percentage unless more are needed to tell two apart.
+const PLACES: usize = 2;
+/// No share is told apart beyond this.
+const MAX_PLACES: usize = 6;
+
+/// A share of 1 as a percentage.
+pub(super) fn percent(share: f64) -> String {
+    let places = (0..=MAX_PLACES)
+        .find(|places| {
+            let text = format!("{:.places$}", share * 100.0);
+            text.parse::<f64>()
+                .is_ok_and(|shown| (shown - share * 100.0).abs() < 1e-9)
+        })
+        .unwrap_or(PLACES);
+    format!("{:.places$}", share * 100.0)
+}
+
+/// A measured and an allowed share as percentages, with as many places as tell them apart.
+pub(super) fn percents(measured: f64, allowed: f64) -> (String, String) {
+    let show = |places: usize| {
+        (
+            format!("{:.places$}", measured * 100.0),
+            format!("{:.places$}", allowed * 100.0),
+        )
+    };
+    (PLACES..=MAX_PLACES)
+        .map(show)
+        .find(|(measured, allowed)| measured != allowed)
+        .unwrap_or_else(|| show(PLACES))
+}
+
+/// With a comma between each three digits.
+pub(super) fn number(value: u64) -> String {
+    let digits = value.to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_readable() {
+        assert_eq!(
+            (number(0), number(999), number(1_234_567)),
+            ("0".into(), "999".into(), "1,234,567".into())
+        );
+        assert_eq!(
+            (percent(0.95), percent(0.999), percent(0.0)),
+            ("95".into(), "99.9".into(), "0".into())
+        );
+        assert_eq!(percents(0.004, 0.001), ("0.40".into(), "0.10".into()));
+        assert_eq!(
+            percents(0.001_001, 0.001),
+            ("0.1001".into(), "0.1000".into())
+        );
+    }
+}

@@ -1,0 +1,102 @@
+//! Names for groups of findings.
+//!
+//! Findings with one cause look alike: the same route, the same pair of status codes, the same generalized path, kind
+//! and explanation. The fingerprint is a hash of exactly these, so every instance and every version of this program
+//! gives one group one name, and values, which are secret, have no part in it.
+
+use parity_schemas::tally::Group;
+use parity_schemas::verdict::{Explanation, Finding};
+use sha2::{Digest, Sha256};
+
+/// The group of each finding, in their order. An exchange counts once for a group, however many of its findings
+/// belong to it: that is for the caller, who counts.
+pub fn groups(
+    route: &str,
+    legacy_status: u16,
+    candidate_status: u16,
+    findings: &[Finding],
+) -> Vec<Group> {
+    findings
+        .iter()
+        .map(|finding| {
+            // Groups are counted and shown without a key to hash with, so a card number as a map key goes at once.
+            let pattern = crate::redact::starred(&finding.pattern);
+            Group {
+                fingerprint: fingerprint(route, legacy_status, candidate_status, &pattern, finding),
+                part: finding.part,
+                pattern,
+                kind: finding.kind,
+                explanation: finding.explanation,
+                legacy_status,
+                candidate_status,
+            }
+        })
+        .collect()
+}
+
+fn fingerprint(
+    route: &str,
+    legacy_status: u16,
+    candidate_status: u16,
+    pattern: &str,
+    finding: &Finding,
+) -> String {
+    let mut hasher = Sha256::new();
+    hasher.update(legacy_status.to_be_bytes());
+    hasher.update(candidate_status.to_be_bytes());
+    for text in [
+        route,
+        finding.part.as_str(),
+        pattern,
+        finding.kind.as_str(),
+        finding.explanation.map_or("", Explanation::as_str),
+    ] {
+        // Length first, so that no two tuples have the same bytes.
+        hasher.update((text.len() as u64).to_be_bytes());
+        hasher.update(text.as_bytes());
+    }
+    crate::hex::encode(&hasher.finalize()[..8])
+}
+
+#[cfg(test)]
+mod tests {
+    use parity_schemas::verdict::{Kind, Part};
+
+    use super::*;
+
+    fn finding(path: &str, pattern: &str, value: &str) -> Finding {
+        Finding {
+            part: Part::Body,
+            path: path.to_owned(),
+            candidate_path: None,
+            pattern: pattern.to_owned(),
+            kind: Kind::Value,
+            legacy: Some(value.to_owned()),
+            candidate: None,
+            explanation: None,
+            text_diff: None,
+        }
+    }
+
+    #[test]
+    fn a_group_is_its_place_and_kind_and_no_value() {
+        let findings = [
+            finding("/a/0", "/a/*", "1"),
+            finding("/a/7", "/a/*", "2"),
+            finding("/b", "/b", "1"),
+        ];
+        let groups = groups("GET /x", 200, 200, &findings);
+        assert_eq!(groups[0], groups[1]);
+        assert_ne!(groups[0].fingerprint, groups[2].fingerprint);
+        assert_ne!(
+            groups[0].fingerprint,
+            super::groups("GET /y", 200, 200, &findings)[0].fingerprint
+        );
+        assert_ne!(
+            groups[0].fingerprint,
+            super::groups("GET /x", 200, 404, &findings)[0].fingerprint
+        );
+        // Stored in databases: it never changes.
+        assert_eq!(groups[0].fingerprint, "00000000");
+    }
+}

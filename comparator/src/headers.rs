@@ -1,0 +1,322 @@
+//! Header and trailer fields.
+//!
+//! Names have no case and fields no order. Most values are compared as text; those that no service controls, or that
+//! follow from the transport, count only by presence, as sets, or not at all ([`Default`]). The lines of one field are
+//! one comma list (RFC 9110 §5.3); `Set-Cookie` is the exception and is compared cookie by cookie.
+
+mod cookie;
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use http::{HeaderMap, HeaderName};
+use parity_schemas::verdict::{Finding, Kind, Part};
+
+use crate::collect::{Collector, Flow, shown};
+use crate::explain;
+use crate::instant::Instant;
+use crate::json::number::Decimal;
+use crate::media::MediaType;
+use crate::rules::{Action, Scope};
+
+/// How a field is compared without a rule.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Default {
+    /// A difference is none.
+    Ignored,
+    /// Present or not, weak or strong.
+    Validator,
+    /// Present or not.
+    Presence,
+    /// A set of list elements without case.
+    Set,
+    /// A set of directives whose names have no case.
+    Directives,
+    MediaType,
+    Cookies,
+    /// As text.
+    Text,
+}
+
+fn default_of(name: &HeaderName) -> Default {
+    match name.as_str() {
+        "date"
+        | "server"
+        | "via"
+        | "x-powered-by"
+        | "age"
+        | "alt-svc"
+        | "content-length"
+        | "transfer-encoding"
+        | "content-encoding"
+        | "connection"
+        | "keep-alive"
+        | "proxy-connection"
+        | "proxy-authenticate"
+        | "proxy-authorization"
+        | "te"
+        | "trailer"
+        | "upgrade" => Default::Ignored,
+        "etag" => Default::Validator,
+        "last-modified" => Default::Presence,
+        "vary" => Default::Set,
+        "cache-control" => Default::Directives,
+        "content-type" => Default::MediaType,
+        "set-cookie" => Default::Cookies,
+        _ => Default::Text,
+    }
+}
+
+/// One comparison of two sets of fields.
+pub(crate) struct Fields<'a, 'c> {
+    pub(crate) part: Part,
+    pub(crate) legacy: &'a HeaderMap,
+    pub(crate) candidate: &'a HeaderMap,
+    pub(crate) scope: &'a Scope,
+    pub(crate) out: &'a mut Collector<'c>,
+}
+
+/// Compares the header fields of two answers, or their trailers.
+pub(crate) fn compare(mut fields: Fields<'_, '_>) -> Flow {
+    for name in fields.legacy.keys() {
+        fields.field(name)?;
+    }
+    for name in fields.candidate.keys() {
+        if !fields.legacy.contains_key(name) {
+            fields.field(name)?;
+        }
+    }
+    // A map has no order that another build must keep; the names have one.
+    if fields.out.detail {
+        let part = fields.part;
+        let first = fields
+            .out
+            .findings
+            .iter()
+            .position(|finding| finding.part == part);
+        if let Some(first) = first {
+            fields.out.findings[first..].sort_by(|one, two| one.path.cmp(&two.path));
+        }
+        let first = fields
+            .out
+            .tolerated
+            .iter()
+            .position(|tolerated| tolerated.part == part);
+        if let Some(first) = first {
+            fields.out.tolerated[first..].sort();
+        }
+    }
+    Flow::Continue(())
+}
+
+impl Fields<'_, '_> {
+    fn field(&mut self, name: &HeaderName) -> Flow {
+        if self.same_lines(name) {
+            return Flow::Continue(());
+        }
+        let default = default_of(name);
+        if default == Default::Cookies {
+            return self.cookies();
+        }
+        let path = name.as_str();
+        if let Some(rule) = self.rule(path, |action| matches!(action, Action::Ignore)) {
+            self.out.excused(rule, self.part, || path.to_owned());
+            return Flow::Continue(());
+        }
+        if default == Default::Ignored || self.nominated(name) {
+            self.note(path);
+            return Flow::Continue(());
+        }
+        let (one, two) = match (joined(self.legacy, name), joined(self.candidate, name)) {
+            (None, None) => return Flow::Continue(()),
+            (Some(one), None) => return self.finding(path, Kind::Missing, Some(&one), None),
+            (None, Some(two)) => return self.finding(path, Kind::Extra, None, Some(&two)),
+            (Some(one), Some(two)) => (one, two),
+        };
+        let equal = match default {
+            Default::Validator => one.starts_with("W/") == two.starts_with("W/"),
+            Default::Presence => true,
+            Default::Set => set(&one.to_ascii_lowercase()) == set(&two.to_ascii_lowercase()),
+            Default::Directives => directives(&one) == directives(&two),
+            Default::MediaType => MediaType::parse(&one).means_the_same(&MediaType::parse(&two)),
+            _ => elements(&one).eq(elements(&two)),
+        };
+        if equal {
+            if one != two || default == Default::Text {
+                self.note(path);
+            }
+            return Flow::Continue(());
+        }
+        if let Some(rule) = self.rule(path, |action| equal_by(action, &one, &two)) {
+            self.out.excused(rule, self.part, || path.to_owned());
+            return Flow::Continue(());
+        }
+        self.finding(path, Kind::Value, Some(&one), Some(&two))
+    }
+
+    /// Whether both sides have the very same lines.
+    fn same_lines(&self, name: &HeaderName) -> bool {
+        self.legacy
+            .get_all(name)
+            .iter()
+            .eq(self.candidate.get_all(name))
+    }
+
+    /// Whether a side's `Connection` names the field as meant for the next hop only.
+    fn nominated(&self, name: &HeaderName) -> bool {
+        [self.legacy, self.candidate].iter().any(|headers| {
+            headers
+                .get_all(http::header::CONNECTION)
+                .iter()
+                .any(|line| {
+                    let line = String::from_utf8_lossy(line.as_bytes());
+                    line.split(',')
+                        .any(|token| token.trim().eq_ignore_ascii_case(name.as_str()))
+                })
+        })
+    }
+
+    /// The first rule for this path whose action `applies`.
+    fn rule(&self, path: &str, applies: impl Fn(&Action) -> bool) -> Option<u16> {
+        let rules = match self.part {
+            Part::Trailer => &self.scope.trailer,
+            _ => &self.scope.header,
+        };
+        rules.iter().copied().find(|rule| {
+            let rule = self.out.rules.get(*rule);
+            applies(&rule.action) && rule.pattern.covers_header(path)
+        })
+    }
+
+    fn note(&mut self, path: &str) {
+        if self.out.detail {
+            let why = format!("default:{}", path.split('/').next().unwrap_or(path));
+            self.out.tolerated(self.part, || path.to_owned(), &why);
+        }
+    }
+
+    fn finding(
+        &mut self,
+        path: &str,
+        kind: Kind,
+        legacy: Option<&str>,
+        candidate: Option<&str>,
+    ) -> Flow {
+        let part = self.part;
+        self.out.finding(|limits| {
+            let value =
+                |text: Option<&str>| text.map(|text| shown(text.as_bytes(), limits.value_bytes));
+            Finding {
+                part,
+                path: path.to_owned(),
+                candidate_path: None,
+                pattern: path.to_owned(),
+                kind,
+                legacy: value(legacy),
+                candidate: value(candidate),
+                explanation: match (legacy, candidate) {
+                    (Some(one), Some(two)) => explain::texts(one.as_bytes(), two.as_bytes()),
+                    _ => None,
+                },
+                text_diff: None,
+            }
+        })
+    }
+}
+
+/// The lines of a field as one list; `None` without any. Bytes that are not UTF-8 are shown as U+FFFD, and then the
+/// difference was already seen in the bytes.
+fn joined<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<Cow<'a, str>> {
+    let mut lines = headers.get_all(name).iter();
+    let first = String::from_utf8_lossy(lines.next()?.as_bytes());
+    let mut rest = lines.peekable();
+    if rest.peek().is_none() {
+        return Some(first);
+    }
+    let mut all = first.into_owned();
+    for line in rest {
+        all.push_str(", ");
+        all.push_str(&String::from_utf8_lossy(line.as_bytes()));
+    }
+    Some(Cow::Owned(all))
+}
+
+/// The elements of a comma list without the white space around them; commas in quotes part nothing.
+fn elements(text: &str) -> impl Iterator<Item = &str> {
+    let mut quoted = false;
+    let mut escaped = false;
+    text.split(move |character| {
+        if escaped {
+            escaped = false;
+            return false;
+        }
+        match character {
+            '\\' if quoted => escaped = true,
+            '"' => quoted = !quoted,
+            ',' => return !quoted,
+            _ => {}
+        }
+        false
+    })
+    .map(|element| element.trim_matches([' ', '\t']))
+}
+
+fn set(text: &str) -> BTreeSet<&str> {
+    elements(text)
+        .filter(|element| !element.is_empty())
+        .collect()
+}
+
+fn directives(text: &str) -> BTreeSet<String> {
+    set(text)
+        .into_iter()
+        .map(|directive| match directive.split_once('=') {
+            Some((name, value)) => format!(
+                "{}={}",
+                name.trim().to_ascii_lowercase(),
+                value.trim().trim_matches('"')
+            ),
+            None => directive.to_ascii_lowercase(),
+        })
+        .collect()
+}
+
+/// Whether a rule makes two different values equal.
+fn equal_by(action: &Action, legacy: &str, candidate: &str) -> bool {
+    let decimals = || {
+        Some((
+            Decimal::parse(legacy.as_bytes())?,
+            Decimal::parse(candidate.as_bytes())?,
+        ))
+    };
+    match action {
+        Action::Unordered => {
+            let sorted = |text| {
+                let mut list: Vec<&str> = elements(text).collect();
+                list.sort_unstable();
+                list
+            };
+            sorted(legacy) == sorted(candidate)
+        }
+        Action::Absolute(bound) => decimals().is_some_and(|(one, two)| one.within(&two, bound)),
+        Action::Relative(factor) => {
+            decimals().is_some_and(|(one, two)| one.within_relative(&two, factor))
+        }
+        Action::Number => decimals().is_some_and(|(one, two)| one == two),
+        Action::Timestamp => {
+            let (one, two) = (
+                Instant::parse(legacy.as_bytes()),
+                Instant::parse(candidate.as_bytes()),
+            );
+            one.is_some() && one == two
+        }
+        Action::Uuid => {
+            let (one, two) = (
+                uuid::Uuid::try_parse(legacy).ok(),
+                uuid::Uuid::try_parse(candidate).ok(),
+            );
+            one.is_some() && one == two
+        }
+        Action::Ignore | Action::Key(_) | Action::Mask => false,
+    }
+}

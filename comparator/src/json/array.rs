@@ -1,0 +1,536 @@
+//! Two arrays.
+//!
+//! Arrays are ordered: the verdict compares them by position. Only when they are known to differ are their elements
+//! aligned, so that one insertion is one finding and one reordering is one `order` finding: by what both begin and
+//! end with, by an `id` that is unique on both sides, by a reordering of equal elements, or by the shortest edit
+//! script. Alignment is bounded; beyond its bounds elements are compared by position, which is correct and only less
+//! readable.
+
+use std::hash::BuildHasher;
+
+use hashbrown::HashMap;
+use parity_schemas::verdict::Kind;
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+use super::index::{NodeKind, Tree};
+use super::path::{Side, Step};
+use super::walk::{Frame, Met, Walk};
+use crate::collect::{Flow, shown};
+use crate::rules::Action;
+
+/// Product of the two lengths up to which the shortest edit script is looked for: a thousand by a thousand elements,
+/// some milliseconds in the worst case.
+const MAX_SCRIPT_CELLS: usize = 1_000_000;
+/// The field that is taken for the identity of an element when it is unique on both sides.
+const INFERRED_KEY: &str = "id";
+
+/// What is to be done with the elements of two arrays, in the order in which it is reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pairing {
+    Both(usize, usize),
+    LegacyOnly(usize),
+    CandidateOnly(usize),
+}
+
+impl Walk<'_, '_> {
+    pub(super) fn arrays(&mut self, legacy: u32, candidate: u32, frame: Frame, met: &Met) -> Flow {
+        // The first of the two kinds of rule in the configuration; `key` falls back to order when it cannot hold.
+        let unordered = met
+            .unordered
+            .filter(|rule| met.key.is_none_or(|key| *rule < key));
+        if let Some(rule) = unordered {
+            return self.unordered(legacy, candidate, frame, rule);
+        }
+        if let Some(rule) = met.key
+            && let Some(flow) = self.keyed(legacy, candidate, frame, rule)
+        {
+            return flow;
+        }
+        if self.detailed() {
+            return self.aligned(legacy, candidate, frame);
+        }
+        let (legacy_end, candidate_end) =
+            (self.legacy.next(legacy), self.candidate.next(candidate));
+        let (mut one, mut two, mut index) = (legacy + 1, candidate + 1, 0);
+        while one < legacy_end && two < candidate_end {
+            self.element(one, two, [index, index], frame, true)?;
+            one = self.legacy.next(one);
+            two = self.candidate.next(two);
+            index += 1;
+        }
+        while one < legacy_end {
+            self.absent_element(Side::Legacy, one, index, frame, true)?;
+            one = self.legacy.next(one);
+            index += 1;
+        }
+        while two < candidate_end {
+            self.absent_element(Side::Candidate, two, index, frame, true)?;
+            two = self.candidate.next(two);
+            index += 1;
+        }
+        Flow::Continue(())
+    }
+
+    /// Two elements that belong together. Where order counts, rules may name the (legacy's) index.
+    fn element(
+        &mut self,
+        legacy: u32,
+        candidate: u32,
+        at: [u32; 2],
+        frame: Frame,
+        ordered: bool,
+    ) -> Flow {
+        if self.same_text(legacy, candidate) {
+            return Flow::Continue(());
+        }
+        let child = self.enter_index(frame, ordered.then_some(at[0]));
+        self.steps.push(Step::Index {
+            legacy: Some(at[0]),
+            candidate: Some(at[1]),
+        });
+        let flow = self.values(legacy, candidate, child);
+        self.steps.pop();
+        self.leave(child);
+        flow
+    }
+
+    fn absent_element(
+        &mut self,
+        side: Side,
+        at: u32,
+        index: u32,
+        frame: Frame,
+        ordered: bool,
+    ) -> Flow {
+        let child = self.enter_index(frame, ordered.then_some(index));
+        let present = |wanted: Side| (side == wanted).then_some(index);
+        self.steps.push(Step::Index {
+            legacy: present(Side::Legacy),
+            candidate: present(Side::Candidate),
+        });
+        let flow = self.absent(side, at, child, None);
+        self.steps.pop();
+        self.leave(child);
+        flow
+    }
+
+    /// Whether two elements are equal where order counts.
+    fn equal_elements(&mut self, legacy: u32, candidate: u32, index: usize, frame: Frame) -> bool {
+        let child = self.enter_index(frame, Some(index as u32));
+        let equal = self.equal(legacy, candidate, child);
+        self.leave(child);
+        equal
+    }
+
+    /// Reports the elements of two arrays as they were paired.
+    pub(super) fn report_pairs(
+        &mut self,
+        pairs: &[Pairing],
+        legacy: &[u32],
+        candidate: &[u32],
+        frame: Frame,
+        ordered: bool,
+    ) -> Flow {
+        for pair in pairs {
+            match *pair {
+                Pairing::Both(one, two) => {
+                    self.element(
+                        legacy[one],
+                        candidate[two],
+                        [one as u32, two as u32],
+                        frame,
+                        ordered,
+                    )?;
+                }
+                Pairing::LegacyOnly(one) => {
+                    self.absent_element(Side::Legacy, legacy[one], one as u32, frame, ordered)?;
+                }
+                Pairing::CandidateOnly(two) => {
+                    self.absent_element(
+                        Side::Candidate,
+                        candidate[two],
+                        two as u32,
+                        frame,
+                        ordered,
+                    )?;
+                }
+            }
+        }
+        Flow::Continue(())
+    }
+
+    /// Two ordered arrays that differ, for a reader.
+    fn aligned(&mut self, legacy: u32, candidate: u32, frame: Frame) -> Flow {
+        let one: Vec<u32> = self.legacy.elements(legacy).collect();
+        let two: Vec<u32> = self.candidate.elements(candidate).collect();
+        let shorter = one.len().min(two.len());
+        let mut prefix = 0;
+        while prefix < shorter && self.equal_elements(one[prefix], two[prefix], prefix, frame) {
+            prefix += 1;
+        }
+        let mut suffix = 0;
+        while suffix < shorter - prefix
+            && self.equal_elements(
+                one[one.len() - 1 - suffix],
+                two[two.len() - 1 - suffix],
+                one.len() - 1 - suffix,
+                frame,
+            )
+        {
+            suffix += 1;
+        }
+        let mut middle = Middle {
+            one: prefix..one.len() - suffix,
+            two: prefix..two.len() - suffix,
+            pairs: Vec::new(),
+            reordered: false,
+        };
+        if middle.one.is_empty()
+            || middle.two.is_empty()
+            || (middle.one.len() == 1 && middle.two.len() == 1)
+        {
+            middle.by_position();
+        } else if !self.by_inferred_key(&mut middle, &one, &two)
+            && !self.reordered(&mut middle, &one, &two, frame)
+        {
+            self.by_script(&mut middle, &one, &two, frame);
+        }
+        let mut pairs: Vec<Pairing> = (0..prefix)
+            .map(|index| Pairing::Both(index, index))
+            .collect();
+        pairs.append(&mut middle.pairs);
+        pairs
+            .extend((0..suffix).map(|index| {
+                Pairing::Both(one.len() - suffix + index, two.len() - suffix + index)
+            }));
+        if middle.reordered {
+            self.order_finding(legacy, candidate)?;
+        }
+        self.report_pairs(&pairs, &one, &two, frame, true)
+    }
+
+    fn order_finding(&mut self, legacy: u32, candidate: u32) -> Flow {
+        let (one, two) = (self.legacy, self.candidate);
+        self.report(Kind::Order, |limit| {
+            (
+                Some(shown(one.raw(legacy), limit)),
+                Some(shown(two.raw(candidate), limit)),
+                None,
+            )
+        })
+    }
+
+    /// Aligns by `id`, if every element has one and it is unique on both sides, and some are on both.
+    fn by_inferred_key(&mut self, middle: &mut Middle, one: &[u32], two: &[u32]) -> bool {
+        let Some(matches) = match_by_key(self.legacy, one, self.candidate, two, INFERRED_KEY)
+        else {
+            return false;
+        };
+        let partner = |index: usize| matches[index].filter(|other| middle.two.contains(other));
+        let matched: Vec<(usize, usize)> = middle
+            .one
+            .clone()
+            .filter_map(|index| Some((index, partner(index)?)))
+            .collect();
+        if matched.is_empty() {
+            return false;
+        }
+        middle.reordered = matched.windows(2).any(|pair| pair[0].1 > pair[1].1);
+        let mut taken = vec![false; two.len()];
+        for (_, other) in &matched {
+            taken[*other] = true;
+        }
+        // A lone element on each side at the same place whose `id` alone differs is one element with another id.
+        let left: Vec<usize> = middle
+            .one
+            .clone()
+            .filter(|index| partner(*index).is_none())
+            .collect();
+        let right: Vec<usize> = middle.two.clone().filter(|index| !taken[*index]).collect();
+        let mut renumbered = HashMap::new();
+        for index in &left {
+            if right.contains(index)
+                && right.len() <= MAX_RENUMBERED
+                && self.only_key_differs(one[*index], two[*index])
+            {
+                renumbered.insert(*index, *index);
+                taken[*index] = true;
+            }
+        }
+        for index in middle.one.clone() {
+            let other = partner(index).or_else(|| renumbered.get(&index).copied());
+            middle
+                .pairs
+                .push(other.map_or(Pairing::LegacyOnly(index), |other| {
+                    Pairing::Both(index, other)
+                }));
+        }
+        let extra = middle.two.clone().filter(|index| !taken[*index]);
+        middle.pairs.extend(extra.map(Pairing::CandidateOnly));
+        true
+    }
+
+    /// Whether two objects are the same text but for the value of `id`.
+    fn only_key_differs(&self, legacy: u32, candidate: u32) -> bool {
+        let (mut one, mut two) = (self.legacy.keys(legacy), self.candidate.keys(candidate));
+        loop {
+            match (one.next(), two.next()) {
+                (None, None) => return true,
+                (Some(first), Some(second)) => {
+                    let name = self.legacy.content(first);
+                    let same = name == self.candidate.content(second)
+                        && (name == INFERRED_KEY.as_bytes()
+                            || self.same_text(first + 1, second + 1));
+                    if !same {
+                        return false;
+                    }
+                }
+                _ => return false,
+            }
+        }
+    }
+
+    /// Recognizes the same elements in another order.
+    fn reordered(&mut self, middle: &mut Middle, one: &[u32], two: &[u32], frame: Frame) -> bool {
+        if middle.one.len() != middle.two.len() {
+            return false;
+        }
+        let matches = self.match_equal(&one[middle.one.clone()], &two[middle.two.clone()], frame);
+        let Some(matches) = matches.filter(|matches| matches.iter().all(Option::is_some)) else {
+            return false;
+        };
+        let (from, other) = (middle.one.start, middle.two.start);
+        middle.reordered = true;
+        middle.pairs = matches
+            .iter()
+            .enumerate()
+            .filter_map(|(index, found)| Some(Pairing::Both(from + index, other + (*found)?)))
+            .collect();
+        true
+    }
+
+    /// Aligns by the shortest edit script over classes of equal elements, unless position explains it as well.
+    fn by_script(&mut self, middle: &mut Middle, one: &[u32], two: &[u32], frame: Frame) {
+        let cells = middle.one.len().saturating_mul(middle.two.len());
+        if cells > MAX_SCRIPT_CELLS {
+            middle.by_position();
+            return;
+        }
+        let mut classes = Classes::default();
+        let child = self.enter_index(frame, None);
+        let mut class = |tree: Tree<'_>, walk: &mut Self, side: Side, at: u32| {
+            let hash = walk.canonical_hash(side, at, child);
+            classes.of(hash, tree.kind(at))
+        };
+        let legacy = self.legacy;
+        let candidate = self.candidate;
+        let first: Vec<u32> = one[middle.one.clone()]
+            .iter()
+            .map(|at| class(legacy, self, Side::Legacy, *at))
+            .collect();
+        let second: Vec<u32> = two[middle.two.clone()]
+            .iter()
+            .map(|at| class(candidate, self, Side::Candidate, *at))
+            .collect();
+        self.leave(child);
+        let script = capture_diff_slices(Algorithm::Myers, &first, &second);
+        let gaps = gaps(&script);
+        if first.len() == second.len() {
+            let edits: usize = gaps
+                .iter()
+                .map(|gap| gap.old.len().max(gap.new.len()))
+                .sum();
+            let replaced = first
+                .iter()
+                .zip(&second)
+                .filter(|(one, two)| one != two)
+                .count();
+            if replaced <= edits {
+                middle.by_position();
+                return;
+            }
+        }
+        middle.by_gaps(&gaps, &script);
+    }
+
+    /// Two arrays under a `key` rule; `None` when the field does not tell the elements of both apart.
+    fn keyed(&mut self, legacy: u32, candidate: u32, frame: Frame, rule: u16) -> Option<Flow> {
+        let Action::Key(field) = &self.out.rules.get(rule).action else {
+            return None;
+        };
+        let one: Vec<u32> = self.legacy.elements(legacy).collect();
+        let two: Vec<u32> = self.candidate.elements(candidate).collect();
+        let matches = match_by_key(self.legacy, &one, self.candidate, &two, field)?;
+        let mut last = None;
+        let mut moved = false;
+        let mut taken = vec![false; two.len()];
+        let mut pairs = Vec::with_capacity(one.len());
+        for (index, found) in matches.iter().enumerate() {
+            if let Some(other) = *found {
+                moved |= last.is_some_and(|last| other < last);
+                last = Some(other);
+                taken[other] = true;
+                pairs.push(Pairing::Both(index, other));
+            } else {
+                pairs.push(Pairing::LegacyOnly(index));
+            }
+        }
+        let extra = (0..two.len()).filter(|index| !taken[*index]);
+        pairs.extend(extra.map(Pairing::CandidateOnly));
+        if moved {
+            self.excused(rule);
+        }
+        Some(self.report_pairs(&pairs, &one, &two, frame, false))
+    }
+}
+
+/// Elements whose id alone changed are looked for among at most this many that have no partner.
+const MAX_RENUMBERED: usize = 1_000;
+
+/// What is left of two arrays between their equal ends.
+struct Middle {
+    one: std::ops::Range<usize>,
+    two: std::ops::Range<usize>,
+    pairs: Vec<Pairing>,
+    reordered: bool,
+}
+
+impl Middle {
+    fn by_position(&mut self) {
+        let (one, two) = (self.one.clone(), self.two.clone());
+        self.push_gap(one, two);
+    }
+
+    /// Pairs what can be paired and leaves the rest to one side.
+    fn push_gap(&mut self, one: std::ops::Range<usize>, two: std::ops::Range<usize>) {
+        let common = one.len().min(two.len());
+        let (first, second) = (one.start, two.start);
+        self.pairs
+            .extend((0..common).map(|index| Pairing::Both(first + index, second + index)));
+        self.pairs
+            .extend((first + common..one.end).map(Pairing::LegacyOnly));
+        self.pairs
+            .extend((second + common..two.end).map(Pairing::CandidateOnly));
+    }
+
+    fn by_gaps(&mut self, gaps: &[Gap], script: &[DiffOp]) {
+        let (from, other) = (self.one.start, self.two.start);
+        let mut gaps = gaps.iter().peekable();
+        let shift = |range: &std::ops::Range<usize>, by: usize| range.start + by..range.end + by;
+        for op in script {
+            if let DiffOp::Equal {
+                old_index,
+                new_index,
+                len,
+            } = *op
+            {
+                while let Some(gap) =
+                    gaps.next_if(|gap| gap.old.end <= old_index && gap.new.end <= new_index)
+                {
+                    self.push_gap(shift(&gap.old, from), shift(&gap.new, other));
+                }
+                self.pairs.extend(
+                    (0..len).map(|step| {
+                        Pairing::Both(from + old_index + step, other + new_index + step)
+                    }),
+                );
+            }
+        }
+        for gap in gaps {
+            self.push_gap(shift(&gap.old, from), shift(&gap.new, other));
+        }
+    }
+}
+
+/// Elements between two stretches that are equal.
+struct Gap {
+    old: std::ops::Range<usize>,
+    new: std::ops::Range<usize>,
+}
+
+/// Joins the deletions and insertions that no equal stretch parts.
+fn gaps(script: &[DiffOp]) -> Vec<Gap> {
+    let mut gaps: Vec<Gap> = Vec::new();
+    let mut open = false;
+    for op in script {
+        if matches!(op, DiffOp::Equal { .. }) {
+            open = false;
+            continue;
+        }
+        let (old, new) = (op.old_range(), op.new_range());
+        match gaps.last_mut() {
+            Some(gap) if open => {
+                gap.old = gap.old.start.min(old.start)..gap.old.end.max(old.end);
+                gap.new = gap.new.start.min(new.start)..gap.new.end.max(new.end);
+            }
+            _ => gaps.push(Gap { old, new }),
+        }
+        open = true;
+    }
+    gaps
+}
+
+/// Small numbers for values of the same hash and kind.
+#[derive(Default)]
+struct Classes(HashMap<(u64, u8), u32, foldhash::fast::FixedState>);
+
+impl Classes {
+    fn of(&mut self, hash: u64, kind: NodeKind) -> u32 {
+        let next = self.0.len() as u32;
+        *self.0.entry((hash, kind as u8)).or_insert(next)
+    }
+}
+
+/// For each legacy element the index of the candidate's with the same value of `field`; `None` when an element of
+/// either side is no object, lacks the field, has it twice or as a container, or shares its value.
+fn match_by_key(
+    legacy: Tree<'_>,
+    one: &[u32],
+    candidate: Tree<'_>,
+    two: &[u32],
+    field: &str,
+) -> Option<Vec<Option<usize>>> {
+    let by_key = |tree: Tree<'_>, elements: &[u32]| {
+        let mut found: HashMap<_, _, foldhash::fast::FixedState> = HashMap::default();
+        for (index, element) in elements.iter().enumerate() {
+            if found
+                .insert(key_of(tree, *element, field)?, index)
+                .is_some()
+            {
+                return None;
+            }
+        }
+        Some(found)
+    };
+    by_key(legacy, one)?;
+    let theirs = by_key(candidate, two)?;
+    one.iter()
+        .map(|element| Some(theirs.get(&key_of(legacy, *element, field)?).copied()))
+        .collect()
+}
+
+/// The kind and the canonical text of an element's key.
+fn key_of(tree: Tree<'_>, element: u32, field: &str) -> Option<(bool, Vec<u8>)> {
+    if tree.kind(element) != NodeKind::Object {
+        return None;
+    }
+    let mut scratch = Vec::new();
+    let mut value = None;
+    for key in tree.keys(element) {
+        if tree.unescaped(key, &mut scratch) == field.as_bytes() && value.replace(key + 1).is_some()
+        {
+            return None;
+        }
+    }
+    let value = value?;
+    match tree.kind(value) {
+        NodeKind::String => Some((true, tree.unescaped(value, &mut scratch).to_vec())),
+        NodeKind::Number => Some((false, super::canonical::number_text(tree.content(value)))),
+        _ => None,
+    }
+}
+
+/// The hasher of every hash in this module: without a random seed, so that the same pair takes the same steps.
+pub(super) fn fixed_hash(value: impl std::hash::Hash) -> u64 {
+    foldhash::fast::FixedState::default().hash_one(value)
+}

@@ -1,0 +1,81 @@
+//! Hashes of values that are the same for all values that count as equal.
+//!
+//! The promise goes one way: equal values have equal hashes, under the rules that are in force at that place. So a
+//! tolerance, which no hash can follow, makes a scalar hash to a constant, and equality within a class of one hash is
+//! still asked of the walk. No tolerance ever goes through a hash.
+
+use std::hash::{BuildHasher, Hasher};
+
+use super::array::fixed_hash;
+use super::index::NodeKind;
+use super::number::Decimal;
+use super::path::Side;
+use super::walk::{Frame, Walk};
+
+/// What an ignored or tolerated value hashes to.
+const WILDCARD: u64 = 0x5bd1_e995_0bad_cafe;
+
+impl Walk<'_, '_> {
+    /// The hash of a value under the rules of `frame`.
+    pub(super) fn canonical_hash(&mut self, side: Side, at: u32, frame: Frame) -> u64 {
+        let tree = self.tree(side);
+        let met = self.met(frame);
+        if met.ignore.is_some() || !met.scalar.is_empty() {
+            return WILDCARD;
+        }
+        let kind = tree.kind(at);
+        match kind {
+            NodeKind::Null | NodeKind::True | NodeKind::False => fixed_hash(kind as u8),
+            NodeKind::String | NodeKind::Key => {
+                let mut scratch = Vec::new();
+                hash_bytes(kind, tree.unescaped(at, &mut scratch))
+            }
+            NodeKind::Number => hash_bytes(kind, &number_text(tree.content(at))),
+            NodeKind::Object => {
+                // A sum does not depend on the order of the members.
+                let mut sum = fixed_hash(kind as u8);
+                for key in tree.keys(at) {
+                    let (child, _) = self.enter_key(frame, side, key);
+                    if self.met(child).ignore.is_none() {
+                        let value = self.canonical_hash(side, key + 1, child);
+                        sum = sum.wrapping_add(fixed_hash((tree.key_hash(key), value)));
+                    }
+                    self.leave(child);
+                }
+                sum
+            }
+            NodeKind::Array => {
+                let any_order = met.unordered.is_some() || met.key.is_some();
+                let mut state = fixed_hash(kind as u8);
+                for (index, element) in tree.elements(at).enumerate() {
+                    let child = self.enter_index(frame, (!any_order).then_some(index as u32));
+                    if self.met(child).ignore.is_none() {
+                        let value = self.canonical_hash(side, element, child);
+                        state = if any_order {
+                            state.wrapping_add(fixed_hash(value))
+                        } else {
+                            fixed_hash((state, value))
+                        };
+                    }
+                    self.leave(child);
+                }
+                state
+            }
+        }
+    }
+}
+
+fn hash_bytes(kind: NodeKind, bytes: &[u8]) -> u64 {
+    let mut hasher = foldhash::fast::FixedState::default().build_hasher();
+    hasher.write_u8(kind as u8);
+    hasher.write(bytes);
+    hasher.finish()
+}
+
+/// A number's text, the same for every spelling of one decimal.
+pub(super) fn number_text(lexeme: &[u8]) -> Vec<u8> {
+    match Decimal::parse(lexeme) {
+        Some(decimal) => decimal.canonical(),
+        None => lexeme.to_vec(),
+    }
+}

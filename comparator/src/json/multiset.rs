@@ -1,0 +1,214 @@
+//! Arrays whose order does not count.
+//!
+//! Two multisets are equal when their elements can be paired so that each pair is equal. Elements of different hash
+//! cannot be equal, so only those of one hash are asked of the walk. Equality within a tolerance is not transitive
+//! (1 is near 2 and 2 near 3, but not 1 near 3), and then the first partner that fits may be the wrong one: the
+//! pairing is a maximum matching, found by augmenting paths.
+
+use hashbrown::HashMap;
+
+use super::array::Pairing;
+use super::path::Side;
+use super::walk::{Frame, Walk};
+use crate::collect::Flow;
+
+/// Elements of one hash on one side that are matched against each other. Without tolerance a class holds equal
+/// elements and is matched in one go; with it every pair may have to be asked, and a thousand are a million questions.
+const MAX_CLASS: usize = 1_000;
+
+impl Walk<'_, '_> {
+    /// Two arrays under an `unordered` rule.
+    pub(super) fn unordered(
+        &mut self,
+        legacy: u32,
+        candidate: u32,
+        frame: Frame,
+        rule: u16,
+    ) -> Flow {
+        let one: Vec<u32> = self.legacy.elements(legacy).collect();
+        let two: Vec<u32> = self.candidate.elements(candidate).collect();
+        let Some(matches) = self.match_equal(&one, &two, frame) else {
+            return self.give_up();
+        };
+        let mut taken = vec![false; two.len()];
+        let mut last = None;
+        let mut moved = false;
+        for other in matches.iter().flatten() {
+            taken[*other] = true;
+            moved |= last.is_some_and(|last| other < last);
+            last = Some(other);
+        }
+        let left: Vec<usize> = (0..one.len())
+            .filter(|index| matches[*index].is_none())
+            .collect();
+        let right: Vec<usize> = (0..two.len()).filter(|index| !taken[*index]).collect();
+        if moved {
+            self.excused(rule);
+        }
+        let mut pairs = Vec::with_capacity(one.len() + right.len());
+        for (index, found) in matches.iter().enumerate() {
+            pairs.push(match found {
+                Some(other) => Pairing::Both(index, *other),
+                // One without a partner on each side: it is the same element, changed.
+                None if left.len() == 1 && right.len() == 1 => Pairing::Both(index, right[0]),
+                None => Pairing::LegacyOnly(index),
+            });
+        }
+        if !(left.len() == 1 && right.len() == 1) {
+            pairs.extend(right.into_iter().map(Pairing::CandidateOnly));
+        }
+        self.report_pairs(&pairs, &one, &two, frame, false)
+    }
+
+    /// For each of `one` the position in `two` of an equal element, each used once, as many as possible; `None` when
+    /// that costs more than the work budget.
+    pub(super) fn match_equal(
+        &mut self,
+        one: &[u32],
+        two: &[u32],
+        frame: Frame,
+    ) -> Option<Vec<Option<usize>>> {
+        let child = self.enter_index(frame, None);
+        let found = self.match_classes(one, two, child);
+        self.leave(child);
+        found
+    }
+
+    fn match_classes(
+        &mut self,
+        one: &[u32],
+        two: &[u32],
+        child: Frame,
+    ) -> Option<Vec<Option<usize>>> {
+        let mut classes: HashMap<u64, [Vec<usize>; 2], foldhash::fast::FixedState> =
+            HashMap::default();
+        let mut order = Vec::new();
+        for (side, elements) in [(Side::Legacy, one), (Side::Candidate, two)] {
+            for (position, element) in elements.iter().enumerate() {
+                let tree = self.tree(side);
+                if !self.spend(u64::from(tree.next(*element) - element)) {
+                    return None;
+                }
+                let hash = self.canonical_hash(side, *element, child);
+                let class = classes.entry(hash).or_insert_with(|| {
+                    order.push(hash);
+                    Default::default()
+                });
+                class[side as usize].push(position);
+            }
+        }
+        let mut found = vec![None; one.len()];
+        for hash in order {
+            let [left, right] = classes.remove(&hash).unwrap_or_default();
+            if left.is_empty() || right.is_empty() {
+                continue;
+            }
+            self.match_class(&left, &right, one, two, child, &mut found)?;
+        }
+        Some(found)
+    }
+
+    /// A maximum matching between the elements of one class.
+    fn match_class(
+        &mut self,
+        left: &[usize],
+        right: &[usize],
+        one: &[u32],
+        two: &[u32],
+        child: Frame,
+        found: &mut [Option<usize>],
+    ) -> Option<()> {
+        // In their order first: it settles a class of elements that are really equal.
+        let mut settled = left.len() == right.len();
+        for (first, second) in left.iter().zip(right) {
+            settled = settled && self.equal(one[*first], two[*second], child);
+            if self.exhausted {
+                return None;
+            }
+        }
+        if settled {
+            for (first, second) in left.iter().zip(right) {
+                found[*first] = Some(*second);
+            }
+            return Some(());
+        }
+        if left.len().max(right.len()) > MAX_CLASS {
+            self.exhausted = true;
+            return None;
+        }
+        let mut edges = Vec::with_capacity(left.len());
+        for first in left {
+            let mut row = Vec::new();
+            for (position, second) in right.iter().enumerate() {
+                if self.equal(one[*first], two[*second], child) {
+                    row.push(position);
+                } else if self.exhausted {
+                    return None;
+                }
+            }
+            edges.push(row);
+        }
+        let mut owner: Vec<Option<usize>> = vec![None; right.len()];
+        for start in 0..left.len() {
+            let mut visited = vec![false; right.len()];
+            if !self.spend(right.len() as u64) {
+                return None;
+            }
+            augment(&edges, start, &mut visited, &mut owner);
+        }
+        for (position, first) in owner.iter().enumerate() {
+            if let Some(first) = first {
+                found[left[*first]] = Some(right[position]);
+            }
+        }
+        Some(())
+    }
+}
+
+/// Finds a place for `start`, moving those that have one, breadth first and so without recursion.
+fn augment(edges: &[Vec<usize>], start: usize, visited: &mut [bool], owner: &mut [Option<usize>]) {
+    // For each reached position on the right, the element on the left from which it was reached.
+    let mut reached_from = vec![0; owner.len()];
+    // For each element on the left, the position it would give up; `None` for the start.
+    let mut queue = std::collections::VecDeque::from([(start, None::<usize>)]);
+    let mut given_up = vec![None; edges.len()];
+    while let Some((first, held)) = queue.pop_front() {
+        given_up[first] = held;
+        for position in &edges[first] {
+            if std::mem::replace(&mut visited[*position], true) {
+                continue;
+            }
+            reached_from[*position] = first;
+            if let Some(next) = owner[*position] {
+                queue.push_back((next, Some(*position)));
+                continue;
+            }
+            // A free position: shift everybody along the path that led here.
+            let mut free = *position;
+            loop {
+                let mover = reached_from[free];
+                owner[free] = Some(mover);
+                match given_up[mover] {
+                    Some(old) => free = old,
+                    None => return,
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn augmenting_paths_move_those_who_came_first() {
+        // 0 fits 0 and 1, 1 fits 0 only, 2 fits 1 and 2.
+        let edges = [vec![0, 1], vec![0], vec![1, 2]];
+        let mut owner = vec![None; 3];
+        for start in 0..3 {
+            augment(&edges, start, &mut [false; 3], &mut owner);
+        }
+        assert_eq!(owner, [Some(1), Some(0), Some(2)]);
+    }
+}

@@ -1,0 +1,419 @@
+//! Two objects, matched by key.
+//!
+//! The keys are guessed to come in the same order, which costs one comparison each. From the first miss on they are
+//! looked up: few by a scan from the last hit, many through sorted indices. A key that occurs more than once has no
+//! value that all parsers agree on, so it is a finding of its own unless both sides repeat it alike.
+
+use parity_schemas::verdict::{Explanation, Kind};
+use smallvec::SmallVec;
+
+use super::index::Tree;
+use super::path::{Side, Step};
+use super::walk::{Frame, Walk};
+use crate::collect::{Flow, shown};
+
+/// Up to this many keys a scan beats sorting, and one word of bits says which were met.
+const SCANNED_KEYS: usize = 64;
+/// Keys that only one side has are searched for a renaming up to this many on each side.
+const MAX_RENAMED: usize = 64;
+
+impl Walk<'_, '_> {
+    pub(super) fn objects(&mut self, legacy: u32, candidate: u32, frame: Frame) -> Flow {
+        if self.detailed() {
+            return self.sorted_members(legacy + 1, candidate + 1, legacy, candidate, frame);
+        }
+        let (legacy_end, candidate_end) =
+            (self.legacy.next(legacy), self.candidate.next(candidate));
+        let (mut one, mut two) = (legacy + 1, candidate + 1);
+        while one < legacy_end
+            && two < candidate_end
+            && same_key(self.legacy, one, self.candidate, two)
+        {
+            self.member(one, two, frame)?;
+            one = self.legacy.next(one + 1);
+            two = self.candidate.next(two + 1);
+        }
+        self.remaining_members(
+            one,
+            legacy_end,
+            two,
+            candidate_end,
+            legacy,
+            candidate,
+            frame,
+        )
+    }
+
+    /// Members behind the ones that came in the same order on both sides, when only the verdict is wanted.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "two spans and their objects; a struct would only rename them"
+    )]
+    fn remaining_members(
+        &mut self,
+        legacy_from: u32,
+        legacy_end: u32,
+        candidate_from: u32,
+        candidate_end: u32,
+        legacy: u32,
+        candidate: u32,
+        frame: Frame,
+    ) -> Flow {
+        let mut keys = [0_u32; SCANNED_KEYS];
+        let mut count = 0;
+        let mut at = candidate_from;
+        while at < candidate_end {
+            if count == SCANNED_KEYS {
+                return self.sorted_members(legacy_from, candidate_from, legacy, candidate, frame);
+            }
+            keys[count] = at;
+            count += 1;
+            at = self.candidate.next(at + 1);
+        }
+        if self.repeats_key(legacy_from, legacy_end) {
+            return self.sorted_members(legacy_from, candidate_from, legacy, candidate, frame);
+        }
+        let keys = &keys[..count];
+        let mut met: u64 = 0;
+        let mut hint = 0;
+        let mut key = legacy_from;
+        while key < legacy_end {
+            let hash = self.legacy.key_hash(key);
+            let mut found = None;
+            for step in 0..count {
+                let position = if hint + step < count {
+                    hint + step
+                } else {
+                    hint + step - count
+                };
+                let other = keys[position];
+                if self.candidate.key_hash(other) == hash
+                    && same_key(self.legacy, key, self.candidate, other)
+                {
+                    found = Some(position);
+                    break;
+                }
+            }
+            if let Some(position) = found {
+                met |= 1 << position;
+                hint = if position + 1 < count {
+                    position + 1
+                } else {
+                    0
+                };
+                self.member(key, keys[position], frame)?;
+            } else {
+                self.absent_member(Side::Legacy, key, frame, None)?;
+            }
+            key = self.legacy.next(key + 1);
+        }
+        for (position, key) in keys.iter().enumerate() {
+            if met & (1 << position) == 0 {
+                self.absent_member(Side::Candidate, *key, frame, None)?;
+            }
+        }
+        Flow::Continue(())
+    }
+
+    /// Whether a key occurs twice in a span of legacy members; also true when there are too many to tell by bits.
+    fn repeats_key(&self, from: u32, end: u32) -> bool {
+        // A bit for each of 1,024 hash values: few keys share one, and only then is the span searched.
+        let mut seen = [0_u64; 16];
+        let mut count = 0;
+        let mut key = from;
+        while key < end {
+            let hash = self.legacy.key_hash(key);
+            let (word, bit) = ((hash >> 6 & 15) as usize, 1_u64 << (hash & 63));
+            if seen[word] & bit != 0 {
+                let mut earlier = from;
+                while earlier < key {
+                    if self.legacy.key_hash(earlier) == hash {
+                        return true;
+                    }
+                    earlier = self.legacy.next(earlier + 1);
+                }
+            }
+            seen[word] |= bit;
+            count += 1;
+            if count > SCANNED_KEYS {
+                return true;
+            }
+            key = self.legacy.next(key + 1);
+        }
+        false
+    }
+
+    /// Two members with the same key.
+    pub(super) fn member(&mut self, legacy_key: u32, candidate_key: u32, frame: Frame) -> Flow {
+        if self.same_text(legacy_key + 1, candidate_key + 1) {
+            return Flow::Continue(());
+        }
+        let (child, any) = self.enter_key(frame, Side::Legacy, legacy_key);
+        self.steps.push(Step::Key {
+            side: Side::Legacy,
+            key: legacy_key,
+            any,
+        });
+        let flow = self.values(legacy_key + 1, candidate_key + 1, child);
+        self.steps.pop();
+        self.leave(child);
+        flow
+    }
+
+    fn absent_member(
+        &mut self,
+        side: Side,
+        key: u32,
+        frame: Frame,
+        near: Option<Explanation>,
+    ) -> Flow {
+        let (child, any) = self.enter_key(frame, side, key);
+        self.steps.push(Step::Key { side, key, any });
+        let flow = self.absent(side, key + 1, child, near);
+        self.steps.pop();
+        self.leave(child);
+        flow
+    }
+
+    /// The members from two keys on, in the order of the legacy's, through indices sorted by key.
+    fn sorted_members(
+        &mut self,
+        legacy_from: u32,
+        candidate_from: u32,
+        legacy: u32,
+        candidate: u32,
+        frame: Frame,
+    ) -> Flow {
+        let base = self.indices.len();
+        push_keys(
+            self.legacy,
+            legacy_from,
+            self.legacy.next(legacy),
+            self.indices,
+        );
+        let middle = self.indices.len();
+        push_keys(
+            self.candidate,
+            candidate_from,
+            self.candidate.next(candidate),
+            self.indices,
+        );
+        let end = self.indices.len();
+        sort_keys(self.legacy, &mut self.indices[base..middle]);
+        sort_keys(self.candidate, &mut self.indices[middle..end]);
+        let flow = self.sorted_pairs(
+            legacy_from,
+            candidate_from,
+            [base, middle, end],
+            legacy,
+            candidate,
+            frame,
+        );
+        self.indices.truncate(base);
+        flow
+    }
+
+    fn sorted_pairs(
+        &mut self,
+        legacy_from: u32,
+        candidate_from: u32,
+        [base, middle, end]: [usize; 3],
+        legacy: u32,
+        candidate: u32,
+        frame: Frame,
+    ) -> Flow {
+        let renamed = if self.detailed() {
+            self.renamed([base, middle, end], frame)
+        } else {
+            Renamed::default()
+        };
+        let legacy_end = self.legacy.next(legacy);
+        let mut key = legacy_from;
+        while key < legacy_end {
+            let next = self.legacy.next(key + 1);
+            let own = self.group(Side::Legacy, key, [base, middle], Side::Legacy);
+            if self.indices[own.0] == key {
+                let other = self.group(Side::Legacy, key, [middle, end], Side::Candidate);
+                match (own.1 - own.0, other.1 - other.0) {
+                    (_, 0) => {
+                        let near = renamed
+                            .legacy
+                            .contains(&key)
+                            .then_some(Explanation::Renamed);
+                        self.absent_member(Side::Legacy, key, frame, near)?;
+                    }
+                    (1, 1) => {
+                        let other = self.indices[other.0];
+                        self.member(key, other, frame)?;
+                    }
+                    _ => self.repeated(own, other, frame)?,
+                }
+            }
+            key = next;
+        }
+        let candidate_end = self.candidate.next(candidate);
+        let mut key = candidate_from;
+        while key < candidate_end {
+            let next = self.candidate.next(key + 1);
+            let own = self.group(Side::Candidate, key, [middle, end], Side::Candidate);
+            if self.indices[own.0] == key {
+                let other = self.group(Side::Candidate, key, [base, middle], Side::Legacy);
+                if other.0 == other.1 {
+                    let near = renamed
+                        .candidate
+                        .contains(&key)
+                        .then_some(Explanation::Renamed);
+                    self.absent_member(Side::Candidate, key, frame, near)?;
+                }
+            }
+            key = next;
+        }
+        Flow::Continue(())
+    }
+
+    /// The range of sorted indices, of keys in `within`, that have the content of `key`.
+    fn group(&self, side: Side, key: u32, [from, to]: [usize; 2], within: Side) -> (usize, usize) {
+        let (tree, other) = (self.tree(side), self.tree(within));
+        let sorted = &self.indices[from..to];
+        let first = sorted.partition_point(|probe| compare_keys(other, *probe, tree, key).is_lt());
+        let length =
+            sorted[first..].partition_point(|probe| compare_keys(other, *probe, tree, key).is_eq());
+        (from + first, from + first + length)
+    }
+
+    /// A key that at least one side has more than once: equal only if the values are, one by one.
+    fn repeated(&mut self, own: (usize, usize), other: (usize, usize), frame: Frame) -> Flow {
+        let legacy: SmallVec<[u32; 8]> = self.indices[own.0..own.1].into();
+        let candidate: SmallVec<[u32; 8]> = self.indices[other.0..other.1].into();
+        let (child, any) = self.enter_key(frame, Side::Legacy, legacy[0]);
+        self.steps.push(Step::Key {
+            side: Side::Legacy,
+            key: legacy[0],
+            any,
+        });
+        let alike = legacy.len() == candidate.len()
+            && legacy
+                .iter()
+                .zip(&candidate)
+                .all(|(one, two)| self.equal(one + 1, two + 1, child));
+        let flow = if alike {
+            Flow::Continue(())
+        } else if let Some(rule) = self.met(child).ignore {
+            self.excused(rule);
+            Flow::Continue(())
+        } else {
+            let (one, two) = (self.legacy, self.candidate);
+            self.report(Kind::DuplicateKey, |limit| {
+                (
+                    Some(listed(one, &legacy, limit)),
+                    Some(listed(two, &candidate, limit)),
+                    None,
+                )
+            })
+        };
+        self.steps.pop();
+        self.leave(child);
+        flow
+    }
+
+    /// Keys that one side lacks and the other has under another case style, with an equal value.
+    fn renamed(&mut self, [base, middle, end]: [usize; 3], frame: Frame) -> Renamed {
+        let lone =
+            |walk: &Self, side: Side, range: [usize; 2], others: [usize; 2], within: Side| {
+                let mut keys = SmallVec::<[u32; 8]>::new();
+                for position in range[0]..range[1] {
+                    let key = walk.indices[position];
+                    let found = walk.group(side, key, others, within);
+                    if found.0 == found.1 {
+                        keys.push(key);
+                    }
+                }
+                keys
+            };
+        let missing = lone(
+            self,
+            Side::Legacy,
+            [base, middle],
+            [middle, end],
+            Side::Candidate,
+        );
+        let extra = lone(
+            self,
+            Side::Candidate,
+            [middle, end],
+            [base, middle],
+            Side::Legacy,
+        );
+        let mut renamed = Renamed::default();
+        if missing.is_empty() || missing.len() > MAX_RENAMED || extra.len() > MAX_RENAMED {
+            return renamed;
+        }
+        for one in missing {
+            let wanted = plain_name(&self.legacy.text(one));
+            for two in &extra {
+                if plain_name(&self.candidate.text(*two)) == wanted
+                    && !renamed.candidate.contains(two)
+                {
+                    let (child, _) = self.enter_key(frame, Side::Legacy, one);
+                    let same = self.equal(one + 1, two + 1, child);
+                    self.leave(child);
+                    if same {
+                        renamed.legacy.push(one);
+                        renamed.candidate.push(*two);
+                        break;
+                    }
+                }
+            }
+        }
+        renamed
+    }
+}
+
+#[derive(Default)]
+struct Renamed {
+    legacy: SmallVec<[u32; 4]>,
+    candidate: SmallVec<[u32; 4]>,
+}
+
+/// `userName`, `user_name` and `User-Name` are one name in different styles.
+fn plain_name(key: &str) -> String {
+    key.chars()
+        .filter(|character| !matches!(character, '_' | '-'))
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+/// The values of a repeated key, as received, in their order.
+fn listed(tree: Tree<'_>, keys: &[u32], limit: usize) -> String {
+    let values: Vec<&[u8]> = keys.iter().map(|key| tree.raw(key + 1)).collect();
+    shown(&values.join(&b", "[..]), limit)
+}
+
+#[inline]
+fn same_key(one: Tree<'_>, key: u32, two: Tree<'_>, other: u32) -> bool {
+    if !one.special(key) && !two.special(other) {
+        return one.content(key) == two.content(other);
+    }
+    compare_keys(one, key, two, other).is_eq()
+}
+
+fn compare_keys(one: Tree<'_>, key: u32, two: Tree<'_>, other: u32) -> std::cmp::Ordering {
+    one.key_hash(key).cmp(&two.key_hash(other)).then_with(|| {
+        let (mut first, mut second) = (Vec::new(), Vec::new());
+        one.unescaped(key, &mut first)
+            .cmp(two.unescaped(other, &mut second))
+    })
+}
+
+fn push_keys(tree: Tree<'_>, from: u32, end: u32, out: &mut Vec<u32>) {
+    let mut key = from;
+    while key < end {
+        out.push(key);
+        key = tree.next(key + 1);
+    }
+}
+
+/// By content; the same content in the order of the text.
+fn sort_keys(tree: Tree<'_>, keys: &mut [u32]) {
+    keys.sort_unstable_by(|one, two| compare_keys(tree, *one, tree, *two).then(one.cmp(two)));
+}

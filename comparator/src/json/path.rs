@@ -1,0 +1,106 @@
+//! Where the walk is, as text only when a finding needs it.
+
+use super::index::Tree;
+use crate::collect::CUT_MARK;
+use crate::rules::pattern::push_escaped;
+
+/// Longest path in a finding: keys are the service's text, and may be as long as the body.
+const MAX_PATH_BYTES: usize = 1_024;
+
+/// Which of the two documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Legacy,
+    Candidate,
+}
+
+/// One step from a container to a value in it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Step {
+    /// Into an object. The key has the same content on both sides; `side` says in which tree `key` is.
+    Key { side: Side, key: u32, any: bool },
+    /// Into an array, by the index on each side that has the element.
+    Index {
+        legacy: Option<u32>,
+        candidate: Option<u32>,
+    },
+}
+
+/// A path in its three forms.
+pub(crate) struct Path<'a> {
+    pub(crate) steps: &'a [Step],
+    pub(crate) legacy: Tree<'a>,
+    pub(crate) candidate: Tree<'a>,
+}
+
+impl Path<'_> {
+    /// JSON Pointer in the legacy's document; in the candidate's for what only that has.
+    pub(crate) fn primary(&self) -> String {
+        self.write(|step, out| match step {
+            Step::Index { legacy, candidate } => push_index(out, legacy.or(*candidate)),
+            Step::Key { .. } => self.push_key(step, out),
+        })
+    }
+
+    /// JSON Pointer in the candidate's document, where that has the value and at another place.
+    pub(crate) fn candidate(&self) -> Option<String> {
+        let mut moved = false;
+        for step in self.steps {
+            if let Step::Index { legacy, candidate } = step {
+                if candidate.is_none() {
+                    return None;
+                }
+                moved |= legacy.is_some() && legacy != candidate;
+            }
+        }
+        moved.then(|| {
+            self.write(|step, out| match step {
+                Step::Index { candidate, .. } => push_index(out, *candidate),
+                Step::Key { .. } => self.push_key(step, out),
+            })
+        })
+    }
+
+    /// The path with indices, and keys that a rule names by `*`, as `*`.
+    pub(crate) fn pattern(&self) -> String {
+        self.write(|step, out| match step {
+            Step::Index { .. } | Step::Key { any: true, .. } => out.push('*'),
+            Step::Key { .. } => self.push_key(step, out),
+        })
+    }
+
+    fn write(&self, mut push: impl FnMut(&Step, &mut String)) -> String {
+        let mut out = String::new();
+        for step in self.steps {
+            out.push('/');
+            push(step, &mut out);
+            if out.len() > MAX_PATH_BYTES {
+                return cut(out);
+            }
+        }
+        out
+    }
+
+    fn push_key(&self, step: &Step, out: &mut String) {
+        if let Step::Key { side, key, .. } = step {
+            let tree = match side {
+                Side::Legacy => self.legacy,
+                Side::Candidate => self.candidate,
+            };
+            push_escaped(out, &tree.text(*key));
+        }
+    }
+}
+
+fn push_index(out: &mut String, index: Option<u32>) {
+    if let Some(index) = index {
+        out.push_str(&index.to_string());
+    }
+}
+
+fn cut(mut path: String) -> String {
+    let end = path.floor_char_boundary(MAX_PATH_BYTES);
+    path.truncate(end);
+    path.push(CUT_MARK);
+    path
+}

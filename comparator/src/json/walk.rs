@@ -1,0 +1,532 @@
+//! The walk over two indexed documents.
+//!
+//! One walk serves three purposes: the first pass (is there any finding? how often did rules excuse one?), the second
+//! pass over a pair that differs (details), and *probes*, which ask whether two elements are equal while elements are
+//! being aligned and which leave no trace. Recursion follows nesting, which the index has already limited.
+
+use std::ops::ControlFlow;
+
+use parity_schemas::verdict::{Explanation, Finding, Kind, Part, Reason};
+use smallvec::SmallVec;
+
+use super::index::{Index, IndexError, NodeKind, ROOT, Tree};
+use super::number::{self, Decimal};
+use super::path::{Path, Side, Step};
+use crate::collect::{Collector, Flow, Stop, shown};
+use crate::explain;
+use crate::instant::Instant;
+use crate::rules::pattern::{Segment, State, enter};
+use crate::rules::{Action, Scope};
+
+/// Containers up to this size are compared as bytes before they are walked. Larger ones are not, so that a difference
+/// at the end of a deep document is not looked for again at every level.
+const MAX_COMPARED_BYTES: usize = 4_096;
+
+/// Memory that is kept from one comparison to the next.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    legacy: Index,
+    candidate: Index,
+    states: Vec<State>,
+    steps: Vec<Step>,
+    pub(super) indices: Vec<u32>,
+    texts: [Vec<u8>; 2],
+}
+
+/// What became of two texts that claim to be JSON.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// They were compared, as far as this says.
+    Compared(Flow),
+    /// What was wrong with each that is not JSON.
+    Invalid {
+        legacy: Option<IndexError>,
+        candidate: Option<IndexError>,
+    },
+}
+
+/// Compares two texts by the rules for bodies in `scope`.
+pub(crate) fn compare(
+    legacy: &[u8],
+    candidate: &[u8],
+    scope: &Scope,
+    out: &mut Collector<'_>,
+    scratch: &mut Scratch,
+) -> Outcome {
+    let depth = out.limits.honoured_depth();
+    let (legacy, candidate) = match (
+        scratch.legacy.read(legacy, depth),
+        scratch.candidate.read(candidate, depth),
+    ) {
+        (Ok(legacy), Ok(candidate)) => (legacy, candidate),
+        (legacy, candidate) => {
+            return Outcome::Invalid {
+                legacy: legacy.err(),
+                candidate: candidate.err(),
+            };
+        }
+    };
+    scratch.states.clear();
+    scratch.steps.clear();
+    scratch.indices.clear();
+    for rule in &scope.body {
+        enter(
+            &mut scratch.states,
+            0,
+            &out.rules.get(*rule).pattern,
+            *rule,
+            0,
+        );
+    }
+    let frame = Frame {
+        from: 0,
+        to: scratch.states.len(),
+    };
+    let mut walk = Walk {
+        legacy,
+        candidate,
+        work: out.limits.work,
+        out,
+        states: &mut scratch.states,
+        steps: &mut scratch.steps,
+        indices: &mut scratch.indices,
+        texts: &mut scratch.texts,
+        probes: 0,
+        exhausted: false,
+    };
+    Outcome::Compared(if walk.same_text(ROOT, ROOT) {
+        Flow::Continue(())
+    } else {
+        walk.values(ROOT, ROOT, frame)
+    })
+}
+
+/// The states of rules at one value: a range of [`Walk::states`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    from: usize,
+    to: usize,
+}
+
+impl Frame {
+    pub(super) fn is_empty(self) -> bool {
+        self.from == self.to
+    }
+}
+
+/// The rules whose patterns are met at one value, by what they do there.
+#[derive(Default)]
+pub(super) struct Met {
+    pub(super) ignore: Option<u16>,
+    pub(super) unordered: Option<u16>,
+    pub(super) key: Option<u16>,
+    /// Tolerances and types, in the order of the configuration.
+    pub(super) scalar: SmallVec<[u16; 4]>,
+}
+
+pub(super) struct Walk<'w, 'c> {
+    pub(super) legacy: Tree<'w>,
+    pub(super) candidate: Tree<'w>,
+    pub(super) out: &'w mut Collector<'c>,
+    states: &'w mut Vec<State>,
+    pub(super) steps: &'w mut Vec<Step>,
+    pub(super) indices: &'w mut Vec<u32>,
+    texts: &'w mut [Vec<u8>; 2],
+    /// Nested questions whether two values are equal; nothing is recorded while there are any.
+    pub(super) probes: usize,
+    work: u64,
+    /// The work budget ran out.
+    pub(super) exhausted: bool,
+}
+
+impl<'w> Walk<'w, '_> {
+    pub(super) fn tree(&self, side: Side) -> Tree<'w> {
+        match side {
+            Side::Legacy => self.legacy,
+            Side::Candidate => self.candidate,
+        }
+    }
+
+    /// Whether paths, values and alignment are wanted here.
+    pub(super) fn detailed(&self) -> bool {
+        self.out.detail && self.probes == 0
+    }
+
+    /// Takes `steps` from the work budget; false when it is spent.
+    pub(super) fn spend(&mut self, steps: u64) -> bool {
+        match self.work.checked_sub(steps) {
+            Some(left) => self.work = left,
+            None => self.exhausted = true,
+        }
+        !self.exhausted
+    }
+
+    /// Whether two values are the same text and so equal whatever the rules say.
+    #[inline]
+    pub(super) fn same_text(&self, legacy: u32, candidate: u32) -> bool {
+        let kind = self.legacy.kind(legacy);
+        if kind != self.candidate.kind(candidate) {
+            return false;
+        }
+        let (one, two) = (
+            self.legacy.content(legacy),
+            self.candidate.content(candidate),
+        );
+        let cheap =
+            one.len() <= MAX_COMPARED_BYTES || !matches!(kind, NodeKind::Array | NodeKind::Object);
+        one.len() == two.len() && cheap && one == two
+    }
+
+    /// Compares two values that are not the same text, under the rules of `frame`.
+    pub(super) fn values(&mut self, legacy: u32, candidate: u32, frame: Frame) -> Flow {
+        if self.probes > 0 && !self.spend(1) {
+            return Flow::Break(Stop::Enough);
+        }
+        let met = if frame.is_empty() {
+            Met::default()
+        } else {
+            self.met(frame)
+        };
+        if let Some(rule) = met.ignore {
+            self.excused(rule);
+            return Flow::Continue(());
+        }
+        match (self.legacy.kind(legacy), self.candidate.kind(candidate)) {
+            (NodeKind::Object, NodeKind::Object) => self.objects(legacy, candidate, frame),
+            (NodeKind::Array, NodeKind::Array) => self.arrays(legacy, candidate, frame, &met),
+            (NodeKind::Number, NodeKind::Number) => self.numbers(legacy, candidate, &met),
+            (NodeKind::String, NodeKind::String) => self.strings(legacy, candidate, &met),
+            _ if self.by_rule(legacy, candidate, &met) => Flow::Continue(()),
+            (one, two) if one == two => Flow::Continue(()),
+            (NodeKind::True | NodeKind::False, NodeKind::True | NodeKind::False) => {
+                self.differ(Kind::Value, legacy, candidate)
+            }
+            _ => self.differ(Kind::Type, legacy, candidate),
+        }
+    }
+
+    fn numbers(&mut self, legacy: u32, candidate: u32, met: &Met) -> Flow {
+        let plain = !self.legacy.special(legacy) && !self.candidate.special(candidate);
+        let (one, two) = (
+            self.legacy.content(legacy),
+            self.candidate.content(candidate),
+        );
+        if !plain && number::same_decimal(one, two) {
+            if one != two {
+                self.tolerated("equal_decimal");
+            }
+            return Flow::Continue(());
+        }
+        if self.by_rule(legacy, candidate, met) {
+            return Flow::Continue(());
+        }
+        self.differ(Kind::Value, legacy, candidate)
+    }
+
+    fn strings(&mut self, legacy: u32, candidate: u32, met: &Met) -> Flow {
+        if self.legacy.special(legacy) || self.candidate.special(candidate) {
+            let [one, two] = &mut *self.texts;
+            let same =
+                self.legacy.unescaped(legacy, one) == self.candidate.unescaped(candidate, two);
+            if same {
+                self.tolerated("equal_string");
+                return Flow::Continue(());
+            }
+        }
+        if self.by_rule(legacy, candidate, met) {
+            return Flow::Continue(());
+        }
+        self.differ(Kind::Value, legacy, candidate)
+    }
+
+    /// Whether a tolerance or a type makes two scalars equal; if so, the first such rule has its hit.
+    fn by_rule(&mut self, legacy: u32, candidate: u32, met: &Met) -> bool {
+        if met.scalar.is_empty() {
+            return false;
+        }
+        let [one, two] = &mut *self.texts;
+        let one = Scalar::new(self.legacy, legacy, one);
+        let two = Scalar::new(self.candidate, candidate, two);
+        let rules = self.out.rules;
+        let as_numbers = met
+            .scalar
+            .iter()
+            .any(|rule| matches!(rules.get(*rule).action, Action::Number));
+        let equal = |rule: &u16| one.equal(&two, &rules.get(*rule).action, as_numbers);
+        let Some(rule) = met.scalar.iter().copied().find(equal) else {
+            return false;
+        };
+        self.excused(rule);
+        true
+    }
+
+    /// Which rules' patterns are met exactly at the value that `frame` belongs to.
+    pub(super) fn met(&self, frame: Frame) -> Met {
+        let mut met = Met::default();
+        for state in &self.states[frame.from..frame.to] {
+            let rule = self.out.rules.get(state.rule);
+            if usize::from(state.at) != rule.pattern.len() {
+                continue;
+            }
+            let slot = match rule.action {
+                Action::Ignore => &mut met.ignore,
+                Action::Unordered => &mut met.unordered,
+                Action::Key(_) => &mut met.key,
+                Action::Mask => continue,
+                _ => {
+                    met.scalar.push(state.rule);
+                    continue;
+                }
+            };
+            // Of several, the first in the configuration.
+            *slot = Some(slot.map_or(state.rule, |known| known.min(state.rule)));
+        }
+        met.scalar.sort_unstable();
+        met
+    }
+
+    /// The states behind the key `key` of an object at `frame`, and whether a rule names that key by `*`.
+    pub(super) fn enter_key(&mut self, frame: Frame, side: Side, key: u32) -> (Frame, bool) {
+        if frame.is_empty() {
+            return (frame, false);
+        }
+        let tree = self.tree(side);
+        let hash = tree.key_hash(key);
+        let mut scratch = Vec::new();
+        let text = tree.unescaped(key, &mut scratch);
+        let mut any = false;
+        let child = self.enter_child(frame, |segment| match segment {
+            Segment::Any => {
+                any = true;
+                true
+            }
+            Segment::Literal {
+                text: wanted,
+                hash: wanted_hash,
+                ..
+            } => *wanted_hash == hash && wanted.as_bytes() == text,
+            Segment::Deep => true,
+        });
+        (child, any)
+    }
+
+    /// The states behind an element of an array at `frame`; without an index no rule that names one applies.
+    pub(super) fn enter_index(&mut self, frame: Frame, index: Option<u32>) -> Frame {
+        if frame.is_empty() {
+            return frame;
+        }
+        self.enter_child(frame, |segment| match segment {
+            Segment::Any | Segment::Deep => true,
+            Segment::Literal { index: wanted, .. } => wanted.is_some() && *wanted == index,
+        })
+    }
+
+    fn enter_child(&mut self, frame: Frame, mut applies: impl FnMut(&Segment) -> bool) -> Frame {
+        let from = self.states.len();
+        for position in frame.from..frame.to {
+            let State { rule, at } = self.states[position];
+            let pattern = &self.out.rules.get(rule).pattern;
+            if let Some(segment) = pattern.segment(at)
+                && applies(segment)
+            {
+                let next = if *segment == Segment::Deep {
+                    at
+                } else {
+                    at + 1
+                };
+                enter(self.states, from, pattern, rule, next);
+            }
+        }
+        Frame {
+            from,
+            to: self.states.len(),
+        }
+    }
+
+    /// Forgets the states that entering a child has added.
+    pub(super) fn leave(&mut self, child: Frame) {
+        // A frame without states adds none and is inherited as it is; nothing of an ancestor lies above its begin.
+        self.states.truncate(child.from);
+    }
+
+    /// Whether two values are equal, without recording anything. False once the budget is spent.
+    pub(super) fn equal(&mut self, legacy: u32, candidate: u32, frame: Frame) -> bool {
+        if self.same_text(legacy, candidate) {
+            return self.spend(1);
+        }
+        let (states, steps, indices) = (self.states.len(), self.steps.len(), self.indices.len());
+        self.probes += 1;
+        let flow = self.values(legacy, candidate, frame);
+        self.probes -= 1;
+        // A probe that stops early leaves the walk inside of the values.
+        self.states.truncate(states);
+        self.steps.truncate(steps);
+        self.indices.truncate(indices);
+        flow == ControlFlow::Continue(()) && !self.exhausted
+    }
+
+    /// Something is there on one side only. The step into it has been taken.
+    pub(super) fn absent(
+        &mut self,
+        present: Side,
+        at: u32,
+        frame: Frame,
+        near: Option<Explanation>,
+    ) -> Flow {
+        if !frame.is_empty()
+            && let Some(rule) = self.met(frame).ignore
+        {
+            self.excused(rule);
+            return Flow::Continue(());
+        }
+        let tree = self.tree(present);
+        let kind = match present {
+            Side::Legacy => Kind::Missing,
+            Side::Candidate => Kind::Extra,
+        };
+        self.report(kind, |limit| {
+            let value = Some(shown(tree.raw(at), limit));
+            let near = near.or_else(|| explain::absent(tree, at));
+            match present {
+                Side::Legacy => (value, None, near),
+                Side::Candidate => (None, value, near),
+            }
+        })
+    }
+
+    /// Two values differ in the way of `kind`.
+    pub(super) fn differ(&mut self, kind: Kind, legacy: u32, candidate: u32) -> Flow {
+        let (one, two) = (self.legacy, self.candidate);
+        self.report(kind, |limit| {
+            let near = match kind {
+                Kind::Value | Kind::Type => explain::values(one, legacy, two, candidate),
+                _ => None,
+            };
+            (
+                Some(shown(one.raw(legacy), limit)),
+                Some(shown(two.raw(candidate), limit)),
+                near,
+            )
+        })
+    }
+
+    /// A finding at the present path.
+    pub(super) fn report(
+        &mut self,
+        kind: Kind,
+        values: impl FnOnce(usize) -> (Option<String>, Option<String>, Option<Explanation>),
+    ) -> Flow {
+        if self.probes > 0 {
+            return Flow::Break(Stop::Enough);
+        }
+        let path = Path {
+            steps: self.steps,
+            legacy: self.legacy,
+            candidate: self.candidate,
+        };
+        self.out.finding(|limits| {
+            let (legacy, candidate, explanation) = values(limits.value_bytes);
+            Finding {
+                part: Part::Body,
+                path: path.primary(),
+                candidate_path: path.candidate(),
+                pattern: path.pattern(),
+                kind,
+                legacy,
+                candidate,
+                explanation,
+                text_diff: None,
+            }
+        })
+    }
+
+    /// A rule excuses a difference at the present path.
+    pub(super) fn excused(&mut self, rule: u16) {
+        if self.probes == 0 {
+            let path = Path {
+                steps: self.steps,
+                legacy: self.legacy,
+                candidate: self.candidate,
+            };
+            self.out.excused(rule, Part::Body, || path.primary());
+        }
+    }
+
+    fn tolerated(&mut self, why: &str) {
+        if self.probes == 0 {
+            let path = Path {
+                steps: self.steps,
+                legacy: self.legacy,
+                candidate: self.candidate,
+            };
+            self.out.tolerated(Part::Body, || path.primary(), why);
+        }
+    }
+
+    /// The budget was spent while a verdict depended on it.
+    pub(super) fn give_up(&self) -> Flow {
+        Flow::Break(if self.probes > 0 {
+            Stop::Enough
+        } else {
+            Stop::GiveUp(Reason::WorkBudget)
+        })
+    }
+}
+
+/// A scalar as rules look at it: a string without its escapes, anything else as its text.
+struct Scalar<'a> {
+    kind: NodeKind,
+    text: &'a [u8],
+}
+
+impl<'a> Scalar<'a> {
+    fn new(tree: Tree<'a>, at: u32, scratch: &'a mut Vec<u8>) -> Self {
+        let kind = tree.kind(at);
+        let text = match kind {
+            NodeKind::String => tree.unescaped(at, scratch),
+            _ => tree.content(at),
+        };
+        Self { kind, text }
+    }
+
+    fn equal(&self, other: &Self, action: &Action, as_numbers: bool) -> bool {
+        let decimals = || Some((self.decimal(as_numbers)?, other.decimal(as_numbers)?));
+        match action {
+            Action::Absolute(bound) => decimals().is_some_and(|(one, two)| one.within(&two, bound)),
+            Action::Relative(factor) => {
+                decimals().is_some_and(|(one, two)| one.within_relative(&two, factor))
+            }
+            Action::Number => decimals().is_some_and(|(one, two)| one == two),
+            Action::Timestamp => {
+                matches!((self.instant(), other.instant()), (Some(one), Some(two)) if one == two)
+            }
+            Action::Uuid => {
+                matches!((self.uuid(), other.uuid()), (Some(one), Some(two)) if one == two)
+            }
+            _ => false,
+        }
+    }
+
+    fn decimal(&self, also_text: bool) -> Option<Decimal> {
+        match self.kind {
+            NodeKind::Number => Decimal::parse(self.text),
+            NodeKind::String if also_text => Decimal::parse(self.text),
+            _ => None,
+        }
+    }
+
+    fn instant(&self) -> Option<Instant> {
+        match self.kind {
+            NodeKind::Number => Instant::from_number(self.text),
+            NodeKind::String => Instant::parse(self.text),
+            _ => None,
+        }
+    }
+
+    fn uuid(&self) -> Option<uuid::Uuid> {
+        match self.kind {
+            NodeKind::String => uuid::Uuid::try_parse_ascii(self.text).ok(),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! What one comparison may cost. Every limit counts bytes or steps, so the same exchange always ends the same way.
+
+/// The limits of a comparator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes that a body may have once decompressed; more is `response_too_large`.
+    pub decoded_bytes: usize,
+    /// Nested containers that are followed; more is `too_deep` when the bytes differ.
+    pub depth: usize,
+    /// Steps of matching elements whose order does not count; more is `work_budget`.
+    pub work: u64,
+    /// Findings listed for one exchange; more set `findings_cut`.
+    pub findings: usize,
+    /// Tolerated differences listed for one exchange; the rest is only counted.
+    pub tolerated: usize,
+    /// Bytes of each value in a finding; what is cut ends in `…`.
+    pub value_bytes: usize,
+    /// Bytes of the unified diff of two texts.
+    pub text_diff_bytes: usize,
+}
+
+/// The same as the mirror's default cap of a body as sent: decompressed, an answer is worth no more memory.
+pub const DECODED_BYTES: usize = 1 << 20;
+/// What `serde_json` and most parsers follow; the comparison of two values recurses, and this bounds its stack.
+pub const DEPTH: usize = 128;
+/// Deepest setting of [`Limits::depth`] that is honoured, so that no setting can exhaust the stack of a thread.
+pub const MAX_DEPTH: usize = 256;
+/// About 50 ms of matching on one core: an answer that needs more would hold up the queue behind it.
+pub const WORK: u64 = 1_000_000;
+/// A person reads a handful; beyond this a mismatch is a different document.
+pub const FINDINGS: usize = 256;
+/// As many as findings.
+pub const TOLERATED: usize = 256;
+/// Shows any scalar that people write and the beginning of the rest; 256 findings stay within 512 KiB.
+pub const VALUE_BYTES: usize = 1_024;
+/// Some hundred lines: enough to see what a text's difference is about.
+pub const TEXT_DIFF_BYTES: usize = 8_192;
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            decoded_bytes: DECODED_BYTES,
+            depth: DEPTH,
+            work: WORK,
+            findings: FINDINGS,
+            tolerated: TOLERATED,
+            value_bytes: VALUE_BYTES,
+            text_diff_bytes: TEXT_DIFF_BYTES,
+        }
+    }
+}
+
+impl Limits {
+    pub(crate) fn honoured_depth(&self) -> usize {
+        self.depth.min(MAX_DEPTH)
+    }
+}

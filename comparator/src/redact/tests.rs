@@ -1,0 +1,1 @@
+//! What leaves, and what does not.

@@ -1,0 +1,240 @@
+//! Rules: what the operator has decided not to call a difference.
+//!
+//! [`Rules::compile`] turns the plain text of the configuration into [`Rules`] and reports every error at once, each
+//! with the key that is wrong. A rule that has expired is an error there, and no longer applies to an exchange at or
+//! after its date, whatever the clock says: the exchange carries its own time.
+
+mod compile;
+pub(crate) mod pattern;
+
+use std::sync::Arc;
+
+use parity_schemas::time::Timestamp;
+use parity_schemas::verdict::Part;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::json::number::Decimal;
+use pattern::Pattern;
+
+/// One `[[rule]]` as it stands in the configuration. Nothing is checked yet but the names of the keys.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RuleConfig {
+    /// Under which hits are counted; unique.
+    pub id: String,
+    /// `METHOD /template`; every route without it.
+    #[serde(default)]
+    pub route: Option<String>,
+    /// Which part of the answer.
+    #[serde(default = "body")]
+    pub part: Part,
+    /// Body: JSON Pointer with `*` and `**`. Header and trailer: a name. Status: empty.
+    #[serde(default)]
+    pub path: String,
+    /// `ignore`, `unordered`, `key`, `tolerance`, `as` or `mask`.
+    pub action: String,
+    /// `key`: the field that tells elements apart.
+    #[serde(default)]
+    pub field: Option<String>,
+    /// `tolerance`: largest allowed difference, a decimal.
+    #[serde(default)]
+    pub absolute: Option<String>,
+    /// `tolerance`: largest allowed difference as a share of the larger number, a decimal.
+    #[serde(default)]
+    pub relative: Option<String>,
+    /// `as`: `timestamp`, `uuid` or `number`.
+    #[serde(default, rename = "type")]
+    pub kind: Option<String>,
+    /// Why it is right to have it.
+    #[serde(default)]
+    pub reason: Option<String>,
+    /// Who answers for it.
+    #[serde(default)]
+    pub owner: Option<String>,
+    /// A date or a time from which on it no longer applies.
+    #[serde(default)]
+    pub expires: Option<String>,
+}
+
+const fn body() -> Part {
+    Part::Body
+}
+
+/// What is wrong with one rule.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct RuleError {
+    /// Position of the rule in what was compiled.
+    pub rule: usize,
+    /// The key whose value is wrong or missing.
+    pub key: &'static str,
+    /// What is wrong, with the value.
+    pub message: String,
+    /// What to do, when that is known.
+    pub hint: Option<String>,
+}
+
+/// What a rule does where it applies.
+#[derive(Clone, Debug)]
+pub(crate) enum Action {
+    /// Anything counts as equal, presence included.
+    Ignore,
+    /// An array is a multiset; a header is a set of list elements.
+    Unordered,
+    /// The elements of an array are told apart by this field; their order does not count.
+    Key(Box<str>),
+    /// Numbers at most this far apart are equal.
+    Absolute(Decimal),
+    /// Numbers at most this share of the larger one apart are equal.
+    Relative(Decimal),
+    /// Two times with the same instant are equal.
+    Timestamp,
+    /// Two UUIDs are equal whatever their case.
+    Uuid,
+    /// A number and a string that holds a number are compared as numbers.
+    Number,
+    /// Values are recorded as keyed hashes only.
+    Mask,
+}
+
+/// One compiled rule.
+#[derive(Clone, Debug)]
+pub(crate) struct Rule {
+    pub(crate) id: Box<str>,
+    pub(crate) route: Option<Box<str>>,
+    pub(crate) part: Part,
+    pub(crate) pattern: Pattern,
+    pub(crate) action: Action,
+    pub(crate) expires: Option<Timestamp>,
+}
+
+/// All rules, checked.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    rules: Vec<Rule>,
+    hash: String,
+}
+
+impl Default for Rules {
+    /// No rules: the defaults of what counts as equal.
+    fn default() -> Self {
+        Self::from_checked(Vec::new())
+    }
+}
+
+impl Rules {
+    /// Checks all rules; `now` decides which have expired. The errors are in the order of the rules.
+    pub fn compile(rules: &[RuleConfig], now: Timestamp) -> Result<Self, Vec<RuleError>> {
+        compile::compile(rules, now).map(Self::from_checked)
+    }
+
+    fn from_checked(rules: Vec<Rule>) -> Self {
+        let hash = compile::hash(&rules);
+        Self { rules, hash }
+    }
+
+    /// 32 hex digits that change whenever two answers could be judged differently: by another rule, another order of
+    /// the rules, or another version of what is equal by default. Names, reasons and masks are not part of it.
+    pub fn hash(&self) -> &str {
+        &self.hash
+    }
+
+    /// The ids; the position is what `rule_hits` of a comparison refer to.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.rules.iter().map(|rule| &*rule.id)
+    }
+
+    pub(crate) fn get(&self, rule: u16) -> &Rule {
+        &self.rules[usize::from(rule)]
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.rules.len()
+    }
+
+    /// The rules that apply to a route (`None` when there is none) at a time.
+    pub(crate) fn scope(&self, route: Option<&str>, time: Timestamp) -> Scope {
+        let mut scope = Scope::default();
+        for (index, rule) in self.rules.iter().enumerate() {
+            if rule.route.is_some() && rule.route.as_deref() != route {
+                continue;
+            }
+            if let Some(expires) = rule.expires {
+                if expires <= time {
+                    scope.valid_from = scope.valid_from.max(expires);
+                    continue;
+                }
+                scope.valid_until = scope.valid_until.min(expires);
+            }
+            let list = match (&rule.action, rule.part) {
+                (Action::Mask, _) => &mut scope.masks,
+                (_, Part::Status) => &mut scope.status,
+                (_, Part::Header) => &mut scope.header,
+                (_, Part::Trailer) => &mut scope.trailer,
+                (_, Part::Body) => &mut scope.body,
+            };
+            list.push(index as u16);
+        }
+        scope
+    }
+}
+
+/// The rules for one route and a span of time, by part, in the order of the configuration.
+#[derive(Clone, Debug)]
+pub(crate) struct Scope {
+    pub(crate) status: Vec<u16>,
+    pub(crate) header: Vec<u16>,
+    pub(crate) trailer: Vec<u16>,
+    pub(crate) body: Vec<u16>,
+    pub(crate) masks: Vec<u16>,
+    valid_from: Timestamp,
+    valid_until: Timestamp,
+}
+
+impl Default for Scope {
+    fn default() -> Self {
+        Self {
+            status: Vec::new(),
+            header: Vec::new(),
+            trailer: Vec::new(),
+            body: Vec::new(),
+            masks: Vec::new(),
+            valid_from: Timestamp::from_micros(i64::MIN),
+            valid_until: Timestamp::from_micros(i64::MAX),
+        }
+    }
+}
+
+impl Scope {
+    /// Whether no rule begins or ceases to apply between the time it was made for and `time`.
+    fn holds_at(&self, time: Timestamp) -> bool {
+        self.valid_from <= time && time < self.valid_until
+    }
+}
+
+/// Scopes kept ready by route. Each comparing thread has its own.
+#[derive(Default)]
+pub(crate) struct ScopeCache {
+    scopes: hashbrown::HashMap<Box<str>, Arc<Scope>, foldhash::fast::RandomState>,
+}
+
+/// Routes with a scope kept ready; more than a service has. Beyond it all are made anew, so random paths cannot fill
+/// the memory.
+const MAX_CACHED_ROUTES: usize = 4_096;
+
+impl ScopeCache {
+    pub(crate) fn get(&mut self, rules: &Rules, route: &str, time: Timestamp) -> Arc<Scope> {
+        if let Some(scope) = self.scopes.get(route)
+            && scope.holds_at(time)
+        {
+            return Arc::clone(scope);
+        }
+        let scope = Arc::new(rules.scope(Some(route), time));
+        if self.scopes.len() >= MAX_CACHED_ROUTES {
+            self.scopes.clear();
+        }
+        self.scopes.insert(route.into(), Arc::clone(&scope));
+        scope
+    }
+}

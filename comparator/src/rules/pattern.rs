@@ -1,0 +1,259 @@
+//! Path patterns of rules: JSON Pointers with `*` for one segment and `**` for any number of them.
+//!
+//! A pattern is walked together with the documents: a [`State`] says how far into its pattern a rule has come at the
+//! value that the walk is at, so a rule costs a comparison where it could still apply and nothing anywhere else.
+//! Filters and regular expressions are refused: a rule must be readable by the person who approves it.
+
+use crate::json::string;
+
+/// One segment of a pattern.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Segment {
+    /// This key, or this index.
+    Literal {
+        /// Without the pointer's escapes.
+        text: Box<str>,
+        /// Of the text, as keys are hashed.
+        hash: u32,
+        /// The text as an array index, when it is one.
+        index: Option<u32>,
+    },
+    /// `*`: any one key or index.
+    Any,
+    /// `**`: any number of keys and indices, none included.
+    Deep,
+}
+
+/// A compiled pattern; no segments for the whole body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Pattern(Box<[Segment]>);
+
+/// How far one rule has come: the next segment of its pattern to be met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct State {
+    /// Position of the rule.
+    pub(crate) rule: u16,
+    /// Index of the next segment; the number of segments when the pattern is met.
+    pub(crate) at: u16,
+}
+
+/// Longest pattern: no document is followed deeper than its depth limit.
+const MAX_SEGMENTS: usize = 256;
+
+impl Pattern {
+    /// Reads the path of a rule for the body. The error says what is wrong and what to write instead.
+    pub(crate) fn body(path: &str) -> Result<Self, (String, Option<String>)> {
+        if path.is_empty() {
+            return Ok(Self(Box::default()));
+        }
+        let Some(rest) = path.strip_prefix('/') else {
+            return Err((
+                format!("`{path}` is not a path: it must begin with `/`"),
+                Some(suggest_pointer(path)),
+            ));
+        };
+        let mut segments = Vec::new();
+        for text in rest.split('/') {
+            let segment = match text {
+                "*" => Segment::Any,
+                "**" => Segment::Deep,
+                _ => literal(text)?,
+            };
+            // `/**/**/x` means what `/**/x` means and would only cost more.
+            if !(segment == Segment::Deep && segments.last() == Some(&Segment::Deep)) {
+                segments.push(segment);
+            }
+        }
+        if segments.len() > MAX_SEGMENTS {
+            return Err((
+                format!("the path has more than {MAX_SEGMENTS} segments"),
+                None,
+            ));
+        }
+        Ok(Self(segments.into()))
+    }
+
+    /// Reads the name of a header, `set-cookie/NAME` for one cookie, `*` for any.
+    pub(crate) fn header(path: &str) -> Result<Self, (String, Option<String>)> {
+        if let Some(name) = path.strip_prefix('/') {
+            return Err((
+                format!("`{path}` is not a header name"),
+                Some(format!(
+                    "write `{}`, without the slash",
+                    name.to_ascii_lowercase()
+                )),
+            ));
+        }
+        let (name, cookie) = path
+            .split_once('/')
+            .map_or((path, None), |(name, cookie)| (name, Some(cookie)));
+        let lower = name.to_ascii_lowercase();
+        if lower != "*" && http::HeaderName::from_bytes(lower.as_bytes()).is_err() {
+            return Err((
+                format!("`{name}` is not a header name"),
+                Some("write the name alone, for example `x-request-id`".to_owned()),
+            ));
+        }
+        let mut segments = vec![header_segment(&lower)];
+        if let Some(cookie) = cookie {
+            if lower != "set-cookie" || cookie.is_empty() {
+                return Err((
+                    format!("`{path}`: only cookies have a second segment, `set-cookie/NAME`"),
+                    None,
+                ));
+            }
+            segments.push(header_segment(cookie));
+        }
+        Ok(Self(segments.into()))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether the pattern is met by the whole body.
+    pub(crate) fn covers_root(&self) -> bool {
+        self.0.iter().all(|segment| *segment == Segment::Deep)
+    }
+
+    pub(crate) fn segment(&self, at: u16) -> Option<&Segment> {
+        self.0.get(usize::from(at))
+    }
+
+    /// Whether a rule on this header pattern applies to `path`; a rule on `set-cookie` applies to each cookie.
+    pub(crate) fn covers_header(&self, path: &str) -> bool {
+        let mut parts = path.splitn(2, '/');
+        self.0.iter().all(|segment| match (segment, parts.next()) {
+            (Segment::Literal { text, .. }, Some(part)) => **text == *part,
+            (Segment::Any | Segment::Deep, Some(_)) => true,
+            (_, None) => false,
+        })
+    }
+
+    /// The pattern in one spelling, for the hash of the rules.
+    pub(crate) fn canonical(&self) -> String {
+        let mut text = String::new();
+        for segment in &self.0 {
+            text.push('/');
+            match segment {
+                Segment::Literal { text: key, .. } => push_escaped(&mut text, key),
+                Segment::Any => text.push('*'),
+                Segment::Deep => text.push_str("**"),
+            }
+        }
+        text
+    }
+}
+
+/// Adds `rule` at segment `at` to the states from `from` on, and what `**` lets it also be at.
+pub(crate) fn enter(states: &mut Vec<State>, from: usize, pattern: &Pattern, rule: u16, at: u16) {
+    let state = State { rule, at };
+    if states
+        .get(from..)
+        .is_some_and(|known| known.contains(&state))
+    {
+        return;
+    }
+    states.push(state);
+    if pattern.segment(at) == Some(&Segment::Deep) {
+        enter(states, from, pattern, rule, at + 1);
+    }
+}
+
+/// Writes one segment of a JSON Pointer (RFC 6901).
+pub(crate) fn push_escaped(out: &mut String, key: &str) {
+    for character in key.chars() {
+        match character {
+            '~' => out.push_str("~0"),
+            '/' => out.push_str("~1"),
+            other => out.push(other),
+        }
+    }
+}
+
+fn header_segment(text: &str) -> Segment {
+    match text {
+        "*" => Segment::Any,
+        _ => Segment::Literal {
+            text: text.into(),
+            hash: 0,
+            index: None,
+        },
+    }
+}
+
+fn literal(text: &str) -> Result<Segment, (String, Option<String>)> {
+    let mut key = String::with_capacity(text.len());
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        key.push(match character {
+            '~' => match characters.next() {
+                Some('0') => '~',
+                Some('1') => '/',
+                _ => {
+                    return Err((
+                        format!("`{text}`: `~` must be followed by 0 or 1"),
+                        Some("write `~0` for `~` and `~1` for `/` in a key".to_owned()),
+                    ));
+                }
+            },
+            other => other,
+        });
+    }
+    Ok(Segment::Literal {
+        hash: string::hash(key.as_bytes()),
+        // RFC 6901: no leading zeros, so `01` is a key only.
+        index: key
+            .parse()
+            .ok()
+            .filter(|index: &u32| index.to_string() == key),
+        text: key.into(),
+    })
+}
+
+/// What the author of `$.items[*].price` or `items.price` meant.
+fn suggest_pointer(path: &str) -> String {
+    let trimmed = path.trim_start_matches('$').trim_start_matches('.');
+    let mut pointer = String::new();
+    for part in trimmed.replace("..", ".**.").split(['.', '[', ']', '/']) {
+        let part = part.trim_matches(['\'', '"']);
+        if !part.is_empty() {
+            pointer.push('/');
+            pointer.push_str(part);
+        }
+    }
+    format!("write `{pointer}`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_is_no_pointer_gets_the_pointer_suggested() {
+        for (path, hint) in [
+            ("$.items[*].price", "write `/items/*/price`"),
+            ("items.price", "write `/items/price`"),
+            ("$..ts", "write `/**/ts`"),
+            ("items", "write `/items`"),
+        ] {
+            let (_, suggestion) = Pattern::body(path).expect_err("no slash");
+            assert_eq!(suggestion.as_deref(), Some(hint), "{path}");
+        }
+        assert!(Pattern::body("/a~2").is_err());
+        assert_eq!(
+            Pattern::body("/a~1b/~0").expect("escapes").canonical(),
+            "/a~1b/~0"
+        );
+    }
+
+    #[test]
+    fn a_header_rule_covers_its_cookies() {
+        let cookies = Pattern::header("Set-Cookie").expect("a name");
+        assert!(cookies.covers_header("set-cookie/sid"));
+        let one = Pattern::header("set-cookie/sid").expect("a cookie");
+        assert!(one.covers_header("set-cookie/sid") && !one.covers_header("set-cookie/lang"));
+        assert!(Pattern::header("/x").is_err() && Pattern::header("a b").is_err());
+        assert!(Pattern::header("x-a/b").is_err());
+    }
+}

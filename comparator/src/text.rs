@@ -1,0 +1,161 @@
+//! Texts, compared by line.
+//!
+//! Whether two texts differ is decided by their bytes, but for a newline at the very end, which editors and serializers
+//! add at will. What differs is then shown: the first lines that differ, and a unified diff. The diff is for people; its
+//! work is bounded by lines, and beyond the bound it is left out while the finding stays.
+
+use parity_schemas::verdict::{Finding, Kind, Part};
+use similar::TextDiff;
+
+use crate::collect::{Collector, Flow, shown};
+use crate::explain;
+use crate::limits::Limits;
+
+/// Lines between the equal ends of two texts that are aligned for a diff; some milliseconds in the worst case.
+const MAX_DIFF_LINES: usize = 2_000;
+/// Lines shown around a change.
+const CONTEXT_LINES: usize = 3;
+
+/// Compares two texts that are not the same bytes.
+pub(crate) fn compare(legacy: &str, candidate: &str, out: &mut Collector<'_>) -> Flow {
+    if final_newline_only(legacy, candidate) {
+        out.tolerated(Part::Body, String::new, "final_newline");
+        return Flow::Continue(());
+    }
+    out.finding(|limits| {
+        let (one, two) = first_difference(legacy, candidate);
+        Finding {
+            part: Part::Body,
+            path: String::new(),
+            candidate_path: None,
+            pattern: String::new(),
+            kind: Kind::Value,
+            legacy: Some(shown(
+                one.unwrap_or_default().as_bytes(),
+                limits.value_bytes,
+            )),
+            candidate: Some(shown(
+                two.unwrap_or_default().as_bytes(),
+                limits.value_bytes,
+            )),
+            explanation: explain::texts(legacy.as_bytes(), candidate.as_bytes()),
+            text_diff: unified(legacy, candidate, limits),
+        }
+    })
+}
+
+fn final_newline_only(legacy: &str, candidate: &str) -> bool {
+    let trimmed = |text: &'_ str| -> usize {
+        let text = text.strip_suffix('\n').unwrap_or(text);
+        text.strip_suffix('\r').unwrap_or(text).len()
+    };
+    let (one, two) = (trimmed(legacy), trimmed(candidate));
+    one == two && legacy.as_bytes()[..one] == candidate.as_bytes()[..two]
+}
+
+/// The first lines that differ, without their ends; `None` where a side has no more.
+fn first_difference<'a>(legacy: &'a str, candidate: &'a str) -> (Option<&'a str>, Option<&'a str>) {
+    let (mut one, mut two) = (
+        legacy.split_inclusive('\n'),
+        candidate.split_inclusive('\n'),
+    );
+    loop {
+        let (first, second) = (one.next(), two.next());
+        if first != second || first.is_none() {
+            let line =
+                |line: Option<&'a str>| line.map(|line| line.strip_suffix('\n').unwrap_or(line));
+            return (line(first), line(second));
+        }
+    }
+}
+
+/// A unified diff, cut at whole lines; `None` when it would be too much work.
+fn unified(legacy: &str, candidate: &str, limits: &Limits) -> Option<String> {
+    let one: Vec<&str> = legacy.split_inclusive('\n').collect();
+    let two: Vec<&str> = candidate.split_inclusive('\n').collect();
+    let prefix = one
+        .iter()
+        .zip(&two)
+        .take_while(|(one, two)| one == two)
+        .count();
+    let rest = one.len().min(two.len()) - prefix;
+    let suffix = one
+        .iter()
+        .rev()
+        .zip(two.iter().rev())
+        .take(rest)
+        .take_while(|(one, two)| one == two)
+        .count();
+    if one.len().max(two.len()) - prefix - suffix > MAX_DIFF_LINES {
+        return None;
+    }
+    let from = prefix.saturating_sub(CONTEXT_LINES);
+    let until = |length: usize| length - suffix.saturating_sub(CONTEXT_LINES);
+    let diff = TextDiff::from_slices(&one[from..until(one.len())], &two[from..until(two.len())]);
+    let mut out = String::new();
+    for hunk in diff
+        .unified_diff()
+        .context_radius(CONTEXT_LINES)
+        .iter_hunks()
+    {
+        for op in hunk.ops() {
+            let (old, new) = (op.old_range(), op.new_range());
+            if out.is_empty() || op == &hunk.ops()[0] {
+                let start = |range: &std::ops::Range<usize>| from + range.start + 1;
+                let line = format!("@@ -{} +{} @@\n", start(&old), start(&new));
+                out.push_str(&line);
+            }
+            for change in diff.iter_changes(op) {
+                let line = change.value();
+                out.push_str(&change.tag().to_string());
+                out.push_str(&shown(
+                    line.strip_suffix('\n').unwrap_or(line).as_bytes(),
+                    limits.value_bytes,
+                ));
+                out.push('\n');
+                if !line.ends_with('\n') {
+                    out.push_str("\\ No newline at end of file\n");
+                }
+                if out.len() > limits.text_diff_bytes {
+                    return Some(cut(out, limits.text_diff_bytes));
+                }
+            }
+        }
+    }
+    Some(out)
+}
+
+fn cut(mut text: String, limit: usize) -> String {
+    let kept = text.as_bytes()[..limit.min(text.len())]
+        .iter()
+        .rposition(|byte| *byte == b'\n');
+    text.truncate(kept.map_or(0, |newline| newline + 1));
+    text.push('…');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diff_shows_the_change_in_its_place() {
+        let one = "a\nb\nc\nd\ne\nf\ng\n";
+        let two = "a\nb\nc\nd\nE\nf\ng\n";
+        assert_eq!(
+            unified(one, two, &Limits::default()).as_deref(),
+            Some("@@ -2 +2 @@\n b\n c\n d\n-e\n+E\n f\n g\n")
+        );
+        assert_eq!(first_difference(one, two), (Some("e"), Some("E")));
+        assert_eq!(first_difference("a\n", "a\nb"), (None, Some("b")));
+    }
+
+    #[test]
+    fn a_long_diff_is_cut_at_a_line_and_one_without_bounds_left_out() {
+        let one: String = (0..1_500).map(|line| format!("old {line}\n")).collect();
+        let two: String = (0..1_500).map(|line| format!("new {line}\n")).collect();
+        let diff = unified(&one, &two, &Limits::default()).expect("within bounds");
+        assert!(diff.len() <= 8_192 + 3 && diff.ends_with("\n…"));
+        assert_eq!(unified(&one.repeat(2), &two, &Limits::default()), None);
+    }
+}
