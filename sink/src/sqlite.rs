@@ -1,14 +1,16 @@
 //! The file of the one-machine store: how it is opened, and what makes it ours.
 //!
 //! WAL mode, because the gate, the report and the UI read and write while a mirror writes. `synchronous=NORMAL`: a
-//! commit is in the operating system's hands but not flushed, so a killed *process* loses nothing that was
-//! committed, and a lost *machine* (power, kernel) loses what was committed since the last checkpoint at most and
-//! never corrupts the file. `FULL` would cost a disk flush per batch for evidence that a minute of traffic restores.
+//! commit is in the operating system's hands but not flushed to the disk. So a killed *process* loses nothing that
+//! was committed, only what it had not yet written: one batch interval. A lost *machine* (power, kernel) also loses
+//! the last batches that the system had not written out by itself (Linux: within half a minute), a suffix of what
+//! was committed, and never corrupts the file. `FULL` would cost a disk flush per batch, four a second, for evidence
+//! that a minute of traffic restores.
 //!
 //! A file is ours by its `application_id`; a database of somebody else is refused, never migrated.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parity_schemas::sqlite::{MIGRATIONS, VERSION};
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
@@ -20,6 +22,8 @@ const APPLICATION_ID: i32 = 0x7072_7479;
 /// How long opening and one-off writes wait for another writer. A batch holds the lock for milliseconds, so only
 /// somebody's open transaction in a SQL shell makes us give up.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+/// Between two attempts to open a file that another process is setting up, which takes milliseconds.
+const OPEN_AGAIN_AFTER: Duration = Duration::from_millis(5);
 /// Pages of the write-ahead log after which it is copied into the file: `SQLite`'s own default, spelt out because the
 /// size of the log is part of what we promise to bound.
 const WAL_PAGES: u32 = 1_000;
@@ -30,6 +34,24 @@ const NO_URI: OpenFlags = OpenFlags::SQLITE_OPEN_NO_MUTEX;
 
 /// Opens for writing; creates the file and brings its schema up to date.
 pub(crate) fn open_or_create(path: &Path) -> Result<Connection, StoreError> {
+    patiently(|| create(path))
+}
+
+/// `SQLite` does not wait for every lock: who switches a new file to WAL while another process does the same is turned
+/// away at once. So opening as a whole is tried again for as long as a wait would have lasted.
+fn patiently(open: impl Fn() -> Result<Connection, StoreError>) -> Result<Connection, StoreError> {
+    let began = Instant::now();
+    loop {
+        match open() {
+            Err(StoreError::Locked { .. }) if began.elapsed() < BUSY_TIMEOUT => {
+                std::thread::sleep(OPEN_AGAIN_AFTER);
+            }
+            opened => return opened,
+        }
+    }
+}
+
+fn create(path: &Path) -> Result<Connection, StoreError> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
@@ -85,6 +107,10 @@ pub(crate) fn open_read_only(path: &Path) -> Result<Connection, StoreError> {
 }
 
 fn open_checked(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
+    patiently(|| check(path, flags))
+}
+
+fn check(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
     if !path.try_exists().unwrap_or(true) {
         return Err(StoreError::Missing { path: path.into() });
     }
@@ -118,13 +144,15 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
 /// Refuses files that are not ours; with `may_be_new`, a file without any table is about to become ours.
 fn check_owner(connection: &Connection, path: &Path, may_be_new: bool) -> Result<(), StoreError> {
     let failed = |error| failed("open", path, error);
-    let id: i32 = connection
+    // Of one moment: another process may be making the file ours just now.
+    let moment = connection.unchecked_transaction().map_err(failed)?;
+    let id: i32 = moment
         .pragma_query_value(None, "application_id", |row| row.get(0))
         .map_err(failed)?;
     if id == APPLICATION_ID {
         return Ok(());
     }
-    let tables: i64 = connection
+    let tables: i64 = moment
         .query_row("SELECT count(*) FROM sqlite_schema", (), |row| row.get(0))
         .map_err(failed)?;
     match (id, tables) {

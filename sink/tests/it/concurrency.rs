@@ -1,5 +1,6 @@
 //! Several threads, writers and processes on one store.
 
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parity_schemas::verdict::Reason;
@@ -70,6 +71,27 @@ fn two_mirrors_on_one_store_add_up() {
     let report = store.report();
     assert_eq!(report.counts.received, 1_000);
     assert_eq!(report.instances, ["one", "two"]);
+}
+
+#[test]
+fn a_store_that_many_create_at_once_is_created_once() {
+    for _ in 0..5 {
+        let store = Store::new();
+        let start = Barrier::new(6);
+        std::thread::scope(|scope| {
+            for number in 0..6 {
+                let (store, start) = (&store, &start);
+                scope.spawn(move || {
+                    let book = book(&number.to_string());
+                    matched(&book.recorder(), &route());
+                    start.wait();
+                    let writer = store.writer(&book, WriterOptions::default());
+                    writer.finish(PATIENCE).expect("the writer ends");
+                });
+            }
+        });
+        assert_eq!(store.received(), 6);
+    }
 }
 
 const DECISIONS: i64 = 20;
