@@ -23,24 +23,24 @@ Examples:
 
 Every flag of `mirror` is also a key of parity.toml and a variable PARITY_<FLAG>; see `parity config init`."
 )]
-pub struct Cli {
+pub(crate) struct Cli {
     /// What to do.
     #[command(subcommand)]
-    pub command: Command,
+    pub(crate) command: Command,
     /// Say more on stderr (twice: everything).
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
-    pub verbose: u8,
+    pub(crate) verbose: u8,
     /// Say only errors on stderr.
     #[arg(short, long, global = true, conflicts_with = "verbose")]
-    pub quiet: bool,
+    pub(crate) quiet: bool,
     /// Form of the log on stderr.
     #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text)]
-    pub log_format: LogFormat,
+    pub(crate) log_format: LogFormat,
 }
 
 /// Form of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum LogFormat {
+pub(crate) enum LogFormat {
     /// One line for people.
     Text,
     /// One JSON object a line.
@@ -49,7 +49,7 @@ pub enum LogFormat {
 
 /// Form of the data on stdout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum OutputFormat {
+pub(crate) enum OutputFormat {
     /// For people.
     #[default]
     Text,
@@ -59,7 +59,7 @@ pub enum OutputFormat {
 
 /// One variant a command; one file each in `commands`.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Run a sample rewrite through the real proxy and print what was found
     Demo(DemoArgs),
     /// Proxy clients to the legacy, compare with the candidate, record what differs
@@ -79,81 +79,81 @@ pub enum Command {
 
 /// Flags of `demo`.
 #[derive(Debug, Args)]
-pub struct DemoArgs {
+pub(crate) struct DemoArgs {
     /// Requests to send.
     #[arg(long, default_value_t = 4000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
-    pub requests: u32,
+    pub(crate) requests: u32,
     /// Keep everything up afterwards: the proxy and the report page.
     #[arg(long)]
-    pub serve: bool,
+    pub(crate) serve: bool,
     /// Form of the report.
     #[arg(long, value_enum, default_value_t)]
-    pub output: OutputFormat,
+    pub(crate) output: OutputFormat,
 }
 
 /// Where the configuration comes from.
 #[derive(Debug, Default, Args)]
-pub struct ConfigFile {
+pub(crate) struct ConfigFile {
     /// Configuration file (parity.toml in the working directory, if there is one).
     #[arg(long, value_name = "FILE", env = "PARITY_CONFIG")]
-    pub config: Option<PathBuf>,
+    pub(crate) config: Option<PathBuf>,
 }
 
 /// Flags of `mirror`; each is a setting of the same name.
 #[derive(Debug, Default, Args)]
-pub struct MirrorArgs {
+pub(crate) struct MirrorArgs {
     #[command(flatten)]
-    pub file: ConfigFile,
+    pub(crate) file: ConfigFile,
     /// The service whose answers the clients get: http://HOST:PORT, https://HOST or unix:/PATH.
     #[arg(long, value_name = "URL")]
-    pub legacy: Option<String>,
+    pub(crate) legacy: Option<String>,
     /// The service whose answers are compared.
     #[arg(long, value_name = "URL")]
-    pub candidate: Option<String>,
+    pub(crate) candidate: Option<String>,
     /// Where clients connect [default: 127.0.0.1:8080].
     #[arg(long, value_name = "ADDR")]
-    pub listen: Option<String>,
+    pub(crate) listen: Option<String>,
     /// Where the admin port listens [default: 127.0.0.1:9900].
     #[arg(long, value_name = "ADDR")]
-    pub admin: Option<String>,
+    pub(crate) admin: Option<String>,
     /// File with the token that the admin port demands; required off loopback.
     #[arg(long, value_name = "FILE")]
-    pub admin_token_file: Option<String>,
+    pub(crate) admin_token_file: Option<String>,
     /// Where the record is kept [default: sqlite:parity.db].
     #[arg(long, value_name = "URL")]
-    pub store: Option<String>,
+    pub(crate) store: Option<String>,
     /// Name under which this effort is recorded [default: default].
     #[arg(long, value_name = "NAME")]
-    pub migration: Option<String>,
+    pub(crate) migration: Option<String>,
     /// Name of this process in the record [default: the host name].
     #[arg(long, value_name = "NAME")]
-    pub instance: Option<String>,
+    pub(crate) instance: Option<String>,
     /// Version of the legacy.
     #[arg(long, value_name = "TEXT")]
-    pub legacy_version: Option<String>,
+    pub(crate) legacy_version: Option<String>,
     /// Version of the candidate; a new one starts the evidence anew.
     #[arg(long, value_name = "TEXT")]
-    pub candidate_version: Option<String>,
+    pub(crate) candidate_version: Option<String>,
     /// Share of the requests that is shadowed, 0 to 1 [default: 1.0].
     #[arg(long, value_name = "SHARE")]
-    pub sample: Option<String>,
+    pub(crate) sample: Option<String>,
     /// Proxy threads [default: one per core].
     #[arg(long, value_name = "N")]
-    pub workers: Option<String>,
+    pub(crate) workers: Option<String>,
     /// PEM certificates to trust for https upstreams, besides the system's.
     #[arg(long, value_name = "FILE")]
-    pub ca_file: Option<String>,
+    pub(crate) ca_file: Option<String>,
     /// Key of the hmac: values in the record, the same for all instances.
     #[arg(long, value_name = "FILE")]
-    pub redaction_key_file: Option<String>,
+    pub(crate) redaction_key_file: Option<String>,
     /// Begin with shadowing on or off [default: on].
     #[arg(long, value_name = "on|off")]
-    pub shadow: Option<String>,
+    pub(crate) shadow: Option<String>,
 }
 
 impl MirrorArgs {
     /// The flags that were given, as settings.
-    pub fn settings(&self) -> Vec<(&'static str, &str)> {
+    pub(crate) fn settings(&self) -> Vec<(&'static str, &str)> {
         given(&[
             ("mirror.legacy", &self.legacy),
             ("mirror.candidate", &self.candidate),
@@ -175,12 +175,15 @@ impl MirrorArgs {
 }
 
 fn given<'a>(flags: &[(&'static str, &'a Option<String>)]) -> Vec<(&'static str, &'a str)> {
-    flags.iter().filter_map(|(key, value)| Some((*key, value.as_deref()?))).collect()
+    flags
+        .iter()
+        .filter_map(|(key, value)| Some((*key, value.as_deref()?)))
+        .collect()
 }
 
 /// Kind of document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum DiffKind {
+pub(crate) enum DiffKind {
     /// By structure, numbers as exact decimals.
     Json,
     /// As data.
@@ -195,88 +198,88 @@ pub enum DiffKind {
 
 /// Flags of `diff`.
 #[derive(Debug, Args)]
-pub struct DiffArgs {
+pub(crate) struct DiffArgs {
     /// The legacy's document; `-` for standard input.
-    pub legacy: PathBuf,
+    pub(crate) legacy: PathBuf,
     /// The candidate's document; `-` for standard input.
-    pub candidate: PathBuf,
+    pub(crate) candidate: PathBuf,
     /// Kind of both [default: by extension, else by an HTTP/ first line, else by a look].
     #[arg(long = "as", value_enum)]
-    pub kind: Option<DiffKind>,
-    /// A configuration whose `[[rule]]` entries apply.
+    pub(crate) kind: Option<DiffKind>,
+    /// A configuration whose `[[rule]]` entries apply; those for one route do not.
     #[arg(long, value_name = "FILE")]
-    pub rules: Option<PathBuf>,
-    /// The route that rules with `route` are scoped by.
-    #[arg(long, default_value = "")]
-    pub route: String,
+    pub(crate) rules: Option<PathBuf>,
     /// Form of the result.
     #[arg(long, value_enum, default_value_t)]
-    pub output: OutputFormat,
+    pub(crate) output: OutputFormat,
 }
 
 /// Which evidence; shared by `report` and `gate`.
 #[derive(Debug, Args)]
-pub struct SelectionArgs {
+pub(crate) struct SelectionArgs {
     #[command(flatten)]
-    pub file: ConfigFile,
+    pub(crate) file: ConfigFile,
     /// Where the record is kept [default: sqlite:parity.db].
     #[arg(long, value_name = "URL")]
-    pub store: Option<String>,
+    pub(crate) store: Option<String>,
     /// Which effort [default: default].
     #[arg(long, value_name = "NAME")]
-    pub migration: Option<String>,
+    pub(crate) migration: Option<String>,
     /// Only evidence of this candidate version [default: the latest recorded].
     #[arg(long, value_name = "TEXT")]
-    pub candidate_version: Option<String>,
+    pub(crate) candidate_version: Option<String>,
     /// Only intervals that began at or after this: a time (2026-01-31T09:30:00Z) or an age (15m, 2h, 7d).
     #[arg(long, value_name = "TIME|AGE")]
-    pub since: Option<String>,
+    pub(crate) since: Option<String>,
 }
 
 impl SelectionArgs {
     /// The flags that were given, as settings. The version selects evidence and is no setting here: without the flag
     /// the latest evidence is taken, whatever version the configuration names.
-    pub fn settings(&self) -> Vec<(&'static str, &str)> {
-        given(&[("mirror.store", &self.store), ("migration", &self.migration)])
+    pub(crate) fn settings(&self) -> Vec<(&'static str, &str)> {
+        given(&[
+            ("mirror.store", &self.store),
+            ("migration", &self.migration),
+        ])
     }
 }
 
 /// Flags of `report`.
 #[derive(Debug, Args)]
-pub struct ReportArgs {
+pub(crate) struct ReportArgs {
     #[command(flatten)]
-    pub selection: SelectionArgs,
+    pub(crate) selection: SelectionArgs,
     /// Form of the report.
     #[arg(long, value_enum, default_value_t)]
-    pub output: OutputFormat,
+    pub(crate) output: OutputFormat,
 }
 
 /// Flags of `gate`.
 #[derive(Debug, Args)]
-pub struct GateArgs {
+pub(crate) struct GateArgs {
     #[command(flatten)]
-    pub selection: SelectionArgs,
+    pub(crate) selection: SelectionArgs,
     /// Highest allowed share of differing requests.
     #[arg(long, default_value = "0.001", value_name = "SHARE", value_parser = share)]
-    pub max_mismatch_rate: f64,
+    pub(crate) max_mismatch_rate: f64,
     /// How sure each bound must be.
     #[arg(long, default_value = "0.95", value_name = "SHARE", value_parser = confidence)]
-    pub confidence: f64,
+    pub(crate) confidence: f64,
     /// Fewer compared requests than this are undecided.
     #[arg(long, default_value_t = 0, value_name = "N")]
-    pub min_requests: u64,
+    pub(crate) min_requests: u64,
     /// Highest allowed share of requests that we dropped ourselves.
     #[arg(long, default_value = "0.05", value_name = "SHARE", value_parser = share)]
-    pub max_dropped: f64,
+    pub(crate) max_dropped: f64,
     /// A route that must be proven on its own, such as "GET /users/{id}"; may be repeated.
     #[arg(long, value_name = "ROUTE")]
-    pub require_route: Vec<String>,
+    pub(crate) require_route: Vec<String>,
     /// While undecided, ask again for up to this long (30s, 10m, 2h).
     #[arg(long, value_name = "DURATION", value_parser = crate::config::value::duration)]
-    pub wait: Option<std::time::Duration>,
+    pub(crate) wait: Option<std::time::Duration>,
     /// Form of the decision.
     #[arg(long, value_enum, default_value_t)]
-    pub output: OutputFormat,
+    pub(crate) output: OutputFormat,
 }
 
 fn share(text: &str) -> Result<f64, String> {
@@ -287,31 +290,35 @@ fn confidence(text: &str) -> Result<f64, String> {
     share(text)
         .ok()
         .filter(|confidence| (0.5..1.0).contains(confidence))
-        .ok_or_else(|| format!("`{text}` is not a confidence; write a number from 0.5 to below 1, for example 0.95"))
+        .ok_or_else(|| {
+            format!(
+                "`{text}` is not a confidence; write a number from 0.5 to below 1, for example 0.95"
+            )
+        })
 }
 
 /// Flags of `ui`.
 #[derive(Debug, Args)]
-pub struct UiArgs {
+pub(crate) struct UiArgs {
     #[command(flatten)]
-    pub file: ConfigFile,
+    pub(crate) file: ConfigFile,
     /// Where the record is kept [default: sqlite:parity.db].
     #[arg(long, value_name = "URL")]
-    pub store: Option<String>,
+    pub(crate) store: Option<String>,
     /// Which effort [default: default].
     #[arg(long, value_name = "NAME")]
-    pub migration: Option<String>,
+    pub(crate) migration: Option<String>,
     /// Where to listen [default: 127.0.0.1:9900].
     #[arg(long, value_name = "ADDR")]
-    pub admin: Option<String>,
+    pub(crate) admin: Option<String>,
     /// File with the token to demand; required off loopback.
     #[arg(long, value_name = "FILE")]
-    pub admin_token_file: Option<String>,
+    pub(crate) admin_token_file: Option<String>,
 }
 
 impl UiArgs {
     /// The flags that were given, as settings.
-    pub fn settings(&self) -> Vec<(&'static str, &str)> {
+    pub(crate) fn settings(&self) -> Vec<(&'static str, &str)> {
         given(&[
             ("mirror.store", &self.store),
             ("migration", &self.migration),
@@ -323,7 +330,7 @@ impl UiArgs {
 
 /// Commands on the configuration.
 #[derive(Debug, Subcommand)]
-pub enum ConfigCommand {
+pub(crate) enum ConfigCommand {
     /// Write a parity.toml to start from
     Init {
         /// Where to write; `-` for standard output. An existing file is never overwritten.

@@ -1,10 +1,10 @@
 //! One file per command. A command reads its settings, asks the crates, prints, and says its exit code.
 
-pub mod config;
-pub mod demo;
-pub mod diff;
-pub mod gate;
-pub mod mirror;
-pub mod report;
-pub mod selection;
-pub mod ui;
+pub(crate) mod config;
+pub(crate) mod demo;
+pub(crate) mod diff;
+pub(crate) mod gate;
+pub(crate) mod mirror;
+pub(crate) mod report;
+pub(crate) mod selection;
+pub(crate) mod ui;

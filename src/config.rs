@@ -4,11 +4,11 @@
 //! what is wrong. A command asks for just what it needs, so `parity report` works beside a file that lacks an
 //! upstream, while `parity mirror` does not start before every problem is mended.
 
-pub mod file;
-pub mod problem;
-pub mod render;
-pub mod settings;
-pub mod value;
+pub(crate) mod file;
+pub(crate) mod problem;
+pub(crate) mod render;
+pub(crate) mod settings;
+pub(crate) mod value;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -31,7 +31,7 @@ use problem::{Origin, Problem, Problems, read_named_file};
 use settings::{SETTINGS, Setting};
 
 /// The file that is read when none is named.
-pub const DEFAULT_FILE: &str = "parity.toml";
+pub(crate) const DEFAULT_FILE: &str = "parity.toml";
 /// A larger configuration is surely another kind of file.
 const MAX_FILE_BYTES: u64 = 4 << 20;
 /// Keys and tokens are lines, not archives.
@@ -42,7 +42,7 @@ const MIN_KEY_BYTES: usize = 16;
 const MIN_TOKEN_BYTES: usize = 16;
 
 /// What every layer says, unread.
-pub struct Layers {
+pub(crate) struct Layers {
     values: BTreeMap<&'static str, Written>,
     routes: Vec<Entry>,
     rules: Vec<Entry>,
@@ -50,55 +50,57 @@ pub struct Layers {
 }
 
 /// Everything `mirror` needs, checked.
-pub struct MirrorSettings {
+pub(crate) struct MirrorSettings {
     /// What the record is filed under.
-    pub identity: Identity,
+    pub(crate) identity: Identity,
     /// Name of this process.
-    pub instance: String,
+    pub(crate) instance: String,
     /// The proxy's own configuration.
-    pub mirror: parity_mirror::Config,
+    pub(crate) mirror: parity_mirror::Config,
     /// The admin port's.
-    pub admin: AdminSettings,
+    pub(crate) admin: AdminSettings,
     /// Where the record is kept.
-    pub store: StoreUrl,
+    pub(crate) store: StoreUrl,
     /// For how long.
-    pub retention: Retention,
+    pub(crate) retention: Retention,
     /// Exchanges that may wait for comparison.
-    pub queue: usize,
+    pub(crate) queue: usize,
     /// What counts as equal.
-    pub rules: Arc<Rules>,
+    pub(crate) rules: Arc<Rules>,
     /// What may be recorded clear.
-    pub redact: RedactConfig,
+    pub(crate) redact: RedactConfig,
     /// Key of the hmac: values.
-    pub redaction_key: Vec<u8>,
+    pub(crate) redaction_key: Vec<u8>,
 }
 
 /// Where the admin port listens and what it demands.
 #[derive(Clone, Debug)]
-pub struct AdminSettings {
+pub(crate) struct AdminSettings {
     /// Address.
-    pub address: SocketAddr,
+    pub(crate) address: SocketAddr,
     /// Bearer token; always there off loopback.
-    pub token: Option<String>,
+    pub(crate) token: Option<String>,
 }
 
 /// Which record to read.
-pub struct StoreSettings {
+pub(crate) struct StoreSettings {
     /// Where it is.
-    pub store: StoreUrl,
+    pub(crate) store: StoreUrl,
     /// Which effort.
-    pub migration: String,
+    pub(crate) migration: String,
 }
 
 impl Layers {
     /// Reads the file, if one is given, then the environment, then the flags.
-    pub fn load(
+    pub(crate) fn load(
         file: Option<&Path>,
         environment: impl Fn(&str) -> Option<String>,
         flags: &[(&'static str, &str)],
     ) -> Self {
         let mut problems = Vec::new();
-        let mut file = file.map(|path| read_file(path, &mut problems)).unwrap_or_default();
+        let mut file = file
+            .map(|path| read_file(path, &mut problems))
+            .unwrap_or_default();
         let mut values = std::mem::take(&mut file.settings);
         for setting in SETTINGS {
             let variable = setting.variable();
@@ -107,26 +109,46 @@ impl Layers {
                     settings::Kind::List => Raw::List(value::list(&text)),
                     _ => Raw::Text(text),
                 };
-                values.insert(setting.key, Written { value, origin: Origin::Environment(variable) });
+                values.insert(
+                    setting.key,
+                    Written {
+                        value,
+                        origin: Origin::Environment(variable),
+                    },
+                );
             }
         }
         for (key, text) in flags {
-            let flag = SETTINGS.iter().find(|setting| setting.key == *key).and_then(|setting| setting.flag);
+            let flag = SETTINGS
+                .iter()
+                .find(|setting| setting.key == *key)
+                .and_then(|setting| setting.flag);
             let origin = flag.map_or(Origin::Default, Origin::Flag);
-            values.insert(key, Written { value: Raw::Text((*text).to_owned()), origin });
+            values.insert(
+                key,
+                Written {
+                    value: Raw::Text((*text).to_owned()),
+                    origin,
+                },
+            );
         }
-        Self { values, routes: file.routes, rules: file.rules, problems }
+        Self {
+            values,
+            routes: file.routes,
+            rules: file.rules,
+            problems,
+        }
     }
 
     /// With the file that is named, or parity.toml if it is there, and the process's environment.
-    pub fn load_here(named: Option<&Path>, flags: &[(&'static str, &str)]) -> Self {
+    pub(crate) fn load_here(named: Option<&Path>, flags: &[(&'static str, &str)]) -> Self {
         let default = Path::new(DEFAULT_FILE);
         let file = named.or_else(|| default.exists().then_some(default));
         Self::load(file, |variable| std::env::var(variable).ok(), flags)
     }
 
     /// The text of a setting as given or by default, and where it comes from.
-    pub fn shown(&self, setting: &Setting) -> (Option<String>, Origin) {
+    pub(crate) fn shown(&self, setting: &Setting) -> (Option<String>, Origin) {
         match self.values.get(setting.key) {
             Some(written) => {
                 let text = match &written.value {
@@ -140,7 +162,10 @@ impl Layers {
     }
 
     fn text(&self, key: &'static str) -> Option<(String, Origin)> {
-        let setting = SETTINGS.iter().find(|setting| setting.key == key).expect("every key is in the table");
+        let setting = SETTINGS
+            .iter()
+            .find(|setting| setting.key == key)
+            .expect("every key is in the table");
         let (text, origin) = self.shown(setting);
         Some((text?, origin))
     }
@@ -154,7 +179,8 @@ impl Layers {
         match read(&text) {
             Ok(value) => Some(value),
             Err(error) => {
-                self.problems.push(Problem::new(origin, format!("{key}: {error}")));
+                self.problems
+                    .push(Problem::new(origin, format!("{key}: {error}")));
                 None
             }
         }
@@ -179,7 +205,9 @@ impl Layers {
                 let secret = bytes.trim_ascii().to_vec();
                 if secret.len() < least {
                     let message = format!("{key}: {} holds {} bytes", path.display(), secret.len());
-                    let hint = format!("at least {least} are needed; `openssl rand -hex 32` makes a good one");
+                    let hint = format!(
+                        "at least {least} are needed; `openssl rand -hex 32` makes a good one"
+                    );
                     self.problems.push(Problem::new(origin, message).hint(hint));
                     return None;
                 }
@@ -199,7 +227,9 @@ impl Layers {
         let address = address?;
         if !address.ip().is_loopback() && !named {
             let (_, origin) = self.text("mirror.admin")?;
-            let message = format!("mirror.admin: {address} can be reached from other machines, so it needs a token");
+            let message = format!(
+                "mirror.admin: {address} can be reached from other machines, so it needs a token"
+            );
             let hint = "name a file with --admin-token-file, or listen on 127.0.0.1";
             self.problems.push(Problem::new(origin, message).hint(hint));
             return None;
@@ -211,8 +241,9 @@ impl Layers {
     fn upstream(&mut self, key: &'static str) -> Option<UpstreamUrl> {
         if self.text(key).is_none() {
             let name = key.trim_start_matches("mirror.");
-            let problem = Problem::new(Origin::Default, format!("no {name} is given"))
-                .hint(format!("--{name} http://HOST:PORT, or `{name} = …` in [mirror] of {DEFAULT_FILE}"));
+            let problem = Problem::new(Origin::Default, format!("no {name} is given")).hint(
+                format!("--{name} http://HOST:PORT, or `{name} = …` in [mirror] of {DEFAULT_FILE}"),
+            );
             self.problems.push(problem);
         }
         self.get(key, str::parse)
@@ -223,7 +254,8 @@ impl Layers {
         for entry in std::mem::take(&mut self.routes) {
             let Some(wanted) = entry_text(&entry, "match") else {
                 let problem = Problem::new(entry.origin, "a [[route]] needs `match`");
-                self.problems.push(problem.hint("write for example match = \"GET /users/{id}\""));
+                self.problems
+                    .push(problem.hint("write for example match = \"GET /users/{id}\""));
                 continue;
             };
             let shadow = entry_text(&entry, "shadow").map(|text| text == "true" || text == "on");
@@ -231,7 +263,8 @@ impl Layers {
                 Ok(rule) => rules.push(rule),
                 Err(error) => {
                     let origin = entry_origin(&entry, "match");
-                    self.problems.push(Problem::new(origin, format!("match: {error}")));
+                    self.problems
+                        .push(Problem::new(origin, format!("match: {error}")));
                 }
             }
         }
@@ -239,7 +272,7 @@ impl Layers {
     }
 
     /// The rules, compiled; `now` decides which have expired.
-    pub fn rules(&mut self, now: Timestamp) -> Option<Arc<Rules>> {
+    pub(crate) fn rules(&mut self, now: Timestamp) -> Option<Arc<Rules>> {
         let entries = std::mem::take(&mut self.rules);
         let before = self.problems.len();
         let configs: Vec<RuleConfig> = entries.iter().map(|entry| self.rule(entry)).collect();
@@ -248,11 +281,17 @@ impl Layers {
             Ok(_) => {}
             Err(errors) => {
                 for error in errors {
-                    let Some(entry) = entries.get(error.rule) else { continue };
+                    let Some(entry) = entries.get(error.rule) else {
+                        continue;
+                    };
                     let origin = entry_origin(entry, error.key);
                     let name = entry_text(entry, "id").unwrap_or("without id");
                     let message = format!("rule `{name}`: {}", error.message);
-                    self.problems.push(Problem { origin, message, hint: error.hint });
+                    self.problems.push(Problem {
+                        origin,
+                        message,
+                        hint: error.hint,
+                    });
                 }
             }
         }
@@ -266,7 +305,8 @@ impl Layers {
             Some(Ok(part)) => part,
             Some(Err(error)) => {
                 let problem = Problem::new(entry_origin(entry, "part"), error.to_string());
-                self.problems.push(problem.hint("write status, header, trailer or body"));
+                self.problems
+                    .push(problem.hint("write status, header, trailer or body"));
                 Part::Body
             }
         };
@@ -334,7 +374,7 @@ impl Layers {
     }
 
     /// Everything that `mirror` needs, or all that is wrong.
-    pub fn mirror(mut self) -> Result<MirrorSettings, Problems> {
+    pub(crate) fn mirror(mut self) -> Result<MirrorSettings, Problems> {
         let migration = self.get("migration", value::text);
         let legacy_version = self.get("mirror.legacy_version", value::text);
         let candidate_version = self.get("mirror.candidate_version", value::text);
@@ -405,24 +445,28 @@ impl Layers {
     }
 
     /// What `report` and `gate` need. Problems of other settings do not concern a reader.
-    pub fn reader(mut self) -> Result<StoreSettings, Problems> {
+    pub(crate) fn reader(mut self) -> Result<StoreSettings, Problems> {
         let migration = self.get("migration", value::text);
         let store = self.store();
         match (store, migration) {
-            (Some(store), Some(migration)) if self.problems.is_empty() => Ok(StoreSettings { store, migration }),
+            (Some(store), Some(migration)) if self.problems.is_empty() => {
+                Ok(StoreSettings { store, migration })
+            }
             _ => Err(self.into_problems()),
         }
     }
 
     /// What `ui` needs.
-    pub fn ui(mut self) -> Result<(StoreSettings, AdminSettings), Problems> {
+    pub(crate) fn ui(mut self) -> Result<(StoreSettings, AdminSettings), Problems> {
         let admin = self.admin();
         let settings = self.reader()?;
-        admin.map(|admin| (settings, admin)).ok_or_else(|| Problems(Vec::new()))
+        admin
+            .map(|admin| (settings, admin))
+            .ok_or_else(|| Problems(Vec::new()))
     }
 
     /// Problems found so far, by place.
-    pub fn into_problems(self) -> Problems {
+    pub(crate) fn into_problems(self) -> Problems {
         let mut problems = self.problems;
         problems.sort_by_key(|problem| match &problem.origin {
             Origin::File { line, column, .. } => (0, *line, *column),
@@ -434,10 +478,11 @@ impl Layers {
 
 fn read_file(path: &Path, problems: &mut Vec<Problem>) -> File {
     let unreadable = |error: std::io::Error| problem::unreadable(path, &error);
-    let text = read_named_file(&path.to_path_buf(), &Origin::Default, MAX_FILE_BYTES).and_then(|bytes| {
-        String::from_utf8(bytes)
-            .map_err(|_| unreadable(std::io::Error::other("it is not UTF-8 text")))
-    });
+    let text =
+        read_named_file(&path.to_path_buf(), &Origin::Default, MAX_FILE_BYTES).and_then(|bytes| {
+            String::from_utf8(bytes)
+                .map_err(|_| unreadable(std::io::Error::other("it is not UTF-8 text")))
+        });
     match text {
         Ok(text) => File::read(path, &text, problems),
         Err(problem) => {
@@ -455,17 +500,25 @@ fn entry_text<'a>(entry: &'a Entry, key: &str) -> Option<&'a str> {
 }
 
 fn entry_origin(entry: &Entry, key: &str) -> Origin {
-    entry.values.get(key).map_or_else(|| entry.origin.clone(), |written| written.origin.clone())
+    entry
+        .values
+        .get(key)
+        .map_or_else(|| entry.origin.clone(), |written| written.origin.clone())
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {
-    text.parse()
-        .map_err(|_| format!("`{text}` is not an address; write for example 127.0.0.1:8080 or [::1]:8080"))
+    text.parse().map_err(|_| {
+        format!("`{text}` is not an address; write for example 127.0.0.1:8080 or [::1]:8080")
+    })
 }
 
 fn some_time(text: &str) -> Result<Duration, String> {
     value::duration(text).and_then(|duration| {
-        if duration.is_zero() { Err(format!("`{text}` leaves no time at all")) } else { Ok(duration) }
+        if duration.is_zero() {
+            Err(format!("`{text}` leaves no time at all"))
+        } else {
+            Ok(duration)
+        }
     })
 }
 

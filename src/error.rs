@@ -9,14 +9,14 @@ use std::process::ExitCode;
 use crate::config::problem::Problems;
 
 /// Usage, configuration or internal error.
-pub const ERROR: u8 = 2;
+pub(crate) const ERROR: u8 = 2;
 /// The verdict or decision is no.
-pub const NO: u8 = 1;
+pub(crate) const NO: u8 = 1;
 /// There is no verdict, or the decision is open.
-pub const UNDECIDED: u8 = 3;
+pub(crate) const UNDECIDED: u8 = 3;
 
 /// Prints the error on stderr and gives the exit code. A closed pipe is how `| head` ends, not an error.
-pub fn report(error: &anyhow::Error) -> ExitCode {
+pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     let broken_pipe = error
         .chain()
         .filter_map(|cause| cause.downcast_ref::<std::io::Error>())

@@ -23,7 +23,7 @@ use crate::config::{AdminSettings, MirrorSettings};
 use crate::pipeline::Pipeline;
 
 /// A mirror at work.
-pub struct Instance {
+pub(crate) struct Instance {
     address: SocketAddr,
     control: Arc<MirrorControl>,
     stop: watch::Sender<bool>,
@@ -34,7 +34,7 @@ pub struct Instance {
 
 impl Instance {
     /// Binds, opens, starts; on error nothing runs.
-    pub fn start(settings: MirrorSettings) -> Result<Self> {
+    pub(crate) fn start(settings: MirrorSettings) -> Result<Self> {
         let mirror = Mirror::bind(settings.mirror.clone())?;
         let listener = bind_admin(&settings.admin)?;
         let pipeline = Pipeline::start(&settings)?;
@@ -64,32 +64,39 @@ impl Instance {
             .name("mirror".to_owned())
             .spawn(move || mirror.run(observers, &stopped))
             .context("cannot start the proxy thread")?;
-        Ok(Self { address, control, stop, proxy, pipeline, admin })
+        Ok(Self {
+            address,
+            control,
+            stop,
+            proxy,
+            pipeline,
+            admin,
+        })
     }
 
     /// Where clients connect.
-    pub fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// Where the admin port listens.
-    pub fn admin_address(&self) -> SocketAddr {
+    pub(crate) fn admin_address(&self) -> SocketAddr {
         self.admin.address
     }
 
     /// Stops or starts shadowing.
-    pub fn set_shadowing(&self, on: bool) {
+    pub(crate) fn set_shadowing(&self, on: bool) {
         parity_dashboards::Control::set_shadowing(&*self.control, on);
     }
 
     /// Tells the proxy to drain; [`Instance::finish`] waits for it. A second call changes nothing.
-    pub fn drain(&self) {
+    pub(crate) fn drain(&self) {
         self.control.accepting.store(false, Ordering::Relaxed);
         self.stop.send_replace(true);
     }
 
     /// Drains, stores what was compared, and closes everything.
-    pub fn finish(self) -> Result<()> {
+    pub(crate) fn finish(self) -> Result<()> {
         self.drain();
         let proxy = match self.proxy.join() {
             Ok(Ok(Drained { cut })) => {
@@ -108,14 +115,15 @@ impl Instance {
 }
 
 /// Binds the admin port.
-pub fn bind_admin(settings: &AdminSettings) -> Result<TcpListener> {
+pub(crate) fn bind_admin(settings: &AdminSettings) -> Result<TcpListener> {
     let address = settings.address;
-    TcpListener::bind(address)
-        .with_context(|| format!("cannot listen on {address} for the admin port; --admin names another address"))
+    TcpListener::bind(address).with_context(|| {
+        format!("cannot listen on {address} for the admin port; --admin names another address")
+    })
 }
 
 /// The admin port on a thread and runtime of its own, so that a slow page never takes time from a request.
-pub struct AdminPort {
+pub(crate) struct AdminPort {
     address: SocketAddr,
     stop: watch::Sender<bool>,
     thread: JoinHandle<Result<()>>,
@@ -123,7 +131,7 @@ pub struct AdminPort {
 
 impl AdminPort {
     /// Serves `site` on a bound listener.
-    pub fn start(listener: TcpListener, site: Site) -> Result<Self> {
+    pub(crate) fn start(listener: TcpListener, site: Site) -> Result<Self> {
         listener.set_nonblocking(true).context("the admin port")?;
         let address = listener.local_addr().context("the admin port")?;
         let (stop, stopped) = watch::channel(false);
@@ -131,25 +139,34 @@ impl AdminPort {
             .name("admin".to_owned())
             .spawn(move || serve(listener, site, stopped))
             .context("cannot start the admin thread")?;
-        Ok(Self { address, stop, thread })
+        Ok(Self {
+            address,
+            stop,
+            thread,
+        })
     }
 
     /// Where it listens.
-    pub fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// Stops it.
-    pub fn finish(self) -> Result<()> {
+    pub(crate) fn finish(self) -> Result<()> {
         self.stop.send_replace(true);
-        self.thread.join().map_err(|_| anyhow!("the admin port ended by a panic; the log has it"))?
+        self.thread
+            .join()
+            .map_err(|_| anyhow!("the admin port ended by a panic; the log has it"))?
     }
 }
 
 fn serve(listener: TcpListener, site: Site, mut stopped: watch::Receiver<bool>) -> Result<()> {
     /// An open page must not hold up the end of the process.
     const GRACE: std::time::Duration = std::time::Duration::from_secs(1);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the admin runtime")?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("the admin runtime")?;
     runtime.block_on(async move {
         let listener = tokio::net::TcpListener::from_std(listener).context("the admin port")?;
         let mut ended = stopped.clone();
@@ -196,22 +213,32 @@ impl parity_dashboards::Control for MirrorControl {
 }
 
 /// `parity_build_info`, constant 1: the version as a label.
-pub fn register_build_info(registry: &mut Registry) {
+pub(crate) fn register_build_info(registry: &mut Registry) {
     let info = Family::<Vec<(String, String)>, Gauge>::default();
-    info.get_or_create(&vec![("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned())]).set(1);
+    info.get_or_create(&vec![(
+        "version".to_owned(),
+        env!("CARGO_PKG_VERSION").to_owned(),
+    )])
+    .set(1);
     registry.register("parity_build_info", "Version of the running program", info);
 }
 
 /// What `parity ui` serves: a store without a mirror.
-pub fn reading_site(store: StoreUrl, migration: String, token: Option<String>) -> Site {
+pub(crate) fn reading_site(store: StoreUrl, migration: String, token: Option<String>) -> Site {
     let mut registry = Registry::default();
     register_build_info(&mut registry);
-    Site { store, migration, control: None, registry, token }
+    Site {
+        store,
+        migration,
+        control: None,
+        registry,
+        token,
+    }
 }
 
 /// A signal of the operating system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Signal {
+pub(crate) enum Signal {
     /// SIGTERM or SIGINT.
     End,
     /// SIGUSR1 stops shadowing.
@@ -221,14 +248,21 @@ pub enum Signal {
 }
 
 /// Waits for signals and hands them to `on`, until it says that it has had enough or `done` completes.
-pub fn wait_for_signals(done: impl Future<Output = ()>, mut on: impl FnMut(Signal) -> bool) -> Result<()> {
+pub(crate) fn wait_for_signals(
+    done: impl Future<Output = ()>,
+    mut on: impl FnMut(Signal) -> bool,
+) -> Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the signal runtime")?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("the signal runtime")?;
     runtime.block_on(async {
         let mut terminate = signal(SignalKind::terminate()).context("cannot wait for SIGTERM")?;
         let mut interrupt = signal(SignalKind::interrupt()).context("cannot wait for SIGINT")?;
         let mut off = signal(SignalKind::user_defined1()).context("cannot wait for SIGUSR1")?;
-        let mut on_again = signal(SignalKind::user_defined2()).context("cannot wait for SIGUSR2")?;
+        let mut on_again =
+            signal(SignalKind::user_defined2()).context("cannot wait for SIGUSR2")?;
         tokio::pin!(done);
         loop {
             let received = tokio::select! {

@@ -14,9 +14,9 @@ use anstyle::{AnsiColor, Style};
 use parity_schemas::visible::{visible, visible_up_to};
 use serde::Serialize;
 
-pub use diff::text as diff_text;
-pub use gate::text as gate_text;
-pub use report::text as report_text;
+pub(crate) use diff::text as diff_text;
+pub(crate) use gate::text as gate_text;
+pub(crate) use report::text as report_text;
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -30,21 +30,21 @@ const CANDIDATE: Style = AnsiColor::Green.on_default();
 const MAX_SHOWN_CHARS: usize = 120;
 
 /// Writes text to stdout, with colours only where they can be seen.
-pub fn print(text: &str) -> std::io::Result<()> {
+pub(crate) fn print(text: &str) -> std::io::Result<()> {
     let mut stdout = anstream::stdout().lock();
     stdout.write_all(text.as_bytes())?;
     stdout.flush()
 }
 
 /// Writes a document to stdout.
-pub fn print_json(document: &impl Serialize) -> anyhow::Result<()> {
+pub(crate) fn print_json(document: &impl Serialize) -> anyhow::Result<()> {
     let mut text = serde_json::to_string_pretty(document)?;
     text.push('\n');
     Ok(print(&text)?)
 }
 
 /// A note on stderr, where everything goes that is not data.
-pub fn note(text: &str) {
+pub(crate) fn note(text: &str) {
     // Nobody listens when stderr is closed, and that is no reason to fail.
     let _gone = writeln!(anstream::stderr().lock(), "{text}");
 }
@@ -125,8 +125,17 @@ mod tests {
 
     #[test]
     fn numbers_read_well() {
-        assert_eq!(["0", "999", "1,000", "1,234,567"], [0, 999, 1000, 1_234_567].map(grouped));
-        assert_eq!(["0 %", "0.0010 %", "0.40 %", "12.0 %"], [0.0, 0.00001, 0.004, 0.12].map(percent));
-        assert_eq!(["7 µs", "1.5 ms", "2.0 s"], [7, 1_500, 2_000_000].map(elapsed));
+        assert_eq!(
+            ["0", "999", "1,000", "1,234,567"],
+            [0, 999, 1000, 1_234_567].map(grouped)
+        );
+        assert_eq!(
+            ["0 %", "0.0010 %", "0.40 %", "12.0 %"],
+            [0.0, 0.00001, 0.004, 0.12].map(percent)
+        );
+        assert_eq!(
+            ["7 µs", "1.5 ms", "2.0 s"],
+            [7, 1_500, 2_000_000].map(elapsed)
+        );
     }
 }

@@ -25,8 +25,8 @@ use parity_schemas::record::Record;
 use parity_schemas::route::Route;
 use parity_schemas::tally::Identity;
 use parity_schemas::verdict::{Reason, Verdict};
-use prometheus_client::registry::Registry;
 use parity_sink::{RecordSender, Recorder, TallyBook, TallyConfig, Writer, WriterOptions, tally};
+use prometheus_client::registry::Registry;
 
 use crate::config::MirrorSettings;
 
@@ -34,7 +34,7 @@ use crate::config::MirrorSettings;
 const FINISH_DEADLINE: Duration = Duration::from_secs(10);
 
 /// The comparing threads and the writer behind them.
-pub struct Pipeline {
+pub(crate) struct Pipeline {
     book: Arc<TallyBook>,
     queue: Sender<Exchange>,
     comparing: Vec<JoinHandle<()>>,
@@ -43,15 +43,22 @@ pub struct Pipeline {
 
 impl Pipeline {
     /// Opens the store and starts the threads; the proxy is not touched.
-    pub fn start(settings: &MirrorSettings) -> Result<Self> {
-        let redactor = Redactor::new(&settings.redact, &settings.redaction_key, Arc::clone(&settings.rules))
-            .context("the redaction settings")?;
+    pub(crate) fn start(settings: &MirrorSettings) -> Result<Self> {
+        let redactor = Redactor::new(
+            &settings.redact,
+            &settings.redaction_key,
+            Arc::clone(&settings.rules),
+        )
+        .context("the redaction settings")?;
         let book = TallyBook::new(TallyConfig::new(
             settings.identity.clone(),
             settings.instance.clone(),
             settings.rules.ids().map(str::to_owned).collect(),
         ));
-        let options = WriterOptions { retention: settings.retention.clone(), ..WriterOptions::default() };
+        let options = WriterOptions {
+            retention: settings.retention.clone(),
+            ..WriterOptions::default()
+        };
         let writer = Writer::open(&settings.store, Arc::clone(&book), options)
             .with_context(|| format!("cannot open the store {}", settings.store))?;
         let (queue, exchanges) = bounded(settings.queue);
@@ -65,7 +72,10 @@ impl Pipeline {
         let comparing = (0..threads)
             .map(|index| {
                 let mut comparing = Comparing {
-                    comparator: Comparator::new(Arc::clone(&settings.rules), comparison_limits(settings)),
+                    comparator: Comparator::new(
+                        Arc::clone(&settings.rules),
+                        comparison_limits(settings),
+                    ),
                     recorder: book.recorder(),
                     book: Arc::clone(&book),
                     records: writer.handle(),
@@ -78,28 +88,38 @@ impl Pipeline {
                     .context("cannot start a comparing thread")
             })
             .collect::<Result<_>>()?;
-        Ok(Self { book, queue, comparing, writer })
+        Ok(Self {
+            book,
+            queue,
+            comparing,
+            writer,
+        })
     }
 
     /// What was received, compared and found, and how the store takes it.
-    pub fn register_metrics(&self, registry: &mut Registry) {
+    pub(crate) fn register_metrics(&self, registry: &mut Registry) {
         tally::register(Arc::clone(&self.book), registry);
         self.writer.register(registry);
     }
 
     /// The writer, for its health.
-    pub fn writer(&self) -> &Writer {
+    pub(crate) fn writer(&self) -> &Writer {
         &self.writer
     }
 
     /// What makes an observer for each worker of the proxy.
-    pub fn observers(&self) -> impl Fn(usize) -> Rc<dyn Observer> + Send + Sync + 'static {
+    pub(crate) fn observers(&self) -> impl Fn(usize) -> Rc<dyn Observer> + Send + Sync + 'static {
         let (book, queue) = (Arc::clone(&self.book), self.queue.clone());
-        move |_worker| Rc::new(Observing { recorder: book.recorder(), queue: queue.clone() }) as Rc<dyn Observer>
+        move |_worker| {
+            Rc::new(Observing {
+                recorder: book.recorder(),
+                queue: queue.clone(),
+            }) as Rc<dyn Observer>
+        }
     }
 
     /// Compares what is queued, writes what is counted, closes the store. To be called when the proxy has stopped.
-    pub fn finish(self) -> Result<()> {
+    pub(crate) fn finish(self) -> Result<()> {
         drop(self.queue);
         for thread in self.comparing {
             // Panics are caught per exchange; one that gets here has been logged by its hook.
@@ -107,7 +127,10 @@ impl Pipeline {
                 tracing::error!("a comparing thread ended by a panic");
             }
         }
-        let report = self.writer.finish(FINISH_DEADLINE).context("the store could not be closed")?;
+        let report = self
+            .writer
+            .finish(FINISH_DEADLINE)
+            .context("the store could not be closed")?;
         tracing::debug!(?report, "store closed");
         if let Some(failure) = report.failure {
             bail!("the last results could not be stored: {failure}");
@@ -117,7 +140,10 @@ impl Pipeline {
 }
 
 fn comparison_limits(settings: &MirrorSettings) -> parity_comparator::Limits {
-    parity_comparator::Limits { body_bytes: settings.mirror.limits.body, ..parity_comparator::Limits::default() }
+    parity_comparator::Limits {
+        decoded_bytes: settings.mirror.limits.body,
+        ..parity_comparator::Limits::default()
+    }
 }
 
 /// What a worker of the proxy tells us; everything here is on the client's path and must not block.
@@ -138,8 +164,12 @@ impl Observer for Observing {
     fn exchange(&self, exchange: Exchange) {
         match self.queue.try_send(exchange) {
             Ok(()) => {}
-            Err(TrySendError::Full(exchange)) => self.recorder.not_compared(&exchange.route, Reason::QueueFull),
-            Err(TrySendError::Disconnected(exchange)) => self.recorder.not_compared(&exchange.route, Reason::Shutdown),
+            Err(TrySendError::Full(exchange)) => self
+                .recorder
+                .not_compared(&exchange.route, Reason::QueueFull),
+            Err(TrySendError::Disconnected(exchange)) => self
+                .recorder
+                .not_compared(&exchange.route, Reason::Shutdown),
         }
     }
 
@@ -183,7 +213,10 @@ impl Comparing {
         let comparison = self.comparator.compare(exchange);
         let route = &exchange.route;
         let micros = |elapsed: Duration| u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
-        let (legacy_us, candidate_us) = (micros(exchange.legacy.elapsed), micros(exchange.candidate.elapsed));
+        let (legacy_us, candidate_us) = (
+            micros(exchange.legacy.elapsed),
+            micros(exchange.candidate.elapsed),
+        );
         match comparison.verdict {
             Verdict::NotCompared(reason) => self.recorder.not_compared(route, reason),
             Verdict::Match => self.recorder.matched(route, legacy_us, candidate_us),
@@ -205,7 +238,8 @@ impl Comparing {
                         keep_sample: self.book.keep_sample(&groups),
                     },
                 );
-                self.recorder.mismatch(route, legacy_us, candidate_us, id, exchange.time, &groups);
+                self.recorder
+                    .mismatch(route, legacy_us, candidate_us, id, exchange.time, &groups);
                 // A full queue costs this row, counted by the sender; the verdict is in the tally already.
                 let _counted = self.records.send(Record::Mismatch(Box::new(record)));
             }

@@ -10,16 +10,22 @@ use tracing_subscriber::EnvFilter;
 use crate::cli::{Cli, LogFormat};
 
 /// Starts logging as the flags say.
-pub fn start(cli: &Cli) {
+pub(crate) fn start(cli: &Cli) {
     let level = match (cli.quiet, cli.verbose) {
         (true, _) => "error",
         (false, 0) => "warn,parity=info,parity_mirror=info,parity_sink=info,parity_dashboards=info",
-        (false, 1) => "info,parity=debug,parity_mirror=debug,parity_sink=debug,parity_dashboards=debug",
+        (false, 1) => {
+            "info,parity=debug,parity_mirror=debug,parity_sink=debug,parity_dashboards=debug"
+        }
         (false, _) => "debug",
     };
     let filter = EnvFilter::try_from_env("PARITY_LOG").unwrap_or_else(|_| EnvFilter::new(level));
-    let color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(color);
+    let color = std::io::stderr().is_terminal()
+        && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(color);
     let started = match cli.log_format {
         LogFormat::Text => builder.with_target(false).try_init(),
         LogFormat::Json => builder.json().try_init(),

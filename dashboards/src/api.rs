@@ -32,11 +32,18 @@ pub(crate) struct Question {
 impl Question {
     pub(crate) fn selection(&self, site: &Site) -> Result<Selection, Failure> {
         let since = match &self.since {
-            Some(text) => Some(text.parse::<Timestamp>().map_err(|error| Failure::bad(error.to_string()))?),
+            Some(text) => Some(
+                text.parse::<Timestamp>()
+                    .map_err(|error| Failure::bad(error.to_string()))?,
+            ),
             None => None,
         };
         Ok(Selection {
-            migration: Some(self.migration.clone().unwrap_or_else(|| site.migration.clone())),
+            migration: Some(
+                self.migration
+                    .clone()
+                    .unwrap_or_else(|| site.migration.clone()),
+            ),
             candidate_version: self.candidate_version.clone(),
             since,
             ..Selection::default()
@@ -48,12 +55,20 @@ impl Question {
         let max_mismatch_rate = self.max_mismatch_rate.unwrap_or(default.max_mismatch_rate);
         let confidence = self.confidence.unwrap_or(default.confidence);
         if !(0.0..=1.0).contains(&max_mismatch_rate) {
-            return Err(Failure::bad(format!("max_mismatch_rate is {max_mismatch_rate}; give a share from 0 to 1")));
+            return Err(Failure::bad(format!(
+                "max_mismatch_rate is {max_mismatch_rate}; give a share from 0 to 1"
+            )));
         }
         if !(0.5..1.0).contains(&confidence) {
-            return Err(Failure::bad(format!("confidence is {confidence}; give a share from 0.5 to below 1")));
+            return Err(Failure::bad(format!(
+                "confidence is {confidence}; give a share from 0.5 to below 1"
+            )));
         }
-        Ok(Thresholds { max_mismatch_rate, confidence, ..default })
+        Ok(Thresholds {
+            max_mismatch_rate,
+            confidence,
+            ..default
+        })
     }
 }
 
@@ -65,11 +80,17 @@ pub(crate) struct Failure {
 
 impl Failure {
     pub(crate) fn bad(message: String) -> Self {
-        Self { status: StatusCode::BAD_REQUEST, message }
+        Self {
+            status: StatusCode::BAD_REQUEST,
+            message,
+        }
     }
 
     pub(crate) fn missing(message: String) -> Self {
-        Self { status: StatusCode::NOT_FOUND, message }
+        Self {
+            status: StatusCode::NOT_FOUND,
+            message,
+        }
     }
 
     pub(crate) fn message(&self) -> &str {
@@ -83,7 +104,10 @@ impl Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        Self { status: StatusCode::SERVICE_UNAVAILABLE, message: error.to_string() }
+        Self {
+            status: StatusCode::SERVICE_UNAVAILABLE,
+            message: error.to_string(),
+        }
     }
 }
 
@@ -102,7 +126,10 @@ pub(crate) async fn read<T: Send + 'static>(
     let asked = tokio::task::spawn_blocking(move || ask(&Reader::open(&store)?)).await;
     match asked {
         Ok(answer) => Ok(answer?),
-        Err(error) => Err(Failure { status: StatusCode::INTERNAL_SERVER_ERROR, message: error.to_string() }),
+        Err(error) => Err(Failure {
+            status: StatusCode::INTERNAL_SERVER_ERROR,
+            message: error.to_string(),
+        }),
     }
 }
 
@@ -125,20 +152,38 @@ pub(crate) async fn gate(
     let thresholds = question.thresholds()?;
     let migration = selection.migration().to_owned();
     let evidence = read(&site, move |reader| reader.evidence(&selection)).await?;
-    let decision = decision::decide(&migration, evidence.as_ref(), &thresholds, new_id(), Timestamp::now());
+    let decision = decision::decide(
+        &migration,
+        evidence.as_ref(),
+        &thresholds,
+        new_id(),
+        Timestamp::now(),
+    );
     Ok(Json(decision).into_response())
 }
 
 /// One recorded mismatch.
-pub(crate) async fn mismatch(State(site): State<Arc<Site>>, Path(id): Path<String>) -> Result<Response, Failure> {
+pub(crate) async fn mismatch(
+    State(site): State<Arc<Site>>,
+    Path(id): Path<String>,
+) -> Result<Response, Failure> {
     Ok(Json(find_mismatch(&site, &id).await?).into_response())
 }
 
-pub(crate) async fn find_mismatch(site: &Site, id: &str) -> Result<parity_schemas::record::Mismatch, Failure> {
-    let parsed = id.parse::<uuid::Uuid>().map_err(|_| Failure::bad(format!("`{id}` is not a UUID")))?;
+pub(crate) async fn find_mismatch(
+    site: &Site,
+    id: &str,
+) -> Result<parity_schemas::record::Mismatch, Failure> {
+    let parsed = id
+        .parse::<uuid::Uuid>()
+        .map_err(|_| Failure::bad(format!("`{id}` is not a UUID")))?;
     read(site, move |reader| reader.mismatch(parsed))
         .await?
-        .ok_or_else(|| Failure::missing(format!("no mismatch {parsed} is recorded; retention may have removed it")))
+        .ok_or_else(|| {
+            Failure::missing(format!(
+                "no mismatch {parsed} is recorded; retention may have removed it"
+            ))
+        })
 }
 
 /// What the mirror says of itself.
@@ -165,9 +210,15 @@ pub(crate) async fn set_shadowing(
         .get(axum::http::header::ACCEPT)
         .and_then(|accept| accept.to_str().ok())
         .is_some_and(|accept| accept.contains("text/html"));
-    Ok(if from_page { axum::response::Redirect::to("/").into_response() } else { Json(control.status()).into_response() })
+    Ok(if from_page {
+        axum::response::Redirect::to("/").into_response()
+    } else {
+        Json(control.status()).into_response()
+    })
 }
 
 fn no_mirror() -> Failure {
-    Failure::missing("no mirror runs in this process; ask the admin port of the mirror itself".to_owned())
+    Failure::missing(
+        "no mirror runs in this process; ask the admin port of the mirror itself".to_owned(),
+    )
 }

@@ -24,7 +24,10 @@ pub async fn admit(State(site): State<Arc<Site>>, request: Request, next: Next) 
     let headers = request.headers();
     match &site.token {
         Some(token) if !presents(headers, token) => {
-            let challenge = (header::WWW_AUTHENTICATE, "Basic realm=\"parity\", charset=\"UTF-8\"");
+            let challenge = (
+                header::WWW_AUTHENTICATE,
+                "Basic realm=\"parity\", charset=\"UTF-8\"",
+            );
             let text = "this port needs a token: Authorization: Bearer TOKEN, or any user with the token as password\n";
             return (StatusCode::UNAUTHORIZED, [challenge], text).into_response();
         }
@@ -36,7 +39,11 @@ pub async fn admit(State(site): State<Arc<Site>>, request: Request, next: Next) 
     }
     let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
     if changes && !same_origin(headers) {
-        return (StatusCode::FORBIDDEN, "a page of another origin may not change anything here\n").into_response();
+        return (
+            StatusCode::FORBIDDEN,
+            "a page of another origin may not change anything here\n",
+        )
+            .into_response();
     }
     next.run(request).await
 }
@@ -57,16 +64,28 @@ pub async fn harden(mut response: Response) -> Response {
 }
 
 fn presents(headers: &HeaderMap, token: &str) -> bool {
-    let Some(value) = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()) else { return false };
-    let Some((scheme, credentials)) = value.split_once(' ') else { return false };
+    let Some(value) = headers
+        .get(header::AUTHORIZATION)
+        .and_then(|value| value.to_str().ok())
+    else {
+        return false;
+    };
+    let Some((scheme, credentials)) = value.split_once(' ') else {
+        return false;
+    };
     if scheme.eq_ignore_ascii_case("bearer") {
         return equal(credentials.trim().as_bytes(), token.as_bytes());
     }
     scheme.eq_ignore_ascii_case("basic")
-        && base64::engine::general_purpose::STANDARD.decode(credentials.trim()).is_ok_and(|decoded| {
-            let password = decoded.iter().position(|byte| *byte == b':').and_then(|colon| decoded.get(colon + 1..));
-            password.is_some_and(|password| equal(password, token.as_bytes()))
-        })
+        && base64::engine::general_purpose::STANDARD
+            .decode(credentials.trim())
+            .is_ok_and(|decoded| {
+                let password = decoded
+                    .iter()
+                    .position(|byte| *byte == b':')
+                    .and_then(|colon| decoded.get(colon + 1..));
+                password.is_some_and(|password| equal(password, token.as_bytes()))
+            })
 }
 
 /// Takes the same time wherever the first difference is.
@@ -75,7 +94,10 @@ fn equal(one: &[u8], other: &[u8]) -> bool {
 }
 
 fn host(headers: &HeaderMap) -> &str {
-    headers.get(header::HOST).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    headers
+        .get(header::HOST)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default()
 }
 
 fn is_loopback_name(host: &str) -> bool {
@@ -84,16 +106,22 @@ fn is_loopback_name(host: &str) -> bool {
         None => host.split(':').next().unwrap_or_default(),
     };
     name.eq_ignore_ascii_case("localhost")
-        || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+        || name
+            .parse::<std::net::IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
 }
 
 /// Programs send no Origin; browsers send theirs with every request that can change something.
 fn same_origin(headers: &HeaderMap) -> bool {
     let Some(origin) = headers.get(header::ORIGIN) else {
-        return headers.get("sec-fetch-site").is_none_or(|site| site == "same-origin" || site == "none");
+        return headers
+            .get("sec-fetch-site")
+            .is_none_or(|site| site == "same-origin" || site == "none");
     };
     let origin = origin.to_str().unwrap_or_default();
-    origin.split_once("://").is_some_and(|(_, authority)| authority.eq_ignore_ascii_case(host(headers)))
+    origin
+        .split_once("://")
+        .is_some_and(|(_, authority)| authority.eq_ignore_ascii_case(host(headers)))
 }
 
 #[cfg(test)]
@@ -101,15 +129,37 @@ mod tests {
     use super::*;
 
     fn headers(fields: &[(&'static str, &'static str)]) -> HeaderMap {
-        fields.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value))).collect()
+        fields
+            .iter()
+            .map(|(name, value)| {
+                (
+                    HeaderName::from_static(name),
+                    HeaderValue::from_static(value),
+                )
+            })
+            .collect()
     }
 
     #[test]
     fn only_loopback_names_are_taken_for_loopback() {
-        for name in ["localhost", "localhost:9900", "127.0.0.1:9900", "127.1.2.3", "[::1]:9900", "LOCALHOST"] {
+        for name in [
+            "localhost",
+            "localhost:9900",
+            "127.0.0.1:9900",
+            "127.1.2.3",
+            "[::1]:9900",
+            "LOCALHOST",
+        ] {
             assert!(is_loopback_name(name), "{name}");
         }
-        for name in ["", "evil.example", "localhost.evil.example:9900", "10.0.0.1", "[::2]", "127.0.0.1.evil.example"] {
+        for name in [
+            "",
+            "evil.example",
+            "localhost.evil.example:9900",
+            "10.0.0.1",
+            "[::2]",
+            "127.0.0.1.evil.example",
+        ] {
             assert!(!is_loopback_name(name), "{name}");
         }
     }
@@ -117,20 +167,44 @@ mod tests {
     #[test]
     fn a_foreign_page_is_told_from_a_program() {
         assert!(same_origin(&headers(&[("host", "localhost:9900")])));
-        assert!(same_origin(&headers(&[("host", "localhost:9900"), ("origin", "http://localhost:9900")])));
+        assert!(same_origin(&headers(&[
+            ("host", "localhost:9900"),
+            ("origin", "http://localhost:9900")
+        ])));
         for origin in ["http://evil.example", "null", "http://localhost:9901"] {
-            assert!(!same_origin(&headers(&[("host", "localhost:9900"), ("origin", origin)])), "{origin}");
+            assert!(
+                !same_origin(&headers(&[("host", "localhost:9900"), ("origin", origin)])),
+                "{origin}"
+            );
         }
-        assert!(!same_origin(&headers(&[("host", "localhost"), ("sec-fetch-site", "cross-site")])));
+        assert!(!same_origin(&headers(&[
+            ("host", "localhost"),
+            ("sec-fetch-site", "cross-site")
+        ])));
     }
 
     #[test]
     fn the_token_counts_as_bearer_and_as_password() {
         let token = "0123456789abcdef";
-        assert!(presents(&headers(&[("authorization", "Bearer 0123456789abcdef")]), token));
-        assert!(presents(&headers(&[("authorization", "Basic dXNlcjowMTIzNDU2Nzg5YWJjZGVm")]), token));
-        for wrong in ["Bearer 0123456789abcdeX", "Bearer ", "Basic !!", "0123456789abcdef", "Digest 0123456789abcdef"] {
-            assert!(!presents(&headers(&[("authorization", wrong)]), token), "{wrong}");
+        assert!(presents(
+            &headers(&[("authorization", "Bearer 0123456789abcdef")]),
+            token
+        ));
+        assert!(presents(
+            &headers(&[("authorization", "Basic dXNlcjowMTIzNDU2Nzg5YWJjZGVm")]),
+            token
+        ));
+        for wrong in [
+            "Bearer 0123456789abcdeX",
+            "Bearer ",
+            "Basic !!",
+            "0123456789abcdef",
+            "Digest 0123456789abcdef",
+        ] {
+            assert!(
+                !presents(&headers(&[("authorization", wrong)]), token),
+                "{wrong}"
+            );
         }
         assert!(!presents(&HeaderMap::new(), token));
     }

@@ -71,7 +71,9 @@ pub async fn serve(
     site: Site,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
-    axum::serve(listener, router(Arc::new(site))).with_graceful_shutdown(shutdown).await
+    axum::serve(listener, router(Arc::new(site)))
+        .with_graceful_shutdown(shutdown)
+        .await
 }
 
 fn router(site: Arc<Site>) -> Router {
@@ -85,7 +87,10 @@ fn router(site: Arc<Site>) -> Router {
         .route("/api/v1/mismatches/{id}", get(api::mismatch))
         .route("/api/v1/status", get(api::status))
         .route("/api/v1/shadowing/{state}", post(api::set_shadowing))
-        .layer(middleware::from_fn_with_state(Arc::clone(&site), guard::admit));
+        .layer(middleware::from_fn_with_state(
+            Arc::clone(&site),
+            guard::admit,
+        ));
     // Probes come from machines without a token and say nothing that needs one.
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
@@ -97,7 +102,10 @@ fn router(site: Arc<Site>) -> Router {
 
 /// 200 while requests are accepted. A store that fails does not make a proxy unready: its clients are served.
 async fn readyz(State(site): State<Arc<Site>>) -> Response {
-    let ready = site.control.as_ref().is_none_or(|control| control.status().ready);
+    let ready = site
+        .control
+        .as_ref()
+        .is_none_or(|control| control.status().ready);
     if ready {
         "ready\n".into_response()
     } else {

@@ -47,17 +47,27 @@ impl ReportPage {
     }
 
     fn percent(part: u64, whole: u64) -> String {
-        if whole == 0 { "–".to_owned() } else { format!("{:.2} %", part as f64 / whole as f64 * 100.0) }
+        if whole == 0 {
+            "–".to_owned()
+        } else {
+            format!("{:.2} %", part as f64 / whole as f64 * 100.0)
+        }
     }
 
     fn millis(quantiles: &std::collections::BTreeMap<String, u64>) -> String {
-        quantiles.get("p50").map_or_else(|| "–".to_owned(), |us| format!("{:.1} ms", *us as f64 / 1e3))
+        quantiles.get("p50").map_or_else(
+            || "–".to_owned(),
+            |us| format!("{:.1} ms", *us as f64 / 1e3),
+        )
     }
 }
 
 /// A value of one side, or that it has none.
 fn side(value: Option<&String>) -> String {
-    value.map_or_else(|| "(absent)".to_owned(), |value| visible_up_to(value, CELL_CHARS))
+    value.map_or_else(
+        || "(absent)".to_owned(),
+        |value| visible_up_to(value, CELL_CHARS),
+    )
 }
 
 #[derive(Template)]
@@ -80,7 +90,11 @@ impl MismatchPage {
             .sample
             .iter()
             .flat_map(|sample| {
-                [("Request", &sample.request), ("Legacy", &sample.legacy), ("Candidate", &sample.candidate)]
+                [
+                    ("Request", &sample.request),
+                    ("Legacy", &sample.legacy),
+                    ("Candidate", &sample.candidate),
+                ]
             })
             .collect()
     }
@@ -112,14 +126,25 @@ fn page(status: StatusCode, template: &impl Template) -> Response {
 }
 
 fn sorry(failure: &Failure) -> Response {
-    page(failure.status(), &ErrorPage { message: failure.message() })
+    page(
+        failure.status(),
+        &ErrorPage {
+            message: failure.message(),
+        },
+    )
 }
 
 /// The report page.
-pub(crate) async fn report(State(site): State<Arc<Site>>, Query(question): Query<Question>) -> Response {
+pub(crate) async fn report(
+    State(site): State<Arc<Site>>,
+    Query(question): Query<Question>,
+) -> Response {
     let read = async {
         let selection = question.selection(&site)?;
-        api::read(&site, move |reader| Ok((reader.report(&selection)?, reader.evidence(&selection)?))).await
+        api::read(&site, move |reader| {
+            Ok((reader.report(&selection)?, reader.evidence(&selection)?))
+        })
+        .await
     };
     match read.await {
         Ok((report, evidence)) => {
@@ -131,7 +156,14 @@ pub(crate) async fn report(State(site): State<Arc<Site>>, Query(question): Query
                 Timestamp::now(),
             );
             let status = site.control.as_ref().map(|control| control.status());
-            page(StatusCode::OK, &ReportPage { report, decision, status })
+            page(
+                StatusCode::OK,
+                &ReportPage {
+                    report,
+                    decision,
+                    status,
+                },
+            )
         }
         Err(failure) => sorry(&failure),
     }
@@ -148,7 +180,11 @@ pub(crate) async fn mismatch(State(site): State<Arc<Site>>, Path(id): Path<Strin
 /// The style sheet.
 pub(crate) async fn style() -> Response {
     match Assets::get("style.css") {
-        Some(file) => ([(header::CONTENT_TYPE, "text/css; charset=utf-8")], file.data.into_owned()).into_response(),
+        Some(file) => (
+            [(header::CONTENT_TYPE, "text/css; charset=utf-8")],
+            file.data.into_owned(),
+        )
+            .into_response(),
         None => StatusCode::NOT_FOUND.into_response(),
     }
 }

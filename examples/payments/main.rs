@@ -17,7 +17,9 @@ fn main() -> ExitCode {
         ["legacy", address] => (Role::Legacy, address),
         ["candidate", address] => (Role::Candidate, address),
         _ => {
-            eprintln!("usage: payments legacy|candidate ADDR, for example: payments legacy 127.0.0.1:7001");
+            eprintln!(
+                "usage: payments legacy|candidate ADDR, for example: payments legacy 127.0.0.1:7001"
+            );
             return ExitCode::from(2);
         }
     };
@@ -32,7 +34,9 @@ fn main() -> ExitCode {
 
 #[expect(clippy::print_stderr, reason = "a sample program talks to its user")]
 fn run(role: Role, address: &str) -> std::io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind(address).await?;
         eprintln!(

@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 
 /// Which of the two answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub(crate) enum Role {
     /// The Go service.
     Legacy,
     /// Its rewrite.
@@ -25,19 +25,22 @@ pub enum Role {
 }
 
 /// Accounts `acc-1000` to `acc-1099` exist.
-pub const ACCOUNTS: u32 = 100;
+pub(crate) const ACCOUNTS: u32 = 100;
 /// Orders `ord-20000` to `ord-20499` exist.
-pub const ORDERS: u32 = 500;
+pub(crate) const ORDERS: u32 = 500;
 
 /// Serves until the listener's runtime ends; every connection is a task of the caller's `LocalSet` or runtime.
-pub async fn serve(listener: TcpListener, role: Role) -> std::io::Result<()> {
+pub(crate) async fn serve(listener: TcpListener, role: Role) -> std::io::Result<()> {
     let mut connections = tokio::task::JoinSet::new();
     loop {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
         while connections.try_join_next().is_some() {}
         connections.spawn(async move {
-            let service = service_fn(move |request| async move { Ok::<_, Infallible>(answer(role, &request)) });
+            let service =
+                service_fn(
+                    move |request| async move { Ok::<_, Infallible>(answer(role, &request)) },
+                );
             let served = hyper::server::conn::http1::Builder::new()
                 .timer(TokioTimer::new())
                 .serve_connection(TokioIo::new(stream), service)
@@ -53,7 +56,10 @@ fn answer(role: Role, request: &Request<Incoming>) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(Bytes::from(body)));
     *response.status_mut() = status;
     let headers = response.headers_mut();
-    headers.insert(http::header::CONTENT_TYPE, http::HeaderValue::from_static(media_type));
+    headers.insert(
+        http::header::CONTENT_TYPE,
+        http::HeaderValue::from_static(media_type),
+    );
     headers.insert("cache-control", http::HeaderValue::from_static("no-store"));
     response
 }
@@ -61,19 +67,35 @@ fn answer(role: Role, request: &Request<Incoming>) -> Response<Full<Bytes>> {
 fn route(role: Role, method: &Method, path: &str) -> (StatusCode, &'static str, String) {
     let segments: Vec<&str> = path.split('/').skip(1).collect();
     let number = |text: &str, prefix: &str, first: u32, count: u32| {
-        let number = text.strip_prefix(prefix)?.parse::<u32>().ok()?.checked_sub(first)?;
+        let number = text
+            .strip_prefix(prefix)?
+            .parse::<u32>()
+            .ok()?
+            .checked_sub(first)?;
         (number < count).then_some(number)
     };
     let account = |text: &str| number(text, "acc-", 1000, ACCOUNTS);
     let order = |text: &str| number(text, "ord-", 20_000, ORDERS);
     let found = match (method, segments.as_slice()) {
-        (&Method::GET, ["status"]) => return (StatusCode::OK, "text/plain; charset=utf-8", "ok\n".to_owned()),
+        (&Method::GET, ["status"]) => {
+            return (
+                StatusCode::OK,
+                "text/plain; charset=utf-8",
+                "ok\n".to_owned(),
+            );
+        }
         (&Method::GET, ["accounts", id, "balance"]) => account(id).map(|id| balance(role, id)),
-        (&Method::GET, ["accounts", id, "statistics"]) => account(id).map(|id| statistics(role, id)),
+        (&Method::GET, ["accounts", id, "statistics"]) => {
+            account(id).map(|id| statistics(role, id))
+        }
         (&Method::GET, ["accounts", id, "orders"]) => account(id).map(|id| orders(role, id)),
         (&Method::GET, ["orders", id]) => order(id).map(|id| one_order(role, id)),
         (&Method::POST, ["orders"]) => {
-            return (StatusCode::CREATED, json(role), ended(role, "{\"accepted\":true}"));
+            return (
+                StatusCode::CREATED,
+                json(role),
+                ended(role, "{\"accepted\":true}"),
+            );
         }
         _ => None,
     };
@@ -83,7 +105,9 @@ fn route(role: Role, method: &Method, path: &str) -> (StatusCode, &'static str, 
         None => {
             let body = match role {
                 Role::Legacy => "{\"error\":\"not found\"}".to_owned(),
-                Role::Candidate => "{\"code\":\"not_found\",\"error\":\"no such resource\"}".to_owned(),
+                Role::Candidate => {
+                    "{\"code\":\"not_found\",\"error\":\"no such resource\"}".to_owned()
+                }
             };
             (StatusCode::NOT_FOUND, json(role), ended(role, &body))
         }
@@ -114,7 +138,11 @@ fn cents(account: u32) -> u32 {
 fn balance(role: Role, account: u32) -> String {
     let cents = cents(account);
     // One account in a hundred lies on half a cent, and the rewrite rounds it down.
-    let cents = if role == Role::Candidate && account == 37 { cents - 1 } else { cents };
+    let cents = if role == Role::Candidate && account == 37 {
+        cents - 1
+    } else {
+        cents
+    };
     let (whole, rest) = (cents / 100, cents % 100);
     let as_of = time(role, account);
     match role {
@@ -141,8 +169,16 @@ fn time(role: Role, account: u32) -> String {
 
 fn statistics(role: Role, account: u32) -> String {
     // Every fifth account has had more than 2^53 ledger entries; the rewrite read the number as a double.
-    let sequence: u64 = if account % 5 == 0 { 9_007_199_254_740_993 } else { 48_000 + u64::from(account) };
-    let sequence = if role == Role::Candidate { (sequence as f64) as u64 } else { sequence };
+    let sequence: u64 = if account % 5 == 0 {
+        9_007_199_254_740_993
+    } else {
+        48_000 + u64::from(account)
+    };
+    let sequence = if role == Role::Candidate {
+        (sequence as f64) as u64
+    } else {
+        sequence
+    };
     // The same double as Go and as serde print it: no difference.
     let (volume, rate) = match role {
         Role::Legacy => ("1000000", "0.000001"),
@@ -162,18 +198,30 @@ fn orders(role: Role, account: u32) -> String {
         numbers.swap(0, 3);
         numbers.swap(1, 4);
     }
-    let items: Vec<String> = numbers.into_iter().map(|number| item(role, number)).collect();
+    let items: Vec<String> = numbers
+        .into_iter()
+        .map(|number| item(role, number))
+        .collect();
     // `omitempty` drops the empty cursor of the last page; serde prints what is there.
     let cursor = match (role, account % 10) {
         (Role::Legacy, 5) => String::new(),
         (_, 5) => ",\"next_cursor\":\"\"".to_owned(),
         _ => format!(",\"next_cursor\":\"c{account}\""),
     };
-    format!("{{\"account\":\"acc-{}\",\"items\":[{}]{cursor}}}", 1000 + account, items.join(","))
+    format!(
+        "{{\"account\":\"acc-{}\",\"items\":[{}]{cursor}}}",
+        1000 + account,
+        items.join(",")
+    )
 }
 
 fn item(role: Role, order: u32) -> String {
-    let mut out = format!("{{\"id\":\"ord-{}\",\"amount\":\"{}.{:02}\"", 20_000 + order, order * 3 + 5, order % 100);
+    let mut out = format!(
+        "{{\"id\":\"ord-{}\",\"amount\":\"{}.{:02}\"",
+        20_000 + order,
+        order * 3 + 5,
+        order % 100
+    );
     let tags = match order % 10 {
         // A nil slice prints as null in Go, an empty Vec as [] in Rust.
         3 if role == Role::Legacy => "null",
@@ -190,8 +238,12 @@ fn one_order(role: Role, order: u32) -> String {
     let amount = format!("{}.{:02}", order * 3 + 5, order % 100);
     let id = 20_000 + order;
     match role {
-        Role::Legacy => format!("{{\"amount\":\"{amount}\",\"id\":\"ord-{id}\",\"note\":\"R\\u0026D\",\"tags\":{tags}}}"),
+        Role::Legacy => format!(
+            "{{\"amount\":\"{amount}\",\"id\":\"ord-{id}\",\"note\":\"R\\u0026D\",\"tags\":{tags}}}"
+        ),
         // Go escapes & < >, serde does not: no difference.
-        Role::Candidate => format!("{{\"id\":\"ord-{id}\",\"amount\":\"{amount}\",\"tags\":{tags},\"note\":\"R&D\"}}"),
+        Role::Candidate => format!(
+            "{{\"id\":\"ord-{id}\",\"amount\":\"{amount}\",\"tags\":{tags},\"note\":\"R&D\"}}"
+        ),
     }
 }

@@ -12,11 +12,15 @@ use crate::config::{DEFAULT_FILE, Layers, render};
 use crate::output;
 
 /// Runs it.
-pub fn run(command: &ConfigCommand) -> Result<ExitCode> {
+pub(crate) fn run(command: &ConfigCommand) -> Result<ExitCode> {
     match command {
         ConfigCommand::Init { file } => init(file),
         ConfigCommand::Check { file } => check(file.as_deref()),
-        ConfigCommand::Show { mirror, origin, output } => show(mirror, *origin, *output),
+        ConfigCommand::Show {
+            mirror,
+            origin,
+            output,
+        } => show(mirror, *origin, *output),
         ConfigCommand::Schema => {
             output::print_json(&render::schema())?;
             Ok(ExitCode::SUCCESS)
@@ -31,13 +35,23 @@ fn init(file: &PathBuf) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     match OpenOptions::new().write(true).create_new(true).open(file) {
-        Ok(mut opened) => opened.write_all(text.as_bytes()).with_context(|| format!("cannot write {}", file.display()))?,
+        Ok(mut opened) => opened
+            .write_all(text.as_bytes())
+            .with_context(|| format!("cannot write {}", file.display()))?,
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            bail!("{} exists already and is left as it is; name another file, or `-` to print", file.display())
+            bail!(
+                "{} exists already and is left as it is; name another file, or `-` to print",
+                file.display()
+            )
         }
-        Err(error) => return Err(error).with_context(|| format!("cannot create {}", file.display())),
+        Err(error) => {
+            return Err(error).with_context(|| format!("cannot create {}", file.display()));
+        }
     }
-    output::note(&format!("wrote {}; next: set legacy and candidate, then `parity config check`", file.display()));
+    output::note(&format!(
+        "wrote {}; next: set legacy and candidate, then `parity config check`",
+        file.display()
+    ));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -46,7 +60,10 @@ fn check(file: Option<&Path>) -> Result<ExitCode> {
     let settings = Layers::load_here(Some(file), &[]).mirror()?;
     let routes = settings.mirror.routes.len();
     let rules = settings.rules.ids().count();
-    output::note(&format!("{}: no problems; {routes} routes, {rules} rules", file.display()));
+    output::note(&format!(
+        "{}: no problems; {routes} routes, {rules} rules",
+        file.display()
+    ));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -57,5 +74,9 @@ fn show(mirror: &MirrorArgs, origin: bool, format: OutputFormat) -> Result<ExitC
         OutputFormat::Json => output::print_json(&render::document(&layers))?,
     }
     let problems = layers.into_problems();
-    if problems.0.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(problems.into()) }
+    if problems.0.is_empty() {
+        Ok(ExitCode::SUCCESS)
+    } else {
+        Err(problems.into())
+    }
 }

@@ -35,7 +35,7 @@ const RECORDED_WITHIN: Duration = Duration::from_secs(10);
 const MAX_ANSWER_BYTES: usize = 1 << 20;
 
 /// Runs it.
-pub fn run(args: &DemoArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &DemoArgs) -> Result<ExitCode> {
     let directory = tempfile::tempdir().context("no place for the demo's store")?;
     let store = format!("sqlite:{}", directory.path().join("demo.db").display());
     let legacy = Sample::start(Role::Legacy)?;
@@ -68,10 +68,20 @@ pub fn run(args: &DemoArgs) -> Result<ExitCode> {
     ));
     drive(&instance, args.requests)?;
 
-    let selection = Selection { migration: Some("payments-rust".to_owned()), ..Selection::default() };
+    let selection = Selection {
+        migration: Some("payments-rust".to_owned()),
+        ..Selection::default()
+    };
     if args.serve {
-        super::report::print(&wait_until_recorded(&url, &selection, u64::from(args.requests))?, args.output)?;
-        output::note(&format!("proxy on http://{} · report on http://{}/", instance.address(), instance.admin_address()));
+        super::report::print(
+            &wait_until_recorded(&url, &selection, u64::from(args.requests))?,
+            args.output,
+        )?;
+        output::note(&format!(
+            "proxy on http://{} · report on http://{}/",
+            instance.address(),
+            instance.admin_address()
+        ));
         output::note(&format!("store {url} · Ctrl-C ends and removes it"));
         wait_for_signals(std::future::pending(), |signal| signal == Signal::End)?;
         instance.finish()?;
@@ -92,7 +102,11 @@ fn wait_until_recorded(url: &StoreUrl, selection: &Selection, requests: u64) -> 
         if report.counts.received == requests && report.counts.settled() == requests {
             return Ok(report);
         }
-        ensure!(begin.elapsed() < RECORDED_WITHIN, "only {} of {requests} outcomes are recorded", report.counts.settled());
+        ensure!(
+            begin.elapsed() < RECORDED_WITHIN,
+            "only {} of {requests} outcomes are recorded",
+            report.counts.settled()
+        );
         std::thread::sleep(Duration::from_millis(50));
     }
 }
@@ -106,7 +120,8 @@ struct Sample {
 
 impl Sample {
     fn start(role: Role) -> Result<Self> {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").context("no port for a sample service")?;
+        let listener =
+            std::net::TcpListener::bind("127.0.0.1:0").context("no port for a sample service")?;
         listener.set_nonblocking(true)?;
         let url = format!("http://{}", listener.local_addr()?);
         let (stop, stopped) = oneshot::channel();
@@ -126,7 +141,9 @@ impl Sample {
     fn stop(self) -> Result<()> {
         // The service may have ended by an error already, which the join tells.
         let _ended = self.stop.send(());
-        self.thread.join().map_err(|_| anyhow::anyhow!("a sample service ended by a panic"))?
+        self.thread
+            .join()
+            .map_err(|_| anyhow::anyhow!("a sample service ended by a panic"))?
     }
 }
 
@@ -135,7 +152,9 @@ fn drive(instance: &Instance, requests: u32) -> Result<()> {
     let address = instance.address();
     let style = ProgressStyle::with_template("{bar:40} {pos}/{len} requests")?;
     let progress = ProgressBar::new(u64::from(requests)).with_style(style);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     runtime.block_on(async {
         let mut connections = tokio::task::JoinSet::new();
         for connection in 0..CONNECTIONS {
@@ -143,7 +162,8 @@ fn drive(instance: &Instance, requests: u32) -> Result<()> {
             connections.spawn(async move {
                 let stream = TcpStream::connect(address).await?;
                 stream.set_nodelay(true)?;
-                let (mut sender, driver) = handshake::<_, Full<Bytes>>(TokioIo::new(stream)).await?;
+                let (mut sender, driver) =
+                    handshake::<_, Full<Bytes>>(TokioIo::new(stream)).await?;
                 let driver = tokio::spawn(driver);
                 for number in (connection..requests).step_by(CONNECTIONS as usize) {
                     send(&mut sender, number).await?;
@@ -166,16 +186,24 @@ fn drive(instance: &Instance, requests: u32) -> Result<()> {
 async fn send(sender: &mut SendRequest<Full<Bytes>>, number: u32) -> Result<()> {
     let (method, path, expected) = request(number);
     sender.ready().await?;
-    let body = if method == Method::POST { Bytes::from_static(b"{\"amount\":\"12.50\"}") } else { Bytes::new() };
+    let body = if method == Method::POST {
+        Bytes::from_static(b"{\"amount\":\"12.50\"}")
+    } else {
+        Bytes::new()
+    };
     let request = Request::builder()
         .method(method)
         .uri(&path)
         .header("host", "payments.demo")
         .header("content-type", "application/json")
         .body(Full::new(body))?;
-    let response = tokio::time::timeout(Duration::from_secs(30), sender.send_request(request)).await??;
+    let response =
+        tokio::time::timeout(Duration::from_secs(30), sender.send_request(request)).await??;
     let status = response.status();
-    ensure!(status == expected, "{path} was answered with {status} instead of {expected}");
+    ensure!(
+        status == expected,
+        "{path} was answered with {status} instead of {expected}"
+    );
     Limited::new(response.into_body(), MAX_ANSWER_BYTES)
         .collect()
         .await
@@ -189,11 +217,31 @@ fn request(number: u32) -> (Method, String, StatusCode) {
     let round = number / 20;
     let account = 1000 + (round * 7 + number) % payments::ACCOUNTS;
     match number % 20 {
-        0..7 => (Method::GET, format!("/accounts/acc-{account}/balance"), StatusCode::OK),
-        7..12 => (Method::GET, format!("/accounts/acc-{account}/statistics"), StatusCode::OK),
-        12..16 => (Method::GET, format!("/accounts/acc-{account}/orders"), StatusCode::OK),
-        16..19 if round % 10 == 9 => (Method::GET, format!("/orders/ord-{}", 90_000 + number), StatusCode::NOT_FOUND),
-        16..19 => (Method::GET, format!("/orders/ord-{}", 20_000 + number % payments::ORDERS), StatusCode::OK),
+        0..7 => (
+            Method::GET,
+            format!("/accounts/acc-{account}/balance"),
+            StatusCode::OK,
+        ),
+        7..12 => (
+            Method::GET,
+            format!("/accounts/acc-{account}/statistics"),
+            StatusCode::OK,
+        ),
+        12..16 => (
+            Method::GET,
+            format!("/accounts/acc-{account}/orders"),
+            StatusCode::OK,
+        ),
+        16..19 if round % 10 == 9 => (
+            Method::GET,
+            format!("/orders/ord-{}", 90_000 + number),
+            StatusCode::NOT_FOUND,
+        ),
+        16..19 => (
+            Method::GET,
+            format!("/orders/ord-{}", 20_000 + number % payments::ORDERS),
+            StatusCode::OK,
+        ),
         _ => (Method::POST, "/orders".to_owned(), StatusCode::CREATED),
     }
 }

@@ -4,13 +4,12 @@ use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::Method;
 use parity_comparator::document::DiffDocument;
+use parity_comparator::message::read_answer;
 use parity_comparator::{AnswerPair, Comparator, Comparison, DocumentKind, Limits};
-use parity_schemas::exchange::{Body, Capture};
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Verdict;
 
@@ -20,11 +19,9 @@ use crate::{error, output};
 
 /// Files larger than this are not what a comparison of answers is for.
 const MAX_INPUT_BYTES: u64 = 1 << 30;
-/// As many as the proxy accepts.
-const MAX_HEADERS: usize = 100;
 
 /// Runs it.
-pub fn run(args: &DiffArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
     let stdin = Path::new("-");
     if args.legacy == stdin && args.candidate == stdin {
         bail!("both sides are `-`; only one can be standard input");
@@ -42,22 +39,35 @@ pub fn run(args: &DiffArgs) -> Result<ExitCode> {
     };
     let legacy = read(&args.legacy)?;
     let candidate = read(&args.candidate)?;
-    let largest = legacy.len().max(candidate.len());
-    let limits = Limits::for_files(largest);
-    let mut comparator = Comparator::new(rules, limits);
-    let kind = args.kind.unwrap_or_else(|| guess(&args.legacy, &legacy, &args.candidate, &candidate));
+    let mut comparator = Comparator::new(rules, Limits::default());
+    let kind = args
+        .kind
+        .unwrap_or_else(|| guess(&args.legacy, &legacy, &args.candidate, &candidate));
     let comparison = match kind {
-        DiffKind::Json => comparator.compare_documents(&legacy, &candidate, DocumentKind::Json, &args.route, now),
-        DiffKind::Yaml => comparator.compare_documents(&legacy, &candidate, DocumentKind::Yaml, &args.route, now),
-        DiffKind::Text => comparator.compare_documents(&legacy, &candidate, DocumentKind::Text, &args.route, now),
-        DiffKind::Bytes => comparator.compare_documents(&legacy, &candidate, DocumentKind::Bytes, &args.route, now),
+        DiffKind::Json => {
+            comparator.compare_documents(&legacy, &candidate, DocumentKind::Json, now)
+        }
+        DiffKind::Yaml => {
+            comparator.compare_documents(&legacy, &candidate, DocumentKind::Yaml, now)
+        }
+        DiffKind::Text => {
+            comparator.compare_documents(&legacy, &candidate, DocumentKind::Text, now)
+        }
+        DiffKind::Bytes => {
+            comparator.compare_documents(&legacy, &candidate, DocumentKind::Bytes, now)
+        }
         DiffKind::Http => {
-            let legacy = answer(&legacy).with_context(|| format!("{} is not an HTTP answer", args.legacy.display()))?;
-            let candidate =
-                answer(&candidate).with_context(|| format!("{} is not an HTTP answer", args.candidate.display()))?;
-            comparator.compare_answers(AnswerPair {
-                route: &args.route,
-                head: false,
+            let read = |bytes: &[u8], path: &Path| {
+                read_answer(bytes)
+                    .with_context(|| format!("{} is not an HTTP answer", path.display()))
+            };
+            let (legacy, candidate) = (
+                read(&legacy, &args.legacy)?,
+                read(&candidate, &args.candidate)?,
+            );
+            comparator.explain_answers(AnswerPair {
+                route: "",
+                method: &Method::GET,
                 time: now,
                 legacy: &legacy,
                 candidate: &candidate,
@@ -82,9 +92,13 @@ fn print(comparison: &Comparison, format: OutputFormat) -> Result<()> {
 fn read(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let read = if path == Path::new("-") {
-        std::io::stdin().lock().take(MAX_INPUT_BYTES + 1).read_to_end(&mut bytes)
+        std::io::stdin()
+            .lock()
+            .take(MAX_INPUT_BYTES + 1)
+            .read_to_end(&mut bytes)
     } else {
-        std::fs::File::open(path).and_then(|file| file.take(MAX_INPUT_BYTES + 1).read_to_end(&mut bytes))
+        std::fs::File::open(path)
+            .and_then(|file| file.take(MAX_INPUT_BYTES + 1).read_to_end(&mut bytes))
     };
     read.with_context(|| format!("cannot read {}", path.display()))?;
     if bytes.len() as u64 > MAX_INPUT_BYTES {
@@ -95,7 +109,8 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 
 /// By extension, else by an `HTTP/` first line, else by a look.
 fn guess(legacy_path: &Path, legacy: &[u8], candidate_path: &Path, candidate: &[u8]) -> DiffKind {
-    let by_extension = |path: &Path| match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+    let by_extension = |path: &Path| match path.extension()?.to_str()?.to_ascii_lowercase().as_str()
+    {
         "json" => Some(DiffKind::Json),
         "yaml" | "yml" => Some(DiffKind::Yaml),
         "http" => Some(DiffKind::Http),
@@ -115,59 +130,5 @@ fn guess(legacy_path: &Path, legacy: &[u8], candidate_path: &Path, candidate: &[
         DiffKind::Text
     } else {
         DiffKind::Bytes
-    }
-}
-
-/// Reads a raw HTTP/1 answer: head by `httparse`, body as it stands, or unchunked if it says so.
-fn answer(bytes: &[u8]) -> Result<Capture> {
-    let mut fields = [httparse::EMPTY_HEADER; MAX_HEADERS];
-    let mut response = httparse::Response::new(&mut fields);
-    let httparse::Status::Complete(head) = response.parse(bytes)? else {
-        bail!("the head does not end; an empty line must follow the header fields");
-    };
-    let headers = header_map(response.headers)?;
-    let body = bytes.get(head..).unwrap_or_default();
-    let chunked = headers
-        .get(http::header::TRANSFER_ENCODING)
-        .is_some_and(|value| value.as_bytes().to_ascii_lowercase().ends_with(b"chunked"));
-    let (body, trailers) = if chunked { unchunk(body)? } else { (body.to_vec(), None) };
-    Ok(Capture {
-        status: response.code.unwrap_or_default(),
-        headers,
-        body: Body::from(body),
-        trailers,
-        elapsed: Duration::ZERO,
-    })
-}
-
-fn header_map(fields: &[httparse::Header<'_>]) -> Result<HeaderMap> {
-    let mut headers = HeaderMap::new();
-    for field in fields {
-        headers.append(HeaderName::from_bytes(field.name.as_bytes())?, HeaderValue::from_bytes(field.value)?);
-    }
-    Ok(headers)
-}
-
-/// The body of a chunked message, and its trailers if it has any.
-fn unchunk(mut rest: &[u8]) -> Result<(Vec<u8>, Option<HeaderMap>)> {
-    let mut body = Vec::new();
-    loop {
-        let (start, length) = match httparse::parse_chunk_size(rest) {
-            Ok(httparse::Status::Complete((start, length))) => (start, usize::try_from(length)?),
-            _ => bail!("the chunked body breaks off or has a bad chunk size after {} bytes", body.len()),
-        };
-        if length == 0 {
-            let mut fields = [httparse::EMPTY_HEADER; MAX_HEADERS];
-            let httparse::Status::Complete((_, fields)) =
-                httparse::parse_headers(rest.get(start..).unwrap_or_default(), &mut fields)?
-            else {
-                bail!("the chunked body does not end; an empty line must follow the last chunk");
-            };
-            return Ok((body, (!fields.is_empty()).then(|| header_map(fields)).transpose()?));
-        }
-        let end = start.checked_add(length).context("the chunk size is out of range")?;
-        let chunk = rest.get(start..end).with_context(|| format!("a chunk of {length} bytes is cut short"))?;
-        body.extend_from_slice(chunk);
-        rest = rest.get(end..).and_then(|rest| rest.strip_prefix(b"\r\n")).context("a chunk does not end in CRLF")?;
     }
 }

@@ -19,7 +19,7 @@ use crate::{error, output};
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Runs it.
-pub fn run(args: &GateArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
     let (store, selection) = selection::resolve(&args.selection)?;
     let thresholds = Thresholds {
         max_mismatch_rate: args.max_mismatch_rate,
@@ -51,12 +51,20 @@ fn decide(
 ) -> Result<Decision> {
     let until = wait.map(|wait| Instant::now() + wait);
     // Draws nothing where stderr is no terminal.
-    let progress = ProgressBar::new_spinner().with_style(ProgressStyle::with_template("{spinner} waiting: {msg}")?);
+    let progress = ProgressBar::new_spinner()
+        .with_style(ProgressStyle::with_template("{spinner} waiting: {msg}")?);
     loop {
         let evidence = reader.evidence(selection)?;
-        let decision =
-            decision::decide(selection.migration(), evidence.as_ref(), thresholds, new_id(), Timestamp::now());
-        let left = until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()));
+        let decision = decision::decide(
+            selection.migration(),
+            evidence.as_ref(),
+            thresholds,
+            new_id(),
+            Timestamp::now(),
+        );
+        let left = until.map_or(Duration::ZERO, |until| {
+            until.saturating_duration_since(Instant::now())
+        });
         if decision.outcome != Outcome::Undecided || left.is_zero() {
             progress.finish_and_clear();
             return Ok(decision);

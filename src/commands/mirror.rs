@@ -10,15 +10,21 @@ use crate::instance::{Instance, Signal, wait_for_signals};
 use crate::output;
 
 /// Runs it.
-pub fn run(args: &MirrorArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
     let settings = Layers::load_here(args.file.config.as_deref(), &args.settings()).mirror()?;
     let lines = format!(
         "legacy {} · candidate {} · store {}",
         settings.mirror.legacy, settings.mirror.candidate, settings.store
     );
     let instance = Instance::start(settings)?;
-    output::note(&format!("listening on http://{} · {lines}", instance.address()));
-    output::note(&format!("admin port on http://{}/ · Ctrl-C drains and ends", instance.admin_address()));
+    output::note(&format!(
+        "listening on http://{} · {lines}",
+        instance.address()
+    ));
+    output::note(&format!(
+        "admin port on http://{}/ · Ctrl-C drains and ends",
+        instance.admin_address()
+    ));
     wait_for_signals(std::future::pending(), |signal| match signal {
         Signal::End => true,
         Signal::ShadowingOff => {
@@ -38,12 +44,14 @@ pub fn run(args: &MirrorArgs) -> Result<ExitCode> {
 /// Finishes on a thread of its own, so that a second signal can end the process before the drain is over.
 fn finish_or_abandon(instance: Instance) -> Result<ExitCode> {
     let (finished, outcome) = tokio::sync::oneshot::channel();
-    let finishing = std::thread::Builder::new().name("drain".to_owned()).spawn(move || {
-        let ended = instance.finish();
-        // The receiver is gone only after a second signal, when nobody waits for the outcome any more.
-        let _unheard = finished.send(());
-        ended
-    })?;
+    let finishing = std::thread::Builder::new()
+        .name("drain".to_owned())
+        .spawn(move || {
+            let ended = instance.finish();
+            // The receiver is gone only after a second signal, when nobody waits for the outcome any more.
+            let _unheard = finished.send(());
+            ended
+        })?;
     let mut abandoned = false;
     let done = async move {
         let _ended = outcome.await;
@@ -53,8 +61,12 @@ fn finish_or_abandon(instance: Instance) -> Result<ExitCode> {
         abandoned
     })?;
     if abandoned {
-        anyhow::bail!("ended before the drain was over; requests under way were cut and the last results are lost");
+        anyhow::bail!(
+            "ended before the drain was over; requests under way were cut and the last results are lost"
+        );
     }
-    finishing.join().map_err(|_| anyhow::anyhow!("the drain ended by a panic; the log has it"))??;
+    finishing
+        .join()
+        .map_err(|_| anyhow::anyhow!("the drain ended by a panic; the log has it"))??;
     Ok(ExitCode::SUCCESS)
 }

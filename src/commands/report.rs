@@ -16,7 +16,7 @@ use crate::cli::{OutputFormat, ReportArgs};
 use crate::output;
 
 /// Runs it.
-pub fn run(args: &ReportArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     let (store, selection) = selection::resolve(&args.selection)?;
     let report = Reader::open(&store)?.report(&selection)?;
     print(&report, args.output)?;
@@ -24,7 +24,7 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode> {
 }
 
 /// Prints a report in either form.
-pub fn print(report: &Report, format: OutputFormat) -> Result<()> {
+pub(crate) fn print(report: &Report, format: OutputFormat) -> Result<()> {
     match format {
         OutputFormat::Json => output::print_json(report),
         OutputFormat::Text => Ok(output::print(&output::report_text(report, &view(report)))?),
@@ -45,8 +45,17 @@ fn view(report: &Report) -> Decision {
         routes: report
             .routes
             .iter()
-            .map(|route| RouteEvidence { route: route.route.clone(), counts: route.counts.clone() })
+            .map(|route| RouteEvidence {
+                route: route.route.clone(),
+                counts: route.counts.clone(),
+            })
             .collect(),
     });
-    decision::decide(&report.migration, evidence.as_ref(), &Thresholds::default(), new_id(), Timestamp::now())
+    decision::decide(
+        &report.migration,
+        evidence.as_ref(),
+        &Thresholds::default(),
+        new_id(),
+        Timestamp::now(),
+    )
 }

@@ -8,7 +8,7 @@ use crate::cli::SelectionArgs;
 use crate::config::{Layers, value};
 
 /// The store and what to ask it for.
-pub fn resolve(args: &SelectionArgs) -> Result<(StoreUrl, Selection)> {
+pub(crate) fn resolve(args: &SelectionArgs) -> Result<(StoreUrl, Selection)> {
     let settings = Layers::load_here(args.file.config.as_deref(), &args.settings()).reader()?;
     let since = args.since.as_deref().map(since).transpose()?;
     let selection = Selection {
@@ -37,8 +37,16 @@ mod tests {
 
     #[test]
     fn since_is_a_time_or_an_age() {
-        assert_eq!(since("2026-01-01T00:00:00Z").expect("a time").to_string(), "2026-01-01T00:00:00.000000Z");
+        assert_eq!(
+            since("2026-01-01T00:00:00Z").expect("a time").to_string(),
+            "2026-01-01T00:00:00.000000Z"
+        );
         assert!(since("15m").expect("an age") < Timestamp::now());
-        assert!(since("yesterday").expect_err("a word").to_string().contains("yesterday"));
+        assert!(
+            since("yesterday")
+                .expect_err("a word")
+                .to_string()
+                .contains("yesterday")
+        );
     }
 }

@@ -11,12 +11,16 @@ use crate::instance::{AdminPort, Signal, bind_admin, reading_site, wait_for_sign
 use crate::output;
 
 /// Runs it.
-pub fn run(args: &UiArgs) -> Result<ExitCode> {
-    let (settings, admin) = Layers::load_here(args.file.config.as_deref(), &args.settings()).ui()?;
+pub(crate) fn run(args: &UiArgs) -> Result<ExitCode> {
+    let (settings, admin) =
+        Layers::load_here(args.file.config.as_deref(), &args.settings()).ui()?;
     // A store that cannot be read is an error now, not on the first page.
     drop(Reader::open(&settings.store)?);
     let listener = bind_admin(&admin)?;
-    let port = AdminPort::start(listener, reading_site(settings.store, settings.migration, admin.token))?;
+    let port = AdminPort::start(
+        listener,
+        reading_site(settings.store, settings.migration, admin.token),
+    )?;
     output::note(&format!("serving http://{}/ · Ctrl-C ends", port.address()));
     wait_for_signals(std::future::pending(), |signal| signal == Signal::End)?;
     port.finish()?;

@@ -14,16 +14,16 @@ use super::settings::{Kind, ROUTE_KEYS, RULE_KEYS, SECTIONS, SETTINGS, Setting};
 
 /// A value as written, with its place.
 #[derive(Clone, Debug)]
-pub struct Written {
+pub(crate) struct Written {
     /// Scalars as text.
-    pub value: Raw,
+    pub(crate) value: Raw,
     /// Where it stands.
-    pub origin: Origin,
+    pub(crate) origin: Origin,
 }
 
 /// What a file or the environment can say.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Raw {
+pub(crate) enum Raw {
     /// Any scalar.
     Text(String),
     /// A list of text.
@@ -32,28 +32,32 @@ pub enum Raw {
 
 /// A `[[route]]` or `[[rule]]`: its known keys.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// Where it begins.
-    pub origin: Origin,
+    pub(crate) origin: Origin,
     /// By key.
-    pub values: BTreeMap<&'static str, Written>,
+    pub(crate) values: BTreeMap<&'static str, Written>,
 }
 
 /// What a file says.
 #[derive(Debug, Default)]
-pub struct File {
+pub(crate) struct File {
     /// Settings by their full key.
-    pub settings: BTreeMap<&'static str, Written>,
+    pub(crate) settings: BTreeMap<&'static str, Written>,
     /// In the order of the file.
-    pub routes: Vec<Entry>,
+    pub(crate) routes: Vec<Entry>,
     /// In the order of the file.
-    pub rules: Vec<Entry>,
+    pub(crate) rules: Vec<Entry>,
 }
 
 impl File {
     /// Reads the text of a file; what is wrong goes to `problems`, the rest is returned.
-    pub fn read(path: &Path, text: &str, problems: &mut Vec<Problem>) -> Self {
-        let reader = &mut Reader { path: path.into(), text, problems };
+    pub(crate) fn read(path: &Path, text: &str, problems: &mut Vec<Problem>) -> Self {
+        let reader = &mut Reader {
+            path: path.into(),
+            text,
+            problems,
+        };
         match Document::parse(text) {
             Ok(document) => reader.document(document.as_table()),
             Err(error) => {
@@ -75,7 +79,11 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn problem(&mut self, offset: usize, message: String, hint: Option<String>) {
         let origin = Origin::at(&self.path, self.text, offset);
-        self.problems.push(Problem { origin, message, hint });
+        self.problems.push(Problem {
+            origin,
+            message,
+            hint,
+        });
     }
 
     fn unknown(&mut self, offset: usize, key: &str, within: &str, known: &[&str]) {
@@ -95,7 +103,9 @@ impl Reader<'_> {
                 "rule" => file.rules = self.entries(offset, key, item, RULE_KEYS),
                 section if SECTIONS.contains(&section) => match item.as_table_like() {
                     Some(table) => self.section(section, table, &mut file),
-                    None => self.problem(offset, format!("`{key}` is a section: write [{key}]"), None),
+                    None => {
+                        self.problem(offset, format!("`{key}` is a section: write [{key}]"), None)
+                    }
                 },
                 _ => match SETTINGS.iter().find(|setting| setting.key == key) {
                     Some(setting) => self.setting(setting, offset, item, &mut file),
@@ -109,17 +119,29 @@ impl Reader<'_> {
     fn unknown_at_top(&mut self, offset: usize, key: &str) {
         if let Some(setting) = SETTINGS.iter().find(|setting| setting.name() == key) {
             let hint = format!("it belongs into [{}]", setting.section());
-            return self.problem(offset, format!("unknown key `{key}` at the top of the file"), Some(hint));
+            return self.problem(
+                offset,
+                format!("unknown key `{key}` at the top of the file"),
+                Some(hint),
+            );
         }
-        let top = SETTINGS.iter().filter(|setting| setting.section().is_empty()).map(|setting| setting.key);
-        let known: Vec<_> = top.chain(SECTIONS.iter().copied()).chain(["route", "rule"]).collect();
+        let top = SETTINGS
+            .iter()
+            .filter(|setting| setting.section().is_empty())
+            .map(|setting| setting.key);
+        let known: Vec<_> = top
+            .chain(SECTIONS.iter().copied())
+            .chain(["route", "rule"])
+            .collect();
         self.unknown(offset, key, "", &known);
     }
 
     fn section(&mut self, section: &str, table: &dyn TableLike, file: &mut File) {
         for (key, item) in table.iter() {
             let offset = key_offset(table, key, item);
-            let mut settings = SETTINGS.iter().filter(|setting| setting.section() == section);
+            let mut settings = SETTINGS
+                .iter()
+                .filter(|setting| setting.section() == section);
             if let Some(setting) = settings.clone().find(|setting| setting.name() == key) {
                 self.setting(setting, offset, item, file);
             } else {
@@ -136,17 +158,28 @@ impl Reader<'_> {
                 file.settings.insert(setting.key, Written { value, origin });
             }
             Err(expected) => {
-                let message = format!("`{}` is {}, not {expected}", setting.name(), item.type_name());
+                let message = format!(
+                    "`{}` is {}, not {expected}",
+                    setting.name(),
+                    item.type_name()
+                );
                 self.problem(offset, message, Some(setting.about.to_owned()));
             }
         }
     }
 
-    fn entries(&mut self, offset: usize, name: &str, item: &Item, known: &[(&'static str, &str)]) -> Vec<Entry> {
+    fn entries(
+        &mut self,
+        offset: usize,
+        name: &str,
+        item: &Item,
+        known: &[(&'static str, &str)],
+    ) -> Vec<Entry> {
         let tables: Vec<(&dyn TableLike, Option<usize>)> = match item {
-            Item::ArrayOfTables(tables) => {
-                tables.iter().map(|table| (table as &dyn TableLike, table.span().map(|span| span.start))).collect()
-            }
+            Item::ArrayOfTables(tables) => tables
+                .iter()
+                .map(|table| (table as &dyn TableLike, table.span().map(|span| span.start)))
+                .collect(),
             Item::Value(Value::Array(array)) if array.iter().all(Value::is_inline_table) => array
                 .iter()
                 .filter_map(|value| {
@@ -156,7 +189,11 @@ impl Reader<'_> {
                 .collect(),
             _ => {
                 let message = format!("`{name}` is {}, not a list of tables", item.type_name());
-                self.problem(offset, message, Some(format!("begin each one with [[{name}]]")));
+                self.problem(
+                    offset,
+                    message,
+                    Some(format!("begin each one with [[{name}]]")),
+                );
                 return Vec::new();
             }
         };
@@ -171,14 +208,22 @@ impl Reader<'_> {
                     self.unknown(offset, key, &format!(" in [[{name}]]"), &names);
                     continue;
                 };
-                let kind = if *key == "shadow" { Kind::Switch } else { Kind::Text };
+                let kind = if *key == "shadow" {
+                    Kind::Switch
+                } else {
+                    Kind::Text
+                };
                 match raw(kind, item) {
                     Ok(value) => {
                         let origin = Origin::at(&self.path, self.text, offset);
                         values.insert(*key, Written { value, origin });
                     }
                     Err(expected) => {
-                        self.problem(offset, format!("`{key}` is {}, not {expected}", item.type_name()), None);
+                        self.problem(
+                            offset,
+                            format!("`{key}` is {}, not {expected}", item.type_name()),
+                            None,
+                        );
                     }
                 }
             }
@@ -189,7 +234,11 @@ impl Reader<'_> {
 }
 
 fn key_offset(table: &dyn TableLike, key: &str, item: &Item) -> usize {
-    table.key(key).and_then(toml_edit::Key::span).or_else(|| item.span()).map_or(0, |span| span.start)
+    table
+        .key(key)
+        .and_then(toml_edit::Key::span)
+        .or_else(|| item.span())
+        .map_or(0, |span| span.start)
 }
 
 /// The value as text if its TOML type fits, else what would fit.
@@ -204,7 +253,9 @@ fn raw(kind: Kind, item: &Item) -> Result<Raw, &'static str> {
             .ok_or("a list of text in quotes"),
         (Kind::List, _) => Err("a list of text in quotes, such as [\"a\", \"b\"]"),
         (_, Some(Value::String(value))) => text(value.value()),
-        (Kind::Count | Kind::Size | Kind::Share, Some(Value::Integer(value))) => text(&value.value().to_string()),
+        (Kind::Count | Kind::Size | Kind::Share, Some(Value::Integer(value))) => {
+            text(&value.value().to_string())
+        }
         (Kind::Share, Some(Value::Float(value))) => text(&value.value().to_string()),
         (Kind::Switch, Some(Value::Boolean(value))) => text(&value.value().to_string()),
         (Kind::Count, _) => Err("a whole number"),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub(crate) enum Origin {
     /// Nobody set it.
     Default,
     /// A place in a file; lines and columns count from 1.
@@ -28,11 +28,21 @@ pub enum Origin {
 
 impl Origin {
     /// The place of a byte offset in the text of a file.
-    pub fn at(path: &Arc<Path>, text: &str, offset: usize) -> Self {
+    pub(crate) fn at(path: &Arc<Path>, text: &str, offset: usize) -> Self {
         let before = text.get(..offset).unwrap_or(text);
         let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        Self::File { path: Arc::clone(path), line, column }
+        let column = before
+            .rsplit('\n')
+            .next()
+            .unwrap_or_default()
+            .chars()
+            .count()
+            + 1;
+        Self::File {
+            path: Arc::clone(path),
+            line,
+            column,
+        }
     }
 }
 
@@ -49,24 +59,28 @@ impl fmt::Display for Origin {
 
 /// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub(crate) struct Problem {
     /// Where.
-    pub origin: Origin,
+    pub(crate) origin: Origin,
     /// What, with the value.
-    pub message: String,
+    pub(crate) message: String,
     /// What to do.
-    pub hint: Option<String>,
+    pub(crate) hint: Option<String>,
 }
 
 impl Problem {
     /// A problem without a hint.
-    pub fn new(origin: Origin, message: impl Into<String>) -> Self {
-        Self { origin, message: message.into(), hint: None }
+    pub(crate) fn new(origin: Origin, message: impl Into<String>) -> Self {
+        Self {
+            origin,
+            message: message.into(),
+            hint: None,
+        }
     }
 
     /// The same with what to do.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
@@ -84,19 +98,29 @@ impl fmt::Display for Problem {
 /// Everything that is wrong, in the order of the file.
 #[derive(Debug, thiserror::Error)]
 #[error("the configuration has {} problem{}", .0.len(), if .0.len() == 1 { "" } else { "s" })]
-pub struct Problems(pub Vec<Problem>);
+pub(crate) struct Problems(pub Vec<Problem>);
 
 /// The file could not be read at all.
-pub fn unreadable(path: &Path, error: &std::io::Error) -> Problem {
-    Problem::new(Origin::Default, format!("cannot read {}: {error}", path.display()))
+pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Problem {
+    Problem::new(
+        Origin::Default,
+        format!("cannot read {}: {error}", path.display()),
+    )
 }
 
 /// Reads a file that a setting names, within a bound; reports where the name was given.
-pub fn read_named_file(path: &PathBuf, origin: &Origin, limit: u64) -> Result<Vec<u8>, Problem> {
+pub(crate) fn read_named_file(
+    path: &PathBuf,
+    origin: &Origin,
+    limit: u64,
+) -> Result<Vec<u8>, Problem> {
     use std::io::Read;
     let named = |error: std::io::Error| {
-        Problem::new(origin.clone(), format!("cannot read {}: {error}", path.display()))
-            .hint("the path is relative to the working directory")
+        Problem::new(
+            origin.clone(),
+            format!("cannot read {}: {error}", path.display()),
+        )
+        .hint("the path is relative to the working directory")
     };
     let mut bytes = Vec::new();
     std::fs::File::open(path)
@@ -110,7 +134,7 @@ pub fn read_named_file(path: &PathBuf, origin: &Origin, limit: u64) -> Result<Ve
 }
 
 /// The closest of `known` to `word`, if it is close enough to be a slip.
-pub fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     /// Below this Jaro-Winkler similarity a suggestion is more confusing than none.
     const CLOSE: f64 = 0.75;
     known

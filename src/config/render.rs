@@ -11,7 +11,7 @@ use super::settings::{Kind, ROUTE_KEYS, RULE_KEYS, SECTIONS, SETTINGS, Setting};
 
 /// A commented parity.toml in which every setting stands with its default, commented out, and the two upstreams are
 /// filled in for the user to change.
-pub fn starting_file() -> String {
+pub(crate) fn starting_file() -> String {
     let mut text = String::from(
         "#:schema ./schemas/json/config.v1.json\n\
          # Every key is also an environment variable (PARITY_…), most are flags of `parity mirror`.\n\
@@ -21,7 +21,10 @@ pub fn starting_file() -> String {
         if !section.is_empty() {
             let _infallible = writeln!(text, "\n[{section}]");
         }
-        for setting in SETTINGS.iter().filter(|setting| setting.section() == *section) {
+        for setting in SETTINGS
+            .iter()
+            .filter(|setting| setting.section() == *section)
+        {
             let _infallible = writeln!(text, "# {}", setting.about);
             let _infallible = match setting.key {
                 "mirror.legacy" => writeln!(text, "legacy = \"http://127.0.0.1:7001\""),
@@ -65,8 +68,12 @@ fn example(setting: &Setting) -> String {
 }
 
 /// One line a setting: `key = value`, with its origin if asked for.
-pub fn list(layers: &Layers, origin: bool) -> String {
-    let width = SETTINGS.iter().map(|setting| setting.key.len()).max().unwrap_or(0);
+pub(crate) fn list(layers: &Layers, origin: bool) -> String {
+    let width = SETTINGS
+        .iter()
+        .map(|setting| setting.key.len())
+        .max()
+        .unwrap_or(0);
     let mut text = String::new();
     for setting in SETTINGS {
         let (value, from) = layers.shown(setting);
@@ -81,7 +88,7 @@ pub fn list(layers: &Layers, origin: bool) -> String {
 }
 
 /// The same as a document.
-pub fn document(layers: &Layers) -> Value {
+pub(crate) fn document(layers: &Layers) -> Value {
     let settings: Map<_, _> = SETTINGS
         .iter()
         .map(|setting| {
@@ -100,9 +107,12 @@ pub fn document(layers: &Layers) -> Value {
 }
 
 /// The JSON Schema of parity.toml, for editors.
-pub fn schema() -> Value {
+pub(crate) fn schema() -> Value {
     let mut properties = Map::new();
-    for setting in SETTINGS.iter().filter(|setting| setting.section().is_empty()) {
+    for setting in SETTINGS
+        .iter()
+        .filter(|setting| setting.section().is_empty())
+    {
         properties.insert(setting.name().to_owned(), property(setting));
     }
     for section in SECTIONS {
@@ -156,7 +166,9 @@ fn entries(keys: &[(&str, &str)], required: &[&str]) -> Value {
             let mut property = match *key {
                 "shadow" => json!({"type": "boolean"}),
                 "part" => json!({"enum": ["status", "header", "trailer", "body"]}),
-                "action" => json!({"enum": ["ignore", "unordered", "key", "tolerance", "as", "mask"]}),
+                "action" => {
+                    json!({"enum": ["ignore", "unordered", "key", "tolerance", "as", "mask"]})
+                }
                 "type" => json!({"enum": ["timestamp", "uuid", "number"]}),
                 _ => json!({"type": "string"}),
             };

@@ -5,7 +5,7 @@
 
 /// What a value must look like. The JSON type it has in the file follows from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// Any text without control characters.
     Text,
     /// `host:port` with a numeric host.
@@ -32,17 +32,17 @@ pub enum Kind {
 
 /// One setting.
 #[derive(Debug)]
-pub struct Setting {
+pub(crate) struct Setting {
     /// `section.key`, or the key alone at the top of the file.
-    pub key: &'static str,
+    pub(crate) key: &'static str,
     /// Its type.
-    pub kind: Kind,
+    pub(crate) kind: Kind,
     /// What holds when nobody says otherwise; `None` means absent.
-    pub default: Option<&'static str>,
+    pub(crate) default: Option<&'static str>,
     /// The flag, where there is one.
-    pub flag: Option<&'static str>,
+    pub(crate) flag: Option<&'static str>,
     /// One line on what it does.
-    pub about: &'static str,
+    pub(crate) about: &'static str,
 }
 
 const fn setting(
@@ -52,12 +52,18 @@ const fn setting(
     flag: Option<&'static str>,
     about: &'static str,
 ) -> Setting {
-    Setting { key, kind, default, flag, about }
+    Setting {
+        key,
+        kind,
+        default,
+        flag,
+        about,
+    }
 }
 
 /// All settings, in the order in which `config init` and `config show` print them.
 #[rustfmt::skip]
-pub const SETTINGS: &[Setting] = &[
+pub(crate) const SETTINGS: &[Setting] = &[
     setting("migration", Kind::Text, Some("default"), Some("--migration"), "Name under which this legacy→candidate effort is recorded"),
     setting("mirror.listen", Kind::Address, Some("127.0.0.1:8080"), Some("--listen"), "Where clients connect"),
     setting("mirror.admin", Kind::Address, Some("127.0.0.1:9900"), Some("--admin"), "Where the admin port listens: report page, API, metrics, health"),
@@ -90,45 +96,68 @@ pub const SETTINGS: &[Setting] = &[
 
 impl Setting {
     /// The section of the file; empty at the top.
-    pub fn section(&self) -> &'static str {
+    pub(crate) fn section(&self) -> &'static str {
         self.key.split_once('.').map_or("", |(section, _)| section)
     }
 
     /// The key within its section.
-    pub fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         self.key.split_once('.').map_or(self.key, |(_, name)| name)
     }
 
     /// `PARITY_` and the flag's name, or the whole key where there is no flag.
-    pub fn variable(&self) -> String {
-        let base = self.flag.map_or(self.key, |flag| flag.trim_start_matches('-'));
-        format!("PARITY_{}", base.to_ascii_uppercase().replace(['-', '.'], "_"))
+    pub(crate) fn variable(&self) -> String {
+        let base = self
+            .flag
+            .map_or(self.key, |flag| flag.trim_start_matches('-'));
+        format!(
+            "PARITY_{}",
+            base.to_ascii_uppercase().replace(['-', '.'], "_")
+        )
     }
 }
 
 /// The sections that hold settings, in the order of [`SETTINGS`].
-pub const SECTIONS: &[&str] = &["mirror", "limits", "redact", "retention"];
+pub(crate) const SECTIONS: &[&str] = &["mirror", "limits", "redact", "retention"];
 
 /// Keys of a `[[route]]`.
-pub const ROUTE_KEYS: &[(&str, &str)] = &[
-    ("match", "METHOD /path/{placeholder}; `*` for every method, `{*rest}` for what remains"),
-    ("shadow", "true: safe to send twice, whatever the method; false: never send"),
+pub(crate) const ROUTE_KEYS: &[(&str, &str)] = &[
+    (
+        "match",
+        "METHOD /path/{placeholder}; `*` for every method, `{*rest}` for what remains",
+    ),
+    (
+        "shadow",
+        "true: safe to send twice, whatever the method; false: never send",
+    ),
 ];
 
 /// Keys of a `[[rule]]`.
-pub const RULE_KEYS: &[(&str, &str)] = &[
+pub(crate) const RULE_KEYS: &[(&str, &str)] = &[
     ("id", "Name of the rule, shown wherever it applies"),
     ("route", "Only on this route"),
     ("part", "status, header, trailer or body (the default)"),
-    ("path", "JSON Pointer with * for one and ** for any number of segments; a header name for headers"),
+    (
+        "path",
+        "JSON Pointer with * for one and ** for any number of segments; a header name for headers",
+    ),
     ("action", "ignore, unordered, key, tolerance, as or mask"),
     ("field", "For key: the field that identifies an element"),
-    ("absolute", "For tolerance: largest difference, as decimal text"),
-    ("relative", "For tolerance: largest difference relative to the larger value, as decimal text"),
+    (
+        "absolute",
+        "For tolerance: largest difference, as decimal text",
+    ),
+    (
+        "relative",
+        "For tolerance: largest difference relative to the larger value, as decimal text",
+    ),
     ("type", "For as: timestamp, uuid or number"),
     ("reason", "Why the difference is accepted"),
     ("owner", "Who answers for it"),
-    ("expires", "YYYY-MM-DD; from that day on the rule no longer applies"),
+    (
+        "expires",
+        "YYYY-MM-DD; from that day on the rule no longer applies",
+    ),
 ];
 
 #[cfg(test)]

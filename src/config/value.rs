@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 /// `500ms`, `5s`, `2m`, `12h`, `14d`.
-pub fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let (number, unit) = split_unit(text);
     let millis = match unit {
         "ms" => 1,
@@ -22,11 +22,13 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         .filter(|_| millis > 0)
         .and_then(|number| number.checked_mul(millis))
         .map(Duration::from_millis)
-        .ok_or_else(|| format!("`{text}` is not a duration; write for example 500ms, 5s, 2m, 12h or 14d"))
+        .ok_or_else(|| {
+            format!("`{text}` is not a duration; write for example 500ms, 5s, 2m, 12h or 14d")
+        })
 }
 
 /// `512KiB`, `32MiB`, `4GiB`, or bytes as a plain number.
-pub fn size(text: &str) -> Result<u64, String> {
+pub(crate) fn size(text: &str) -> Result<u64, String> {
     let (number, unit) = split_unit(text);
     let factor = match unit {
         "" | "B" => 1_u64,
@@ -47,7 +49,7 @@ pub fn size(text: &str) -> Result<u64, String> {
 }
 
 /// A whole number of at least one.
-pub fn count(text: &str) -> Result<usize, String> {
+pub(crate) fn count(text: &str) -> Result<usize, String> {
     text.parse::<usize>()
         .ok()
         .filter(|count| *count > 0)
@@ -55,15 +57,17 @@ pub fn count(text: &str) -> Result<usize, String> {
 }
 
 /// Between 0 and 1, both included.
-pub fn share(text: &str) -> Result<f64, String> {
+pub(crate) fn share(text: &str) -> Result<f64, String> {
     text.parse::<f64>()
         .ok()
         .filter(|share| (0.0..=1.0).contains(share))
-        .ok_or_else(|| format!("`{text}` is not a share; write a number between 0 and 1, for example 0.25"))
+        .ok_or_else(|| {
+            format!("`{text}` is not a share; write a number between 0 and 1, for example 0.25")
+        })
 }
 
 /// `on`, `off`, `true`, `false`.
-pub fn switch(text: &str) -> Result<bool, String> {
+pub(crate) fn switch(text: &str) -> Result<bool, String> {
     match text {
         "on" | "true" => Ok(true),
         "off" | "false" => Ok(false),
@@ -72,11 +76,14 @@ pub fn switch(text: &str) -> Result<bool, String> {
 }
 
 /// Text that can stand in a header of a report: one line, bounded.
-pub fn text(text: &str) -> Result<String, String> {
+pub(crate) fn text(text: &str) -> Result<String, String> {
     /// Versions and names are labels in every row of the record.
     const MAX_BYTES: usize = 200;
     if text.len() > MAX_BYTES {
-        return Err(format!("the text has {} bytes, {MAX_BYTES} are allowed", text.len()));
+        return Err(format!(
+            "the text has {} bytes, {MAX_BYTES} are allowed",
+            text.len()
+        ));
     }
     if text.chars().any(char::is_control) {
         return Err("the text has a control character; write one plain line".to_owned());
@@ -85,8 +92,12 @@ pub fn text(text: &str) -> Result<String, String> {
 }
 
 /// Comma-separated, for the environment.
-pub fn list(text: &str) -> Vec<String> {
-    text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()
+pub(crate) fn list(text: &str) -> Vec<String> {
+    text.split(',')
+        .map(str::trim)
+        .filter(|item| !item.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 fn split_unit(text: &str) -> (&str, &str) {
@@ -113,7 +124,10 @@ mod tests {
     #[test]
     fn nonsense_is_refused_with_its_text() {
         for text in ["", "5", "s", "-5s", "5 parsecs", "99999999999999999999d"] {
-            assert!(duration(text).is_err_and(|error| error.contains(text)), "{text}");
+            assert!(
+                duration(text).is_err_and(|error| error.contains(text)),
+                "{text}"
+            );
         }
         for text in ["", "MiB", "1.5MiB", "1TiB", "18446744073709551615GiB"] {
             assert!(size(text).is_err(), "{text}");

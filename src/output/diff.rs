@@ -8,7 +8,7 @@ use parity_schemas::verdict::{Finding, Part, Verdict};
 use super::{BAD, BOLD, CANDIDATE, DIM, GOOD, LEGACY, OPEN, explained, shown, shown_lines, styled};
 
 /// The whole result. The inputs are the user's own files, so values are shown clear.
-pub fn text(comparison: &Comparison) -> String {
+pub(crate) fn text(comparison: &Comparison) -> String {
     let mut out = String::new();
     let _infallible = write(&mut out, comparison);
     out
@@ -19,19 +19,38 @@ fn write(out: &mut String, comparison: &Comparison) -> std::fmt::Result {
         write_finding(out, finding)?;
     }
     if comparison.findings_cut {
-        writeln!(out, "{}", styled(DIM, "… and more findings than are listed"))?;
+        writeln!(
+            out,
+            "{}",
+            styled(DIM, "… and more findings than are listed")
+        )?;
     }
     for tolerated in &comparison.tolerated {
         let place = place(tolerated.part, &tolerated.path);
-        writeln!(out, "{}", styled(DIM, format_args!("  equal: {place} ({})", shown(&tolerated.why))))?;
+        writeln!(
+            out,
+            "{}",
+            styled(
+                DIM,
+                format_args!("  equal: {place} ({})", shown(&tolerated.why))
+            )
+        )?;
     }
     match comparison.verdict {
         Verdict::Match => writeln!(out, "{}", styled(GOOD, "match")),
         Verdict::Mismatch => {
             let count = comparison.findings.len();
-            let least = if comparison.findings_cut { "at least " } else { "" };
+            let least = if comparison.findings_cut {
+                "at least "
+            } else {
+                ""
+            };
             let plural = if count == 1 { "" } else { "s" };
-            writeln!(out, "{}: {least}{count} difference{plural}", styled(BAD, "mismatch"))
+            writeln!(
+                out,
+                "{}: {least}{count} difference{plural}",
+                styled(BAD, "mismatch")
+            )
         }
         Verdict::NotCompared(reason) => writeln!(out, "{}: {reason}", styled(OPEN, "not compared")),
     }
@@ -46,9 +65,17 @@ fn place(part: Part, path: &str) -> String {
 }
 
 fn write_finding(out: &mut String, finding: &Finding) -> std::fmt::Result {
-    let moved = finding.candidate_path.as_ref().map(|path| format!(" (candidate: {})", shown(path))).unwrap_or_default();
+    let moved = finding
+        .candidate_path
+        .as_ref()
+        .map(|path| format!(" (candidate: {})", shown(path)))
+        .unwrap_or_default();
     let kind = super::report::kind(finding.kind);
-    writeln!(out, "{}{moved}  {kind}", styled(BOLD, place(finding.part, &finding.path)))?;
+    writeln!(
+        out,
+        "{}{moved}  {kind}",
+        styled(BOLD, place(finding.part, &finding.path))
+    )?;
     if let Some(diff) = &finding.text_diff {
         for line in shown_lines(diff) {
             let style = match line.as_bytes().first() {
@@ -60,10 +87,18 @@ fn write_finding(out: &mut String, finding: &Finding) -> std::fmt::Result {
         }
     } else {
         if let Some(value) = &finding.legacy {
-            writeln!(out, "  {}", styled(LEGACY, format_args!("- {}", shown(value))))?;
+            writeln!(
+                out,
+                "  {}",
+                styled(LEGACY, format_args!("- {}", shown(value)))
+            )?;
         }
         if let Some(value) = &finding.candidate {
-            writeln!(out, "  {}", styled(CANDIDATE, format_args!("+ {}", shown(value))))?;
+            writeln!(
+                out,
+                "  {}",
+                styled(CANDIDATE, format_args!("+ {}", shown(value)))
+            )?;
         }
     }
     if let Some(explanation) = finding.explanation {

@@ -10,7 +10,7 @@ use super::{BAD, BOLD, DIM, GOOD, OPEN, grouped, percent, shown, styled};
 const MAX_ROUTES: usize = 20;
 
 /// The whole decision.
-pub fn text(decision: &Decision) -> String {
+pub(crate) fn text(decision: &Decision) -> String {
     let mut out = String::new();
     let _infallible = write(&mut out, decision);
     out
@@ -22,22 +22,45 @@ fn write(out: &mut String, decision: &Decision) -> std::fmt::Result {
         Outcome::Fail => styled(BAD, "FAIL"),
         Outcome::Undecided => styled(OPEN, "UNDECIDED"),
     };
-    let first = decision.reasons.first().map(|reason| format!("  {}", shown(reason))).unwrap_or_default();
+    let first = decision
+        .reasons
+        .first()
+        .map(|reason| format!("  {}", shown(reason)))
+        .unwrap_or_default();
     writeln!(out, "{}{first}", word(decision.outcome))?;
     for reason in decision.reasons.iter().skip(1) {
         writeln!(out, "  {}", shown(reason))?;
     }
     if !decision.routes.is_empty() {
-        let width = decision.routes.iter().map(|route| shown(&route.route).chars().count()).max().unwrap_or(0).max(5);
+        let width = decision
+            .routes
+            .iter()
+            .map(|route| shown(&route.route).chars().count())
+            .max()
+            .unwrap_or(0)
+            .max(5);
         let header = format!(
             "{:width$}  {:>9}  {:>9}  {:>9}  {:>21}  {:9}  {:>7}",
             "ROUTE", "COMPARED", "DIFFERING", "RATE", "BETWEEN", "OUTCOME", "NEEDED"
         );
         writeln!(out, "\n{}", styled(BOLD, header))?;
-        for route in decision.routes.iter().take(MAX_ROUTES).chain([&decision.total]) {
-            let name = if route.route.is_empty() { "total".to_owned() } else { shown(&route.route) };
+        for route in decision
+            .routes
+            .iter()
+            .take(MAX_ROUTES)
+            .chain([&decision.total])
+        {
+            let name = if route.route.is_empty() {
+                "total".to_owned()
+            } else {
+                shown(&route.route)
+            };
             let between = format!("{} .. {}", percent(route.lower), percent(route.upper));
-            let needed = if route.needed == 0 { "-".to_owned() } else { grouped(route.needed) };
+            let needed = if route.needed == 0 {
+                "-".to_owned()
+            } else {
+                grouped(route.needed)
+            };
             writeln!(
                 out,
                 "{name:width$}  {:>9}  {:>9}  {:>9}  {between:>21}  {:9}  {needed:>7}",
@@ -53,7 +76,11 @@ fn write(out: &mut String, decision: &Decision) -> std::fmt::Result {
             "decision {} · migration {} · candidate {} · rules {} · {} to {}",
             decision.decision_id,
             shown(&decision.migration),
-            if evidence.candidate_version.is_empty() { "(no version)".into() } else { shown(&evidence.candidate_version) },
+            if evidence.candidate_version.is_empty() {
+                "(no version)".into()
+            } else {
+                shown(&evidence.candidate_version)
+            },
             shown(&evidence.rules_hash),
             evidence.from,
             evidence.to,

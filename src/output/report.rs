@@ -3,7 +3,7 @@
 //! In the order in which one asks: is it equal? where is it not? what differs, with one example each? what was not
 //! compared, and why? Everything here is also in the JSON document; the text adds the verdict sentence only.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use parity_schemas::evidence::{Decision, Outcome};
@@ -12,7 +12,8 @@ use parity_schemas::tally::Counts;
 use parity_schemas::verdict::{Kind, Part, Reason};
 
 use super::{
-    BAD, BOLD, CANDIDATE, DIM, GOOD, LEGACY, OPEN, elapsed, explained, grouped, percent, shown, shown_lines, styled,
+    BAD, BOLD, CANDIDATE, DIM, GOOD, LEGACY, OPEN, elapsed, explained, grouped, percent, shown,
+    shown_lines, styled,
 };
 
 /// More routes and groups than a screen holds are counted, not listed.
@@ -22,7 +23,7 @@ const MAX_GROUPS: usize = 30;
 const MAX_DIFF_LINES: usize = 12;
 
 /// The whole report; `decision` is the gate's view at its default thresholds.
-pub fn text(report: &Report, decision: &Decision) -> String {
+pub(crate) fn text(report: &Report, decision: &Decision) -> String {
     let mut out = String::new();
     let _infallible = write(&mut out, report, decision);
     out
@@ -30,7 +31,9 @@ pub fn text(report: &Report, decision: &Decision) -> String {
 
 fn write(out: &mut String, report: &Report, decision: &Decision) -> std::fmt::Result {
     writeln!(out, "{}", verdict(report, decision))?;
-    let Some(window) = &report.window else { return Ok(()) };
+    let Some(window) = &report.window else {
+        return Ok(());
+    };
     writeln!(
         out,
         "{}",
@@ -56,21 +59,41 @@ fn write(out: &mut String, report: &Report, decision: &Decision) -> std::fmt::Re
 }
 
 fn version(version: &str) -> String {
-    if version.is_empty() { "(no version)".to_owned() } else { shown(version) }
+    if version.is_empty() {
+        "(no version)".to_owned()
+    } else {
+        shown(version)
+    }
 }
 
 /// One sentence that says how it stands.
 fn verdict(report: &Report, decision: &Decision) -> String {
     let counts = &report.counts;
     if report.window.is_none() {
-        return styled(OPEN, format_args!("NOTHING RECORDED for migration {}", shown(&report.migration)));
+        return styled(
+            OPEN,
+            format_args!(
+                "NOTHING RECORDED for migration {}",
+                shown(&report.migration)
+            ),
+        );
     }
     let compared = counts.compared();
     let differing = counts.differing();
     if compared == 0 {
-        return styled(OPEN, format_args!("NOTHING COMPARED of {} requests received", grouped(counts.received)));
+        return styled(
+            OPEN,
+            format_args!(
+                "NOTHING COMPARED of {} requests received",
+                grouped(counts.received)
+            ),
+        );
     }
-    let bad_routes = report.routes.iter().filter(|route| route.counts.differing() > 0).count();
+    let bad_routes = report
+        .routes
+        .iter()
+        .filter(|route| route.counts.differing() > 0)
+        .count();
     let sentence = if differing == 0 {
         format!("all {} compared requests are equal", grouped(compared))
     } else {
@@ -89,12 +112,21 @@ fn verdict(report: &Report, decision: &Decision) -> String {
     };
     let allowed = percent(decision.thresholds.max_mismatch_rate);
     let sure = percent(decision.thresholds.confidence);
-    format!("{} {sentence}; {}", styled(style, word), styled(DIM, format_args!("{allowed} allowed, {sure} sure")))
+    format!(
+        "{} {sentence}; {}",
+        styled(style, word),
+        styled(DIM, format_args!("{allowed} allowed, {sure} sure"))
+    )
 }
 
 fn routes(out: &mut String, report: &Report) -> std::fmt::Result {
     let listed: Vec<_> = report.routes.iter().take(MAX_ROUTES).collect();
-    let width = listed.iter().map(|route| shown(&route.route).chars().count()).max().unwrap_or(0).max(5);
+    let width = listed
+        .iter()
+        .map(|route| shown(&route.route).chars().count())
+        .max()
+        .unwrap_or(0)
+        .max(5);
     let header = format!(
         "{:width$}  {:>9}  {:>9}  {:>7}  {:>8}  {:>12}  {:>20}",
         "ROUTE", "RECEIVED", "MATCH", "DIFFER", "RATE", "NOT COMPARED", "p50 LEGACY/CANDIDATE"
@@ -103,10 +135,22 @@ fn routes(out: &mut String, report: &Report) -> std::fmt::Result {
     for route in &listed {
         let counts = &route.counts;
         let (differing, compared) = (counts.differing(), counts.compared());
-        let rate = if compared == 0 { "-".to_owned() } else { percent(differing as f64 / compared as f64) };
+        let rate = if compared == 0 {
+            "-".to_owned()
+        } else {
+            percent(differing as f64 / compared as f64)
+        };
         let rest = counts.not_compared.values().sum::<u64>() - counts.candidate_failures();
-        let median = |quantiles: &BTreeMap<String, u64>| quantiles.get("p50").map_or("-".to_owned(), |us| elapsed(*us));
-        let latency = format!("{} / {}", median(&route.legacy_us), median(&route.candidate_us));
+        let median = |quantiles: &BTreeMap<String, u64>| {
+            quantiles
+                .get("p50")
+                .map_or("-".to_owned(), |us| elapsed(*us))
+        };
+        let latency = format!(
+            "{} / {}",
+            median(&route.legacy_us),
+            median(&route.candidate_us)
+        );
         let differ = format!("{:>7}  {rate:>8}", grouped(differing));
         writeln!(
             out,
@@ -114,7 +158,11 @@ fn routes(out: &mut String, report: &Report) -> std::fmt::Result {
             shown(&route.route),
             grouped(counts.received),
             grouped(counts.matched),
-            if differing > 0 { styled(BAD, &differ) } else { differ.clone() },
+            if differing > 0 {
+                styled(BAD, &differ)
+            } else {
+                differ.clone()
+            },
             grouped(rest),
         )?;
     }
@@ -123,7 +171,14 @@ fn routes(out: &mut String, report: &Report) -> std::fmt::Result {
 
 fn more(out: &mut String, all: usize, listed: usize, what: &str) -> std::fmt::Result {
     if all > listed {
-        writeln!(out, "{}", styled(DIM, format_args!("… and {} more {what}; --output json has all", all - listed)))?;
+        writeln!(
+            out,
+            "{}",
+            styled(
+                DIM,
+                format_args!("… and {} more {what}; --output json has all", all - listed)
+            )
+        )?;
     }
     Ok(())
 }
@@ -132,19 +187,61 @@ fn groups(out: &mut String, report: &Report) -> std::fmt::Result {
     if report.groups.is_empty() {
         return Ok(());
     }
-    let title = format!("DIFFERENCES ({} group{})", report.groups.len(), plural(report.groups.len()));
+    let causes = causes(&report.groups);
+    let title = format!(
+        "DIFFERENCES ({} group{})",
+        report.groups.len(),
+        plural(report.groups.len())
+    );
     writeln!(out, "\n{}", styled(BOLD, title))?;
-    for group in report.groups.iter().take(MAX_GROUPS) {
-        write_group(out, group)?;
+    for cause in causes.iter().take(MAX_GROUPS) {
+        write_cause(out, cause)?;
     }
-    more(out, report.groups.len(), MAX_GROUPS, "groups")
+    more(out, causes.len(), MAX_GROUPS, "differences")
+}
+
+/// Groups by what a person would mend once. A header that differs in the same way on every route is one line; bodies
+/// of different routes stay apart, because equal paths in them need not mean the same.
+fn causes(groups: &[GroupReport]) -> Vec<Vec<&GroupReport>> {
+    let mut causes: Vec<Vec<&GroupReport>> = Vec::new();
+    for group in groups {
+        let same = causes.iter_mut().find(|cause| {
+            let first = cause[0];
+            matches!(group.part, Part::Header | Part::Trailer)
+                && (first.part, &first.pattern, first.kind, first.explanation)
+                    == (group.part, &group.pattern, group.kind, group.explanation)
+                && sides(first) == sides(group)
+        });
+        match same {
+            Some(cause) => cause.push(group),
+            None => causes.push(vec![group]),
+        }
+    }
+    causes
+        .sort_by_key(|cause| std::cmp::Reverse(cause.iter().map(|group| group.count).sum::<u64>()));
+    causes
+}
+
+fn sides(group: &GroupReport) -> Option<(Option<&str>, Option<&str>)> {
+    group
+        .example
+        .as_ref()
+        .map(|example| (example.legacy.as_deref(), example.candidate.as_deref()))
 }
 
 fn plural(count: usize) -> &'static str {
     if count == 1 { "" } else { "s" }
 }
 
-fn write_group(out: &mut String, group: &GroupReport) -> std::fmt::Result {
+fn write_cause(out: &mut String, cause: &[&GroupReport]) -> std::fmt::Result {
+    let group = cause[0];
+    let count = cause.iter().map(|group| group.count).sum();
+    let routes: BTreeSet<&str> = cause.iter().map(|group| group.route.as_str()).collect();
+    let route = if routes.len() == 1 {
+        shown(&group.route)
+    } else {
+        format!("on {} routes", routes.len())
+    };
     let place = match (group.part, group.pattern.as_str()) {
         (Part::Status, _) => "status".to_owned(),
         (part, "") => format!("{part}, as a whole"),
@@ -152,9 +249,8 @@ fn write_group(out: &mut String, group: &GroupReport) -> std::fmt::Result {
     };
     writeln!(
         out,
-        "{} × {}  {}  {}",
-        styled(BOLD, format_args!("{:>6}", grouped(group.count))),
-        shown(&group.route),
+        "{} × {route}  {}  {}",
+        styled(BOLD, format_args!("{:>6}", grouped(count))),
         styled(BOLD, place),
         kind(group.kind),
     )?;
@@ -163,7 +259,11 @@ fn write_group(out: &mut String, group: &GroupReport) -> std::fmt::Result {
         if !example.path.is_empty() && example.path != group.pattern {
             let _infallible = write!(place, " at {}", shown(&example.path));
         }
-        writeln!(out, "         {}", styled(DIM, format_args!("for example {place}")))?;
+        writeln!(
+            out,
+            "         {}",
+            styled(DIM, format_args!("for example {place}"))
+        )?;
         match &example.text_diff {
             Some(diff) => {
                 for line in shown_lines(diff).take(MAX_DIFF_LINES) {
@@ -176,8 +276,16 @@ fn write_group(out: &mut String, group: &GroupReport) -> std::fmt::Result {
                 }
             }
             None => {
-                writeln!(out, "         legacy     {}", side(LEGACY, example.legacy.as_deref()))?;
-                writeln!(out, "         candidate  {}", side(CANDIDATE, example.candidate.as_deref()))?;
+                writeln!(
+                    out,
+                    "         legacy     {}",
+                    side(LEGACY, example.legacy.as_deref())
+                )?;
+                writeln!(
+                    out,
+                    "         candidate  {}",
+                    side(CANDIDATE, example.candidate.as_deref())
+                )?;
             }
         }
     }
@@ -188,7 +296,10 @@ fn write_group(out: &mut String, group: &GroupReport) -> std::fmt::Result {
 }
 
 fn side(style: anstyle::Style, value: Option<&str>) -> String {
-    value.map_or_else(|| styled(DIM, "(absent)"), |value| styled(style, shown(value)))
+    value.map_or_else(
+        || styled(DIM, "(absent)"),
+        |value| styled(style, shown(value)),
+    )
 }
 
 pub(super) fn kind(kind: Kind) -> &'static str {
@@ -208,11 +319,19 @@ fn not_compared(out: &mut String, counts: &Counts) -> std::fmt::Result {
         return Ok(());
     }
     let total = counts.not_compared.values().sum();
-    writeln!(out, "\n{}", styled(BOLD, format_args!("NOT COMPARED ({})", grouped(total))))?;
+    writeln!(
+        out,
+        "\n{}",
+        styled(BOLD, format_args!("NOT COMPARED ({})", grouped(total)))
+    )?;
     let mut reasons: Vec<_> = counts.not_compared.iter().collect();
     reasons.sort_by_key(|(reason, count)| (std::cmp::Reverse(**count), **reason));
     for (reason, count) in reasons {
-        let style = if reason.is_candidate_failure() { BAD } else { anstyle::Style::new() };
+        let style = if reason.is_candidate_failure() {
+            BAD
+        } else {
+            anstyle::Style::new()
+        };
         let word = styled(style, format_args!("{reason:20}"));
         writeln!(out, "{:>6} × {word} {}", grouped(*count), advice(*reason))?;
     }
@@ -222,7 +341,9 @@ fn not_compared(out: &mut String, counts: &Counts) -> std::fmt::Result {
 /// What a reason means and what to do about it.
 fn advice(reason: Reason) -> &'static str {
     match reason {
-        Reason::UnsafeMethod => "the method may have side effects; a [[route]] with shadow = true allows it",
+        Reason::UnsafeMethod => {
+            "the method may have side effects; a [[route]] with shadow = true allows it"
+        }
         Reason::ShadowingOff => "shadowing was switched off",
         Reason::SampledOut => "left out by the sampling rate",
         Reason::Upgrade => "a connection upgrade; only the legacy takes part",
@@ -235,8 +356,12 @@ fn advice(reason: Reason) -> &'static str {
         Reason::LegacyTimeout => "the legacy did not answer in time",
         Reason::LegacyTruncated => "the legacy's answer broke off",
         Reason::CandidateRefused => "the candidate refused the connection; counts against it",
-        Reason::CandidateTimeout => "the candidate did not answer within its deadline; counts against it",
-        Reason::CandidateReset => "the candidate closed the connection before it answered; counts against it",
+        Reason::CandidateTimeout => {
+            "the candidate did not answer within its deadline; counts against it"
+        }
+        Reason::CandidateReset => {
+            "the candidate closed the connection before it answered; counts against it"
+        }
         Reason::CandidateProtocol => "the candidate did not answer in HTTP; counts against it",
         Reason::CandidateTls => "the TLS handshake with the candidate failed; counts against it",
         Reason::CandidateTruncated => "the candidate's answer broke off; counts against it",
@@ -266,9 +391,16 @@ fn rules(out: &mut String, report: &Report) -> std::fmt::Result {
 fn conservation(out: &mut String, counts: &Counts) -> std::fmt::Result {
     let (received, settled) = (counts.received, counts.settled());
     if received > settled {
-        writeln!(out, "\n{} under way: received {}, settled {}", received - settled, received, settled)?;
+        writeln!(
+            out,
+            "\n{} under way: received {}, settled {}",
+            received - settled,
+            received,
+            settled
+        )?;
     } else if settled > received {
-        let text = format!("ACCOUNTING ERROR: received {received}, settled {settled}; please report this");
+        let text =
+            format!("ACCOUNTING ERROR: received {received}, settled {settled}; please report this");
         writeln!(out, "\n{}", styled(BAD, text))?;
     }
     Ok(())

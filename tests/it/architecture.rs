@@ -9,11 +9,21 @@ use crate::support::root;
 
 fn packages() -> Vec<Value> {
     let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
+        .args([
+            "metadata",
+            "--no-deps",
+            "--format-version",
+            "1",
+            "--offline",
+        ])
         .current_dir(root())
         .output()
         .expect("cargo can be run");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo prints JSON");
     metadata["packages"].as_array().expect("a list").clone()
 }
@@ -32,7 +42,10 @@ fn dependencies(package: &Value, with_development: bool) -> BTreeSet<String> {
 #[test]
 fn dependencies_between_our_crates_point_one_way() {
     let allowed: &[(&str, &[&str])] = &[
-        ("parity", &["comparator", "dashboards", "mirror", "schemas", "sink"]),
+        (
+            "parity",
+            &["comparator", "dashboards", "mirror", "schemas", "sink"],
+        ),
         ("parity-schemas", &[]),
         ("parity-mirror", &["schemas"]),
         ("parity-comparator", &["schemas"]),
@@ -40,13 +53,25 @@ fn dependencies_between_our_crates_point_one_way() {
         ("parity-dashboards", &["comparator", "schemas", "sink"]),
     ];
     let packages = packages();
-    assert_eq!(packages.len(), allowed.len(), "a crate was added: say here what it may depend on");
+    assert_eq!(
+        packages.len(),
+        allowed.len(),
+        "a crate was added: say here what it may depend on"
+    );
     for package in &packages {
         let name = package["name"].as_str().expect("a name");
-        let (_, allowed) = allowed.iter().find(|(known, _)| *known == name).expect("a known crate");
-        let ours = dependencies(package, true).into_iter().filter_map(|name| Some(name.strip_prefix("parity-")?.to_owned()));
+        let (_, allowed) = allowed
+            .iter()
+            .find(|(known, _)| *known == name)
+            .expect("a known crate");
+        let ours = dependencies(package, true)
+            .into_iter()
+            .filter_map(|name| Some(name.strip_prefix("parity-")?.to_owned()));
         for dependency in ours {
-            assert!(allowed.contains(&dependency.as_str()), "{name} must not depend on parity-{dependency}");
+            assert!(
+                allowed.contains(&dependency.as_str()),
+                "{name} must not depend on parity-{dependency}"
+            );
         }
     }
 }
@@ -58,10 +83,20 @@ fn stores_and_protocols_stay_in_their_crates() {
         let direct = dependencies(&package, false);
         let has = |dependency: &str| direct.contains(dependency);
         for store in ["rusqlite", "rdkafka", "clickhouse"] {
-            assert!(name == "parity-sink" || !has(store), "only parity-sink names {store}, not {name}");
+            assert!(
+                name == "parity-sink" || !has(store),
+                "only parity-sink names {store}, not {name}"
+            );
         }
         if name == "parity-comparator" || name == "parity-schemas" {
-            for outside in ["tokio", "hyper", "hyper-util", "tracing", "rand", "getrandom"] {
+            for outside in [
+                "tokio",
+                "hyper",
+                "hyper-util",
+                "tracing",
+                "rand",
+                "getrandom",
+            ] {
                 assert!(!has(outside), "{name} is pure and must not name {outside}");
             }
         }
@@ -72,7 +107,17 @@ fn stores_and_protocols_stay_in_their_crates() {
 fn the_comparator_reads_no_clock_no_file_and_no_randomness() {
     for file in rust_files(&root().join("comparator/src")) {
         let text = std::fs::read_to_string(&file).expect("readable");
-        for outside in ["std::fs", "std::net", "std::env", "SystemTime", "Instant::now", "Timestamp::now", "thread::spawn", "new_v4", "now_v7"] {
+        for outside in [
+            "std::fs",
+            "std::net",
+            "std::env",
+            "SystemTime",
+            "Instant::now",
+            "Timestamp::now",
+            "thread::spawn",
+            "new_v4",
+            "now_v7",
+        ] {
             assert!(!text.contains(outside), "{} uses {outside}", file.display());
         }
     }
@@ -80,10 +125,22 @@ fn the_comparator_reads_no_clock_no_file_and_no_randomness() {
 
 #[test]
 fn every_module_opens_with_what_it_owns() {
-    for folder in ["src", "schemas/src", "mirror/src", "comparator/src", "sink/src", "dashboards/src", "examples"] {
+    for folder in [
+        "src",
+        "schemas/src",
+        "mirror/src",
+        "comparator/src",
+        "sink/src",
+        "dashboards/src",
+        "examples",
+    ] {
         for file in rust_files(&root().join(folder)) {
             let text = std::fs::read_to_string(&file).expect("readable");
-            assert!(text.starts_with("//!"), "{} does not open with //!", file.display());
+            assert!(
+                text.starts_with("//!"),
+                "{} does not open with //!",
+                file.display()
+            );
         }
     }
 }
@@ -92,9 +149,16 @@ fn every_module_opens_with_what_it_owns() {
 fn no_test_file_is_forgotten() {
     let main = std::fs::read_to_string(root().join("tests/it/main.rs")).expect("readable");
     for entry in std::fs::read_dir(root().join("tests/it")).expect("readable") {
-        let name = entry.expect("readable").file_name().into_string().expect("UTF-8");
+        let name = entry
+            .expect("readable")
+            .file_name()
+            .into_string()
+            .expect("UTF-8");
         let module = name.trim_end_matches(".rs");
-        assert!(module == "main" || main.contains(&format!("mod {module};")), "tests/it/{name} is in no binary");
+        assert!(
+            module == "main" || main.contains(&format!("mod {module};")),
+            "tests/it/{name} is in no binary"
+        );
     }
 }
 

@@ -17,8 +17,18 @@ fn the_exit_code_is_the_verdict() {
     let json = |text| ("x.json", text);
     let other = |text| ("y.json", text);
     for (legacy, candidate, code, word) in [
-        ("{\"a\":1,\"b\":[]}", "{ \"b\": [ ], \"a\": 1.0 }", 0, "match"),
-        ("{\"a\":9007199254740993}", "{\"a\":9007199254740992}", 1, "equal_double"),
+        (
+            "{\"a\":1,\"b\":[]}",
+            "{ \"b\": [ ], \"a\": 1.0 }",
+            0,
+            "match",
+        ),
+        (
+            "{\"a\":9007199254740993}",
+            "{\"a\":9007199254740992}",
+            1,
+            "equal_double",
+        ),
         ("{\"a\":null}", "{\"a\":[]}", 1, "null_vs_empty"),
         ("{\"a\":1}", "{\"a\":NaN}", 1, "is not what it claims to be"),
     ] {
@@ -34,14 +44,43 @@ fn the_exit_code_is_the_verdict() {
 
 #[test]
 fn kinds_are_recognized_or_given() {
-    assert_eq!(diff([("a.yaml", "x: 1\ny: [a]\n"), ("b.yaml", "y:\n  - a\nx: 1\n")], &[]).0, 0);
-    assert_eq!(diff([("a.txt", "one\ntwo\n"), ("b.txt", "one\ntwo")], &[]).0, 0);
-    assert_eq!(diff([("a.txt", "{\"a\":1}"), ("b.txt", "{\"a\": 1}")], &["--as", "json"]).0, 0);
+    assert_eq!(
+        diff(
+            [
+                ("a.yaml", "x: 1\ny: [a]\n"),
+                ("b.yaml", "y:\n  - a\nx: 1\n")
+            ],
+            &[]
+        )
+        .0,
+        0
+    );
+    assert_eq!(
+        diff([("a.txt", "one\ntwo\n"), ("b.txt", "one\ntwo")], &[]).0,
+        0
+    );
+    assert_eq!(
+        diff(
+            [("a.txt", "{\"a\":1}"), ("b.txt", "{\"a\": 1}")],
+            &["--as", "json"]
+        )
+        .0,
+        0
+    );
     assert_eq!(diff([("a", "{\"a\":1}"), ("b", "{\"a\": 1}")], &[]).0, 0);
     let http = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nDate: x\r\n\r\n";
     let chunked = "HTTP/1.1 200 Fine\r\ncontent-type: application/json; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n7\r\n{\"a\":1}\r\n0\r\n\r\n";
-    assert_eq!(diff([("a", &format!("{http}{{\"a\":1}}")), ("b", chunked)], &[]).0, 0);
-    let (code, text) = diff([("a", &format!("{http}{{\"a\":1}}")), ("b", "HTTP/1.1 500 No\r\n\r\n")], &[]);
+    assert_eq!(
+        diff([("a", &format!("{http}{{\"a\":1}}")), ("b", chunked)], &[]).0,
+        0
+    );
+    let (code, text) = diff(
+        [
+            ("a", &format!("{http}{{\"a\":1}}")),
+            ("b", "HTTP/1.1 500 No\r\n\r\n"),
+        ],
+        &[],
+    );
     assert_eq!(code, 1);
     assert!(text.contains("status"), "{text}");
 }
@@ -49,10 +88,27 @@ fn kinds_are_recognized_or_given() {
 #[test]
 fn the_document_is_the_one_of_the_design() {
     let place = Place::new();
-    place.write("a.json", "{\"items\":[{\"price\":12.50}],\"total\":1,\"ts\":\"x\"}");
-    place.write("b.json", "{\"items\":[{\"price\":12.51}],\"total\":1.0,\"ts\":\"y\"}");
-    place.write("rules.toml", "[[rule]]\nid = \"ts\"\npath = \"/ts\"\naction = \"ignore\"\n");
-    let ended = place.run(&["diff", "a.json", "b.json", "--rules", "rules.toml", "--output", "json"]);
+    place.write(
+        "a.json",
+        "{\"items\":[{\"price\":12.50}],\"total\":1,\"ts\":\"x\"}",
+    );
+    place.write(
+        "b.json",
+        "{\"items\":[{\"price\":12.51}],\"total\":1.0,\"ts\":\"y\"}",
+    );
+    place.write(
+        "rules.toml",
+        "[[rule]]\nid = \"ts\"\npath = \"/ts\"\naction = \"ignore\"\n",
+    );
+    let ended = place.run(&[
+        "diff",
+        "a.json",
+        "b.json",
+        "--rules",
+        "rules.toml",
+        "--output",
+        "json",
+    ]);
     assert_eq!(ended.code, 1, "{}", ended.stderr);
     let document = ended.json();
     assert_eq!(document["schema"], "parity.diff/v1");
@@ -61,8 +117,16 @@ fn the_document_is_the_one_of_the_design() {
     let finding = &document["findings"][0];
     assert_eq!(finding["path"], "/items/0/price");
     assert_eq!(finding["pattern"], "/items/*/price");
-    assert_eq!((&finding["legacy"], &finding["candidate"]), (&"12.50".into(), &"12.51".into()));
-    let why: Vec<_> = document["tolerated"].as_array().expect("a list").iter().map(|entry| entry["why"].clone()).collect();
+    assert_eq!(
+        (&finding["legacy"], &finding["candidate"]),
+        (&"12.50".into(), &"12.51".into())
+    );
+    let why: Vec<_> = document["tolerated"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|entry| entry["why"].clone())
+        .collect();
     assert_eq!(why, ["equal_decimal", "rule:ts"]);
 }
 
@@ -76,7 +140,10 @@ fn input_can_be_piped_and_what_cannot_be_read_is_an_error() {
         assert_eq!(ended.code, 2);
         assert!(ended.stderr.starts_with("error: "), "{}", ended.stderr);
     }
-    place.write("rules.toml", "[[rule]]\nid = \"x\"\npath = \"/x\"\naction = \"forget\"\n");
+    place.write(
+        "rules.toml",
+        "[[rule]]\nid = \"x\"\npath = \"/x\"\naction = \"forget\"\n",
+    );
     let ended = place.run(&["diff", "a.json", "a.json", "--rules", "rules.toml"]);
     assert_eq!(ended.code, 2);
     assert!(ended.stderr.contains("rules.toml:4:1"), "{}", ended.stderr);
@@ -84,7 +151,16 @@ fn input_can_be_piped_and_what_cannot_be_read_is_an_error() {
 
 #[test]
 fn hostile_values_reach_the_terminal_spelt_out_and_without_colour_off_it() {
-    let (code, text) = diff([("a.json", "{\"a\":\"x\"}"), ("b.json", "{\"a\":\"\u{202e}\u{9b}31m\"}")], &[]);
+    let (code, text) = diff(
+        [
+            ("a.json", "{\"a\":\"x\"}"),
+            ("b.json", "{\"a\":\"\u{202e}\u{9b}31m\"}"),
+        ],
+        &[],
+    );
     assert_eq!(code, 1);
-    assert!(text.contains("\\u{202e}") && !text.contains(['\u{202e}', '\u{9b}', '\u{1b}']), "{text}");
+    assert!(
+        text.contains("\\u{202e}") && !text.contains(['\u{202e}', '\u{9b}', '\u{1b}']),
+        "{text}"
+    );
 }

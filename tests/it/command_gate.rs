@@ -7,8 +7,17 @@ use crate::support::service::{Answer, Service};
 fn traffic(place: &Place, requests: u32, differing: u32, more: &[&str]) {
     let legacy = Service::json("{\"a\":1}");
     let candidate = Service::start(move |request| {
-        let number: u32 = request.target.rsplit('/').next().and_then(|text| text.parse().ok()).expect("a number");
-        Answer::json(if differing > 0 && number % differing == 0 { "{\"a\":2}" } else { "{\"a\":1.0}" })
+        let number: u32 = request
+            .target
+            .rsplit('/')
+            .next()
+            .and_then(|text| text.parse().ok())
+            .expect("a number");
+        Answer::json(if differing > 0 && number % differing == 0 {
+            "{\"a\":2}"
+        } else {
+            "{\"a\":1.0}"
+        })
     });
     let mirror = place.mirror(&legacy.url(), &candidate.url(), more);
     let mut connection = crate::support::client::Connection::open(mirror.address);
@@ -30,17 +39,37 @@ fn the_three_outcomes_have_three_exit_codes_and_are_stored() {
     let undecided = place.run(&["gate", "--max-mismatch-rate", "0.001", "--output", "json"]);
     assert_eq!(undecided.code, 3);
     let document = undecided.json();
-    assert_eq!((&document["schema"], &document["outcome"]), (&"parity.gate/v1".into(), &"undecided".into()));
+    assert_eq!(
+        (&document["schema"], &document["outcome"]),
+        (&"parity.gate/v1".into(), &"undecided".into())
+    );
     // 2,995 equal requests prove at most 0.1 % at 95 %: ln 0.05 / ln 0.999.
     assert_eq!(document["total"]["needed"], 2595);
-    let min = place.run(&["gate", "--max-mismatch-rate", "0.01", "--min-requests", "401"]);
+    let min = place.run(&[
+        "gate",
+        "--max-mismatch-rate",
+        "0.01",
+        "--min-requests",
+        "401",
+    ]);
     assert_eq!(min.code, 3, "{}", min.stdout);
-    let absent = place.run(&["gate", "--max-mismatch-rate", "0.01", "--require-route", "GET /never"]);
+    let absent = place.run(&[
+        "gate",
+        "--max-mismatch-rate",
+        "0.01",
+        "--require-route",
+        "GET /never",
+    ]);
     assert_eq!(absent.code, 3, "{}", absent.stdout);
     assert!(absent.stdout.contains("GET /never"), "{}", absent.stdout);
-    let connection = rusqlite::Connection::open(place.path().join("parity.db")).expect("the file opens");
+    let connection =
+        rusqlite::Connection::open(place.path().join("parity.db")).expect("the file opens");
     let outcomes: String = connection
-        .query_row("SELECT group_concat(outcome, ' ') FROM (SELECT outcome FROM decisions ORDER BY time)", [], |row| row.get(0))
+        .query_row(
+            "SELECT group_concat(outcome, ' ') FROM (SELECT outcome FROM decisions ORDER BY time)",
+            [],
+            |row| row.get(0),
+        )
         .expect("decisions are stored");
     assert_eq!(outcomes, "pass undecided undecided undecided");
 }
@@ -51,7 +80,11 @@ fn differing_answers_fail_and_a_new_candidate_version_starts_anew() {
     traffic(&place, 100, 10, &["--candidate-version", "1"]);
     let fail = place.run(&["gate"]);
     assert_eq!(fail.code, 1, "{}", fail.stdout);
-    assert!(fail.stdout.contains("GET /items/{id}: at least"), "{}", fail.stdout);
+    assert!(
+        fail.stdout.contains("GET /items/{id}: at least"),
+        "{}",
+        fail.stdout
+    );
     traffic(&place, 100, 0, &["--candidate-version", "2"]);
     let latest = place.run(&["gate", "--max-mismatch-rate", "0.05", "--output", "json"]);
     assert_eq!(latest.code, 0, "{}", latest.stdout);
@@ -59,8 +92,16 @@ fn differing_answers_fail_and_a_new_candidate_version_starts_anew() {
     assert_eq!(place.run(&["gate", "--candidate-version", "1"]).code, 1);
     assert_eq!(place.run(&["gate", "--candidate-version", "3"]).code, 3);
     assert_eq!(place.run(&["gate", "--migration", "other"]).code, 3);
-    assert_eq!(place.run(&["gate", "--since", "2999-01-01T00:00:00Z"]).code, 3);
-    assert_eq!(place.run(&["gate", "--candidate-version", "1", "--since", "1h"]).code, 1);
+    assert_eq!(
+        place.run(&["gate", "--since", "2999-01-01T00:00:00Z"]).code,
+        3
+    );
+    assert_eq!(
+        place
+            .run(&["gate", "--candidate-version", "1", "--since", "1h"])
+            .code,
+        1
+    );
 }
 
 #[test]
@@ -71,7 +112,12 @@ fn waiting_ends_when_it_is_decided_or_over() {
     assert_eq!(place.run(&["gate", "--wait", "1100ms"]).code, 3);
     assert!(begin.elapsed().as_millis() >= 1100);
     let begin = std::time::Instant::now();
-    assert_eq!(place.run(&["gate", "--max-mismatch-rate", "0.1", "--wait", "10m"]).code, 0);
+    assert_eq!(
+        place
+            .run(&["gate", "--max-mismatch-rate", "0.1", "--wait", "10m"])
+            .code,
+        0
+    );
     assert!(begin.elapsed().as_secs() < 60);
 }
 

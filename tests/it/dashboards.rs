@@ -29,17 +29,37 @@ fn health_metrics_report_and_gate_are_served() {
         assert!(metrics.contains(name), "{name} is missing in\n{metrics}");
     }
     assert_eq!(mirror.ask("/api/v1/report").json(), place.report().0);
-    assert_eq!(mirror.ask("/api/v1/gate?max_mismatch_rate=0.5").json()["schema"], "parity.gate/v1");
+    assert_eq!(
+        mirror.ask("/api/v1/gate?max_mismatch_rate=0.5").json()["schema"],
+        "parity.gate/v1"
+    );
     let page = mirror.ask("/").text();
     for text in ["GET /items/{id}", "<code>/a</code>", "Stop shadowing"] {
         assert!(page.contains(text), "{text} is missing in\n{page}");
     }
-    let policy = mirror.ask("/").header("content-security-policy").expect("a policy").to_owned();
-    assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
-    for bad in ["/api/v1/report?nonsense=1", "/api/v1/gate?confidence=2", "/api/v1/mismatches/x", "/api/v1/report?since=x"] {
+    let policy = mirror
+        .ask("/")
+        .header("content-security-policy")
+        .expect("a policy")
+        .to_owned();
+    assert!(
+        policy.contains("default-src 'none'") && !policy.contains("unsafe"),
+        "{policy}"
+    );
+    for bad in [
+        "/api/v1/report?nonsense=1",
+        "/api/v1/gate?confidence=2",
+        "/api/v1/mismatches/x",
+        "/api/v1/report?since=x",
+    ] {
         assert_eq!(mirror.ask(bad).status, 400, "{bad}");
     }
-    assert_eq!(mirror.ask("/api/v1/mismatches/00000000-0000-7000-8000-000000000000").status, 404);
+    assert_eq!(
+        mirror
+            .ask("/api/v1/mismatches/00000000-0000-7000-8000-000000000000")
+            .status,
+        404
+    );
     mirror.stop();
 }
 
@@ -47,11 +67,23 @@ fn health_metrics_report_and_gate_are_served() {
 fn foreign_pages_and_rebound_names_are_kept_out() {
     let place = Place::new();
     let mirror = place.mirror(&nobody(), &nobody(), &[]);
-    let ask = |method, path, headers: &[(&str, &str)]| client::send(mirror.admin, method, path, headers, b"").status;
+    let ask = |method, path, headers: &[(&str, &str)]| {
+        client::send(mirror.admin, method, path, headers, b"").status
+    };
     assert_eq!(ask("GET", "/", &[("host", "evil.example")]), 421);
-    assert_eq!(ask("GET", "/metrics", &[("host", "evil.example:9900")]), 421);
+    assert_eq!(
+        ask("GET", "/metrics", &[("host", "evil.example:9900")]),
+        421
+    );
     assert_eq!(ask("GET", "/healthz", &[("host", "10.1.2.3")]), 200);
-    assert_eq!(ask("POST", "/api/v1/shadowing/off", &[("origin", "http://evil.example")]), 403);
+    assert_eq!(
+        ask(
+            "POST",
+            "/api/v1/shadowing/off",
+            &[("origin", "http://evil.example")]
+        ),
+        403
+    );
     assert_eq!(ask("GET", "/api/v1/shadowing/off", &[]), 405);
     assert_eq!(mirror.ask("/api/v1/status").json()["shadowing"], true);
     mirror.stop();
@@ -62,10 +94,15 @@ fn a_token_is_demanded_when_there_is_one() {
     let place = Place::new();
     place.write("token", "0123456789abcdef0123\n");
     let mirror = place.mirror(&nobody(), &nobody(), &["--admin-token-file", "token"]);
-    let ask = |headers: &[(&str, &str)]| client::send(mirror.admin, "GET", "/api/v1/status", headers, b"").status;
+    let ask = |headers: &[(&str, &str)]| {
+        client::send(mirror.admin, "GET", "/api/v1/status", headers, b"").status
+    };
     assert_eq!(ask(&[]), 401);
     assert_eq!(ask(&[("authorization", "Bearer wrong")]), 401);
-    assert_eq!(ask(&[("authorization", "Bearer 0123456789abcdef0123")]), 200);
+    assert_eq!(
+        ask(&[("authorization", "Bearer 0123456789abcdef0123")]),
+        200
+    );
     assert_eq!(mirror.ask("/healthz").status, 200);
     assert!(!mirror.log().contains("0123456789abcdef"));
     mirror.stop();
@@ -80,10 +117,19 @@ fn parity_ui_serves_a_store_alone() {
     mirror.stop();
     let ui = place.ui();
     let page = ui.ask("/").text();
-    assert!(page.contains("GET /items/{id}") && !page.contains("Stop shadowing"), "{page}");
+    assert!(
+        page.contains("GET /items/{id}") && !page.contains("Stop shadowing"),
+        "{page}"
+    );
     assert_eq!(ui.ask("/api/v1/status").status, 404);
-    let id = ui.ask("/api/v1/report").json()["groups"][0]["example_id"].as_str().expect("an id").to_owned();
+    let id = ui.ask("/api/v1/report").json()["groups"][0]["example_id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
     let page = ui.ask(&format!("/mismatches/{id}")).text();
-    assert!(page.contains("Findings") && page.contains("Candidate"), "{page}");
+    assert!(
+        page.contains("Findings") && page.contains("Candidate"),
+        "{page}"
+    );
     assert_eq!(ui.stop().0, 0);
 }

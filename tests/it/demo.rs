@@ -10,7 +10,10 @@ fn the_demo_finds_every_difference_and_nothing_else() {
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     let report = Report(ended.json());
     assert_eq!((report.count("received"), report.settled()), (4000, 4000));
-    assert_eq!(report.not_compared().into_iter().collect::<Vec<_>>(), [("unsafe_method".to_owned(), 200)]);
+    assert_eq!(
+        report.not_compared().into_iter().collect::<Vec<_>>(),
+        [("unsafe_method".to_owned(), 200)]
+    );
     assert_eq!(
         report.groups(),
         [
@@ -24,7 +27,11 @@ fn the_demo_finds_every_difference_and_nothing_else() {
             "GET /orders/{id} body /error value -",
         ]
     );
-    assert_eq!(std::fs::read_dir(place.path()).expect("readable").count(), 0, "the demo leaves nothing behind");
+    assert_eq!(
+        std::fs::read_dir(place.path()).expect("readable").count(),
+        0,
+        "the demo leaves nothing behind"
+    );
 }
 
 /// What differs from run to run: times, latencies, the hash of the rules.
@@ -39,7 +46,9 @@ fn steady(text: &str) -> String {
                 let next = words.get(index + 1).copied().unwrap_or_default();
                 let unit = |word: &str| ["µs", "ms", "s"].contains(&word);
                 let figure = word.parse::<f64>().is_ok() && unit(next);
-                !(figure || (unit(word) && *index > 0) || word.starts_with("20") && word.ends_with('Z'))
+                !(figure
+                    || (unit(word) && *index > 0)
+                    || word.starts_with("20") && word.ends_with('Z'))
             })
             .map(|(_, word)| *word)
             .collect::<Vec<_>>()
@@ -53,8 +62,17 @@ fn steady(text: &str) -> String {
 #[test]
 fn the_readme_shows_the_demo_as_it_is() {
     let readme = std::fs::read_to_string(root().join("README.md")).expect("readable");
-    let shown = readme.split("<!-- demo -->\n```text\n").nth(1).and_then(|rest| rest.split("```\n").next()).expect("the README has the demo");
+    let shown = readme
+        .split("<!-- demo -->\n```text\n")
+        .nth(1)
+        .and_then(|rest| rest.split("```\n").next())
+        .expect("the README has the demo");
     let ended = Place::new().run(&["demo"]);
     assert_eq!(ended.code, 0, "{}", ended.stderr);
-    assert_eq!(steady(shown), steady(&ended.stdout), "the README's demo is out of date; paste:\n{}", ended.stdout);
+    assert_eq!(
+        steady(shown),
+        steady(&ended.stdout),
+        "the README's demo is out of date; paste:\n{}",
+        ended.stdout
+    );
 }

@@ -17,16 +17,32 @@ fn check(name: &str, actual: &Value) {
         std::fs::write(&path, &actual).expect("writable");
     }
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(committed == actual, "{} is not what the types say; run with UPDATE_SCHEMAS=1", path.display());
+    assert!(
+        committed == actual,
+        "{} is not what the types say; run with UPDATE_SCHEMAS=1",
+        path.display()
+    );
 }
 
 #[test]
 fn committed_schemas_are_those_of_the_types() {
     check("report.v1.json", &schemars::schema_for!(Report).to_value());
     check("gate.v1.json", &schemars::schema_for!(Decision).to_value());
-    check("mismatch.v1.json", &schemars::schema_for!(Mismatch).to_value());
+    check(
+        "mismatch.v1.json",
+        &schemars::schema_for!(Mismatch).to_value(),
+    );
     check("tally.v1.json", &schemars::schema_for!(Tally).to_value());
-    check("group_tally.v1.json", &schemars::schema_for!(GroupTally).to_value());
-    check("diff.v1.json", &schemars::schema_for!(parity_comparator::document::DiffDocument).to_value());
-    check("config.v1.json", &Place::new().run(&["config", "schema"]).json());
+    check(
+        "group_tally.v1.json",
+        &schemars::schema_for!(GroupTally).to_value(),
+    );
+    check(
+        "diff.v1.json",
+        &schemars::schema_for!(parity_comparator::document::DiffDocument).to_value(),
+    );
+    check(
+        "config.v1.json",
+        &Place::new().run(&["config", "schema"]).json(),
+    );
 }

@@ -15,7 +15,10 @@ const BODY: &str = "{\"balance\":\"12.50\"}";
 fn with_candidate(url: &str, more: &str) -> (Report, i32) {
     let legacy = Service::json(BODY);
     let place = Place::new();
-    place.write("parity.toml", format!("[limits]\ncandidate_deadline = \"300ms\"\n{more}"));
+    place.write(
+        "parity.toml",
+        format!("[limits]\ncandidate_deadline = \"300ms\"\n{more}"),
+    );
     let mirror = place.mirror(&legacy.url(), url, &[]);
     for _ in 0..REQUESTS {
         let answer = mirror.get("/balance");
@@ -30,8 +33,17 @@ fn with_candidate(url: &str, more: &str) -> (Report, i32) {
 fn expect(report: &Report, reasons: &[&str]) {
     let counts: BTreeMap<_, _> = report.not_compared();
     assert_eq!(report.settled(), REQUESTS);
-    assert!(counts.keys().all(|reason| reasons.contains(&reason.as_str())), "{counts:?} instead of {reasons:?}");
-    assert!(counts.contains_key(reasons[0]), "{counts:?} lacks {}", reasons[0]);
+    assert!(
+        counts
+            .keys()
+            .all(|reason| reasons.contains(&reason.as_str())),
+        "{counts:?} instead of {reasons:?}"
+    );
+    assert!(
+        counts.contains_key(reasons[0]),
+        "{counts:?} lacks {}",
+        reasons[0]
+    );
 }
 
 /// A candidate that acts on the socket after it has read the request.
@@ -69,11 +81,21 @@ fn a_candidate_that_closes_before_it_answers_resets() {
 
 #[test]
 fn a_candidate_that_closes_in_the_middle_of_a_body_is_truncated() {
-    let cut = misbehaving(|_, stream| write(stream, format!("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{BODY}")));
+    let cut = misbehaving(|_, stream| {
+        write(
+            stream,
+            format!("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{BODY}"),
+        )
+    });
     let (report, gate) = with_candidate(&cut.url(), "");
     expect(&report, &["candidate_truncated"]);
     assert_eq!(gate, 1);
-    let cut = misbehaving(|_, stream| write(stream, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"bal"));
+    let cut = misbehaving(|_, stream| {
+        write(
+            stream,
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"bal",
+        )
+    });
     expect(&with_candidate(&cut.url(), "").0, &["candidate_truncated"]);
 }
 
@@ -88,12 +110,26 @@ fn garbage_is_a_protocol_error() {
 #[test]
 fn answers_over_the_limit_and_without_an_end_are_not_compared() {
     let large = Service::start(|_| Answer::json("9".repeat(100_000)));
-    expect(&with_candidate(&large.url(), "body = \"64KiB\"\n").0, &["response_too_large"]);
+    expect(
+        &with_candidate(&large.url(), "body = \"64KiB\"\n").0,
+        &["response_too_large"],
+    );
     let endless = misbehaving(|_, stream| {
-        write(stream, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
-        while stream.write_all(b"400\r\n").and_then(|()| stream.write_all(&[b'x'; 0x400])).and_then(|()| stream.write_all(b"\r\n")).is_ok() {}
+        write(
+            stream,
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+        );
+        while stream
+            .write_all(b"400\r\n")
+            .and_then(|()| stream.write_all(&[b'x'; 0x400]))
+            .and_then(|()| stream.write_all(b"\r\n"))
+            .is_ok()
+        {}
     });
-    expect(&with_candidate(&endless.url(), "body = \"64KiB\"\n").0, &["response_too_large", "candidate_timeout"]);
+    expect(
+        &with_candidate(&endless.url(), "body = \"64KiB\"\n").0,
+        &["response_too_large", "candidate_timeout"],
+    );
 }
 
 #[test]
@@ -102,8 +138,12 @@ fn a_decompression_bomb_is_bounded() {
     (0..256).for_each(|_| encoder.write_all(&[b'0'; 1 << 20]).expect("memory"));
     let bomb = encoder.finish().expect("memory");
     assert!(bomb.len() < 1 << 20);
-    let candidate = Service::start(move |_| Answer::json(bomb.clone()).header("content-encoding", "gzip"));
-    expect(&with_candidate(&candidate.url(), "").0, &["response_too_large"]);
+    let candidate =
+        Service::start(move |_| Answer::json(bomb.clone()).header("content-encoding", "gzip"));
+    expect(
+        &with_candidate(&candidate.url(), "").0,
+        &["response_too_large"],
+    );
 }
 
 #[test]
@@ -112,13 +152,22 @@ fn nesting_that_differs_is_too_deep_and_nesting_that_is_equal_matches() {
     let (one, other) = (deep("1"), deep("2"));
     let same = one.clone();
     let legacy = Service::start(move |_| Answer::json(one.clone()));
-    let candidate = Service::start(move |request| Answer::json(if request.target == "/same" { same.clone() } else { other.clone() }));
+    let candidate = Service::start(move |request| {
+        Answer::json(if request.target == "/same" {
+            same.clone()
+        } else {
+            other.clone()
+        })
+    });
     let place = Place::new();
     let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
     assert_eq!(mirror.get("/same").body.len(), 200_001);
     assert_eq!(mirror.get("/other").body.len(), 200_001);
     let report = mirror.settled(2);
-    assert_eq!((report.count("match"), report.not_compared()["too_deep"]), (1, 1));
+    assert_eq!(
+        (report.count("match"), report.not_compared()["too_deep"]),
+        (1, 1)
+    );
     mirror.stop();
 }
 
@@ -131,7 +180,8 @@ fn encodings_are_undone_for_the_comparison_and_left_alone_for_the_client() {
     };
     let sent = gzip("{\"a\":1,\"b\":2}");
     let expected = sent.clone();
-    let legacy = Service::start(move |_| Answer::json(sent.clone()).header("content-encoding", "gzip"));
+    let legacy =
+        Service::start(move |_| Answer::json(sent.clone()).header("content-encoding", "gzip"));
     let candidate = Service::start(move |request| match request.target.as_str() {
         "/same" => Answer::json("{\"b\":2,\"a\":1}"),
         "/changed" => Answer::json(gzip("{\"a\":1,\"b\":3}")).header("content-encoding", "gzip"),
@@ -141,10 +191,20 @@ fn encodings_are_undone_for_the_comparison_and_left_alone_for_the_client() {
     let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
     for path in ["/same", "/changed", "/corrupt"] {
         let answer = mirror.get(path);
-        assert_eq!((answer.header("content-encoding"), &answer.body), (Some("gzip"), &expected));
+        assert_eq!(
+            (answer.header("content-encoding"), &answer.body),
+            (Some("gzip"), &expected)
+        );
     }
     let report = mirror.settled(3);
-    assert_eq!((report.count("match"), report.count("mismatch"), report.not_compared()["undecodable"]), (1, 1, 1));
+    assert_eq!(
+        (
+            report.count("match"),
+            report.count("mismatch"),
+            report.not_compared()["undecodable"]
+        ),
+        (1, 1, 1)
+    );
     assert_eq!(report.groups(), ["GET /changed body /b value -"]);
     mirror.stop();
 }
@@ -166,7 +226,10 @@ fn answers_without_a_body_keep_their_framing_and_match() {
         assert_eq!(mirror.get(path).status, status, "{path}");
     }
     let head = crate::support::client::send(mirror.address, "HEAD", "/x", &[], b"");
-    assert_eq!((head.status, head.header("content-length"), head.body.len()), (200, Some("7"), 0));
+    assert_eq!(
+        (head.status, head.header("content-length"), head.body.len()),
+        (200, Some("7"), 0)
+    );
     assert_eq!(mirror.settled(4).count("match"), 4);
     assert_eq!(legacy.seen(), 4, "redirects are passed on, never followed");
     mirror.stop();
@@ -177,7 +240,10 @@ fn a_hung_candidate_does_not_delay_the_next_request_of_the_same_connection() {
     let hanging = misbehaving(|_, _| thread::park());
     let legacy = Service::json(BODY);
     let place = Place::new();
-    place.write("parity.toml", "[limits]\ncandidate_deadline = \"20s\"\ndrain = \"100ms\"\n");
+    place.write(
+        "parity.toml",
+        "[limits]\ncandidate_deadline = \"20s\"\ndrain = \"100ms\"\n",
+    );
     let mirror = place.mirror(&legacy.url(), &hanging.url(), &[]);
     let mut connection = crate::support::client::Connection::open(mirror.address);
     let begin = std::time::Instant::now();
@@ -185,10 +251,16 @@ fn a_hung_candidate_does_not_delay_the_next_request_of_the_same_connection() {
         connection.send("GET", "/balance", &[], b"");
         assert_eq!(connection.answer("GET").expect("answered").text(), BODY);
     }
-    assert!(begin.elapsed().as_secs() < 20, "a client waited for the candidate");
+    assert!(
+        begin.elapsed().as_secs() < 20,
+        "a client waited for the candidate"
+    );
     let (code, log) = mirror.stop();
     assert_eq!(code, 0, "{log}");
     // What the drain cut short has its outcome all the same.
     let report = place.report();
-    assert_eq!((report.count("received"), report.settled()), (REQUESTS, REQUESTS));
+    assert_eq!(
+        (report.count("received"), report.settled()),
+        (REQUESTS, REQUESTS)
+    );
 }

@@ -20,7 +20,10 @@ fn the_client_gets_the_legacy_and_the_report_what_differs() {
     let place = Place::new();
     let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
     let answer = mirror.get("/users/1");
-    assert_eq!((answer.status, answer.text().as_str()), (200, "{\"id\":1,\"name\":\"Ada\"}\n"));
+    assert_eq!(
+        (answer.status, answer.text().as_str()),
+        (200, "{\"id\":1,\"name\":\"Ada\"}\n")
+    );
     assert_eq!(answer.header("x-served-by"), Some("legacy"));
     assert_eq!(mirror.get("/nothing/here").status, 404);
     let posted = client::send(mirror.address, "POST", "/users", &[], b"{}");
@@ -28,7 +31,10 @@ fn the_client_gets_the_legacy_and_the_report_what_differs() {
 
     let report = mirror.settled(3);
     assert_eq!((report.count("match"), report.count("mismatch")), (1, 1));
-    assert_eq!(report.not_compared().into_iter().collect::<Vec<_>>(), [("unsafe_method".to_owned(), 1)]);
+    assert_eq!(
+        report.not_compared().into_iter().collect::<Vec<_>>(),
+        [("unsafe_method".to_owned(), 1)]
+    );
     assert_eq!(
         report.groups(),
         [
@@ -40,9 +46,24 @@ fn the_client_gets_the_legacy_and_the_report_what_differs() {
     let (code, log) = mirror.stop();
     assert_eq!(code, 0, "{log}");
     let text = place.run(&["report"]);
-    assert!(text.stdout.starts_with("FAIL") || text.stdout.starts_with("UNDECIDED"), "{}", text.stdout);
-    for expected in ["GET /users/{id}", "/name", "\"Ada\"", "\"ada\"", "case_only", "unsafe_method"] {
-        assert!(text.stdout.contains(expected), "{expected} is missing in\n{}", text.stdout);
+    assert!(
+        text.stdout.starts_with("FAIL") || text.stdout.starts_with("UNDECIDED"),
+        "{}",
+        text.stdout
+    );
+    for expected in [
+        "GET /users/{id}",
+        "/name",
+        "\"Ada\"",
+        "\"ada\"",
+        "case_only",
+        "unsafe_method",
+    ] {
+        assert!(
+            text.stdout.contains(expected),
+            "{expected} is missing in\n{}",
+            text.stdout
+        );
     }
     assert!(!text.stdout.contains('\u{1b}'), "colours off a terminal");
 }
@@ -52,9 +73,15 @@ fn routes_allow_writes_and_rules_excuse_differences() {
     static SERIAL: AtomicUsize = AtomicUsize::new(0);
     let answer = || {
         let serial = SERIAL.fetch_add(1, Ordering::SeqCst);
-        Answer::json(format!("{{\"quote\":\"12.50\",\"request\":{serial},\"tags\":[{}]}}", if serial % 2 == 0 { "1,2" } else { "2,1" }))
+        Answer::json(format!(
+            "{{\"quote\":\"12.50\",\"request\":{serial},\"tags\":[{}]}}",
+            if serial % 2 == 0 { "1,2" } else { "2,1" }
+        ))
     };
-    let (legacy, candidate) = (Service::start(move |_| answer()), Service::start(move |_| answer()));
+    let (legacy, candidate) = (
+        Service::start(move |_| answer()),
+        Service::start(move |_| answer()),
+    );
     let place = Place::new();
     place.write(
         "parity.toml",
@@ -64,12 +91,18 @@ fn routes_allow_writes_and_rules_excuse_differences() {
     );
     let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
     for _ in 0..4 {
-        assert_eq!(client::send(mirror.address, "POST", "/quotes", &[], b"{\"a\":1}").status, 200);
+        assert_eq!(
+            client::send(mirror.address, "POST", "/quotes", &[], b"{\"a\":1}").status,
+            200
+        );
     }
     let report = mirror.settled(4);
     assert_eq!(report.count("match"), 4, "{:?}", report.groups());
     let rules = report.0["rules"].as_array().expect("a list");
-    assert_eq!((rules[0]["id"].as_str(), rules[0]["hits"].as_u64()), (Some("serial"), Some(4)));
+    assert_eq!(
+        (rules[0]["id"].as_str(), rules[0]["hits"].as_u64()),
+        (Some("serial"), Some(4))
+    );
     mirror.stop();
 }
 
@@ -83,13 +116,23 @@ fn shadowing_is_stopped_and_started_by_the_admin_port_and_by_signals() {
     assert_eq!(status["shadowing"], true);
     mirror.get("/b");
     mirror.signal("USR1");
-    wait_for("SIGUSR1", || (mirror.ask("/api/v1/status").json()["shadowing"] == false).then_some(()));
+    wait_for("SIGUSR1", || {
+        (mirror.ask("/api/v1/status").json()["shadowing"] == false).then_some(())
+    });
     mirror.get("/c");
     mirror.signal("USR2");
-    wait_for("SIGUSR2", || (mirror.ask("/api/v1/status").json()["shadowing"] == true).then_some(()));
+    wait_for("SIGUSR2", || {
+        (mirror.ask("/api/v1/status").json()["shadowing"] == true).then_some(())
+    });
     mirror.get("/d");
     let report = mirror.settled(4);
-    assert_eq!((report.count("match"), report.not_compared()["shadowing_off"]), (2, 2));
+    assert_eq!(
+        (
+            report.count("match"),
+            report.not_compared()["shadowing_off"]
+        ),
+        (2, 2)
+    );
     assert_eq!((legacy.seen(), candidate.seen()), (4, 2));
     mirror.stop();
 }
@@ -107,10 +150,16 @@ fn a_drain_finishes_accepted_requests_and_stores_what_was_compared() {
     let place = Place::new();
     let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
     let address = mirror.address;
-    let clients: Vec<_> = (0..4).map(|_| thread::spawn(move || client::get(address, "/slow"))).collect();
-    wait_for("the requests to arrive", || (legacy.seen() == 4).then_some(()));
+    let clients: Vec<_> = (0..4)
+        .map(|_| thread::spawn(move || client::get(address, "/slow")))
+        .collect();
+    wait_for("the requests to arrive", || {
+        (legacy.seen() == 4).then_some(())
+    });
     mirror.signal("TERM");
-    wait_for("the drain to begin", || mirror.log().contains("draining").then_some(()));
+    wait_for("the drain to begin", || {
+        mirror.log().contains("draining").then_some(())
+    });
     told.wait();
     for client in clients {
         assert_eq!(client.join().expect("no panic").text(), "{\"done\":true}");
@@ -129,9 +178,13 @@ fn a_second_signal_ends_at_once() {
     let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
     let mut connection = client::Connection::open(mirror.address);
     connection.send("GET", "/hang", &[], b"");
-    wait_for("the request to arrive", || (legacy.seen() == 1).then_some(()));
+    wait_for("the request to arrive", || {
+        (legacy.seen() == 1).then_some(())
+    });
     mirror.signal("INT");
-    wait_for("the drain to begin", || mirror.log().contains("draining").then_some(()));
+    wait_for("the drain to begin", || {
+        mirror.log().contains("draining").then_some(())
+    });
     let (code, log) = mirror.stop();
     assert_eq!(code, 2, "{log}");
     assert!(log.contains("before the drain was over"), "{log}");
@@ -144,7 +197,11 @@ fn a_legacy_that_is_down_gives_502_and_its_own_reason() {
     let mirror = place.mirror(&nobody(), &candidate.url(), &[]);
     let answer = mirror.get("/x");
     assert_eq!(answer.status, 502);
-    assert!(answer.header("content-type").is_some_and(|value| value.starts_with("text/plain")));
+    assert!(
+        answer
+            .header("content-type")
+            .is_some_and(|value| value.starts_with("text/plain"))
+    );
     let report = mirror.settled(1);
     assert_eq!(report.not_compared()["legacy_unreachable"], 1);
     mirror.stop();
@@ -152,7 +209,8 @@ fn a_legacy_that_is_down_gives_502_and_its_own_reason() {
 
 #[test]
 fn concurrent_traffic_is_counted_to_the_unit() {
-    let legacy = Service::start(|request| Answer::json(format!("{{\"path\":\"{}\"}}", request.target)));
+    let legacy =
+        Service::start(|request| Answer::json(format!("{{\"path\":\"{}\"}}", request.target)));
     let candidate = Service::start(|request| match request.target.ends_with('7') {
         true => Answer::json("{\"path\":\"seven\"}"),
         false => Answer::json(format!("{{ \"path\" : \"{}\" }}", request.target)),
@@ -173,12 +231,18 @@ fn concurrent_traffic_is_counted_to_the_unit() {
             })
         })
         .collect();
-    clients.into_iter().for_each(|client| client.join().expect("no panic"));
+    clients
+        .into_iter()
+        .for_each(|client| client.join().expect("no panic"));
     let report = mirror.settled(800);
     assert_eq!((report.count("match"), report.count("mismatch")), (720, 80));
     let metrics = mirror.ask("/metrics").text();
-    let samples = metrics.lines().filter(|line| line.starts_with("parity_comparisons_total{") && line.contains("result=\"match\""));
-    let total: f64 = samples.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum();
+    let samples = metrics.lines().filter(|line| {
+        line.starts_with("parity_comparisons_total{") && line.contains("result=\"match\"")
+    });
+    let total: f64 = samples
+        .filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok())
+        .sum();
     assert!((total - 720.0).abs() < f64::EPSILON, "{metrics}");
     assert_eq!(mirror.stop().0, 0);
     assert_eq!(place.report().settled(), 800);

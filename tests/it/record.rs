@@ -9,8 +9,11 @@ fn pair() -> (Service, Service) {
 }
 
 fn integrity(place: &Place) -> String {
-    let connection = rusqlite::Connection::open(place.path().join("parity.db")).expect("the file opens");
-    connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).expect("the check runs")
+    let connection =
+        rusqlite::Connection::open(place.path().join("parity.db")).expect("the file opens");
+    connection
+        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
+        .expect("the check runs")
 }
 
 #[test]
@@ -24,12 +27,19 @@ fn what_was_stored_survives_sigkill_and_the_next_start_continues() {
     (0..10).for_each(|_| drop(mirror.get("/x")));
     mirror.kill();
     let report = place.report();
-    assert!((50..=60).contains(&report.count("received")), "{}", report.0);
+    assert!(
+        (50..=60).contains(&report.count("received")),
+        "{}",
+        report.0
+    );
     assert_eq!(integrity(&place), "ok");
     let before = report.count("received");
     let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
     (0..5).for_each(|_| drop(mirror.get("/x")));
-    assert_eq!(mirror.settled(before + 5).0["instances"], serde_json::json!(["test"]));
+    assert_eq!(
+        mirror.settled(before + 5).0["instances"],
+        serde_json::json!(["test"])
+    );
     mirror.stop();
 }
 
@@ -46,7 +56,11 @@ fn a_full_disk_costs_the_clients_nothing() {
         let directory = place.path().to_owned();
         *command = std::process::Command::new("bash");
         // SIGXFSZ would kill a shell that ignores nothing; the program must get the error instead.
-        command.arg("-c").arg(format!("trap '' XFSZ; {limit}")).arg(program).args(arguments);
+        command
+            .arg("-c")
+            .arg(format!("trap '' XFSZ; {limit}"))
+            .arg(program)
+            .args(arguments);
         command.current_dir(directory)
     });
     for _ in 0..200 {
@@ -57,20 +71,41 @@ fn a_full_disk_costs_the_clients_nothing() {
         let status = mirror.ask("/api/v1/status").json();
         status["store_error"].is_string().then_some(())
     });
-    assert_eq!(mirror.ask("/readyz").status, 200, "a full disk does not take the proxy away");
+    assert_eq!(
+        mirror.ask("/readyz").status,
+        200,
+        "a full disk does not take the proxy away"
+    );
     let metrics = mirror.ask("/metrics").text();
-    let errors = metrics.lines().find(|line| line.starts_with("parity_sink_write_errors_total")).expect("exported");
+    let errors = metrics
+        .lines()
+        .find(|line| line.starts_with("parity_sink_write_errors_total"))
+        .expect("exported");
     assert!(!errors.ends_with(" 0"), "{errors}");
-    let complaints = mirror.log().lines().filter(|line| line.contains("ERROR")).count();
-    assert!((1..=2).contains(&complaints), "logged {complaints} times:\n{}", mirror.log());
+    let complaints = mirror
+        .log()
+        .lines()
+        .filter(|line| line.contains("ERROR"))
+        .count();
+    assert!(
+        (1..=2).contains(&complaints),
+        "logged {complaints} times:\n{}",
+        mirror.log()
+    );
     mirror.kill();
     assert_eq!(integrity(&place), "ok");
 }
 
 #[test]
 fn secrets_of_requests_and_answers_are_in_no_file() {
-    const SECRETS: [&str; 6] =
-        ["hunter2-password", "tok-8f3a91c2", "4111111111111111", "session-77aa", "bearer-abcdef", "query-secret-1"];
+    const SECRETS: [&str; 6] = [
+        "hunter2-password",
+        "tok-8f3a91c2",
+        "4111111111111111",
+        "session-77aa",
+        "bearer-abcdef",
+        "query-secret-1",
+    ];
     let answer = |changed: &str| {
         Answer::json(format!(
             "{{\"password\":\"{}\",\"nested\":{{\"token\":[\"{}\"]}},\"card\":\"{}\",\"n\":{changed}}}",
@@ -82,12 +117,21 @@ fn secrets_of_requests_and_answers_are_in_no_file() {
     let candidate = Service::start(move |_| answer("2"));
     let place = Place::new();
     let mirror = place.mirror(&legacy.url(), &candidate.url(), &["-vv"]);
-    let headers = [("authorization", "Bearer bearer-abcdef"), ("cookie", "sid=session-77aa")];
+    let headers = [
+        ("authorization", "Bearer bearer-abcdef"),
+        ("cookie", "sid=session-77aa"),
+    ];
     let path = format!("/pay?key={}&page=7", SECRETS[5]);
-    assert_eq!(client::send(mirror.address, "GET", &path, &headers, b"").status, 200);
+    assert_eq!(
+        client::send(mirror.address, "GET", &path, &headers, b"").status,
+        200
+    );
     let report = mirror.settled(1);
     assert_eq!(report.count("mismatch"), 1);
-    let id = report.0["groups"][0]["example_id"].as_str().expect("an id").to_owned();
+    let id = report.0["groups"][0]["example_id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
     let surfaces = [
         mirror.ask("/").text(),
         mirror.ask(&format!("/mismatches/{id}")).text(),
@@ -97,9 +141,15 @@ fn secrets_of_requests_and_answers_are_in_no_file() {
         place.run(&["report"]).stdout,
         place.run(&["report", "--output", "json"]).stdout,
     ];
-    assert!(surfaces[2].contains("hmac:") && surfaces[2].contains("page=7"), "{}", surfaces[2]);
+    assert!(
+        surfaces[2].contains("hmac:") && surfaces[2].contains("page=7"),
+        "{}",
+        surfaces[2]
+    );
     mirror.stop();
-    let files = std::fs::read_dir(place.path()).expect("readable").map(|entry| std::fs::read(entry.expect("readable").path()).expect("readable"));
+    let files = std::fs::read_dir(place.path())
+        .expect("readable")
+        .map(|entry| std::fs::read(entry.expect("readable").path()).expect("readable"));
     for bytes in surfaces.into_iter().map(String::into_bytes).chain(files) {
         let text = String::from_utf8_lossy(&bytes);
         for secret in SECRETS {
@@ -114,10 +164,21 @@ fn readers_never_create_a_store_and_say_what_is_wrong_with_one() {
     for command in ["report", "gate", "ui"] {
         let ended = place.run(&[command]);
         assert_eq!(ended.code, 2, "{command}: {}", ended.stderr);
-        assert!(ended.stderr.contains("parity.db"), "{command}: {}", ended.stderr);
-        assert_eq!(std::fs::read_dir(place.path()).expect("readable").count(), 0, "{command} left a file");
+        assert!(
+            ended.stderr.contains("parity.db"),
+            "{command}: {}",
+            ended.stderr
+        );
+        assert_eq!(
+            std::fs::read_dir(place.path()).expect("readable").count(),
+            0,
+            "{command} left a file"
+        );
     }
-    place.write("parity.db", "this is no database, it is a text that is long enough to look like one");
+    place.write(
+        "parity.db",
+        "this is no database, it is a text that is long enough to look like one",
+    );
     for command in ["report", "gate"] {
         let ended = place.run(&[command]);
         assert_eq!(ended.code, 2, "{command}: {}", ended.stderr);

@@ -19,11 +19,15 @@ impl Answer {
     }
 
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .find(|(key, _)| key.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.as_str())
     }
 
     pub fn json(&self) -> serde_json::Value {
-        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|error| panic!("{error}: {}", self.text()))
     }
 }
 
@@ -32,10 +36,18 @@ pub fn get(address: SocketAddr, path: &str) -> Answer {
 }
 
 /// Sends one request on a connection of its own and reads the whole answer.
-pub fn send(address: SocketAddr, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+pub fn send(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> Answer {
     let mut connection = Connection::open(address);
     connection.send(method, path, headers, body);
-    connection.answer(method).unwrap_or_else(|| panic!("{method} {path} was not answered"))
+    connection
+        .answer(method)
+        .unwrap_or_else(|| panic!("{method} {path} was not answered"))
 }
 
 /// A connection kept for several requests.
@@ -47,7 +59,9 @@ pub struct Connection {
 impl Connection {
     pub fn open(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).expect("somebody listens");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a socket option");
+        stream
+            .set_read_timeout(Some(PATIENCE))
+            .expect("a socket option");
         stream.set_nodelay(true).expect("a socket option");
         let reader = BufReader::new(stream.try_clone().expect("a socket can be cloned"));
         Self { stream, reader }
@@ -55,7 +69,10 @@ impl Connection {
 
     pub fn send(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) {
         let mut head = format!("{method} {path} HTTP/1.1\r\n");
-        if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
+        if !headers
+            .iter()
+            .any(|(name, _)| name.eq_ignore_ascii_case("host"))
+        {
             head.push_str("host: localhost\r\n");
         }
         for (name, value) in headers {
@@ -66,7 +83,9 @@ impl Connection {
         }
         head.push_str("\r\n");
         let message = [head.as_bytes(), body].concat();
-        self.stream.write_all(&message).expect("the request can be written");
+        self.stream
+            .write_all(&message)
+            .expect("the request can be written");
     }
 
     /// The next answer; `None` if the connection ends before it is whole.
@@ -84,11 +103,18 @@ impl Connection {
             .filter_map(|line| line.split_once(':'))
             .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
             .collect();
-        let mut answer = Answer { status, headers, body: Vec::new() };
+        let mut answer = Answer {
+            status,
+            headers,
+            body: Vec::new(),
+        };
         if method == "HEAD" || status == 204 || status == 304 {
             return Some(answer);
         }
-        if let Some(length) = answer.header("content-length").and_then(|text| text.parse().ok()) {
+        if let Some(length) = answer
+            .header("content-length")
+            .and_then(|text| text.parse().ok())
+        {
             answer.body = vec![0; length];
             self.reader.read_exact(&mut answer.body).ok()?;
         } else if answer.header("transfer-encoding").is_some() {

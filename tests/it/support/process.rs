@@ -22,7 +22,8 @@ pub struct Ended {
 impl Ended {
     /// stdout as one JSON document.
     pub fn json(&self) -> Value {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}\n{}", self.stdout, self.stderr))
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}\n{}", self.stdout, self.stderr))
     }
 }
 
@@ -33,7 +34,9 @@ pub struct Place {
 
 impl Place {
     pub fn new() -> Self {
-        Self { directory: tempfile::tempdir().expect("a temporary directory") }
+        Self {
+            directory: tempfile::tempdir().expect("a temporary directory"),
+        }
     }
 
     pub fn path(&self) -> &Path {
@@ -49,7 +52,10 @@ impl Place {
         // Nothing of the developer's own environment may change an outcome.
         let own = std::env::vars().filter(|(name, _)| name.starts_with("PARITY_"));
         own.for_each(|(name, _)| drop(command.env_remove(name)));
-        command.args(arguments).current_dir(self.path()).env_remove("NO_COLOR");
+        command
+            .args(arguments)
+            .current_dir(self.path())
+            .env_remove("NO_COLOR");
         command
     }
 
@@ -70,7 +76,11 @@ impl Place {
             .spawn()
             .expect("parity can be started");
         // A command that does not read its input may have ended already.
-        let _broken_pipe = child.stdin.take().expect("piped").write_all(input.as_bytes());
+        let _broken_pipe = child
+            .stdin
+            .take()
+            .expect("piped")
+            .write_all(input.as_bytes());
         let output = child.wait_with_output().expect("parity ends");
         Ended {
             code: output.status.code().unwrap_or(-1),
@@ -93,7 +103,14 @@ impl Place {
         adjust: impl FnOnce(&mut Command) -> &mut Command,
     ) -> Mirror<'_> {
         let mut arguments = vec!["mirror", "--legacy", legacy, "--candidate", candidate];
-        arguments.extend(["--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--instance", "test"]);
+        arguments.extend([
+            "--listen",
+            "127.0.0.1:0",
+            "--admin",
+            "127.0.0.1:0",
+            "--instance",
+            "test",
+        ]);
         arguments.extend(more);
         let mut command = self.command(&arguments);
         let mut mirror = self.start(adjust(&mut command));
@@ -122,7 +139,10 @@ impl Place {
         let collecting = std::thread::spawn(move || {
             let mut line = String::new();
             while reader.read_line(&mut line).is_ok_and(|length| length > 0) {
-                collected.lock().expect("no panic while held").push_str(&line);
+                collected
+                    .lock()
+                    .expect("no panic while held")
+                    .push_str(&line);
                 line.clear();
             }
             // Whatever is no UTF-8 is drained as well, so that the process never blocks on its log.
@@ -179,7 +199,10 @@ impl Mirror<'_> {
 
     /// Sends a signal by name.
     pub fn signal(&self, name: &str) {
-        let sent = Command::new("kill").arg(format!("-{name}")).arg(self.pid().to_string()).status();
+        let sent = Command::new("kill")
+            .arg(format!("-{name}"))
+            .arg(self.pid().to_string())
+            .status();
         assert!(sent.expect("kill can be run").success());
     }
 
@@ -206,8 +229,14 @@ impl Mirror<'_> {
     /// SIGTERM, and the exit code after the drain.
     pub fn stop(mut self) -> (i32, String) {
         self.signal("TERM");
-        let status = wait_for("the end of the mirror", || self.child.try_wait().expect("the child can be asked"));
-        self.collecting.take().expect("joined once").join().expect("the log is collected");
+        let status = wait_for("the end of the mirror", || {
+            self.child.try_wait().expect("the child can be asked")
+        });
+        self.collecting
+            .take()
+            .expect("joined once")
+            .join()
+            .expect("the log is collected");
         (status.code().unwrap_or(-1), self.log())
     }
 

@@ -15,24 +15,43 @@ pub struct Request {
 
 impl Request {
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .find(|(key, _)| key.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.as_str())
     }
 
     /// Reads one request; `None` when the connection ends.
     pub fn read(stream: &mut BufReader<TcpStream>) -> Option<Self> {
         let mut line = String::new();
-        stream.read_line(&mut line).ok().filter(|length| *length > 0)?;
+        stream
+            .read_line(&mut line)
+            .ok()
+            .filter(|length| *length > 0)?;
         let mut words = line.split_whitespace().map(str::to_owned);
         let (method, target) = (words.next()?, words.next()?);
         let mut headers = Vec::new();
         loop {
             let mut line = String::new();
-            stream.read_line(&mut line).ok().filter(|length| *length > 0)?;
-            let Some((name, value)) = line.trim_end().split_once(':') else { break };
+            stream
+                .read_line(&mut line)
+                .ok()
+                .filter(|length| *length > 0)?;
+            let Some((name, value)) = line.trim_end().split_once(':') else {
+                break;
+            };
             headers.push((name.to_owned(), value.trim().to_owned()));
         }
-        let mut request = Self { method, target, headers, body: Vec::new() };
-        if let Some(length) = request.header("content-length").and_then(|text| text.parse().ok()) {
+        let mut request = Self {
+            method,
+            target,
+            headers,
+            body: Vec::new(),
+        };
+        if let Some(length) = request
+            .header("content-length")
+            .and_then(|text| text.parse().ok())
+        {
             request.body = vec![0; length];
             stream.read_exact(&mut request.body).ok()?;
         } else if request.header("transfer-encoding").is_some() {
@@ -65,7 +84,11 @@ impl Answer {
     }
 
     pub fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
-        Self { status, headers: Vec::new(), body: body.into() }
+        Self {
+            status,
+            headers: Vec::new(),
+            body: body.into(),
+        }
     }
 
     pub fn status(mut self, status: u16) -> Self {
@@ -86,7 +109,9 @@ impl Answer {
         if self.status == 204 || self.status == 304 {
             bytes.extend_from_slice(b"\r\n");
         } else {
-            bytes.extend_from_slice(format!("Content-Length: {}\r\n\r\n", self.body.len()).as_bytes());
+            bytes.extend_from_slice(
+                format!("Content-Length: {}\r\n\r\n", self.body.len()).as_bytes(),
+            );
             if !head {
                 bytes.extend_from_slice(&self.body);
             }
@@ -109,7 +134,10 @@ impl Service {
             let mut reader = BufReader::new(stream.try_clone().expect("a socket can be cloned"));
             while let Some(request) = Request::read(&mut reader) {
                 seen.fetch_add(1, Ordering::SeqCst);
-                if answer(&request).write(stream, request.method == "HEAD").is_err() {
+                if answer(&request)
+                    .write(stream, request.method == "HEAD")
+                    .is_err()
+                {
                     break;
                 }
             }
@@ -136,7 +164,10 @@ impl Service {
     fn raw(act: impl Fn(&mut TcpStream, &AtomicUsize) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("bound");
-        let (seen, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+        let (seen, ended) = (
+            Arc::new(AtomicUsize::new(0)),
+            Arc::new(AtomicBool::new(false)),
+        );
         let (counter, over, act) = (Arc::clone(&seen), Arc::clone(&ended), Arc::new(act));
         std::thread::spawn(move || {
             for stream in listener.incoming() {
@@ -152,7 +183,11 @@ impl Service {
                 });
             }
         });
-        Self { address, seen, ended }
+        Self {
+            address,
+            seen,
+            ended,
+        }
     }
 
     pub fn url(&self) -> String {
