@@ -27,7 +27,7 @@ pub(crate) enum Outbound {
     /// The client's, as it comes in.
     Live(Tee),
     /// The copy of one that came in whole.
-    Copy(Copied),
+    Copy(Box<Copied>),
 }
 
 impl HttpBody for Outbound {

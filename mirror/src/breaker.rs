@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn it_opens_at_the_limit_probes_once_per_pause_and_closes_on_success() {
-        let breaker = Breaker::new(2, Duration::from_secs(3600));
+        let breaker = Breaker::new(2, Duration::from_hours(1));
         breaker.failed();
         assert!(breaker.allows());
         breaker.succeeded();

@@ -46,8 +46,8 @@ pub(crate) struct Client {
     order: Cell<Order>,
     waker: RefCell<Option<Waker>>,
     busy: Cell<bool>,
-    /// When the last answer was handed over, or the connection accepted.
-    idle_since: Cell<Instant>,
+    /// When the sweep first saw the connection idle; a request costs no look at the clock for it.
+    idle_since: Cell<Option<Instant>>,
     /// Number of reads that brought bytes. Atomic only because an upgraded socket must be `Send`.
     reads: Arc<AtomicU64>,
     /// `reads` when the connection became idle: more means that a head has begun.
@@ -63,6 +63,7 @@ impl Client {
     /// From the parsed head to the end of the answer.
     pub(crate) fn busy(self: &Rc<Self>) -> Busy {
         self.busy.set(true);
+        self.idle_since.set(None);
         self.head_since.set(None);
         Busy(Rc::clone(self))
     }
@@ -79,7 +80,9 @@ impl Client {
         }
         let limits = &self.worker.shared.limits;
         if self.reads.load(Ordering::Relaxed) == self.reads_when_idle.get() {
-            if now.saturating_duration_since(self.idle_since.get()) >= limits.client_idle {
+            let since = self.idle_since.get().unwrap_or(now);
+            self.idle_since.set(Some(since));
+            if now.saturating_duration_since(since) >= limits.client_idle {
                 self.tell(Order::Finish);
             }
         } else if let Some(since) = self.head_since.get() {
@@ -103,7 +106,6 @@ impl Drop for Busy {
     fn drop(&mut self) {
         let client = &self.0;
         client.busy.set(false);
-        client.idle_since.set(Instant::now());
         client
             .reads_when_idle
             .set(client.reads.load(Ordering::Relaxed));
@@ -125,7 +127,7 @@ pub(crate) async fn serve(
         order: Cell::new(Order::Serve),
         waker: RefCell::new(None),
         busy: Cell::new(false),
-        idle_since: Cell::new(Instant::now()),
+        idle_since: Cell::new(None),
         reads: Arc::clone(&reads),
         reads_when_idle: Cell::new(0),
         head_since: Cell::new(None),
@@ -211,7 +213,11 @@ impl AsyncWrite for ClientIo {
         cx: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, slices)
+        match slices {
+            // `send` is a little cheaper than `writev`, and one slice is what a head without a body is.
+            [only] => Pin::new(&mut self.stream).poll_write(cx, only),
+            _ => Pin::new(&mut self.stream).poll_write_vectored(cx, slices),
+        }
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -41,10 +41,9 @@ impl Service {
         body: Outbound,
         replayable: bool,
     ) -> Result<Sent, SendError> {
-        let idle = self.pool.take(Instant::now());
         let mut request = make(body);
-        if let Some(mut link) = idle {
-            let at = Instant::now();
+        let at = Instant::now();
+        if let Some(mut link) = self.pool.take(at) {
             match link.send(request).await {
                 Ok(response) => return Ok(Sent { response, link, at }),
                 Err(mut failed) => match failed.take_message() {

@@ -192,7 +192,7 @@ fn request_body(pending: &Pending) -> Outbound {
         .borrow()
         .headers
         .contains_key(http::header::CONTENT_LENGTH);
-    Outbound::Copy(Copied::new(body, trailers, sized))
+    Outbound::Copy(Box::new(Copied::new(body, trailers, sized)))
 }
 
 /// The next frame of an answer, with its connection driven by whoever waits for it.

@@ -4,8 +4,10 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::future::Future;
 use std::hash::{BuildHasher, RandomState};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Instant;
 
 use parity_schemas::route::RouteResolver;
@@ -66,10 +68,10 @@ impl Worker {
         self: &Rc<Self>,
         task: impl Future<Output = ()> + 'static,
     ) -> JoinHandle<()> {
-        let running = Running::new(self);
-        tokio::task::spawn_local(async move {
-            let _running = running;
-            task.await;
+        // Boxed once here, because tokio moves a task of several kilobytes about five times.
+        tokio::task::spawn_local(Owned {
+            task: Box::pin(task),
+            _running: Running::new(self),
         })
     }
 
@@ -123,6 +125,20 @@ impl Worker {
         while self.tasks.get() > 0 {
             self.idle.notified().await;
         }
+    }
+}
+
+/// A task that counts for as long as it lives.
+struct Owned<F> {
+    task: Pin<Box<F>>,
+    _running: Running,
+}
+
+impl<F: Future<Output = ()>> Future for Owned<F> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        self.task.as_mut().poll(cx)
     }
 }
 

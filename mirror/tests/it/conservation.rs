@@ -66,27 +66,28 @@ fn misbehave(dice: &Dice, conn: &mut Conn, hangs: bool) -> Next {
     }
 }
 
+/// A request, and whether its client waits for the answer.
+fn request(dice: &Dice) -> (String, bool) {
+    let post = |length: usize, body: &str| {
+        format!("POST /a HTTP/1.1\r\nhost: t\r\ncontent-length: {length}\r\n\r\n{body}")
+    };
+    let plain = |method: &str, more: &str| format!("{method} /a HTTP/1.1\r\nhost: t\r\n{more}\r\n");
+    match dice.roll(12) {
+        0 => (post(5, "hello"), true),
+        1 => (post(50, "cut"), false),
+        2 => (plain("GET", ""), false),
+        3 => (post(3000, &"x".repeat(3000)), true),
+        4 => (plain("GET", "connection: upgrade\r\nupgrade: x\r\n"), true),
+        5 => (plain("DELETE", ""), true),
+        _ => (plain("GET", ""), true),
+    }
+}
+
 fn drive(address: std::net::SocketAddr, dice: &Dice, requests: usize) {
     let mut client = Client::connect(address);
     for _ in 0..requests {
-        let sent = match dice.roll(12) {
-            0 => client.try_send("POST /a HTTP/1.1\r\nhost: t\r\ncontent-length: 5\r\n\r\nhello"),
-            1 => {
-                client.try_send("POST /a HTTP/1.1\r\nhost: t\r\ncontent-length: 50\r\n\r\ncut")
-                    && false
-            }
-            2 => client.try_send("GET /a HTTP/1.1\r\nhost: t\r\n\r\n") && false,
-            3 => client.try_send(format!(
-                "POST /a HTTP/1.1\r\nhost: t\r\ncontent-length: 3000\r\n\r\n{}",
-                "x".repeat(3000)
-            )),
-            4 => client.try_send(
-                "GET /a HTTP/1.1\r\nhost: t\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n",
-            ),
-            5 => client.try_send("DELETE /a HTTP/1.1\r\nhost: t\r\n\r\n"),
-            _ => client.try_send("GET /a HTTP/1.1\r\nhost: t\r\n\r\n"),
-        };
-        let answered = sent && client.try_reply("GET").is_some();
+        let (bytes, waits) = request(dice);
+        let answered = client.try_send(bytes) && waits && client.try_reply("GET").is_some();
         if !answered || dice.roll(8) == 0 {
             client = Client::connect(address);
         }

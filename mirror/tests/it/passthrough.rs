@@ -78,17 +78,15 @@ fn chunked_and_bodiless_answers_leave_the_connection_usable() {
         });
         Next::Keep
     });
-    let mirror = Rig::new(&legacy, &legacy).start();
+    let mirror = between(&legacy);
     let mut client = mirror.client();
-    for round in 0..3 {
+    for _ in 0..3 {
         assert_eq!(client.get("/chunked").text(), "abcde");
         assert_eq!(client.get("/none").status(), 204);
         assert_eq!(client.get("/empty").header("content-length"), ["0"]);
         assert_eq!(client.get("/same").status(), 304);
-        mirror.ledger.reasons((round + 1) * 4);
     }
-    // One connection each for legacy and candidate.
-    assert_eq!(legacy.connections(), 2);
+    assert_eq!(legacy.connections(), 1);
 }
 
 #[test]
@@ -198,7 +196,7 @@ fn a_body_far_above_every_buffer_arrives_whole() {
             "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n"
         ));
         for index in 0..CHUNKS {
-            conn.say([index as u8; CHUNK]);
+            conn.say(vec![index as u8; CHUNK]);
         }
         Next::Keep
     });
@@ -286,10 +284,10 @@ fn pipelined_requests_are_answered_in_order() {
     });
     let mirror = between(&legacy);
     let mut client = mirror.client();
-    let requests: String = (0..10)
+    let requests: Vec<_> = (0..10)
         .map(|index| format!("GET /{index} HTTP/1.1\r\nhost: test\r\n\r\n"))
         .collect();
-    client.send(requests);
+    client.send(requests.concat());
     for index in 0..10 {
         assert_eq!(client.reply().text(), format!("/{index}"));
     }

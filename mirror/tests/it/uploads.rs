@@ -137,12 +137,12 @@ fn an_early_answer_leaks_no_connection() {
         let mirror = rig(&legacy, &candidate);
         let mut client = mirror.client();
         client.send("POST / HTTP/1.1\r\nhost: test\r\ncontent-length: 10485760\r\n\r\n");
-        let chunk = [b'x'; 64 * 1024];
+        let chunk = vec![b'x'; 64 * 1024];
         // Goes on sending until the mirror has had enough of it.
         client.send("x");
         assert_eq!(client.reply().status(), 413);
         for _ in 0..159 {
-            if !client.try_send(chunk) {
+            if !client.try_send(&chunk) {
                 break;
             }
         }
