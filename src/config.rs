@@ -5,41 +5,25 @@
 //! upstream, while `parity mirror` does not start before every problem is mended.
 
 pub(crate) mod file;
+mod needs;
 pub(crate) mod problem;
 pub(crate) mod render;
 pub(crate) mod settings;
 pub(crate) mod value;
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
-
-use parity_comparator::redact::RedactConfig;
-use parity_comparator::rules::{RuleConfig, Rules};
-use parity_mirror::UpstreamUrl;
-use parity_schemas::route::RouteRule;
-use parity_schemas::tally::Identity;
-use parity_schemas::time::Timestamp;
-use parity_schemas::verdict::Part;
-use parity_sink::StoreUrl;
-use parity_sink::write::Retention;
 
 use file::{Entry, File, Raw, Written};
 use problem::{Origin, Problem, Problems, read_named_file};
 use settings::{SETTINGS, Setting};
 
+pub(crate) use needs::{AdminSettings, MirrorSettings};
+
 /// The file that is read when none is named.
 pub(crate) const DEFAULT_FILE: &str = "parity.toml";
 /// A larger configuration is surely another kind of file.
 const MAX_FILE_BYTES: u64 = 4 << 20;
-/// Keys and tokens are lines, not archives.
-const MAX_SECRET_BYTES: u64 = 64 << 10;
-/// An HMAC key shorter than this can be guessed.
-const MIN_KEY_BYTES: usize = 16;
-/// Shorter admin tokens can be guessed over the network.
-const MIN_TOKEN_BYTES: usize = 16;
 
 /// What every layer says, unread.
 pub(crate) struct Layers {
@@ -47,47 +31,7 @@ pub(crate) struct Layers {
     routes: Vec<Entry>,
     rules: Vec<Entry>,
     problems: Vec<Problem>,
-}
-
-/// Everything `mirror` needs, checked.
-pub(crate) struct MirrorSettings {
-    /// What the record is filed under.
-    pub(crate) identity: Identity,
-    /// Name of this process.
-    pub(crate) instance: String,
-    /// The proxy's own configuration.
-    pub(crate) mirror: parity_mirror::Config,
-    /// The admin port's.
-    pub(crate) admin: AdminSettings,
-    /// Where the record is kept.
-    pub(crate) store: StoreUrl,
-    /// For how long.
-    pub(crate) retention: Retention,
-    /// Exchanges that may wait for comparison.
-    pub(crate) queue: usize,
-    /// What counts as equal.
-    pub(crate) rules: Arc<Rules>,
-    /// What may be recorded clear.
-    pub(crate) redact: RedactConfig,
-    /// Key of the hmac: values.
-    pub(crate) redaction_key: Vec<u8>,
-}
-
-/// Where the admin port listens and what it demands.
-#[derive(Clone, Debug)]
-pub(crate) struct AdminSettings {
-    /// Address.
-    pub(crate) address: SocketAddr,
-    /// Bearer token; always there off loopback.
-    pub(crate) token: Option<String>,
-}
-
-/// Which record to read.
-pub(crate) struct StoreSettings {
-    /// Where it is.
-    pub(crate) store: StoreUrl,
-    /// Which effort.
-    pub(crate) migration: String,
+    broken_file: bool,
 }
 
 impl Layers {
@@ -137,6 +81,7 @@ impl Layers {
             routes: file.routes,
             rules: file.rules,
             problems,
+            broken_file: file.broken,
         }
     }
 
@@ -198,273 +143,6 @@ impl Layers {
         Some((PathBuf::from(text), origin))
     }
 
-    fn secret(&mut self, key: &'static str, least: usize) -> Option<Vec<u8>> {
-        let (path, origin) = self.path(key)?;
-        match read_named_file(&path, &origin, MAX_SECRET_BYTES) {
-            Ok(bytes) => {
-                let secret = bytes.trim_ascii().to_vec();
-                if secret.len() < least {
-                    let message = format!("{key}: {} holds {} bytes", path.display(), secret.len());
-                    let hint = format!(
-                        "at least {least} are needed; `openssl rand -hex 32` makes a good one"
-                    );
-                    self.problems.push(Problem::new(origin, message).hint(hint));
-                    return None;
-                }
-                Some(secret)
-            }
-            Err(problem) => {
-                self.problems.push(problem);
-                None
-            }
-        }
-    }
-
-    fn admin(&mut self) -> Option<AdminSettings> {
-        let address: Option<SocketAddr> = self.get("mirror.admin", address);
-        let named = self.values.contains_key("mirror.admin_token_file");
-        let token = self.secret("mirror.admin_token_file", MIN_TOKEN_BYTES);
-        let address = address?;
-        if !address.ip().is_loopback() && !named {
-            let (_, origin) = self.text("mirror.admin")?;
-            let message = format!(
-                "mirror.admin: {address} can be reached from other machines, so it needs a token"
-            );
-            let hint = "name a file with --admin-token-file, or listen on 127.0.0.1";
-            self.problems.push(Problem::new(origin, message).hint(hint));
-            return None;
-        }
-        let token = token.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        Some(AdminSettings { address, token })
-    }
-
-    fn upstream(&mut self, key: &'static str) -> Option<UpstreamUrl> {
-        if self.text(key).is_none() {
-            let name = key.trim_start_matches("mirror.");
-            let problem = Problem::new(Origin::Default, format!("no {name} is given")).hint(
-                format!("--{name} http://HOST:PORT, or `{name} = …` in [mirror] of {DEFAULT_FILE}"),
-            );
-            self.problems.push(problem);
-        }
-        self.get(key, str::parse)
-    }
-
-    fn routes(&mut self) -> Arc<[RouteRule]> {
-        let mut rules = Vec::new();
-        for entry in std::mem::take(&mut self.routes) {
-            let Some(wanted) = entry_text(&entry, "match") else {
-                let problem = Problem::new(entry.origin, "a [[route]] needs `match`");
-                self.problems
-                    .push(problem.hint("write for example match = \"GET /users/{id}\""));
-                continue;
-            };
-            let shadow = entry_text(&entry, "shadow").map(|text| text == "true" || text == "on");
-            match RouteRule::parse(wanted, shadow) {
-                Ok(rule) => rules.push(rule),
-                Err(error) => {
-                    let origin = entry_origin(&entry, "match");
-                    self.problems
-                        .push(Problem::new(origin, format!("match: {error}")));
-                }
-            }
-        }
-        rules.into()
-    }
-
-    /// The rules, compiled; `now` decides which have expired.
-    pub(crate) fn rules(&mut self, now: Timestamp) -> Option<Arc<Rules>> {
-        let entries = std::mem::take(&mut self.rules);
-        let before = self.problems.len();
-        let configs: Vec<RuleConfig> = entries.iter().map(|entry| self.rule(entry)).collect();
-        match Rules::compile(&configs, now) {
-            Ok(rules) if self.problems.len() == before => return Some(Arc::new(rules)),
-            Ok(_) => {}
-            Err(errors) => {
-                for error in errors {
-                    let Some(entry) = entries.get(error.rule) else {
-                        continue;
-                    };
-                    let origin = entry_origin(entry, error.key);
-                    let name = entry_text(entry, "id").unwrap_or("without id");
-                    let message = format!("rule `{name}`: {}", error.message);
-                    self.problems.push(Problem {
-                        origin,
-                        message,
-                        hint: error.hint,
-                    });
-                }
-            }
-        }
-        None
-    }
-
-    fn rule(&mut self, entry: &Entry) -> RuleConfig {
-        let text = |key| entry_text(entry, key).map(str::to_owned);
-        let part = match entry_text(entry, "part").map(str::parse::<Part>) {
-            None => Part::Body,
-            Some(Ok(part)) => part,
-            Some(Err(error)) => {
-                let problem = Problem::new(entry_origin(entry, "part"), error.to_string());
-                self.problems
-                    .push(problem.hint("write status, header, trailer or body"));
-                Part::Body
-            }
-        };
-        RuleConfig {
-            id: text("id").unwrap_or_default(),
-            route: text("route"),
-            part,
-            path: text("path").unwrap_or_default(),
-            action: text("action").unwrap_or_default(),
-            field: text("field"),
-            absolute: text("absolute"),
-            relative: text("relative"),
-            kind: text("type"),
-            reason: text("reason"),
-            owner: text("owner"),
-            expires: text("expires"),
-        }
-    }
-
-    fn redact(&self) -> RedactConfig {
-        let default = RedactConfig::default();
-        RedactConfig {
-            keep_headers: self.list("redact.keep_headers", default.keep_headers),
-            keep_query: self.list("redact.keep_query", default.keep_query),
-            mask_keys: self.list("redact.mask_keys", default.mask_keys),
-        }
-    }
-
-    fn redaction_key(&mut self) -> Option<Vec<u8>> {
-        if self.values.contains_key("mirror.redaction_key_file") {
-            return self.secret("mirror.redaction_key_file", MIN_KEY_BYTES);
-        }
-        // Two random ids hold 244 random bits; a key of one process need not be more.
-        let random = [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()];
-        Some(random.iter().flat_map(|id| *id.as_bytes()).collect())
-    }
-
-    fn limits(&mut self) -> Option<parity_mirror::Limits> {
-        let deadline = self.get("limits.candidate_deadline", some_time);
-        let in_flight = self.get("limits.in_flight", value::count);
-        let shadow_bytes = self.get("limits.shadow_bytes", value::size);
-        let body = self.get("limits.body", value::size);
-        let drain = self.get("limits.drain", value::duration);
-        Some(parity_mirror::Limits {
-            candidate_deadline: deadline?,
-            in_flight: in_flight?,
-            shadow_bytes: shadow_bytes? as usize,
-            body: body? as usize,
-            drain: drain?,
-            ..parity_mirror::Limits::default()
-        })
-    }
-
-    fn retention(&mut self) -> Option<Retention> {
-        let bodies = self.get("retention.bodies", value::duration);
-        let mismatches = self.get("retention.mismatches", value::duration);
-        let tallies = self.get("retention.tallies", value::duration);
-        let size = self.get("retention.size", value::size);
-        Some(Retention {
-            samples: bodies?,
-            mismatches: mismatches?,
-            tallies: tallies?,
-            max_bytes: size?,
-        })
-    }
-
-    /// Everything that `mirror` needs, or all that is wrong.
-    pub(crate) fn mirror(mut self) -> Result<MirrorSettings, Problems> {
-        let migration = self.get("migration", value::text);
-        let legacy_version = self.get("mirror.legacy_version", value::text);
-        let candidate_version = self.get("mirror.candidate_version", value::text);
-        let instance = self.get("mirror.instance", value::text);
-        let listen = self.get("mirror.listen", address);
-        let legacy = self.upstream("mirror.legacy");
-        let candidate = self.upstream("mirror.candidate");
-        let sample = self.get("mirror.sample", value::share);
-        let shadowing = self.get("mirror.shadow", value::switch);
-        let workers = self.get("mirror.workers", value::count);
-        let ca_file = self.path("mirror.ca_file");
-        let store = self.store();
-        let admin = self.admin();
-        let limits = self.limits();
-        let queue = self.get("limits.queue", value::count);
-        let retention = self.retention();
-        let routes = self.routes();
-        let rules = self.rules(Timestamp::now());
-        let redact = self.redact();
-        let redaction_key = self.redaction_key();
-        if let Some((path, origin)) = &ca_file
-            && let Err(problem) = read_named_file(path, origin, MAX_FILE_BYTES)
-        {
-            self.problems.push(problem);
-        }
-        let complete = || {
-            let rules = rules?;
-            Some(MirrorSettings {
-                identity: Identity {
-                    migration: migration?,
-                    legacy_version: legacy_version?,
-                    candidate_version: candidate_version?,
-                    rules_hash: rules.hash().to_owned(),
-                },
-                instance: instance.unwrap_or_else(host_name),
-                mirror: parity_mirror::Config {
-                    listen: listen?,
-                    legacy: legacy?,
-                    candidate: candidate?,
-                    ca_file: ca_file.map(|(path, _)| path),
-                    workers: workers
-                        .and_then(std::num::NonZeroUsize::new)
-                        .or_else(|| std::thread::available_parallelism().ok())
-                        .unwrap_or(std::num::NonZeroUsize::MIN),
-                    sample: sample?,
-                    shadowing: shadowing?,
-                    limits: limits?,
-                    routes,
-                },
-                admin: admin?,
-                store: store?,
-                retention: retention?,
-                queue: queue?,
-                rules,
-                redact,
-                redaction_key: redaction_key?,
-            })
-        };
-        let settings = complete();
-        match settings {
-            Some(settings) if self.problems.is_empty() => Ok(settings),
-            _ => Err(self.into_problems()),
-        }
-    }
-
-    fn store(&mut self) -> Option<StoreUrl> {
-        self.get("mirror.store", str::parse)
-    }
-
-    /// What `report` and `gate` need. Problems of other settings do not concern a reader.
-    pub(crate) fn reader(mut self) -> Result<StoreSettings, Problems> {
-        let migration = self.get("migration", value::text);
-        let store = self.store();
-        match (store, migration) {
-            (Some(store), Some(migration)) if self.problems.is_empty() => {
-                Ok(StoreSettings { store, migration })
-            }
-            _ => Err(self.into_problems()),
-        }
-    }
-
-    /// What `ui` needs.
-    pub(crate) fn ui(mut self) -> Result<(StoreSettings, AdminSettings), Problems> {
-        let admin = self.admin();
-        let settings = self.reader()?;
-        admin
-            .map(|admin| (settings, admin))
-            .ok_or_else(|| Problems(Vec::new()))
-    }
-
     /// Problems found so far, by place.
     pub(crate) fn into_problems(self) -> Problems {
         let mut problems = self.problems;
@@ -487,47 +165,10 @@ fn read_file(path: &Path, problems: &mut Vec<Problem>) -> File {
         Ok(text) => File::read(path, &text, problems),
         Err(problem) => {
             problems.push(problem);
-            File::default()
+            File {
+                broken: true,
+                ..File::default()
+            }
         }
     }
-}
-
-fn entry_text<'a>(entry: &'a Entry, key: &str) -> Option<&'a str> {
-    match &entry.values.get(key)?.value {
-        Raw::Text(text) => Some(text),
-        Raw::List(_) => None,
-    }
-}
-
-fn entry_origin(entry: &Entry, key: &str) -> Origin {
-    entry
-        .values
-        .get(key)
-        .map_or_else(|| entry.origin.clone(), |written| written.origin.clone())
-}
-
-fn address(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| {
-        format!("`{text}` is not an address; write for example 127.0.0.1:8080 or [::1]:8080")
-    })
-}
-
-fn some_time(text: &str) -> Result<Duration, String> {
-    value::duration(text).and_then(|duration| {
-        if duration.is_zero() {
-            Err(format!("`{text}` leaves no time at all"))
-        } else {
-            Ok(duration)
-        }
-    })
-}
-
-/// The host's name, which tells instances apart; `localhost` where the system does not say.
-fn host_name() -> String {
-    std::fs::read_to_string("/proc/sys/kernel/hostname")
-        .ok()
-        .map(|name| name.trim().to_owned())
-        .filter(|name| !name.is_empty())
-        .or_else(|| std::env::var("HOSTNAME").ok())
-        .unwrap_or_else(|| "localhost".to_owned())
 }

@@ -17,7 +17,10 @@ pub fn visible(text: &str) -> String {
 pub fn visible_up_to(text: &str, limit: usize) -> String {
     let mut characters = text.chars();
     let mut out = String::new();
-    characters.by_ref().take(limit).for_each(|character| push(&mut out, character));
+    characters
+        .by_ref()
+        .take(limit)
+        .for_each(|character| push(&mut out, character));
     if characters.next().is_some() {
         out.push('…');
     }
@@ -42,7 +45,10 @@ mod tests {
 
     #[test]
     fn what_steers_a_terminal_or_hides_is_spelt_out() {
-        assert_eq!(visible("a\u{1b}[31m\r\nb\u{202e}c"), "a\\u{1b}[31m\\u{d}\\u{a}b\\u{202e}c");
+        assert_eq!(
+            visible("a\u{1b}[31m\r\nb\u{202e}c"),
+            "a\\u{1b}[31m\\u{d}\\u{a}b\\u{202e}c"
+        );
         assert_eq!(visible("é 漢字 🙂"), "é 漢字 🙂");
     }
 

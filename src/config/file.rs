@@ -48,6 +48,8 @@ pub(crate) struct File {
     pub(crate) routes: Vec<Entry>,
     /// In the order of the file.
     pub(crate) rules: Vec<Entry>,
+    /// It is no TOML: what it lacks is then no fault of its own.
+    pub(crate) broken: bool,
 }
 
 impl File {
@@ -64,7 +66,10 @@ impl File {
                 let offset = error.span().map_or(0, |span| span.start);
                 let message = format!("not TOML: {}", error.message().trim().replace('\n', "; "));
                 reader.problem(offset, message, None);
-                Self::default()
+                Self {
+                    broken: true,
+                    ..Self::default()
+                }
             }
         }
     }

@@ -118,12 +118,16 @@ fn bad_routes_rules_and_patterns_are_refused() {
 }
 
 #[test]
-fn what_is_no_toml_is_refused_with_its_line() {
+fn what_is_no_toml_is_refused_with_its_line_and_nothing_follows_from_it() {
     refused(
         "[mirror]\nlegacy = http://x\n",
-        &["parity.toml:2:", "not TOML"],
+        &["parity.toml:2:10: not TOML"],
     );
-    refused("[mirror]\nsample = \"a\nb\"\n", &["parity.toml:2:"]);
+    refused("[mirror]\nsample = [1,\n}\n", &["parity.toml:3:"]);
+    let place = Place::new();
+    place.write("parity.toml", "[mirror]\nlegacy = http://x\n");
+    let ended = place.run(&["config", "check"]);
+    assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
 }
 
 #[test]

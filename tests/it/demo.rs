@@ -34,8 +34,9 @@ fn the_demo_finds_every_difference_and_nothing_else() {
     );
 }
 
-/// What differs from run to run: times, latencies, the hash of the rules.
+/// What differs from run to run: times, latencies, and which of several equal examples came first.
 fn steady(text: &str) -> String {
+    let example = ["for example", "legacy", "candidate"];
     let mut out = String::new();
     for line in text.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -53,8 +54,25 @@ fn steady(text: &str) -> String {
             .map(|(_, word)| *word)
             .collect::<Vec<_>>()
             .join(" ");
-        out.push_str(&line);
+        if example.iter().any(|word| line.starts_with(word)) {
+            out.push_str(&without_numbers(&line));
+        } else {
+            out.push_str(&line);
+        }
         out.push('\n');
+    }
+    out
+}
+
+/// The beginning of an example, which is long enough to tell it and short enough not to depend on its numbers.
+fn without_numbers(line: &str) -> String {
+    let mut out = String::new();
+    for character in line.chars().take(50) {
+        match character.is_ascii_digit() {
+            true if out.ends_with('#') => {}
+            true => out.push('#'),
+            false => out.push(character),
+        }
     }
     out
 }

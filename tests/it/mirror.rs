@@ -164,7 +164,7 @@ fn a_drain_finishes_accepted_requests_and_stores_what_was_compared() {
     for client in clients {
         assert_eq!(client.join().expect("no panic").text(), "{\"done\":true}");
     }
-    let (code, log) = mirror.stop();
+    let (code, log) = mirror.ended();
     assert_eq!(code, 0, "{log}");
     let report = place.report();
     assert_eq!((report.count("received"), report.count("match")), (4, 4));

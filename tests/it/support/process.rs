@@ -227,8 +227,13 @@ impl Mirror<'_> {
     }
 
     /// SIGTERM, and the exit code after the drain.
-    pub fn stop(mut self) -> (i32, String) {
+    pub fn stop(self) -> (i32, String) {
         self.signal("TERM");
+        self.ended()
+    }
+
+    /// The exit code and the log, once it has ended by itself.
+    pub fn ended(mut self) -> (i32, String) {
         let status = wait_for("the end of the mirror", || {
             self.child.try_wait().expect("the child can be asked")
         });
