@@ -11,7 +11,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::instant::Instant;
 use crate::json::index::{NodeKind, Tree};
-use crate::json::number::Decimal;
+use crate::json::number::{self, Decimal};
 
 /// Texts longer than this are not searched for a likeness beyond being cut: it would cost more than it tells.
 const MAX_TEXT_BYTES: usize = 64 * 1024;
@@ -95,8 +95,8 @@ fn numbers(one: &[u8], two: &[u8]) -> Option<Explanation> {
     if let Some(near) = decimals(one, two) {
         return Some(near);
     }
-    let power = Decimal::parse(one)?.power_over(&Decimal::parse(two)?)?;
-    if matches!(power.abs(), 3 | 6 | 9) {
+    let power = Decimal::parse(one)?.power_over(&Decimal::parse(two)?);
+    if power.is_some_and(|power| matches!(power.abs(), 3 | 6 | 9)) {
         return Some(Explanation::ScaledBy1000);
     }
     cut_number(one, two).then_some(Explanation::Truncated)
@@ -111,10 +111,7 @@ fn decimals(one: &[u8], two: &[u8]) -> Option<Explanation> {
     {
         return Some(Explanation::EqualDouble);
     }
-    let (first, second) = (Decimal::parse(one)?, Decimal::parse(two)?);
-    first
-        .is_rounding_of(&second)
-        .then_some(Explanation::Rounded)
+    number::is_rounded(one, two).then_some(Explanation::Rounded)
 }
 
 /// `12.349` and `12.34`, `12.9` and `12`: decimal places were dropped.
@@ -144,9 +141,7 @@ pub(crate) fn texts(one: &[u8], two: &[u8]) -> Option<Explanation> {
         }
     }
     if one.contains(&b'.') || two.contains(&b'.') {
-        let near = crate::json::number::is_number(one)
-            .then(|| decimals(one, two))
-            .flatten();
+        let near = number::is_number(one).then(|| decimals(one, two)).flatten();
         if near.is_some() {
             return near;
         }
@@ -201,7 +196,7 @@ fn text_and_number(text: &[u8], number: &[u8]) -> Option<Explanation> {
             None
         };
     }
-    let same = crate::json::number::same_decimal(text, number);
+    let same = number::same_decimal(text, number);
     same.then_some(Explanation::TypeOnly)
 }
 

@@ -31,31 +31,29 @@ impl Walk<'_, '_> {
             return self.give_up();
         };
         let mut taken = vec![false; two.len()];
-        let mut last = None;
-        let mut moved = false;
         for other in matches.iter().flatten() {
             taken[*other] = true;
-            moved |= last.is_some_and(|last| other < last);
-            last = Some(other);
         }
-        let left: Vec<usize> = (0..one.len())
-            .filter(|index| matches[*index].is_none())
-            .collect();
+        let left = matches.iter().filter(|found| found.is_none()).count();
         let right: Vec<usize> = (0..two.len()).filter(|index| !taken[*index]).collect();
+        // One without a partner on each side: it is the same element, changed.
+        let changed = (left == 1 && right.len() == 1).then(|| right[0]);
+        let mut pairs = Vec::with_capacity(one.len() + right.len());
+        let (mut last, mut moved) = (0, false);
+        for (index, found) in matches.iter().enumerate() {
+            let Some(other) = found.or(changed) else {
+                pairs.push(Pairing::LegacyOnly(index));
+                continue;
+            };
+            moved |= other < last;
+            last = other;
+            pairs.push(Pairing::Both(index, other));
+        }
+        if changed.is_none() {
+            pairs.extend(right.into_iter().map(Pairing::CandidateOnly));
+        }
         if moved {
             self.excused(rule);
-        }
-        let mut pairs = Vec::with_capacity(one.len() + right.len());
-        for (index, found) in matches.iter().enumerate() {
-            pairs.push(match found {
-                Some(other) => Pairing::Both(index, *other),
-                // One without a partner on each side: it is the same element, changed.
-                None if left.len() == 1 && right.len() == 1 => Pairing::Both(index, right[0]),
-                None => Pairing::LegacyOnly(index),
-            });
-        }
-        if !(left.len() == 1 && right.len() == 1) {
-            pairs.extend(right.into_iter().map(Pairing::CandidateOnly));
         }
         self.report_pairs(&pairs, &one, &two, frame, false)
     }

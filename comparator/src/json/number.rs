@@ -148,26 +148,6 @@ impl Decimal {
         }
     }
 
-    /// Whether the one that needs more decimal places, rounded half up or half even to the places of the other, is the
-    /// other.
-    pub(crate) fn is_rounding_of(&self, other: &Self) -> bool {
-        let (coarse, fine) = if self.places() < other.places() {
-            (self, other)
-        } else {
-            (other, self)
-        };
-        if coarse.places() == fine.places() || (coarse.is_zero() && coarse.places() == 0) {
-            return false;
-        }
-        // At most half a unit of the coarser one's last place apart.
-        let half = Self {
-            negative: false,
-            digits: SmallVec::from_slice(b"5"),
-            magnitude: -coarse.places(),
-        };
-        self.within(other, &half)
-    }
-
     fn distance(&self, other: &Self) -> Option<Self> {
         if self.is_zero() || other.is_zero() {
             let mut distance = if self.is_zero() { other } else { self }.clone();
@@ -238,6 +218,36 @@ impl Decimal {
             magnitude,
         }
     }
+}
+
+/// Whether the lexeme with more decimal places, rounded half up or half even to the places of the other, is the other.
+/// Places are those that are written: `12.50` says more than `12.5`.
+pub(crate) fn is_rounded(one: &[u8], two: &[u8]) -> bool {
+    let (Some(first), Some(second)) = (Decimal::parse(one), Decimal::parse(two)) else {
+        return false;
+    };
+    let (places, other) = (written_places(one), written_places(two));
+    if places == other {
+        return false;
+    }
+    // At most half a unit of the coarser one's last place apart.
+    let half = Decimal {
+        negative: false,
+        digits: SmallVec::from_slice(b"5"),
+        magnitude: -places.min(other),
+    };
+    // A zero without places is what anything small rounds to; that explains nothing.
+    let coarse = if places < other { &first } else { &second };
+    !(coarse.is_zero() && places.min(other) <= 0) && first.within(&second, &half)
+}
+
+/// Decimal places as written, less the exponent; 0 for a whole number.
+fn written_places(lexeme: &[u8]) -> i128 {
+    let mantissa_end = memchr::memchr2(b'e', b'E', lexeme).unwrap_or(lexeme.len());
+    let (mantissa, exponent) = lexeme.split_at(mantissa_end);
+    let fraction = memchr::memchr(b'.', mantissa).map_or(0, |point| mantissa.len() - point - 1);
+    let exponent = parse_exponent(exponent.get(1..).unwrap_or(&[])).unwrap_or(0);
+    (fraction as i128 - exponent).max(0)
 }
 
 /// Whether the text is exactly one number of the JSON grammar.
@@ -409,16 +419,18 @@ mod tests {
             ("12.50", "12.51", false),
             ("1.005", "1", true),
             ("10", "12", false),
+            ("12.50", "12.5", true),
+            ("1.25e2", "125.4", true),
             ("0.1", "0", false),
             ("-2.675", "-2.68", true),
         ] {
             assert_eq!(
-                decimal(one).is_rounding_of(&decimal(two)),
+                is_rounded(one.as_bytes(), two.as_bytes()),
                 expected,
                 "{one} {two}"
             );
             assert_eq!(
-                decimal(two).is_rounding_of(&decimal(one)),
+                is_rounded(two.as_bytes(), one.as_bytes()),
                 expected,
                 "{two} {one}"
             );

@@ -213,9 +213,9 @@ fn literal(text: &str) -> Result<Segment, (String, Option<String>)> {
 
 /// What the author of `$.items[*].price` or `items.price` meant.
 fn suggest_pointer(path: &str) -> String {
-    let trimmed = path.trim_start_matches('$').trim_start_matches('.');
+    let path = path.trim_start_matches('$').replace("..", ".**.");
     let mut pointer = String::new();
-    for part in trimmed.replace("..", ".**.").split(['.', '[', ']', '/']) {
+    for part in path.split(['.', '[', ']', '/']) {
         let part = part.trim_matches(['\'', '"']);
         if !part.is_empty() {
             pointer.push('/');
