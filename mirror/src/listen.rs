@@ -21,11 +21,11 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// in this time, and so counts as accepted.
 const DRAIN_SETTLE: Duration = Duration::from_millis(20);
 
-/// Runs until the signal and the drain after it; returns how many tasks were left when its time was over.
+/// Runs until one of the signals and the drain after it; returns how many tasks were left when its time was over.
 pub(crate) async fn run(
     worker: &Rc<Worker>,
     listener: TcpListener,
-    mut shutdown: watch::Receiver<bool>,
+    [mut shutdown, mut stopped]: [watch::Receiver<bool>; 2],
 ) -> usize {
     let sweeper = tokio::task::spawn_local({
         let worker = Rc::clone(worker);
@@ -40,6 +40,7 @@ pub(crate) async fn run(
     tokio::select! {
         // A sender that is gone will never ask for the end: then it has come.
         _ = shutdown.wait_for(|ending| *ending) => {}
+        _ = stopped.wait_for(|ending| *ending) => {}
         () = accept(worker, &listener) => {}
     }
     take_backlog(worker, &listener).await;

@@ -166,32 +166,44 @@ impl Mirror {
         shutdown: &watch::Receiver<bool>,
     ) -> Result<Drained, RunError> {
         let failed = |worker| move |source| RunError::Worker { worker, source };
-        // Everything that can fail is made before the first thread runs.
         let seats = (0..self.workers.get())
             .map(|worker| self.seat(worker, shutdown.clone()).map_err(failed(worker)))
             .collect::<Result<Vec<_>, _>>()?;
-        // The workers' copies are the last to close: the port is free when they have stopped accepting.
+        // Only the workers' copies are left: the port is free when they have stopped accepting.
         drop(self.listener);
+        // Turned by a worker that could not start, so that the others do not go on with fewer than were asked for.
+        let (stop, stopped) = watch::channel(false);
         let observer = &observer;
+        let stop_all = |_: &io::Error| {
+            stop.send_replace(true);
+        };
+        let stop_all = &stop_all;
         thread::scope(|scope| {
             let threads: Vec<_> = seats
                 .into_iter()
                 .map(|seat| {
-                    let index = seat.index;
+                    let (index, stopped) = (seat.index, stopped.clone());
+                    let run = move || seat.run(observer(index), stopped).inspect_err(stop_all);
                     thread::Builder::new()
                         .name(format!("mirror-{index}"))
-                        .spawn_scoped(scope, move || seat.run(observer(index)))
-                        .map_err(failed(index))
+                        .spawn_scoped(scope, run)
+                        .inspect_err(stop_all)
                 })
-                .collect::<Result<_, _>>()?;
-            let mut drained = Drained { cut: 0 };
-            for (worker, thread) in threads.into_iter().enumerate() {
-                drained.cut += thread
-                    .join()
-                    .map_err(|_| RunError::Panicked { worker })?
-                    .map_err(failed(worker))?;
-            }
-            Ok(drained)
+                .collect();
+            // All are joined before the first error is told.
+            let ends: Vec<_> = threads
+                .into_iter()
+                .enumerate()
+                .map(|(worker, thread)| {
+                    thread
+                        .map_err(failed(worker))?
+                        .join()
+                        .map_err(|_| RunError::Panicked { worker })?
+                        .map_err(failed(worker))
+                })
+                .collect();
+            let cut = ends.into_iter().sum::<Result<usize, _>>()?;
+            Ok(Drained { cut })
         })
     }
 
@@ -224,7 +236,7 @@ struct Seat {
 }
 
 impl Seat {
-    fn run(self, observer: Rc<dyn Observer>) -> io::Result<usize> {
+    fn run(self, observer: Rc<dyn Observer>, stopped: watch::Receiver<bool>) -> io::Result<usize> {
         let runtime: LocalRuntime = Builder::new_current_thread()
             .enable_io()
             .enable_time()
@@ -246,7 +258,8 @@ impl Seat {
         ));
         let cut = runtime.block_on(async {
             let listener = tokio::net::TcpListener::from_std(self.listener)?;
-            io::Result::Ok(listen::run(&worker, listener, self.shutdown).await)
+            let ends = [self.shutdown, stopped];
+            io::Result::Ok(listen::run(&worker, listener, ends).await)
         });
         // Drops the tasks that are left, and with them their tickets, which settle; then the worker may go.
         drop(runtime);

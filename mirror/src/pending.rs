@@ -216,3 +216,6 @@ impl Drop for Half {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
