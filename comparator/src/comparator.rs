@@ -8,7 +8,7 @@
 //! decoded. Only where nothing else differs does an undecodable, too large or too deep body leave the pair
 //! `not_compared`.
 
-mod body;
+pub(crate) mod body;
 
 use std::sync::Arc;
 

@@ -4,8 +4,10 @@
 //! add at will. What differs is then shown: the first lines that differ, and a unified diff. The diff is for people; its
 //! work is bounded by lines, and beyond the bound it is left out while the finding stays.
 
+use std::ops::Range;
+
 use parity_schemas::verdict::{Finding, Kind, Part};
-use similar::TextDiff;
+use similar::{DiffOp, TextDiff};
 
 use crate::collect::{Collector, Flow, shown};
 use crate::explain;
@@ -98,31 +100,36 @@ fn unified(legacy: &str, candidate: &str, limits: &Limits) -> Option<String> {
         .context_radius(CONTEXT_LINES)
         .iter_hunks()
     {
-        for op in hunk.ops() {
-            let (old, new) = (op.old_range(), op.new_range());
-            if out.is_empty() || op == &hunk.ops()[0] {
-                let start = |range: &std::ops::Range<usize>| from + range.start + 1;
-                let line = format!("@@ -{} +{} @@\n", start(&old), start(&new));
-                out.push_str(&line);
+        out.push_str(&hunk_header(hunk.ops(), from));
+        for change in hunk.iter_changes() {
+            let line = change.value();
+            out.push_str(&change.tag().to_string());
+            let shown_line = line.strip_suffix('\n').unwrap_or(line);
+            out.push_str(&shown(shown_line.as_bytes(), limits.value_bytes));
+            out.push('\n');
+            if !line.ends_with('\n') {
+                out.push_str("\\ No newline at end of file\n");
             }
-            for change in diff.iter_changes(op) {
-                let line = change.value();
-                out.push_str(&change.tag().to_string());
-                out.push_str(&shown(
-                    line.strip_suffix('\n').unwrap_or(line).as_bytes(),
-                    limits.value_bytes,
-                ));
-                out.push('\n');
-                if !line.ends_with('\n') {
-                    out.push_str("\\ No newline at end of file\n");
-                }
-                if out.len() > limits.text_diff_bytes {
-                    return Some(cut(out, limits.text_diff_bytes));
-                }
+            if out.len() > limits.text_diff_bytes {
+                return Some(cut(out, limits.text_diff_bytes));
             }
         }
     }
     Some(out)
+}
+
+/// `@@ -first,count +first,count @@`, counted from the begin of the texts.
+fn hunk_header(ops: &[DiffOp], skipped: usize) -> String {
+    let span = |range: &dyn Fn(&DiffOp) -> Range<usize>| {
+        let start = ops.first().map_or(0, |op| range(op).start);
+        let end = ops.last().map_or(0, |op| range(op).end);
+        format!("{},{}", skipped + start + 1, end - start)
+    };
+    format!(
+        "@@ -{} +{} @@\n",
+        span(&DiffOp::old_range),
+        span(&DiffOp::new_range)
+    )
 }
 
 fn cut(mut text: String, limit: usize) -> String {
@@ -144,7 +151,7 @@ mod tests {
         let two = "a\nb\nc\nd\nE\nf\ng\n";
         assert_eq!(
             unified(one, two, &Limits::default()).as_deref(),
-            Some("@@ -2 +2 @@\n b\n c\n d\n-e\n+E\n f\n g\n")
+            Some("@@ -2,6 +2,6 @@\n b\n c\n d\n-e\n+E\n f\n g\n")
         );
         assert_eq!(first_difference(one, two), (Some("e"), Some("E")));
         assert_eq!(first_difference("a\n", "a\nb"), (None, Some("b")));
@@ -152,8 +159,11 @@ mod tests {
 
     #[test]
     fn a_long_diff_is_cut_at_a_line_and_one_without_bounds_left_out() {
-        let one: String = (0..1_500).map(|line| format!("old {line}\n")).collect();
-        let two: String = (0..1_500).map(|line| format!("new {line}\n")).collect();
+        let lines = |word: &str| {
+            let lines: Vec<String> = (0..1_500).map(|line| format!("{word} {line}\n")).collect();
+            lines.concat()
+        };
+        let (one, two) = (lines("old"), lines("new"));
         let diff = unified(&one, &two, &Limits::default()).expect("within bounds");
         assert!(diff.len() <= 8_192 + 3 && diff.ends_with("\n…"));
         assert_eq!(unified(&one.repeat(2), &two, &Limits::default()), None);

@@ -294,12 +294,12 @@ mod tests {
 
     #[test]
     fn what_expands_without_end_is_stopped() {
-        let mut bomb = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x]\n");
+        let mut lines = vec!["a0: &a0 [x, x, x, x, x, x, x, x, x]".to_owned()];
         for level in 1..9 {
-            let before = level - 1;
-            let aliases = vec![format!("*a{before}"); 9].join(", ");
-            bomb.push_str(&format!("a{level}: &a{level} [{aliases}]\n"));
+            let aliases = vec![format!("*a{}", level - 1); 9].join(", ");
+            lines.push(format!("a{level}: &a{level} [{aliases}]"));
         }
+        let bomb = lines.join("\n");
         assert_eq!(json(&bomb), Err(YamlError::Limit(Reason::ResponseTooLarge)));
         assert!(matches!(json("a: [1"), Err(YamlError::Syntax(_))));
         assert!(json(&"[".repeat(100_000)).is_err());

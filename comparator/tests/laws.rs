@@ -1,5 +1,6 @@
 //! Laws that hold for every pair of documents, tried on generated ones.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use parity_comparator::{Comparator, Comparison, DocumentKind, Limits, RuleConfig, Rules};
@@ -93,7 +94,8 @@ fn rewritten(value: &Value, out: &mut String) {
             if text.contains(['e', '.']) {
                 out.push_str(&text);
             } else {
-                out.push_str(&format!("{text}0e-1"));
+                out.push_str(&text);
+                out.push_str("0e-1");
             }
         }
         other => out.push_str(&other.to_string()),
@@ -103,7 +105,7 @@ fn rewritten(value: &Value, out: &mut String) {
 fn escaped(text: &str, out: &mut String) {
     out.push('"');
     for unit in text.encode_utf16() {
-        out.push_str(&format!("\\u{unit:04X}"));
+        write!(out, "\\u{unit:04X}").expect("memory");
     }
     out.push('"');
 }

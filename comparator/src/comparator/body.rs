@@ -20,6 +20,11 @@ use crate::rules::{Action, Scope};
 use crate::text;
 use crate::yaml::{self, YamlError};
 
+/// What parts, in a `decode` finding, our words from the service's text.
+pub(crate) const EXCERPT_MARK: &str = ", at `";
+/// How the summary of bytes begins.
+pub(crate) const DIGEST_MARK: &str = "sha256:";
+
 /// A byte order mark is not content (DESIGN: "a leading BOM is not content").
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
@@ -183,7 +188,7 @@ fn broken(problem: &str, text: &[u8], offset: usize, out: &Collector<'_>) -> Str
     let message = if excerpt.is_empty() {
         format!("{problem}; the text ends there")
     } else {
-        format!("{problem}, at `{excerpt}`")
+        format!("{problem}{EXCERPT_MARK}{excerpt}`")
     };
     shown(message.as_bytes(), out.limits.value_bytes)
 }
@@ -305,7 +310,7 @@ fn as_bytes(legacy: &[u8], candidate: &[u8], out: &mut Collector<'_>) -> Flow {
 /// Bytes as a finding shows them.
 fn summary(bytes: &[u8]) -> String {
     let hash = crate::hex::encode(&Sha256::digest(bytes));
-    format!("sha256:{hash} ({} bytes)", bytes.len())
+    format!("{DIGEST_MARK}{hash} ({} bytes)", bytes.len())
 }
 
 fn one_empty(legacy: &[u8], candidate: &[u8], out: &mut Collector<'_>) -> Flow {

@@ -142,20 +142,19 @@ fn continued_fraction(a: f64, b: f64, x: f64) -> f64 {
             value
         }
     };
-    let mut c = 1.0;
-    let mut d = 1.0 / away_from_zero(1.0 - (a + b) * x / (a + 1.0));
-    let mut fraction = d;
+    let mut ratio = 1.0;
+    let mut inverse = 1.0 / away_from_zero(1.0 - (a + b) * x / (a + 1.0));
+    let mut fraction = inverse;
     for term in 1..=MAX_TERMS {
-        let m = f64::from(term);
-        let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
-        d = 1.0 / away_from_zero(1.0 + even * d);
-        c = away_from_zero(1.0 + even / c);
-        fraction *= d * c;
-        let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
-        d = 1.0 / away_from_zero(1.0 + odd * d);
-        c = away_from_zero(1.0 + odd / c);
-        fraction *= d * c;
-        if (d * c - 1.0).abs() < TERM_PRECISION {
+        let term = f64::from(term);
+        let even = term * (b - term) * x / ((a + 2.0 * term - 1.0) * (a + 2.0 * term));
+        let odd = -(a + term) * (a + b + term) * x / ((a + 2.0 * term) * (a + 2.0 * term + 1.0));
+        for coefficient in [even, odd] {
+            inverse = 1.0 / away_from_zero(1.0 + coefficient * inverse);
+            ratio = away_from_zero(1.0 + coefficient / ratio);
+            fraction *= inverse * ratio;
+        }
+        if (inverse * ratio - 1.0).abs() < TERM_PRECISION {
             break;
         }
     }

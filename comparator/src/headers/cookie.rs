@@ -39,9 +39,9 @@ fn by_name(headers: &HeaderMap) -> BTreeMap<String, Vec<Cookie>> {
         attributes.sort();
         let (name, value) = (name.trim().to_owned(), value.trim().to_owned());
         cookies.entry(name).or_default().push(Cookie {
+            line,
             value,
             attributes,
-            line,
         });
     }
     cookies

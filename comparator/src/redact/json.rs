@@ -176,7 +176,7 @@ impl Scanner<'_> {
                 }
                 b'"' => {
                     let (content, raw) = self.string()?;
-                    self.string_value(&content, raw, &position);
+                    self.string_value(&content, &raw, &position);
                 }
                 _ => self.bare(&position)?,
             }
@@ -279,16 +279,16 @@ impl Scanner<'_> {
         Some((content, raw))
     }
 
-    fn string_value(&mut self, content: &[u8], raw: String, position: &Position) {
+    fn string_value(&mut self, content: &[u8], raw: &str, position: &Position) {
         if position.secret {
             let hash = self.redactor.hash(content);
             self.push_quoted(&hash);
-        } else if cards::any(content) || ends_in_digits(&raw) {
+        } else if cards::any(content) || ends_in_digits(raw) {
             let text = String::from_utf8_lossy(content);
             let clean = self.redactor.without_cards(&text);
             self.push_quoted(&clean);
         } else {
-            self.out.push_str(&raw);
+            self.out.push_str(raw);
         }
     }
 

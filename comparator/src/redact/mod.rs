@@ -22,13 +22,14 @@ use hmac::{Hmac, KeyInit, Mac};
 use parity_schemas::exchange::Exchange;
 use parity_schemas::record::{Mismatch, MismatchClass, RecordedFinding};
 use parity_schemas::tally::Identity;
-use parity_schemas::verdict::{Finding, Part, Tolerated};
+use parity_schemas::verdict::{Finding, Kind, Part, Tolerated};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 use uuid::Uuid;
 
 use crate::comparator::Comparison;
+use crate::comparator::body::{DIGEST_MARK, EXCERPT_MARK};
 use crate::fingerprint;
 use crate::rules::{Rules, Scope};
 
@@ -259,9 +260,10 @@ impl Redactor {
         scope: &Scope,
     ) -> RecordedFinding {
         let value = |value: &Option<String>, path: &str| {
-            value
-                .as_deref()
-                .map(|value| self.value(finding.part, path, value, scope))
+            value.as_deref().map(|value| match finding.kind {
+                Kind::Decode => self.problem(value, scope),
+                _ => self.value(finding.part, path, value, scope),
+            })
         };
         let candidate_path = finding.candidate_path.as_deref();
         RecordedFinding {
@@ -304,6 +306,17 @@ impl Redactor {
         }
     }
 
+    /// What is wrong with a body that is not what it claims to be. The text that it is wrong at has lost the key that
+    /// it stood behind, so none of it is kept.
+    fn problem(&self, value: &str, scope: &Scope) -> String {
+        match value.split_once(EXCERPT_MARK) {
+            Some((problem, excerpt)) if problem.starts_with("invalid ") => {
+                format!("{problem}{EXCERPT_MARK}{}`", self.hash(excerpt.as_bytes()))
+            }
+            _ => self.body_value("", value, scope),
+        }
+    }
+
     fn header_value(&self, part: Part, path: &str, value: &str, scope: &Scope) -> String {
         let name = path.split('/').next().unwrap_or(path);
         let masked = scope.masks.iter().any(|rule| {
@@ -318,6 +331,14 @@ impl Redactor {
 
     fn body_value(&self, path: &str, value: &str, scope: &Scope) -> String {
         let position = Position::at(path, self, scope);
+        // Without the key, a digest of a few bytes can be guessed.
+        if let Some(digest) = value.strip_prefix(DIGEST_MARK) {
+            let length = digest
+                .find(" (")
+                .and_then(|at| digest.get(at..))
+                .unwrap_or_default();
+            return format!("{}{length}", self.hash(digest.as_bytes()));
+        }
         if let Some(redacted) = self.json(value, position.clone()) {
             return redacted;
         }

@@ -1,1 +1,432 @@
 //! What leaves, and what does not.
+
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use parity_schemas::exchange::{Body, ByteHold, Capture, Request};
+use parity_schemas::route::Route;
+use parity_schemas::time::Timestamp;
+
+use super::*;
+use crate::{Comparator, Limits, RuleConfig};
+
+const KEY: &[u8] = b"0123456789abcdef0123456789abcdef";
+
+fn redactor(config: &RedactConfig, rules: &[RuleConfig]) -> Redactor {
+    let rules = Rules::compile(rules, Timestamp::from_micros(0)).expect("the rules are right");
+    Redactor::new(config, KEY, Arc::new(rules)).expect("the configuration is right")
+}
+
+fn plain() -> Redactor {
+    redactor(&RedactConfig::default(), &[])
+}
+
+fn mask(part: Part, path: &str) -> RuleConfig {
+    RuleConfig {
+        id: format!("mask {path}"),
+        route: None,
+        part,
+        path: path.to_owned(),
+        action: "mask".to_owned(),
+        field: None,
+        absolute: None,
+        relative: None,
+        kind: None,
+        reason: None,
+        owner: None,
+        expires: None,
+    }
+}
+
+fn headers(fields: &[(&str, &str)]) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    for (name, value) in fields {
+        headers.append(
+            HeaderName::from_bytes(name.as_bytes()).expect("a name"),
+            HeaderValue::from_str(value).expect("a value"),
+        );
+    }
+    headers
+}
+
+fn answer(fields: &[(&str, &str)], body: &[u8]) -> Capture {
+    Capture {
+        status: 200,
+        headers: headers(fields),
+        body: body.to_vec().into(),
+        trailers: None,
+        elapsed: Duration::from_micros(1_500),
+    }
+}
+
+fn exchange(
+    target: &str,
+    request: &[(&str, &str)],
+    body: &[u8],
+    legacy: Capture,
+    candidate: Capture,
+) -> Exchange {
+    Exchange {
+        time: Timestamp::from_micros(1),
+        route: Arc::new(Route::new("GET /users/{id}")),
+        request: Request {
+            method: Method::GET,
+            target: target.into(),
+            headers: headers(request),
+            body: Body::from(body.to_vec()),
+        },
+        legacy,
+        candidate,
+        hold: ByteHold::default(),
+    }
+}
+
+fn record(redactor: &Redactor, exchange: &Exchange) -> Mismatch {
+    let comparison =
+        Comparator::new(Arc::clone(&redactor.rules), Limits::default()).compare(exchange);
+    let context = RecordContext {
+        id: Uuid::nil(),
+        identity: &Identity::default(),
+        instance: "one",
+        keep_sample: true,
+    };
+    redactor.mismatch(exchange, &comparison, context)
+}
+
+/// A JSON body at the root, without mask rules.
+fn json_body(text: &str) -> String {
+    let redactor = plain();
+    redactor.body_value("", text, &Scope::default())
+}
+
+#[test]
+fn no_planted_secret_leaves_and_what_is_harmless_stays() {
+    let secret = "HUNTER2";
+    let card = "4111111111111111";
+    let json = [
+        ("content-type", "application/json"),
+        ("set-cookie", "sid=HUNTER2"),
+        ("x-internal", "HUNTER2"),
+    ];
+    let body = |balance: &str| {
+        format!(
+            r#"{{"name":"Ada","balance":{balance},"password":"HUNTER2","nested":{{"api_key":{{"a":["HUNTER2",7]}}}},
+                "cards":["{card}",{card},"4111 1111 1111 1111"],"{card}":1,"note":"pay {card} now","Refresh-Token":"HUNTER2"}}"#
+        )
+    };
+    let mut candidate = answer(&json, body("12.51").as_bytes());
+    candidate
+        .headers
+        .insert("x-internal", HeaderValue::from_static("HUNTER2-other"));
+    candidate
+        .headers
+        .insert("set-cookie", HeaderValue::from_static("sid=HUNTER2-other"));
+    let exchange = exchange(
+        "/users/4111111111111111/token/HUNTER2?page=2&access_token=HUNTER2&q=HUNTER2&HUNTER2",
+        &[
+            ("authorization", "Bearer HUNTER2"),
+            ("accept", "application/json"),
+            ("content-type", "application/x-www-form-urlencoded"),
+        ],
+        b"user%5Bpassword%5D=HUNTER2&name=Ada&card=4111+1111+1111+1111",
+        answer(&json, body("12.50").as_bytes()),
+        candidate,
+    );
+    let record = record(&plain(), &exchange);
+    let text = serde_json::to_string(&record).expect("a record");
+    assert!(!text.contains(secret), "{text}");
+    assert!(
+        !text.contains(card) && !text.contains("4111 1111") && !text.contains("4111+1111"),
+        "{text}"
+    );
+    assert!(
+        record.query.starts_with("page=2&access_token=hmac:"),
+        "{}",
+        record.query
+    );
+    let findings: Vec<_> = record
+        .findings
+        .iter()
+        .map(|finding| {
+            (
+                finding.path.as_str(),
+                finding.legacy.as_deref().unwrap_or(""),
+            )
+        })
+        .collect();
+    assert!(findings.contains(&("/balance", "12.50")), "{findings:?}");
+    let cookie = findings
+        .iter()
+        .find(|(path, _)| *path == "set-cookie/sid")
+        .expect("a finding");
+    assert!(cookie.1.starts_with("hmac:"));
+    let sample = record.sample.expect("it was asked for");
+    assert!(
+        sample
+            .legacy
+            .body
+            .contains(r#""name":"Ada","balance":12.50,"password":"hmac:"#),
+        "{}",
+        sample.legacy.body
+    );
+    assert!(
+        sample.request.body.contains("&name=Ada&"),
+        "{}",
+        sample.request.body
+    );
+    assert!(
+        sample
+            .request
+            .headers
+            .contains(&("accept".to_owned(), "application/json".to_owned()))
+    );
+    assert_eq!((record.legacy_us, record.fingerprints.len()), (1_500, 3));
+}
+
+#[test]
+fn equal_values_keep_equal_hashes_and_another_key_gives_others() {
+    let one = json_body(r#"{"a":{"token":"x"},"b":{"token":"\u0078"},"c":{"token":"y"}}"#);
+    let hashes: Vec<&str> = one
+        .split('"')
+        .filter(|part| part.starts_with("hmac:"))
+        .collect();
+    assert_eq!(hashes.len(), 3);
+    assert!(hashes[0] == hashes[1] && hashes[0] != hashes[2]);
+    assert_eq!(hashes[0].len(), "hmac:".len() + 32);
+    let other = Redactor::new(
+        &RedactConfig::default(),
+        b"another key of 16 bytes or more",
+        Arc::default(),
+    )
+    .expect("right");
+    assert_ne!(other.hash(b"x"), hashes[0]);
+}
+
+#[test]
+fn json_keeps_its_text_but_for_what_must_go() {
+    for text in [
+        r#"{"a" : 1.50, "b":[1e+06,null , true],"c":"\u003c\ud800"}"#,
+        "9007199254740993",
+        r#""text""#,
+        r#"{"a":[1,2,{"b":"cut he…"#,
+        r#"{"a":123…"#,
+        r#"{"a":tr…"#,
+        r#"{"a…"#,
+    ] {
+        assert_eq!(json_body(text), text);
+    }
+    let secret = json_body(r#"{"password":"abc…"#);
+    assert!(
+        secret.starts_with(r#"{"password":"hmac:"#) && !secret.contains("abc"),
+        "{secret}"
+    );
+    assert_eq!(json_body(r#"{"password":null}"#), r#"{"password":null}"#);
+    let partial = json_body(r#"["4111 1111 1111 …"#);
+    assert!(!partial.contains("4111"), "{partial}");
+    let partial = json_body("[411111111111…");
+    assert!(!partial.contains("4111"), "{partial}");
+}
+
+#[test]
+fn text_hides_what_stands_behind_a_secret_name() {
+    let redactor = plain();
+    for (text, kept) in [
+        (
+            "user=ada password=HUNTER2 x=1",
+            "user=ada password=hmac:… x=1",
+        ),
+        (
+            "Authorization: Bearer HUNTER2\nok",
+            "Authorization: hmac:…\nok",
+        ),
+        (
+            "[INFO] {\"secret\": \"HUN\\\"TER2\", \"a\": 1}",
+            "[INFO] {\"secret\": hmac:…, \"a\": 1}",
+        ),
+        (
+            "<password>HUNTER2</password>",
+            "<password>hmac:…</password>",
+        ),
+        (
+            "{bad json, credentials: {user: HUNTER2}, a: 1}",
+            "{bad json, credentials: hmac:…, a: 1}",
+        ),
+        ("no secret here", "no secret here"),
+        ("the password is not here", "the password is not here"),
+        ("pay 4111 1111 1111 1111", "pay hmac:…"),
+    ] {
+        let clean = redactor.text(text);
+        assert!(!clean.contains("HUNTER2"), "{clean}");
+        let mut shown = String::new();
+        let mut rest = clean.as_str();
+        while let Some((before, after)) = rest.split_once("hmac:") {
+            shown.push_str(before);
+            shown.push_str("hmac:…");
+            rest = after.get(32..).expect("a hash");
+        }
+        shown.push_str(rest);
+        assert_eq!(shown, kept);
+    }
+}
+
+#[test]
+fn findings_below_a_secret_key_and_under_mask_rules_are_hashed() {
+    let json = [("content-type", "application/json"), ("etag", "W/\"x\"")];
+    let body = |value: &str| {
+        format!(
+            r#"{{"credentials":{{"user":"{value}"}},"people":[{{"iban":"{value}","age":{}}}],"secret":{{"a":1}}}}"#,
+            value.len()
+        )
+    };
+    let mut candidate = answer(&json, body("HUNTER22").as_bytes());
+    candidate
+        .headers
+        .insert("etag", HeaderValue::from_static("\"y\""));
+    let exchange = exchange(
+        "/users/1",
+        &[],
+        b"",
+        answer(&json, body("HUNTER2").as_bytes()),
+        candidate,
+    );
+    let rules = [
+        mask(Part::Body, "/people/*/iban"),
+        mask(Part::Header, "etag"),
+    ];
+    let record = record(&redactor(&RedactConfig::default(), &rules), &exchange);
+    let text = serde_json::to_string(&record).expect("a record");
+    assert!(!text.contains("HUNTER2"), "{text}");
+    let hashed: Vec<(&str, bool)> = record
+        .findings
+        .iter()
+        .map(|finding| {
+            (
+                finding.path.as_str(),
+                finding
+                    .legacy
+                    .as_ref()
+                    .is_some_and(|value| value.contains("hmac:")),
+            )
+        })
+        .collect();
+    assert_eq!(
+        hashed,
+        [
+            ("etag", true),
+            ("/credentials/user", true),
+            ("/people/0/iban", true),
+            ("/people/0/age", false)
+        ]
+    );
+    let own = RedactConfig {
+        mask_keys: vec!["age".to_owned()],
+        ..RedactConfig::default()
+    };
+    let record = super::tests::record(&redactor(&own, &rules), &exchange);
+    assert!(
+        record.findings[3]
+            .legacy
+            .as_ref()
+            .is_some_and(|value| value.starts_with("\"hmac:"))
+    );
+}
+
+#[test]
+fn broken_and_binary_bodies_show_nothing_that_lost_its_key() {
+    let json = [("content-type", "application/json")];
+    let exchange_of = |candidate: Capture| {
+        exchange(
+            "/users/1",
+            &[],
+            b"",
+            answer(&json, br#"{"password":"x"}"#),
+            candidate,
+        )
+    };
+    let broken = record(
+        &plain(),
+        &exchange_of(answer(&json, br#"{"password":HUNTER2}"#)),
+    );
+    let text = serde_json::to_string(&broken).expect("a record");
+    assert!(!text.contains("HUNTER2"), "{text}");
+    assert!(
+        text.contains("invalid JSON at byte 12: expected a value, at `hmac:"),
+        "{text}"
+    );
+    let png = [("content-type", "image/png")];
+    let binary = exchange(
+        "/users/1",
+        &[],
+        b"",
+        answer(&png, b"\x89PNG\x00HUNTER2"),
+        answer(&png, b"\x89PNG\x00HUNTER3"),
+    );
+    let binary = record(&plain(), &binary);
+    let sample = binary.sample.expect("it was asked for");
+    assert!(sample.legacy.body.starts_with("hmac:") && sample.legacy.body_bytes == 12);
+    let value = binary.findings[0].legacy.as_deref().expect("a value");
+    assert!(
+        value.starts_with("hmac:") && value.ends_with(" (12 bytes)"),
+        "{value}"
+    );
+}
+
+#[test]
+fn samples_are_decoded_and_bounded() {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    std::io::Write::write_all(&mut encoder, br#"{"token":"HUNTER2","a":1}"#).expect("memory");
+    let gzip = encoder.finish().expect("memory");
+    let long = format!(r#"{{"text":"{}"}}"#, "é".repeat(40_000));
+    let exchange = exchange(
+        "/users/1",
+        &[],
+        b"",
+        answer(
+            &[
+                ("content-type", "application/json"),
+                ("content-encoding", "gzip"),
+            ],
+            &gzip,
+        ),
+        answer(&[("content-type", "application/json")], long.as_bytes()),
+    );
+    let sample = record(&plain(), &exchange)
+        .sample
+        .expect("it was asked for");
+    assert!(
+        sample.legacy.body.starts_with(r#"{"token":"hmac:"#)
+            && sample.legacy.body.ends_with(r#","a":1}"#)
+    );
+    assert_eq!(sample.legacy.body_bytes, gzip.len() as u64);
+    assert!(sample.candidate.body_cut && sample.candidate.body.len() <= 64 * 1024);
+}
+
+#[test]
+fn what_must_never_be_configured_is_refused() {
+    let keep = |name: &str| RedactConfig {
+        keep_headers: vec![name.to_owned()],
+        ..RedactConfig::default()
+    };
+    let error =
+        |config: &RedactConfig, key: &[u8]| Redactor::new(config, key, Arc::default()).err();
+    assert_eq!(
+        error(&keep("Authorization"), KEY),
+        Some(RedactError::CredentialHeader("Authorization".to_owned()))
+    );
+    assert_eq!(
+        error(&keep("a b"), KEY),
+        Some(RedactError::HeaderName("a b".to_owned()))
+    );
+    assert_eq!(
+        error(&RedactConfig::default(), b"short"),
+        Some(RedactError::ShortKey { length: 5 })
+    );
+    let empty = RedactConfig {
+        mask_keys: vec!["_".to_owned()],
+        ..RedactConfig::default()
+    };
+    assert_eq!(
+        error(&empty, KEY),
+        Some(RedactError::MaskKey("_".to_owned()))
+    );
+}
