@@ -64,3 +64,15 @@ fn a_ca_file_is_checked_where_tls_is_asked_for() {
         "{error}"
     );
 }
+
+#[test]
+fn no_test_file_was_forgotten() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it");
+    let main = std::fs::read_to_string(folder.join("main.rs")).expect("this binary");
+    for entry in std::fs::read_dir(folder).expect("this folder") {
+        let name = entry.expect("readable").file_name();
+        let name = name.to_str().expect("ASCII").trim_end_matches(".rs");
+        let declared = main.contains(&format!("mod {name};"));
+        assert!(name == "main" || declared, "{name} is not declared");
+    }
+}
