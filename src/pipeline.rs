@@ -15,7 +15,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+use crossbeam_channel::{Receiver, Sender, TryRecvError, TrySendError, bounded};
 use parity_comparator::redact::{RecordContext, Redactor};
 use parity_comparator::{Comparator, fingerprint};
 use parity_mirror::Observer;
@@ -32,6 +32,14 @@ use crate::config::MirrorSettings;
 
 /// Time for the store to take the rest at shutdown; a store that takes longer is counted as failed, not waited for.
 const FINISH_DEADLINE: Duration = Duration::from_secs(10);
+
+/// A comparing thread that finds the queue empty looks again after a pause instead of waiting to be woken: waking it
+/// for each exchange was measured to cost the proxy a tenth of its CPU. A millisecond at 16,000 requests a second is
+/// 16 exchanges of 4,096.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
+/// A mirror without traffic looks a hundred times a second, which costs nothing that can be measured; a burst after a
+/// silence waits no longer than this.
+const LONGEST_PAUSE: Duration = Duration::from_millis(10);
 
 /// The comparing threads and the writer behind them.
 pub(crate) struct Pipeline {
@@ -198,14 +206,30 @@ struct Comparing {
 impl Comparing {
     /// Until the queue is closed and empty.
     fn run(&mut self) {
-        while let Ok(exchange) = self.exchanges.recv() {
-            let route = Arc::clone(&exchange.route);
-            // A bug in comparing code costs one exchange, not the thread. The scratch space of the comparator is
-            // cleared at the beginning of each comparison, so that a broken one leaves nothing behind.
-            let settled = std::panic::catch_unwind(AssertUnwindSafe(|| self.settle(&exchange)));
-            if settled.is_err() {
-                self.recorder.not_compared(&route, Reason::InternalPanic);
+        let mut pause = SHORTEST_PAUSE;
+        loop {
+            match self.exchanges.try_recv() {
+                Ok(exchange) => {
+                    pause = SHORTEST_PAUSE;
+                    self.contain(&exchange);
+                }
+                Err(TryRecvError::Empty) => {
+                    std::thread::sleep(pause);
+                    pause = LONGEST_PAUSE.min(pause * 2);
+                }
+                Err(TryRecvError::Disconnected) => return,
             }
+        }
+    }
+
+    /// A bug in comparing code costs one exchange, not the thread.
+    fn contain(&mut self, exchange: &Exchange) {
+        // The scratch space of the comparator is cleared at the beginning of each comparison, so that a broken one
+        // leaves nothing behind.
+        let settled = std::panic::catch_unwind(AssertUnwindSafe(|| self.settle(exchange)));
+        if settled.is_err() {
+            self.recorder
+                .not_compared(&exchange.route, Reason::InternalPanic);
         }
     }
 
