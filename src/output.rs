@@ -59,6 +59,19 @@ fn shown(text: &str) -> String {
     visible_up_to(text, MAX_SHOWN_CHARS)
 }
 
+/// A captured value in one line. JSON has line breaks between its tokens only, so they carry nothing here; in other
+/// values they are spelt out.
+fn shown_value(value: &str) -> String {
+    if value.starts_with(['{', '[']) {
+        let lines: Vec<&str> = value
+            .split(['\n', '\r'])
+            .map(|line| line.trim_matches([' ', '\t']))
+            .collect();
+        return shown(&lines.join(" "));
+    }
+    shown(value)
+}
+
 /// A block of captured lines, each made safe; line breaks stay.
 fn shown_lines(text: &str) -> impl Iterator<Item = String> + '_ {
     text.lines().map(visible)

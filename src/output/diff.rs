@@ -5,7 +5,10 @@ use std::fmt::Write;
 use parity_comparator::Comparison;
 use parity_schemas::verdict::{Finding, Part, Verdict};
 
-use super::{BAD, BOLD, CANDIDATE, DIM, GOOD, LEGACY, OPEN, explained, shown, shown_lines, styled};
+use super::{
+    BAD, BOLD, CANDIDATE, DIM, GOOD, LEGACY, OPEN, explained, shown, shown_lines, shown_value,
+    styled,
+};
 
 /// The whole result. The inputs are the user's own files, so values are shown clear.
 pub(crate) fn text(comparison: &Comparison) -> String {
@@ -90,14 +93,14 @@ fn write_finding(out: &mut String, finding: &Finding) -> std::fmt::Result {
             writeln!(
                 out,
                 "  {}",
-                styled(LEGACY, format_args!("- {}", shown(value)))
+                styled(LEGACY, format_args!("- {}", shown_value(value)))
             )?;
         }
         if let Some(value) = &finding.candidate {
             writeln!(
                 out,
                 "  {}",
-                styled(CANDIDATE, format_args!("+ {}", shown(value)))
+                styled(CANDIDATE, format_args!("+ {}", shown_value(value)))
             )?;
         }
     }

@@ -210,7 +210,8 @@ fn causes(groups: &[GroupReport]) -> Vec<Vec<&GroupReport>> {
             matches!(group.part, Part::Header | Part::Trailer)
                 && (first.part, &first.pattern, first.kind, first.explanation)
                     == (group.part, &group.pattern, group.kind, group.explanation)
-                && sides(first) == sides(group)
+                && (matches!(group.kind, Kind::Missing | Kind::Extra)
+                    || sides(first) == sides(group))
         });
         match same {
             Some(cause) => cause.push(group),
