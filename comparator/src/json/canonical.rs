@@ -6,7 +6,7 @@
 
 use std::hash::{BuildHasher, Hasher};
 
-use super::array::fixed_hash;
+use super::align::fixed_hash;
 use super::index::NodeKind;
 use super::number::Decimal;
 use super::path::Side;

@@ -5,13 +5,16 @@
 //! ([`array`]), so alignment makes findings readable and never decides a verdict. Where a rule says that order does
 //! not count, elements are matched exactly ([`multiset`]).
 
+mod align;
 mod array;
 mod canonical;
 pub(crate) mod index;
 mod multiset;
 pub(crate) mod number;
 mod object;
+mod parse;
 mod path;
+mod scalar;
 pub(crate) mod string;
 mod walk;
 

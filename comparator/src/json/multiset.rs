@@ -7,7 +7,7 @@
 
 use hashbrown::HashMap;
 
-use super::array::Pairing;
+use super::align::Pairing;
 use super::path::Side;
 use super::walk::{Frame, Walk};
 use crate::collect::Flow;

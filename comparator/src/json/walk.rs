@@ -10,11 +10,11 @@ use parity_schemas::verdict::{Explanation, Finding, Kind, Part, Reason};
 use smallvec::SmallVec;
 
 use super::index::{Index, IndexError, NodeKind, ROOT, Tree};
-use super::number::{self, Decimal};
+use super::number;
 use super::path::{Path, Side, Step};
+use super::scalar::Scalar;
 use crate::collect::{Collector, Flow, Stop, shown};
 use crate::explain;
-use crate::instant::Instant;
 use crate::rules::pattern::{Segment, State, enter};
 use crate::rules::{Action, Scope};
 
@@ -470,63 +470,5 @@ impl<'w> Walk<'w, '_> {
         } else {
             Stop::GiveUp(Reason::WorkBudget)
         })
-    }
-}
-
-/// A scalar as rules look at it: a string without its escapes, anything else as its text.
-struct Scalar<'a> {
-    kind: NodeKind,
-    text: &'a [u8],
-}
-
-impl<'a> Scalar<'a> {
-    fn new(tree: Tree<'a>, at: u32, scratch: &'a mut Vec<u8>) -> Self {
-        let kind = tree.kind(at);
-        let text = match kind {
-            NodeKind::String => tree.unescaped(at, scratch),
-            _ => tree.content(at),
-        };
-        Self { kind, text }
-    }
-
-    fn equal(&self, other: &Self, action: &Action, as_numbers: bool) -> bool {
-        let decimals = || Some((self.decimal(as_numbers)?, other.decimal(as_numbers)?));
-        match action {
-            Action::Absolute(bound) => decimals().is_some_and(|(one, two)| one.within(&two, bound)),
-            Action::Relative(factor) => {
-                decimals().is_some_and(|(one, two)| one.within_relative(&two, factor))
-            }
-            Action::Number => decimals().is_some_and(|(one, two)| one == two),
-            Action::Timestamp => {
-                matches!((self.instant(), other.instant()), (Some(one), Some(two)) if one == two)
-            }
-            Action::Uuid => {
-                matches!((self.uuid(), other.uuid()), (Some(one), Some(two)) if one == two)
-            }
-            _ => false,
-        }
-    }
-
-    fn decimal(&self, also_text: bool) -> Option<Decimal> {
-        match self.kind {
-            NodeKind::Number => Decimal::parse(self.text),
-            NodeKind::String if also_text => Decimal::parse(self.text),
-            _ => None,
-        }
-    }
-
-    fn instant(&self) -> Option<Instant> {
-        match self.kind {
-            NodeKind::Number => Instant::from_number(self.text),
-            NodeKind::String => Instant::parse(self.text),
-            _ => None,
-        }
-    }
-
-    fn uuid(&self) -> Option<uuid::Uuid> {
-        match self.kind {
-            NodeKind::String => uuid::Uuid::try_parse_ascii(self.text).ok(),
-            _ => None,
-        }
     }
 }

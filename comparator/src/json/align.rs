@@ -1,0 +1,165 @@
+//! How the elements of two arrays are paired, apart from the walk that asks for it.
+
+use std::hash::BuildHasher;
+use std::ops::Range;
+
+use hashbrown::HashMap;
+use similar::DiffOp;
+
+use super::index::{NodeKind, Tree};
+
+/// What is to be done with the elements of two arrays, in the order in which it is reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pairing {
+    Both(usize, usize),
+    LegacyOnly(usize),
+    CandidateOnly(usize),
+}
+
+/// What is left of two arrays between their equal ends.
+pub(super) struct Middle {
+    pub(super) one: Range<usize>,
+    pub(super) two: Range<usize>,
+    pub(super) pairs: Vec<Pairing>,
+    pub(super) reordered: bool,
+}
+
+impl Middle {
+    pub(super) fn by_position(&mut self) {
+        let (one, two) = (self.one.clone(), self.two.clone());
+        self.push_gap(one, two);
+    }
+
+    /// Pairs what can be paired and leaves the rest to one side.
+    fn push_gap(&mut self, one: Range<usize>, two: Range<usize>) {
+        let common = one.len().min(two.len());
+        let (first, second) = (one.start, two.start);
+        self.pairs
+            .extend((0..common).map(|index| Pairing::Both(first + index, second + index)));
+        self.pairs
+            .extend((first + common..one.end).map(Pairing::LegacyOnly));
+        self.pairs
+            .extend((second + common..two.end).map(Pairing::CandidateOnly));
+    }
+
+    pub(super) fn by_gaps(&mut self, gaps: &[Gap], script: &[DiffOp]) {
+        let (from, other) = (self.one.start, self.two.start);
+        let mut gaps = gaps.iter().peekable();
+        let shift = |range: &Range<usize>, by: usize| range.start + by..range.end + by;
+        for op in script {
+            if let DiffOp::Equal {
+                old_index,
+                new_index,
+                len,
+            } = *op
+            {
+                while let Some(gap) =
+                    gaps.next_if(|gap| gap.old.end <= old_index && gap.new.end <= new_index)
+                {
+                    self.push_gap(shift(&gap.old, from), shift(&gap.new, other));
+                }
+                self.pairs.extend(
+                    (0..len).map(|step| {
+                        Pairing::Both(from + old_index + step, other + new_index + step)
+                    }),
+                );
+            }
+        }
+        for gap in gaps {
+            self.push_gap(shift(&gap.old, from), shift(&gap.new, other));
+        }
+    }
+}
+
+/// Elements between two stretches that are equal.
+pub(super) struct Gap {
+    pub(super) old: Range<usize>,
+    pub(super) new: Range<usize>,
+}
+
+/// Joins the deletions and insertions that no equal stretch parts.
+pub(super) fn gaps(script: &[DiffOp]) -> Vec<Gap> {
+    let mut gaps: Vec<Gap> = Vec::new();
+    let mut open = false;
+    for op in script {
+        if matches!(op, DiffOp::Equal { .. }) {
+            open = false;
+            continue;
+        }
+        let (old, new) = (op.old_range(), op.new_range());
+        match gaps.last_mut() {
+            Some(gap) if open => {
+                gap.old = gap.old.start.min(old.start)..gap.old.end.max(old.end);
+                gap.new = gap.new.start.min(new.start)..gap.new.end.max(new.end);
+            }
+            _ => gaps.push(Gap { old, new }),
+        }
+        open = true;
+    }
+    gaps
+}
+
+/// Small numbers for values of the same hash and kind.
+#[derive(Default)]
+pub(super) struct Classes(HashMap<(u64, u8), u32, foldhash::fast::FixedState>);
+
+impl Classes {
+    pub(super) fn of(&mut self, hash: u64, kind: NodeKind) -> u32 {
+        let next = self.0.len() as u32;
+        *self.0.entry((hash, kind as u8)).or_insert(next)
+    }
+}
+
+/// For each legacy element the index of the candidate's with the same value of `field`; `None` when an element of
+/// either side is no object, lacks the field, has it twice or as a container, or shares its value.
+pub(super) fn match_by_key(
+    legacy: Tree<'_>,
+    one: &[u32],
+    candidate: Tree<'_>,
+    two: &[u32],
+    field: &str,
+) -> Option<Vec<Option<usize>>> {
+    let by_key = |tree: Tree<'_>, elements: &[u32]| {
+        let mut found: HashMap<_, _, foldhash::fast::FixedState> = HashMap::default();
+        for (index, element) in elements.iter().enumerate() {
+            if found
+                .insert(key_of(tree, *element, field)?, index)
+                .is_some()
+            {
+                return None;
+            }
+        }
+        Some(found)
+    };
+    by_key(legacy, one)?;
+    let theirs = by_key(candidate, two)?;
+    one.iter()
+        .map(|element| Some(theirs.get(&key_of(legacy, *element, field)?).copied()))
+        .collect()
+}
+
+/// The kind and the canonical text of an element's key.
+fn key_of(tree: Tree<'_>, element: u32, field: &str) -> Option<(bool, Vec<u8>)> {
+    if tree.kind(element) != NodeKind::Object {
+        return None;
+    }
+    let mut scratch = Vec::new();
+    let mut value = None;
+    for key in tree.keys(element) {
+        if tree.unescaped(key, &mut scratch) == field.as_bytes() && value.replace(key + 1).is_some()
+        {
+            return None;
+        }
+    }
+    let value = value?;
+    match tree.kind(value) {
+        NodeKind::String => Some((true, tree.unescaped(value, &mut scratch).to_vec())),
+        NodeKind::Number => Some((false, super::canonical::number_text(tree.content(value)))),
+        _ => None,
+    }
+}
+
+/// The hasher of every hash in this module: without a random seed, so that the same pair takes the same steps.
+pub(super) fn fixed_hash(value: impl std::hash::Hash) -> u64 {
+    foldhash::fast::FixedState::default().hash_one(value)
+}
