@@ -1,7 +1,26 @@
 //! One request with the two answers to it, as they were seen.
 //!
 //! Nothing here implements `Serialize` or `Debug`: these values are unredacted, and the one door out of the process
-//! is the comparator's `redact` module. Bodies are reference-counted slices of what was read from the socket;
+//! is the comparator's `redact` module. The compiler holds us to it:
+//!
+//! ```compile_fail,E0277
+//! fn shown<T: std::fmt::Debug>() {}
+//! shown::<parity_schemas::exchange::Exchange>();
+//! ```
+//! ```compile_fail,E0277
+//! fn sent<T: serde::Serialize>() {}
+//! sent::<parity_schemas::exchange::Exchange>();
+//! ```
+//! ```compile_fail,E0277
+//! fn shown<T: std::fmt::Debug>() {}
+//! shown::<parity_schemas::verdict::Finding>();
+//! ```
+//! ```compile_fail,E0277
+//! fn sent<T: serde::Serialize>() {}
+//! sent::<parity_schemas::verdict::Finding>();
+//! ```
+//!
+//! Bodies are reference-counted slices of what was read from the socket;
 //! cloning an exchange copies no body.
 
 use std::borrow::Cow;

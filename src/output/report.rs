@@ -112,11 +112,12 @@ fn verdict(report: &Report, decision: &Decision) -> String {
     };
     let allowed = percent(decision.thresholds.max_mismatch_rate);
     let sure = percent(decision.thresholds.confidence);
-    format!(
-        "{} {sentence}; {}",
-        styled(style, word),
-        styled(DIM, format_args!("{allowed} allowed, {sure} sure"))
-    )
+    let more = match decision.total.needed {
+        0 => String::new(),
+        needed => format!(", {} more equal ones would prove it", grouped(needed)),
+    };
+    let terms = format!("({allowed} allowed, {sure} sure{more})");
+    format!("{} {sentence} {}", styled(style, word), styled(DIM, terms))
 }
 
 fn routes(out: &mut String, report: &Report) -> std::fmt::Result {

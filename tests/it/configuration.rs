@@ -357,3 +357,35 @@ fn every_setting_of_the_starting_file_is_valid_when_uncommented() {
     let ended = place.run(&["config", "check"]);
     assert_eq!(ended.code, 0, "{}\n{uncommented}", ended.stderr);
 }
+
+#[test]
+fn the_example_configuration_is_valid_and_leaves_what_must_be_mended() {
+    let file = crate::support::root().join("examples/payments/parity.toml");
+    let file = file.to_str().expect("UTF-8");
+    let place = Place::new();
+    let ended = place.run(&["config", "check", file]);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    for (route, legacy, candidate, code) in [
+        (
+            "items.json",
+            "{\"as_of\":\"2026-03-01T09:30:12.12Z\"}",
+            "{\"as_of\":\"2026-03-01T09:30:12.120Z\"}",
+            0,
+        ),
+        ("cursor.json", "{\"next_cursor\":\"\"}", "{}", 0),
+        (
+            "balance.json",
+            "{\"balance\":\"2940.28\"}",
+            "{\"balance\":\"2940.27\"}",
+            1,
+        ),
+    ] {
+        place.write(route, legacy);
+        let ended = place.run_with(
+            &["diff", route, "-", "--as", "json", "--rules", file],
+            &[],
+            candidate,
+        );
+        assert_eq!(ended.code, code, "{}{}", ended.stdout, ended.stderr);
+    }
+}
