@@ -62,6 +62,13 @@ impl ReportPage {
     }
 }
 
+/// To the second, which is what a person compares with other clocks; the API has microseconds.
+fn moment(time: &Timestamp) -> String {
+    let text = time.to_string();
+    let second = text.split('.').next().unwrap_or(&text);
+    format!("{}Z", second.replace('T', " "))
+}
+
 /// A value of one side, or that it has none.
 fn side(value: Option<&String>) -> String {
     value.map_or_else(
