@@ -106,7 +106,9 @@ pub(super) fn decoded(
         [Some(BodyKind::Json), Some(BodyKind::Json)] => {
             as_json(legacy, candidate, true, scope, out, scratch)
         }
-        [Some(BodyKind::Yaml), Some(BodyKind::Yaml)] => {
+        // JSON is YAML, so the richest kind that both can be is YAML.
+        [Some(BodyKind::Yaml), Some(BodyKind::Yaml | BodyKind::Json)]
+        | [Some(BodyKind::Json), Some(BodyKind::Yaml)] => {
             as_yaml(legacy, candidate, scope, out, scratch)
         }
         [Some(BodyKind::Text), Some(BodyKind::Text)] => as_text(legacy, candidate, out),

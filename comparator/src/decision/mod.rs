@@ -43,8 +43,9 @@ pub fn decide(
     let counts = evidence.map(Evidence::total).unwrap_or_default();
     let mut total = judge("", &counts, thresholds);
     // The least number of requests is asked of the total.
-    if total.outcome != Outcome::Fail {
-        let short = thresholds.min_requests.saturating_sub(total.compared);
+    let short = thresholds.min_requests.saturating_sub(total.compared);
+    if short > 0 {
+        total.outcome = Outcome::Undecided;
         total.needed = total.needed.max(short);
     }
     let mut routes: Vec<RouteDecision> = evidence
@@ -59,12 +60,6 @@ pub fn decide(
     }
     routes.sort_by(worst_first);
     let (outcome, reasons) = conclude(migration, &counts, &total, &routes, thresholds);
-    total.outcome =
-        if outcome == Outcome::Undecided && total.outcome == Outcome::Pass && total.needed > 0 {
-            Outcome::Undecided
-        } else {
-            total.outcome
-        };
     Decision {
         schema: GATE_SCHEMA.to_owned(),
         decision_id,

@@ -6,7 +6,6 @@
 //! script. Alignment is bounded; beyond its bounds elements are compared by position, which is correct and only less
 //! readable.
 
-use hashbrown::HashMap;
 use parity_schemas::verdict::Kind;
 use similar::{Algorithm, capture_diff_slices};
 
@@ -20,8 +19,8 @@ use crate::rules::Action;
 /// Product of the two lengths up to which the shortest edit script is looked for: a thousand by a thousand elements,
 /// some milliseconds in the worst case.
 const MAX_SCRIPT_CELLS: usize = 1_000_000;
-/// Elements whose id alone changed are looked for among at most this many that have no partner.
-const MAX_RENUMBERED: usize = 1_000;
+/// Cells of an edit script that cost as much as one step of the work budget.
+const CELLS_PER_STEP: u64 = 8;
 /// The field that is taken for the identity of an element when it is unique on both sides.
 const INFERRED_KEY: &str = "id";
 
@@ -233,25 +232,20 @@ impl Walk<'_, '_> {
         for (_, other) in &matched {
             taken[*other] = true;
         }
-        // A lone element on each side at the same place whose `id` alone differs is one element with another id.
-        let left: Vec<usize> = middle
-            .one
-            .clone()
-            .filter(|index| partner(*index).is_none())
-            .collect();
-        let right: Vec<usize> = middle.two.clone().filter(|index| !taken[*index]).collect();
-        let mut renumbered = HashMap::new();
-        for index in &left {
-            if right.contains(index)
-                && right.len() <= MAX_RENUMBERED
-                && self.only_key_differs(one[*index], two[*index])
+        // An element without a partner whose `id` alone differs from the one at the same place is that, renumbered.
+        let mut renumbered = vec![false; one.len()];
+        for index in middle.one.clone() {
+            if partner(index).is_none()
+                && middle.two.contains(&index)
+                && !taken[index]
+                && self.only_key_differs(one[index], two[index])
             {
-                renumbered.insert(*index, *index);
-                taken[*index] = true;
+                renumbered[index] = true;
+                taken[index] = true;
             }
         }
         for index in middle.one.clone() {
-            let other = partner(index).or_else(|| renumbered.get(&index).copied());
+            let other = partner(index).or(renumbered[index].then_some(index));
             middle
                 .pairs
                 .push(other.map_or(Pairing::LegacyOnly(index), |other| {
@@ -305,7 +299,14 @@ impl Walk<'_, '_> {
     /// Aligns by the shortest edit script over classes of equal elements, unless position explains it as well.
     fn by_script(&mut self, middle: &mut Middle, one: &[u32], two: &[u32], frame: Frame) {
         let cells = middle.one.len().saturating_mul(middle.two.len());
-        if cells > MAX_SCRIPT_CELLS {
+        let nodes = |tree: Tree<'_>, elements: &[u32]| -> u64 {
+            let nodes = elements.iter().map(|at| u64::from(tree.next(*at) - at));
+            nodes.sum()
+        };
+        let cost = nodes(self.legacy, &one[middle.one.clone()])
+            + nodes(self.candidate, &two[middle.two.clone()])
+            + cells as u64 / CELLS_PER_STEP;
+        if cells > MAX_SCRIPT_CELLS || !self.spend(cost) {
             middle.by_position();
             return;
         }

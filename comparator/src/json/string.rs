@@ -89,32 +89,43 @@ pub(crate) fn quote(text: &str, out: &mut Vec<u8>) {
 
 /// A hash of a key's content, the same for every spelling of it. It only narrows a search: equality is always decided
 /// by the bytes, and sorting falls back to them, so colliding keys cost comparisons, not correctness.
+#[inline]
 pub(crate) fn hash(content: &[u8]) -> u32 {
-    const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mix = |state: u64, word: u64| {
-        let product = u128::from(state ^ word) * u128::from(MULTIPLIER);
+    const SEEDS: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xd6e8_feb8_6659_fd93];
+    let mix = |low: u64, high: u64| {
+        let product = u128::from(low ^ SEEDS[0]) * u128::from(high ^ SEEDS[1]);
         (product as u64) ^ ((product >> 64) as u64)
     };
-    let mut state = content.len() as u64 ^ MULTIPLIER;
-    if let Some(last) = content.last_chunk::<8>() {
-        let mut words = content;
-        while let Some((word, rest)) = words.split_first_chunk::<8>() {
-            state = mix(state, u64::from_le_bytes(*word));
-            words = rest;
+    let length = content.len() as u64;
+    // The first and the last bytes, which overlap in short keys: one multiplication serves up to sixteen.
+    let state = if let (Some(first), Some(last)) =
+        (content.first_chunk::<8>(), content.last_chunk::<8>())
+    {
+        let mut low = u64::from_le_bytes(*first);
+        let mut rest = content;
+        while rest.len() > 16
+            && let Some((chunk, behind)) = rest.split_first_chunk::<8>()
+        {
+            low = mix(low, u64::from_le_bytes(*chunk));
+            rest = behind;
         }
-        state = mix(state, u64::from_le_bytes(*last));
+        if rest.len() < content.len()
+            && let Some(chunk) = rest.first_chunk::<8>()
+        {
+            low = mix(low, u64::from_le_bytes(*chunk));
+        }
+        mix(low, u64::from_le_bytes(*last) ^ length)
     } else if let (Some(first), Some(last)) =
         (content.first_chunk::<4>(), content.last_chunk::<4>())
     {
-        let word =
-            u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last));
-        state = mix(state, word);
+        let word = |bytes: &[u8; 4]| u64::from(u32::from_le_bytes(*bytes));
+        mix(word(first), word(last) ^ length << 32)
     } else {
-        for byte in content {
-            state = state << 8 | u64::from(*byte);
-        }
-        state = mix(state, 0);
-    }
+        let word = content
+            .iter()
+            .fold(length, |word, byte| word << 8 | u64::from(*byte));
+        mix(word, 0)
+    };
     (state >> 32) as u32 ^ state as u32
 }
 
@@ -148,5 +159,18 @@ mod tests {
             unescaped(std::str::from_utf8(&quoted[1..quoted.len() - 1]).expect("UTF-8")),
             text.as_bytes()
         );
+    }
+
+    #[test]
+    fn every_byte_of_a_key_is_in_its_hash() {
+        for length in 1..40 {
+            let plain = vec![b'a'; length];
+            for at in 0..length {
+                let mut other = plain.clone();
+                other[at] = b'b';
+                assert_ne!(hash(&plain), hash(&other), "{length} {at}");
+            }
+            assert_ne!(hash(&plain), hash(&plain[1..]));
+        }
     }
 }

@@ -22,13 +22,8 @@ pub(super) fn replace(text: &str, replacement: impl Fn(&str) -> String) -> Cow<'
     let mut last = 0;
     for range in found {
         // Ranges begin and end at ASCII digits, which are character boundaries.
-        let digits: String = text
-            .bytes()
-            .take(range.end)
-            .skip(range.start)
-            .filter(u8::is_ascii_digit)
-            .map(char::from)
-            .collect();
+        let number = text.get(range.clone()).unwrap_or_default();
+        let digits: String = number.chars().filter(char::is_ascii_digit).collect();
         out.push_str(text.get(last..range.start).unwrap_or_default());
         out.push_str(&replacement(&digits));
         last = range.end;
