@@ -14,6 +14,8 @@ pub(crate) mod number;
 mod object;
 mod parse;
 mod path;
+mod rename;
+mod report;
 mod scalar;
 pub(crate) mod string;
 mod walk;

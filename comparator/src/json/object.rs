@@ -9,13 +9,12 @@ use smallvec::SmallVec;
 
 use super::index::Tree;
 use super::path::{Side, Step};
+use super::rename::Renamed;
 use super::walk::{Frame, Walk};
 use crate::collect::{Flow, shown};
 
 /// Up to this many keys a scan beats sorting, and one word of bits says which were met.
 const SCANNED_KEYS: usize = 64;
-/// Keys that only one side has are searched for a renaming up to this many on each side.
-const MAX_RENAMED: usize = 64;
 
 impl Walk<'_, '_> {
     pub(super) fn objects(&mut self, legacy: u32, candidate: u32, frame: Frame) -> Flow {
@@ -272,7 +271,13 @@ impl Walk<'_, '_> {
     }
 
     /// The range of sorted indices, of keys in `within`, that have the content of `key`.
-    fn group(&self, side: Side, key: u32, [from, to]: [usize; 2], within: Side) -> (usize, usize) {
+    pub(super) fn group(
+        &self,
+        side: Side,
+        key: u32,
+        [from, to]: [usize; 2],
+        within: Side,
+    ) -> (usize, usize) {
         let (tree, other) = (self.tree(side), self.tree(within));
         let sorted = &self.indices[from..to];
         let first = sorted.partition_point(|probe| compare_keys(other, *probe, tree, key).is_lt());
@@ -315,72 +320,6 @@ impl Walk<'_, '_> {
         self.leave(child);
         flow
     }
-
-    /// Keys that one side lacks and the other has under another case style, with an equal value.
-    fn renamed(&mut self, [base, middle, end]: [usize; 3], frame: Frame) -> Renamed {
-        let lone =
-            |walk: &Self, side: Side, range: [usize; 2], others: [usize; 2], within: Side| {
-                let mut keys = SmallVec::<[u32; 8]>::new();
-                for position in range[0]..range[1] {
-                    let key = walk.indices[position];
-                    let found = walk.group(side, key, others, within);
-                    if found.0 == found.1 {
-                        keys.push(key);
-                    }
-                }
-                keys
-            };
-        let missing = lone(
-            self,
-            Side::Legacy,
-            [base, middle],
-            [middle, end],
-            Side::Candidate,
-        );
-        let extra = lone(
-            self,
-            Side::Candidate,
-            [middle, end],
-            [base, middle],
-            Side::Legacy,
-        );
-        let mut renamed = Renamed::default();
-        if missing.is_empty() || missing.len() > MAX_RENAMED || extra.len() > MAX_RENAMED {
-            return renamed;
-        }
-        for one in missing {
-            let wanted = plain_name(&self.legacy.text(one));
-            for two in &extra {
-                if plain_name(&self.candidate.text(*two)) == wanted
-                    && !renamed.candidate.contains(two)
-                {
-                    let (child, _) = self.enter_key(frame, Side::Legacy, one);
-                    let same = self.equal(one + 1, two + 1, child);
-                    self.leave(child);
-                    if same {
-                        renamed.legacy.push(one);
-                        renamed.candidate.push(*two);
-                        break;
-                    }
-                }
-            }
-        }
-        renamed
-    }
-}
-
-#[derive(Default)]
-struct Renamed {
-    legacy: SmallVec<[u32; 4]>,
-    candidate: SmallVec<[u32; 4]>,
-}
-
-/// `userName`, `user_name` and `User-Name` are one name in different styles.
-fn plain_name(key: &str) -> String {
-    key.chars()
-        .filter(|character| !matches!(character, '_' | '-'))
-        .flat_map(char::to_lowercase)
-        .collect()
 }
 
 /// The values of a repeated key, as received, in their order.

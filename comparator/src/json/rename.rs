@@ -1,0 +1,80 @@
+//! Fields that only changed the style of their names.
+//!
+//! `userName` on one side and `user_name` on the other, with equal values, are still one missing and one extra field:
+//! a client that reads the one does not find the other. That they belong together is their explanation.
+
+use smallvec::SmallVec;
+
+use super::path::Side;
+use super::walk::{Frame, Walk};
+
+/// Keys that only one side has are searched for a renaming up to this many on each side.
+const MAX_RENAMED: usize = 64;
+
+impl Walk<'_, '_> {
+    /// Keys that one side lacks and the other has under another case style, with an equal value.
+    pub(super) fn renamed(&mut self, [base, middle, end]: [usize; 3], frame: Frame) -> Renamed {
+        let lone =
+            |walk: &Self, side: Side, range: [usize; 2], others: [usize; 2], within: Side| {
+                let mut keys = SmallVec::<[u32; 8]>::new();
+                for position in range[0]..range[1] {
+                    let key = walk.indices[position];
+                    let found = walk.group(side, key, others, within);
+                    if found.0 == found.1 {
+                        keys.push(key);
+                    }
+                }
+                keys
+            };
+        let missing = lone(
+            self,
+            Side::Legacy,
+            [base, middle],
+            [middle, end],
+            Side::Candidate,
+        );
+        let extra = lone(
+            self,
+            Side::Candidate,
+            [middle, end],
+            [base, middle],
+            Side::Legacy,
+        );
+        let mut renamed = Renamed::default();
+        if missing.is_empty() || missing.len() > MAX_RENAMED || extra.len() > MAX_RENAMED {
+            return renamed;
+        }
+        for one in missing {
+            let wanted = plain_name(&self.legacy.text(one));
+            for two in &extra {
+                if plain_name(&self.candidate.text(*two)) == wanted
+                    && !renamed.candidate.contains(two)
+                {
+                    let (child, _) = self.enter_key(frame, Side::Legacy, one);
+                    let same = self.equal(one + 1, two + 1, child);
+                    self.leave(child);
+                    if same {
+                        renamed.legacy.push(one);
+                        renamed.candidate.push(*two);
+                        break;
+                    }
+                }
+            }
+        }
+        renamed
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Renamed {
+    pub(super) legacy: SmallVec<[u32; 4]>,
+    pub(super) candidate: SmallVec<[u32; 4]>,
+}
+
+/// `userName`, `user_name` and `User-Name` are one name in different styles.
+fn plain_name(key: &str) -> String {
+    key.chars()
+        .filter(|character| !matches!(character, '_' | '-'))
+        .flat_map(char::to_lowercase)
+        .collect()
+}

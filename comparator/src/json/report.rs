@@ -1,0 +1,117 @@
+//! What the walk leaves behind: findings, excused differences and tolerated ones, at the path where it is.
+
+use parity_schemas::verdict::{Explanation, Finding, Kind, Part, Reason};
+
+use super::path::{Path, Side};
+use super::walk::{Frame, Walk};
+use crate::collect::{Flow, Stop, shown};
+use crate::explain;
+
+impl Walk<'_, '_> {
+    /// Something is there on one side only. The step into it has been taken.
+    pub(super) fn absent(
+        &mut self,
+        present: Side,
+        at: u32,
+        frame: Frame,
+        near: Option<Explanation>,
+    ) -> Flow {
+        if !frame.is_empty()
+            && let Some(rule) = self.met(frame).ignore
+        {
+            self.excused(rule);
+            return Flow::Continue(());
+        }
+        let tree = self.tree(present);
+        let kind = match present {
+            Side::Legacy => Kind::Missing,
+            Side::Candidate => Kind::Extra,
+        };
+        self.report(kind, |limit| {
+            let value = Some(shown(tree.raw(at), limit));
+            let near = near.or_else(|| explain::absent(tree, at));
+            match present {
+                Side::Legacy => (value, None, near),
+                Side::Candidate => (None, value, near),
+            }
+        })
+    }
+
+    /// Two values differ in the way of `kind`.
+    pub(super) fn differ(&mut self, kind: Kind, legacy: u32, candidate: u32) -> Flow {
+        let (one, two) = (self.legacy, self.candidate);
+        self.report(kind, |limit| {
+            let near = match kind {
+                Kind::Value | Kind::Type => explain::values(one, legacy, two, candidate),
+                _ => None,
+            };
+            (
+                Some(shown(one.raw(legacy), limit)),
+                Some(shown(two.raw(candidate), limit)),
+                near,
+            )
+        })
+    }
+
+    /// A finding at the present path.
+    pub(super) fn report(
+        &mut self,
+        kind: Kind,
+        values: impl FnOnce(usize) -> (Option<String>, Option<String>, Option<Explanation>),
+    ) -> Flow {
+        if self.probes > 0 {
+            return Flow::Break(Stop::Enough);
+        }
+        let path = Path {
+            steps: self.steps,
+            legacy: self.legacy,
+            candidate: self.candidate,
+        };
+        self.out.finding(|limits| {
+            let (legacy, candidate, explanation) = values(limits.value_bytes);
+            Finding {
+                part: Part::Body,
+                path: path.primary(),
+                candidate_path: path.candidate(),
+                pattern: path.pattern(),
+                kind,
+                legacy,
+                candidate,
+                explanation,
+                text_diff: None,
+            }
+        })
+    }
+
+    /// A rule excuses a difference at the present path.
+    pub(super) fn excused(&mut self, rule: u16) {
+        if self.probes == 0 {
+            let path = Path {
+                steps: self.steps,
+                legacy: self.legacy,
+                candidate: self.candidate,
+            };
+            self.out.excused(rule, Part::Body, || path.primary());
+        }
+    }
+
+    pub(super) fn tolerated(&mut self, why: &str) {
+        if self.probes == 0 {
+            let path = Path {
+                steps: self.steps,
+                legacy: self.legacy,
+                candidate: self.candidate,
+            };
+            self.out.tolerated(Part::Body, || path.primary(), why);
+        }
+    }
+
+    /// The budget was spent while a verdict depended on it.
+    pub(super) fn give_up(&self) -> Flow {
+        Flow::Break(if self.probes > 0 {
+            Stop::Enough
+        } else {
+            Stop::GiveUp(Reason::WorkBudget)
+        })
+    }
+}
