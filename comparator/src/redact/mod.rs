@@ -5,8 +5,8 @@
 //! without the key can test a guess.
 //!
 //! - Header and query values are kept only when their names are on a list, else hashed.
-//! - Body values are kept, except below secret names ([`names`]), where a `mask` rule says so, and card numbers
-//!   anywhere ([`cards`]). JSON keeps its number text: values are replaced in the text, nothing is re-serialized.
+//! - Body values are kept, except below secret names (`names`), where a `mask` rule says so, and card numbers
+//!   anywhere (`cards`). JSON keeps its number text: values are replaced in the text, nothing is re-serialized.
 //! - Bytes that are no text are hashed as a whole.
 
 mod cards;
