@@ -104,7 +104,7 @@ pub(crate) struct ConfigFile {
 pub(crate) struct MirrorArgs {
     #[command(flatten)]
     pub(crate) file: ConfigFile,
-    /// The service whose answers the clients get: http://HOST:PORT, https://HOST or unix:/PATH.
+    /// The service whose answers the clients get: `http://HOST:PORT`, `https://HOST` or `unix:/PATH`.
     #[arg(long, value_name = "URL")]
     pub(crate) legacy: Option<String>,
     /// The service whose answers are compared.

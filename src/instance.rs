@@ -34,10 +34,10 @@ pub(crate) struct Instance {
 
 impl Instance {
     /// Binds, opens, starts; on error nothing runs.
-    pub(crate) fn start(settings: MirrorSettings) -> Result<Self> {
+    pub(crate) fn start(settings: &MirrorSettings) -> Result<Self> {
         let mirror = Mirror::bind(settings.mirror.clone())?;
         let listener = bind_admin(&settings.admin)?;
-        let pipeline = Pipeline::start(&settings)?;
+        let pipeline = Pipeline::start(settings)?;
 
         let mut registry = Registry::default();
         mirror.metrics().register(&mut registry);

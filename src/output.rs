@@ -72,9 +72,16 @@ fn shown_value(value: &str) -> String {
     shown(value)
 }
 
-/// A block of captured lines, each made safe; line breaks stay.
-fn shown_lines(text: &str) -> impl Iterator<Item = String> + '_ {
-    text.lines().map(visible)
+/// The lines of a unified diff of captured text, each made safe and in the colour of its side.
+fn diff_lines(diff: &str) -> impl Iterator<Item = String> + '_ {
+    diff.lines().map(|line| {
+        let style = match line.as_bytes().first() {
+            Some(b'-') => LEGACY,
+            Some(b'+') => CANDIDATE,
+            _ => DIM,
+        };
+        styled(style, visible(line))
+    })
 }
 
 /// `12345` as `12,345`.
@@ -82,7 +89,7 @@ fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() * 4 / 3);
     for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);

@@ -63,6 +63,10 @@ impl ReportPage {
 }
 
 /// To the second, which is what a person compares with other clocks; the API has microseconds.
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "askama passes fields by reference"
+)]
 fn moment(time: &Timestamp) -> String {
     let text = time.to_string();
     let second = text.split('.').next().unwrap_or(&text);

@@ -99,19 +99,15 @@ fn route(role: Role, method: &Method, path: &str) -> (StatusCode, &'static str, 
         }
         _ => None,
     };
-    match found {
-        Some(body) => (StatusCode::OK, json(role), ended(role, &body)),
-        // The rewrite answers the same status with another body.
-        None => {
-            let body = match role {
-                Role::Legacy => "{\"error\":\"not found\"}".to_owned(),
-                Role::Candidate => {
-                    "{\"code\":\"not_found\",\"error\":\"no such resource\"}".to_owned()
-                }
-            };
-            (StatusCode::NOT_FOUND, json(role), ended(role, &body))
-        }
+    if let Some(body) = found {
+        return (StatusCode::OK, json(role), ended(role, &body));
     }
+    // The rewrite answers the same status with another body.
+    let body = match role {
+        Role::Legacy => "{\"error\":\"not found\"}",
+        Role::Candidate => "{\"code\":\"not_found\",\"error\":\"no such resource\"}",
+    };
+    (StatusCode::NOT_FOUND, json(role), ended(role, body))
 }
 
 /// The Go service names the charset, axum does not: no difference for JSON.
@@ -169,7 +165,7 @@ fn time(role: Role, account: u32) -> String {
 
 fn statistics(role: Role, account: u32) -> String {
     // Every fifth account has had more than 2^53 ledger entries; the rewrite read the number as a double.
-    let sequence: u64 = if account % 5 == 0 {
+    let sequence: u64 = if account.is_multiple_of(5) {
         9_007_199_254_740_993
     } else {
         48_000 + u64::from(account)

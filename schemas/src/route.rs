@@ -182,15 +182,12 @@ impl RouteResolver {
     pub fn resolve(&mut self, method: &Method, path: &str) -> Arc<Route> {
         let rule = self.rules.iter().find(|rule| rule.matches(method, path));
         self.scratch.clear();
-        let shadow = match rule {
-            Some(rule) => {
-                self.scratch.push_str(&rule.label);
-                rule.shadow
-            }
-            None => {
-                write_label(&mut self.scratch, method, path);
-                None
-            }
+        let shadow = if let Some(rule) = rule {
+            self.scratch.push_str(&rule.label);
+            rule.shadow
+        } else {
+            write_label(&mut self.scratch, method, path);
+            None
         };
         if let Some(route) = self.interned.get(self.scratch.as_str())
             && route.shadow == shadow

@@ -58,7 +58,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<ExitCode> {
     )
     .mirror()?;
     let url = settings.store.clone();
-    let instance = Instance::start(settings)?;
+    let instance = Instance::start(&settings)?;
     output::note(&format!(
         "legacy {} and candidate {} behind http://{}; sending {} requests",
         legacy.url,

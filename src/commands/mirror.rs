@@ -16,7 +16,7 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
         "legacy {} · candidate {} · store {}",
         settings.mirror.legacy, settings.mirror.candidate, settings.store
     );
-    let instance = Instance::start(settings)?;
+    let instance = Instance::start(&settings)?;
     output::note(&format!(
         "listening on http://{} · {lines}",
         instance.address()

@@ -109,7 +109,7 @@ impl Reader<'_> {
                 section if SECTIONS.contains(&section) => match item.as_table_like() {
                     Some(table) => self.section(section, table, &mut file),
                     None => {
-                        self.problem(offset, format!("`{key}` is a section: write [{key}]"), None)
+                        self.problem(offset, format!("`{key}` is a section: write [{key}]"), None);
                     }
                 },
                 _ => match SETTINGS.iter().find(|setting| setting.key == key) {

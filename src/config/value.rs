@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn values_read_as_people_write_them() {
         assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
-        assert_eq!(duration("14d"), Ok(Duration::from_secs(14 * 86_400)));
+        assert_eq!(duration("14d"), Ok(Duration::from_hours(14 * 24)));
         assert_eq!(size("32MiB"), Ok(32 << 20));
         assert_eq!(size("17"), Ok(17));
         assert_eq!(share("0.5"), Ok(0.5));

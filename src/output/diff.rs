@@ -6,7 +6,7 @@ use parity_comparator::Comparison;
 use parity_schemas::verdict::{Finding, Part, Verdict};
 
 use super::{
-    BAD, BOLD, CANDIDATE, DIM, GOOD, LEGACY, OPEN, explained, shown, shown_lines, shown_value,
+    BAD, BOLD, CANDIDATE, DIM, GOOD, LEGACY, OPEN, diff_lines, explained, shown, shown_value,
     styled,
 };
 
@@ -80,13 +80,8 @@ fn write_finding(out: &mut String, finding: &Finding) -> std::fmt::Result {
         styled(BOLD, place(finding.part, &finding.path))
     )?;
     if let Some(diff) = &finding.text_diff {
-        for line in shown_lines(diff) {
-            let style = match line.as_bytes().first() {
-                Some(b'-') => LEGACY,
-                Some(b'+') => CANDIDATE,
-                _ => DIM,
-            };
-            writeln!(out, "  {}", styled(style, line))?;
+        for line in diff_lines(diff) {
+            writeln!(out, "  {line}")?;
         }
     } else {
         if let Some(value) = &finding.legacy {

@@ -12,8 +12,8 @@ use parity_schemas::tally::Counts;
 use parity_schemas::verdict::{Kind, Part, Reason};
 
 use super::{
-    BAD, BOLD, CANDIDATE, DIM, GOOD, LEGACY, OPEN, elapsed, explained, grouped, percent, shown,
-    shown_lines, styled,
+    BAD, BOLD, CANDIDATE, DIM, GOOD, LEGACY, OPEN, diff_lines, elapsed, explained, grouped,
+    percent, shown, styled,
 };
 
 /// More routes and groups than a screen holds are counted, not listed.
@@ -266,29 +266,14 @@ fn write_cause(out: &mut String, cause: &[&GroupReport]) -> std::fmt::Result {
             "         {}",
             styled(DIM, format_args!("for example {place}"))
         )?;
-        match &example.text_diff {
-            Some(diff) => {
-                for line in shown_lines(diff).take(MAX_DIFF_LINES) {
-                    let style = match line.as_bytes().first() {
-                        Some(b'-') => LEGACY,
-                        Some(b'+') => CANDIDATE,
-                        _ => DIM,
-                    };
-                    writeln!(out, "         {}", styled(style, line))?;
-                }
+        if let Some(diff) = &example.text_diff {
+            for line in diff_lines(diff).take(MAX_DIFF_LINES) {
+                writeln!(out, "         {line}")?;
             }
-            None => {
-                writeln!(
-                    out,
-                    "         legacy     {}",
-                    side(LEGACY, example.legacy.as_deref())
-                )?;
-                writeln!(
-                    out,
-                    "         candidate  {}",
-                    side(CANDIDATE, example.candidate.as_deref())
-                )?;
-            }
+        } else {
+            let (legacy, candidate) = (example.legacy.as_deref(), example.candidate.as_deref());
+            writeln!(out, "         legacy     {}", side(LEGACY, legacy))?;
+            writeln!(out, "         candidate  {}", side(CANDIDATE, candidate))?;
         }
     }
     if let Some(explanation) = group.explanation {

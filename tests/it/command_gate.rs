@@ -13,7 +13,7 @@ fn traffic(place: &Place, requests: u32, differing: u32, more: &[&str]) {
             .next()
             .and_then(|text| text.parse().ok())
             .expect("a number");
-        Answer::json(if differing > 0 && number % differing == 0 {
+        Answer::json(if differing > 0 && number.is_multiple_of(differing) {
             "{\"a\":2}"
         } else {
             "{\"a\":1.0}"

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::support::process::Place;
 use crate::support::root;
 
-/// Compares with the committed file; UPDATE_SCHEMAS=1 writes it.
+/// Compares with the committed file; `UPDATE_SCHEMAS=1` writes it.
 fn check(name: &str, actual: &Value) {
     let path = root().join("schemas/json").join(name);
     let actual = serde_json::to_string_pretty(actual).expect("a schema is JSON") + "\n";

@@ -85,7 +85,7 @@ fn a_candidate_that_closes_in_the_middle_of_a_body_is_truncated() {
         write(
             stream,
             format!("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{BODY}"),
-        )
+        );
     });
     let (report, gate) = with_candidate(&cut.url(), "");
     expect(&report, &["candidate_truncated"]);
@@ -94,7 +94,7 @@ fn a_candidate_that_closes_in_the_middle_of_a_body_is_truncated() {
         write(
             stream,
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"bal",
-        )
+        );
     });
     expect(&with_candidate(&cut.url(), "").0, &["candidate_truncated"]);
 }
@@ -135,7 +135,10 @@ fn answers_over_the_limit_and_without_an_end_are_not_compared() {
 #[test]
 fn a_decompression_bomb_is_bounded() {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
-    (0..256).for_each(|_| encoder.write_all(&[b'0'; 1 << 20]).expect("memory"));
+    let zeros = vec![b'0'; 1 << 20];
+    for _ in 0..256 {
+        encoder.write_all(&zeros).expect("memory");
+    }
     let bomb = encoder.finish().expect("memory");
     assert!(bomb.len() < 1 << 20);
     let candidate =

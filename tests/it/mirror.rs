@@ -75,7 +75,11 @@ fn routes_allow_writes_and_rules_excuse_differences() {
         let serial = SERIAL.fetch_add(1, Ordering::SeqCst);
         Answer::json(format!(
             "{{\"quote\":\"12.50\",\"request\":{serial},\"tags\":[{}]}}",
-            if serial % 2 == 0 { "1,2" } else { "2,1" }
+            if serial.is_multiple_of(2) {
+                "1,2"
+            } else {
+                "2,1"
+            }
         ))
     };
     let (legacy, candidate) = (
@@ -211,9 +215,11 @@ fn a_legacy_that_is_down_gives_502_and_its_own_reason() {
 fn concurrent_traffic_is_counted_to_the_unit() {
     let legacy =
         Service::start(|request| Answer::json(format!("{{\"path\":\"{}\"}}", request.target)));
-    let candidate = Service::start(|request| match request.target.ends_with('7') {
-        true => Answer::json("{\"path\":\"seven\"}"),
-        false => Answer::json(format!("{{ \"path\" : \"{}\" }}", request.target)),
+    let candidate = Service::start(|request| {
+        if request.target.ends_with('7') {
+            return Answer::json("{\"path\":\"seven\"}");
+        }
+        Answer::json(format!("{{ \"path\" : \"{}\" }}", request.target))
     });
     let place = Place::new();
     let mirror = place.mirror(&legacy.url(), &candidate.url(), &["--workers", "2"]);
@@ -231,9 +237,9 @@ fn concurrent_traffic_is_counted_to_the_unit() {
             })
         })
         .collect();
-    clients
-        .into_iter()
-        .for_each(|client| client.join().expect("no panic"));
+    for client in clients {
+        client.join().expect("no panic");
+    }
     let report = mirror.settled(800);
     assert_eq!((report.count("match"), report.count("mismatch")), (720, 80));
     let metrics = mirror.ask("/metrics").text();

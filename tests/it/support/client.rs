@@ -7,36 +7,36 @@ use super::PATIENCE;
 
 /// An answer as read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
-    pub status: u16,
-    pub headers: Vec<(String, String)>,
-    pub body: Vec<u8>,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Answer {
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers
             .iter()
             .find(|(key, _)| key.eq_ignore_ascii_case(name))
             .map(|(_, value)| value.as_str())
     }
 
-    pub fn json(&self) -> serde_json::Value {
+    pub(crate) fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body)
             .unwrap_or_else(|error| panic!("{error}: {}", self.text()))
     }
 }
 
-pub fn get(address: SocketAddr, path: &str) -> Answer {
+pub(crate) fn get(address: SocketAddr, path: &str) -> Answer {
     send(address, "GET", path, &[], b"")
 }
 
 /// Sends one request on a connection of its own and reads the whole answer.
-pub fn send(
+pub(crate) fn send(
     address: SocketAddr,
     method: &str,
     path: &str,
@@ -51,13 +51,13 @@ pub fn send(
 }
 
 /// A connection kept for several requests.
-pub struct Connection {
+pub(crate) struct Connection {
     stream: TcpStream,
     reader: BufReader<TcpStream>,
 }
 
 impl Connection {
-    pub fn open(address: SocketAddr) -> Self {
+    pub(crate) fn open(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).expect("somebody listens");
         stream
             .set_read_timeout(Some(PATIENCE))
@@ -67,7 +67,7 @@ impl Connection {
         Self { stream, reader }
     }
 
-    pub fn send(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) {
+    pub(crate) fn send(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) {
         let mut head = format!("{method} {path} HTTP/1.1\r\n");
         if !headers
             .iter()
@@ -76,10 +76,10 @@ impl Connection {
             head.push_str("host: localhost\r\n");
         }
         for (name, value) in headers {
-            head.push_str(&format!("{name}: {value}\r\n"));
+            head.extend([name, ": ", value, "\r\n"]);
         }
         if !body.is_empty() {
-            head.push_str(&format!("content-length: {}\r\n", body.len()));
+            head.extend(["content-length: ", &body.len().to_string(), "\r\n"]);
         }
         head.push_str("\r\n");
         let message = [head.as_bytes(), body].concat();
@@ -89,7 +89,7 @@ impl Connection {
     }
 
     /// The next answer; `None` if the connection ends before it is whole.
-    pub fn answer(&mut self, method: &str) -> Option<Answer> {
+    pub(crate) fn answer(&mut self, method: &str) -> Option<Answer> {
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
             let mut byte = [0];

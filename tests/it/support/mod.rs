@@ -1,22 +1,22 @@
 //! What the tests share: the program as a process, services that answer as told, a client that sees every byte.
 
-pub mod client;
-pub mod process;
-pub mod service;
+pub(crate) mod client;
+pub(crate) mod process;
+pub(crate) mod service;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Nothing on one machine takes this long; a test that waits for it has failed.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The root of the project.
-pub fn root() -> &'static Path {
+pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// Waits until `look` finds something, and says what was waited for if it never does.
-pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let begin = Instant::now();
     loop {
         if let Some(found) = look() {
@@ -28,7 +28,7 @@ pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
 }
 
 /// Writes a file and gives its path.
-pub fn write(directory: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+pub(crate) fn write(directory: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
     let path = directory.join(name);
     std::fs::write(&path, text).expect("a test file can be written");
     path

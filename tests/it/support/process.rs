@@ -13,37 +13,37 @@ use tempfile::TempDir;
 use super::{client, wait_for};
 
 /// What a command left behind.
-pub struct Ended {
-    pub code: i32,
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Ended {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl Ended {
     /// stdout as one JSON document.
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.stdout)
             .unwrap_or_else(|error| panic!("{error}: {}\n{}", self.stdout, self.stderr))
     }
 }
 
 /// A directory with the program in it, so to speak.
-pub struct Place {
+pub(crate) struct Place {
     directory: TempDir,
 }
 
 impl Place {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             directory: tempfile::tempdir().expect("a temporary directory"),
         }
     }
 
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    pub fn write(&self, name: &str, text: impl AsRef<[u8]>) -> std::path::PathBuf {
+    pub(crate) fn write(&self, name: &str, text: impl AsRef<[u8]>) -> std::path::PathBuf {
         super::write(self.path(), name, text)
     }
 
@@ -51,7 +51,9 @@ impl Place {
         let mut command = Command::new(env!("CARGO_BIN_EXE_parity"));
         // Nothing of the developer's own environment may change an outcome.
         let own = std::env::vars().filter(|(name, _)| name.starts_with("PARITY_"));
-        own.for_each(|(name, _)| drop(command.env_remove(name)));
+        for (name, _) in own {
+            command.env_remove(name);
+        }
         command
             .args(arguments)
             .current_dir(self.path())
@@ -60,12 +62,17 @@ impl Place {
     }
 
     /// Runs a command to its end.
-    pub fn run(&self, arguments: &[&str]) -> Ended {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ended {
         self.run_with(arguments, &[], "")
     }
 
     /// The same with environment variables and standard input.
-    pub fn run_with(&self, arguments: &[&str], environment: &[(&str, &str)], input: &str) -> Ended {
+    pub(crate) fn run_with(
+        &self,
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+        input: &str,
+    ) -> Ended {
         use std::io::Write;
         let mut child = self
             .command(arguments)
@@ -90,12 +97,12 @@ impl Place {
     }
 
     /// Starts a mirror on free ports and waits until it listens.
-    pub fn mirror(&self, legacy: &str, candidate: &str, more: &[&str]) -> Mirror<'_> {
+    pub(crate) fn mirror(&self, legacy: &str, candidate: &str, more: &[&str]) -> Mirror<'_> {
         self.mirror_with(legacy, candidate, more, |command| command)
     }
 
     /// The same, with a last word on how it is started.
-    pub fn mirror_with(
+    pub(crate) fn mirror_with(
         &self,
         legacy: &str,
         candidate: &str,
@@ -120,7 +127,7 @@ impl Place {
     }
 
     /// Starts `parity ui` on a free port and waits until it listens.
-    pub fn ui(&self) -> Mirror<'_> {
+    pub(crate) fn ui(&self) -> Mirror<'_> {
         let mut ui = self.start(&mut self.command(&["ui", "--admin", "127.0.0.1:0"]));
         ui.admin = ui.announced("serving http://");
         ui
@@ -159,7 +166,7 @@ impl Place {
     }
 
     /// `parity report --output json`.
-    pub fn report(&self) -> Report {
+    pub(crate) fn report(&self) -> Report {
         let ended = self.run(&["report", "--output", "json"]);
         assert_eq!(ended.code, 0, "{}", ended.stderr);
         Report(ended.json())
@@ -167,13 +174,13 @@ impl Place {
 }
 
 /// A running `parity mirror` or `parity ui`.
-pub struct Mirror<'a> {
+pub(crate) struct Mirror<'a> {
     place: &'a Place,
     child: Child,
     log: Arc<Mutex<String>>,
     collecting: Option<std::thread::JoinHandle<()>>,
-    pub address: SocketAddr,
-    pub admin: SocketAddr,
+    pub(crate) address: SocketAddr,
+    pub(crate) admin: SocketAddr,
 }
 
 impl Mirror<'_> {
@@ -189,16 +196,16 @@ impl Mirror<'_> {
     }
 
     /// What it has written to stderr so far.
-    pub fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         self.log.lock().expect("no panic while held").clone()
     }
 
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
     /// Sends a signal by name.
-    pub fn signal(&self, name: &str) {
+    pub(crate) fn signal(&self, name: &str) {
         let sent = Command::new("kill")
             .arg(format!("-{name}"))
             .arg(self.pid().to_string())
@@ -207,17 +214,17 @@ impl Mirror<'_> {
     }
 
     /// GET through the proxy.
-    pub fn get(&self, path: &str) -> client::Answer {
+    pub(crate) fn get(&self, path: &str) -> client::Answer {
         client::get(self.address, path)
     }
 
     /// GET on the admin port.
-    pub fn ask(&self, path: &str) -> client::Answer {
+    pub(crate) fn ask(&self, path: &str) -> client::Answer {
         client::get(self.admin, path)
     }
 
     /// Waits until every received request is settled in the store, and gives the report.
-    pub fn settled(&self, received: u64) -> Report {
+    pub(crate) fn settled(&self, received: u64) -> Report {
         let mut last = Report(Value::Null);
         wait_for("the record to settle", || {
             last = self.place.report();
@@ -227,13 +234,13 @@ impl Mirror<'_> {
     }
 
     /// SIGTERM, and the exit code after the drain.
-    pub fn stop(self) -> (i32, String) {
+    pub(crate) fn stop(self) -> (i32, String) {
         self.signal("TERM");
         self.ended()
     }
 
     /// The exit code and the log, once it has ended by itself.
-    pub fn ended(mut self) -> (i32, String) {
+    pub(crate) fn ended(mut self) -> (i32, String) {
         let status = wait_for("the end of the mirror", || {
             self.child.try_wait().expect("the child can be asked")
         });
@@ -246,7 +253,7 @@ impl Mirror<'_> {
     }
 
     /// SIGKILL.
-    pub fn kill(mut self) {
+    pub(crate) fn kill(mut self) {
         self.child.kill().expect("the child can be killed");
         self.child.wait().expect("the child has ended");
     }
@@ -261,25 +268,25 @@ impl Drop for Mirror<'_> {
 }
 
 /// `parity.report/v1`.
-pub struct Report(pub Value);
+pub(crate) struct Report(pub Value);
 
 impl Report {
-    pub fn count(&self, key: &str) -> u64 {
+    pub(crate) fn count(&self, key: &str) -> u64 {
         self.0[key].as_u64().unwrap_or(0)
     }
 
-    /// Reasons of not_compared with their counts.
-    pub fn not_compared(&self) -> BTreeMap<String, u64> {
+    /// Reasons of `not_compared` with their counts.
+    pub(crate) fn not_compared(&self) -> BTreeMap<String, u64> {
         serde_json::from_value(self.0["not_compared"].clone()).unwrap_or_default()
     }
 
-    /// match + mismatch + Σ not_compared.
-    pub fn settled(&self) -> u64 {
+    /// `match + mismatch + Σ not_compared`.
+    pub(crate) fn settled(&self) -> u64 {
         self.count("match") + self.count("mismatch") + self.not_compared().values().sum::<u64>()
     }
 
     /// `kind pattern explanation` of every group, sorted.
-    pub fn groups(&self) -> Vec<String> {
+    pub(crate) fn groups(&self) -> Vec<String> {
         let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
         let mut groups: Vec<_> = self.0["groups"]
             .as_array()

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// A request as a service saw it.
-pub struct Request {
-    pub method: String,
-    pub target: String,
-    pub headers: Vec<(String, String)>,
-    pub body: Vec<u8>,
+pub(crate) struct Request {
+    pub(crate) method: String,
+    pub(crate) target: String,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Request {
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers
             .iter()
             .find(|(key, _)| key.eq_ignore_ascii_case(name))
@@ -22,7 +22,7 @@ impl Request {
     }
 
     /// Reads one request; `None` when the connection ends.
-    pub fn read(stream: &mut BufReader<TcpStream>) -> Option<Self> {
+    pub(crate) fn read(stream: &mut BufReader<TcpStream>) -> Option<Self> {
         let mut line = String::new();
         stream
             .read_line(&mut line)
@@ -72,18 +72,18 @@ impl Request {
 }
 
 /// An answer with a Content-Length.
-pub struct Answer {
+pub(crate) struct Answer {
     status: u16,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
 }
 
 impl Answer {
-    pub fn json(body: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn json(body: impl Into<Vec<u8>>) -> Self {
         Self::new(200, body).header("content-type", "application/json")
     }
 
-    pub fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
         Self {
             status,
             headers: Vec::new(),
@@ -91,12 +91,7 @@ impl Answer {
         }
     }
 
-    pub fn status(mut self, status: u16) -> Self {
-        self.status = status;
-        self
-    }
-
-    pub fn header(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
@@ -121,7 +116,7 @@ impl Answer {
 }
 
 /// A listening service; it ends with the value.
-pub struct Service {
+pub(crate) struct Service {
     address: SocketAddr,
     seen: Arc<AtomicUsize>,
     ended: Arc<AtomicBool>,
@@ -129,7 +124,7 @@ pub struct Service {
 
 impl Service {
     /// Answers every request by `answer`.
-    pub fn start(answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> Self {
+    pub(crate) fn start(answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> Self {
         Self::raw(move |stream, seen| {
             let mut reader = BufReader::new(stream.try_clone().expect("a socket can be cloned"));
             while let Some(request) = Request::read(&mut reader) {
@@ -145,13 +140,15 @@ impl Service {
     }
 
     /// The same JSON for every request.
-    pub fn json(body: &str) -> Self {
+    pub(crate) fn json(body: &str) -> Self {
         let body = body.to_owned();
         Self::start(move |_| Answer::json(body.as_bytes()))
     }
 
     /// Reads each request and hands over the socket: for services that misbehave.
-    pub fn misbehaving(act: impl Fn(&Request, &mut TcpStream) + Send + Sync + 'static) -> Self {
+    pub(crate) fn misbehaving(
+        act: impl Fn(&Request, &mut TcpStream) + Send + Sync + 'static,
+    ) -> Self {
         Self::raw(move |stream, seen| {
             let mut reader = BufReader::new(stream.try_clone().expect("a socket can be cloned"));
             if let Some(request) = Request::read(&mut reader) {
@@ -190,12 +187,12 @@ impl Service {
         }
     }
 
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
     /// Requests read so far.
-    pub fn seen(&self) -> usize {
+    pub(crate) fn seen(&self) -> usize {
         self.seen.load(Ordering::SeqCst)
     }
 }
@@ -209,7 +206,7 @@ impl Drop for Service {
 }
 
 /// An address where nobody listens.
-pub fn nobody() -> String {
+pub(crate) fn nobody() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     format!("http://{}", listener.local_addr().expect("bound"))
 }
