@@ -3,7 +3,9 @@
 //! A link is driven by whoever waits for its answer, in the same task, instead of by a task of its own: an event on
 //! the service's socket wakes the task that needs it and no other. Because the driver and the receivers of its
 //! messages (the answer, the chunks of its body) are polled together, receivers are polled with a waker that does
-//! nothing: only driving makes them ready. Dropping a link closes its connection, which is the one way to end an
+//! nothing: only driving makes them ready. The driver too is first driven silently when something has arrived, and
+//! with the task's waker only if that was not what is waited for: else taking a chunk out, and sending the next
+//! request, would wake the task that is just running, twice per request. Dropping a link closes its connection, which is the one way to end an
 //! HTTP/1.1 exchange early (and what keeps an early answer from leaking the connection, hyper#4176).
 //!
 //! Idle links are not polled at all. One that the service has closed meanwhile gives the unsent request back on its
@@ -16,7 +18,9 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use http::{Request, Response};
+use http_body::{Body as _, Frame};
 use hyper::body::Incoming;
 use hyper::client::conn::TrySendError;
 use hyper::client::conn::http1::{Builder, Connection, SendRequest};
@@ -58,16 +62,6 @@ impl Link {
         }))
     }
 
-    /// Moves bytes both ways as far as they go now.
-    pub(crate) fn drive(&mut self, cx: &mut Context<'_>) {
-        if let Some(driver) = &mut self.driver
-            && Pin::new(driver).poll(cx).is_ready()
-        {
-            // Whoever waits for something from it learns the error by its drop.
-            self.driver = None;
-        }
-    }
-
     /// Sends a request and waits for the head of its answer.
     pub(crate) async fn send(
         &mut self,
@@ -75,17 +69,35 @@ impl Link {
     ) -> Result<Response<Incoming>, TrySendError<Request<Outbound>>> {
         let mut answer = pin!(self.sender.try_send_request(request));
         let driver = &mut self.driver;
+        let mut written = false;
         poll_fn(|cx| {
-            if let Some(connection) = driver
-                && Pin::new(connection).poll(cx).is_ready()
-            {
-                *driver = None;
+            // At first there is nothing to read.
+            if std::mem::replace(&mut written, true) {
+                let arrived = poll_after(driver, &mut silent(), |cx| answer.as_mut().poll(cx));
+                if arrived.is_ready() {
+                    return arrived;
+                }
             }
-            answer
-                .as_mut()
-                .poll(&mut Context::from_waker(Waker::noop()))
+            poll_after(driver, cx, |cx| answer.as_mut().poll(cx))
         })
         .await
+    }
+
+    /// The next frame of the answer's body.
+    pub(crate) fn poll_frame(
+        &mut self,
+        body: &mut Incoming,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let mut frame = |cx: &mut Context<'_>| Pin::new(&mut *body).poll_frame(cx);
+        let mut arrived = frame(&mut silent());
+        if arrived.is_pending() {
+            arrived = poll_after(&mut self.driver, &mut silent(), &mut frame);
+        }
+        if arrived.is_pending() {
+            arrived = poll_after(&mut self.driver, cx, &mut frame);
+        }
+        arrived
     }
 
     /// Whether the next request can go out on it: both messages are complete and neither side wants it closed.
@@ -96,7 +108,7 @@ impl Link {
     /// Waits until the link can be reused (`true`) or has ended (`false`).
     pub(crate) async fn settle(&mut self) -> bool {
         poll_fn(|cx| {
-            self.drive(cx);
+            drive(&mut self.driver, cx);
             if self.driver.is_none() {
                 Poll::Ready(false)
             } else if self.sender.is_ready() {
@@ -107,6 +119,31 @@ impl Link {
         })
         .await
     }
+}
+
+/// Moves bytes both ways as far as they go now.
+fn drive(slot: &mut Option<Driver>, cx: &mut Context<'_>) {
+    if let Some(driver) = slot
+        && Pin::new(driver).poll(cx).is_ready()
+    {
+        // Whoever waits for something from it learns the error by its drop.
+        *slot = None;
+    }
+}
+
+/// Drives with `cx` and then looks whether what was waited for is there.
+fn poll_after<T>(
+    driver: &mut Option<Driver>,
+    cx: &mut Context<'_>,
+    receive: impl FnOnce(&mut Context<'_>) -> Poll<T>,
+) -> Poll<T> {
+    drive(driver, cx);
+    receive(&mut silent())
+}
+
+/// A context whose waker does nothing.
+fn silent() -> Context<'static> {
+    Context::from_waker(Waker::noop())
 }
 
 /// The idle links of one worker to one service, the most recently used last.

@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker, ready};
+use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -153,16 +153,10 @@ impl Relay {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        let Driven::Here(link) = &mut self.driven else {
-            return Pin::new(&mut self.incoming).poll_frame(cx);
-        };
-        let mut silent = Context::from_waker(Waker::noop());
-        let waiting = Pin::new(&mut self.incoming).poll_frame(&mut silent);
-        if waiting.is_ready() {
-            return waiting;
+        match &mut self.driven {
+            Driven::Here(link) => link.poll_frame(&mut self.incoming, cx),
+            Driven::Apart(_) | Driven::Elsewhere => Pin::new(&mut self.incoming).poll_frame(cx),
         }
-        link.drive(cx);
-        Pin::new(&mut self.incoming).poll_frame(&mut silent)
     }
 
     /// The answer is over: frees the connection and completes what was kept.

@@ -5,14 +5,11 @@
 //! the client. A panic in it ends the task, and the halves' drop counts it.
 
 use std::future::poll_fn;
-use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use http::{HeaderMap, Method, StatusCode};
-use http_body::{Body as _, Frame};
-use hyper::body::Incoming;
+use http_body::Body as _;
 use parity_schemas::route::Route;
 use parity_schemas::verdict::Reason;
 
@@ -21,7 +18,6 @@ use crate::capture::Recorder;
 use crate::control::Slot;
 use crate::failure;
 use crate::headers;
-use crate::link::Link;
 use crate::metrics::{Outcome, Upstream};
 use crate::pending::{Half, Pending};
 use crate::service::{SendError, Sent};
@@ -129,7 +125,7 @@ impl Attempt {
         };
         let recorder = Recorder::new(half, head.status.as_u16(), head.headers, at);
         let (recorder, ended) = self.recorder.insert((recorder, at));
-        while let Some(frame) = next_frame(&mut link, &mut body).await {
+        while let Some(frame) = poll_fn(|cx| link.poll_frame(&mut body, cx)).await {
             let frame = frame.map_err(|error| failure::within_body(&error))?;
             if let Some(chunk) = frame.data_ref() {
                 recorder.data(chunk)?;
@@ -193,22 +189,4 @@ fn request_body(pending: &Pending) -> Outbound {
         .headers
         .contains_key(http::header::CONTENT_LENGTH);
     Outbound::Copy(Box::new(Copied::new(body, trailers, sized)))
-}
-
-/// The next frame of an answer, with its connection driven by whoever waits for it.
-async fn next_frame(
-    link: &mut Link,
-    body: &mut Incoming,
-) -> Option<Result<Frame<bytes::Bytes>, hyper::Error>> {
-    poll_fn(|cx| {
-        let mut silent = Context::from_waker(Waker::noop());
-        match Pin::new(&mut *body).poll_frame(&mut silent) {
-            Poll::Pending => {
-                link.drive(cx);
-                Pin::new(&mut *body).poll_frame(&mut silent)
-            }
-            ready @ Poll::Ready(_) => ready,
-        }
-    })
-    .await
 }
