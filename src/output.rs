@@ -104,7 +104,7 @@ fn percent(share: f64) -> String {
         0.0 => "0 %".to_owned(),
         p if p < 0.01 => format!("{p:.4} %"),
         p if p < 10.0 => format!("{p:.2} %"),
-        p => format!("{p:.1} %"),
+        p => format!("{} %", format!("{p:.1}").trim_end_matches(".0")),
     }
 }
 
@@ -150,7 +150,7 @@ mod tests {
             [0, 999, 1000, 1_234_567].map(grouped)
         );
         assert_eq!(
-            ["0 %", "0.0010 %", "0.40 %", "12.0 %"],
+            ["0 %", "0.0010 %", "0.40 %", "12 %"],
             [0.0, 0.00001, 0.004, 0.12].map(percent)
         );
         assert_eq!(
