@@ -51,12 +51,8 @@ struct Baseline {
 impl TallyBook {
     /// Moves what was counted since the last time into the open interval, then closes it if its minute is over.
     pub(super) fn gather(&self, state: &mut State, now: Timestamp) {
-        for shard in lock(&self.joined).drain(..) {
-            state.sources.push(Source {
-                shard,
-                routes: Vec::new(),
-            });
-        }
+        let mut sources = std::mem::take(&mut state.sources);
+        self.adopt_joined(&mut sources);
         let resume_at = state.resume_at;
         let mut interval = state
             .open
@@ -74,8 +70,8 @@ impl TallyBook {
         state.gathered_at = now;
 
         // Verdicts first and `received` afterwards: a request that is seen to have ended is then also seen to have
-        // come, so no snapshot ever has more outcomes than requests.
-        let mut sources = std::mem::take(&mut state.sources);
+        // come, so no snapshot ever has more outcomes than requests. Threads and routes that appeared meanwhile are
+        // looked for once more: their verdicts may have been read already, by way of another thread.
         let mut room = MAX_GROUPS_HELD.saturating_sub(
             interval.groups() + state.closed.iter().map(Interval::groups).sum::<usize>(),
         );
@@ -85,7 +81,9 @@ impl TallyBook {
             ended.push(Arc::get_mut(&mut source.shard).is_some());
             self.gather_source(source, state, &mut interval, &mut room, now);
         }
+        self.adopt_joined(&mut sources);
         for source in &mut sources {
+            source.adopt_added();
             for baseline in &mut source.routes {
                 baseline.gather_slot(RECEIVED, state, &mut interval);
             }
@@ -108,6 +106,14 @@ impl TallyBook {
         }
     }
 
+    fn adopt_joined(&self, sources: &mut Vec<Source>) {
+        let joined = std::mem::take(&mut *lock(&self.joined));
+        sources.extend(joined.into_iter().map(|shard| Source {
+            shard,
+            routes: Vec::new(),
+        }));
+    }
+
     fn gather_source(
         &self,
         source: &mut Source,
@@ -116,14 +122,7 @@ impl TallyBook {
         room: &mut usize,
         now: Timestamp,
     ) {
-        for counters in source.shard.take_added() {
-            source.routes.push(Baseline {
-                counters,
-                generation: 0,
-                outcomes: [0; OUTCOMES],
-                compared: Vec::new(),
-            });
-        }
+        source.adopt_added();
         for (route, mismatches) in source.shard.take_mismatches() {
             let totals = state.totals_of(route);
             totals.mismatch += mismatches.count;
@@ -140,6 +139,20 @@ impl TallyBook {
         for baseline in &mut source.routes {
             baseline.gather(state, interval, now);
         }
+    }
+}
+
+impl Source {
+    /// Takes over the counters of routes that the thread met since the last look.
+    fn adopt_added(&mut self) {
+        let added = self.shard.take_added();
+        self.routes
+            .extend(added.into_iter().map(|counters| Baseline {
+                counters,
+                generation: 0,
+                outcomes: [0; OUTCOMES],
+                compared: Vec::new(),
+            }));
     }
 }
 
