@@ -17,6 +17,7 @@ use parity_sink::{RecordSender, StoreUrl};
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
+use tokio::signal::{self, unix::SignalKind};
 use tokio::sync::watch;
 
 use crate::config::{AdminSettings, MirrorSettings};
@@ -247,34 +248,68 @@ pub(crate) enum Signal {
     ShadowingOn,
 }
 
-/// Waits for signals and hands them to `on`, until it says that it has had enough or `done` completes.
-pub(crate) fn wait_for_signals(
-    done: impl Future<Output = ()>,
-    mut on: impl FnMut(Signal) -> bool,
-) -> Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("the signal runtime")?;
-    runtime.block_on(async {
-        let mut terminate = signal(SignalKind::terminate()).context("cannot wait for SIGTERM")?;
-        let mut interrupt = signal(SignalKind::interrupt()).context("cannot wait for SIGINT")?;
-        let mut off = signal(SignalKind::user_defined1()).context("cannot wait for SIGUSR1")?;
-        let mut on_again =
-            signal(SignalKind::user_defined2()).context("cannot wait for SIGUSR2")?;
-        tokio::pin!(done);
-        loop {
-            let received = tokio::select! {
-                _ = terminate.recv() => Signal::End,
-                _ = interrupt.recv() => Signal::End,
-                _ = off.recv() => Signal::ShadowingOff,
-                _ = on_again.recv() => Signal::ShadowingOn,
-                () = &mut done => return Ok(()),
-            };
-            if on(received) {
-                return Ok(());
+/// The signals that this program listens to, from the moment it is made: one that comes before anybody waits for it
+/// is not lost, and none ends the process by itself.
+pub(crate) struct Signals {
+    runtime: tokio::runtime::Runtime,
+    terminate: signal::unix::Signal,
+    interrupt: signal::unix::Signal,
+    shadowing_off: signal::unix::Signal,
+    shadowing_on: signal::unix::Signal,
+}
+
+impl Signals {
+    /// Begins to listen; to be called before anything is started that a signal should end.
+    pub(crate) fn listen() -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .context("the signal runtime")?;
+        let entered = runtime.enter();
+        let listen = |kind, name| {
+            signal::unix::signal(kind).with_context(|| format!("cannot listen to {name}"))
+        };
+        let terminate = listen(SignalKind::terminate(), "SIGTERM")?;
+        let interrupt = listen(SignalKind::interrupt(), "SIGINT")?;
+        let shadowing_off = listen(SignalKind::user_defined1(), "SIGUSR1")?;
+        let shadowing_on = listen(SignalKind::user_defined2(), "SIGUSR2")?;
+        drop(entered);
+        Ok(Self {
+            runtime,
+            terminate,
+            interrupt,
+            shadowing_off,
+            shadowing_on,
+        })
+    }
+
+    /// Hands signals to `on`, until it says that it has had enough or `done` completes.
+    pub(crate) fn wait(
+        &mut self,
+        done: impl Future<Output = ()>,
+        mut on: impl FnMut(Signal) -> bool,
+    ) {
+        let Self {
+            runtime,
+            terminate,
+            interrupt,
+            shadowing_off,
+            shadowing_on,
+        } = self;
+        runtime.block_on(async {
+            tokio::pin!(done);
+            loop {
+                let received = tokio::select! {
+                    _ = terminate.recv() => Signal::End,
+                    _ = interrupt.recv() => Signal::End,
+                    _ = shadowing_off.recv() => Signal::ShadowingOff,
+                    _ = shadowing_on.recv() => Signal::ShadowingOn,
+                    () = &mut done => return,
+                };
+                if on(received) {
+                    return;
+                }
             }
-        }
-    })
+        });
+    }
 }

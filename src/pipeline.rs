@@ -17,16 +17,17 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use crossbeam_channel::{Receiver, Sender, TryRecvError, TrySendError, bounded};
 use parity_comparator::redact::{RecordContext, Redactor};
-use parity_comparator::{Comparator, fingerprint};
+use parity_comparator::{Comparator, Comparison, fingerprint};
 use parity_mirror::Observer;
 use parity_schemas::exchange::Exchange;
 use parity_schemas::id::new_id;
 use parity_schemas::record::Record;
 use parity_schemas::route::Route;
-use parity_schemas::tally::Identity;
+use parity_schemas::tally::{Group, Identity};
 use parity_schemas::verdict::{Reason, Verdict};
 use parity_sink::{RecordSender, Recorder, TallyBook, TallyConfig, Writer, WriterOptions, tally};
 use prometheus_client::registry::Registry;
+use uuid::Uuid;
 
 use crate::config::MirrorSettings;
 
@@ -233,43 +234,49 @@ impl Comparing {
         }
     }
 
+    /// Counts the outcome last, so that a panic anywhere before leaves it to the caller to count.
     fn settle(&mut self, exchange: &Exchange) {
         let comparison = self.comparator.compare(exchange);
         let route = &exchange.route;
+        if !comparison.rule_hits.is_empty() {
+            self.recorder.rule_hits(route, &comparison.rule_hits);
+        }
         let micros = |elapsed: Duration| u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
-        let (legacy_us, candidate_us) = (
-            micros(exchange.legacy.elapsed),
-            micros(exchange.candidate.elapsed),
-        );
+        let legacy_us = micros(exchange.legacy.elapsed);
+        let candidate_us = micros(exchange.candidate.elapsed);
         match comparison.verdict {
             Verdict::NotCompared(reason) => self.recorder.not_compared(route, reason),
             Verdict::Match => self.recorder.matched(route, legacy_us, candidate_us),
             Verdict::Mismatch => {
-                let groups = fingerprint::groups(
-                    route.label(),
-                    exchange.legacy.status,
-                    exchange.candidate.status,
-                    &comparison.findings,
-                );
                 let id = new_id();
-                let record = self.context.redactor.mismatch(
-                    exchange,
-                    &comparison,
-                    RecordContext {
-                        id,
-                        identity: &self.context.identity,
-                        instance: &self.context.instance,
-                        keep_sample: self.book.keep_sample(&groups),
-                    },
-                );
+                let groups = self.record(exchange, &comparison, id);
+                let time = exchange.time;
                 self.recorder
-                    .mismatch(route, legacy_us, candidate_us, id, exchange.time, &groups);
-                // A full queue costs this row, counted by the sender; the verdict is in the tally already.
-                let _counted = self.records.send(Record::Mismatch(Box::new(record)));
+                    .mismatch(route, legacy_us, candidate_us, id, time, &groups);
             }
         }
-        if !comparison.rule_hits.is_empty() {
-            self.recorder.rule_hits(route, &comparison.rule_hits);
-        }
+    }
+
+    /// Hands the redacted mismatch to the writer and gives its groups.
+    fn record(&self, exchange: &Exchange, comparison: &Comparison, id: Uuid) -> Vec<Group> {
+        let groups = fingerprint::groups(
+            exchange.route.label(),
+            exchange.legacy.status,
+            exchange.candidate.status,
+            &comparison.findings,
+        );
+        let record = self.context.redactor.mismatch(
+            exchange,
+            comparison,
+            RecordContext {
+                id,
+                identity: &self.context.identity,
+                instance: &self.context.instance,
+                keep_sample: self.book.keep_sample(&groups),
+            },
+        );
+        // A full queue costs this row, counted by the sender; the count of the verdict comes by the tally.
+        let _counted = self.records.send(Record::Mismatch(Box::new(record)));
+        groups
     }
 }

@@ -23,7 +23,7 @@ use tokio::sync::oneshot;
 
 use crate::cli::DemoArgs;
 use crate::config::Layers;
-use crate::instance::{Instance, Signal, wait_for_signals};
+use crate::instance::{Instance, Signal, Signals};
 use crate::output;
 use payments::Role;
 
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<ExitCode> {
             instance.admin_address()
         ));
         output::note(&format!("store {url} · Ctrl-C ends and removes it"));
-        wait_for_signals(std::future::pending(), |signal| signal == Signal::End)?;
+        Signals::listen()?.wait(std::future::pending(), |signal| signal == Signal::End);
         instance.finish()?;
     } else {
         instance.finish()?;

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::cli::MirrorArgs;
 use crate::config::Layers;
-use crate::instance::{Instance, Signal, wait_for_signals};
+use crate::instance::{Instance, Signal, Signals};
 use crate::output;
 
 /// Runs it.
@@ -16,6 +16,7 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
         "legacy {} · candidate {} · store {}",
         settings.mirror.legacy, settings.mirror.candidate, settings.store
     );
+    let mut signals = Signals::listen()?;
     let instance = Instance::start(&settings)?;
     output::note(&format!(
         "listening on http://{} · {lines}",
@@ -25,7 +26,7 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
         "admin port on http://{}/ · Ctrl-C drains and ends",
         instance.admin_address()
     ));
-    wait_for_signals(std::future::pending(), |signal| match signal {
+    signals.wait(std::future::pending(), |signal| match signal {
         Signal::End => true,
         Signal::ShadowingOff => {
             instance.set_shadowing(false);
@@ -35,14 +36,14 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
             instance.set_shadowing(true);
             false
         }
-    })?;
+    });
     instance.drain();
     output::note("draining; a second Ctrl-C ends at once");
-    finish_or_abandon(instance)
+    finish_or_abandon(instance, &mut signals)
 }
 
 /// Finishes on a thread of its own, so that a second signal can end the process before the drain is over.
-fn finish_or_abandon(instance: Instance) -> Result<ExitCode> {
+fn finish_or_abandon(instance: Instance, signals: &mut Signals) -> Result<ExitCode> {
     let (finished, outcome) = tokio::sync::oneshot::channel();
     let finishing = std::thread::Builder::new()
         .name("drain".to_owned())
@@ -56,10 +57,10 @@ fn finish_or_abandon(instance: Instance) -> Result<ExitCode> {
     let done = async move {
         let _ended = outcome.await;
     };
-    wait_for_signals(done, |signal| {
+    signals.wait(done, |signal| {
         abandoned = signal == Signal::End;
         abandoned
-    })?;
+    });
     if abandoned {
         anyhow::bail!(
             "ended before the drain was over; requests under way were cut and the last results are lost"

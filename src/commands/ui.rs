@@ -7,7 +7,7 @@ use parity_sink::Reader;
 
 use crate::cli::UiArgs;
 use crate::config::Layers;
-use crate::instance::{AdminPort, Signal, bind_admin, reading_site, wait_for_signals};
+use crate::instance::{AdminPort, Signal, Signals, bind_admin, reading_site};
 use crate::output;
 
 /// Runs it.
@@ -16,13 +16,14 @@ pub(crate) fn run(args: &UiArgs) -> Result<ExitCode> {
         Layers::load_here(args.file.config.as_deref(), &args.settings()).ui()?;
     // A store that cannot be read is an error now, not on the first page.
     drop(Reader::open(&settings.store)?);
+    let mut signals = Signals::listen()?;
     let listener = bind_admin(&admin)?;
     let port = AdminPort::start(
         listener,
         reading_site(settings.store, settings.migration, admin.token),
     )?;
     output::note(&format!("serving http://{}/ · Ctrl-C ends", port.address()));
-    wait_for_signals(std::future::pending(), |signal| signal == Signal::End)?;
+    signals.wait(std::future::pending(), |signal| signal == Signal::End);
     port.finish()?;
     Ok(ExitCode::SUCCESS)
 }
