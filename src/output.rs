@@ -11,7 +11,7 @@ mod report;
 use std::io::Write as _;
 
 use anstyle::{AnsiColor, Style};
-use parity_schemas::visible::{visible, visible_up_to};
+use parity_schemas::visible::{visible, visible_up_to, visible_value};
 use serde::Serialize;
 
 pub(crate) use diff::text as diff_text;
@@ -59,17 +59,9 @@ fn shown(text: &str) -> String {
     visible_up_to(text, MAX_SHOWN_CHARS)
 }
 
-/// A captured value in one line. JSON has line breaks between its tokens only, so they carry nothing here; in other
-/// values they are spelt out.
+/// A captured value in one line, safe and short.
 fn shown_value(value: &str) -> String {
-    if value.starts_with(['{', '[']) {
-        let lines: Vec<&str> = value
-            .split(['\n', '\r'])
-            .map(|line| line.trim_matches([' ', '\t']))
-            .collect();
-        return shown(&lines.join(" "));
-    }
-    shown(value)
+    visible_value(value, MAX_SHOWN_CHARS)
 }
 
 /// The lines of a unified diff of captured text, each made safe and in the colour of its side.

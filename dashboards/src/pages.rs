@@ -15,7 +15,7 @@ use parity_schemas::id::new_id;
 use parity_schemas::record::{Mismatch, RecordedFinding, RecordedMessage};
 use parity_schemas::report::Report;
 use parity_schemas::time::Timestamp;
-use parity_schemas::visible::{visible, visible_up_to};
+use parity_schemas::visible::{visible, visible_value};
 use rust_embed::RustEmbed;
 
 use crate::api::{self, Failure, Question};
@@ -77,7 +77,7 @@ fn moment(time: &Timestamp) -> String {
 fn side(value: Option<&String>) -> String {
     value.map_or_else(
         || "(absent)".to_owned(),
-        |value| visible_up_to(value, CELL_CHARS),
+        |value| visible_value(value, CELL_CHARS),
     )
 }
 

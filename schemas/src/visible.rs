@@ -27,6 +27,19 @@ pub fn visible_up_to(text: &str, limit: usize) -> String {
     out
 }
 
+/// A captured value in one line of at most `limit` characters. JSON has line breaks between its tokens only, where they
+/// carry nothing; in any other value they are spelt out.
+pub fn visible_value(value: &str, limit: usize) -> String {
+    if !value.starts_with(['{', '[']) {
+        return visible_up_to(value, limit);
+    }
+    let lines: Vec<&str> = value
+        .split(['\n', '\r'])
+        .map(|line| line.trim_matches([' ', '\t']))
+        .collect();
+    visible_up_to(&lines.join(" "), limit)
+}
+
 fn push(out: &mut String, character: char) {
     let unseen = matches!(
         character,
@@ -50,6 +63,15 @@ mod tests {
             "a\\u{1b}[31m\\u{d}\\u{a}b\\u{202e}c"
         );
         assert_eq!(visible("é 漢字 🙂"), "é 漢字 🙂");
+    }
+
+    #[test]
+    fn a_json_value_is_one_line_and_any_other_shows_its_breaks() {
+        assert_eq!(
+            visible_value("{\n  \"a\": [\n    1\n  ]\n}", 99),
+            "{ \"a\": [ 1 ] }"
+        );
+        assert_eq!(visible_value("a\n b", 99), "a\\u{a} b");
     }
 
     #[test]

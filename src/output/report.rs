@@ -13,7 +13,7 @@ use parity_schemas::verdict::{Kind, Part, Reason};
 
 use super::{
     BAD, BOLD, CANDIDATE, DIM, GOOD, LEGACY, OPEN, diff_lines, elapsed, explained, grouped,
-    percent, shown, styled,
+    percent, shown, shown_value, styled,
 };
 
 /// More routes and groups than a screen holds are counted, not listed.
@@ -285,7 +285,7 @@ fn write_cause(out: &mut String, cause: &[&GroupReport]) -> std::fmt::Result {
 fn side(style: anstyle::Style, value: Option<&str>) -> String {
     value.map_or_else(
         || styled(DIM, "(absent)"),
-        |value| styled(style, shown(value)),
+        |value| styled(style, shown_value(value)),
     )
 }
 
