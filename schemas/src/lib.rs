@@ -18,6 +18,7 @@ pub mod id;
 pub mod record;
 pub mod report;
 pub mod route;
+pub mod secret;
 pub mod sqlite;
 pub mod tally;
 pub mod time;

@@ -1,15 +1,17 @@
 //! Routes: `METHOD /path/{template}`.
 //!
-//! A route comes from the operator's `[[route]]` list (first match wins), else from a look at each path segment on
-//! its own: numbers, UUIDs, hex, and long tokens become `{id}`. The look keeps no state, so every instance and every
-//! restart names the same request alike; that is what makes tallies of different instances add up. How many
-//! different routes may be *counted* is a limit of the tally, not of this module.
+//! A route comes from the operator's `[[route]]` list (first match wins), else from a look at each path segment:
+//! numbers, UUIDs, hex, long tokens, and what stands behind a secret name become `{id}`. The look keeps no state, so
+//! every instance and every restart names the same request alike; that is what makes tallies of different instances
+//! add up. How many different routes may be *counted* is a limit of the tally, not of this module.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
 use http::Method;
+
+use crate::secret::is_secret_name;
 
 /// Longer templates end in `{*rest}`: a label is stored with every tally and shown in every table.
 const MAX_LABEL_BYTES: usize = 200;
@@ -230,17 +232,20 @@ fn write_label(label: &mut String, method: &Method, path: &str) {
         label.push_str(if path == "*" { "*" } else { "{authority}" });
         return;
     }
+    let mut behind_secret_name = false;
     for segment in path.split('/').skip(1) {
         if label.len() + segment.len() > MAX_LABEL_BYTES {
             label.push_str("/{*rest}");
             return;
         }
         label.push('/');
-        label.push_str(if is_variable(segment) {
+        let secret = behind_secret_name && !segment.is_empty();
+        label.push_str(if secret || is_variable(segment) {
             "{id}"
         } else {
             segment
         });
+        behind_secret_name = is_secret_name(segment);
     }
 }
 
@@ -299,6 +304,10 @@ mod tests {
             ),
             ("/search/caf%C3%A9", "/search/{id}"),
             ("/a//b", "/a//b"),
+            (
+                "/invite/token/opensesame/accept",
+                "/invite/token/{id}/accept",
+            ),
             ("*", "*"),
         ] {
             assert_eq!(label(&[], "GET", path), format!("GET {template}"), "{path}");

@@ -98,13 +98,14 @@ fn a_full_disk_costs_the_clients_nothing() {
 
 #[test]
 fn secrets_of_requests_and_answers_are_in_no_file() {
-    const SECRETS: [&str; 6] = [
+    const SECRETS: [&str; 7] = [
         "hunter2-password",
         "tok-8f3a91c2",
         "4111111111111111",
         "session-77aa",
         "bearer-abcdef",
         "query-secret-1",
+        "open-sesame",
     ];
     let answer = |changed: &str| {
         Answer::json(format!(
@@ -121,7 +122,7 @@ fn secrets_of_requests_and_answers_are_in_no_file() {
         ("authorization", "Bearer bearer-abcdef"),
         ("cookie", "sid=session-77aa"),
     ];
-    let path = format!("/pay?key={}&page=7", SECRETS[5]);
+    let path = format!("/pay/token/{}?key={}&page=7", SECRETS[6], SECRETS[5]);
     assert_eq!(
         client::send(mirror.address, "GET", &path, &headers, b"").status,
         200

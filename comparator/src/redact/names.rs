@@ -1,49 +1,8 @@
-//! Which keys have secret values.
+//! Which keys have secret values: those that everybody has, and the operator's own.
 //!
 //! Names are compared without case and without `_`, `-`, `.` and spaces, so `apiKey`, `api_key` and `API-KEY` are one.
-//! Words that are secret in any compound (`userPassword`, `refresh_token`) are looked for at the end of a name, short
-//! words that begin or end many harmless ones (`pin`, `session`) only as the whole.
 
-/// Secret as the end of a name.
-const ENDINGS: &[&str] = &[
-    "password",
-    "passwd",
-    "passphrase",
-    "pwd",
-    "secret",
-    "token",
-    "apikey",
-    "privatekey",
-    "secretkey",
-    "accesskey",
-    "credential",
-    "credentials",
-    "authorization",
-    "passcode",
-    "otp",
-];
-/// Secret as the whole name.
-const WHOLE: &[&str] = &[
-    "auth",
-    "bearer",
-    "cardnumber",
-    "cookie",
-    "cookies",
-    "cvc",
-    "cvv",
-    "jwt",
-    "pan",
-    "pass",
-    "pin",
-    "securitycode",
-    "session",
-    "sessionid",
-    "setcookie",
-    "sid",
-    "signature",
-    "ssn",
-    "xapikey",
-];
+use parity_schemas::secret::is_secret_name;
 
 /// The names whose values are hashed.
 pub(super) struct SecretNames {
@@ -65,10 +24,7 @@ impl SecretNames {
     }
 
     pub(super) fn contain(&self, name: &str) -> bool {
-        let plain = normalized(name);
-        ENDINGS.iter().any(|word| plain.ends_with(word))
-            || WHOLE.contains(&plain.as_str())
-            || self.own.contains(&plain)
+        is_secret_name(name) || (!self.own.is_empty() && self.own.contains(&normalized(name)))
     }
 }
 
