@@ -15,15 +15,8 @@ pub(crate) const NO: u8 = 1;
 /// There is no verdict, or the decision is open.
 pub(crate) const UNDECIDED: u8 = 3;
 
-/// Prints the error on stderr and gives the exit code. A closed pipe is how `| head` ends, not an error.
+/// Prints the error on stderr and gives the exit code.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
-    let broken_pipe = error
-        .chain()
-        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
-        .any(|error| error.kind() == std::io::ErrorKind::BrokenPipe);
-    if broken_pipe {
-        return ExitCode::SUCCESS;
-    }
     let mut stderr = anstream::stderr().lock();
     // When stderr itself is gone there is nobody left to tell; the exit code still speaks.
     let _gone = match error.downcast_ref::<Problems>() {

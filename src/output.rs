@@ -32,8 +32,14 @@ const MAX_SHOWN_CHARS: usize = 120;
 /// Writes text to stdout, with colours only where they can be seen.
 pub(crate) fn print(text: &str) -> std::io::Result<()> {
     let mut stdout = anstream::stdout().lock();
-    stdout.write_all(text.as_bytes())?;
-    stdout.flush()
+    match stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+    {
+        // `| head` has read enough. What was decided stands, and so does its exit code.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
 }
 
 /// Writes a document to stdout.

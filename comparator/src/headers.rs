@@ -162,18 +162,23 @@ impl Fields<'_, '_> {
             .eq(self.candidate.get_all(name))
     }
 
-    /// Whether a side's `Connection` names the field as meant for the next hop only.
+    /// Whether each side that has the field names it in its `Connection` as meant for the next hop only. A side speaks
+    /// for itself alone: else a candidate could hide a difference by naming the legacy's field.
     fn nominated(&self, name: &HeaderName) -> bool {
-        [self.legacy, self.candidate].iter().any(|headers| {
-            headers
-                .get_all(http::header::CONNECTION)
-                .iter()
-                .any(|line| {
-                    let line = String::from_utf8_lossy(line.as_bytes());
-                    line.split(',')
-                        .any(|token| token.trim().eq_ignore_ascii_case(name.as_str()))
-                })
-        })
+        let sides = [self.legacy, self.candidate];
+        sides
+            .iter()
+            .filter(|headers| headers.contains_key(name))
+            .all(|headers| {
+                headers
+                    .get_all(http::header::CONNECTION)
+                    .iter()
+                    .any(|line| {
+                        let line = String::from_utf8_lossy(line.as_bytes());
+                        line.split(',')
+                            .any(|token| token.trim().eq_ignore_ascii_case(name.as_str()))
+                    })
+            })
     }
 
     /// The first rule for this path whose action `applies`.

@@ -9,6 +9,8 @@
 //!
 //! A file is ours by its `application_id`; a database of somebody else is refused, never migrated.
 
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -59,6 +61,13 @@ fn create(path: &Path) -> Result<Connection, StoreError> {
     if !folder.is_dir() {
         return Err(StoreError::NoFolder { path: path.into() });
     }
+    // Bodies are stored clear but for secrets, so the file is its owner's alone; SQLite gives its WAL the same mode.
+    // One that is there already keeps the mode that its owner gave it, and what else is wrong SQLite tells better.
+    let _exists = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | NO_URI;
     let mut connection = connect(path, flags)?;
     let failed = |error| failed("open", path, error);

@@ -146,10 +146,9 @@ impl Layers {
     /// The rules, compiled; `now` decides which have expired.
     pub(crate) fn rules(&mut self, now: Timestamp) -> Option<Arc<Rules>> {
         let entries = std::mem::take(&mut self.rules);
-        let before = self.problems.len();
         let configs: Vec<RuleConfig> = entries.iter().map(|entry| self.rule(entry)).collect();
         match Rules::compile(&configs, now) {
-            Ok(rules) if self.problems.len() == before => return Some(Arc::new(rules)),
+            Ok(rules) if self.problems.is_empty() => return Some(Arc::new(rules)),
             Ok(_) => {}
             Err(errors) => {
                 for error in errors {

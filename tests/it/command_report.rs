@@ -51,7 +51,7 @@ fn a_closed_pipe_is_no_error() {
     let status = std::process::Command::new("bash")
         .args([
             "-c",
-            "set -o pipefail; \"$0\" config schema | head -c 1 >/dev/null; \"$0\" report | true",
+            "set -o pipefail; \"$0\" config schema | head -c 1 >/dev/null; \"$0\" report | true; \"$0\" gate | true; test ${PIPESTATUS[0]} = 3",
         ])
         .arg(env!("CARGO_BIN_EXE_parity"))
         .current_dir(place.path())

@@ -82,6 +82,9 @@ fn a_full_disk_costs_the_clients_nothing() {
         .find(|line| line.starts_with("parity_sink_write_errors_total"))
         .expect("exported");
     assert!(!errors.ends_with(" 0"), "{errors}");
+    wait_for("the complaint", || {
+        mirror.log().contains("ERROR").then_some(())
+    });
     let complaints = mirror
         .log()
         .lines()

@@ -228,17 +228,21 @@ fn open(name: &str, route: &RouteDecision, thresholds: &Thresholds) -> String {
 }
 
 fn too_many_dropped(counts: &Counts, thresholds: &Thresholds) -> Option<String> {
-    let (dropped, received) = (counts.our_drops(), counts.received.max(1));
+    // Requests without an outcome are under way, or their outcome was lost with a process: neither speaks for it.
+    let lost = counts.received.saturating_sub(counts.settled());
+    let (dropped, received) = (counts.our_drops() + lost, counts.received.max(1));
     let share = dropped as f64 / received as f64;
     if share <= thresholds.max_dropped {
         return None;
     }
     let (share, allowed) = percents(share, thresholds.max_dropped);
-    let (reason, _) = counts
+    let reason = counts
         .not_compared
         .iter()
         .filter(|(reason, _)| reason.is_our_drop())
-        .max_by_key(|(_, count)| **count)?;
+        .max_by_key(|(_, count)| **count)
+        .filter(|(_, count)| **count >= lost)
+        .map_or("no outcome yet", |(reason, _)| reason.as_str());
     Some(format!(
         "{share} % of the requests received were dropped by parity (mostly `{reason}`), {allowed} % allowed; what they would have shown is unknown"
     ))
