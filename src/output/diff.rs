@@ -81,7 +81,7 @@ fn write_finding(out: &mut String, finding: &Finding) -> std::fmt::Result {
     )?;
     if let Some(diff) = &finding.text_diff {
         for line in diff_lines(diff) {
-            writeln!(out, "  {line}")?;
+            writeln!(out, "  | {line}")?;
         }
     } else {
         if let Some(value) = &finding.legacy {

@@ -268,7 +268,7 @@ fn write_cause(out: &mut String, cause: &[&GroupReport]) -> std::fmt::Result {
         )?;
         if let Some(diff) = &example.text_diff {
             for line in diff_lines(diff).take(MAX_DIFF_LINES) {
-                writeln!(out, "         {line}")?;
+                writeln!(out, "         | {line}")?;
             }
         } else {
             let (legacy, candidate) = (example.legacy.as_deref(), example.candidate.as_deref());

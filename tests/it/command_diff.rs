@@ -164,3 +164,25 @@ fn hostile_values_reach_the_terminal_spelt_out_and_without_colour_off_it() {
         "{text}"
     );
 }
+
+#[test]
+fn a_rules_file_that_is_missing_or_broken_is_an_error() {
+    let place = Place::new();
+    place.write("a.json", "{\"a\":1}");
+    place.write("broken.toml", "[[rule]\n");
+    place.write("unknown.toml", "ignored = true\n");
+    for rules in ["missing.toml", "broken.toml", "unknown.toml"] {
+        let ended = place.run(&["diff", "a.json", "a.json", "--rules", rules]);
+        assert_eq!(ended.code, 2, "{rules}: {}", ended.stderr);
+        assert!(ended.stderr.contains(rules), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn one_side_alone_cannot_hide_a_header_by_nominating_it() {
+    let legacy = "HTTP/1.1 200 OK\r\nlocation: /a\r\n\r\n";
+    let candidate = "HTTP/1.1 200 OK\r\nconnection: location\r\nlocation: /b\r\n\r\n";
+    let (code, text) = diff([("a.http", legacy), ("b.http", candidate)], &[]);
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("header location"), "{text}");
+}

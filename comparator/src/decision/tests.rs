@@ -269,3 +269,16 @@ fn the_edges_of_what_may_be_allowed() {
         Outcome::Pass
     );
 }
+
+#[test]
+fn outcomes_that_were_lost_with_a_process_keep_the_gate_open() {
+    let mut lost = counts(10_000, 0, &[]);
+    lost.received = 20_000;
+    let decision = gate(vec![("GET /a", lost)], &Thresholds::default());
+    assert_eq!(decision.outcome, Outcome::Undecided);
+    assert!(
+        decision.reasons[0].contains("no outcome yet"),
+        "{:?}",
+        decision.reasons
+    );
+}
