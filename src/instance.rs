@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use anyhow::{Context, Result, anyhow};
 use parity_dashboards::{Site, Status};
 use parity_mirror::{Drained, Mirror, RunError};
-use parity_sink::{RecordSender, StoreUrl};
+use parity_sink::{RecordSender, StoreConfig};
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
@@ -225,7 +225,7 @@ pub(crate) fn register_build_info(registry: &mut Registry) {
 }
 
 /// What `parity ui` serves: a store without a mirror.
-pub(crate) fn reading_site(store: StoreUrl, migration: String, token: Option<String>) -> Site {
+pub(crate) fn reading_site(store: StoreConfig, migration: String, token: Option<String>) -> Site {
     let mut registry = Registry::default();
     register_build_info(&mut registry);
     Site {

@@ -20,7 +20,7 @@ use axum::http::{StatusCode, header};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use parity_sink::StoreUrl;
+use parity_sink::StoreConfig;
 use prometheus_client::registry::Registry;
 use serde::Serialize;
 use tokio::net::TcpListener;
@@ -54,7 +54,7 @@ pub struct Status {
 /// What the admin port serves.
 pub struct Site {
     /// Where the record is read from.
-    pub store: StoreUrl,
+    pub store: StoreConfig,
     /// Which effort.
     pub migration: String,
     /// The mirror beside it; `None` for `parity ui`.

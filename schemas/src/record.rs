@@ -12,6 +12,62 @@ use crate::tally::{GroupTally, Identity, Tally};
 use crate::time::Timestamp;
 use crate::verdict::{Explanation, Kind, Part, Tolerated};
 
+/// Version of the records as JSON, sent along with each (see [`VERSION_HEADER`]). A change that an older reader would
+/// misunderstand raises it; a field that an older reader may overlook does not.
+pub const RECORD_VERSION: u32 = 1;
+/// Header of a message that names the [`RecordType`].
+pub const TYPE_HEADER: &str = "parity-type";
+/// Header of a message that holds the [`RECORD_VERSION`] of its writer, in decimal.
+pub const VERSION_HEADER: &str = "parity-schema-version";
+
+/// What a record is; the word that stands in [`TYPE_HEADER`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RecordType {
+    /// [`Mismatch`].
+    Mismatch,
+    /// [`Tally`].
+    Tally,
+    /// [`GroupTally`].
+    GroupTally,
+    /// [`Decision`].
+    Decision,
+}
+
+impl RecordType {
+    /// Every type, in the order in which a store should get them: a tally never comes behind its groups.
+    pub const ALL: [Self; 4] = [
+        Self::Tally,
+        Self::GroupTally,
+        Self::Mismatch,
+        Self::Decision,
+    ];
+
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Mismatch => "mismatch",
+            Self::Tally => "tally",
+            Self::GroupTally => "group_tally",
+            Self::Decision => "decision",
+        }
+    }
+
+    /// The table that holds it, in every store.
+    pub const fn table(self) -> &'static str {
+        match self {
+            Self::Mismatch => "mismatches",
+            Self::Tally => "tallies",
+            Self::GroupTally => "group_tallies",
+            Self::Decision => "decisions",
+        }
+    }
+
+    /// The type of a word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.as_str() == word)
+    }
+}
+
 /// Anything that goes through the record.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Record {
@@ -23,6 +79,39 @@ pub enum Record {
     GroupTally(Box<GroupTally>),
     /// What the gate said.
     Decision(Box<Decision>),
+}
+
+impl Record {
+    /// What it is.
+    pub const fn record_type(&self) -> RecordType {
+        match self {
+            Self::Mismatch(_) => RecordType::Mismatch,
+            Self::Tally(_) => RecordType::Tally,
+            Self::GroupTally(_) => RecordType::GroupTally,
+            Self::Decision(_) => RecordType::Decision,
+        }
+    }
+
+    /// The id under which a store keeps it once, however often it is written.
+    pub const fn id(&self) -> Uuid {
+        match self {
+            Self::Mismatch(mismatch) => mismatch.id,
+            Self::Tally(tally) => tally.id,
+            Self::GroupTally(group) => group.tally_id,
+            Self::Decision(decision) => decision.decision_id,
+        }
+    }
+
+    /// Appends it as one JSON object, by the schema of its type.
+    pub fn write_json(&self, to: &mut Vec<u8>) {
+        let written = match self {
+            Self::Mismatch(mismatch) => serde_json::to_writer(to, mismatch),
+            Self::Tally(tally) => serde_json::to_writer(to, tally),
+            Self::GroupTally(group) => serde_json::to_writer(to, group),
+            Self::Decision(decision) => serde_json::to_writer(to, decision),
+        };
+        written.expect("records are made of strings, numbers and lists only, and memory takes all");
+    }
 }
 
 /// A finding as it may leave the process.

@@ -4,7 +4,10 @@
 //! at is kept in its `PRAGMA user_version`.
 
 /// `(version, SQL)` in ascending order; each runs in one transaction.
-pub const MIGRATIONS: &[(u32, &str)] = &[(1, include_str!("../sqlite/0001_record.sql"))];
+pub const MIGRATIONS: &[(u32, &str)] = &[
+    (1, include_str!("../sqlite/0001_record.sql")),
+    (2, include_str!("../sqlite/0002_group_identity.sql")),
+];
 
 /// The version that this program reads and writes.
 pub const VERSION: u32 = MIGRATIONS[MIGRATIONS.len() - 1].0;

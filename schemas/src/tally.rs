@@ -150,6 +150,13 @@ pub struct GroupTally {
     pub tally_id: Uuid,
     /// Rises with every write of the same tally and fingerprint.
     pub revision: u32,
+    /// The tally's: groups are read by what they are evidence for, without looking their tally up.
+    #[serde(flatten)]
+    pub identity: Identity,
+    /// The tally's.
+    pub interval_start: Timestamp,
+    /// The tally's.
+    pub route: String,
     /// What is counted.
     #[serde(flatten)]
     pub group: Group,

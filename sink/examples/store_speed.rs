@@ -16,8 +16,8 @@ use parity_schemas::tally::{Counts, Group, GroupTally, Identity, Tally};
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Kind, Part, Reason};
 use parity_sink::{
-    MismatchFilter, Reader, RecordSender, Selection, StoreUrl, TallyBook, TallyConfig, Writer,
-    WriterOptions,
+    MismatchFilter, Reader, RecordSender, Selection, StoreConfig, StoreUrl, TallyBook, TallyConfig,
+    Writer, WriterOptions,
 };
 
 const MISMATCHES: u32 = 1_000_000;
@@ -30,7 +30,8 @@ const FINISH: Duration = Duration::from_mins(10);
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| ".".to_owned());
     let folder = tempfile::tempdir_in(folder)?;
-    let url = StoreUrl::Sqlite(folder.path().join("speed.db"));
+    let path = folder.path().join("speed.db");
+    let url = StoreConfig::from(StoreUrl::Sqlite(path.clone()));
     let mut out = std::io::stdout();
     let started = Timestamp::now();
 
@@ -73,7 +74,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let rate = f64::from(TALLIES * (1 + GROUPS_PER_TALLY)) / began.elapsed().as_secs_f64();
     writeln!(out, "tallies and groups: {rate:.0} rows/s")?;
     let finished = writer.finish(FINISH)?;
-    let bytes = url.path().metadata()?.len();
+    let bytes = path.metadata()?.len();
     writeln!(out, "file: {} MB, {finished:?}", bytes >> 20)?;
 
     let selection = Selection::default();
@@ -202,6 +203,9 @@ fn tally(number: u32, started: Timestamp) -> Vec<Record> {
     let groups = (0..GROUPS_PER_TALLY).map(|group| {
         Record::GroupTally(Box::new(GroupTally {
             tally_id: tally.id,
+            identity: tally.identity.clone(),
+            interval_start: tally.interval_start,
+            route: tally.route.clone(),
             revision: 1,
             group: Group {
                 fingerprint: format!("{:016x}", (number + group) % 1_000),

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::url::KafkaUrl;
+
 /// A store cannot be opened, read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -69,6 +71,14 @@ pub enum StoreError {
         path: PathBuf,
         /// What was said.
         source: rusqlite::Error,
+    },
+    /// A topic is no store to ask.
+    #[error(
+        "{url} can only be written to; read from the ClickHouse that `parity sink` fills: --store clickhouse://USER@HOST:8123/DATABASE"
+    )]
+    WriteOnly {
+        /// As given.
+        url: KafkaUrl,
     },
     /// A stored value is not what this version writes.
     #[error(

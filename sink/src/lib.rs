@@ -12,12 +12,17 @@
 mod error;
 pub mod read;
 mod sqlite;
+mod store;
 pub mod tally;
 mod url;
 pub mod write;
 
 pub use error::StoreError;
 pub use read::{MismatchFilter, Reader, Selection};
+pub use store::{
+    ClickHouseAccess, KAFKA_TLS, KafkaAccess, KafkaSecurity, SaslMechanism, Secret, SpoolConfig,
+    StoreConfig,
+};
 pub use tally::{Recorder, TallyBook, TallyConfig};
-pub use url::{StoreUrl, StoreUrlError};
+pub use url::{ClickHouseUrl, DEFAULT_TOPIC, KafkaUrl, StoreUrl, StoreUrlError};
 pub use write::{RecordSender, Writer, WriterOptions, record_decision};

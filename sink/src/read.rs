@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 use self::sqlite::SqliteReader;
 use crate::error::StoreError;
+use crate::store::StoreConfig;
 use crate::url::StoreUrl;
 
 /// The migration that is recorded and read when none is named.
@@ -59,16 +60,30 @@ pub const MAX_MISMATCHES: usize = 1_000;
 
 /// A store that is open for reading.
 pub struct Reader {
-    store: SqliteReader,
+    store: Box<dyn RecordReader>,
+}
+
+/// What a store must answer. Everything else about a question is the same for all of them.
+trait RecordReader: Send {
+    fn evidence(&self, selection: &Selection) -> Result<Option<Evidence>, StoreError>;
+    fn report(&self, selection: &Selection) -> Result<Report, StoreError>;
+    fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError>;
+    fn mismatches(
+        &self,
+        filter: &MismatchFilter,
+        limit: usize,
+    ) -> Result<Vec<Mismatch>, StoreError>;
 }
 
 impl Reader {
     /// Opens an existing store.
-    pub fn open(url: &StoreUrl) -> Result<Self, StoreError> {
-        let StoreUrl::Sqlite(path) = url;
-        Ok(Self {
-            store: SqliteReader::open(path)?,
-        })
+    pub fn open(store: &StoreConfig) -> Result<Self, StoreError> {
+        let store: Box<dyn RecordReader> = match &store.url {
+            StoreUrl::Sqlite(path) => Box::new(SqliteReader::open(path)?),
+            StoreUrl::ClickHouse(_) => todo!(),
+            StoreUrl::Kafka(url) => return Err(StoreError::WriteOnly { url: url.clone() }),
+        };
+        Ok(Self { store })
     }
 
     /// The tallies of a selection, added up; `None` when there are none.

@@ -156,10 +156,9 @@ impl TallyBook {
                 tally.stamp(number);
                 if tally.is_due(acknowledged) {
                     let shape = self.shape(&routes.labels[*route as usize]);
-                    snapshot
-                        .tallies
-                        .push(tally.row(interval.start, shape, &self.config.rule_ids));
-                    snapshot.groups.extend(tally.group_rows(acknowledged));
+                    let row = tally.row(interval.start, shape, &self.config.rule_ids);
+                    snapshot.groups.extend(tally.group_rows(acknowledged, &row));
+                    snapshot.tallies.push(row);
                 }
             }
         }

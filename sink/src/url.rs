@@ -1,21 +1,62 @@
 //! Where a record is kept, as a user writes it.
+//!
+//! A URL never carries a password: URLs end up in process lists, shell histories and logs. What a connection needs
+//! beyond its URL is in [`crate::StoreConfig`].
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
+
+/// The topic when a Kafka URL names none.
+pub const DEFAULT_TOPIC: &str = "parity.records";
+/// The database when a `ClickHouse` URL names none.
+const DEFAULT_DATABASE: &str = "default";
+/// Ports of `ClickHouse`'s HTTP interface, clear and with TLS.
+const CLICKHOUSE_PORTS: [u16; 2] = [8123, 8443];
+const KAFKA_PORT: u16 = 9092;
 
 /// A store by its URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreUrl {
     /// `sqlite:PATH`: one file (and its `-wal` and `-shm` beside it while it is in use).
     Sqlite(PathBuf),
+    /// `clickhouse://[USER@]HOST[:PORT]/DATABASE[?secure=true]`: the HTTP interface of a server.
+    ClickHouse(ClickHouseUrl),
+    /// `kafka://HOST:PORT[,HOST:PORT…]/TOPIC`: to be written to only; `parity sink` moves the records on.
+    Kafka(KafkaUrl),
+}
+
+/// A database of a `ClickHouse` server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClickHouseUrl {
+    /// `default` unless named.
+    pub user: Option<String>,
+    /// Name or address; an IPv6 address in brackets.
+    pub host: String,
+    /// Of the HTTP interface.
+    pub port: u16,
+    /// Name of the database.
+    pub database: String,
+    /// Whether to use TLS.
+    pub secure: bool,
+}
+
+/// A topic of a Kafka cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KafkaUrl {
+    /// `HOST:PORT` of one or more of its brokers, comma-separated, as librdkafka takes them.
+    pub brokers: String,
+    /// Name of the topic.
+    pub topic: String,
 }
 
 /// The text names no store that can be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreUrlError {
     /// No known scheme.
-    #[error("`{0}` is not a store; write sqlite:PATH, for example sqlite:parity.db")]
+    #[error(
+        "`{0}` is not a store; write sqlite:PATH, clickhouse://USER@HOST:8123/DATABASE or kafka://HOST:9092/TOPIC, for example sqlite:parity.db"
+    )]
     Form(String),
     /// A path without a scheme.
     #[error("`{0}` has no scheme; did you mean `sqlite:{0}`?")]
@@ -33,75 +74,239 @@ pub enum StoreUrlError {
         "`{0}`: a record in memory could be read by no other command; write sqlite:PATH, for example sqlite:parity.db"
     )]
     Memory(String),
-    /// A store of the large setup.
-    #[error(
-        "`{url}`: this build has no {what} store; use sqlite:PATH, for example sqlite:parity.db"
-    )]
-    NotBuilt {
+    /// `clickhouse://user:secret@host`.
+    #[error("`{url}` holds a password, and URLs end up in logs; leave it out and {instead}")]
+    Password {
         /// As written, without user and password.
         url: String,
-        /// The product.
-        what: &'static str,
+        /// Where the password belongs.
+        instead: &'static str,
+    },
+    /// Something else is wrong with one of the two.
+    #[error("`{url}`: {what}; write for example {example}")]
+    Part {
+        /// As written, without user and password.
+        url: String,
+        /// Which part, and what is wrong with it.
+        what: String,
+        /// One that works.
+        example: &'static str,
     },
 }
 
-impl StoreUrl {
-    /// The file of the store, for messages.
-    pub fn path(&self) -> &Path {
-        match self {
-            Self::Sqlite(path) => path,
-        }
-    }
-}
+const CLICKHOUSE_EXAMPLE: &str = "clickhouse://parity@127.0.0.1:8123/parity";
+const KAFKA_EXAMPLE: &str = "kafka://127.0.0.1:9092/parity.records";
 
 impl FromStr for StoreUrl {
     type Err = StoreUrlError;
 
     fn from_str(text: &str) -> Result<Self, StoreUrlError> {
-        let own = || text.to_owned();
         let Some((scheme, rest)) = text.split_once(':') else {
             return Err(match text {
-                "" => StoreUrlError::Form(own()),
-                _ => StoreUrlError::NoScheme(own()),
+                "" => StoreUrlError::Form(text.to_owned()),
+                _ => StoreUrlError::NoScheme(text.to_owned()),
             });
         };
         match scheme {
-            "sqlite" => {}
-            "clickhouse" => return Err(not_built(text, "ClickHouse")),
-            "kafka" => return Err(not_built(text, "Kafka")),
-            _ => return Err(StoreUrlError::Form(own())),
+            "sqlite" => sqlite(text, rest),
+            "clickhouse" => text.parse().map(Self::ClickHouse),
+            "kafka" => text.parse().map(Self::Kafka),
+            _ => Err(StoreUrlError::Form(without_credentials(text))),
         }
-        if rest.is_empty() {
-            return Err(StoreUrlError::NoPath(own()));
-        }
-        if rest == ":memory:" {
-            return Err(StoreUrlError::Memory(own()));
-        }
-        if rest.starts_with("//") && !rest.starts_with("///") {
-            return Err(StoreUrlError::Host(own()));
-        }
-        let path = match rest.strip_prefix("//") {
-            Some(absolute) => absolute,
-            None => rest,
-        };
-        Ok(Self::Sqlite(PathBuf::from(path)))
     }
 }
 
+fn sqlite(text: &str, rest: &str) -> Result<StoreUrl, StoreUrlError> {
+    let own = || text.to_owned();
+    if rest.is_empty() {
+        return Err(StoreUrlError::NoPath(own()));
+    }
+    if rest == ":memory:" {
+        return Err(StoreUrlError::Memory(own()));
+    }
+    if rest.starts_with("//") && !rest.starts_with("///") {
+        return Err(StoreUrlError::Host(own()));
+    }
+    let path = match rest.strip_prefix("//") {
+        Some(absolute) => absolute,
+        None => rest,
+    };
+    Ok(StoreUrl::Sqlite(PathBuf::from(path)))
+}
+
+impl FromStr for ClickHouseUrl {
+    type Err = StoreUrlError;
+
+    fn from_str(text: &str) -> Result<Self, StoreUrlError> {
+        let wrong = |what: &str| StoreUrlError::Part {
+            url: without_credentials(text),
+            what: what.to_owned(),
+            example: CLICKHOUSE_EXAMPLE,
+        };
+        let rest = text
+            .strip_prefix("clickhouse://")
+            .ok_or_else(|| wrong("it does not begin with clickhouse://"))?;
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let secure = match query {
+            "" | "secure=false" => false,
+            "secure=true" => true,
+            _ => return Err(wrong("of options there is only ?secure=true")),
+        };
+        let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
+        let (user, address) = match authority.rsplit_once('@') {
+            Some((user, address)) => (Some(user), address),
+            None => (None, authority),
+        };
+        if user.is_some_and(|user| user.contains(':')) {
+            return Err(StoreUrlError::Password {
+                url: without_credentials(text),
+                instead: "set PARITY_CLICKHOUSE_PASSWORD or name a file as clickhouse.password_file",
+            });
+        }
+        if user == Some("") {
+            return Err(wrong("there is no user before the @"));
+        }
+        let default_port = CLICKHOUSE_PORTS[usize::from(secure)];
+        let (host, port) = host_and_port(address, default_port).map_err(|what| wrong(&what))?;
+        let database = if database.is_empty() {
+            DEFAULT_DATABASE
+        } else {
+            database
+        };
+        if database.contains(|c: char| c == '/' || c.is_whitespace() || c.is_control()) {
+            return Err(wrong("the name of the database holds a slash or a blank"));
+        }
+        Ok(Self {
+            user: user.map(str::to_owned),
+            host,
+            port,
+            database: database.to_owned(),
+            secure,
+        })
+    }
+}
+
+impl FromStr for KafkaUrl {
+    type Err = StoreUrlError;
+
+    fn from_str(text: &str) -> Result<Self, StoreUrlError> {
+        let wrong = |what: String| StoreUrlError::Part {
+            url: without_credentials(text),
+            what,
+            example: KAFKA_EXAMPLE,
+        };
+        let rest = text
+            .strip_prefix("kafka://")
+            .ok_or_else(|| wrong("it does not begin with kafka://".to_owned()))?;
+        let (authority, topic) = rest.split_once('/').unwrap_or((rest, ""));
+        if authority.contains('@') {
+            return Err(StoreUrlError::Password {
+                url: without_credentials(text),
+                instead: "set kafka.username, and PARITY_KAFKA_PASSWORD or kafka.password_file",
+            });
+        }
+        let brokers: Vec<String> = authority
+            .split(',')
+            .map(|broker| {
+                host_and_port(broker, KAFKA_PORT).map(|(host, port)| format!("{host}:{port}"))
+            })
+            .collect::<Result<_, _>>()
+            .map_err(wrong)?;
+        let topic = if topic.is_empty() {
+            DEFAULT_TOPIC
+        } else {
+            topic
+        };
+        // Kafka's own rule for names, less the room that the name of the dead-letter topic needs.
+        let fits = topic.len() <= MAX_TOPIC_BYTES
+            && topic != "."
+            && topic != ".."
+            && topic
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+        if !fits {
+            return Err(wrong(format!(
+                "`{topic}` is no name for a topic: letters, digits, dot, underscore and hyphen, {MAX_TOPIC_BYTES} at most"
+            )));
+        }
+        Ok(Self {
+            brokers: brokers.join(","),
+            topic: topic.to_owned(),
+        })
+    }
+}
+
+/// Kafka takes 249 bytes, of which `.dead` needs five.
+const MAX_TOPIC_BYTES: usize = 244;
+
+fn host_and_port(text: &str, default_port: u16) -> Result<(String, u16), String> {
+    let (host, port) = match text.rsplit_once(':') {
+        // A colon within brackets belongs to an IPv6 address.
+        Some((host, port)) if !port.contains(']') => (host, Some(port)),
+        _ => (text, None),
+    };
+    if host.is_empty() {
+        return Err("there is no host".to_owned());
+    }
+    let plain = host
+        .strip_prefix('[')
+        .and_then(|inner| inner.strip_suffix(']'))
+        .map_or_else(
+            || {
+                host.bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte))
+            },
+            |inner| inner.parse::<std::net::Ipv6Addr>().is_ok(),
+        );
+    if !plain {
+        return Err(format!("`{host}` is no host"));
+    }
+    let port = match port {
+        None => default_port,
+        Some(port) => port
+            .parse()
+            .ok()
+            .filter(|port| *port > 0)
+            .ok_or_else(|| format!("`{port}` is no port"))?,
+    };
+    Ok((host.to_owned(), port))
+}
+
 /// A password in the URL is not repeated: messages end up in logs.
-fn not_built(text: &str, what: &'static str) -> StoreUrlError {
-    let url = match (text.split_once("//"), text.rsplit_once('@')) {
+fn without_credentials(text: &str) -> String {
+    match (text.split_once("//"), text.rsplit_once('@')) {
         (Some((scheme, _)), Some((_, host))) => format!("{scheme}//…@{host}"),
         _ => text.to_owned(),
-    };
-    StoreUrlError::NotBuilt { url, what }
+    }
 }
 
 impl fmt::Display for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Sqlite(path) => write!(f, "sqlite:{}", path.display()),
+            Self::ClickHouse(url) => url.fmt(f),
+            Self::Kafka(url) => url.fmt(f),
         }
+    }
+}
+
+impl fmt::Display for ClickHouseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("clickhouse://")?;
+        if let Some(user) = &self.user {
+            write!(f, "{user}@")?;
+        }
+        write!(f, "{}:{}/{}", self.host, self.port, self.database)?;
+        if self.secure {
+            f.write_str("?secure=true")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for KafkaUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "kafka://{}/{}", self.brokers, self.topic)
     }
 }
 
@@ -148,10 +353,51 @@ mod tests {
         ] {
             assert!(error(text).contains("sqlite:parity.db"), "{text}");
         }
-        assert_eq!(
-            error("clickhouse://me:secret@host:8123/db"),
-            "`clickhouse://…@host:8123/db`: this build has no ClickHouse store; use sqlite:PATH, for example sqlite:parity.db"
-        );
-        assert!(error("kafka://host:9092/topic").contains("this build has no Kafka store"));
+    }
+
+    #[test]
+    fn what_is_left_out_has_its_default_and_the_text_reads_back() {
+        for (text, whole) in [
+            ("clickhouse://db", "clickhouse://db:8123/default"),
+            (
+                "clickhouse://me@db/parity?secure=true",
+                "clickhouse://me@db:8443/parity?secure=true",
+            ),
+            ("clickhouse://[::1]:8124/x", "clickhouse://[::1]:8124/x"),
+            ("kafka://a", "kafka://a:9092/parity.records"),
+            ("kafka://a:1,b,[::1]:3/t", "kafka://a:1,b:9092,[::1]:3/t"),
+        ] {
+            let url: StoreUrl = text.parse().expect(text);
+            assert_eq!(url.to_string(), whole);
+            assert_eq!(whole.parse::<StoreUrl>().expect(whole), url);
+        }
+    }
+
+    #[test]
+    fn a_password_is_refused_and_not_repeated() {
+        for text in ["clickhouse://me:secret@db:8123/x", "kafka://me:secret@a/t"] {
+            let error = error(text);
+            assert!(!error.contains("secret"), "{error}");
+            assert!(error.contains("PASSWORD"), "{error}");
+        }
+    }
+
+    #[test]
+    fn each_part_is_checked() {
+        for (text, part) in [
+            ("clickhouse://", "no host"),
+            ("clickhouse:/x", "does not begin"),
+            ("clickhouse://@db/x", "no user"),
+            ("clickhouse://db:0/x", "`0` is no port"),
+            ("clickhouse://db:x/x", "`x` is no port"),
+            ("clickhouse://d b/x", "`d b` is no host"),
+            ("clickhouse://db/x/y", "database"),
+            ("clickhouse://db/x?password=1", "?secure=true"),
+            ("kafka://a,/t", "no host"),
+            ("kafka://a/t/u", "`t/u` is no name"),
+            ("kafka://a/..", "`..` is no name"),
+        ] {
+            assert!(error(text).contains(part), "{text}: {}", error(text));
+        }
     }
 }

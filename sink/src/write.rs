@@ -26,9 +26,11 @@ pub use self::queue::{Dropped, MAX_RECORD_BYTES, RecordSender};
 pub use self::retention::Retention;
 
 use self::health::Shared;
+use self::queue::{Bytes, Queued};
 use self::sqlite::SqliteStore;
-use self::worker::{Progress, Worker};
+use self::worker::Worker;
 use crate::error::StoreError;
+use crate::store::StoreConfig;
 use crate::tally::TallyBook;
 use crate::url::StoreUrl;
 
@@ -98,6 +100,32 @@ pub struct FinishReport {
     pub failure: Option<String>,
 }
 
+/// What the writer thread of any store works with.
+struct Inlets {
+    book: Arc<TallyBook>,
+    records: Receiver<Queued>,
+    /// Carries when to be done at the latest; closed when nobody waits any more.
+    finish: Receiver<Instant>,
+    /// To be given back what is out of the queue and written.
+    bytes: Arc<Bytes>,
+    shared: Arc<Shared>,
+    options: WriterOptions,
+}
+
+/// What the thread does until it is told to finish.
+type Work = Box<dyn FnOnce() -> FinishReport + Send>;
+
+/// Opens the store, so that whatever is wrong is an error now and not on the thread.
+fn open(store: &StoreConfig, inlets: Inlets) -> Result<Work, StoreError> {
+    Ok(match &store.url {
+        StoreUrl::Sqlite(path) => {
+            let store = SqliteStore::open(path, inlets.options.max_page_count)?;
+            Box::new(move || Worker::new(store, inlets).run())
+        }
+        StoreUrl::ClickHouse(_) | StoreUrl::Kafka(_) => todo!(),
+    })
+}
+
 /// The writer thread and its queue.
 pub struct Writer {
     sender: RecordSender,
@@ -111,14 +139,12 @@ pub struct Writer {
 impl Writer {
     /// Opens the store, creates it if it is not there, brings its schema up to date, and starts the thread.
     pub fn open(
-        url: &StoreUrl,
+        store: &StoreConfig,
         book: Arc<TallyBook>,
         mut options: WriterOptions,
     ) -> Result<Self, StoreError> {
         options.batch_interval = options.batch_interval.min(MAX_BATCH_INTERVAL);
         options.batch_rows = options.batch_rows.max(1);
-        let StoreUrl::Sqlite(path) = url;
-        let store = SqliteStore::open(path, options.max_page_count)?;
         let shared = Arc::new(Shared::default());
         let (sender, records, bytes) = queue::queue(
             options.queue_records,
@@ -127,22 +153,21 @@ impl Writer {
         );
         let (finish, finish_requested) = bounded(1);
         let (ending, ended) = bounded::<()>(0);
-        let worker = Worker {
-            store,
+        let inlets = Inlets {
             book,
             records,
             finish: finish_requested,
             bytes,
             shared: Arc::clone(&shared),
             options,
-            progress: Progress::default(),
         };
+        let work = open(store, inlets)?;
         let at_panic = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("parity-writer".to_owned())
             .spawn(move || {
                 let _ending = ending;
-                catch_unwind(AssertUnwindSafe(|| worker.run())).unwrap_or_else(|_| {
+                catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
                     at_panic.failed(PANICKED.to_owned(), Timestamp::now());
                     tracing::error!("{PANICKED}");
                     panicked()
@@ -202,7 +227,9 @@ impl Drop for Writer {
 }
 
 /// Adds a decision to the store, also while a mirror writes to it. The store must exist.
-pub fn record_decision(url: &StoreUrl, decision: &Decision) -> Result<(), StoreError> {
-    let StoreUrl::Sqlite(path) = url;
-    sqlite::record_decision(path, decision)
+pub fn record_decision(store: &StoreConfig, decision: &Decision) -> Result<(), StoreError> {
+    match &store.url {
+        StoreUrl::Sqlite(path) => sqlite::record_decision(path, decision),
+        StoreUrl::ClickHouse(_) | StoreUrl::Kafka(_) => todo!(),
+    }
 }

@@ -17,7 +17,7 @@ use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
 use indicatif::{ProgressBar, ProgressStyle};
 use parity_schemas::report::Report;
-use parity_sink::{Reader, Selection, StoreUrl};
+use parity_sink::{Reader, Selection, StoreConfig};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 
@@ -95,7 +95,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<ExitCode> {
 }
 
 /// Reads the store until every request has its outcome there, as somebody who reloads the page would.
-fn wait_until_recorded(url: &StoreUrl, selection: &Selection, requests: u64) -> Result<Report> {
+fn wait_until_recorded(url: &StoreConfig, selection: &Selection, requests: u64) -> Result<Report> {
     let begin = Instant::now();
     loop {
         let report = Reader::open(url)?.report(selection)?;

@@ -2,13 +2,13 @@
 
 use anyhow::{Result, anyhow};
 use parity_schemas::time::Timestamp;
-use parity_sink::{Selection, StoreUrl};
+use parity_sink::{Selection, StoreConfig};
 
 use crate::cli::SelectionArgs;
 use crate::config::{Layers, value};
 
 /// The store and what to ask it for.
-pub(crate) fn resolve(args: &SelectionArgs) -> Result<(StoreUrl, Selection)> {
+pub(crate) fn resolve(args: &SelectionArgs) -> Result<(StoreConfig, Selection)> {
     let settings = Layers::load_here(args.file.config.as_deref(), &args.settings()).reader()?;
     let since = args.since.as_deref().map(since).transpose()?;
     let selection = Selection {

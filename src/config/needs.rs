@@ -14,8 +14,8 @@ use parity_schemas::route::RouteRule;
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Part;
-use parity_sink::StoreUrl;
 use parity_sink::write::Retention;
+use parity_sink::{StoreConfig, StoreUrl};
 
 use super::file::{Entry, Raw};
 use super::problem::{Origin, Problem, Problems, read_named_file};
@@ -39,7 +39,7 @@ pub(crate) struct MirrorSettings {
     /// The admin port's.
     pub(crate) admin: AdminSettings,
     /// Where the record is kept.
-    pub(crate) store: StoreUrl,
+    pub(crate) store: StoreConfig,
     /// For how long.
     pub(crate) retention: Retention,
     /// Exchanges that may wait for comparison.
@@ -64,7 +64,7 @@ pub(crate) struct AdminSettings {
 /// Which record to read.
 pub(crate) struct StoreSettings {
     /// Where it is.
-    pub(crate) store: StoreUrl,
+    pub(crate) store: StoreConfig,
     /// Which effort.
     pub(crate) migration: String,
 }
@@ -311,8 +311,9 @@ impl Layers {
         }
     }
 
-    fn store(&mut self) -> Option<StoreUrl> {
-        self.get("mirror.store", str::parse)
+    fn store(&mut self) -> Option<StoreConfig> {
+        self.get("mirror.store", str::parse::<StoreUrl>)
+            .map(StoreConfig::from)
     }
 
     /// What `report` and `gate` need. Problems of other settings do not concern a reader.

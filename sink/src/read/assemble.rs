@@ -100,7 +100,8 @@ impl Sums {
         }
     }
 
-    pub(super) fn add_group(&mut self, route: &str, row: GroupTally) {
+    pub(super) fn add_group(&mut self, row: GroupTally) {
+        let route = row.route.as_str();
         let full = self.group_count >= MAX_REPORT_GROUPS;
         if !self.groups.contains_key(route) {
             self.groups.insert(route.to_owned(), HashMap::new());

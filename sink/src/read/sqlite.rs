@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
 use super::assemble::{CountsRow, DetailsRow, ExampleRow, Sums};
-use super::{MismatchFilter, Selection};
+use super::{MismatchFilter, RecordReader, Selection};
 use crate::error::StoreError;
 use crate::sqlite::{failed, open_read_only};
 
@@ -32,8 +32,10 @@ impl SqliteReader {
             path: path.into(),
         })
     }
+}
 
-    pub(super) fn evidence(&self, selection: &Selection) -> Result<Option<Evidence>, StoreError> {
+impl RecordReader for SqliteReader {
+    fn evidence(&self, selection: &Selection) -> Result<Option<Evidence>, StoreError> {
         let _moment = self.moment()?;
         let Some(identity) = self.identity(selection)? else {
             return Ok(None);
@@ -46,7 +48,7 @@ impl SqliteReader {
         Ok(sums.into_evidence(identity))
     }
 
-    pub(super) fn report(&self, selection: &Selection) -> Result<Report, StoreError> {
+    fn report(&self, selection: &Selection) -> Result<Report, StoreError> {
         let _moment = self.moment()?;
         let Some(identity) = self.identity(selection)? else {
             let identity = Identity {
@@ -65,20 +67,19 @@ impl SqliteReader {
             Ok(())
         })?;
         self.tallies(SELECT_GROUPS, &identity, selection, |row| {
-            let route = row.text(0, "route")?;
-            sums.add_group(route, group_tally(row)?);
+            sums.add_group(group_tally(row, &identity)?);
             Ok(())
         })?;
         sums.into_report(identity, |id| self.example(id))
     }
 
-    pub(super) fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError> {
+    fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError> {
         let sql = format!("SELECT {MISMATCH} FROM mismatches WHERE id = ?1");
         let found = self.rows(&sql, [id.to_string()], "mismatches", mismatch)?;
         Ok(found.into_iter().next())
     }
 
-    pub(super) fn mismatches(
+    fn mismatches(
         &self,
         filter: &MismatchFilter,
         limit: usize,
@@ -110,7 +111,9 @@ impl SqliteReader {
         ];
         self.rows(&sql, values, "mismatches", mismatch)
     }
+}
 
+impl SqliteReader {
     /// Everything read while this lives is of one moment.
     fn moment(&self) -> Result<rusqlite::Transaction<'_>, StoreError> {
         self.connection
@@ -239,7 +242,7 @@ fn details(row: &Fields<'_>) -> Result<DetailsRow, StoreError> {
     })
 }
 
-fn group_tally(row: &Fields<'_>) -> Result<GroupTally, StoreError> {
+fn group_tally(row: &Fields<'_>, identity: &Identity) -> Result<GroupTally, StoreError> {
     Ok(GroupTally {
         tally_id: row.word(1, "tally_id")?,
         revision: row.number(2, "revision")?,
@@ -259,6 +262,9 @@ fn group_tally(row: &Fields<'_>) -> Result<GroupTally, StoreError> {
         first_seen: row.time(11, "first_seen")?,
         last_seen: row.time(12, "last_seen")?,
         example_id: row.word(13, "example_id")?,
+        identity: identity.clone(),
+        interval_start: row.time(14, "interval_start")?,
+        route: row.text(0, "route")?.to_owned(),
     })
 }
 
@@ -396,11 +402,10 @@ const SELECT_TALLIES: (&str, &str) = (
 /// In a fixed order, because beyond its cap a report folds groups in the order in which they come.
 const SELECT_GROUPS: (&str, &str) = (
     "group_tallies",
-    "SELECT route, tally_id, g.revision, fingerprint, part, pattern, kind, explanation, legacy_status, \
-     candidate_status, count, first_seen, last_seen, example_id \
-     FROM tallies AS t CROSS JOIN group_tallies AS g ON g.tally_id = t.id \
+    "SELECT route, tally_id, revision, fingerprint, part, pattern, kind, explanation, legacy_status, \
+     candidate_status, count, first_seen, last_seen, example_id, interval_start FROM group_tallies \
      WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash = ?4 \
-     AND interval_start >= ?5 AND t.mismatch > 0 ORDER BY interval_start, t.id, fingerprint",
+     AND interval_start >= ?5 ORDER BY interval_start, tally_id, fingerprint",
 );
 
 const MISMATCH: &str = "id, migration, legacy_version, candidate_version, rules_hash, time, instance, route, method, \

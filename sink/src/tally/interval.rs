@@ -193,14 +193,21 @@ impl RouteTally {
         tally
     }
 
-    /// The rows of its groups that a store lacks which has everything up to `acknowledged`.
-    pub(super) fn group_rows(&self, acknowledged: u32) -> impl Iterator<Item = GroupTally> + '_ {
+    /// The rows of its groups that a store lacks which has everything up to `acknowledged`; `tally` is its own row.
+    pub(super) fn group_rows<'a>(
+        &'a self,
+        acknowledged: u32,
+        tally: &'a Tally,
+    ) -> impl Iterator<Item = GroupTally> + 'a {
         self.groups
             .values()
             .filter(move |state| state.revision > acknowledged)
             .map(|state| GroupTally {
                 tally_id: self.id,
                 revision: state.revision,
+                identity: tally.identity.clone(),
+                interval_start: tally.interval_start,
+                route: tally.route.clone(),
                 group: state.count.group.clone(),
                 count: state.count.count,
                 first_seen: state.count.first_seen,

@@ -1,8 +1,6 @@
 //! Batches into the `SQLite` file.
 //!
-//! What a store must do for the writer is what [`SqliteStore`] offers: write a batch as a whole or not at all, keep
-//! itself within its limits in small steps, and close. Every statement is idempotent by the record's own id; a tally
-//! is replaced by a higher revision only.
+//! Every statement is idempotent by the record's own id; a tally is replaced by a higher revision only.
 //!
 //! Rows are turned into text before the transaction begins, so that the write lock, which the gate may be waiting
 //! for, is held for the inserts alone.
@@ -11,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use parity_schemas::evidence::Decision;
-use parity_schemas::record::{Mismatch, MismatchClass, Record};
+use parity_schemas::record::{Mismatch, MismatchClass, Record, RecordType};
 use parity_schemas::tally::{GroupTally, Tally};
 use parity_schemas::verdict::Explanation;
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, params};
@@ -19,6 +17,7 @@ use serde::Serialize;
 
 use super::queue::Queued;
 use super::retention::{Retention, Step};
+use super::worker::{BatchStore, Written};
 use crate::error::StoreError;
 use crate::sqlite;
 use crate::tally::Snapshot;
@@ -33,15 +32,6 @@ const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 pub(super) struct SqliteStore {
     connection: Connection,
     path: PathBuf,
-}
-
-/// What became of a batch that was written.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Written {
-    /// Rows that the store took, those that it had already included.
-    pub(super) rows: usize,
-    /// Records that it refused, each for a fault of its own.
-    pub(super) rejected: usize,
 }
 
 impl SqliteStore {
@@ -59,9 +49,13 @@ impl SqliteStore {
             path: path.into(),
         })
     }
+}
+
+impl BatchStore for SqliteStore {
+    type Error = rusqlite::Error;
 
     /// Writes all of it in one transaction, or nothing.
-    pub(super) fn write(
+    fn write(
         &mut self,
         records: &[Queued],
         snapshot: Option<&Snapshot>,
@@ -92,25 +86,35 @@ impl SqliteStore {
         Ok(written)
     }
 
-    /// One small step towards the limits.
-    pub(super) fn retain(&mut self, retention: &Retention) -> rusqlite::Result<Step> {
+    fn may_take_tallies(error: &rusqlite::Error) -> bool {
+        // Whoever holds the lock holds it against tallies too.
+        !matches!(
+            error.sqlite_error_code(),
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+        )
+    }
+
+    fn retain(&mut self, retention: &Retention) -> rusqlite::Result<Step> {
         super::retention::step(&mut self.connection, retention)
     }
 
     /// Size on disk, the log included.
-    pub(super) fn bytes(&self) -> u64 {
+    fn bytes(&self) -> Option<u64> {
         let mut log = self.path.clone().into_os_string();
         log.push("-wal");
-        [self.path.as_path(), Path::new(&log)]
-            .iter()
-            .filter_map(|path| path.metadata().ok())
-            .map(|metadata| metadata.len())
-            .sum()
+        let files = [self.path.as_path(), Path::new(&log)];
+        Some(
+            files
+                .iter()
+                .filter_map(|path| path.metadata().ok())
+                .map(|metadata| metadata.len())
+                .sum(),
+        )
     }
 
     /// Copies the log into the file and closes it. A log that cannot be copied now is no loss: whoever opens the file
     /// next finds it.
-    pub(super) fn close(self) -> rusqlite::Result<()> {
+    fn close(self) -> rusqlite::Result<()> {
         self.connection.busy_timeout(CLOSE_TIMEOUT)?;
         let copied = self
             .connection
@@ -141,14 +145,6 @@ fn is_fault_of_the_row(error: &rusqlite::Error) -> bool {
                 | ErrorCode::TypeMismatch
                 | ErrorCode::ParameterOutOfRange
         )
-    )
-}
-
-/// Whether somebody else holds the lock.
-pub(super) fn is_locked(error: &rusqlite::Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
     )
 }
 
@@ -200,11 +196,12 @@ impl<'a> Row<'a> {
 
     fn table(&self) -> &'static str {
         match self {
-            Self::Mismatch { .. } => "mismatches",
-            Self::Tally { .. } => "tallies",
-            Self::Group(_) => "group_tallies",
-            Self::Decision(_) => "decisions",
+            Self::Mismatch { .. } => RecordType::Mismatch,
+            Self::Tally { .. } => RecordType::Tally,
+            Self::Group(_) => RecordType::GroupTally,
+            Self::Decision(_) => RecordType::Decision,
         }
+        .table()
     }
 
     fn insert(&self, transaction: &Transaction<'_>) -> rusqlite::Result<usize> {
@@ -282,6 +279,12 @@ impl<'a> Row<'a> {
                 group.first_seen.as_micros(),
                 group.last_seen.as_micros(),
                 group.example_id.to_string(),
+                group.identity.migration,
+                group.identity.legacy_version,
+                group.identity.candidate_version,
+                group.identity.rules_hash,
+                group.interval_start.as_micros(),
+                group.route,
             ]),
             Self::Decision(decision) => insert_decision(transaction, decision),
         }
@@ -338,8 +341,9 @@ const INSERT_TALLY: &str = "INSERT INTO tallies (id, revision, migration, legacy
     WHERE excluded.revision > tallies.revision";
 
 const INSERT_GROUP: &str = "INSERT INTO group_tallies (tally_id, revision, fingerprint, part, pattern, kind, \
-    explanation, legacy_status, candidate_status, count, first_seen, last_seen, example_id) \
-    VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13) \
+    explanation, legacy_status, candidate_status, count, first_seen, last_seen, example_id, migration, legacy_version, \
+    candidate_version, rules_hash, interval_start, route) \
+    VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19) \
     ON CONFLICT (tally_id, fingerprint) DO UPDATE SET revision = excluded.revision, count = excluded.count, \
     first_seen = excluded.first_seen, last_seen = excluded.last_seen, example_id = excluded.example_id \
     WHERE excluded.revision > group_tallies.revision";

@@ -32,7 +32,12 @@ impl Trouble {
     }
 
     /// A write failed, `dropped` records having been dropped so far. Whether it was spoken of.
-    pub(super) fn failed(&mut self, error: &rusqlite::Error, dropped: u64, now: Instant) -> bool {
+    pub(super) fn failed(
+        &mut self,
+        error: &impl std::fmt::Display,
+        dropped: u64,
+        now: Instant,
+    ) -> bool {
         self.retry_after = Some(match self.retry_after {
             Some(before) => (before * 2).min(LAST_RETRY),
             None => FIRST_RETRY,
@@ -103,7 +108,7 @@ mod tests {
         let told: Vec<u64> = (0..600)
             .filter(|second| {
                 let now = began + Duration::from_secs(*second);
-                trouble.failed(&rusqlite::Error::InvalidQuery, *second, now)
+                trouble.failed(&"disk full", *second, now)
             })
             .collect();
         assert_eq!(told, [0, 60, 120, 180, 240, 300, 360, 420, 480, 540]);

@@ -1,4 +1,5 @@
-//! The writer thread: gathers a batch, writes it with the tallies, and keeps the store within its limits.
+//! The writer thread of a store that takes batches: gathers one, writes it with the tallies, and keeps the store
+//! within its limits.
 //!
 //! One thread, because `SQLite` has one writer anyway and a batch is one transaction. A store that fails is tried again
 //! with the same batch until it works or the process ends; meanwhile the queue fills and then drops, by the rules of
@@ -14,9 +15,8 @@ use parity_schemas::time::Timestamp;
 use super::health::{DropReason, Shared};
 use super::queue::{Bytes, Queued};
 use super::retention::Step;
-use super::sqlite::{SqliteStore, Written, is_locked};
 use super::trouble::Trouble;
-use super::{FinishReport, WriterOptions};
+use super::{FinishReport, Inlets, Retention, WriterOptions};
 use crate::tally::{Snapshot, TallyBook};
 
 /// Bytes of one batch: bounds the transaction, and with it how long the write lock is held.
@@ -24,21 +24,55 @@ const BATCH_BYTES: usize = 4 << 20;
 /// How often ages and sizes are looked at; between, steps follow each other while there is something to do.
 const RETENTION_PERIOD: Duration = Duration::from_mins(1);
 
+/// What the thread asks of a store. A batch is written as a whole or not at all; every write is idempotent by the
+/// records' own ids, so that a failed one can be repeated.
+pub(super) trait BatchStore: Send + 'static {
+    /// What can go wrong.
+    type Error: std::fmt::Display;
+
+    /// Writes all of it, or nothing.
+    fn write(
+        &mut self,
+        records: &[Queued],
+        snapshot: Option<&Snapshot>,
+    ) -> Result<Written, Self::Error>;
+
+    /// Whether the tallies alone are worth an attempt after `error`: not when nothing at all can be written.
+    fn may_take_tallies(error: &Self::Error) -> bool;
+
+    /// One small step towards the limits.
+    fn retain(&mut self, retention: &Retention) -> Result<Step, Self::Error>;
+
+    /// Size on disk, where it is known.
+    fn bytes(&self) -> Option<u64>;
+
+    /// Closes it. Nothing that was written is lost when this fails.
+    fn close(self) -> Result<(), Self::Error>;
+}
+
+/// What became of a batch that was written.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Written {
+    /// Rows that the store took, those that it had already included.
+    pub(super) rows: usize,
+    /// Records that it refused, each for a fault of its own.
+    pub(super) rejected: usize,
+}
+
 /// Everything that the thread owns.
-pub(super) struct Worker {
-    pub(super) store: SqliteStore,
-    pub(super) book: Arc<TallyBook>,
-    pub(super) records: Receiver<Queued>,
-    /// Carries when to be done at the latest; closed when nobody waits any more.
-    pub(super) finish: Receiver<Instant>,
-    pub(super) bytes: Arc<Bytes>,
-    pub(super) shared: Arc<Shared>,
-    pub(super) options: WriterOptions,
-    pub(super) progress: Progress,
+pub(super) struct Worker<S> {
+    store: S,
+    book: Arc<TallyBook>,
+    records: Receiver<Queued>,
+    finish: Receiver<Instant>,
+    bytes: Arc<Bytes>,
+    shared: Arc<Shared>,
+    options: WriterOptions,
+    progress: Progress,
 }
 
 /// What the thread remembers from one write to the next.
-pub(super) struct Progress {
+struct Progress {
     batch: Vec<Queued>,
     batch_bytes: usize,
     next_tallies: Instant,
@@ -63,7 +97,21 @@ impl Default for Progress {
     }
 }
 
-impl Worker {
+impl<S: BatchStore> Worker<S> {
+    /// Everything that it needs.
+    pub(super) fn new(store: S, inlets: Inlets) -> Self {
+        Self {
+            store,
+            book: inlets.book,
+            records: inlets.records,
+            finish: inlets.finish,
+            bytes: inlets.bytes,
+            shared: inlets.shared,
+            options: inlets.options,
+            progress: Progress::default(),
+        }
+    }
+
     /// Works until told to finish.
     pub(super) fn run(mut self) -> FinishReport {
         let deadline = loop {
@@ -150,7 +198,7 @@ impl Worker {
                 true
             }
             Err(error) => {
-                let worth_it = !self.progress.batch.is_empty() && !is_locked(&error);
+                let worth_it = !self.progress.batch.is_empty() && S::may_take_tallies(&error);
                 if let (true, Some(snapshot)) = (worth_it, &snapshot)
                     && self.store.write(&[], Some(snapshot)).is_ok()
                 {
@@ -166,7 +214,7 @@ impl Worker {
         }
     }
 
-    fn attempt(&mut self, snapshot: Option<&Snapshot>) -> rusqlite::Result<Written> {
+    fn attempt(&mut self, snapshot: Option<&Snapshot>) -> Result<Written, S::Error> {
         let began = Instant::now();
         let written = self.store.write(&self.progress.batch, snapshot)?;
         if let Some(snapshot) = snapshot {
@@ -175,8 +223,11 @@ impl Worker {
         let metrics = &self.shared.metrics;
         metrics.write_seconds.observe(began.elapsed().as_secs_f64());
         metrics.batch_rows.observe(written.rows as f64);
-        let bytes = i64::try_from(self.store.bytes()).unwrap_or(i64::MAX);
-        metrics.store_bytes.set(bytes);
+        if let Some(bytes) = self.store.bytes() {
+            metrics
+                .store_bytes
+                .set(i64::try_from(bytes).unwrap_or(i64::MAX));
+        }
         Ok(written)
     }
 

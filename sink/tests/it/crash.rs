@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use parity_sink::{StoreUrl, WriterOptions};
+use parity_sink::{StoreConfig, StoreUrl, WriterOptions};
 
 use crate::support::{PATIENCE, Store, book, matched, mismatched, number, route, wait_until};
 
@@ -28,8 +28,8 @@ pub(crate) fn start_child(test: &str, store: &Store) -> Child {
 }
 
 /// The store, in a process that [`start_child`] started; `None` in every other.
-pub(crate) fn store_of_child() -> Option<StoreUrl> {
-    std::env::var_os(STORE).map(|path| StoreUrl::Sqlite(path.into()))
+pub(crate) fn store_of_child() -> Option<StoreConfig> {
+    std::env::var_os(STORE).map(|path| StoreConfig::from(StoreUrl::Sqlite(path.into())))
 }
 
 /// Counts and records until it is killed, and says how far it is.

@@ -61,7 +61,7 @@ fn a_missing_store_is_an_error_for_readers_and_is_not_created() {
 fn a_folder_that_is_not_there_is_named() {
     let mut store = Store::new();
     store.path = store.path.join("deeper/parity.db");
-    store.url = parity_sink::StoreUrl::Sqlite(store.path.clone());
+    store.url = parity_sink::StoreUrl::Sqlite(store.path.clone()).into();
     let message = refused(errors(&store)[0].as_ref());
     assert!(message.contains("its folder does not exist"), "{message}");
     let folder = store.path.parent().and_then(|path| path.parent());
@@ -70,7 +70,8 @@ fn a_folder_that_is_not_there_is_named() {
             .and_then(|path| path.parent())
             .expect("the test's folder")
             .into(),
-    );
+    )
+    .into();
     for error in errors(&store) {
         assert!(refused(error.as_ref()).contains("it is a folder"));
     }

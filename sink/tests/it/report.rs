@@ -99,6 +99,9 @@ fn writing_twice_is_writing_once_and_a_lower_revision_changes_nothing() {
     let counted = |revision, count| {
         Record::GroupTally(Box::new(GroupTally {
             tally_id: first.id,
+            identity: first.identity.clone(),
+            interval_start: first.interval_start,
+            route: first.route.clone(),
             revision,
             group: group("f00d"),
             count,
@@ -190,6 +193,9 @@ fn groups_of_several_tallies_merge_and_lists_have_one_order() {
         tally.counts.mismatch = count;
         records.push(Record::GroupTally(Box::new(GroupTally {
             tally_id: tally.id,
+            identity: tally.identity.clone(),
+            interval_start: tally.interval_start,
+            route: tally.route.clone(),
             revision: 1,
             group: group(fingerprint),
             count,

@@ -31,6 +31,9 @@ fn samples_go_first_then_rows_then_tallies_and_decisions_never() {
         let old = tally("GET /old", days_ago(401), 1);
         records.push(Record::GroupTally(Box::new(GroupTally {
             tally_id: old.id,
+            identity: old.identity.clone(),
+            interval_start: old.interval_start,
+            route: old.route.clone(),
             revision: 1,
             group: group("gone"),
             count: 1,

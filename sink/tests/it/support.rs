@@ -15,7 +15,8 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Kind, Part};
 use parity_sink::write::Retention;
 use parity_sink::{
-    Reader, Recorder, Selection, StoreUrl, TallyBook, TallyConfig, Writer, WriterOptions,
+    Reader, Recorder, Selection, StoreConfig, StoreUrl, TallyBook, TallyConfig, Writer,
+    WriterOptions,
 };
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -26,7 +27,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 pub(crate) struct Store {
     _folder: TempDir,
     pub(crate) path: PathBuf,
-    pub(crate) url: StoreUrl,
+    pub(crate) url: StoreConfig,
 }
 
 impl Store {
@@ -34,7 +35,7 @@ impl Store {
         let folder = tempfile::tempdir().expect("a folder for the store");
         let path = folder.path().join("parity.db");
         Self {
-            url: StoreUrl::Sqlite(path.clone()),
+            url: StoreUrl::Sqlite(path.clone()).into(),
             path,
             _folder: folder,
         }
