@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::url::KafkaUrl;
+use crate::url::{ClickHouseUrl, KafkaUrl};
 
 /// A store cannot be opened, read or written.
 #[derive(Debug, thiserror::Error)]
@@ -79,6 +79,84 @@ pub enum StoreError {
     WriteOnly {
         /// As given.
         url: KafkaUrl,
+    },
+    /// Where a ClickHouse is needed.
+    #[error(
+        "`{url}` is not a ClickHouse; write for example clickhouse://parity@127.0.0.1:8123/parity"
+    )]
+    NotClickHouse {
+        /// As given.
+        url: String,
+    },
+    /// The certificates of the operator cannot be used.
+    #[error("cannot use the certificates in {path}: {why}", path = path.display())]
+    Certificates {
+        /// As given.
+        path: PathBuf,
+        /// What is wrong with them.
+        why: String,
+    },
+    /// No answer, or none that a ClickHouse gives.
+    #[error("cannot reach {url}: {message}; is it up, and is this the port of its HTTP interface?")]
+    Unreachable {
+        /// As given.
+        url: ClickHouseUrl,
+        /// What happened on the way.
+        message: String,
+    },
+    /// The server does not let us in.
+    #[error(
+        "{url} refuses us: {message}; the user is in the URL, the password in PARITY_CLICKHOUSE_PASSWORD or clickhouse.password_file"
+    )]
+    Refused {
+        /// As given.
+        url: ClickHouseUrl,
+        /// What it said.
+        message: String,
+    },
+    /// No record of ours is there.
+    #[error(
+        "{url} holds no record of parity ({message}); `parity schema apply --clickhouse {url}` creates the tables"
+    )]
+    NoTables {
+        /// As given.
+        url: ClickHouseUrl,
+        /// What it said.
+        message: String,
+    },
+    /// Tables of an earlier version of this program.
+    #[error(
+        "{url} has schema version {found}, this program needs {known}; `parity schema apply --clickhouse {url}` brings it up to date"
+    )]
+    OlderTables {
+        /// As given.
+        url: ClickHouseUrl,
+        /// The version there.
+        found: u32,
+        /// The version of this program.
+        known: u32,
+    },
+    /// Tables of a later version of this program.
+    #[error(
+        "{url} has schema version {found}, this program knows up to {known}; use the newer parity that applied it"
+    )]
+    NewerTables {
+        /// As given.
+        url: ClickHouseUrl,
+        /// The version there.
+        found: u32,
+        /// The version of this program.
+        known: u32,
+    },
+    /// Anything else that the server said.
+    #[error("cannot {action} {url}: {message}")]
+    Server {
+        /// As given.
+        url: ClickHouseUrl,
+        /// What was tried.
+        action: &'static str,
+        /// What was said.
+        message: String,
     },
     /// A stored value is not what this version writes.
     #[error(

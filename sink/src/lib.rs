@@ -9,6 +9,7 @@
 //! records at most, which are counted and told of, and never a count; writing a record twice changes nothing.
 //! It accepts records only: captured values cannot pass through here.
 
+mod clickhouse;
 mod error;
 pub mod read;
 mod sqlite;
@@ -17,6 +18,7 @@ pub mod tally;
 mod url;
 pub mod write;
 
+pub use clickhouse::schema::{Applied, apply_schema};
 pub use error::StoreError;
 pub use read::{MismatchFilter, Reader, Selection};
 pub use store::{

@@ -101,12 +101,13 @@ impl Reader {
         self.store.mismatch(id)
     }
 
-    /// Up to `limit` (and [`MAX_MISMATCHES`]) mismatches, newest first.
+    /// Up to `limit` mismatches, newest first; never more than one over [`MAX_MISMATCHES`].
     pub fn mismatches(
         &self,
         filter: &MismatchFilter,
         limit: usize,
     ) -> Result<Vec<Mismatch>, StoreError> {
-        self.store.mismatches(filter, limit.min(MAX_MISMATCHES))
+        // One more than the most, so that a caller can see whether there is a next page.
+        self.store.mismatches(filter, limit.min(MAX_MISMATCHES + 1))
     }
 }
