@@ -168,3 +168,17 @@ pub struct Decision {
     /// One by one, worst first.
     pub routes: Vec<RouteDecision>,
 }
+
+impl Decision {
+    /// Versions of both sides and the rules hash that it was bound to; empty when nothing was recorded.
+    pub fn versions(&self) -> (&str, &str, &str) {
+        match &self.evidence {
+            Some(evidence) => (
+                &evidence.legacy_version,
+                &evidence.candidate_version,
+                &evidence.rules_hash,
+            ),
+            None => ("", "", ""),
+        }
+    }
+}

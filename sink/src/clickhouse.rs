@@ -4,7 +4,10 @@
 //! time-outs and of certificates. A server that answers nothing at all must end in an error, because a sink that
 //! waits for ever holds its partitions and a command that waits for ever tells nobody anything.
 
+pub(crate) mod batch;
+pub(crate) mod encode;
 pub(crate) mod fault;
+pub(crate) mod insert;
 pub(crate) mod schema;
 
 use std::time::Duration;

@@ -292,14 +292,7 @@ impl<'a> Row<'a> {
 }
 
 fn insert_decision(transaction: &Transaction<'_>, decision: &Decision) -> rusqlite::Result<usize> {
-    let (legacy_version, candidate_version, rules_hash) = match &decision.evidence {
-        Some(evidence) => (
-            evidence.legacy_version.as_str(),
-            evidence.candidate_version.as_str(),
-            evidence.rules_hash.as_str(),
-        ),
-        None => ("", "", ""),
-    };
+    let (legacy_version, candidate_version, rules_hash) = decision.versions();
     transaction
         .prepare_cached(INSERT_DECISION)?
         .execute(params![
