@@ -158,6 +158,34 @@ pub enum StoreError {
         /// What was said.
         message: String,
     },
+    /// The Kafka client cannot be set up.
+    #[error("cannot use {url}: {message}")]
+    KafkaConfig {
+        /// As given.
+        url: KafkaUrl,
+        /// What librdkafka said.
+        message: String,
+    },
+    /// No broker answers.
+    #[error(
+        "cannot reach {url}: {message}; is a broker up there, and do [kafka] security and login fit?"
+    )]
+    NoBroker {
+        /// As given.
+        url: KafkaUrl,
+        /// What librdkafka said.
+        message: String,
+    },
+    /// The topic is not there, and we may not make it.
+    #[error(
+        "{url}: the topic is missing and cannot be made: {message}; create it, or name the right one"
+    )]
+    NoTopic {
+        /// As given.
+        url: KafkaUrl,
+        /// What the broker said.
+        message: String,
+    },
     /// A stored value is not what this version writes.
     #[error(
         "{table}.{column} holds `{value}`, which this version does not understand; was it edited, or written by a newer parity?"

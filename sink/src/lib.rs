@@ -11,6 +11,7 @@
 
 mod clickhouse;
 mod error;
+mod kafka;
 pub mod read;
 mod sqlite;
 mod store;
