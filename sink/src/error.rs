@@ -158,6 +158,14 @@ pub enum StoreError {
         /// What was said.
         message: String,
     },
+    /// Where a Kafka is needed.
+    #[error(
+        "`{url}` is not a Kafka topic; write for example kafka://127.0.0.1:9092/parity.records"
+    )]
+    NotKafka {
+        /// As given.
+        url: String,
+    },
     /// The Kafka client cannot be set up.
     #[error("cannot use {url}: {message}")]
     KafkaConfig {

@@ -10,6 +10,7 @@
 //! It accepts records only: captured values cannot pass through here.
 
 mod clickhouse;
+mod consume;
 mod error;
 mod kafka;
 pub mod read;
@@ -20,6 +21,7 @@ mod url;
 pub mod write;
 
 pub use clickhouse::schema::{Applied, apply_schema};
+pub use consume::{Sink, SinkError, SinkHandle, SinkHealth, SinkOptions, SinkReport, Stopper};
 pub use error::StoreError;
 pub use read::{MismatchFilter, Reader, Selection};
 pub use store::{

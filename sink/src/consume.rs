@@ -1,0 +1,281 @@
+//! Kafka → `ClickHouse`: a member of a consumer group that moves records in batches.
+//!
+//! ```text
+//! poll ──► buffers, one a partition ──► batches ──► workers: decode, dead letters, insert ──► commit
+//! ```
+//!
+//! One thread polls, because polling is what keeps us in the group: it goes on whatever the database does. A batch is a
+//! run of one partition's offsets without a gap of ours, and a partition has at most one batch under way; so what is
+//! committed only ever moves forward, and a repeated batch has the name of the first. An offset is committed when every
+//! table has taken its batch and every record that cannot be stored is in the dead-letter topic, and only then.
+//!
+//! Whatever happens between, the next owner of the partition reads the same records again: some rows are then written
+//! twice, and are one by their id.
+//!
+//! Memory is bounded by [`SinkOptions::memory`]: when it is reached partitions are paused, and what the Kafka client
+//! fetches ahead has a share of its own.
+
+mod buffer;
+mod context;
+mod dead;
+mod health;
+mod run;
+mod work;
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use prometheus_client::registry::Registry;
+use rdkafka::ClientConfig;
+use rdkafka::consumer::{BaseConsumer, Consumer as _};
+
+pub use self::health::{SinkHandle, SinkHealth};
+
+use self::context::Context;
+use self::dead::DeadLetters;
+use self::health::Shared;
+use self::run::Poller;
+use self::work::Workers;
+use crate::clickhouse::{Server, runtime, schema};
+use crate::error::StoreError;
+use crate::kafka;
+use crate::store::StoreConfig;
+use crate::url::{KafkaUrl, StoreUrl};
+
+/// Share of the memory that the Kafka client may fetch ahead.
+const FETCH_SHARE: usize = 4;
+/// The client's own smallest unit.
+const MIN_FETCH_BYTES: usize = 1 << 20;
+/// Longest time between two polls before the group takes us for stuck. We poll every few milliseconds; only finishing
+/// batches during a rebalance takes longer.
+const MAX_POLL_INTERVAL: Duration = Duration::from_mins(2);
+
+/// Limits and habits of a sink.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SinkOptions {
+    /// The consumer group; all sinks of one database share it.
+    pub group: String,
+    /// Name within the group (static membership); a restart under the same name takes its partitions back without a
+    /// rebalance.
+    pub instance: Option<String>,
+    /// Records of a batch.
+    pub batch_rows: usize,
+    /// Bytes of a batch, as they came from Kafka.
+    pub batch_bytes: usize,
+    /// Longest time that a record waits for its batch to fill.
+    pub batch_interval: Duration,
+    /// Bytes of records in hand, in all.
+    pub memory: usize,
+    /// After this time without a sign of life our partitions go to others.
+    pub session_timeout: Duration,
+    /// Threads that decode and insert.
+    pub workers: usize,
+    /// How long the end may take: the batches in hand against a server that is away.
+    pub finish: Duration,
+}
+
+impl Default for SinkOptions {
+    fn default() -> Self {
+        Self {
+            group: "parity-sink".to_owned(),
+            instance: None,
+            // A part of a hundred thousand rows is one that the server need not merge soon.
+            batch_rows: 100_000,
+            batch_bytes: 16 << 20,
+            // An on-call engineer looks at the last minute, not at the last second.
+            batch_interval: Duration::from_secs(1),
+            memory: 64 << 20,
+            session_timeout: Duration::from_secs(10),
+            workers: std::thread::available_parallelism().map_or(1, usize::from),
+            finish: Duration::from_secs(20),
+        }
+    }
+}
+
+/// Why a sink ended by itself.
+#[derive(Debug, thiserror::Error)]
+pub enum SinkError {
+    /// The database will not take this batch whatever we do.
+    #[error(
+        "cannot insert into {table}: {message}; nothing of the batch is committed, and the next start takes it up again"
+    )]
+    Permanent {
+        /// Which table.
+        table: &'static str,
+        /// What the server said.
+        message: String,
+    },
+    /// The Kafka client has given up.
+    #[error("the consumer has failed for good: {0}; is `instance` the name of another sink, too?")]
+    Consumer(String),
+    /// A bug of ours.
+    #[error("a thread of the sink ended by a panic; nothing of its batch is committed")]
+    Panicked,
+}
+
+/// What a sink did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SinkReport {
+    /// Records stored.
+    pub stored: u64,
+    /// Records that went to the dead-letter topic.
+    pub dead_letters: u64,
+    /// Batches that were in hand and could not be finished in time; the next owner takes them up.
+    pub unfinished: usize,
+}
+
+impl fmt::Display for SinkReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} records stored, {} to the dead-letter topic",
+            self.stored, self.dead_letters
+        )?;
+        if self.unfinished > 0 {
+            write!(
+                f,
+                "; {} batches could not be finished and are taken up by the next start",
+                self.unfinished
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// Tells a running sink to end.
+#[derive(Clone)]
+pub struct Stopper(Arc<AtomicBool>);
+
+impl Stopper {
+    /// The batches in hand are finished and committed, then [`Sink::run`] returns.
+    pub fn stop(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+/// A sink that is ready to run.
+pub struct Sink {
+    poller: Poller,
+    workers: Workers,
+    shared: Arc<Shared>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Sink {
+    /// Checks both ends, so that whatever is wrong is an error now, and joins the group.
+    pub fn open(
+        source: &StoreConfig,
+        target: &StoreConfig,
+        options: SinkOptions,
+    ) -> Result<Self, StoreError> {
+        let StoreUrl::Kafka(url) = &source.url else {
+            return Err(StoreError::NotKafka {
+                url: source.url.to_string(),
+            });
+        };
+        let server = Server::of(target)?;
+        runtime()?.block_on(schema::check(&server))?;
+        let base = kafka::client_config(url, &source.kafka)?;
+        kafka::ensure_topic(url, &base)?;
+        let dead = KafkaUrl {
+            topic: format!("{}{}", url.topic, kafka::DEAD_SUFFIX),
+            ..url.clone()
+        };
+        kafka::ensure_topic(&dead, &base)?;
+
+        let options = tidy(options);
+        let shared = Arc::new(Shared::default());
+        let dead = Arc::new(DeadLetters::new(&dead, &base)?);
+        let workers = Workers::start(&url.topic, target, &dead, &options, &shared)?;
+        let context = Context::new(Arc::clone(&shared), workers.progress());
+        let consumer: BaseConsumer<Context> = consumer_config(&base, &options)
+            .create_with_context(context)
+            .map_err(|error| kafka::refused(url, &error))?;
+        consumer
+            .subscribe(&[&url.topic])
+            .map_err(|error| kafka::refused(url, &error))?;
+        let stop = Arc::new(AtomicBool::new(false));
+        Ok(Self {
+            poller: Poller::new(
+                consumer,
+                url,
+                options,
+                Arc::clone(&shared),
+                Arc::clone(&stop),
+            ),
+            workers,
+            shared,
+            stop,
+        })
+    }
+
+    /// Moves records until it is told to stop or cannot go on.
+    pub fn run(self) -> Result<SinkReport, SinkError> {
+        self.poller.run(self.workers)
+    }
+
+    /// How it is doing, from any thread.
+    pub fn handle(&self) -> SinkHandle {
+        SinkHandle::new(Arc::clone(&self.shared))
+    }
+
+    /// What ends it, from any thread.
+    pub fn stopper(&self) -> Stopper {
+        Stopper(Arc::clone(&self.stop))
+    }
+
+    /// Adds the `parity_sink_*` metrics of a sink to a registry that has no prefix of its own.
+    pub fn register(&self, registry: &mut Registry) {
+        self.shared.register(registry);
+    }
+}
+
+/// Limits that hold together: a batch must fit into memory beside the one that is under way.
+fn tidy(mut options: SinkOptions) -> SinkOptions {
+    options.batch_rows = options.batch_rows.max(1);
+    options.workers = options.workers.max(1);
+    options.memory = options.memory.max(MIN_FETCH_BYTES);
+    options.batch_bytes = options.batch_bytes.clamp(1, options.memory / 2);
+    options
+}
+
+fn consumer_config(base: &ClientConfig, options: &SinkOptions) -> ClientConfig {
+    let fetch_bytes = (options.memory / FETCH_SHARE).max(MIN_FETCH_BYTES);
+    let mut config = base.clone();
+    config
+        .set("group.id", &options.group)
+        .set("enable.auto.commit", "false")
+        .set("enable.auto.offset.store", "false")
+        .set("auto.offset.reset", "earliest")
+        // A sink that comes or goes moves only the partitions that have to move.
+        .set("partition.assignment.strategy", "cooperative-sticky")
+        .set("isolation.level", "read_committed")
+        .set("session.timeout.ms", millis(options.session_timeout))
+        .set("heartbeat.interval.ms", millis(options.session_timeout / 4))
+        .set(
+            "max.poll.interval.ms",
+            millis(MAX_POLL_INTERVAL.max(options.session_timeout)),
+        )
+        .set(
+            "queued.max.messages.kbytes",
+            (fetch_bytes >> 10).to_string(),
+        )
+        .set("fetch.max.bytes", fetch_bytes.to_string())
+        .set("max.partition.fetch.bytes", MIN_FETCH_BYTES.to_string())
+        .set("message.max.bytes", MIN_FETCH_BYTES.to_string())
+        // Wait a little for a fetch to be worth it; an idle topic costs two requests a second.
+        .set("fetch.min.bytes", "65536")
+        .set("fetch.wait.max.ms", "100")
+        .set("check.crcs", "true")
+        .set("statistics.interval.ms", "1000");
+    if let Some(instance) = &options.instance {
+        config.set("group.instance.id", instance);
+    }
+    config
+}
+
+fn millis(duration: Duration) -> String {
+    duration.as_millis().to_string()
+}

@@ -1,0 +1,133 @@
+//! What the Kafka client tells us: partitions that come and go, statistics, errors.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rdkafka::client::ClientContext;
+use rdkafka::config::RDKafkaLogLevel;
+use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer as _, ConsumerContext, Rebalance};
+use rdkafka::error::{KafkaError, KafkaResult};
+use rdkafka::statistics::Statistics;
+use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
+
+use super::health::Shared;
+use super::work::Progress;
+use crate::kafka;
+
+/// How long a rebalance waits for the batches of partitions that go: long enough for a busy server, short enough that
+/// the others of the group are not held up. What is not done by then is done again by the next owner.
+const HAND_OVER: Duration = Duration::from_secs(5);
+
+/// Callbacks of the consumer; they run within `poll`, on its thread.
+pub(super) struct Context {
+    shared: Arc<Shared>,
+    progress: Arc<Progress>,
+    /// Partitions that were taken from us and that the poller has not heard of yet.
+    revoked: Mutex<Vec<i32>>,
+}
+
+impl Context {
+    pub(super) fn new(shared: Arc<Shared>, progress: Arc<Progress>) -> Self {
+        Self {
+            shared,
+            progress,
+            revoked: Mutex::default(),
+        }
+    }
+
+    pub(super) fn take_revoked(&self) -> Vec<i32> {
+        std::mem::take(&mut *self.revoked.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl ClientContext for Context {
+    fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
+        kafka::log(level, facility, message);
+    }
+
+    fn error(&self, error: KafkaError, reason: &str) {
+        tracing::debug!(target: "librdkafka", %error, "{reason}");
+        self.shared.broker_failed(format!("Kafka: {reason}"));
+    }
+
+    fn stats(&self, statistics: Statistics) {
+        let up = statistics
+            .brokers
+            .values()
+            .any(|broker| broker.nodeid >= 0 && broker.state == "UP");
+        if up {
+            self.shared.broker_worked();
+        }
+        let lags = statistics
+            .topics
+            .values()
+            .flat_map(|topic| topic.partitions.values())
+            // -1 is what the client has before it knows, and its own entry for "no partition yet".
+            .filter(|partition| partition.partition >= 0 && partition.consumer_lag >= 0)
+            .map(|partition| (partition.partition, partition.consumer_lag))
+            .collect();
+        self.shared.set_lags(lags);
+    }
+}
+
+impl ConsumerContext for Context {
+    fn pre_rebalance(&self, consumer: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
+        let Rebalance::Revoke(partitions) = rebalance else {
+            return;
+        };
+        let gone: Vec<i32> = partitions
+            .elements()
+            .iter()
+            .map(|element| element.partition())
+            .collect();
+        // Lost without having been asked (we were taken for dead): they are somebody else's already.
+        let lost = consumer.assignment_lost();
+        let done = self
+            .progress
+            .hand_over(&gone, if lost { Duration::ZERO } else { HAND_OVER });
+        if !lost && !done.is_empty() {
+            let mut offsets = TopicPartitionList::new();
+            for element in partitions.elements() {
+                if let Some(next) = done.get(&element.partition()) {
+                    let added = offsets.add_partition_offset(
+                        element.topic(),
+                        element.partition(),
+                        Offset::Offset(*next),
+                    );
+                    debug_assert!(added.is_ok(), "an offset is a number");
+                }
+            }
+            if let Err(error) = consumer.commit(&offsets, CommitMode::Sync) {
+                tracing::warn!(%error, "the last batches of partitions that went are stored and not committed; they will be stored once more");
+            }
+        }
+        self.revoked
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .extend(gone);
+    }
+
+    fn post_rebalance(&self, consumer: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
+        if let Rebalance::Error(error) = rebalance {
+            tracing::warn!(%error, "a rebalance failed");
+        }
+        let partitions: Vec<i32> = consumer.assignment().map_or_else(
+            |_| Vec::new(),
+            |list| list.elements().iter().map(|one| one.partition()).collect(),
+        );
+        tracing::info!(?partitions, "partitions of this sink");
+        self.shared.assigned(&partitions);
+    }
+
+    fn commit_callback(&self, result: KafkaResult<()>, _offsets: &TopicPartitionList) {
+        if let Err(error) = result {
+            self.shared.metrics.commit_errors.inc();
+            tracing::warn!(%error, "a commit failed; the next one covers it, or the batch is stored once more");
+        }
+    }
+
+    fn main_queue_min_poll_interval(&self) -> rdkafka::util::Timeout {
+        // Statistics and errors also while there are no records.
+        Duration::from_millis(100).into()
+    }
+}

@@ -1,0 +1,299 @@
+//! The thread that polls: fills the buffers, hands batches out, commits what is done.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer as _};
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use rdkafka::message::{BorrowedMessage, Message as _};
+use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
+
+use super::buffer::Run;
+use super::context::Context;
+use super::health::Shared;
+use super::work::{Done, Job, Progress, Workers};
+use super::{SinkError, SinkOptions, SinkReport};
+use crate::url::KafkaUrl;
+
+/// Records taken at a stretch before the rest is looked at.
+const STRETCH: usize = 1_000;
+/// Longest wait for a record: bounds how late a finished batch is committed and a full one handed out.
+const WAIT: Duration = Duration::from_millis(5);
+/// The memory limit is what pauses; half of it free again is what resumes, so that it does not flap.
+const RESUME_SHARE: usize = 2;
+
+/// The consumer and what it has read.
+pub(super) struct Poller {
+    consumer: BaseConsumer<Context>,
+    topic: String,
+    options: SinkOptions,
+    shared: Arc<Shared>,
+    stop: Arc<AtomicBool>,
+    partitions: BTreeMap<i32, Partition>,
+    /// What is in the buffers and under way.
+    held: usize,
+    paused: bool,
+    jobs: u64,
+}
+
+/// One partition of ours.
+struct Partition {
+    run: Run,
+    /// The offset that should come next, for telling gaps.
+    expected: Option<i64>,
+}
+
+impl Poller {
+    pub(super) fn new(
+        consumer: BaseConsumer<Context>,
+        url: &KafkaUrl,
+        options: SinkOptions,
+        shared: Arc<Shared>,
+        stop: Arc<AtomicBool>,
+    ) -> Self {
+        Self {
+            consumer,
+            topic: url.topic.clone(),
+            options,
+            shared,
+            stop,
+            partitions: BTreeMap::new(),
+            held: 0,
+            paused: false,
+            jobs: 0,
+        }
+    }
+
+    pub(super) fn run(mut self, workers: Workers) -> Result<SinkReport, SinkError> {
+        let progress = workers.progress();
+        let mut ended = self.work(&workers, &progress);
+        let mut unfinished = 0;
+        if ended.is_ok() {
+            (unfinished, ended) = self.finish(&workers, &progress);
+        }
+        let threads = workers.finish();
+        // Leaves the group at once instead of letting it wait for our silence.
+        self.consumer.unsubscribe();
+        ended.and(threads)?;
+        Ok(SinkReport {
+            stored: self.shared.metrics.stored_total(),
+            dead_letters: self.shared.dead_letters(),
+            unfinished,
+        })
+    }
+
+    /// Until told to stop.
+    fn work(&mut self, workers: &Workers, progress: &Progress) -> Result<(), SinkError> {
+        while !self.stop.load(Ordering::Acquire) {
+            let grown = self.take_records()?;
+            self.forget_revoked();
+            self.commit_done(progress, CommitMode::Async)?;
+            self.hand_out(workers, progress, false);
+            self.mind_memory(grown);
+        }
+        Ok(())
+    }
+
+    /// Finishes the batches in hand. How many could not be, and whether something was wrong for good.
+    fn finish(&mut self, workers: &Workers, progress: &Progress) -> (usize, Result<(), SinkError>) {
+        let deadline = Instant::now() + self.options.finish;
+        self.pause();
+        loop {
+            // Keeps us in the group; records that come all the same are read again by the next owner.
+            let _ignored = self.consumer.poll(Duration::ZERO);
+            self.forget_revoked();
+            if let Err(error) = self.commit_done(progress, CommitMode::Sync) {
+                return (0, Err(error));
+            }
+            self.hand_out(workers, progress, true);
+            let waiting = self
+                .partitions
+                .values()
+                .filter(|partition| !partition.run.entries.is_empty())
+                .count();
+            let open = waiting + progress.busy();
+            if open == 0 || Instant::now() >= deadline {
+                return (open, Ok(()));
+            }
+            progress.wait(WAIT);
+        }
+    }
+
+    /// Whether any came.
+    fn take_records(&mut self) -> Result<bool, SinkError> {
+        let mut wait = WAIT;
+        for count in 0..STRETCH {
+            let Some(polled) = self.consumer.poll(wait) else {
+                return Ok(count > 0);
+            };
+            wait = Duration::ZERO;
+            match polled {
+                Ok(message) => {
+                    let partition =
+                        self.partitions
+                            .entry(message.partition())
+                            .or_insert_with(|| Partition {
+                                run: Run::new(),
+                                expected: None,
+                            });
+                    self.held += partition.take(&message, &self.shared);
+                }
+                Err(error) => {
+                    self.failed(&error)?;
+                    return Ok(count > 0);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Most errors pass by themselves; they are told of, and only what cannot pass ends the sink.
+    fn failed(&self, error: &KafkaError) -> Result<(), SinkError> {
+        if let KafkaError::MessageConsumptionFatal(code) = error {
+            return Err(SinkError::Consumer(code.to_string()));
+        }
+        match error.rdkafka_error_code() {
+            Some(
+                RDKafkaErrorCode::PartitionEOF
+                | RDKafkaErrorCode::BrokerTransportFailure
+                | RDKafkaErrorCode::AllBrokersDown,
+            ) => {}
+            _ => tracing::warn!(%error, "reading from Kafka failed; trying again"),
+        }
+        self.shared.broker_failed(format!("Kafka: {error}"));
+        Ok(())
+    }
+
+    /// Buffers of partitions that went: the next owner reads them again.
+    fn forget_revoked(&mut self) {
+        for partition in self.consumer.context().take_revoked() {
+            if let Some(gone) = self.partitions.remove(&partition) {
+                self.held -= gone.run.cost().min(self.held);
+            }
+        }
+    }
+
+    fn commit_done(&mut self, progress: &Progress, mode: CommitMode) -> Result<(), SinkError> {
+        let (done, released, failed) = progress.take();
+        self.held -= released.min(self.held);
+        if !done.is_empty() {
+            self.commit(&done, mode);
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
+    fn commit(&mut self, done: &[Done], mode: CommitMode) {
+        let mut offsets = TopicPartitionList::new();
+        for one in done {
+            self.held -= one.cost.min(self.held);
+            let added =
+                offsets.add_partition_offset(&self.topic, one.partition, Offset::Offset(one.next));
+            debug_assert!(added.is_ok(), "an offset is a number");
+        }
+        if let Err(error) = self.consumer.commit(&offsets, mode) {
+            self.shared.metrics.commit_errors.inc();
+            tracing::warn!(%error, "a commit failed; the next one covers it, or the batch is stored once more");
+        }
+    }
+
+    /// Gives workers what is due, the longest waiting first: full batches, and those that have waited long enough; all
+    /// of them at the end.
+    fn hand_out(&mut self, workers: &Workers, progress: &Progress, all: bool) {
+        let mut due: Vec<(i32, &mut Partition)> = self
+            .partitions
+            .iter_mut()
+            .filter(|(number, partition)| {
+                !partition.run.entries.is_empty()
+                    && !progress.is_busy(**number)
+                    && (all
+                        || self.paused
+                        || partition.run.is_full(&self.options)
+                        || partition.run.since.elapsed() >= self.options.batch_interval)
+            })
+            .map(|(number, partition)| (*number, partition))
+            .collect();
+        due.sort_by_key(|(_, partition)| partition.run.since);
+        for (number, partition) in due {
+            self.jobs += 1;
+            let job = Job {
+                number: self.jobs,
+                partition: number,
+                run: std::mem::replace(&mut partition.run, Run::new()),
+            };
+            if let Err(job) = workers.offer(job) {
+                partition.run = job.run;
+                // No worker has time; the others need not be asked for.
+                break;
+            }
+        }
+    }
+
+    /// Stops reading when enough is in hand, and goes on when there is room again.
+    /// `grown`: records came, which paused partitions do not send; so there are new ones that are not paused.
+    fn mind_memory(&mut self, grown: bool) {
+        let held = i64::try_from(self.held).unwrap_or(i64::MAX);
+        self.shared.metrics.buffered_bytes.set(held);
+        if self.held >= self.options.memory && (grown || !self.paused) {
+            self.pause();
+        } else if self.paused && self.held <= self.options.memory / RESUME_SHARE {
+            self.resume();
+        }
+    }
+
+    fn pause(&mut self) {
+        if let Ok(assignment) = self.consumer.assignment() {
+            let count = i64::try_from(assignment.count()).unwrap_or(i64::MAX);
+            match self.consumer.pause(&assignment) {
+                Ok(()) => {
+                    self.shared.metrics.paused.set(count);
+                }
+                Err(error) => tracing::warn!(%error, "partitions cannot be paused"),
+            }
+        }
+        self.paused = true;
+    }
+
+    fn resume(&mut self) {
+        if let Ok(assignment) = self.consumer.assignment() {
+            match self.consumer.resume(&assignment) {
+                Ok(()) => {
+                    self.shared.metrics.paused.set(0);
+                }
+                Err(error) => tracing::warn!(%error, "partitions cannot be resumed"),
+            }
+        }
+        self.paused = false;
+    }
+}
+
+impl Partition {
+    /// Adds a record; by how much the buffers grew.
+    fn take(&mut self, message: &BorrowedMessage<'_>, shared: &Shared) -> usize {
+        let offset = message.offset();
+        if let Some(expected) = self.expected
+            && offset > expected
+        {
+            let skipped = u64::try_from(offset - expected).unwrap_or(0);
+            shared.metrics.skipped_offsets.inc_by(skipped);
+            // A few are the markers of somebody's transactions or a compaction.
+            tracing::warn!(
+                partition = message.partition(),
+                from = expected,
+                to = offset,
+                "the topic no longer has these offsets"
+            );
+        }
+        self.expected = Some(offset + 1);
+        let before = self.run.cost();
+        self.run.add(message);
+        self.run.cost() - before
+    }
+}
+
+impl Run {
+    fn is_full(&self, options: &SinkOptions) -> bool {
+        self.entries.len() >= options.batch_rows || self.cost() >= options.batch_bytes
+    }
+}

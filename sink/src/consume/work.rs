@@ -1,0 +1,536 @@
+//! The workers: a batch is decoded, its poison put aside, its rows inserted.
+//!
+//! A worker stays with its batch until it is stored, whatever the database does meanwhile, because the batch must be
+//! the same at each attempt. It gives up only when the sink ends.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use crossbeam_channel::{Receiver, Sender, bounded};
+use parity_schemas::time::Timestamp;
+
+use super::buffer::{Refusal, Run};
+use super::dead::SharedDeadLetters;
+use super::health::Shared;
+use super::{SinkError, SinkOptions};
+use crate::clickhouse::batch::{Batch, Table};
+use crate::clickhouse::insert::{EncodedRows, Mode};
+use crate::clickhouse::{Class, Fault, Server, runtime};
+use crate::error::StoreError;
+use crate::store::StoreConfig;
+
+/// First and longest pause after a failure. A database that restarts is back within seconds; one that is overloaded
+/// must not be asked more often than this by each worker.
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// How often a pause looks whether the sink ends.
+const LOOK: Duration = Duration::from_millis(50);
+/// From this many rows on, a table that refuses all of them is at fault itself, and emptying the topic into dead letters
+/// would be the wrong answer.
+const SUSPICIOUS: usize = 10;
+/// Between two lines about the same failure.
+const REPEAT: Duration = Duration::from_mins(1);
+
+/// A run that is to be stored.
+pub(super) struct Job {
+    pub(super) number: u64,
+    pub(super) partition: i32,
+    pub(super) run: Run,
+}
+
+/// What became of a job.
+pub(super) struct Done {
+    pub(super) partition: i32,
+    /// The offset to commit: the first one that is not done.
+    pub(super) next: i64,
+    /// What the run counted for in the memory limit.
+    pub(super) cost: usize,
+}
+
+/// Which partitions have a batch under way, and which are done. Shared by workers, poller and rebalance.
+#[derive(Default)]
+pub(super) struct Progress {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// The number of the job of each partition.
+    under_way: HashMap<i32, u64>,
+    done: Vec<Done>,
+    /// Bytes of jobs whose partition went meanwhile.
+    released: usize,
+    failed: Option<SinkError>,
+}
+
+impl Progress {
+    pub(super) fn begin(&self, partition: i32, number: u64) {
+        self.state().under_way.insert(partition, number);
+    }
+
+    pub(super) fn is_busy(&self, partition: i32) -> bool {
+        self.state().under_way.contains_key(&partition)
+    }
+
+    /// Jobs that have ended since the last call; bytes that are free again without a commit; a failure that ends all.
+    pub(super) fn take(&self) -> (Vec<Done>, usize, Option<SinkError>) {
+        let mut state = self.state();
+        (
+            std::mem::take(&mut state.done),
+            std::mem::take(&mut state.released),
+            state.failed.take(),
+        )
+    }
+
+    /// How many batches are under way.
+    pub(super) fn busy(&self) -> usize {
+        self.state().under_way.len()
+    }
+
+    /// Waits until something changes, or `limit` has passed.
+    pub(super) fn wait(&self, limit: Duration) {
+        let state = self.state();
+        let _woken = self
+            .changed
+            .wait_timeout(state, limit)
+            .unwrap_or_else(PoisonError::into_inner);
+    }
+
+    /// Waits for the batches of partitions that go, and gives the offsets that may still be committed for them.
+    /// Batches that do not end in time are forgotten: their partition is somebody else's then.
+    pub(super) fn hand_over(&self, gone: &[i32], limit: Duration) -> HashMap<i32, i64> {
+        let deadline = Instant::now() + limit;
+        let mut state = self.state();
+        loop {
+            let busy = gone
+                .iter()
+                .any(|partition| state.under_way.contains_key(partition));
+            let left = deadline.saturating_duration_since(Instant::now());
+            if !busy || left.is_zero() || state.failed.is_some() {
+                break;
+            }
+            (state, _) = self
+                .changed
+                .wait_timeout(state, left)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        for partition in gone {
+            state.under_way.remove(partition);
+        }
+        let (ended, others) = std::mem::take(&mut state.done)
+            .into_iter()
+            .partition(|done| gone.contains(&done.partition));
+        state.done = others;
+        let ended: Vec<Done> = ended;
+        state.released += ended.iter().map(|done| done.cost).sum::<usize>();
+        ended
+            .into_iter()
+            .map(|done| (done.partition, done.next))
+            .collect()
+    }
+
+    fn end(&self, number: u64, done: Done) {
+        let mut state = self.state();
+        if state.under_way.get(&done.partition) == Some(&number) {
+            state.under_way.remove(&done.partition);
+            state.done.push(done);
+        } else {
+            state.released += done.cost;
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    fn fail(&self, error: SinkError) {
+        let mut state = self.state();
+        state.failed.get_or_insert(error);
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The threads.
+pub(super) struct Workers {
+    jobs: Sender<Job>,
+    threads: Vec<JoinHandle<()>>,
+    progress: Arc<Progress>,
+    give_up: Arc<AtomicBool>,
+}
+
+impl Workers {
+    pub(super) fn start(
+        topic: &str,
+        target: &StoreConfig,
+        dead: &SharedDeadLetters,
+        options: &SinkOptions,
+        shared: &Arc<Shared>,
+    ) -> Result<Self, StoreError> {
+        // Handed over, not queued: what waits stays with the poller, where it may still grow.
+        let (jobs, waiting) = bounded(0);
+        let progress = Arc::new(Progress::default());
+        let give_up = Arc::new(AtomicBool::new(false));
+        let threads = (0..options.workers)
+            .map(|index| {
+                let worker = Worker {
+                    topic: topic.to_owned(),
+                    server: Server::of(target)?,
+                    runtime: runtime()?,
+                    dead: Arc::clone(dead),
+                    shared: Arc::clone(shared),
+                    progress: Arc::clone(&progress),
+                    give_up: Arc::clone(&give_up),
+                    jitter: jitter(index),
+                };
+                let jobs = Receiver::clone(&waiting);
+                std::thread::Builder::new()
+                    .name(format!("insert-{index}"))
+                    .spawn(move || worker.run(&jobs))
+                    .map_err(StoreError::Thread)
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            jobs,
+            threads,
+            progress,
+            give_up,
+        })
+    }
+
+    pub(super) fn progress(&self) -> Arc<Progress> {
+        Arc::clone(&self.progress)
+    }
+
+    /// Hands a job to a worker that has nothing to do; gives it back when there is none.
+    pub(super) fn offer(&self, job: Job) -> Result<(), Job> {
+        let (partition, number) = (job.partition, job.number);
+        // Known before it is taken: the worker may be done with it before this thread runs on.
+        self.progress.begin(partition, number);
+        self.jobs.try_send(job).map_err(|error| {
+            self.progress.state().under_way.remove(&partition);
+            error.into_inner()
+        })
+    }
+
+    /// Ends the threads; a batch that is under way is given up at its next failure.
+    pub(super) fn finish(self) -> Result<(), SinkError> {
+        self.give_up.store(true, Ordering::Release);
+        drop(self.jobs);
+        let mut whole = true;
+        for thread in self.threads {
+            whole &= thread.join().is_ok();
+        }
+        if whole {
+            Ok(())
+        } else {
+            Err(SinkError::Panicked)
+        }
+    }
+}
+
+/// Between a half and one, and another one for each worker of each process: workers that failed together must not try
+/// again together.
+fn jitter(index: usize) -> f64 {
+    let seed = std::process::id().wrapping_add(u32::try_from(index).unwrap_or(0) * 7_919);
+    let hash = crc32fast::hash(&seed.to_le_bytes());
+    0.5 + f64::from(hash) / f64::from(u32::MAX) / 2.0
+}
+
+struct Worker {
+    topic: String,
+    server: Server,
+    runtime: tokio::runtime::Runtime,
+    dead: SharedDeadLetters,
+    shared: Arc<Shared>,
+    progress: Arc<Progress>,
+    give_up: Arc<AtomicBool>,
+    jitter: f64,
+}
+
+/// The batch is left as it is.
+enum Stop {
+    GivenUp,
+    Permanent(SinkError),
+}
+
+impl Worker {
+    fn run(self, jobs: &Receiver<Job>) {
+        // Told also when a bug of ours ends the thread: the poller would wait for ever otherwise.
+        let alarm = Alarm(&self.progress);
+        while let Ok(job) = jobs.recv() {
+            let began = Instant::now();
+            let Some((_, last)) = job.run.span() else {
+                continue;
+            };
+            let (records, cost) = (job.run.entries.len(), job.run.cost());
+            match self.store(&job) {
+                Ok(()) => {
+                    let metrics = &self.shared.metrics;
+                    metrics.batch_records.observe(records as f64);
+                    metrics.batch_bytes.observe(cost as f64);
+                    metrics.batch_seconds.observe(began.elapsed().as_secs_f64());
+                    self.shared.stored();
+                    let done = Done {
+                        partition: job.partition,
+                        next: last + 1,
+                        cost,
+                    };
+                    self.progress.end(job.number, done);
+                }
+                Err(Stop::GivenUp) => {}
+                Err(Stop::Permanent(error)) => self.progress.fail(error),
+            }
+        }
+        std::mem::forget(alarm);
+    }
+
+    fn store(&self, job: &Job) -> Result<(), Stop> {
+        let (batch, mut refused) = decode(&job.run);
+        let name = self.name(job);
+        for (record, table) in batch.into_tables() {
+            let Table { rows, sources } = table;
+            let (bytes, ends) = rows.into_parts();
+            let part = Part {
+                rows: EncodedRows {
+                    table: record,
+                    bytes: Bytes::from(bytes),
+                },
+                ends: &ends,
+                sources: &sources,
+            };
+            let before = refused.len();
+            self.insert(&part, &name, &mut refused)?;
+            if sources.len() >= SUSPICIOUS && refused.len() - before == sources.len() {
+                let why = refused.pop().map(|(_, refusal)| refusal.why);
+                return Err(Stop::Permanent(SinkError::Permanent {
+                    table: record.table(),
+                    message: format!(
+                        "it refuses every row, so the table is to blame: {}",
+                        why.unwrap_or_default()
+                    ),
+                }));
+            }
+        }
+        if refused.is_empty() {
+            return Ok(());
+        }
+        refused.sort_by_key(|(index, _)| *index);
+        let letters: Vec<_> = refused
+            .iter()
+            .filter_map(|(index, refusal)| Some((job.run.entries.get(*index)?, refusal)))
+            .collect();
+        let source = format!("{}/{}", self.topic, job.partition);
+        self.patiently("the topic of dead letters", || {
+            self.dead.put(&source, &job.run, &letters).map_err(Err)
+        })?;
+        for (entry, refusal) in &letters {
+            self.shared.dead(refusal.reason);
+            tracing::warn!(
+                partition = job.partition,
+                offset = entry.offset,
+                reason = refusal.reason,
+                why = %parity_schemas::visible::visible(&refusal.why),
+                "a record went to the dead-letter topic"
+            );
+        }
+        Ok(())
+    }
+
+    /// The name of a batch: the same for the same records at the same place, and for no others.
+    fn name(&self, job: &Job) -> String {
+        let (first, last) = job.run.span().unwrap_or_default();
+        format!(
+            "{}-{}-{first}-{last}-{:08x}",
+            self.topic,
+            job.partition,
+            job.run.checksum()
+        )
+    }
+
+    /// Inserts rows; those that the server refuses for themselves are found by halving and added to `refused`.
+    fn insert(
+        &self,
+        part: &Part<'_>,
+        name: &str,
+        refused: &mut Vec<(usize, Refusal)>,
+    ) -> Result<(), Stop> {
+        let mode = Mode::Whole(part.token(name));
+        let attempt = || {
+            let began = Instant::now();
+            self.runtime
+                .block_on(self.server.insert(&part.rows, &mode))
+                .map(|()| began.elapsed())
+                .map_err(Ok)
+        };
+        match self.patiently(part.rows.table.table(), attempt) {
+            Ok(took) => {
+                let (table, rows) = (part.rows.table, part.ends.len());
+                self.shared
+                    .metrics
+                    .inserted(table, rows, took.as_secs_f64());
+                Ok(())
+            }
+            Err(Trouble::Stop(stop)) => Err(stop),
+            Err(Trouble::Data(fault)) => {
+                if let [source] = part.sources {
+                    refused.push((*source, Refusal::new("refused", fault.message)));
+                    return Ok(());
+                }
+                let (first, second) = part.halves();
+                self.insert(&first, name, refused)?;
+                self.insert(&second, name, refused)
+            }
+        }
+    }
+
+    /// Tries until it works, or cannot work, or the sink ends. An attempt fails with a fault of the server (`Ok`) or
+    /// with words about the broker (`Err`).
+    fn patiently<T>(
+        &self,
+        table: &'static str,
+        mut attempt: impl FnMut() -> Result<T, Result<Fault, String>>,
+    ) -> Result<T, Trouble> {
+        let mut pause = FIRST_PAUSE;
+        let mut spoken: Option<Instant> = None;
+        loop {
+            let message = match attempt() {
+                Ok(value) => {
+                    if spoken.is_some() {
+                        tracing::info!("the batch was stored after all");
+                    }
+                    return Ok(value);
+                }
+                Err(Ok(fault)) => match fault.class {
+                    Class::Transient => format!("ClickHouse: {fault}"),
+                    Class::Data => return Err(Trouble::Data(fault)),
+                    Class::Permanent => {
+                        let error = SinkError::Permanent {
+                            table,
+                            message: fault.message,
+                        };
+                        return Err(Trouble::Stop(Stop::Permanent(error)));
+                    }
+                },
+                Err(Err(message)) => format!("dead letters: {message}"),
+            };
+            self.shared.metrics.retries.inc();
+            self.shared.database_failed(message.clone());
+            if spoken.is_none_or(|at| at.elapsed() >= REPEAT) {
+                spoken = Some(Instant::now());
+                tracing::error!(
+                    error = message,
+                    "a batch cannot be stored now; trying again, nothing is lost"
+                );
+            }
+            if !self.rest(pause.mul_f64(self.jitter)) {
+                return Err(Trouble::Stop(Stop::GivenUp));
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Whether to go on.
+    fn rest(&self, pause: Duration) -> bool {
+        let until = Instant::now() + pause;
+        loop {
+            if self.give_up.load(Ordering::Acquire) {
+                return false;
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return true;
+            }
+            std::thread::sleep(left.min(LOOK));
+        }
+    }
+}
+
+/// Why trying ended.
+enum Trouble {
+    Stop(Stop),
+    Data(Fault),
+}
+
+impl From<Trouble> for Stop {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Stop(stop) => stop,
+            // Dead letters have no rows that could be at fault.
+            Trouble::Data(_) => Self::GivenUp,
+        }
+    }
+}
+
+/// Some of the rows of a table.
+struct Part<'a> {
+    rows: EncodedRows,
+    /// Where each row ends, counted from the first byte of the whole table.
+    ends: &'a [usize],
+    sources: &'a [usize],
+}
+
+impl Part<'_> {
+    /// The same rows of the same batch have the same token; other rows have another.
+    fn token(&self, name: &str) -> String {
+        let first = self.sources.first().copied().unwrap_or_default();
+        format!("{name}-{first}+{}", self.sources.len())
+    }
+
+    fn halves(&self) -> (Self, Self) {
+        let middle = self.ends.len() / 2;
+        let (first_ends, second_ends) = self.ends.split_at(middle);
+        let (first_sources, second_sources) = self.sources.split_at(middle);
+        let begin = self.ends.last().copied().unwrap_or_default() - self.rows.bytes.len();
+        let cut = first_ends.last().copied().unwrap_or(begin) - begin;
+        let half = |bytes| EncodedRows {
+            table: self.rows.table,
+            bytes,
+        };
+        (
+            Self {
+                rows: half(self.rows.bytes.slice(..cut)),
+                ends: first_ends,
+                sources: first_sources,
+            },
+            Self {
+                rows: half(self.rows.bytes.slice(cut..)),
+                ends: second_ends,
+                sources: second_sources,
+            },
+        )
+    }
+}
+
+fn decode(run: &Run) -> (Batch, Vec<(usize, Refusal)>) {
+    let now = Timestamp::now();
+    let mut batch = Batch::default();
+    let mut refused = Vec::new();
+    for (index, entry) in run.entries.iter().enumerate() {
+        match &entry.record {
+            Ok(record) => {
+                if let Err(poison) = batch.add(*record, run.payload(entry), index, now) {
+                    refused.push((index, Refusal::new(poison.reason(), poison.to_string())));
+                }
+            }
+            Err(refusal) => refused.push((index, Refusal::clone(refusal))),
+        }
+    }
+    (batch, refused)
+}
+
+/// Tells of a thread that ended by a panic.
+struct Alarm<'a>(&'a Progress);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        self.0.fail(SinkError::Panicked);
+    }
+}
