@@ -158,6 +158,14 @@ pub enum StoreError {
         /// What was said.
         message: String,
     },
+    /// The folder for records that wait for a broker.
+    #[error("cannot use the spool {folder}: {why}", folder = folder.display())]
+    Spool {
+        /// As given.
+        folder: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// Where a Kafka is needed.
     #[error(
         "`{url}` is not a Kafka topic; write for example kafka://127.0.0.1:9092/parity.records"

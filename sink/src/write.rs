@@ -5,8 +5,10 @@
 //! the most that a killed process can lose of them (and of mismatch records), twice over at the worst.
 
 mod health;
+mod kafka;
 mod queue;
 mod retention;
+mod spool;
 mod sqlite;
 mod trouble;
 mod worker;
@@ -26,6 +28,7 @@ pub use self::queue::{Dropped, MAX_RECORD_BYTES, RecordSender};
 pub use self::retention::Retention;
 
 use self::health::Shared;
+use self::kafka::KafkaWriter;
 use self::queue::{Bytes, Queued};
 use self::sqlite::SqliteStore;
 use self::worker::Worker;
@@ -96,6 +99,8 @@ pub struct FinishReport {
     pub records_dropped: u64,
     /// Tallies that the store lacks: not 0 only when it could not be written to until the end.
     pub unwritten_tallies: usize,
+    /// Records that wait on disk for a Kafka broker; they are sent at the next start.
+    pub spooled_records: u64,
     /// What the store said last, if it failed to the end.
     pub failure: Option<String>,
 }
@@ -122,7 +127,11 @@ fn open(store: &StoreConfig, inlets: Inlets) -> Result<Work, StoreError> {
             let store = SqliteStore::open(path, inlets.options.max_page_count)?;
             Box::new(move || Worker::new(store, inlets).run())
         }
-        StoreUrl::ClickHouse(_) | StoreUrl::Kafka(_) => todo!(),
+        StoreUrl::Kafka(url) => {
+            let writer = KafkaWriter::open(url, &store.kafka, &store.spool, inlets)?;
+            Box::new(move || writer.run())
+        }
+        StoreUrl::ClickHouse(_) => todo!(),
     })
 }
 
@@ -230,6 +239,7 @@ impl Drop for Writer {
 pub fn record_decision(store: &StoreConfig, decision: &Decision) -> Result<(), StoreError> {
     match &store.url {
         StoreUrl::Sqlite(path) => sqlite::record_decision(path, decision),
-        StoreUrl::ClickHouse(_) | StoreUrl::Kafka(_) => todo!(),
+        StoreUrl::Kafka(url) => Err(StoreError::WriteOnly { url: url.clone() }),
+        StoreUrl::ClickHouse(_) => todo!(),
     }
 }

@@ -24,6 +24,8 @@ pub struct Health {
     pub dropped_records: u64,
     /// When last something was written.
     pub last_write: Option<Timestamp>,
+    /// Bytes that wait on disk for a Kafka broker; 0 for other stores.
+    pub spool_bytes: u64,
 }
 
 /// A store that cannot be written to.
@@ -46,16 +48,22 @@ pub(super) enum DropReason {
     Rejected,
     /// The store was away until the process had to end.
     Unwritten,
+    /// The broker was away for so long that the spool is full.
+    SpoolFull,
+    /// The spool could not be written, and the broker was away.
+    SpoolFailed,
 }
 
 impl DropReason {
-    const ALL: [(Self, &'static str); 6] = [
+    const ALL: [(Self, &'static str); 8] = [
         (Self::QueueFull, "queue_full"),
         (Self::QueueBytes, "queue_bytes"),
         (Self::TooLarge, "too_large"),
         (Self::Closed, "closed"),
         (Self::Rejected, "rejected"),
         (Self::Unwritten, "unwritten"),
+        (Self::SpoolFull, "spool_full"),
+        (Self::SpoolFailed, "spool_failed"),
     ];
 }
 
@@ -91,6 +99,7 @@ impl Shared {
             queued_records: u64::try_from(self.metrics.queue_depth.get()).unwrap_or(0),
             dropped_records: self.metrics.dropped_total(),
             last_write: state.last_write,
+            spool_bytes: u64::try_from(self.metrics.spool_bytes.get()).unwrap_or(0),
         }
     }
 
@@ -119,6 +128,11 @@ pub(super) struct Metrics {
     pub(super) write_seconds: Histogram,
     pub(super) write_errors: Counter,
     pub(super) store_bytes: Gauge,
+    pub(super) spool_bytes: Gauge,
+    pub(super) spool_records: Gauge,
+    pub(super) spool_damaged: Counter,
+    pub(super) acknowledged: Counter,
+    pub(super) resent: Counter,
     dropped: [Counter; DropReason::ALL.len()],
 }
 
@@ -131,6 +145,11 @@ impl Default for Metrics {
             write_seconds: Histogram::new(exponential_buckets(1e-4, 4.0, 9)),
             write_errors: Counter::default(),
             store_bytes: Gauge::default(),
+            spool_bytes: Gauge::default(),
+            spool_records: Gauge::default(),
+            spool_damaged: Counter::default(),
+            acknowledged: Counter::default(),
+            resent: Counter::default(),
             dropped: Default::default(),
         }
     }
@@ -171,6 +190,31 @@ impl Metrics {
             "parity_sink_store_bytes",
             "Size of the store on disk",
             self.store_bytes.clone(),
+        );
+        registry.register(
+            "parity_sink_spool_bytes",
+            "Bytes that wait on disk for a Kafka broker",
+            self.spool_bytes.clone(),
+        );
+        registry.register(
+            "parity_sink_spool_records",
+            "Records that wait on disk for a Kafka broker",
+            self.spool_records.clone(),
+        );
+        registry.register(
+            "parity_sink_spool_damaged",
+            "Records or ends of files in the spool that were not what had been written",
+            self.spool_damaged.clone(),
+        );
+        registry.register(
+            "parity_sink_acknowledged",
+            "Records that a Kafka broker has acknowledged",
+            self.acknowledged.clone(),
+        );
+        registry.register(
+            "parity_sink_resent",
+            "Times that records had to be sent again",
+            self.resent.clone(),
         );
         registry.register_collector(Box::new(Drops(self.clone())));
     }

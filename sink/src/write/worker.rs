@@ -302,6 +302,7 @@ impl<S: BatchStore> Worker<S> {
             rows_written: self.progress.written,
             records_dropped: self.shared.metrics.dropped_total(),
             unwritten_tallies,
+            spooled_records: 0,
             failure: self.shared.health().failure.map(|failure| failure.message),
         };
         if let Err(error) = self.store.close() {

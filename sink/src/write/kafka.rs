@@ -1,0 +1,485 @@
+//! Records into a Kafka topic: the writer thread of `--store kafka://`.
+//!
+//! Every record goes to the [spool](super::spool) first and is then sent from memory; an acknowledgement frees it. While
+//! the broker keeps up, that is all. When the Kafka client's own small queue is full, or something could not be
+//! delivered, the thread *lags*: new records only go to the spool, and are read back from there in order as the client
+//! takes them. A record may so be sent twice; its id makes it one.
+//!
+//! Counts do not go to the spool's log: the book offers them again until they are acknowledged, and only the latest
+//! matter. See [`tallies`].
+//!
+//! A broker that is away is a state, not an error: the thread never ends because of it, and it never blocks anybody.
+
+mod producer;
+mod tallies;
+
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::RecvTimeoutError;
+use parity_schemas::record::{Record, RecordType};
+use parity_schemas::time::Timestamp;
+use rdkafka::types::RDKafkaErrorCode;
+
+use self::producer::{Delivery, Label, Message, Outlet};
+use self::tallies::Tallies;
+use super::health::DropReason;
+use super::queue::Queued;
+use super::spool::frame::Frame;
+use super::spool::{AppendError, Next, Position, Spool};
+use super::trouble::Trouble;
+use super::{FinishReport, Inlets};
+use crate::error::StoreError;
+use crate::store::{KafkaAccess, SpoolConfig};
+use crate::url::KafkaUrl;
+
+/// Longest sleep of the thread: how late acknowledgements are heard of. Together with the queue it bounds what a killed
+/// process loses.
+const TICK: Duration = Duration::from_millis(20);
+/// Records of one `write` to the spool.
+const BATCH_ROWS: usize = 1_024;
+const BATCH_BYTES: usize = 4 << 20;
+/// Backlog that is sent at a stretch before anything else is looked at.
+const BACKLOG_STRETCH: usize = 2_000;
+/// After an undelivered record, how long to leave the broker alone.
+const REST: Duration = Duration::from_millis(500);
+/// Without an acknowledgement for this long, the broker is said to be away.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// How often the backlog is forced to the disk: what a lost machine (not a lost process) can cost of it.
+const SYNC_EVERY: Duration = Duration::from_millis(500);
+/// At the end, a broker that is away already is waited for this long; what is on disk is safe.
+const LAST_WAIT: Duration = Duration::from_secs(1);
+
+/// The thread's state.
+pub(super) struct KafkaWriter {
+    outlet: Outlet,
+    spool: Spool,
+    inlets: Inlets,
+    tallies: Tallies,
+    trouble: Trouble,
+    /// Records are read back from the spool; see the module.
+    lagging: bool,
+    rest_until: Option<Instant>,
+    last_progress: Instant,
+    last_sync: Instant,
+    sent: u64,
+    /// Sent without a place in the spool, and neither acknowledged nor refused yet.
+    unspooled: u64,
+}
+
+impl KafkaWriter {
+    /// Takes hold of the spool and sets the client up. The broker need not be there.
+    pub(super) fn open(
+        url: &KafkaUrl,
+        access: &KafkaAccess,
+        spool: &SpoolConfig,
+        inlets: Inlets,
+    ) -> Result<Self, StoreError> {
+        let outlet = Outlet::open(url, access)?;
+        let spool = Spool::open(spool, &url.to_string())?;
+        let lagging = !spool.is_empty();
+        if lagging {
+            tracing::info!(
+                bytes = spool.bytes(),
+                "the spool holds records of an earlier run; they are sent first"
+            );
+        }
+        let now = Instant::now();
+        Ok(Self {
+            tallies: Tallies::new(inlets.options.batch_interval),
+            outlet,
+            spool,
+            inlets,
+            trouble: Trouble::default(),
+            lagging,
+            rest_until: None,
+            last_progress: now,
+            last_sync: now,
+            sent: 0,
+            unspooled: 0,
+        })
+    }
+
+    /// Works until told to finish.
+    pub(super) fn run(mut self) -> FinishReport {
+        let deadline = loop {
+            match self.inlets.finish.try_recv() {
+                Ok(deadline) => break deadline,
+                Err(crossbeam_channel::TryRecvError::Disconnected) => break Instant::now(),
+                Err(crossbeam_channel::TryRecvError::Empty) => {}
+            }
+            let took = self.take_batch(TICK);
+            self.turn();
+            if took == 0 {
+                self.sync();
+            }
+        };
+        self.finish(deadline)
+    }
+
+    /// Everything that is not new records.
+    fn turn(&mut self) {
+        self.hear();
+        self.send_backlog();
+        self.tallies.turn(
+            &self.inlets.book,
+            &mut self.outlet,
+            &self.spool,
+            Instant::now(),
+        );
+        self.mind_health();
+    }
+
+    /// Takes what waits in the queue; waits for the first for at most `wait`. How many it took.
+    fn take_batch(&mut self, wait: Duration) -> usize {
+        let first = match self.inlets.records.recv_timeout(wait) {
+            Ok(first) => first,
+            Err(RecvTimeoutError::Timeout) => return 0,
+            Err(RecvTimeoutError::Disconnected) => {
+                std::thread::sleep(wait);
+                return 0;
+            }
+        };
+        let mut batch = vec![first];
+        let mut bytes = 0;
+        while batch.len() < BATCH_ROWS && bytes < BATCH_BYTES {
+            let Ok(next) = self.inlets.records.try_recv() else {
+                break;
+            };
+            bytes += next.bytes;
+            batch.push(next);
+        }
+        self.accept(&batch);
+        let metrics = &self.inlets.shared.metrics;
+        for queued in &batch {
+            self.inlets.bytes.release(queued.bytes);
+            metrics.queue_depth.dec();
+        }
+        metrics.batch_rows.observe(batch.len() as f64);
+        batch.len()
+    }
+
+    /// To the spool, and on its way.
+    fn accept(&mut self, batch: &[Queued]) {
+        let began = Instant::now();
+        let encoded: Vec<Encoded> = batch
+            .iter()
+            .map(|queued| Encoded::of(&queued.record))
+            .collect();
+        let mut frames = Vec::new();
+        for record in &encoded {
+            record.frame().write(&mut frames);
+        }
+        match self.spool.append(&frames, encoded.len() as u32) {
+            Ok(first) => {
+                for (index, record) in (first.index..).zip(&encoded) {
+                    if self.lagging {
+                        break;
+                    }
+                    let at = Position {
+                        segment: first.segment,
+                        index,
+                    };
+                    if self
+                        .outlet
+                        .send(&record.message(), Label::Spooled(at))
+                        .is_err()
+                    {
+                        self.lag_from(at);
+                    }
+                }
+            }
+            Err(error) => self.accept_without_spool(&encoded, &error),
+        }
+        let metrics = &self.inlets.shared.metrics;
+        metrics.write_seconds.observe(began.elapsed().as_secs_f64());
+    }
+
+    /// The spool takes no more: what the client still has room for is sent all the same, the rest is dropped.
+    fn accept_without_spool(&mut self, encoded: &[Encoded], error: &AppendError) {
+        let reason = match error {
+            AppendError::Full => DropReason::SpoolFull,
+            AppendError::Failed(error) => {
+                self.inlets.shared.metrics.write_errors.inc();
+                let dropped = self.inlets.shared.metrics.dropped_total();
+                let text = format!("the spool cannot be written: {error}");
+                self.inlets.shared.failed(text.clone(), Timestamp::now());
+                self.trouble.failed(&text, dropped, Instant::now());
+                DropReason::SpoolFailed
+            }
+        };
+        for record in encoded {
+            if self
+                .outlet
+                .send(&record.message(), Label::Unspooled)
+                .is_ok()
+            {
+                self.unspooled += 1;
+            } else {
+                self.inlets.shared.metrics.dropped(reason).inc();
+            }
+        }
+    }
+
+    /// Hears what the broker said of records that were sent.
+    fn hear(&mut self) {
+        if self.outlet.has_failed() {
+            return self.begin_anew();
+        }
+        let mut undelivered: Option<Position> = None;
+        let mut acknowledged = 0;
+        for Delivery { label, outcome } in self.outlet.deliveries() {
+            match (label, outcome) {
+                (Label::Tally { generation, number }, outcome) => {
+                    acknowledged += u64::from(outcome.is_ok());
+                    self.tallies.delivered(generation, number, outcome.is_ok());
+                    if let Err(code) = outcome {
+                        self.undelivered(code);
+                    }
+                }
+                (Label::Spooled(at), Ok(())) => {
+                    acknowledged += 1;
+                    self.spool.acknowledge(at);
+                }
+                (Label::Spooled(at), Err(code)) if is_fault_of_the_record(code) => {
+                    self.reject(code);
+                    self.spool.acknowledge(at);
+                }
+                (Label::Spooled(at), Err(code)) => {
+                    undelivered = Some(undelivered.map_or(at, |first| first.min(at)));
+                    self.undelivered(code);
+                }
+                (Label::Unspooled, Ok(())) => {
+                    acknowledged += 1;
+                    self.unspooled = self.unspooled.saturating_sub(1);
+                }
+                (Label::Unspooled, Err(code)) => {
+                    self.unspooled = self.unspooled.saturating_sub(1);
+                    self.reject(code);
+                }
+            }
+        }
+        self.tallies.settle(&self.inlets.book, &self.spool);
+        if acknowledged > 0 {
+            self.sent += acknowledged;
+            self.last_progress = Instant::now();
+            let shared = &self.inlets.shared;
+            shared.metrics.acknowledged.inc_by(acknowledged);
+            shared.wrote(Timestamp::now());
+            self.trouble.worked(shared.metrics.dropped_total());
+        }
+        if let Some(first) = undelivered {
+            self.inlets.shared.metrics.resent.inc();
+            self.lag_from(first);
+            self.rest_until = Some(Instant::now() + REST);
+        }
+    }
+
+    /// Sends what is in the spool, as far as the client has room.
+    fn send_backlog(&mut self) {
+        if self.rest_until.is_some_and(|until| Instant::now() < until) {
+            return;
+        }
+        self.rest_until = None;
+        for _ in 0..BACKLOG_STRETCH {
+            if !self.lagging {
+                return;
+            }
+            match self.spool.next() {
+                Next::Record(at, frame) => {
+                    let message = Message {
+                        record: frame.record,
+                        key: frame.key,
+                        payload: frame.payload,
+                    };
+                    if self.outlet.send(&message, Label::Spooled(at)).is_err() {
+                        return self.spool.seek(at);
+                    }
+                }
+                Next::End => self.lagging = false,
+            }
+        }
+    }
+
+    /// From here on, records come from the spool.
+    fn lag_from(&mut self, at: Position) {
+        if !self.lagging || at < self.spool.place() {
+            self.spool.seek(at);
+        }
+        self.lagging = true;
+    }
+
+    /// The client has given up on its sequence of records: a new one sends everything again that is not acknowledged.
+    fn begin_anew(&mut self) {
+        tracing::warn!(
+            "the Kafka client has failed for good and is replaced; what is not acknowledged is sent again"
+        );
+        let lost = self.unspooled;
+        self.unspooled = 0;
+        let unwritten = self.inlets.shared.metrics.dropped(DropReason::Unwritten);
+        unwritten.inc_by(lost);
+        if let Err(error) = self.outlet.replace() {
+            self.inlets
+                .shared
+                .failed(error.to_string(), Timestamp::now());
+        }
+        self.tallies.forget();
+        let first = self.spool.first();
+        self.spool.seek(first);
+        self.lagging = true;
+        self.rest_until = Some(Instant::now() + REST);
+    }
+
+    fn reject(&self, code: RDKafkaErrorCode) {
+        self.inlets
+            .shared
+            .metrics
+            .dropped(DropReason::Rejected)
+            .inc();
+        tracing::error!(%code, "the broker refused a record for good");
+    }
+
+    fn undelivered(&mut self, code: RDKafkaErrorCode) {
+        let text = match code {
+            RDKafkaErrorCode::UnknownTopic
+            | RDKafkaErrorCode::UnknownTopicOrPartition
+            | RDKafkaErrorCode::UnknownPartition => format!(
+                "Kafka: there is no topic {} and the broker does not make it; create it",
+                self.outlet.topic()
+            ),
+            code => format!("Kafka: {code}"),
+        };
+        self.complain(&text);
+    }
+
+    fn complain(&mut self, text: &str) {
+        let shared = &self.inlets.shared;
+        shared.failed(text.to_owned(), Timestamp::now());
+        let dropped = shared.metrics.dropped_total();
+        self.trouble.failed(&text, dropped, Instant::now());
+    }
+
+    /// Says so when nothing is acknowledged for long, and keeps the gauges.
+    fn mind_health(&mut self) {
+        let waits = !self.spool.is_empty() || self.tallies.waits() || self.unspooled > 0;
+        if !waits {
+            self.last_progress = Instant::now();
+        } else if self.last_progress.elapsed() > PATIENCE {
+            let text = match self.outlet.last_error() {
+                Some(reason) => format!("Kafka: {reason}"),
+                None => format!("Kafka: nothing was acknowledged for {PATIENCE:?}"),
+            };
+            self.complain(&text);
+            self.last_progress = Instant::now();
+        }
+        let metrics = &self.inlets.shared.metrics;
+        let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        metrics.spool_bytes.set(signed(self.spool.bytes()));
+        metrics.spool_records.set(signed(self.spool.waiting()));
+        let damaged = self.spool.damaged();
+        let told = metrics.spool_damaged.get();
+        metrics.spool_damaged.inc_by(damaged.saturating_sub(told));
+        let dropped = metrics.dropped_total();
+        self.trouble.tick(dropped, Instant::now());
+    }
+
+    fn sync(&mut self) {
+        if self.lagging && self.last_sync.elapsed() >= SYNC_EVERY {
+            self.last_sync = Instant::now();
+            if let Err(error) = self.spool.sync() {
+                tracing::debug!(%error, "the spool cannot be forced to the disk");
+            }
+        }
+    }
+
+    /// Takes the rest, sends what the broker takes in time, and leaves the rest on disk.
+    fn finish(mut self, deadline: Instant) -> FinishReport {
+        while self.take_batch(Duration::ZERO) > 0 {}
+        let away = self.inlets.shared.health().failure.is_some();
+        let deadline = if away {
+            deadline.min(Instant::now() + LAST_WAIT)
+        } else {
+            deadline
+        };
+        self.tallies.hurry();
+        loop {
+            self.turn();
+            let done = self.spool.is_empty()
+                && !self.lagging
+                && self.unspooled == 0
+                && self.tallies.is_done(&self.inlets.book);
+            if done || Instant::now() >= deadline {
+                break;
+            }
+            self.outlet.wait(TICK.min(Duration::from_millis(2)));
+        }
+        let unwritten = self.inlets.shared.metrics.dropped(DropReason::Unwritten);
+        unwritten.inc_by(self.unspooled);
+        let unwritten_tallies = self.tallies.leave(&self.inlets.book, &self.spool);
+        let synced = self.spool.sync();
+        let spooled = self.spool.waiting();
+        if spooled > 0 {
+            tracing::warn!(
+                records = spooled,
+                "the broker has not acknowledged all; what is left waits in the spool and is sent at the next start"
+            );
+        }
+        FinishReport {
+            rows_written: self.sent,
+            records_dropped: self.inlets.shared.metrics.dropped_total(),
+            unwritten_tallies,
+            spooled_records: spooled,
+            failure: (unwritten_tallies > 0)
+                .then(|| "the counts could neither be sent nor kept in the spool".to_owned())
+                .or_else(|| {
+                    let error = synced.err().filter(|_| spooled > 0)?;
+                    Some(format!("the spool cannot be forced to the disk: {error}"))
+                }),
+        }
+    }
+}
+
+/// The next attempt would fail alike.
+fn is_fault_of_the_record(code: RDKafkaErrorCode) -> bool {
+    matches!(
+        code,
+        RDKafkaErrorCode::MessageSizeTooLarge
+            | RDKafkaErrorCode::InvalidMessage
+            | RDKafkaErrorCode::InvalidMessageSize
+            | RDKafkaErrorCode::InvalidRecord
+    )
+}
+
+/// A record as it is sent.
+struct Encoded {
+    record: RecordType,
+    key: String,
+    payload: Vec<u8>,
+}
+
+impl Encoded {
+    fn of(record: &Record) -> Self {
+        let mut payload = Vec::with_capacity(1 << 10);
+        record.write_json(&mut payload);
+        Self {
+            record: record.record_type(),
+            key: record.id().to_string(),
+            payload,
+        }
+    }
+
+    fn frame(&self) -> Frame<'_> {
+        Frame {
+            record: self.record,
+            key: self.key.as_bytes(),
+            payload: &self.payload,
+        }
+    }
+
+    fn message(&self) -> Message<'_> {
+        Message {
+            record: self.record,
+            key: self.key.as_bytes(),
+            payload: &self.payload,
+        }
+    }
+}

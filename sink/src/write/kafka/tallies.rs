@@ -1,0 +1,216 @@
+//! Counts on their way to a broker.
+//!
+//! The book offers its rows until they are acknowledged, and a later snapshot holds everything that an earlier one did.
+//! So at most one snapshot is under way, and when it is not acknowledged soon the *whole* of what is missing is put into
+//! one file beside the spool's segments, again and again, each time replacing the last. The file goes when everything
+//! in it is acknowledged; after a crash it is sent like any segment. It is as large as the counts of the present
+//! interval and the few before it, however long the broker is away.
+
+use std::time::{Duration, Instant};
+
+use parity_schemas::record::Record;
+use parity_schemas::time::Timestamp;
+
+use super::Encoded;
+use super::producer::{Label, Outlet};
+use crate::tally::{Snapshot, TallyBook};
+use crate::write::spool::Spool;
+
+/// How long a snapshot may be under way before it is kept on disk. With the interval before it and the queue's tick, a
+/// killed process loses less than half a second.
+const ACKNOWLEDGED_WITHIN: Duration = Duration::from_millis(100);
+/// Labels keep 30 bits of the generation.
+const GENERATIONS: u32 = 0x3fff_ffff;
+
+/// The state of the counts.
+pub(super) struct Tallies {
+    interval: Duration,
+    next: Instant,
+    generation: u32,
+    under_way: Option<UnderWay>,
+    /// The file holds something.
+    kept: bool,
+    last_kept: Instant,
+}
+
+struct UnderWay {
+    snapshot: Snapshot,
+    /// By number, whether the broker has it.
+    acknowledged: Vec<bool>,
+    left: usize,
+    failed: bool,
+    since: Instant,
+}
+
+impl Tallies {
+    pub(super) fn new(interval: Duration) -> Self {
+        let now = Instant::now();
+        Self {
+            interval,
+            next: now,
+            generation: 0,
+            under_way: None,
+            kept: false,
+            last_kept: now,
+        }
+    }
+
+    /// Sends what is due, and keeps what is not acknowledged.
+    pub(super) fn turn(
+        &mut self,
+        book: &TallyBook,
+        outlet: &mut Outlet,
+        spool: &Spool,
+        now: Instant,
+    ) {
+        self.settle(book, spool);
+        if let Some(under_way) = &self.under_way {
+            let late = now.saturating_duration_since(under_way.since) >= ACKNOWLEDGED_WITHIN;
+            if late
+                && (!self.kept || now.saturating_duration_since(self.last_kept) >= self.interval)
+            {
+                self.keep(book, spool);
+            }
+            return;
+        }
+        if now < self.next {
+            return;
+        }
+        self.next = now + self.interval;
+        let snapshot = book.snapshot(Timestamp::now());
+        if !snapshot.is_empty() {
+            self.send(snapshot, outlet, now);
+        }
+    }
+
+    fn send(&mut self, snapshot: Snapshot, outlet: &mut Outlet, now: Instant) {
+        self.generation = (self.generation + 1) & GENERATIONS;
+        let rows = encoded(&snapshot);
+        let mut under_way = UnderWay {
+            snapshot,
+            acknowledged: vec![false; rows.len()],
+            left: rows.len(),
+            failed: false,
+            since: now,
+        };
+        for (number, row) in (0..).zip(&rows) {
+            let label = Label::Tally {
+                generation: self.generation,
+                number,
+            };
+            if outlet.send(&row.message(), label).is_err() {
+                under_way.failed = true;
+                break;
+            }
+        }
+        self.under_way = Some(under_way);
+    }
+
+    /// The broker has a row, or will not have it.
+    pub(super) fn delivered(&mut self, generation: u32, number: u32, acknowledged: bool) {
+        let Some(under_way) = &mut self.under_way else {
+            return;
+        };
+        if generation != self.generation {
+            return;
+        }
+        under_way.failed |= !acknowledged;
+        if let Some(known) = under_way.acknowledged.get_mut(number as usize)
+            && acknowledged
+            && !std::mem::replace(known, true)
+        {
+            under_way.left -= 1;
+        }
+    }
+
+    /// Draws the conclusion from what was delivered.
+    pub(super) fn settle(&mut self, book: &TallyBook, spool: &Spool) {
+        let Some(under_way) = &self.under_way else {
+            return;
+        };
+        if under_way.left == 0 {
+            book.acknowledge(&under_way.snapshot);
+            self.under_way = None;
+            if self.kept && !self.lacks_any(book) {
+                self.kept = spool.keep_tallies(&[]).is_err();
+            }
+        } else if under_way.failed && under_way.since.elapsed() >= self.interval {
+            // Offered again by the book, with what was counted meanwhile.
+            self.under_way = None;
+            self.keep(book, spool);
+        }
+    }
+
+    /// What was sent is not known to be delivered and never will be.
+    pub(super) fn forget(&mut self) {
+        self.generation = (self.generation + 1) & GENERATIONS;
+        self.under_way = None;
+    }
+
+    /// Whether something is not acknowledged.
+    pub(super) fn waits(&self) -> bool {
+        self.under_way.is_some()
+    }
+
+    /// The end is near: the next turn sends at once.
+    pub(super) fn hurry(&mut self) {
+        self.next = Instant::now();
+        self.interval = ACKNOWLEDGED_WITHIN / 2;
+    }
+
+    /// Whether the broker has all counts.
+    pub(super) fn is_done(&self, book: &TallyBook) -> bool {
+        self.under_way.is_none() && !self.lacks_any(book)
+    }
+
+    /// Leaves what the broker does not have for the next start. How many rows could not even be left.
+    pub(super) fn leave(&mut self, book: &TallyBook, spool: &Spool) -> usize {
+        let snapshot = book.snapshot(Timestamp::now());
+        if snapshot.is_empty() {
+            return 0;
+        }
+        match spool.keep_tallies(&frames(&snapshot)) {
+            Ok(()) => 0,
+            Err(error) => {
+                tracing::error!(%error, "the counts cannot be kept in the spool");
+                snapshot.tallies.len()
+            }
+        }
+    }
+
+    fn lacks_any(&self, book: &TallyBook) -> bool {
+        !book.snapshot(Timestamp::now()).is_empty()
+    }
+
+    fn keep(&mut self, book: &TallyBook, spool: &Spool) {
+        self.last_kept = Instant::now();
+        let snapshot = book.snapshot(Timestamp::now());
+        match spool.keep_tallies(&frames(&snapshot)) {
+            Ok(()) => self.kept = !snapshot.is_empty(),
+            Err(error) => {
+                tracing::debug!(%error, "the counts cannot be kept in the spool; they stay in memory");
+            }
+        }
+    }
+}
+
+/// Tallies before their groups.
+fn encoded(snapshot: &Snapshot) -> Vec<Encoded> {
+    let tallies = snapshot
+        .tallies
+        .iter()
+        .map(|tally| Encoded::of(&Record::Tally(Box::new(tally.clone()))));
+    let groups = snapshot
+        .groups
+        .iter()
+        .map(|group| Encoded::of(&Record::GroupTally(Box::new(group.clone()))));
+    tallies.chain(groups).collect()
+}
+
+fn frames(snapshot: &Snapshot) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for row in encoded(snapshot) {
+        row.frame().write(&mut bytes);
+    }
+    bytes
+}

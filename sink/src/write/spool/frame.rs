@@ -1,0 +1,139 @@
+//! One record in a file: length, checksum, and then what it takes to send it.
+//!
+//! ```text
+//! u32 length of the rest after the checksum │ u32 CRC-32 of length and rest │ u8 type │ u8 key length │ key │ payload
+//! ```
+//! Little-endian. The checksum covers the length, so that a length that was torn or flipped is told from one that was
+//! meant.
+
+use parity_schemas::record::RecordType;
+
+/// Length and checksum.
+pub(crate) const HEAD_BYTES: usize = 8;
+/// Type and key length.
+const INNER_HEAD_BYTES: usize = 2;
+/// Longer is no frame of ours: a record has 900 KiB by its sender's own limit, and a little room for what JSON adds.
+pub(crate) const MAX_BODY_BYTES: usize = 8 << 20;
+
+/// A record as it is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Frame<'a> {
+    pub(crate) record: RecordType,
+    pub(crate) key: &'a [u8],
+    pub(crate) payload: &'a [u8],
+}
+
+/// What stands at a place of a file.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Head {
+    /// A body of this length with this checksum should follow.
+    Body { length: usize, checksum: u32 },
+    /// No length that we wrote: nothing behind it can be told apart.
+    Nonsense,
+}
+
+impl Frame<'_> {
+    /// Appends it to `to`.
+    pub(crate) fn write(&self, to: &mut Vec<u8>) {
+        let start = to.len();
+        let key = self.key.get(..self.key.len().min(255)).unwrap_or_default();
+        let length = INNER_HEAD_BYTES + key.len() + self.payload.len();
+        to.extend_from_slice(&(length as u32).to_le_bytes());
+        to.extend_from_slice(&[0; 4]);
+        to.push(place(self.record));
+        to.push(key.len() as u8);
+        to.extend_from_slice(key);
+        to.extend_from_slice(self.payload);
+        let checksum = checksum(
+            length as u32,
+            to.get(start + HEAD_BYTES..).unwrap_or_default(),
+        );
+        if let Some(room) = to.get_mut(start + 4..start + HEAD_BYTES) {
+            room.copy_from_slice(&checksum.to_le_bytes());
+        }
+    }
+}
+
+/// Reads the first [`HEAD_BYTES`] of a frame.
+pub(crate) fn head(bytes: [u8; HEAD_BYTES]) -> Head {
+    let [a, b, c, d, e, f, g, h] = bytes;
+    let length = u32::from_le_bytes([a, b, c, d]) as usize;
+    if (INNER_HEAD_BYTES..=MAX_BODY_BYTES).contains(&length) {
+        Head::Body {
+            length,
+            checksum: u32::from_le_bytes([e, f, g, h]),
+        }
+    } else {
+        Head::Nonsense
+    }
+}
+
+/// Reads what follows the head; `None` when it is not what was written.
+pub(crate) fn body(bytes: &[u8], expected: u32) -> Option<Frame<'_>> {
+    if checksum(u32::try_from(bytes.len()).ok()?, bytes) != expected {
+        return None;
+    }
+    let (head, rest) = bytes.split_at_checked(INNER_HEAD_BYTES)?;
+    let [record, key] = head else { return None };
+    let record = *RecordType::ALL.get(usize::from(*record))?;
+    let (key, payload) = rest.split_at_checked(usize::from(*key))?;
+    Some(Frame {
+        record,
+        key,
+        payload,
+    })
+}
+
+fn place(record: RecordType) -> u8 {
+    RecordType::ALL
+        .iter()
+        .position(|known| *known == record)
+        .and_then(|place| u8::try_from(place).ok())
+        .expect("ALL has every type, and there are four")
+}
+
+fn checksum(length: u32, body: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&length.to_le_bytes());
+    hasher.update(body);
+    hasher.finalize()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(bytes: &[u8]) -> Option<Frame<'_>> {
+        let (first, rest) = bytes.split_first_chunk::<HEAD_BYTES>()?;
+        match head(*first) {
+            Head::Body { length, checksum } => body(rest.get(..length)?, checksum),
+            Head::Nonsense => None,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back_and_a_flipped_bit_is_noticed(
+            kind in 0..RecordType::ALL.len(),
+            key in prop::collection::vec(any::<u8>(), 0..100),
+            payload in prop::collection::vec(any::<u8>(), 0..300),
+            flip in any::<prop::sample::Index>(),
+            bit in 0..8_u8,
+        ) {
+            let frame = Frame { record: RecordType::ALL[kind], key: &key, payload: &payload };
+            let mut bytes = Vec::new();
+            frame.write(&mut bytes);
+            prop_assert_eq!(read(&bytes), Some(frame));
+            let place = flip.index(bytes.len());
+            bytes[place] ^= 1 << bit;
+            prop_assert_eq!(read(&bytes), None);
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+            let _nothing = read(&bytes);
+        }
+    }
+}

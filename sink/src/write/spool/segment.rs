@@ -1,0 +1,173 @@
+//! One file of the spool, and which of its records are acknowledged.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufReader, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use super::frame::{self, Frame, HEAD_BYTES, Head};
+
+/// What a segment begins with: who wrote it, and in which form.
+pub(super) const MAGIC: &[u8; 8] = b"prtyspl1";
+
+/// What we know of one file.
+pub(super) struct Segment {
+    pub(super) path: PathBuf,
+    pub(super) bytes: u64,
+    /// How many records it holds; not known of an older one before it has been read to its end.
+    pub(super) count: Option<u32>,
+    acknowledged: Vec<u64>,
+    acknowledged_count: u32,
+}
+
+impl Segment {
+    /// A file of an earlier process.
+    pub(super) fn found(path: PathBuf, bytes: u64) -> Self {
+        Self {
+            path,
+            bytes,
+            count: None,
+            acknowledged: Vec::new(),
+            acknowledged_count: 0,
+        }
+    }
+
+    /// A new file, open for appending.
+    pub(super) fn create(path: PathBuf) -> std::io::Result<(Self, File)> {
+        let mut file = OpenOptions::new()
+            .append(true)
+            .create_new(true)
+            // Records hold bodies, so they are their owner's alone, like the SQLite file.
+            .mode(0o600)
+            .open(&path)?;
+        if let Err(error) = file.write_all(MAGIC) {
+            drop(file);
+            // An empty file is of no use to anybody; if it stays, it is read as one that holds nothing.
+            let _left = std::fs::remove_file(&path);
+            return Err(error);
+        }
+        let mut segment = Self::found(path, MAGIC.len() as u64);
+        segment.count = Some(0);
+        Ok((segment, file))
+    }
+
+    pub(super) fn acknowledge(&mut self, index: u32) {
+        let (word, bit) = (index as usize / 64, index % 64);
+        if self.acknowledged.len() <= word {
+            self.acknowledged.resize(word + 1, 0);
+        }
+        if self.acknowledged[word] & (1 << bit) == 0 {
+            self.acknowledged[word] |= 1 << bit;
+            self.acknowledged_count += 1;
+        }
+    }
+
+    pub(super) fn is_acknowledged(&self, index: u32) -> bool {
+        self.acknowledged
+            .get(index as usize / 64)
+            .is_some_and(|word| word & (1 << (index % 64)) != 0)
+    }
+
+    /// Whether it may go.
+    pub(super) fn is_done(&self) -> bool {
+        self.count == Some(self.acknowledged_count)
+    }
+
+    /// Records that wait, as far as they are known.
+    pub(super) fn waiting(&self) -> u64 {
+        u64::from(
+            self.count
+                .unwrap_or(0)
+                .saturating_sub(self.acknowledged_count),
+        )
+    }
+}
+
+/// Reads one file from its beginning.
+pub(super) struct SegmentReader {
+    file: BufReader<File>,
+    body: Vec<u8>,
+    checksum: u32,
+    /// The index of the record that comes next.
+    pub(super) index: u32,
+    /// Where it begins.
+    at: u64,
+}
+
+/// What was found next.
+pub(super) enum Step {
+    /// A record with this index; [`SegmentReader::last`] has it.
+    Record(u32),
+    /// A record that is not what was written; the next one can be read.
+    Damaged(u32),
+    /// Nothing more for now.
+    End,
+    /// Nothing more for ever: what follows cannot be told apart.
+    Lost { bytes: u64 },
+}
+
+impl SegmentReader {
+    pub(super) fn open(path: &Path) -> std::io::Result<Option<Self>> {
+        let mut file = File::open(path)?;
+        let mut magic = [0; MAGIC.len()];
+        match file.read_exact(&mut magic) {
+            Ok(()) if magic == *MAGIC => Ok(Some(Self {
+                file: BufReader::with_capacity(256 << 10, file),
+                body: Vec::new(),
+                checksum: 0,
+                index: 0,
+                at: MAGIC.len() as u64,
+            })),
+            Ok(()) => Ok(None),
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The next record of a file that holds `bytes` now.
+    pub(super) fn step(&mut self, bytes: u64) -> std::io::Result<Step> {
+        let left = bytes.saturating_sub(self.at);
+        if left == 0 {
+            return Ok(Step::End);
+        }
+        if left < HEAD_BYTES as u64 {
+            return Ok(Step::Lost { bytes: left });
+        }
+        let mut first = [0; HEAD_BYTES];
+        self.read(&mut first)?;
+        let Head::Body { length, checksum } = frame::head(first) else {
+            return Ok(Step::Lost { bytes: left });
+        };
+        if ((HEAD_BYTES + length) as u64) > left {
+            return Ok(Step::Lost { bytes: left });
+        }
+        let mut body = std::mem::take(&mut self.body);
+        body.resize(length, 0);
+        let read = self.read(&mut body);
+        self.body = body;
+        read?;
+        self.at += (HEAD_BYTES + length) as u64;
+        let index = self.index;
+        self.index += 1;
+        self.checksum = checksum;
+        Ok(match frame::body(&self.body, checksum) {
+            Some(_) => Step::Record(index),
+            None => Step::Damaged(index),
+        })
+    }
+
+    /// The record that the last step found.
+    pub(super) fn last(&self) -> Option<(u32, Frame<'_>)> {
+        let frame = frame::body(&self.body, self.checksum)?;
+        Some((self.index.checked_sub(1)?, frame))
+    }
+
+    /// An error leaves the reader at the begin of the frame, so that it can be tried again.
+    fn read(&mut self, to: &mut [u8]) -> std::io::Result<()> {
+        let read = self.file.read_exact(to);
+        if read.is_err() {
+            self.file.seek(SeekFrom::Start(self.at))?;
+        }
+        read
+    }
+}
