@@ -70,6 +70,11 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Decide: exit 0 pass, 1 fail, 3 undecided
     Gate(GateArgs),
+    /// Move records from Kafka into ClickHouse
+    Sink(Box<SinkArgs>),
+    /// Create the tables of the record in ClickHouse, or print how
+    #[command(subcommand)]
+    Schema(SchemaCommand),
     /// Serve the report page and the API from a store
     Ui(UiArgs),
     /// Write, check and show the configuration
@@ -122,6 +127,9 @@ pub(crate) struct MirrorArgs {
     /// Where the record is kept [default: sqlite:parity.db].
     #[arg(long, value_name = "URL")]
     pub(crate) store: Option<String>,
+    /// Folder for records that a Kafka broker has not acknowledged [default: parity.spool].
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) spool: Option<String>,
     /// Name under which this effort is recorded [default: default].
     #[arg(long, value_name = "NAME")]
     pub(crate) migration: Option<String>,
@@ -161,6 +169,7 @@ impl MirrorArgs {
             ("mirror.admin", &self.admin),
             ("mirror.admin_token_file", &self.admin_token_file),
             ("mirror.store", &self.store),
+            ("mirror.spool", &self.spool),
             ("migration", &self.migration),
             ("mirror.instance", &self.instance),
             ("mirror.legacy_version", &self.legacy_version),
@@ -295,6 +304,74 @@ fn confidence(text: &str) -> Result<f64, String> {
                 "`{text}` is not a confidence; write a number from 0.5 to below 1, for example 0.95"
             )
         })
+}
+
+/// Flags of `sink`; each is a setting of `[sink]`.
+#[derive(Debug, Args)]
+pub(crate) struct SinkArgs {
+    #[command(flatten)]
+    pub(crate) file: ConfigFile,
+    /// The topic: kafka://HOST:9092/TOPIC.
+    #[arg(long, value_name = "URL")]
+    pub(crate) kafka: Option<String>,
+    /// The database: clickhouse://USER@HOST:8123/DATABASE.
+    #[arg(long, value_name = "URL")]
+    pub(crate) clickhouse: Option<String>,
+    /// First create the tables, or bring them up to date.
+    #[arg(long)]
+    pub(crate) migrate: bool,
+    /// Consumer group [default: parity-sink].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) group: Option<String>,
+    /// Name of this sink within its group: a restart under the same name takes its partitions back at once.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) instance: Option<String>,
+    /// Threads that decode and insert [default: one per core].
+    #[arg(long, value_name = "N")]
+    pub(crate) workers: Option<String>,
+    /// Where the admin port listens [default: 127.0.0.1:9901].
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) admin: Option<String>,
+    /// File with the token that the admin port demands; required off loopback.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) admin_token_file: Option<String>,
+}
+
+impl SinkArgs {
+    /// The flags that were given, as settings.
+    pub(crate) fn settings(&self) -> Vec<(&'static str, &str)> {
+        given(&[
+            ("sink.kafka", &self.kafka),
+            ("sink.clickhouse", &self.clickhouse),
+            ("sink.group", &self.group),
+            ("sink.instance", &self.instance),
+            ("sink.workers", &self.workers),
+            ("sink.admin", &self.admin),
+            ("sink.admin_token_file", &self.admin_token_file),
+        ])
+    }
+}
+
+/// Commands on the tables in `ClickHouse`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SchemaCommand {
+    /// Create the tables, or bring them up to date; repeating it changes nothing
+    Apply {
+        #[command(flatten)]
+        file: ConfigFile,
+        /// The database: clickhouse://USER@HOST:8123/DATABASE.
+        #[arg(long, value_name = "URL")]
+        clickhouse: Option<String>,
+        /// Replicated and distributed tables on this cluster.
+        #[arg(long, value_name = "NAME")]
+        cluster: Option<String>,
+    },
+    /// Print the statements
+    Print {
+        /// Replicated and distributed tables on this cluster.
+        #[arg(long, value_name = "NAME")]
+        cluster: Option<String>,
+    },
 }
 
 /// Flags of `ui`.

@@ -9,6 +9,7 @@ mod needs;
 pub(crate) mod problem;
 pub(crate) mod render;
 pub(crate) mod settings;
+mod stores;
 pub(crate) mod value;
 
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ use problem::{Origin, Problem, Problems, read_named_file};
 use settings::{SETTINGS, Setting};
 
 pub(crate) use needs::{AdminSettings, MirrorSettings};
+pub(crate) use stores::{SchemaSettings, SinkSettings};
 
 /// The file that is read when none is named.
 pub(crate) const DEFAULT_FILE: &str = "parity.toml";
@@ -97,6 +99,7 @@ impl Layers {
         match self.values.get(setting.key) {
             Some(written) => {
                 let text = match &written.value {
+                    Raw::Text(_) if setting.kind == settings::Kind::Secret => "…".to_owned(),
                     Raw::Text(text) => text.clone(),
                     Raw::List(items) => items.join(","),
                 };
@@ -104,6 +107,11 @@ impl Layers {
             }
             None => (setting.default.map(str::to_owned), Origin::Default),
         }
+    }
+
+    /// Whether any of these settings is given.
+    pub(crate) fn has_any(&self, keys: &[&str]) -> bool {
+        keys.iter().any(|key| self.values.contains_key(key))
     }
 
     fn text(&self, key: &'static str) -> Option<(String, Origin)> {
@@ -131,6 +139,14 @@ impl Layers {
         }
     }
 
+    /// A password as it was given.
+    fn hidden(&self, key: &'static str) -> Option<&str> {
+        match &self.values.get(key)?.value {
+            Raw::Text(text) => Some(text),
+            Raw::List(_) => None,
+        }
+    }
+
     fn list(&self, key: &'static str, default: Vec<String>) -> Vec<String> {
         match self.values.get(key).map(|written| &written.value) {
             Some(Raw::List(items)) => items.clone(),
@@ -145,12 +161,9 @@ impl Layers {
 
     /// Problems found so far, by place.
     pub(crate) fn into_problems(self) -> Problems {
-        let mut problems = self.problems;
-        problems.sort_by_key(|problem| match &problem.origin {
-            Origin::File { line, column, .. } => (0, *line, *column),
-            _ => (1, 0, 0),
-        });
-        Problems(problems)
+        let mut problems = Problems::default();
+        problems.merge(Problems(self.problems));
+        problems
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use anyhow::{Context, Result, anyhow};
-use parity_dashboards::{Site, Status};
+use parity_dashboards::{Process, Site, Status};
 use parity_mirror::{Drained, Mirror, RunError};
 use parity_sink::{RecordSender, StoreConfig};
 use prometheus_client::metrics::family::Family;
@@ -54,7 +54,7 @@ impl Instance {
         let site = Site {
             store: settings.store.clone(),
             migration: settings.identity.migration.clone(),
-            control: Some(Arc::clone(&control) as Arc<dyn parity_dashboards::Control>),
+            process: Process::Mirror(Arc::clone(&control) as Arc<dyn parity_dashboards::Control>),
             registry,
             token: settings.admin.token.clone(),
         };
@@ -203,12 +203,16 @@ impl parity_dashboards::Control for MirrorControl {
     }
 
     fn status(&self) -> Status {
+        let store = self.records.health();
         Status {
             ready: self.accepting.load(Ordering::Relaxed),
             shadowing: self.mirror.shadowing(),
             shadows_in_flight: self.mirror.in_flight(),
             shadow_bytes: self.mirror.shadow_bytes_held(),
-            store_error: self.records.health().failure.map(|failure| failure.message),
+            store_error: store.failure.map(|failure| failure.message),
+            records_queued: store.queued_records,
+            records_dropped: store.dropped_records,
+            spool_bytes: store.spool_bytes,
         }
     }
 }
@@ -231,7 +235,7 @@ pub(crate) fn reading_site(store: StoreConfig, migration: String, token: Option<
     Site {
         store,
         migration,
-        control: None,
+        process: Process::Reader,
         registry,
         token,
     }

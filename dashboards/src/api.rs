@@ -12,11 +12,12 @@ use parity_comparator::decision;
 use parity_schemas::evidence::Thresholds;
 use parity_schemas::id::new_id;
 use parity_schemas::time::Timestamp;
-use parity_sink::{Reader, Selection, StoreError};
+use parity_sink::read::MAX_MISMATCHES;
+use parity_sink::{MismatchFilter, Reader, Selection, StoreError};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::Site;
+use crate::{Process, Site};
 
 /// What can be asked of the record; the same words as the flags of `report` and `gate`.
 #[derive(Debug, Default, Deserialize)]
@@ -162,6 +163,79 @@ pub(crate) async fn gate(
     Ok(Json(decision).into_response())
 }
 
+/// Mismatches of one answer, unless asked for more or fewer: a screenful.
+const MISMATCHES_PER_PAGE: usize = 50;
+
+/// Which mismatches are asked for.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MismatchQuestion {
+    migration: Option<String>,
+    route: Option<String>,
+    fingerprint: Option<String>,
+    limit: Option<usize>,
+    /// `next` of the page before.
+    after: Option<String>,
+}
+
+impl MismatchQuestion {
+    fn filter(&self, site: &Site) -> Result<MismatchFilter, Failure> {
+        let before = match &self.after {
+            Some(text) => Some(place(text).ok_or_else(|| {
+                Failure::bad(format!(
+                    "after is `{text}`; give the `next` of the page before as it was"
+                ))
+            })?),
+            None => None,
+        };
+        Ok(MismatchFilter {
+            migration: Some(
+                self.migration
+                    .clone()
+                    .unwrap_or_else(|| site.migration.clone()),
+            ),
+            route: self.route.clone(),
+            fingerprint: self.fingerprint.clone(),
+            before,
+        })
+    }
+
+    fn limit(&self) -> Result<usize, Failure> {
+        let limit = self.limit.unwrap_or(MISMATCHES_PER_PAGE);
+        if (1..=MAX_MISMATCHES).contains(&limit) {
+            Ok(limit)
+        } else {
+            Err(Failure::bad(format!(
+                "limit is {limit}; give 1 to {MAX_MISMATCHES}"
+            )))
+        }
+    }
+}
+
+/// `TIME_ID`, the place of a mismatch in the list.
+fn place(text: &str) -> Option<(Timestamp, uuid::Uuid)> {
+    let (time, id) = text.split_once('_')?;
+    Some((time.parse().ok()?, id.parse().ok()?))
+}
+
+/// `parity.mismatches/v1`: recorded mismatches, newest first; `next` is null on the last page.
+pub(crate) async fn mismatches(
+    State(site): State<Arc<Site>>,
+    Query(question): Query<MismatchQuestion>,
+) -> Result<Response, Failure> {
+    let (filter, limit) = (question.filter(&site)?, question.limit()?);
+    // One more than asked for tells whether there is a next page.
+    let mut found = read(&site, move |reader| reader.mismatches(&filter, limit + 1)).await?;
+    let more = found.len() > limit;
+    found.truncate(limit);
+    let next = found
+        .last()
+        .filter(|_| more)
+        .map(|last| format!("{}_{}", last.time, last.id));
+    let document = json!({"schema": "parity.mismatches/v1", "mismatches": found, "next": next});
+    Ok(Json(document).into_response())
+}
+
 /// One recorded mismatch.
 pub(crate) async fn mismatch(
     State(site): State<Arc<Site>>,
@@ -186,10 +260,13 @@ pub(crate) async fn find_mismatch(
         })
 }
 
-/// What the mirror says of itself.
+/// What the mirror or the sink says of itself.
 pub(crate) async fn status(State(site): State<Arc<Site>>) -> Result<Response, Failure> {
-    let control = site.control.as_ref().ok_or_else(no_mirror)?;
-    Ok(Json(control.status()).into_response())
+    match &site.process {
+        Process::Mirror(control) => Ok(Json(control.status()).into_response()),
+        Process::Sink(status) => Ok(Json(status()).into_response()),
+        Process::Reader => Err(no_mirror()),
+    }
 }
 
 /// `POST /api/v1/shadowing/on` and `/off`.
@@ -198,7 +275,7 @@ pub(crate) async fn set_shadowing(
     Path(state): Path<String>,
     headers: axum::http::HeaderMap,
 ) -> Result<Response, Failure> {
-    let control = site.control.as_ref().ok_or_else(no_mirror)?;
+    let control = site.process.mirror().ok_or_else(no_mirror)?;
     let on = match state.as_str() {
         "on" => true,
         "off" => false,

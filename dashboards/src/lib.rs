@@ -49,6 +49,62 @@ pub struct Status {
     pub shadow_bytes: usize,
     /// The last error of the store; `None` while it works.
     pub store_error: Option<String>,
+    /// Records that wait to be written.
+    pub records_queued: u64,
+    /// Records that never reached the store; their mismatches are counted all the same.
+    pub records_dropped: u64,
+    /// Bytes of records that wait on disk for a Kafka broker.
+    pub spool_bytes: u64,
+}
+
+/// What a sink says of itself.
+#[derive(Clone, Debug, Serialize)]
+pub struct SinkStatus {
+    /// It is a member of its group, and the last thing it wrote was taken.
+    pub ready: bool,
+    /// Partitions that are its own now.
+    pub partitions: usize,
+    /// Records in its partitions that it has not committed.
+    pub lag: u64,
+    /// Bytes of records in hand.
+    pub buffered_bytes: u64,
+    /// Records that went to the dead-letter topic.
+    pub dead_letters: u64,
+    /// What is wrong since the last good write; `None` while it works.
+    pub error: Option<String>,
+}
+
+/// Which process the admin port belongs to.
+#[derive(Clone)]
+pub enum Process {
+    /// `parity ui`: it reads, and nothing else.
+    Reader,
+    /// `parity mirror`.
+    Mirror(Arc<dyn Control>),
+    /// `parity sink`.
+    Sink(Arc<dyn Fn() -> SinkStatus + Send + Sync>),
+}
+
+impl Process {
+    fn mirror(&self) -> Option<&Arc<dyn Control>> {
+        match self {
+            Self::Mirror(control) => Some(control),
+            Self::Reader | Self::Sink(_) => None,
+        }
+    }
+
+    fn mirror_status(&self) -> Option<Status> {
+        self.mirror().map(|control| control.status())
+    }
+
+    /// A store that fails does not make a proxy unready: its clients are served. A sink does nothing else.
+    fn is_ready(&self) -> bool {
+        match self {
+            Self::Reader => true,
+            Self::Mirror(control) => control.status().ready,
+            Self::Sink(status) => status().ready,
+        }
+    }
 }
 
 /// What the admin port serves.
@@ -57,8 +113,8 @@ pub struct Site {
     pub store: StoreConfig,
     /// Which effort.
     pub migration: String,
-    /// The mirror beside it; `None` for `parity ui`.
-    pub control: Option<Arc<dyn Control>>,
+    /// Whose admin port it is.
+    pub process: Process,
     /// What /metrics shows.
     pub registry: Registry,
     /// What callers must present; `None` only on loopback.
@@ -84,6 +140,7 @@ fn router(site: Arc<Site>) -> Router {
         .route("/metrics", get(metrics))
         .route("/api/v1/report", get(api::report))
         .route("/api/v1/gate", get(api::gate))
+        .route("/api/v1/mismatches", get(api::mismatches))
         .route("/api/v1/mismatches/{id}", get(api::mismatch))
         .route("/api/v1/status", get(api::status))
         .route("/api/v1/shadowing/{state}", post(api::set_shadowing))
@@ -100,16 +157,12 @@ fn router(site: Arc<Site>) -> Router {
         .with_state(site)
 }
 
-/// 200 while requests are accepted. A store that fails does not make a proxy unready: its clients are served.
+/// 200 while the process does its work: requests are accepted, records are moved.
 async fn readyz(State(site): State<Arc<Site>>) -> Response {
-    let ready = site
-        .control
-        .as_ref()
-        .is_none_or(|control| control.status().ready);
-    if ready {
+    if site.process.is_ready() {
         "ready\n".into_response()
     } else {
-        (StatusCode::SERVICE_UNAVAILABLE, "draining\n").into_response()
+        (StatusCode::SERVICE_UNAVAILABLE, "not ready\n").into_response()
     }
 }
 

@@ -124,6 +124,8 @@ fn lines(text: &str) -> String {
 #[template(path = "error.html")]
 struct ErrorPage<'a> {
     message: &'a str,
+    /// A mirror is controlled also while its record cannot be read here.
+    status: Option<Status>,
 }
 
 fn page(status: StatusCode, template: &impl Template) -> Response {
@@ -136,11 +138,12 @@ fn page(status: StatusCode, template: &impl Template) -> Response {
     }
 }
 
-fn sorry(failure: &Failure) -> Response {
+fn sorry(failure: &Failure, site: &Site) -> Response {
     page(
         failure.status(),
         &ErrorPage {
             message: failure.message(),
+            status: site.process.mirror_status(),
         },
     )
 }
@@ -166,7 +169,7 @@ pub(crate) async fn report(
                 new_id(),
                 Timestamp::now(),
             );
-            let status = site.control.as_ref().map(|control| control.status());
+            let status = site.process.mirror_status();
             page(
                 StatusCode::OK,
                 &ReportPage {
@@ -176,7 +179,7 @@ pub(crate) async fn report(
                 },
             )
         }
-        Err(failure) => sorry(&failure),
+        Err(failure) => sorry(&failure, &site),
     }
 }
 
@@ -184,7 +187,7 @@ pub(crate) async fn report(
 pub(crate) async fn mismatch(State(site): State<Arc<Site>>, Path(id): Path<String>) -> Response {
     match api::find_mismatch(&site, &id).await {
         Ok(mismatch) => page(StatusCode::OK, &MismatchPage { mismatch }),
-        Err(failure) => sorry(&failure),
+        Err(failure) => sorry(&failure, &site),
     }
 }
 

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 
 use crate::cli::{ConfigCommand, MirrorArgs, OutputFormat};
+use crate::config::problem::Problems;
 use crate::config::{DEFAULT_FILE, Layers, render};
 use crate::output;
 
@@ -55,14 +56,37 @@ fn init(file: &PathBuf) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// A file is checked for each command that it configures: for `sink` when it says where to sink, for `mirror` when it
+/// names an upstream or nothing to sink.
 fn check(file: Option<&Path>) -> Result<ExitCode> {
     let file = file.unwrap_or(Path::new(DEFAULT_FILE));
-    let settings = Layers::load_here(Some(file), &[]).mirror()?;
-    let routes = settings.mirror.routes.len();
-    let rules = settings.rules.ids().count();
+    let layers = || Layers::load_here(Some(file), &[]);
+    let sinks = layers().has_any(&["sink.kafka", "sink.clickhouse"]);
+    let mirrors = !sinks || layers().has_any(&["mirror.legacy", "mirror.candidate"]);
+    let mut problems = Problems::default();
+    let mut holds = Vec::new();
+    if mirrors {
+        match layers().mirror() {
+            Ok(settings) => {
+                holds.push(format!("{} routes", settings.mirror.routes.len()));
+                holds.push(format!("{} rules", settings.rules.ids().count()));
+            }
+            Err(found) => problems.merge(found),
+        }
+    }
+    if sinks {
+        match layers().sink() {
+            Ok(settings) => holds.push(format!("a sink to {}", settings.clickhouse)),
+            Err(found) => problems.merge(found),
+        }
+    }
+    if !problems.0.is_empty() {
+        return Err(problems.into());
+    }
     output::note(&format!(
-        "{}: no problems; {routes} routes, {rules} rules",
-        file.display()
+        "{}: no problems; {}",
+        file.display(),
+        holds.join(", ")
     ));
     Ok(ExitCode::SUCCESS)
 }

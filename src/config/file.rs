@@ -250,6 +250,9 @@ fn key_offset(table: &dyn TableLike, key: &str, item: &Item) -> usize {
 fn raw(kind: Kind, item: &Item) -> Result<Raw, &'static str> {
     let text = |text: &str| Ok(Raw::Text(text.to_owned()));
     match (kind, item.as_value()) {
+        (Kind::Secret, _) => {
+            Err("taken from a file: set its variable, or name a file with the `_file` key")
+        }
         (Kind::List, Some(Value::Array(array))) => array
             .iter()
             .map(|value| value.as_str().map(str::to_owned))

@@ -14,8 +14,8 @@ use parity_schemas::route::RouteRule;
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Part;
+use parity_sink::StoreConfig;
 use parity_sink::write::Retention;
-use parity_sink::{StoreConfig, StoreUrl};
 
 use super::file::{Entry, Raw};
 use super::problem::{Origin, Problem, Problems, read_named_file};
@@ -70,7 +70,7 @@ pub(crate) struct StoreSettings {
 }
 
 impl Layers {
-    fn secret(&mut self, key: &'static str, least: usize) -> Option<Vec<u8>> {
+    pub(super) fn secret(&mut self, key: &'static str, least: usize) -> Option<Vec<u8>> {
         let (path, origin) = self.path(key)?;
         match read_named_file(&path, &origin, MAX_SECRET_BYTES) {
             Ok(bytes) => {
@@ -92,16 +92,20 @@ impl Layers {
         }
     }
 
-    fn admin(&mut self) -> Option<AdminSettings> {
-        let address: Option<SocketAddr> = self.get("mirror.admin", address);
-        let named = self.values.contains_key("mirror.admin_token_file");
-        let token = self.secret("mirror.admin_token_file", MIN_TOKEN_BYTES);
+    /// The admin port by the names of its two settings.
+    pub(super) fn admin(
+        &mut self,
+        key: &'static str,
+        token_key: &'static str,
+    ) -> Option<AdminSettings> {
+        let address: Option<SocketAddr> = self.get(key, address);
+        let named = self.values.contains_key(token_key);
+        let token = self.secret(token_key, MIN_TOKEN_BYTES);
         let address = address?;
         if !address.ip().is_loopback() && !named {
-            let (_, origin) = self.text("mirror.admin")?;
-            let message = format!(
-                "mirror.admin: {address} can be reached from other machines, so it needs a token"
-            );
+            let (_, origin) = self.text(key)?;
+            let message =
+                format!("{key}: {address} can be reached from other machines, so it needs a token");
             let hint = "name a file with --admin-token-file, or listen on 127.0.0.1";
             self.problems.push(Problem::new(origin, message).hint(hint));
             return None;
@@ -231,7 +235,7 @@ impl Layers {
         })
     }
 
-    fn retention(&mut self) -> Option<Retention> {
+    pub(super) fn retention(&mut self) -> Option<Retention> {
         let bodies = self.get("retention.bodies", value::duration);
         let mismatches = self.get("retention.mismatches", value::duration);
         let tallies = self.get("retention.tallies", value::duration);
@@ -258,7 +262,7 @@ impl Layers {
         let workers = self.get("mirror.workers", value::count);
         let ca_file = self.path("mirror.ca_file");
         let store = self.store();
-        let admin = self.admin();
+        let admin = self.admin("mirror.admin", "mirror.admin_token_file");
         let limits = self.limits();
         let queue = self.get("limits.queue", value::count);
         let retention = self.retention();
@@ -311,11 +315,6 @@ impl Layers {
         }
     }
 
-    fn store(&mut self) -> Option<StoreConfig> {
-        self.get("mirror.store", str::parse::<StoreUrl>)
-            .map(StoreConfig::from)
-    }
-
     /// What `report` and `gate` need. Problems of other settings do not concern a reader.
     pub(crate) fn reader(mut self) -> Result<StoreSettings, Problems> {
         let migration = self.get("migration", value::text);
@@ -330,7 +329,7 @@ impl Layers {
 
     /// What `ui` needs.
     pub(crate) fn ui(mut self) -> Result<(StoreSettings, AdminSettings), Problems> {
-        let admin = self.admin();
+        let admin = self.admin("mirror.admin", "mirror.admin_token_file");
         let settings = self.reader()?;
         admin
             .map(|admin| (settings, admin))
@@ -358,7 +357,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
-fn some_time(text: &str) -> Result<Duration, String> {
+pub(super) fn some_time(text: &str) -> Result<Duration, String> {
     value::duration(text).and_then(|duration| {
         if duration.is_zero() {
             Err(format!("`{text}` leaves no time at all"))

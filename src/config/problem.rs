@@ -96,9 +96,24 @@ impl fmt::Display for Problem {
 }
 
 /// Everything that is wrong, in the order of the file.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Default, thiserror::Error)]
 #[error("the configuration has {} problem{}", .0.len(), if .0.len() == 1 { "" } else { "s" })]
 pub(crate) struct Problems(pub Vec<Problem>);
+
+impl Problems {
+    /// Adds those of `other` that are not there yet.
+    pub(crate) fn merge(&mut self, other: Self) {
+        for problem in other.0 {
+            if !self.0.contains(&problem) {
+                self.0.push(problem);
+            }
+        }
+        self.0.sort_by_key(|problem| match &problem.origin {
+            Origin::File { line, column, .. } => (0, *line, *column),
+            _ => (1, 0, 0),
+        });
+    }
+}
 
 /// The file could not be read at all.
 pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Problem {

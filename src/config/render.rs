@@ -23,7 +23,7 @@ pub(crate) fn starting_file() -> String {
         }
         for setting in SETTINGS
             .iter()
-            .filter(|setting| setting.section() == *section)
+            .filter(|setting| setting.section() == *section && setting.kind != Kind::Secret)
         {
             let _infallible = writeln!(text, "# {}", setting.about);
             let _infallible = match setting.key {
@@ -118,7 +118,7 @@ pub(crate) fn schema() -> Value {
     for section in SECTIONS {
         let keys: Map<_, _> = SETTINGS
             .iter()
-            .filter(|setting| setting.section() == *section)
+            .filter(|setting| setting.section() == *section && setting.kind != Kind::Secret)
             .map(|setting| (setting.name().to_owned(), property(setting)))
             .collect();
         let table = json!({"type": "object", "additionalProperties": false, "properties": keys});
@@ -143,7 +143,13 @@ fn property(setting: &Setting) -> Value {
         Kind::Switch => json!({"enum": [true, false, "on", "off"]}),
         Kind::List => json!({"type": "array", "items": {"type": "string"}}),
         Kind::Size => json!({"type": ["string", "integer"]}),
-        Kind::Text | Kind::Address | Kind::Upstream | Kind::Store | Kind::Path | Kind::Duration => {
+        Kind::Text
+        | Kind::Address
+        | Kind::Upstream
+        | Kind::Store
+        | Kind::Path
+        | Kind::Duration
+        | Kind::Secret => {
             json!({"type": "string"})
         }
     };

@@ -14,6 +14,8 @@ pub(crate) enum Kind {
     Upstream,
     /// `sqlite:PATH` and the like.
     Store,
+    /// A password: from the environment only, and never shown.
+    Secret,
     /// A path, relative to the working directory.
     Path,
     /// `500ms`, `5s`, `2m`, `14d`.
@@ -77,6 +79,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     setting("mirror.shadow", Kind::Switch, Some("on"), Some("--shadow"), "Whether to begin with shadowing on"),
     setting("mirror.workers", Kind::Count, None, Some("--workers"), "Proxy threads (one per core by default)"),
     setting("mirror.store", Kind::Store, Some("sqlite:parity.db"), Some("--store"), "Where the record is kept"),
+    setting("mirror.spool", Kind::Path, Some("parity.spool"), Some("--spool"), "Folder, of this process alone, for records that a Kafka broker has not acknowledged"),
     setting("mirror.ca_file", Kind::Path, None, Some("--ca-file"), "PEM certificates to trust for https upstreams, besides the system's"),
     setting("mirror.redaction_key_file", Kind::Path, None, Some("--redaction-key-file"), "Key of the hmac: values in the record, the same for all instances (random per process by default)"),
     setting("limits.candidate_deadline", Kind::Duration, Some("5s"), None, "The candidate must have answered whole within this time"),
@@ -84,6 +87,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     setting("limits.shadow_bytes", Kind::Size, Some("32MiB"), None, "Bytes that all shadows and queued exchanges hold together"),
     setting("limits.body", Kind::Size, Some("1MiB"), None, "Largest request or answer body that is compared"),
     setting("limits.queue", Kind::Count, Some("4096"), None, "Exchanges that wait for comparison"),
+    setting("limits.spool", Kind::Size, Some("1GiB"), None, "Bytes of records that wait on disk while a Kafka broker is away"),
     setting("limits.drain", Kind::Duration, Some("20s"), None, "Time for accepted requests to finish at shutdown"),
     setting("redact.keep_headers", Kind::List, None, None, "Headers whose values are recorded clear"),
     setting("redact.keep_query", Kind::List, None, None, "Query parameters whose values are recorded clear"),
@@ -91,7 +95,30 @@ pub(crate) const SETTINGS: &[Setting] = &[
     setting("retention.bodies", Kind::Duration, Some("14d"), None, "How long requests and answers of sampled mismatches are kept"),
     setting("retention.mismatches", Kind::Duration, Some("90d"), None, "How long mismatches are kept"),
     setting("retention.tallies", Kind::Duration, Some("400d"), None, "How long counts are kept"),
-    setting("retention.size", Kind::Size, Some("4GiB"), None, "Size of the store above which the oldest bodies, then the oldest mismatches, go first"),
+    setting("retention.size", Kind::Size, Some("4GiB"), None, "Size of the store above which the oldest bodies, then the oldest mismatches, go first (SQLite only)"),
+    setting("kafka.security", Kind::Text, Some("plaintext"), None, "plaintext, ssl, sasl_plaintext or sasl_ssl; TLS needs a build with the feature kafka-tls"),
+    setting("kafka.mechanism", Kind::Text, Some("PLAIN"), None, "How to log in with SASL: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512"),
+    setting("kafka.username", Kind::Text, None, None, "Who logs in with SASL"),
+    setting("kafka.password", Kind::Secret, None, None, "Password of kafka.username"),
+    setting("kafka.password_file", Kind::Path, None, None, "File with the password of kafka.username"),
+    setting("kafka.ca_file", Kind::Path, None, None, "PEM certificates to trust for TLS to Kafka, instead of the system's"),
+    setting("kafka.certificate_file", Kind::Path, None, None, "PEM certificate of ours, where the broker wants one"),
+    setting("kafka.key_file", Kind::Path, None, None, "PEM key of kafka.certificate_file"),
+    setting("clickhouse.password", Kind::Secret, None, None, "Password of the user in a clickhouse:// URL"),
+    setting("clickhouse.password_file", Kind::Path, None, None, "File with the password of the user in a clickhouse:// URL"),
+    setting("clickhouse.ca_file", Kind::Path, None, None, "PEM certificates to trust for ?secure=true, besides the system's"),
+    setting("sink.kafka", Kind::Store, None, Some("--kafka"), "Topic whose records `parity sink` moves: kafka://HOST:9092/TOPIC"),
+    setting("sink.clickhouse", Kind::Store, None, Some("--clickhouse"), "Where `parity sink` moves them: clickhouse://USER@HOST:8123/DATABASE"),
+    setting("sink.group", Kind::Text, Some("parity-sink"), Some("--group"), "Consumer group; all sinks of one database share it"),
+    setting("sink.instance", Kind::Text, None, Some("--instance"), "Name of this sink within its group: a restart under the same name takes its partitions back at once"),
+    setting("sink.admin", Kind::Address, Some("127.0.0.1:9901"), Some("--admin"), "Where the admin port of `parity sink` listens: metrics, health, report page"),
+    setting("sink.admin_token_file", Kind::Path, None, Some("--admin-token-file"), "File with the token that the admin port demands; required off loopback"),
+    setting("sink.batch_rows", Kind::Count, Some("100000"), None, "Records of one partition that are inserted at once"),
+    setting("sink.batch_bytes", Kind::Size, Some("16MiB"), None, "Bytes of one partition's records that are inserted at once"),
+    setting("sink.batch_interval", Kind::Duration, Some("1s"), None, "Longest time that a record waits for its batch to fill"),
+    setting("sink.memory", Kind::Size, Some("64MiB"), None, "Bytes of records that a sink holds in all"),
+    setting("sink.session_timeout", Kind::Duration, Some("10s"), None, "After this time without a sign of life a sink's partitions go to the others"),
+    setting("sink.workers", Kind::Count, None, Some("--workers"), "Threads that decode and insert (one per core by default)"),
 ];
 
 impl Setting {
@@ -105,10 +132,12 @@ impl Setting {
         self.key.split_once('.').map_or(self.key, |(_, name)| name)
     }
 
-    /// `PARITY_` and the flag's name, or the whole key where there is no flag.
+    /// `PARITY_` and the flag's name; the whole key where there is no flag, and for `sink`, some of whose flags are
+    /// those of `mirror` with another meaning.
     pub(crate) fn variable(&self) -> String {
         let base = self
             .flag
+            .filter(|_| self.section() != "sink")
             .map_or(self.key, |flag| flag.trim_start_matches('-'));
         format!(
             "PARITY_{}",
@@ -118,7 +147,15 @@ impl Setting {
 }
 
 /// The sections that hold settings, in the order of [`SETTINGS`].
-pub(crate) const SECTIONS: &[&str] = &["mirror", "limits", "redact", "retention"];
+pub(crate) const SECTIONS: &[&str] = &[
+    "mirror",
+    "limits",
+    "redact",
+    "retention",
+    "kafka",
+    "clickhouse",
+    "sink",
+];
 
 /// Keys of a `[[route]]`.
 pub(crate) const ROUTE_KEYS: &[(&str, &str)] = &[

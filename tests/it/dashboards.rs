@@ -5,6 +5,47 @@ use crate::support::process::Place;
 use crate::support::service::{Service, nobody};
 
 #[test]
+fn mismatches_are_listed_newest_first_and_page_by_page() {
+    let (legacy, candidate) = (Service::json("{\"a\":1}"), Service::json("{\"a\":2}"));
+    let place = Place::new();
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    for path in ["/x/1", "/x/2", "/y/3", "/x/4", "/x/5"] {
+        mirror.get(path);
+    }
+    let report = mirror.settled(5);
+    let paths = |query: &str| -> (Vec<String>, Option<String>) {
+        let page = mirror.ask(&format!("/api/v1/mismatches?{query}")).json();
+        assert_eq!(page["schema"], "parity.mismatches/v1", "{page}");
+        let listed = page["mismatches"].as_array().expect("a list");
+        let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
+        (
+            listed.iter().filter_map(|one| text(&one["path"])).collect(),
+            text(&page["next"]),
+        )
+    };
+    let (all, next) = paths("");
+    assert_eq!(all, ["/x/5", "/x/4", "/y/3", "/x/2", "/x/1"]);
+    assert_eq!(next, None);
+    let (first, next) = paths("route=GET%20/x/%7Bid%7D&limit=3");
+    assert_eq!(first, ["/x/5", "/x/4", "/x/2"]);
+    let after = next.expect("one more");
+    let (last, next) = paths(&format!("route=GET%20/x/%7Bid%7D&limit=3&after={after}"));
+    assert_eq!((last, next), (vec!["/x/1".to_owned()], None));
+    let group = report.0["groups"][0]["fingerprint"]
+        .as_str()
+        .expect("a group");
+    let of_group = report.0["groups"][0]["count"].as_u64().expect("a count");
+    assert_eq!(
+        paths(&format!("fingerprint={group}")).0.len() as u64,
+        of_group
+    );
+    for bad in ["limit=0", "limit=1001", "after=x", "rout=x"] {
+        let answer = mirror.ask(&format!("/api/v1/mismatches?{bad}"));
+        assert_eq!(answer.status, 400, "{bad}");
+    }
+}
+
+#[test]
 fn health_metrics_report_and_gate_are_served() {
     let (legacy, candidate) = (Service::json("{\"a\":1}"), Service::json("{\"a\":2}"));
     let place = Place::new();
