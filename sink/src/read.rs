@@ -5,6 +5,7 @@
 //! anything.
 
 mod assemble;
+mod clickhouse;
 mod sqlite;
 
 use parity_schemas::evidence::Evidence;
@@ -13,6 +14,7 @@ use parity_schemas::report::Report;
 use parity_schemas::time::Timestamp;
 use uuid::Uuid;
 
+use self::clickhouse::ClickHouseReader;
 use self::sqlite::SqliteReader;
 use crate::error::StoreError;
 use crate::store::StoreConfig;
@@ -80,7 +82,7 @@ impl Reader {
     pub fn open(store: &StoreConfig) -> Result<Self, StoreError> {
         let store: Box<dyn RecordReader> = match &store.url {
             StoreUrl::Sqlite(path) => Box::new(SqliteReader::open(path)?),
-            StoreUrl::ClickHouse(_) => todo!(),
+            StoreUrl::ClickHouse(_) => Box::new(ClickHouseReader::open(store)?),
             StoreUrl::Kafka(url) => return Err(StoreError::WriteOnly { url: url.clone() }),
         };
         Ok(Self { store })

@@ -4,6 +4,7 @@
 //! through the queue: the thread asks the [`TallyBook`] for what the store lacks, four times a second, which is also
 //! the most that a killed process can lose of them (and of mismatch records), twice over at the worst.
 
+mod clickhouse;
 mod health;
 mod kafka;
 mod queue;
@@ -27,6 +28,7 @@ pub use self::health::{Failure, Health};
 pub use self::queue::{Dropped, MAX_RECORD_BYTES, RecordSender};
 pub use self::retention::Retention;
 
+use self::clickhouse::ClickHouseStore;
 use self::health::Shared;
 use self::kafka::KafkaWriter;
 use self::queue::{Bytes, Queued};
@@ -131,7 +133,10 @@ fn open(store: &StoreConfig, inlets: Inlets) -> Result<Work, StoreError> {
             let writer = KafkaWriter::open(url, &store.kafka, &store.spool, inlets)?;
             Box::new(move || writer.run())
         }
-        StoreUrl::ClickHouse(_) => todo!(),
+        StoreUrl::ClickHouse(_) => {
+            let store = ClickHouseStore::open(store)?;
+            Box::new(move || Worker::new(store, inlets).run())
+        }
     })
 }
 
@@ -240,6 +245,6 @@ pub fn record_decision(store: &StoreConfig, decision: &Decision) -> Result<(), S
     match &store.url {
         StoreUrl::Sqlite(path) => sqlite::record_decision(path, decision),
         StoreUrl::Kafka(url) => Err(StoreError::WriteOnly { url: url.clone() }),
-        StoreUrl::ClickHouse(_) => todo!(),
+        StoreUrl::ClickHouse(_) => clickhouse::record_decision(store, decision),
     }
 }

@@ -17,6 +17,7 @@ use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use super::encode::{Encoder, Rows};
+use super::slice::Table;
 
 /// A record from further back than anything is kept would be removed at once; together with the limit ahead it also
 /// bounds how many monthly partitions one batch can touch (the server refuses an insert into more than 100).
@@ -63,15 +64,14 @@ impl fmt::Display for Poison {
 /// Rows of all tables, and which record each came from.
 #[derive(Default)]
 pub(crate) struct Batch {
-    tables: [Table; RecordType::ALL.len()],
+    tables: [Building; RecordType::ALL.len()],
 }
 
-/// Rows of one table.
 #[derive(Default)]
-pub(crate) struct Table {
-    pub(crate) rows: Rows,
+struct Building {
+    rows: Rows,
     /// For each row, the number that its record was added under.
-    pub(crate) sources: Vec<usize>,
+    sources: Vec<usize>,
 }
 
 impl Batch {
@@ -95,11 +95,15 @@ impl Batch {
     }
 
     /// Tables with rows, in the order in which they should be inserted.
-    pub(crate) fn into_tables(self) -> impl Iterator<Item = (RecordType, Table)> {
+    pub(crate) fn into_tables(self) -> impl Iterator<Item = Table> {
         RecordType::ALL
             .into_iter()
             .zip(self.tables)
-            .filter(|(_, table)| table.rows.len() > 0)
+            .filter(|(_, building)| building.rows.len() > 0)
+            .map(|(table, building)| {
+                let (bytes, ends) = building.rows.into_parts();
+                Table::new(table, bytes, ends, building.sources)
+            })
     }
 }
 
@@ -365,5 +369,91 @@ fn within_range(time: Timestamp, now: Timestamp) -> Result<(), Poison> {
         Ok(())
     } else {
         Err(Poison::TimeOutOfRange(time))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally(rules_hash: &str) -> Vec<u8> {
+        let tally = Tally {
+            id: parity_schemas::id::new_id(),
+            revision: 1,
+            identity: Identity {
+                rules_hash: rules_hash.to_owned(),
+                ..Identity::default()
+            },
+            instance: String::new(),
+            interval_start: Timestamp::now(),
+            interval_us: 1,
+            route: "GET /".to_owned(),
+            counts: parity_schemas::tally::Counts::default(),
+            rule_hits: std::collections::BTreeMap::new(),
+            legacy_latency: parity_schemas::histogram::Histogram::default(),
+            candidate_latency: parity_schemas::histogram::Histogram::default(),
+        };
+        serde_json::to_vec(&tally).expect("it is JSON")
+    }
+
+    #[test]
+    fn halving_ends_at_single_rows_and_loses_none() {
+        let mut batch = Batch::default();
+        for number in 0..7 {
+            batch
+                .add(
+                    RecordType::Tally,
+                    &tally(&"x".repeat(number)),
+                    number,
+                    Timestamp::now(),
+                )
+                .expect("a record of ours");
+        }
+        let table = batch.into_tables().next().expect("one table");
+        let (mut parts, mut singles) = (vec![table.whole()], Vec::new());
+        while let Some(part) = parts.pop() {
+            if part.len() > 1 {
+                let (first, second) = part.halves();
+                assert_ne!(first.token("t"), second.token("t"));
+                parts.extend([second, first]);
+            } else {
+                singles.push((part.sources.to_vec(), part.rows.bytes.to_vec()));
+            }
+        }
+        let bytes: Vec<u8> = singles
+            .iter()
+            .flat_map(|(_, bytes)| bytes.clone())
+            .collect();
+        let sources: Vec<usize> = singles.iter().flat_map(|(one, _)| one.clone()).collect();
+        assert_eq!(bytes, table.whole().rows.bytes.to_vec());
+        assert_eq!(sources, (0..7).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn poison_is_told_by_its_reason_and_leaves_nothing() {
+        let now = Timestamp::now();
+        let mut batch = Batch::default();
+        let mut reason = |record, json: &[u8]| {
+            batch
+                .add(record, json, 0, now)
+                .expect_err("it is poison")
+                .reason()
+        };
+        assert_eq!(reason(RecordType::Mismatch, b"{}"), "malformed");
+        assert_eq!(reason(RecordType::Mismatch, b""), "malformed");
+        assert_eq!(reason(RecordType::Tally, b"\xff"), "malformed");
+        let text = String::from_utf8(tally("x")).expect("UTF-8");
+        for time in ["1970-01-01T00:00:00.000000Z", "2999-01-01T00:00:00.000000Z"] {
+            let stamp = now.to_string();
+            let day = stamp.get(..10).expect("a date");
+            let begin = text.find(day).expect("the time stands in it");
+            let mut shifted = text.clone();
+            shifted.replace_range(begin..begin + time.len(), time);
+            assert_eq!(
+                reason(RecordType::Tally, shifted.as_bytes()),
+                "time_out_of_range"
+            );
+        }
+        assert_eq!(batch.into_tables().count(), 0);
     }
 }

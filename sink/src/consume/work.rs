@@ -9,7 +9,6 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use parity_schemas::time::Timestamp;
 
@@ -17,8 +16,9 @@ use super::buffer::{Refusal, Run};
 use super::dead::SharedDeadLetters;
 use super::health::Shared;
 use super::{SinkError, SinkOptions};
-use crate::clickhouse::batch::{Batch, Table};
-use crate::clickhouse::insert::{EncodedRows, Mode};
+use crate::clickhouse::batch::Batch;
+use crate::clickhouse::insert::Mode;
+use crate::clickhouse::slice::Slice;
 use crate::clickhouse::{Class, Fault, Server, runtime};
 use crate::error::StoreError;
 use crate::store::StoreConfig;
@@ -295,23 +295,14 @@ impl Worker {
     fn store(&self, job: &Job) -> Result<(), Stop> {
         let (batch, mut refused) = decode(&job.run);
         let name = self.name(job);
-        for (record, table) in batch.into_tables() {
-            let Table { rows, sources } = table;
-            let (bytes, ends) = rows.into_parts();
-            let part = Part {
-                rows: EncodedRows {
-                    table: record,
-                    bytes: Bytes::from(bytes),
-                },
-                ends: &ends,
-                sources: &sources,
-            };
+        for table in batch.into_tables() {
+            let part = table.whole();
             let before = refused.len();
             self.insert(&part, &name, &mut refused)?;
-            if sources.len() >= SUSPICIOUS && refused.len() - before == sources.len() {
+            if part.len() >= SUSPICIOUS && refused.len() - before == part.len() {
                 let why = refused.pop().map(|(_, refusal)| refusal.why);
                 return Err(Stop::Permanent(SinkError::Permanent {
-                    table: record.table(),
+                    table: part.rows.table.table(),
                     message: format!(
                         "it refuses every row, so the table is to blame: {}",
                         why.unwrap_or_default()
@@ -358,7 +349,7 @@ impl Worker {
     /// Inserts rows; those that the server refuses for themselves are found by halving and added to `refused`.
     fn insert(
         &self,
-        part: &Part<'_>,
+        part: &Slice<'_>,
         name: &str,
         refused: &mut Vec<(usize, Refusal)>,
     ) -> Result<(), Stop> {
@@ -372,7 +363,7 @@ impl Worker {
         };
         match self.patiently(part.rows.table.table(), attempt) {
             Ok(took) => {
-                let (table, rows) = (part.rows.table, part.ends.len());
+                let (table, rows) = (part.rows.table, part.len());
                 self.shared
                     .metrics
                     .inserted(table, rows, took.as_secs_f64());
@@ -466,46 +457,6 @@ impl From<Trouble> for Stop {
             // Dead letters have no rows that could be at fault.
             Trouble::Data(_) => Self::GivenUp,
         }
-    }
-}
-
-/// Some of the rows of a table.
-struct Part<'a> {
-    rows: EncodedRows,
-    /// Where each row ends, counted from the first byte of the whole table.
-    ends: &'a [usize],
-    sources: &'a [usize],
-}
-
-impl Part<'_> {
-    /// The same rows of the same batch have the same token; other rows have another.
-    fn token(&self, name: &str) -> String {
-        let first = self.sources.first().copied().unwrap_or_default();
-        format!("{name}-{first}+{}", self.sources.len())
-    }
-
-    fn halves(&self) -> (Self, Self) {
-        let middle = self.ends.len() / 2;
-        let (first_ends, second_ends) = self.ends.split_at(middle);
-        let (first_sources, second_sources) = self.sources.split_at(middle);
-        let begin = self.ends.last().copied().unwrap_or_default() - self.rows.bytes.len();
-        let cut = first_ends.last().copied().unwrap_or(begin) - begin;
-        let half = |bytes| EncodedRows {
-            table: self.rows.table,
-            bytes,
-        };
-        (
-            Self {
-                rows: half(self.rows.bytes.slice(..cut)),
-                ends: first_ends,
-                sources: first_sources,
-            },
-            Self {
-                rows: half(self.rows.bytes.slice(cut..)),
-                ends: second_ends,
-                sources: second_sources,
-            },
-        )
     }
 }
 

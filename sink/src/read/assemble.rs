@@ -15,6 +15,7 @@ use parity_schemas::tally::{Counts, Group, GroupTally, Identity};
 use parity_schemas::time::Timestamp;
 use uuid::Uuid;
 
+use super::Selection;
 use crate::error::StoreError;
 use crate::tally::{OTHER, other_group};
 
@@ -135,6 +136,14 @@ impl Sums {
         groups.insert(fingerprint, sums);
     }
 
+    /// Mismatches that may be looked up as examples.
+    pub(super) fn example_ids(&self) -> impl Iterator<Item = Uuid> + '_ {
+        self.groups
+            .values()
+            .flat_map(HashMap::values)
+            .flat_map(|sums| sums.examples.iter().map(|(_, id)| *id))
+    }
+
     /// The evidence; `None` without any row.
     pub(super) fn into_evidence(self, identity: Identity) -> Option<Evidence> {
         Some(Evidence {
@@ -205,6 +214,17 @@ impl Sums {
             .get_mut(route)
             .expect("it was inserted if it was not there")
     }
+}
+
+/// The report of a selection that fits nothing.
+pub(super) fn nothing(selection: &Selection) -> Result<Report, StoreError> {
+    let identity = Identity {
+        migration: selection.migration().to_owned(),
+        legacy_version: selection.legacy_version.clone().unwrap_or_default(),
+        candidate_version: selection.candidate_version.clone().unwrap_or_default(),
+        rules_hash: String::new(),
+    };
+    Sums::default().into_report(identity, |_| Ok(None))
 }
 
 fn routes(sums: BTreeMap<String, RouteSums>) -> Vec<RouteReport> {

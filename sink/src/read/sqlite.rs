@@ -14,7 +14,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
-use super::assemble::{CountsRow, DetailsRow, ExampleRow, Sums};
+use super::assemble::{CountsRow, DetailsRow, ExampleRow, Sums, nothing};
 use super::{MismatchFilter, RecordReader, Selection};
 use crate::error::StoreError;
 use crate::sqlite::{failed, open_read_only};
@@ -51,13 +51,7 @@ impl RecordReader for SqliteReader {
     fn report(&self, selection: &Selection) -> Result<Report, StoreError> {
         let _moment = self.moment()?;
         let Some(identity) = self.identity(selection)? else {
-            let identity = Identity {
-                migration: selection.migration().to_owned(),
-                legacy_version: selection.legacy_version.clone().unwrap_or_default(),
-                candidate_version: selection.candidate_version.clone().unwrap_or_default(),
-                rules_hash: String::new(),
-            };
-            return Sums::default().into_report(identity, |_| Ok(None));
+            return nothing(selection);
         };
         let mut sums = Sums::default();
         self.tallies(SELECT_TALLIES, &identity, selection, |row| {

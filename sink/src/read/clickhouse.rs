@@ -1,0 +1,336 @@
+//! Answers out of a `ClickHouse` database.
+//!
+//! The server adds up what is added up per route and group, so that a report over a year is a few hundred rows; what is
+//! made of them is `assemble`'s, as for every store. Tallies and groups are read with FINAL, which leaves the highest
+//! revision of each; rows of mismatches that were written twice are the same, and are made one by their id.
+//!
+//! Groups are read before tallies, because there is no transaction over both: a report may then show a difference in
+//! the counts before its group, and never a group without its counts.
+
+mod mismatches;
+
+use std::collections::HashMap;
+
+use clickhouse::Row;
+use parity_schemas::evidence::Evidence;
+use parity_schemas::record::Mismatch;
+use parity_schemas::report::Report;
+use parity_schemas::tally::{Counts, Group, GroupTally, Identity};
+use parity_schemas::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use tokio::runtime::Runtime;
+use uuid::Uuid;
+
+use super::assemble::{CountsRow, DetailsRow, Sums, nothing};
+use super::{MismatchFilter, RecordReader, Selection};
+use crate::clickhouse::{Server, runtime, schema, within};
+use crate::error::StoreError;
+use crate::store::StoreConfig;
+
+/// Longest time for one question of a reader.
+const ANSWERED_WITHIN: std::time::Duration = std::time::Duration::from_mins(2);
+
+/// A database, open for reading.
+pub(super) struct ClickHouseReader {
+    server: Server,
+    runtime: Runtime,
+}
+
+impl ClickHouseReader {
+    pub(super) fn open(store: &StoreConfig) -> Result<Self, StoreError> {
+        let server = Server::of(store)?;
+        let runtime = runtime()?;
+        runtime.block_on(schema::check(&server))?;
+        Ok(Self { server, runtime })
+    }
+
+    /// All rows of a question.
+    fn ask<T>(&self, question: clickhouse::query::Query) -> Result<Vec<T>, StoreError>
+    where
+        T: clickhouse::RowOwned + clickhouse::RowRead,
+    {
+        self.runtime
+            .block_on(within(ANSWERED_WITHIN, question.fetch_all::<T>()))
+            .map_err(|fault| self.server.failed("read", &fault))
+    }
+
+    /// The identity of the newest interval that fits.
+    fn identity(&self, selection: &Selection) -> Result<Option<Identity>, StoreError> {
+        #[derive(Row, Deserialize)]
+        struct Found {
+            legacy_version: String,
+            candidate_version: String,
+            rules_hash: String,
+        }
+        let mut sql = String::from(
+            "SELECT legacy_version, candidate_version, rules_hash FROM tallies WHERE migration = ?",
+        );
+        let versions = [
+            (" AND legacy_version = ?", &selection.legacy_version),
+            (" AND candidate_version = ?", &selection.candidate_version),
+        ];
+        for (condition, version) in &versions {
+            if version.is_some() {
+                sql.push_str(condition);
+            }
+        }
+        sql.push_str(since_condition(selection));
+        sql.push_str(" ORDER BY interval_start DESC, toString(id) DESC LIMIT 1");
+        let mut question = self.server.client().query(&sql).bind(selection.migration());
+        for (_, version) in &versions {
+            if let Some(version) = version {
+                question = question.bind(version);
+            }
+        }
+        if let Some(since) = selection.since {
+            question = question.bind(since.as_micros());
+        }
+        let found = self.ask::<Found>(question)?.pop();
+        Ok(found.map(|found| Identity {
+            migration: selection.migration().to_owned(),
+            legacy_version: found.legacy_version,
+            candidate_version: found.candidate_version,
+            rules_hash: found.rules_hash,
+        }))
+    }
+
+    /// A question about the tallies or groups of one identity; `tail` comes behind its conditions.
+    fn of_identity(
+        &self,
+        select: &str,
+        identity: &Identity,
+        selection: &Selection,
+        tail: &str,
+    ) -> clickhouse::query::Query {
+        let sql = format!(
+            "{select} WHERE migration = ? AND legacy_version = ? AND candidate_version = ? AND rules_hash = ?{} {tail} \
+             SETTINGS do_not_merge_across_partitions_select_final = 1",
+            since_condition(selection)
+        );
+        let question = self
+            .server
+            .client()
+            .query(&sql)
+            .bind(&identity.migration)
+            .bind(&identity.legacy_version)
+            .bind(&identity.candidate_version)
+            .bind(&identity.rules_hash);
+        match selection.since {
+            Some(since) => question.bind(since.as_micros()),
+            None => question,
+        }
+    }
+
+    fn add_tallies(
+        &self,
+        sums: &mut Sums,
+        identity: &Identity,
+        selection: &Selection,
+        with_details: bool,
+    ) -> Result<(), StoreError> {
+        let details = if with_details {
+            "sumMap(rule_hits), sumMap(legacy_latency), sumMap(candidate_latency)"
+        } else {
+            "CAST(map(), 'Map(String, UInt64)'), CAST(map(), 'Map(UInt16, UInt64)'), CAST(map(), 'Map(UInt16, UInt64)')"
+        };
+        let select = format!(
+            "SELECT instance, route, min(toUnixTimestamp64Micro(interval_start)) AS begins, \
+             max(toUnixTimestamp64Micro(interval_start) + interval_us) AS ends, \
+             sum(received), sum(match), sum(mismatch), sumMap(not_compared), {details} FROM tallies FINAL"
+        );
+        let question = self.of_identity(&select, identity, selection, "GROUP BY instance, route");
+        for row in self.ask::<TallyRow>(question)? {
+            row.add(sums, with_details)?;
+        }
+        Ok(())
+    }
+
+    fn add_groups(
+        &self,
+        sums: &mut Sums,
+        identity: &Identity,
+        selection: &Selection,
+    ) -> Result<(), StoreError> {
+        // Newest example first; more than one, because the newest may have been dropped before it was stored.
+        let select = "SELECT route, fingerprint, any(part), any(pattern), any(kind), any(explanation), \
+             any(legacy_status), any(candidate_status), sum(count), min(toUnixTimestamp64Micro(first_seen)), \
+             max(toUnixTimestamp64Micro(last_seen)), arraySlice(arrayReverseSort(groupArray( \
+             (toUnixTimestamp64Micro(last_seen), toString(example_id)))), 1, 4) AS examples FROM group_tallies FINAL";
+        // In a fixed order, because beyond its cap a report folds groups in the order in which they come.
+        let tail = "GROUP BY route, fingerprint ORDER BY min((interval_start, toString(tally_id))), fingerprint";
+        let question = self.of_identity(select, identity, selection, tail);
+        for row in self.ask::<GroupRow>(question)? {
+            row.add(sums, identity)?;
+        }
+        Ok(())
+    }
+}
+
+impl RecordReader for ClickHouseReader {
+    fn evidence(&self, selection: &Selection) -> Result<Option<Evidence>, StoreError> {
+        let Some(identity) = self.identity(selection)? else {
+            return Ok(None);
+        };
+        let mut sums = Sums::default();
+        self.add_tallies(&mut sums, &identity, selection, false)?;
+        Ok(sums.into_evidence(identity))
+    }
+
+    fn report(&self, selection: &Selection) -> Result<Report, StoreError> {
+        let Some(identity) = self.identity(selection)? else {
+            return nothing(selection);
+        };
+        let mut sums = Sums::default();
+        self.add_groups(&mut sums, &identity, selection)?;
+        self.add_tallies(&mut sums, &identity, selection, true)?;
+        let ids: Vec<Uuid> = sums.example_ids().collect();
+        let mut examples = self.examples(&identity, &ids)?;
+        sums.into_report(identity, |id| Ok(examples.remove(&id)))
+    }
+
+    fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError> {
+        self.find_mismatch(id)
+    }
+
+    fn mismatches(
+        &self,
+        filter: &MismatchFilter,
+        limit: usize,
+    ) -> Result<Vec<Mismatch>, StoreError> {
+        self.list_mismatches(filter, limit)
+    }
+}
+
+fn since_condition(selection: &Selection) -> &'static str {
+    if selection.since.is_some() {
+        " AND interval_start >= fromUnixTimestamp64Micro(toInt64(?), 'UTC')"
+    } else {
+        ""
+    }
+}
+
+#[derive(Row, Serialize, Deserialize)]
+struct TallyRow {
+    instance: String,
+    route: String,
+    begins: i64,
+    ends: i64,
+    received: u64,
+    matched: u64,
+    mismatch: u64,
+    not_compared: HashMap<String, u64>,
+    rule_hits: HashMap<String, u64>,
+    legacy_latency: HashMap<u16, u64>,
+    candidate_latency: HashMap<u16, u64>,
+}
+
+impl TallyRow {
+    fn add(self, sums: &mut Sums, with_details: bool) -> Result<(), StoreError> {
+        let not_compared = self
+            .not_compared
+            .into_iter()
+            .filter(|(_, count)| *count > 0)
+            .map(|(word, count)| {
+                let reason = word
+                    .parse()
+                    .map_err(|_| StoreError::value("tallies", "not_compared", &word))?;
+                Ok((reason, count))
+            })
+            .collect::<Result<_, StoreError>>()?;
+        sums.add_counts(&CountsRow {
+            instance: &self.instance,
+            interval_start: Timestamp::from_micros(self.begins),
+            interval_us: self.ends - self.begins,
+            route: &self.route,
+            counts: Counts {
+                received: self.received,
+                matched: self.matched,
+                mismatch: self.mismatch,
+                not_compared,
+            },
+        });
+        if with_details {
+            let histogram = |map: HashMap<u16, u64>| {
+                parity_schemas::histogram::Histogram(map.into_iter().collect())
+            };
+            sums.add_details(
+                &self.route,
+                DetailsRow {
+                    rule_hits: self.rule_hits.into_iter().collect(),
+                    legacy_latency: histogram(self.legacy_latency),
+                    candidate_latency: histogram(self.candidate_latency),
+                },
+            );
+        }
+        Ok(())
+    }
+}
+
+#[derive(Row, Serialize, Deserialize)]
+struct GroupRow {
+    route: String,
+    fingerprint: String,
+    part: String,
+    pattern: String,
+    kind: String,
+    explanation: String,
+    legacy_status: u16,
+    candidate_status: u16,
+    count: u64,
+    first_seen: i64,
+    last_seen: i64,
+    /// Last seen and id, newest first.
+    examples: Vec<(i64, String)>,
+}
+
+impl GroupRow {
+    fn add(self, sums: &mut Sums, identity: &Identity) -> Result<(), StoreError> {
+        let group = Group {
+            fingerprint: self.fingerprint,
+            part: word("group_tallies", "part", &self.part)?,
+            pattern: self.pattern,
+            kind: word("group_tallies", "kind", &self.kind)?,
+            explanation: optional_word("group_tallies", "explanation", &self.explanation)?,
+            legacy_status: self.legacy_status,
+            candidate_status: self.candidate_status,
+        };
+        // One row for the sum, and one without a count for each further example.
+        let mut count = self.count;
+        for (seen, id) in self.examples {
+            sums.add_group(GroupTally {
+                tally_id: Uuid::nil(),
+                revision: 0,
+                identity: identity.clone(),
+                interval_start: Timestamp::from_micros(self.first_seen),
+                route: self.route.clone(),
+                group: group.clone(),
+                count: std::mem::take(&mut count),
+                first_seen: Timestamp::from_micros(self.first_seen),
+                last_seen: Timestamp::from_micros(seen),
+                example_id: word("group_tallies", "example_id", &id)?,
+            });
+        }
+        Ok(())
+    }
+}
+
+fn word<T: std::str::FromStr>(
+    table: &'static str,
+    column: &'static str,
+    text: &str,
+) -> Result<T, StoreError> {
+    text.parse()
+        .map_err(|_| StoreError::value(table, column, text))
+}
+
+fn optional_word<T: std::str::FromStr>(
+    table: &'static str,
+    column: &'static str,
+    text: &str,
+) -> Result<Option<T>, StoreError> {
+    if text.is_empty() {
+        Ok(None)
+    } else {
+        word(table, column, text).map(Some)
+    }
+}

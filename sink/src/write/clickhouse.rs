@@ -1,0 +1,138 @@
+//! Batches straight into `ClickHouse`, without Kafka between.
+//!
+//! For one mirror or a few: records wait in memory only, within the limits of the queue. The server gathers the inserts
+//! of several mirrors into one part (`async_insert`, answered when it is stored), because four inserts a second and
+//! mirror would be more parts than it likes to merge. Repeats fall to the ids.
+
+use parity_schemas::evidence::Decision;
+use parity_schemas::record::Record;
+use parity_schemas::time::Timestamp;
+use tokio::runtime::Runtime;
+
+use super::queue::Queued;
+use super::retention::{Retention, Step};
+use super::worker::{BatchStore, Written};
+use crate::clickhouse::batch::Batch;
+use crate::clickhouse::insert::Mode;
+use crate::clickhouse::slice::Slice;
+use crate::clickhouse::{Class, Fault, Server, runtime, schema};
+use crate::error::StoreError;
+use crate::store::StoreConfig;
+use crate::tally::Snapshot;
+
+/// A database, held by the writer thread.
+pub(super) struct ClickHouseStore {
+    server: Server,
+    runtime: Runtime,
+}
+
+impl ClickHouseStore {
+    /// The tables must be there; a mirror does not make them, since that takes rights that it should not have.
+    pub(super) fn open(store: &StoreConfig) -> Result<Self, StoreError> {
+        let server = Server::of(store)?;
+        let runtime = runtime()?;
+        runtime.block_on(schema::check(&server))?;
+        Ok(Self { server, runtime })
+    }
+
+    /// Inserts some rows of a table; those that the server refuses for themselves are found by halving.
+    fn insert(&self, part: &Slice<'_>, written: &mut Written) -> Result<(), Fault> {
+        let inserted = self
+            .runtime
+            .block_on(self.server.insert(&part.rows, &Mode::Gathered));
+        match inserted {
+            Ok(()) => written.rows += part.len(),
+            Err(fault) if fault.class == Class::Data && part.len() > 1 => {
+                let (first, second) = part.halves();
+                self.insert(&first, written)?;
+                self.insert(&second, written)?;
+            }
+            Err(fault) if fault.class == Class::Data => {
+                tracing::error!(error = %fault, table = part.rows.table.table(), "the store refused a record");
+                written.rejected += 1;
+            }
+            Err(fault) => return Err(fault),
+        }
+        Ok(())
+    }
+
+    fn store(&self, batch: Batch, written: &mut Written) -> Result<(), Fault> {
+        for table in batch.into_tables() {
+            self.insert(&table.whole(), written)?;
+        }
+        Ok(())
+    }
+}
+
+impl BatchStore for ClickHouseStore {
+    type Error = Fault;
+
+    fn write(&mut self, records: &[Queued], snapshot: Option<&Snapshot>) -> Result<Written, Fault> {
+        let mut written = Written::default();
+        let mut batch = Batch::default();
+        let mut json = Vec::new();
+        let now = Timestamp::now();
+        let mut add = |record: &Record| {
+            json.clear();
+            record.write_json(&mut json);
+            if let Err(poison) = batch.add(record.record_type(), &json, 0, now) {
+                tracing::error!(%poison, "a record of ours cannot be stored");
+                written.rejected += 1;
+            }
+        };
+        for queued in records {
+            add(&queued.record);
+        }
+        for tally in snapshot.iter().flat_map(|snapshot| &snapshot.tallies) {
+            add(&Record::Tally(Box::new(tally.clone())));
+        }
+        for group in snapshot.iter().flat_map(|snapshot| &snapshot.groups) {
+            add(&Record::GroupTally(Box::new(group.clone())));
+        }
+        self.store(batch, &mut written)?;
+        Ok(written)
+    }
+
+    fn may_take_tallies(fault: &Fault) -> bool {
+        // A table of mismatches that is full or refused says nothing about the others.
+        fault.code.is_some()
+    }
+
+    /// The tables' own TTL.
+    fn retain(&mut self, _retention: &Retention) -> Result<Step, Fault> {
+        Ok(Step::Done)
+    }
+
+    fn bytes(&self) -> Option<u64> {
+        None
+    }
+
+    fn close(self) -> Result<(), Fault> {
+        Ok(())
+    }
+}
+
+/// Adds a decision.
+pub(super) fn record_decision(store: &StoreConfig, decision: &Decision) -> Result<(), StoreError> {
+    let database = ClickHouseStore::open(store)?;
+    let mut json = Vec::new();
+    let record = Record::Decision(Box::new(decision.clone()));
+    record.write_json(&mut json);
+    let mut batch = Batch::default();
+    batch
+        .add(record.record_type(), &json, 0, Timestamp::now())
+        .map_err(|poison| StoreError::Server {
+            url: database.server.url().clone(),
+            action: "write the decision to",
+            message: poison.to_string(),
+        })?;
+    for table in batch.into_tables() {
+        // Nobody else writes decisions at this moment: no use in waiting for company.
+        let mode = Mode::Whole(format!("decision-{}", decision.decision_id));
+        database
+            .runtime
+            .block_on(database.server.insert(&table.whole().rows, &mode))
+            .map_err(|fault| database.server.failed("write the decision to", &fault))?;
+    }
+    Ok(())
+}
