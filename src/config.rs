@@ -20,7 +20,6 @@ use problem::{Origin, Problem, Problems, read_named_file};
 use settings::{SETTINGS, Setting};
 
 pub(crate) use needs::{AdminSettings, MirrorSettings};
-pub(crate) use stores::{SchemaSettings, SinkSettings};
 
 /// The file that is read when none is named.
 pub(crate) const DEFAULT_FILE: &str = "parity.toml";

@@ -76,6 +76,8 @@ pub(crate) struct Fault {
     pub(crate) class: Class,
     /// The server's number; `None` when the server said nothing.
     pub(crate) code: Option<u32>,
+    /// Whether anything was said by the server at all.
+    reached: bool,
     /// What was said, cut.
     pub(crate) message: String,
 }
@@ -97,23 +99,27 @@ impl From<clickhouse::error::Error> for Fault {
                 Self {
                     class: code.map_or(Class::Transient, class_of),
                     code,
+                    reached: code.is_some(),
                     message: tidy(&text),
                 }
             }
             Error::Network(source) => Self {
                 class: Class::Transient,
                 code: None,
+                reached: false,
                 message: tidy(&chain(&*source)),
             },
             Error::TimedOut => Self {
                 class: Class::Transient,
                 code: None,
+                reached: false,
                 message: "no answer in time".to_owned(),
             },
             // What is left is a misunderstanding between the crate and the server: another kind of server, or a bug.
             other => Self {
                 class: Class::Transient,
                 code: None,
+                reached: true,
                 message: tidy(&chain(&other)),
             },
         }
@@ -126,10 +132,10 @@ impl Fault {
         let url = url.clone();
         let message = self.message.clone();
         match self.code {
-            None => StoreError::Unreachable { url, message },
+            None if !self.reached => StoreError::Unreachable { url, message },
             Some(UNKNOWN_DATABASE | UNKNOWN_TABLE) => StoreError::NoTables { url, message },
             Some(code) if LOGIN.contains(&code) => StoreError::Refused { url, message },
-            Some(_) => StoreError::Server {
+            _ => StoreError::Server {
                 url,
                 action,
                 message,

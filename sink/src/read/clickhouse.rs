@@ -129,14 +129,17 @@ impl ClickHouseReader {
         with_details: bool,
     ) -> Result<(), StoreError> {
         let details = if with_details {
-            "sumMap(rule_hits), sumMap(legacy_latency), sumMap(candidate_latency)"
+            "sumMap(t.rule_hits) AS rule_hits, sumMap(t.legacy_latency) AS legacy_latency, \
+             sumMap(t.candidate_latency) AS candidate_latency"
         } else {
-            "CAST(map(), 'Map(String, UInt64)'), CAST(map(), 'Map(UInt16, UInt64)'), CAST(map(), 'Map(UInt16, UInt64)')"
+            "CAST(map(), 'Map(String, UInt64)') AS rule_hits, CAST(map(), 'Map(UInt16, UInt64)') AS legacy_latency, \
+             CAST(map(), 'Map(UInt16, UInt64)') AS candidate_latency"
         };
         let select = format!(
-            "SELECT instance, route, min(toUnixTimestamp64Micro(interval_start)) AS begins, \
-             max(toUnixTimestamp64Micro(interval_start) + interval_us) AS ends, \
-             sum(received), sum(match), sum(mismatch), sumMap(not_compared), {details} FROM tallies FINAL"
+            "SELECT instance, route, min(toUnixTimestamp64Micro(t.interval_start)) AS begins, \
+             max(toUnixTimestamp64Micro(t.interval_start) + t.interval_us) AS ends, \
+             sum(t.received) AS received, sum(t.match) AS matched, sum(t.mismatch) AS mismatch, \
+             sumMap(t.not_compared) AS not_compared, {details} FROM tallies AS t FINAL"
         );
         let question = self.of_identity(&select, identity, selection, "GROUP BY instance, route");
         for row in self.ask::<TallyRow>(question)? {
@@ -152,12 +155,14 @@ impl ClickHouseReader {
         selection: &Selection,
     ) -> Result<(), StoreError> {
         // Newest example first; more than one, because the newest may have been dropped before it was stored.
-        let select = "SELECT route, fingerprint, any(part), any(pattern), any(kind), any(explanation), \
-             any(legacy_status), any(candidate_status), sum(count), min(toUnixTimestamp64Micro(first_seen)), \
-             max(toUnixTimestamp64Micro(last_seen)), arraySlice(arrayReverseSort(groupArray( \
-             (toUnixTimestamp64Micro(last_seen), toString(example_id)))), 1, 4) AS examples FROM group_tallies FINAL";
+        let select = "SELECT route, fingerprint, any(t.part) AS part, any(t.pattern) AS pattern, any(t.kind) AS kind, \
+             any(t.explanation) AS explanation, any(t.legacy_status) AS legacy_status, \
+             any(t.candidate_status) AS candidate_status, sum(t.count) AS count, \
+             min(toUnixTimestamp64Micro(t.first_seen)) AS first_seen, \
+             arraySlice(arrayReverseSort(groupArray((toUnixTimestamp64Micro(t.last_seen), toString(t.example_id)))), 1, 4) \
+             AS examples FROM group_tallies AS t FINAL";
         // In a fixed order, because beyond its cap a report folds groups in the order in which they come.
-        let tail = "GROUP BY route, fingerprint ORDER BY min((interval_start, toString(tally_id))), fingerprint";
+        let tail = "GROUP BY route, fingerprint ORDER BY min((t.interval_start, toString(t.tally_id))), fingerprint";
         let question = self.of_identity(select, identity, selection, tail);
         for row in self.ask::<GroupRow>(question)? {
             row.add(sums, identity)?;
@@ -278,7 +283,6 @@ struct GroupRow {
     candidate_status: u16,
     count: u64,
     first_seen: i64,
-    last_seen: i64,
     /// Last seen and id, newest first.
     examples: Vec<(i64, String)>,
 }

@@ -19,9 +19,13 @@ const TABLE: &str = "mismatches";
 /// Ids that are looked for at once.
 const IDS_PER_QUESTION: usize = 1_000;
 
-const COLUMNS: &str = "toString(id), migration, legacy_version, candidate_version, rules_hash, \
-     toUnixTimestamp64Micro(time), instance, route, method, path, query, fingerprints, findings, findings_cut, \
-     tolerated, legacy_status, candidate_status, legacy_us, candidate_us, trace_id, class, sample";
+/// The crate reads tuples without names only.
+const FINDINGS: &str = "CAST(m.findings, 'Array(Tuple(String, String, String, Nullable(String), String, String, \
+     Nullable(String), Nullable(String), String, Nullable(String)))') AS findings";
+
+const COLUMNS: &str = "toString(m.id) AS id, migration, legacy_version, candidate_version, rules_hash, \
+     toUnixTimestamp64Micro(m.time) AS time, instance, route, method, path, query, fingerprints, findings_cut, \
+     CAST(m.tolerated, 'Array(Tuple(String, String, String))') AS tolerated, legacy_status, candidate_status, legacy_us, candidate_us, trace_id, class, sample";
 
 /// `findings` as a tuple of its columns.
 type FindingRow = (
@@ -73,7 +77,9 @@ struct ExampleColumns {
 
 impl ClickHouseReader {
     pub(super) fn find_mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM mismatches WHERE id = toUUID(?) LIMIT 1");
+        let sql = format!(
+            "SELECT {COLUMNS}, {FINDINGS} FROM mismatches AS m WHERE m.id = toUUID(?) LIMIT 1"
+        );
         let question = self.server.client().query(&sql).bind(id.to_string());
         self.ask::<MismatchRow>(question)?
             .pop()
@@ -99,11 +105,11 @@ impl ClickHouseReader {
         }
         if filter.before.is_some() {
             // The first bound is for the primary key, the second for those of the same microsecond.
-            conditions.push("time <= fromUnixTimestamp64Micro(toInt64(?), 'UTC')");
-            conditions.push("(toUnixTimestamp64Micro(time), toString(id)) < (?, ?)");
+            conditions.push("m.time <= fromUnixTimestamp64Micro(toInt64(?), 'UTC')");
+            conditions.push("(toUnixTimestamp64Micro(m.time), toString(m.id)) < (?, ?)");
         }
         let sql = format!(
-            "SELECT {COLUMNS} FROM mismatches WHERE {} ORDER BY time DESC, toString(id) DESC LIMIT 1 BY id LIMIT ?",
+            "SELECT {COLUMNS}, {FINDINGS} FROM mismatches AS m WHERE {} ORDER BY m.time DESC, toString(m.id) DESC LIMIT 1 BY m.id LIMIT ?",
             conditions.join(" AND ")
         );
         let mut question = self.server.client().query(&sql);
@@ -135,8 +141,8 @@ impl ClickHouseReader {
         for ids in ids.chunks(IDS_PER_QUESTION) {
             let list: Vec<String> = ids.iter().map(|id| format!("'{id}'")).collect();
             let sql = format!(
-                "SELECT toString(id), path, query, findings FROM mismatches \
-                 WHERE migration = ? AND id IN ({}) LIMIT 1 BY id",
+                "SELECT toString(m.id) AS id, path, query, {FINDINGS} FROM mismatches AS m \
+                 WHERE migration = ? AND m.id IN ({}) LIMIT 1 BY m.id",
                 list.join(", ")
             );
             let question = self.server.client().query(&sql).bind(&identity.migration);
