@@ -1,12 +1,18 @@
 //! The sink against real files, real threads and real processes that are killed.
 
+mod clickhouse;
 mod concurrency;
+mod consume;
 mod crash;
+mod kafka;
 mod opening;
 mod report;
 mod retention;
 mod support;
 mod trouble;
+
+#[path = "../../../tests/support/servers.rs"]
+mod servers;
 
 #[test]
 fn no_file_of_this_folder_is_forgotten() {

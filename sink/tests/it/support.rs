@@ -4,22 +4,26 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parity_schemas::clickhouse::Layout;
 use parity_schemas::id::new_id;
 use parity_schemas::record::{
     Mismatch, MismatchClass, Record, RecordedFinding, RecordedMessage, Sample,
 };
 use parity_schemas::report::Report;
 use parity_schemas::route::Route;
-use parity_schemas::tally::{Counts, Group, Identity, Tally};
+use parity_schemas::tally::{Counts, Group, GroupTally, Identity, Tally};
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Kind, Part};
 use parity_sink::write::Retention;
 use parity_sink::{
     Reader, Recorder, Selection, StoreConfig, StoreUrl, TallyBook, TallyConfig, Writer,
-    WriterOptions,
+    WriterOptions, apply_schema,
 };
 use rusqlite::Connection;
 use tempfile::TempDir;
+use uuid::Uuid;
+
+use crate::servers::Database;
 
 /// Far longer than anything here takes, so that a slow machine is no failure.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
@@ -90,6 +94,28 @@ impl Store {
         let report = writer.finish(PATIENCE).expect("the writer ends");
         assert_eq!(report.failure, None);
     }
+}
+
+/// A ClickHouse database with the tables in it.
+pub(crate) fn with_tables(database: &Database<'_>) -> StoreConfig {
+    let store = StoreConfig::from(database.url().parse::<StoreUrl>().expect("a URL"));
+    apply_schema(&store, &Layout::Single, &Retention::default()).expect("it is applied");
+    store
+}
+
+/// Writes records into any store, and ends.
+pub(crate) fn fill(store: &StoreConfig, records: &[Record]) {
+    let writer =
+        Writer::open(store, book("filler"), WriterOptions::default()).expect("the store opens");
+    let sender = writer.handle();
+    for record in records {
+        wait_until("the queue takes a record", || {
+            sender.send(record.clone()).is_ok()
+        });
+    }
+    let report = writer.finish(PATIENCE).expect("the writer ends");
+    assert_eq!(report.failure, None);
+    assert_eq!(report.unwritten_tallies, 0);
 }
 
 pub(crate) fn number(connection: &Connection, sql: &str) -> i64 {
@@ -206,6 +232,27 @@ pub(crate) fn mismatched(recorder: &Recorder, route: &Route, body: usize) -> Rec
     recorder.answered(route, 200);
     recorder.mismatch(route, 1_000, 900, record.id, record.time, &[group("f00d")]);
     Record::Mismatch(Box::new(record))
+}
+
+/// How often a group was seen in a tally.
+pub(crate) fn group_tally(
+    tally: &Tally,
+    fingerprint: &str,
+    count: u64,
+    example: Uuid,
+) -> GroupTally {
+    GroupTally {
+        tally_id: tally.id,
+        revision: tally.revision,
+        identity: tally.identity.clone(),
+        interval_start: tally.interval_start,
+        route: tally.route.clone(),
+        group: group(fingerprint),
+        count,
+        first_seen: tally.interval_start.saturating_add_micros(1),
+        last_seen: tally.interval_start.saturating_add_micros(50_000_000),
+        example_id: example,
+    }
 }
 
 /// A tally as another process would have written it.
