@@ -109,23 +109,36 @@ impl DeadLetters {
         run: &Run,
         letters: &[(&Entry, &Refusal)],
     ) -> Result<(), String> {
-        letters
-            .chunks(WINDOW)
-            .try_for_each(|window| self.put_window(source, run, window))
+        for window in letters.chunks(WINDOW) {
+            let too_large = self.put_window(source, run, window, true)?;
+            // The broker refuses a batch as a whole, so most of these may only have been in bad company.
+            for number in too_large {
+                let Some(alone) = window.get(number..=number) else {
+                    continue;
+                };
+                if !self.put_window(source, run, alone, true)?.is_empty() {
+                    self.put_window(source, run, alone, false)?;
+                }
+            }
+        }
+        Ok(())
     }
 
+    /// Sends letters and waits for all of them; gives those that the broker finds too large.
     fn put_window(
         &self,
         source: &str,
         run: &Run,
         letters: &[(&Entry, &Refusal)],
-    ) -> Result<(), String> {
-        let (sender, outcomes) = crossbeam_channel::bounded(2 * letters.len());
+        whole: bool,
+    ) -> Result<Vec<usize>, String> {
+        let (sender, outcomes) = crossbeam_channel::bounded(letters.len());
         for (number, (entry, refusal)) in letters.iter().enumerate() {
-            self.send(source, run, entry, refusal, number, &sender, true)?;
+            let receipt: Receipt = Box::new((number, sender.clone()));
+            self.send(source, run, entry, refusal, receipt, whole)?;
         }
         let deadline = Instant::now() + ACKNOWLEDGED_WITHIN;
-        let mut open = letters.len();
+        let (mut open, mut too_large) = (letters.len(), Vec::new());
         while open > 0 {
             if Instant::now() > deadline {
                 return Err(format!(
@@ -135,33 +148,24 @@ impl DeadLetters {
             }
             self.producer.poll(LOOK);
             while let Ok((number, outcome)) = outcomes.try_recv() {
+                open -= 1;
                 match outcome {
-                    Ok(()) => open -= 1,
-                    Err(RDKafkaErrorCode::MessageSizeTooLarge) => {
-                        let Some((entry, refusal)) = letters.get(number) else {
-                            continue;
-                        };
-                        self.send(source, run, entry, refusal, number, &sender, false)?;
-                    }
+                    Ok(()) => {}
+                    Err(RDKafkaErrorCode::MessageSizeTooLarge) => too_large.push(number),
                     Err(code) => return Err(format!("{}: {code}", self.topic)),
                 }
             }
         }
-        Ok(())
+        Ok(too_large)
     }
 
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "one letter, with everything that is on it"
-    )]
     fn send(
         &self,
         source: &str,
         run: &Run,
         entry: &Entry,
         refusal: &Refusal,
-        number: usize,
-        sender: &Sender<Outcome>,
+        receipt: Receipt,
         whole: bool,
     ) -> Result<(), String> {
         let payload = run.payload(entry);
@@ -186,7 +190,6 @@ impl DeadLetters {
                 value: Some(&payload.len().to_string()),
             });
         }
-        let receipt: Receipt = Box::new((number, sender.clone()));
         let mut record = BaseRecord::with_opaque_to(&self.topic, receipt)
             .key(run.key(entry))
             .headers(headers);
@@ -195,10 +198,11 @@ impl DeadLetters {
         }
         match self.producer.send(record) {
             Ok(()) => Ok(()),
-            Err((KafkaError::MessageProduction(RDKafkaErrorCode::MessageSizeTooLarge), _))
-                if whole =>
-            {
-                self.send(source, run, entry, refusal, number, sender, false)
+            // Told like a refusal of the broker.
+            Err((KafkaError::MessageProduction(code), record)) => {
+                let (number, sender) = *record.delivery_opaque;
+                let _gone = sender.send((number, Err(code)));
+                Ok(())
             }
             Err((error, _)) => Err(format!("{}: {error}", self.topic)),
         }

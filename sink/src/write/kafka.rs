@@ -64,6 +64,41 @@ pub(super) struct KafkaWriter {
     sent: u64,
     /// Sent without a place in the spool, and neither acknowledged nor refused yet.
     unspooled: u64,
+    careful: Careful,
+}
+
+/// A broker refuses a batch as a whole for one record in it. So what it refuses is sent again one by one, and only
+/// what is refused alone is lost.
+#[derive(Default)]
+struct Careful {
+    /// Up to here, records are sent one by one.
+    until: Option<Position>,
+    /// The one that is under way alone, or was last.
+    alone: Option<Position>,
+    /// Spooled records under way.
+    under_way: u64,
+}
+
+impl Careful {
+    /// Whether the next record may be sent.
+    fn lets_pass(&mut self) -> bool {
+        let Some(until) = self.until else {
+            return true;
+        };
+        if self.under_way > 0 {
+            return false;
+        }
+        if self.alone.is_some_and(|at| at >= until) {
+            self.until = None;
+            self.alone = None;
+        }
+        true
+    }
+
+    fn sent(&mut self, at: Position) {
+        self.under_way += 1;
+        self.alone = self.until.map(|_| at);
+    }
 }
 
 impl KafkaWriter {
@@ -96,6 +131,7 @@ impl KafkaWriter {
             last_sync: now,
             sent: 0,
             unspooled: 0,
+            careful: Careful::default(),
         })
     }
 
@@ -179,11 +215,10 @@ impl KafkaWriter {
                         segment: first.segment,
                         index,
                     };
-                    if self
-                        .outlet
-                        .send(&record.message(), Label::Spooled(at))
-                        .is_err()
-                    {
+                    let sent = self.outlet.send(&record.message(), Label::Spooled(at));
+                    if sent.is_ok() {
+                        self.careful.sent(at);
+                    } else {
                         self.lag_from(at);
                     }
                 }
@@ -228,6 +263,9 @@ impl KafkaWriter {
         let mut undelivered: Option<Position> = None;
         let mut acknowledged = 0;
         for Delivery { label, outcome } in self.outlet.deliveries() {
+            if matches!(label, Label::Spooled(_)) {
+                self.careful.under_way = self.careful.under_way.saturating_sub(1);
+            }
             match (label, outcome) {
                 (Label::Tally { generation, number }, outcome) => {
                     acknowledged += u64::from(outcome.is_ok());
@@ -240,9 +278,15 @@ impl KafkaWriter {
                     acknowledged += 1;
                     self.spool.acknowledge(at);
                 }
-                (Label::Spooled(at), Err(code)) if is_fault_of_the_record(code) => {
+                (Label::Spooled(at), Err(code))
+                    if is_fault_of_the_record(code) && self.careful.alone == Some(at) =>
+                {
                     self.reject(code);
                     self.spool.acknowledge(at);
+                }
+                (Label::Spooled(at), Err(code)) if is_fault_of_the_record(code) => {
+                    undelivered = Some(undelivered.map_or(at, |first| first.min(at)));
+                    self.careful.until = self.careful.until.max(Some(at));
                 }
                 (Label::Spooled(at), Err(code)) => {
                     undelivered = Some(undelivered.map_or(at, |first| first.min(at)));
@@ -270,7 +314,9 @@ impl KafkaWriter {
         if let Some(first) = undelivered {
             self.inlets.shared.metrics.resent.inc();
             self.lag_from(first);
-            self.rest_until = Some(Instant::now() + REST);
+            if self.careful.until.is_none() {
+                self.rest_until = Some(Instant::now() + REST);
+            }
         }
     }
 
@@ -281,7 +327,7 @@ impl KafkaWriter {
         }
         self.rest_until = None;
         for _ in 0..BACKLOG_STRETCH {
-            if !self.lagging {
+            if !self.lagging || !self.careful.lets_pass() {
                 return;
             }
             match self.spool.next() {
@@ -291,11 +337,16 @@ impl KafkaWriter {
                         key: frame.key,
                         payload: frame.payload,
                     };
-                    if self.outlet.send(&message, Label::Spooled(at)).is_err() {
+                    let sent = self.outlet.send(&message, Label::Spooled(at));
+                    if sent.is_err() {
                         return self.spool.seek(at);
                     }
+                    self.careful.sent(at);
                 }
-                Next::End => self.lagging = false,
+                Next::End => {
+                    self.lagging = false;
+                    self.careful.until = None;
+                }
             }
         }
     }
@@ -323,6 +374,7 @@ impl KafkaWriter {
                 .failed(error.to_string(), Timestamp::now());
         }
         self.tallies.forget();
+        self.careful = Careful::default();
         let first = self.spool.first();
         self.spool.seek(first);
         self.lagging = true;
