@@ -320,7 +320,7 @@ pub(crate) struct SinkArgs {
     /// First create the tables, or bring them up to date.
     #[arg(long)]
     pub(crate) migrate: bool,
-    /// Consumer group [default: parity-sink].
+    /// Consumer group [default: parity-sink-TOPIC].
     #[arg(long, value_name = "NAME")]
     pub(crate) group: Option<String>,
     /// Name of this sink within its group: a restart under the same name takes its partitions back at once.

@@ -55,8 +55,9 @@ const MAX_POLL_INTERVAL: Duration = Duration::from_mins(2);
 /// Limits and habits of a sink.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SinkOptions {
-    /// The consumer group; all sinks of one database share it.
-    pub group: String,
+    /// The consumer group, `parity-sink-TOPIC` unless named. All sinks that move one topic into one database share it;
+    /// those of another topic should not, since whoever joins or leaves a group disturbs all of it.
+    pub group: Option<String>,
     /// Name within the group (static membership); a restart under the same name takes its partitions back without a
     /// rebalance.
     pub instance: Option<String>,
@@ -79,7 +80,7 @@ pub struct SinkOptions {
 impl Default for SinkOptions {
     fn default() -> Self {
         Self {
-            group: "parity-sink".to_owned(),
+            group: None,
             instance: None,
             // A part of a hundred thousand rows is one that the server need not merge soon.
             batch_rows: 100_000,
@@ -190,7 +191,7 @@ impl Sink {
         let dead = Arc::new(DeadLetters::new(&dead, &base)?);
         let workers = Workers::start(&url.topic, target, &dead, &options, &shared)?;
         let context = Context::new(Arc::clone(&shared), workers.progress());
-        let consumer: BaseConsumer<Context> = consumer_config(&base, &options)
+        let consumer: BaseConsumer<Context> = consumer_config(&base, &url.topic, &options)
             .create_with_context(context)
             .map_err(|error| kafka::refused(url, &error))?;
         consumer
@@ -241,11 +242,14 @@ fn tidy(mut options: SinkOptions) -> SinkOptions {
     options
 }
 
-fn consumer_config(base: &ClientConfig, options: &SinkOptions) -> ClientConfig {
+fn consumer_config(base: &ClientConfig, topic: &str, options: &SinkOptions) -> ClientConfig {
     let fetch_bytes = (options.memory / FETCH_SHARE).max(MIN_FETCH_BYTES);
     let mut config = base.clone();
     config
-        .set("group.id", &options.group)
+        .set(
+            "group.id",
+            options.group.clone().unwrap_or_else(|| group_of(topic)),
+        )
         .set("enable.auto.commit", "false")
         .set("enable.auto.offset.store", "false")
         .set("auto.offset.reset", "earliest")
@@ -274,6 +278,11 @@ fn consumer_config(base: &ClientConfig, options: &SinkOptions) -> ClientConfig {
         config.set("group.instance.id", instance);
     }
     config
+}
+
+/// The group of a topic, unless another is named.
+fn group_of(topic: &str) -> String {
+    format!("parity-sink-{topic}")
 }
 
 fn millis(duration: Duration) -> String {

@@ -109,7 +109,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     setting("clickhouse.ca_file", Kind::Path, None, None, "PEM certificates to trust for ?secure=true, besides the system's"),
     setting("sink.kafka", Kind::Store, None, Some("--kafka"), "Topic whose records `parity sink` moves: kafka://HOST:9092/TOPIC"),
     setting("sink.clickhouse", Kind::Store, None, Some("--clickhouse"), "Where `parity sink` moves them: clickhouse://USER@HOST:8123/DATABASE"),
-    setting("sink.group", Kind::Text, Some("parity-sink"), Some("--group"), "Consumer group; all sinks of one database share it"),
+    setting("sink.group", Kind::Text, None, Some("--group"), "Consumer group (parity-sink-TOPIC by default); all sinks that move one topic into one database share it"),
     setting("sink.instance", Kind::Text, None, Some("--instance"), "Name of this sink within its group: a restart under the same name takes its partitions back at once"),
     setting("sink.admin", Kind::Address, Some("127.0.0.1:9901"), Some("--admin"), "Where the admin port of `parity sink` listens: metrics, health, report page"),
     setting("sink.admin_token_file", Kind::Path, None, Some("--admin-token-file"), "File with the token that the admin port demands; required off loopback"),

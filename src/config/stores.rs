@@ -199,7 +199,7 @@ impl Layers {
         let workers = self.get("sink.workers", value::count);
         let default = SinkOptions::default();
         Some(SinkOptions {
-            group: group?,
+            group,
             instance,
             batch_rows: batch_rows?,
             batch_bytes: batch_bytes? as usize,

@@ -14,4 +14,8 @@ mod documents;
 mod faults;
 mod mirror;
 mod record;
+mod scale;
 mod support;
+
+#[path = "../support/servers.rs"]
+mod servers;

@@ -375,11 +375,11 @@ impl Kafka {
         found
     }
 
-    /// Records of a topic that a group has not committed.
-    pub(crate) fn lag(&self, topic: &str, group: &str) -> i64 {
+    /// Records of a topic that its sinks have not committed.
+    pub(crate) fn lag(&self, topic: &str) -> i64 {
         let consumer: BaseConsumer = self
             .config()
-            .set("group.id", group)
+            .set("group.id", format!("parity-sink-{topic}"))
             .create()
             .expect("a client");
         let metadata = consumer

@@ -114,7 +114,7 @@ fn every_type_lands_and_what_is_committed_is_done() {
 
     let sink = Running::start(kafka, &topic, &target, options());
     wait_stored(&database, 501);
-    wait_until("all is committed", || kafka.lag(&topic, "parity-sink") == 0);
+    wait_until("all is committed", || kafka.lag(&topic) == 0);
     // Later ones, too, and those that a second sink finds are none that the first had.
     send(kafka, &topic, &mismatches(20));
     wait_stored(&database, 521);
@@ -211,7 +211,7 @@ fn poison_goes_aside_with_its_reason_and_the_rest_goes_on() {
 
     let sink = Running::start(kafka, &topic, &target, options());
     wait_stored(&database, 20);
-    wait_until("all is committed", || kafka.lag(&topic, "parity-sink") == 0);
+    wait_until("all is committed", || kafka.lag(&topic) == 0);
     assert_eq!(sink.handle.health().dead_letters, poison.len() as u64);
     let report = sink.stop();
     assert_eq!(report.dead_letters, poison.len() as u64);
@@ -268,7 +268,7 @@ fn a_row_that_a_table_refuses_goes_aside_alone() {
     send(kafka, &topic, &records);
     let sink = Running::start(kafka, &topic, &target, options());
     wait_stored(&database, 197);
-    wait_until("all is committed", || kafka.lag(&topic, "parity-sink") == 0);
+    wait_until("all is committed", || kafka.lag(&topic) == 0);
     assert_eq!(sink.stop().dead_letters, 3);
     let dead = kafka.read(&format!("{topic}.dead"));
     let reasons: Vec<_> = dead
@@ -304,12 +304,12 @@ fn a_table_that_is_gone_stops_the_sink_and_nothing_is_committed() {
     let error = sink.thread.join().expect("no panic").expect_err("it stops");
     assert!(matches!(error, SinkError::Permanent { .. }), "{error}");
     assert!(error.to_string().contains("mismatches"), "{error}");
-    assert_eq!(kafka.lag(&topic, "parity-sink"), 31);
+    assert_eq!(kafka.lag(&topic), 31);
 
     database.sql("RENAME TABLE hidden TO mismatches");
     let again = Running::start(kafka, &topic, &target, options());
     wait_stored(&database, 30);
-    wait_until("all is committed", || kafka.lag(&topic, "parity-sink") == 0);
+    wait_until("all is committed", || kafka.lag(&topic) == 0);
     again.stop();
     assert_eq!(
         database.number("SELECT sum(received) FROM tallies_final"),
@@ -342,7 +342,7 @@ fn clickhouse_stopped_and_started_loses_nothing() {
     wait_stored(&server.named(&name), 300);
     wait_until("it is well again", || sink.handle.health().ready);
     assert_eq!(sink.stop().unfinished, 0);
-    assert_eq!(kafka.lag(&topic, "parity-sink"), 0);
+    assert_eq!(kafka.lag(&topic), 0);
     let database = server.named(&name);
     assert_eq!(database.number("SELECT uniqExact(id) FROM mismatches"), 300);
     assert_eq!(stored(&database), 300);
@@ -378,7 +378,7 @@ fn a_second_sink_joins_and_leaves_under_flow() {
     });
     flow(500);
     wait_stored(&database, sent);
-    wait_until("all is committed", || kafka.lag(&topic, "parity-sink") == 0);
+    wait_until("all is committed", || kafka.lag(&topic) == 0);
     first.stop();
     assert_eq!(stored(&database), sent);
 }
@@ -394,7 +394,7 @@ fn duplicates_are_one_and_the_same_offsets_of_another_topic_are_not() {
     send(kafka, &topic, &records);
     send(kafka, &topic, &records);
     let sink = Running::start(kafka, &topic, &target, options());
-    wait_until("all is committed", || kafka.lag(&topic, "parity-sink") == 0);
+    wait_until("all is committed", || kafka.lag(&topic) == 0);
     sink.stop();
     assert_eq!(stored(&database), 50);
     // The same number of records at the same offsets: the name of the batch must tell them apart.

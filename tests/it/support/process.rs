@@ -110,16 +110,10 @@ impl Place {
         adjust: impl FnOnce(&mut Command) -> &mut Command,
     ) -> Mirror<'_> {
         let mut arguments = vec!["mirror", "--legacy", legacy, "--candidate", candidate];
-        arguments.extend([
-            "--listen",
-            "127.0.0.1:0",
-            "--admin",
-            "127.0.0.1:0",
-            "--instance",
-            "test",
-        ]);
+        arguments.extend(["--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"]);
         arguments.extend(more);
         let mut command = self.command(&arguments);
+        command.env("PARITY_INSTANCE", "test");
         let mut mirror = self.start(adjust(&mut command));
         mirror.address = mirror.announced("listening on http://");
         mirror.admin = mirror.announced("admin port on http://");
@@ -131,6 +125,28 @@ impl Place {
         let mut ui = self.start(&mut self.command(&["ui", "--admin", "127.0.0.1:0"]));
         ui.admin = ui.announced("serving http://");
         ui
+    }
+
+    /// Starts `parity sink` on a free port and waits until it has joined its group.
+    pub(crate) fn sink(&self, kafka: &str, clickhouse: &str, more: &[&str]) -> Mirror<'_> {
+        let mut arguments = vec!["sink", "--kafka", kafka, "--clickhouse", clickhouse];
+        arguments.extend(["--admin", "127.0.0.1:0"]);
+        arguments.extend(more);
+        let mut command = self.command(&arguments);
+        // A sink that is killed is missed soon, and what it has is stored soon.
+        command
+            .env("PARITY_SINK_SESSION_TIMEOUT", "6s")
+            .env("PARITY_SINK_BATCH_INTERVAL", "100ms");
+        let mut sink = self.start(&mut command);
+        sink.admin = sink.announced("admin port on http://");
+        sink
+    }
+
+    /// `parity report --output json` of another store than the one in this place.
+    pub(crate) fn report_of(&self, store: &str) -> Report {
+        let ended = self.run(&["report", "--output", "json", "--store", store]);
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        Report(ended.json())
     }
 
     fn start(&self, command: &mut Command) -> Mirror<'_> {
@@ -228,6 +244,16 @@ impl Mirror<'_> {
         let mut last = Report(Value::Null);
         wait_for("the record to settle", || {
             last = self.place.report();
+            (last.count("received") == received && last.settled() == received).then_some(())
+        });
+        last
+    }
+
+    /// Waits until a store has every received request, settled, and gives its report.
+    pub(crate) fn settled_in(&self, store: &str, received: u64) -> Report {
+        let mut last = Report(Value::Null);
+        wait_for("the record to settle", || {
+            last = self.place.report_of(store);
             (last.count("received") == received && last.settled() == received).then_some(())
         });
         last

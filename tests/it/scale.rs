@@ -1,0 +1,438 @@
+//! Mirrors, broker, sinks and database as processes: nothing lost, nothing counted twice, whoever is killed.
+//!
+//! `PARITY_TEST_LENGTH=long` (tests/long) runs the same checks at full length.
+
+use std::collections::BTreeSet;
+use std::net::TcpListener;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::servers::{ClickHouse, Database, Kafka};
+use crate::support::client;
+use crate::support::process::{Mirror, Place, Report};
+use crate::support::service::Service;
+use crate::support::{root, wait_for};
+
+fn pair() -> (Service, Service) {
+    (Service::json("{\"a\":1}"), Service::json("{\"a\":2}"))
+}
+
+/// `short` of something in `tests/run`, `long` in `tests/long`.
+fn length(short: u64, long: u64) -> u64 {
+    match std::env::var("PARITY_TEST_LENGTH").as_deref() {
+        Ok("long") => long,
+        _ => short,
+    }
+}
+
+fn tables(place: &Place, database: &Database<'_>) -> String {
+    let url = database.url();
+    let ended = place.run(&["schema", "apply", "--clickhouse", &url]);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    url
+}
+
+/// A mirror that produces to a topic.
+fn producing<'a>(
+    place: &'a Place,
+    services: &(Service, Service),
+    instance: &str,
+    store: &str,
+) -> Mirror<'a> {
+    let spool = format!("spool-{instance}");
+    let (legacy, candidate) = (services.0.url(), services.1.url());
+    let more = ["--store", store, "--instance", instance, "--spool", &spool];
+    place.mirror(&legacy, &candidate, &more)
+}
+
+/// What does not depend on when and where the traffic was.
+fn timeless(report: &Report) -> Value {
+    let mut report = report.0.clone();
+    report["window"] = Value::Null;
+    for group in report["groups"].as_array_mut().expect("a list") {
+        for field in ["first_seen", "last_seen", "example_id"] {
+            group[field] = Value::Null;
+        }
+        group["example"]["target"] = Value::Null;
+    }
+    for route in report["routes"].as_array_mut().expect("a list") {
+        route["legacy_us"] = Value::Null;
+        route["candidate_us"] = Value::Null;
+    }
+    report
+}
+
+#[test]
+#[ignore = "needs Kafka and ClickHouse: run tests/run"]
+fn one_traffic_gives_one_report_by_way_of_every_store() {
+    let (kafka, server) = (Kafka::shared(), ClickHouse::shared());
+    let (direct, moved) = (server.database(), server.database());
+    let place = Place::new();
+    let (direct, moved) = (tables(&place, &direct), tables(&place, &moved));
+    let topic = kafka.url(&kafka.topic(3));
+    let services = pair();
+    let mut reports = Vec::new();
+    for store in ["sqlite:parity.db", &direct, &topic] {
+        let mirror = producing(&place, &services, "test", store);
+        for number in 0..30 {
+            mirror.get(&format!("/items/{number}"));
+            client::send(mirror.address, "POST", "/quotes", &[], b"");
+        }
+        let read = if store == topic {
+            moved.as_str()
+        } else {
+            store
+        };
+        let sink = (store == topic).then(|| place.sink(&topic, &moved, &[]));
+        let report = mirror.settled_in(read, 60);
+        let gate = |store: &str| {
+            let ended = place.run(&["gate", "--store", store, "--output", "json"]);
+            (ended.code, ended.json()["routes"].clone())
+        };
+        reports.push((timeless(&report), gate(read)));
+        assert_eq!(mirror.stop().0, 0);
+        if let Some(sink) = sink {
+            // The pages of a sink are those of its database.
+            assert_eq!(sink.ask("/api/v1/report").json()["received"], 60);
+            assert!(sink.ask("/").text().contains("GET /items/{id}"));
+            let metrics = sink.ask("/metrics").text();
+            for name in [
+                "parity_sink_lag_records{partition=\"0\"}",
+                "parity_sink_batch_records_count",
+                "parity_sink_insert_seconds_sum{table=\"mismatches\"}",
+                "parity_sink_retries_total",
+                "parity_sink_dead_letters_total{reason=\"malformed\"} 0",
+                "parity_sink_stored_records_total{table=\"tallies\"}",
+            ] {
+                assert!(metrics.contains(name), "{name} is missing in\n{metrics}");
+            }
+            assert_eq!(sink.ask("/readyz").status, 200);
+            let status = sink.ask("/api/v1/status").json();
+            assert_eq!(
+                (&status["ready"], &status["partitions"]),
+                (&true.into(), &3.into())
+            );
+            let (code, log) = sink.stop();
+            assert_eq!(code, 0, "{log}");
+            assert!(log.contains("0 to the dead-letter topic"), "{log}");
+        }
+    }
+    let (sqlite, rest) = reports.split_first().expect("three");
+    for other in rest {
+        assert_eq!(sqlite, other);
+    }
+}
+
+/// Sends requests until it is told to stop, and counts them.
+fn traffic(mirrors: &[&Mirror<'_>], stop: &AtomicBool, sent: &AtomicU64) {
+    let mut next = 0_usize;
+    while !stop.load(Ordering::Relaxed) {
+        let mirror = mirrors[next % mirrors.len()];
+        next += 1;
+        let answer = mirror.get(&format!("/items/{next}"));
+        assert_eq!(
+            (answer.status, answer.text()),
+            (200, "{\"a\":1}".to_owned())
+        );
+        sent.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn distinct_mismatches(database: &Database<'_>) -> (u64, u64) {
+    (
+        database.number("SELECT count() FROM mismatches_final"),
+        database.number("SELECT uniqExact(id) FROM mismatches"),
+    )
+}
+
+#[test]
+#[ignore = "needs Kafka and ClickHouse: run tests/run"]
+fn sinks_killed_at_any_moment_lose_nothing_and_double_nothing() {
+    let (kafka, server) = (Kafka::shared(), ClickHouse::shared());
+    let database = server.database();
+    let place = Place::new();
+    let url = tables(&place, &database);
+    let topic = kafka.topic(4);
+    let source = kafka.url(&topic);
+    let services = pair();
+    let one = producing(&place, &services, "mirror-1", &source);
+    let two = producing(&place, &services, "mirror-2", &source);
+    let (stop, sent) = (AtomicBool::new(false), AtomicU64::new(0));
+    // Seeded by the clock and told, so that a failure can be looked into.
+    let mut random = Instant::now().elapsed().subsec_nanos() ^ std::process::id();
+    std::thread::scope(|scope| {
+        scope.spawn(|| traffic(&[&one, &two], &stop, &sent));
+        for _ in 0..length(5, 200) {
+            let sink = place.sink(&source, &url, &["--instance", "sink-1"]);
+            wait_for("the sink to store", || {
+                let health = sink.ask("/api/v1/status").json();
+                (health["ready"] == true).then_some(())
+            });
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let pause = Duration::from_millis(u64::from(random >> 16) % 400);
+            let before = sent.load(Ordering::Relaxed);
+            let until = Instant::now() + pause;
+            wait_for("more traffic", || {
+                (Instant::now() > until && sent.load(Ordering::Relaxed) > before + 20).then_some(())
+            });
+            sink.kill();
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    let sent = sent.load(Ordering::Relaxed);
+    let sink = place.sink(&source, &url, &["--instance", "sink-1"]);
+    let report = sink.settled_in(&url, sent);
+    assert_eq!(report.count("mismatch"), sent);
+    assert_eq!(
+        report.0["instances"],
+        serde_json::json!(["mirror-1", "mirror-2"])
+    );
+    wait_for("every mismatch", || {
+        (distinct_mismatches(&database) == (sent, sent)).then_some(())
+    });
+    wait_for("every commit", || (kafka.lag(&topic) == 0).then_some(()));
+    for mirror in [one, two] {
+        let status = mirror.ask("/api/v1/status").json();
+        assert_eq!(status["records_dropped"], 0);
+        assert_eq!(mirror.stop().0, 0);
+    }
+    assert_eq!(sink.stop().0, 0);
+    assert_eq!(kafka.read(&format!("{topic}.dead")).len(), 0);
+}
+
+#[test]
+#[ignore = "needs Kafka and ClickHouse: run tests/run"]
+fn clients_notice_nothing_of_a_broker_that_goes_and_comes() {
+    let mut kafka = Kafka::own();
+    let database = ClickHouse::shared().database();
+    let place = Place::new();
+    let url = tables(&place, &database);
+    let source = kafka.url(&kafka.topic(2));
+    let services = pair();
+    let mirror = producing(&place, &services, "mirror-1", &source);
+    let (stop, sent) = (AtomicBool::new(false), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        scope.spawn(|| traffic(&[&mirror], &stop, &sent));
+        for round in 0..length(2, 10) {
+            if round % 2 == 0 {
+                kafka.stop();
+            } else {
+                kafka.kill();
+            }
+            let status = || mirror.ask("/api/v1/status").json();
+            wait_for("the spool to fill", || {
+                let status = status();
+                (status["spool_bytes"].as_u64() > Some(10_000) && status["store_error"].is_string())
+                    .then_some(())
+            });
+            assert_eq!(mirror.ask("/readyz").status, 200);
+            kafka.start();
+            wait_for("the spool to empty", || {
+                // Traffic goes on, so some record is always under way.
+                let status = status();
+                (status["spool_bytes"].as_u64() < Some(1_000_000)
+                    && status["store_error"].is_null())
+                .then_some(())
+            });
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    let sent = sent.load(Ordering::Relaxed);
+    let sink = place.sink(&source, &url, &[]);
+    let report = sink.settled_in(&url, sent);
+    assert_eq!(report.count("mismatch"), sent);
+    wait_for("every mismatch", || {
+        (distinct_mismatches(&database) == (sent, sent)).then_some(())
+    });
+    assert_eq!(mirror.ask("/api/v1/status").json()["records_dropped"], 0);
+    assert_eq!(mirror.stop().0, 0);
+    assert_eq!(sink.stop().0, 0);
+}
+
+#[test]
+#[ignore = "needs Kafka and ClickHouse: run tests/run"]
+fn a_mirror_killed_while_it_sends_loses_half_a_second_at_most() {
+    let kafka = Kafka::shared();
+    let database = ClickHouse::shared().database();
+    let place = Place::new();
+    let url = tables(&place, &database);
+    let source = kafka.url(&kafka.topic(2));
+    let services = pair();
+    let sink = place.sink(&source, &url, &[]);
+    let mut must_be_there = 0;
+    let mut sent = 0_u64;
+    for _ in 0..length(3, 20) {
+        let mirror = producing(&place, &services, "mirror-1", &source);
+        let mut answered = Vec::new();
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_millis(1_500) {
+            mirror.get("/items/1");
+            answered.push(Instant::now());
+        }
+        mirror.kill();
+        let killed = Instant::now();
+        sent += answered.len() as u64;
+        // The promise is half a second; a busy machine may stop the mirror itself for as long.
+        let old = |at: &&Instant| killed.duration_since(**at) > Duration::from_secs(1);
+        must_be_there += answered.iter().filter(old).count() as u64;
+    }
+    // The next start sends what was left on disk.
+    let mirror = producing(&place, &services, "mirror-1", &source);
+    wait_for("the spool to empty", || {
+        (mirror.ask("/api/v1/status").json()["spool_bytes"] == 0).then_some(())
+    });
+    wait_for("what must be there", || {
+        let report = place.report_of(&url);
+        (report.count("received") >= must_be_there).then_some(())
+    });
+    let report = place.report_of(&url);
+    assert!(report.count("received") <= sent);
+    let (rows, ids) = distinct_mismatches(&database);
+    assert_eq!(rows, ids);
+    assert!(
+        (must_be_there..=sent).contains(&ids),
+        "{must_be_there} {ids} {sent}"
+    );
+    assert_eq!(mirror.stop().0, 0);
+    assert_eq!(sink.stop().0, 0);
+}
+
+#[test]
+#[ignore = "needs Kafka and ClickHouse: run tests/run"]
+fn the_example_of_two_mirrors_and_two_sinks_works_as_it_stands() {
+    let (kafka, server) = (Kafka::shared(), ClickHouse::shared());
+    let database = server.database();
+    let url = database.url();
+    let place = Place::new();
+    let services = pair();
+    // Taken and given back; nobody else of this test run takes ports from there.
+    let ports: Vec<u16> = (0..6)
+        .map(|_| TcpListener::bind("127.0.0.1:0").expect("a port"))
+        .collect::<Vec<_>>()
+        .iter()
+        .map(|listener| listener.local_addr().expect("bound").port())
+        .collect();
+    let source = kafka.url(&kafka.topic(4));
+    let admin: Vec<String> = ports[2..].iter().map(u16::to_string).collect();
+    let mut up = Command::new(root().join("examples/scale/up"))
+        .current_dir(place.path())
+        .env("PROGRAM", env!("CARGO_BIN_EXE_parity"))
+        .env("MIRROR_1", format!("127.0.0.1:{}", ports[0]))
+        .env("MIRROR_2", format!("127.0.0.1:{}", ports[1]))
+        .env("PORTS", admin.join(" "))
+        .env("PARITY_LEGACY", services.0.url())
+        .env("PARITY_CANDIDATE", services.1.url())
+        .env("PARITY_STORE", &source)
+        .env("PARITY_SINK_KAFKA", &source)
+        .env("PARITY_SINK_CLICKHOUSE", &url)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("bash is there");
+    let at = |port: u16| std::net::SocketAddr::from(([127, 0, 0, 1], port));
+    for port in &ports[2..] {
+        wait_for("all four to be ready", || {
+            std::net::TcpStream::connect(at(*port)).ok()?;
+            (client::get(at(*port), "/readyz").status == 200).then_some(())
+        });
+    }
+    for number in 0..40 {
+        let answer = client::get(at(ports[number % 2]), &format!("/items/{number}"));
+        assert_eq!(answer.status, 200);
+    }
+    let report = wait_for("the record to settle", || {
+        let report = place.run(&[
+            "report",
+            "--output",
+            "json",
+            "--store",
+            &url,
+            "--migration",
+            "payments-rust",
+        ]);
+        let report = Report(report.json());
+        (report.count("received") == 40 && report.settled() == 40).then_some(report)
+    });
+    assert_eq!(report.count("mismatch"), 40);
+    assert_eq!(
+        report.0["instances"],
+        serde_json::json!(["mirror-1", "mirror-2"])
+    );
+    let assigned: u64 = ports[4..]
+        .iter()
+        .filter_map(|port| client::get(at(*port), "/api/v1/status").json()["partitions"].as_u64())
+        .sum();
+    assert_eq!(assigned, 4);
+    let told = Command::new("kill")
+        .args(["-TERM", &up.id().to_string()])
+        .status();
+    assert!(told.expect("kill can be run").success());
+    let ended = wait_for("the end of all", || up.try_wait().expect("it can be asked"));
+    assert_eq!(ended.code(), Some(0));
+}
+
+#[test]
+#[ignore = "needs Kafka and ClickHouse: run tests/run"]
+fn a_sink_that_cannot_go_on_ends_with_2_and_says_why() {
+    let (kafka, server) = (Kafka::shared(), ClickHouse::shared());
+    let database = server.database();
+    let place = Place::new();
+    let source = kafka.url(&kafka.topic(1));
+    let url = database.url();
+    let ended = place.run(&["sink", "--kafka", &source, "--clickhouse", &url]);
+    assert_eq!(ended.code, 2);
+    assert!(
+        ended.stderr.contains("parity schema apply"),
+        "{}",
+        ended.stderr
+    );
+    let sink = place.sink(&source, &url, &["--migrate"]);
+    wait_for("it to join", || {
+        (sink.ask("/readyz").status == 200).then_some(())
+    });
+    database.sql("RENAME TABLE mismatches TO hidden");
+    let services = pair();
+    let mirror = producing(&place, &services, "m", &source);
+    mirror.get("/x");
+    let (code, log) = sink.ended();
+    assert_eq!(code, 2, "{log}");
+    assert!(log.contains("cannot insert into mismatches"), "{log}");
+    mirror.stop();
+    for store in [&source, "clickhouse://127.0.0.1:1/x"] {
+        let ended = place.run(&["report", "--store", store]);
+        assert_eq!(ended.code, 2);
+        assert!(ended.stderr.starts_with("error: "), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn the_schema_is_printed_for_a_server_and_for_a_cluster() {
+    let place = Place::new();
+    let single = place.run(&["schema", "print"]);
+    assert_eq!(single.code, 0);
+    assert!(
+        single
+            .stdout
+            .contains("ENGINE = ReplacingMergeTree(revision)")
+    );
+    let cluster = place.run(&["schema", "print", "--cluster", "main"]);
+    assert!(cluster.stdout.contains("ON CLUSTER 'main'"));
+    let tables = |text: &str| -> BTreeSet<String> {
+        text.lines()
+            .filter_map(|line| line.strip_prefix("CREATE TABLE IF NOT EXISTS "))
+            .map(|rest| rest.split(' ').next().unwrap_or_default().to_owned())
+            .collect()
+    };
+    let plain = tables(&single.stdout);
+    assert_eq!(plain.len(), 5, "{plain:?}");
+    let both = tables(&cluster.stdout);
+    for table in plain {
+        assert!(
+            both.contains(&table) && both.contains(&format!("{table}_local")),
+            "{both:?}"
+        );
+    }
+}
