@@ -162,6 +162,15 @@ impl Reader<'_> {
                 let origin = Origin::at(&self.path, self.text, offset);
                 file.settings.insert(setting.key, Written { value, origin });
             }
+            Err(_) if setting.kind == Kind::Secret => {
+                let message = format!("`{}` does not belong into this file", setting.name());
+                let hint = format!(
+                    "set {}, or name a file of its own as `{}_file`",
+                    setting.variable(),
+                    setting.name()
+                );
+                self.problem(offset, message, Some(hint));
+            }
             Err(expected) => {
                 let message = format!(
                     "`{}` is {}, not {expected}",
@@ -250,9 +259,7 @@ fn key_offset(table: &dyn TableLike, key: &str, item: &Item) -> usize {
 fn raw(kind: Kind, item: &Item) -> Result<Raw, &'static str> {
     let text = |text: &str| Ok(Raw::Text(text.to_owned()));
     match (kind, item.as_value()) {
-        (Kind::Secret, _) => {
-            Err("taken from a file: set its variable, or name a file with the `_file` key")
-        }
+        (Kind::Secret, _) => Err("a setting for a file that others may read"),
         (Kind::List, Some(Value::Array(array))) => array
             .iter()
             .map(|value| value.as_str().map(str::to_owned))

@@ -219,7 +219,7 @@ fn a_password_is_taken_from_the_environment_or_a_file_and_never_shown() {
         &format!("{UPSTREAMS}[kafka]\npassword = \"hunter2-secret\"\n"),
         &[
             "parity.toml:5:1: `password`",
-            "taken from a file",
+            "does not belong into this file",
             "PARITY_KAFKA_PASSWORD",
         ],
     );

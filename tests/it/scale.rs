@@ -98,9 +98,13 @@ fn one_traffic_gives_one_report_by_way_of_every_store() {
             // The pages of a sink are those of its database.
             assert_eq!(sink.ask("/api/v1/report").json()["received"], 60);
             assert!(sink.ask("/").text().contains("GET /items/{id}"));
-            let metrics = sink.ask("/metrics").text();
+            let metrics = wait_for("the lag, which is known once a second", || {
+                let metrics = sink.ask("/metrics").text();
+                metrics
+                    .contains("parity_sink_lag_records{partition=\"0\"}")
+                    .then_some(metrics)
+            });
             for name in [
-                "parity_sink_lag_records{partition=\"0\"}",
                 "parity_sink_batch_records_count",
                 "parity_sink_insert_seconds_sum{table=\"mismatches\"}",
                 "parity_sink_retries_total",
@@ -361,11 +365,11 @@ fn the_example_of_two_mirrors_and_two_sinks_works_as_it_stands() {
         report.0["instances"],
         serde_json::json!(["mirror-1", "mirror-2"])
     );
-    let assigned: u64 = ports[4..]
-        .iter()
-        .filter_map(|port| client::get(at(*port), "/api/v1/status").json()["partitions"].as_u64())
-        .sum();
-    assert_eq!(assigned, 4);
+    wait_for("the sinks to share the partitions", || {
+        let own =
+            |port: &u16| client::get(at(*port), "/api/v1/status").json()["partitions"].as_u64();
+        (ports[4..].iter().filter_map(own).sum::<u64>() == 4).then_some(())
+    });
     let told = Command::new("kill")
         .args(["-TERM", &up.id().to_string()])
         .status();

@@ -514,6 +514,11 @@ impl ClickHouse {
         self.process.take().expect("it runs").end("KILL");
     }
 
+    /// Of the server itself.
+    pub(crate) fn process_id(&self) -> u32 {
+        self.process.as_ref().map_or(0, |process| process.id)
+    }
+
     /// A database of its own name, not made.
     pub(crate) fn database(&self) -> Database<'_> {
         Database {
