@@ -470,3 +470,6 @@ fn claim(folder: &Path, topic: &str, left_behind: bool) -> Result<(), StoreError
     }
     std::fs::write(&path, topic).map_err(|error| failed(error.to_string()))
 }
+
+#[cfg(test)]
+mod tests;
