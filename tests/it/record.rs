@@ -1,7 +1,9 @@
 //! The store under stress: killed, full, missing, foreign, secret.
 
+use std::process::Command;
+
 use crate::support::process::Place;
-use crate::support::service::{Answer, Service};
+use crate::support::service::{Answer, Service, nobody};
 use crate::support::{client, wait_for};
 
 fn pair() -> (Service, Service) {
@@ -43,25 +45,32 @@ fn what_was_stored_survives_sigkill_and_the_next_start_continues() {
     mirror.stop();
 }
 
+/// The same command under a limit of 600 KiB a file, which stands in for a full disk: the same errors come back.
+fn limited<'a>(place: &Place, command: &'a mut Command) -> &'a mut Command {
+    let program = command.get_program().to_owned();
+    let arguments: Vec<_> = command.get_args().map(ToOwned::to_owned).collect();
+    let environment: Vec<_> = command
+        .get_envs()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
+        .collect();
+    *command = Command::new("bash");
+    // SIGXFSZ would kill a shell that ignores nothing; the program must get the error instead.
+    command
+        .arg("-c")
+        .arg("trap '' XFSZ; ulimit -f 600; exec \"$0\" \"$@\"")
+        .arg(program)
+        .args(arguments)
+        .envs(environment)
+        .current_dir(place.path())
+}
+
 #[test]
 fn a_full_disk_costs_the_clients_nothing() {
     let body = |letter: char| format!("{{\"text\":\"{}\"}}", letter.to_string().repeat(40_000));
     let (legacy, candidate) = (Service::json(&body('a')), Service::json(&body('b')));
     let place = Place::new();
-    // A file-size limit of the process stands in for the disk; SQLite sees the same errors.
-    let limit = format!("ulimit -f {}; exec \"$0\" \"$@\"", 600);
     let mirror = place.mirror_with(&legacy.url(), &candidate.url(), &[], |command| {
-        let program = command.get_program().to_owned();
-        let arguments: Vec<_> = command.get_args().map(ToOwned::to_owned).collect();
-        let directory = place.path().to_owned();
-        *command = std::process::Command::new("bash");
-        // SIGXFSZ would kill a shell that ignores nothing; the program must get the error instead.
-        command
-            .arg("-c")
-            .arg(format!("trap '' XFSZ; {limit}"))
-            .arg(program)
-            .args(arguments);
-        command.current_dir(directory)
+        limited(&place, command)
     });
     for _ in 0..200 {
         let answer = mirror.get("/large");
@@ -192,4 +201,37 @@ fn readers_never_create_a_store_and_say_what_is_wrong_with_one() {
         assert_eq!(ended.code, 2);
         assert!(ended.stderr.contains("sqlite:"), "{}", ended.stderr);
     }
+}
+
+#[test]
+fn a_spool_on_a_full_disk_costs_no_client_anything_and_keeps_what_it_has() {
+    let body = |letter: char| format!("{{\"text\":\"{}\"}}", letter.to_string().repeat(40_000));
+    let (legacy, candidate) = (Service::json(&body('a')), Service::json(&body('b')));
+    let place = Place::new();
+    // Nobody listens there: everything must go to the spool.
+    let store = format!("{}/t", nobody().replace("http://", "kafka://"));
+    let more = ["--store", store.as_str()];
+    let mirror = place.mirror_with(&legacy.url(), &candidate.url(), &more, |command| {
+        limited(&place, command)
+    });
+    let status = || mirror.ask("/api/v1/status").json();
+    let told = || {
+        let error = status()["store_error"].as_str().map(str::to_owned);
+        error.is_some_and(|error| error.contains("spool cannot be written"))
+    };
+    let mut requests = 0_u64;
+    while !told() {
+        for _ in 0..100 {
+            requests += 1;
+            let answer = mirror.get(&format!("/large/{requests}"));
+            assert_eq!((answer.status, answer.body.len()), (200, body('a').len()));
+        }
+        assert!(requests < 20_000, "the spool grows beyond the limit");
+    }
+    assert_eq!(mirror.ask("/readyz").status, 200);
+    assert!(status()["spool_bytes"].as_u64() > Some(0), "{}", status());
+    let (code, log) = mirror.stop();
+    // What is in the spool is safe, and the counts fit beside it.
+    assert_eq!(code, 0, "{log}");
+    assert!(log.contains("waits in the spool"), "{log}");
 }
