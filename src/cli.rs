@@ -311,10 +311,10 @@ fn confidence(text: &str) -> Result<f64, String> {
 pub(crate) struct SinkArgs {
     #[command(flatten)]
     pub(crate) file: ConfigFile,
-    /// The topic: kafka://HOST:9092/TOPIC.
+    /// The topic: `kafka://HOST:9092/TOPIC`.
     #[arg(long, value_name = "URL")]
     pub(crate) kafka: Option<String>,
-    /// The database: clickhouse://USER@HOST:8123/DATABASE.
+    /// The database: `clickhouse://USER@HOST:8123/DATABASE`.
     #[arg(long, value_name = "URL")]
     pub(crate) clickhouse: Option<String>,
     /// First create the tables, or bring them up to date.
@@ -359,7 +359,7 @@ pub(crate) enum SchemaCommand {
     Apply {
         #[command(flatten)]
         file: ConfigFile,
-        /// The database: clickhouse://USER@HOST:8123/DATABASE.
+        /// The database: `clickhouse://USER@HOST:8123/DATABASE`.
         #[arg(long, value_name = "URL")]
         clickhouse: Option<String>,
         /// Replicated and distributed tables on this cluster.

@@ -69,9 +69,13 @@ pub fn script(layout: &Layout, program: &str) -> String {
         // Writing to a String cannot fail.
         let _infallible = write!(script, "{statement};\n\n");
     };
-    version_table(layout).iter().for_each(|one| add(one));
+    for statement in &version_table(layout) {
+        add(statement);
+    }
     for migration in migrations(layout) {
-        migration.statements.iter().for_each(|one| add(one));
+        for statement in &migration.statements {
+            add(statement);
+        }
         add(&record_version(migration.version, program));
     }
     script

@@ -387,7 +387,7 @@ fn mismatch(number: usize, started: Timestamp, sampled: bool) -> Mismatch {
             candidate_version: "rust-0.9.0".to_owned(),
             rules_hash: "67abdd721024f0ff4e0b3f4c2fc13bc5".to_owned(),
         },
-        time: started.saturating_add_micros(number as i64 * 1_000),
+        time: started.saturating_add_micros(i64::try_from(number).unwrap_or(0) * 1_000),
         instance: format!("mirror-{}", number % 8),
         route: format!("GET /accounts/{{id}}/view-{}", number % 60),
         method: "GET".to_owned(),

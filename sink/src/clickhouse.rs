@@ -9,7 +9,6 @@ pub(crate) mod encode;
 pub(crate) mod fault;
 pub(crate) mod insert;
 pub(crate) mod schema;
-pub(crate) mod slice;
 
 use std::time::Duration;
 

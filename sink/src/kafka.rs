@@ -48,12 +48,12 @@ pub(crate) fn client_config(
         .set("metadata.max.age.ms", "60000")
         .set(
             "security.protocol",
-            word(&KafkaSecurity::WORDS, access.security),
+            word(&KafkaSecurity::WORDS, &access.security),
         );
     if access.security.has_login() {
         config.set(
             "sasl.mechanism",
-            word(&SaslMechanism::WORDS, access.mechanism),
+            word(&SaslMechanism::WORDS, &access.mechanism),
         );
         if let Some(username) = &access.username {
             config.set("sasl.username", username);
@@ -77,10 +77,10 @@ pub(crate) fn client_config(
     Ok(config)
 }
 
-fn word<T: PartialEq>(words: &[(&'static str, T)], value: T) -> &'static str {
+fn word<T: PartialEq>(words: &[(&'static str, T)], value: &T) -> &'static str {
     words
         .iter()
-        .find(|(_, known)| *known == value)
+        .find(|(_, known)| known == value)
         .map_or("", |(word, _)| word)
 }
 

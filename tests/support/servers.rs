@@ -366,7 +366,7 @@ impl Kafka {
         consumer.assign(&list).expect("it can be assigned");
         let mut found = Vec::new();
         let began = Instant::now();
-        while (found.len() as i64) < left {
+        while i64::try_from(found.len()).is_ok_and(|count| count < left) {
             assert!(began.elapsed() < PATIENCE, "{} of {left}", found.len());
             if let Some(Ok(message)) = consumer.poll(Duration::from_millis(50)) {
                 found.push(message.detach());

@@ -1,84 +1,120 @@
-//! Values as ClickHouse's `RowBinary` has them.
+//! Rows as blocks of ClickHouse's `Native` format: column by column, as the server keeps them.
 //!
-//! The `clickhouse` crate would write the same bytes from a struct per row, through serde. A batch keeps the encoded
-//! bytes instead of structs: they are written once, while the record is read, and sent as often as it takes.
+//! The server takes such a block almost as it is, where it reads `RowBinary` value by value: 0.3 against 2.7 µs a row
+//! (and 6 for JSON) were measured. The `clickhouse` crate builds blocks, too, from typed columns; it has no lists of
+//! tuples with optional parts, and what is here is little more than the lengths in between.
 
 use parity_schemas::time::Timestamp;
 use uuid::Uuid;
 
-/// Rows of one table, one behind the other.
-#[derive(Default)]
-pub(crate) struct Rows {
-    bytes: Vec<u8>,
-    /// Where each row ends.
-    ends: Vec<usize>,
+/// A column: its name, its type as it is sent (the server turns texts into dictionaries itself), and of how many
+/// pieces it consists that are written one behind the other.
+pub(crate) struct Column {
+    pub(crate) name: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) pieces: usize,
 }
 
-impl Rows {
-    /// Adds a row, or nothing of it when writing fails.
-    pub(crate) fn add<E>(
-        &mut self,
-        write: impl FnOnce(&mut Encoder<'_>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let before = self.bytes.len();
-        match write(&mut Encoder(&mut self.bytes)) {
-            Ok(()) => {
-                self.ends.push(self.bytes.len());
-                Ok(())
-            }
-            Err(error) => {
-                self.bytes.truncate(before);
-                Err(error)
-            }
+/// A column of one piece, or of several for lists and optional values.
+pub(crate) const fn column(name: &'static str, kind: &'static str, pieces: usize) -> Column {
+    Column { name, kind, pieces }
+}
+
+/// Rows of one table.
+pub(crate) struct Block {
+    columns: &'static [Column],
+    pieces: Vec<Vec<u8>>,
+    rows: usize,
+}
+
+impl Block {
+    pub(crate) fn new(columns: &'static [Column]) -> Self {
+        let count = columns.iter().map(|column| column.pieces).sum();
+        Self {
+            columns,
+            pieces: vec![Vec::new(); count],
+            rows: 0,
         }
+    }
+
+    /// Adds a row; `write` must write every column, in order.
+    pub(crate) fn add(&mut self, write: impl FnOnce(&mut Encoder<'_>)) {
+        let mut encoder = Encoder {
+            pieces: &mut self.pieces,
+            at: 0,
+        };
+        write(&mut encoder);
+        debug_assert_eq!(encoder.at, self.pieces.len(), "a row has every column");
+        self.rows += 1;
     }
 
     /// How many rows there are.
-    pub(crate) fn len(&self) -> usize {
-        self.ends.len()
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
     }
 
-    /// All of it.
-    pub(crate) fn into_parts(self) -> (Vec<u8>, Vec<usize>) {
-        (self.bytes, self.ends)
+    /// As it is sent.
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        let data: usize = self.pieces.iter().map(Vec::len).sum();
+        let mut bytes = Vec::with_capacity(data + 64 * self.columns.len());
+        put_length(&mut bytes, self.columns.len());
+        put_length(&mut bytes, self.rows);
+        let mut pieces = self.pieces.into_iter();
+        for column in self.columns {
+            put_string(&mut bytes, column.name);
+            put_string(&mut bytes, column.kind);
+            for piece in pieces.by_ref().take(column.pieces) {
+                bytes.extend_from_slice(&piece);
+            }
+        }
+        bytes
     }
 }
 
-/// Appends values to a row.
-pub(crate) struct Encoder<'a>(&'a mut Vec<u8>);
+/// Writes the columns of a row, one after the other.
+pub(crate) struct Encoder<'a> {
+    pieces: &'a mut [Vec<u8>],
+    at: usize,
+}
 
 impl Encoder<'_> {
     pub(crate) fn string(&mut self, text: &str) {
-        self.length(text.len());
-        self.0.extend_from_slice(text.as_bytes());
+        put_string(self.next(), text);
     }
 
-    /// `Nullable(String)`.
+    /// `Nullable(String)`: what is missing, then the texts, empty where they are missing.
     pub(crate) fn optional_string(&mut self, text: Option<&str>) {
-        match text {
-            Some(text) => {
-                self.0.push(0);
-                self.string(text);
-            }
-            None => self.0.push(1),
-        }
+        self.next().push(u8::from(text.is_none()));
+        put_string(self.next(), text.unwrap_or_default());
     }
 
-    /// Before the elements of an `Array` or `Map`. Unsigned LEB128.
-    pub(crate) fn length(&mut self, length: usize) {
-        let mut rest = length;
-        while rest >= 0x80 {
-            self.0.push((rest as u8) | 0x80);
-            rest >>= 7;
+    /// `Array(…)` or `Map(…)`: where each row's elements end, then the elements, each of `pieces` pieces.
+    pub(crate) fn list<T>(
+        &mut self,
+        pieces: usize,
+        items: impl ExactSizeIterator<Item = T>,
+        mut write: impl FnMut(&mut Self, T),
+    ) {
+        let ends = self.next();
+        let before = ends
+            .last_chunk::<8>()
+            .map_or(0, |last| u64::from_le_bytes(*last));
+        ends.extend_from_slice(&(before + items.len() as u64).to_le_bytes());
+        let first = self.at;
+        for item in items {
+            self.at = first;
+            write(self, item);
+            debug_assert_eq!(self.at, first + pieces, "an element has every piece");
         }
-        self.0.push(rest as u8);
+        self.at = first + pieces;
     }
 
     /// As two little-endian halves, the high one first.
     pub(crate) fn uuid(&mut self, id: Uuid) {
         let (high, low) = id.as_u64_pair();
-        self.u64(high);
-        self.u64(low);
+        let piece = self.next();
+        piece.extend_from_slice(&high.to_le_bytes());
+        piece.extend_from_slice(&low.to_le_bytes());
     }
 
     /// `DateTime64(6)`.
@@ -87,67 +123,93 @@ impl Encoder<'_> {
     }
 
     pub(crate) fn bool(&mut self, value: bool) {
-        self.0.push(u8::from(value));
+        self.next().push(u8::from(value));
     }
 
     pub(crate) fn u16(&mut self, value: u16) {
-        self.0.extend_from_slice(&value.to_le_bytes());
+        self.next().extend_from_slice(&value.to_le_bytes());
     }
 
     pub(crate) fn u32(&mut self, value: u32) {
-        self.0.extend_from_slice(&value.to_le_bytes());
+        self.next().extend_from_slice(&value.to_le_bytes());
     }
 
     pub(crate) fn u64(&mut self, value: u64) {
-        self.0.extend_from_slice(&value.to_le_bytes());
+        self.next().extend_from_slice(&value.to_le_bytes());
     }
 
     pub(crate) fn i64(&mut self, value: i64) {
-        self.0.extend_from_slice(&value.to_le_bytes());
+        self.next().extend_from_slice(&value.to_le_bytes());
     }
+
+    fn next(&mut self) -> &mut Vec<u8> {
+        let piece = &mut self.pieces[self.at];
+        self.at += 1;
+        piece
+    }
+}
+
+fn put_string(to: &mut Vec<u8>, text: &str) {
+    put_length(to, text.len());
+    to.extend_from_slice(text.as_bytes());
+}
+
+/// Unsigned LEB128.
+fn put_length(to: &mut Vec<u8>, length: usize) {
+    let mut rest = length;
+    while rest >= 0x80 {
+        to.push((rest as u8) | 0x80);
+        rest >>= 7;
+    }
+    to.push(rest as u8);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn encoded(write: impl FnOnce(&mut Encoder<'_>)) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        write(&mut Encoder(&mut bytes));
-        bytes
-    }
+    const COLUMNS: &[Column] = &[
+        column("id", "UUID", 1),
+        column("note", "Nullable(String)", 2),
+        column("tags", "Array(String)", 2),
+    ];
 
     #[test]
-    fn values_are_those_of_the_format() {
-        assert_eq!(encoded(|e| e.length(0)), [0]);
-        assert_eq!(encoded(|e| e.length(127)), [127]);
-        assert_eq!(encoded(|e| e.length(300)), [0xac, 2]);
-        assert_eq!(encoded(|e| e.string("é")), [2, 0xc3, 0xa9]);
-        assert_eq!(encoded(|e| e.optional_string(None)), [1]);
-        assert_eq!(encoded(|e| e.optional_string(Some(""))), [0, 0]);
+    fn a_block_is_that_of_the_format() {
+        let mut block = Block::new(COLUMNS);
         let id = Uuid::from_u128(0x0011_2233_4455_6677_8899_aabb_ccdd_eeff);
-        assert_eq!(
-            encoded(|e| e.uuid(id)),
-            [
-                0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 0x00, 0xff, 0xee, 0xdd, 0xcc, 0xbb, 0xaa,
-                0x99, 0x88
-            ]
+        let tags: [&[&str]; 2] = [&["a", "bc"], &["d"]];
+        for (note, tags) in [Some("é"), None].into_iter().zip(tags) {
+            block.add(|row| {
+                row.uuid(id);
+                row.optional_string(note);
+                row.list(1, tags.iter(), |row, tag| row.string(tag));
+            });
+        }
+        assert_eq!(block.rows(), 2);
+        let half = [0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 0x00];
+        let other = [0xff, 0xee, 0xdd, 0xcc, 0xbb, 0xaa, 0x99, 0x88];
+        let mut expected = vec![3, 2];
+        expected.extend(b"\x02id\x04UUID");
+        expected.extend([half, other, half, other].concat());
+        expected.extend(b"\x04note\x10Nullable(String)\x00\x01\x02\xc3\xa9\x00");
+        expected.extend(
+            b"\x04tags\x0dArray(String)\x02\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\x01a\x02bc\x01d",
         );
+        assert_eq!(block.into_bytes(), expected);
     }
 
     #[test]
-    fn a_row_that_fails_leaves_nothing_behind() {
-        let mut rows = Rows::default();
-        rows.add(|e| {
-            e.u16(1);
-            Ok::<_, ()>(())
-        })
-        .expect("it does not fail");
-        rows.add(|e| {
-            e.u64(2);
-            Err(())
-        })
-        .expect_err("it fails");
-        assert_eq!(rows.into_parts(), (vec![1, 0], vec![2]));
+    fn lengths_take_seven_bits_a_byte() {
+        for (length, expected) in [
+            (0, &[0][..]),
+            (127, &[127]),
+            (128, &[0x80, 1]),
+            (300, &[0xac, 2]),
+        ] {
+            let mut bytes = Vec::new();
+            put_length(&mut bytes, length);
+            assert_eq!(bytes, expected);
+        }
     }
 }

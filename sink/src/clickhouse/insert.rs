@@ -29,7 +29,7 @@ pub(crate) enum Mode {
     Gathered,
 }
 
-/// Encoded rows of one table. Cloning copies nothing.
+/// Encoded rows of one table, ready to be sent as often as it takes. Cloning copies nothing.
 #[derive(Clone)]
 pub(crate) struct EncodedRows {
     pub(crate) table: RecordType,
@@ -40,10 +40,11 @@ impl Server {
     /// Stores rows; when it returns, they are.
     pub(crate) async fn insert(&self, rows: &EncodedRows, mode: &Mode) -> Result<(), Fault> {
         let table = rows.table;
+        let names: Vec<&str> = columns(table).iter().map(|column| column.name).collect();
         let sql = format!(
-            "INSERT INTO {} ({}) FORMAT RowBinary",
+            "INSERT INTO {} ({}) FORMAT Native",
             table.table(),
-            columns(table)
+            names.join(", ")
         );
         let mut insert = self
             .client()

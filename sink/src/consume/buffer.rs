@@ -40,7 +40,7 @@ pub(super) struct Entry {
     payload: usize,
     pub(super) record: Result<RecordType, Box<Refusal>>,
     /// Headers beside our own, which a dead letter keeps.
-    headers: Option<Box<OwnedHeaders>>,
+    pub(super) headers: Option<Box<OwnedHeaders>>,
 }
 
 /// A run of offsets of one partition.
@@ -91,10 +91,6 @@ impl Run {
         self.bytes
             .get(start..start + entry.payload)
             .unwrap_or_default()
-    }
-
-    pub(super) fn headers<'a>(&self, entry: &'a Entry) -> Option<&'a OwnedHeaders> {
-        entry.headers.as_deref()
     }
 
     /// What it counts for in the memory limit.

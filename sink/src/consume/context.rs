@@ -8,7 +8,7 @@ use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer as _, ConsumerContext, Rebalance};
 use rdkafka::error::{KafkaError, KafkaResult};
 use rdkafka::statistics::Statistics;
-use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
+use rdkafka::topic_partition_list::{Offset, TopicPartitionList, TopicPartitionListElem};
 
 use super::health::Shared;
 use super::work::Progress;
@@ -78,7 +78,7 @@ impl ConsumerContext for Context {
         let gone: Vec<i32> = partitions
             .elements()
             .iter()
-            .map(|element| element.partition())
+            .map(TopicPartitionListElem::partition)
             .collect();
         // Lost without having been asked (we were taken for dead): they are somebody else's already.
         let lost = consumer.assignment_lost();
@@ -113,7 +113,12 @@ impl ConsumerContext for Context {
         }
         let partitions: Vec<i32> = consumer.assignment().map_or_else(
             |_| Vec::new(),
-            |list| list.elements().iter().map(|one| one.partition()).collect(),
+            |list| {
+                list.elements()
+                    .iter()
+                    .map(TopicPartitionListElem::partition)
+                    .collect()
+            },
         );
         tracing::info!(?partitions, "partitions of this sink");
         self.shared.assigned(&partitions);

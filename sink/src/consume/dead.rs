@@ -170,8 +170,8 @@ impl DeadLetters {
     ) -> Result<(), String> {
         let payload = run.payload(entry);
         let place = format!("{source}@{}", entry.offset);
-        let mut headers = match run.headers(entry) {
-            Some(headers) => headers.clone(),
+        let mut headers = match &entry.headers {
+            Some(headers) => OwnedHeaders::clone(headers),
             None => own_headers(entry),
         };
         for (key, value) in [

@@ -154,13 +154,16 @@ impl Poller {
         if let KafkaError::MessageConsumptionFatal(code) = error {
             return Err(SinkError::Consumer(code.to_string()));
         }
-        match error.rdkafka_error_code() {
+        let usual = matches!(
+            error.rdkafka_error_code(),
             Some(
                 RDKafkaErrorCode::PartitionEOF
-                | RDKafkaErrorCode::BrokerTransportFailure
-                | RDKafkaErrorCode::AllBrokersDown,
-            ) => {}
-            _ => tracing::warn!(%error, "reading from Kafka failed; trying again"),
+                    | RDKafkaErrorCode::BrokerTransportFailure
+                    | RDKafkaErrorCode::AllBrokersDown
+            )
+        );
+        if !usual {
+            tracing::warn!(%error, "reading from Kafka failed; trying again");
         }
         self.shared.broker_failed(format!("Kafka: {error}"));
         Ok(())

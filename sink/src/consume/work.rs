@@ -10,15 +10,13 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
-use parity_schemas::time::Timestamp;
 
 use super::buffer::{Refusal, Run};
 use super::dead::SharedDeadLetters;
 use super::health::Shared;
 use super::{SinkError, SinkOptions};
-use crate::clickhouse::batch::Batch;
+use crate::clickhouse::batch::{Batch, Slice};
 use crate::clickhouse::insert::Mode;
-use crate::clickhouse::slice::Slice;
 use crate::clickhouse::{Class, Fault, Server, runtime};
 use crate::error::StoreError;
 use crate::store::StoreConfig;
@@ -295,10 +293,9 @@ impl Worker {
     fn store(&self, job: &Job) -> Result<(), Stop> {
         let (batch, mut refused) = decode(&job.run);
         let name = self.name(job);
-        for table in batch.into_tables() {
-            let part = table.whole();
+        for part in batch.into_tables() {
             let before = refused.len();
-            self.insert(&part, &name, &mut refused)?;
+            self.insert(&job.run, &part, &name, &mut refused)?;
             if part.len() >= SUSPICIOUS && refused.len() - before == part.len() {
                 let why = refused.pop().map(|(_, refusal)| refusal.why);
                 return Err(Stop::Permanent(SinkError::Permanent {
@@ -349,7 +346,8 @@ impl Worker {
     /// Inserts rows; those that the server refuses for themselves are found by halving and added to `refused`.
     fn insert(
         &self,
-        part: &Slice<'_>,
+        run: &Run,
+        part: &Slice,
         name: &str,
         refused: &mut Vec<(usize, Refusal)>,
     ) -> Result<(), Stop> {
@@ -371,13 +369,18 @@ impl Worker {
             }
             Err(Trouble::Stop(stop)) => Err(stop),
             Err(Trouble::Data(fault)) => {
-                if let [source] = part.sources {
-                    refused.push((*source, Refusal::new("refused", fault.message)));
+                if let [source] = *part.sources {
+                    refused.push((source, Refusal::new("refused", fault.message)));
                     return Ok(());
                 }
-                let (first, second) = part.halves();
-                self.insert(&first, name, refused)?;
-                self.insert(&second, name, refused)
+                let payload = |source: usize| {
+                    run.entries
+                        .get(source)
+                        .map_or(&[][..], |entry| run.payload(entry))
+                };
+                part.halves(payload)
+                    .iter()
+                    .try_for_each(|half| self.insert(run, half, name, refused))
             }
         }
     }
@@ -461,13 +464,12 @@ impl From<Trouble> for Stop {
 }
 
 fn decode(run: &Run) -> (Batch, Vec<(usize, Refusal)>) {
-    let now = Timestamp::now();
-    let mut batch = Batch::default();
+    let mut batch = Batch::new();
     let mut refused = Vec::new();
     for (index, entry) in run.entries.iter().enumerate() {
         match &entry.record {
             Ok(record) => {
-                if let Err(poison) = batch.add(*record, run.payload(entry), index, now) {
+                if let Err(poison) = batch.add(*record, run.payload(entry), index) {
                     refused.push((index, Refusal::new(poison.reason(), poison.to_string())));
                 }
             }

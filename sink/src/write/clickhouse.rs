@@ -6,15 +6,13 @@
 
 use parity_schemas::evidence::Decision;
 use parity_schemas::record::Record;
-use parity_schemas::time::Timestamp;
 use tokio::runtime::Runtime;
 
 use super::queue::Queued;
 use super::retention::{Retention, Step};
 use super::worker::{BatchStore, Written};
-use crate::clickhouse::batch::Batch;
+use crate::clickhouse::batch::{Batch, Slice};
 use crate::clickhouse::insert::Mode;
-use crate::clickhouse::slice::Slice;
 use crate::clickhouse::{Class, Fault, Server, runtime, schema};
 use crate::error::StoreError;
 use crate::store::StoreConfig;
@@ -36,29 +34,28 @@ impl ClickHouseStore {
     }
 
     /// Inserts some rows of a table; those that the server refuses for themselves are found by halving.
-    fn insert(&self, part: &Slice<'_>, written: &mut Written) -> Result<(), Fault> {
+    fn insert(
+        &self,
+        slice: &Slice,
+        records: &[Vec<u8>],
+        written: &mut Written,
+    ) -> Result<(), Fault> {
         let inserted = self
             .runtime
-            .block_on(self.server.insert(&part.rows, &Mode::Gathered));
+            .block_on(self.server.insert(&slice.rows, &Mode::Gathered));
         match inserted {
-            Ok(()) => written.rows += part.len(),
-            Err(fault) if fault.class == Class::Data && part.len() > 1 => {
-                let (first, second) = part.halves();
-                self.insert(&first, written)?;
-                self.insert(&second, written)?;
+            Ok(()) => written.rows += slice.len(),
+            Err(fault) if fault.class == Class::Data && slice.len() > 1 => {
+                let record = |number: usize| records.get(number).map_or(&[][..], Vec::as_slice);
+                for half in slice.halves(record) {
+                    self.insert(&half, records, written)?;
+                }
             }
             Err(fault) if fault.class == Class::Data => {
-                tracing::error!(error = %fault, table = part.rows.table.table(), "the store refused a record");
+                tracing::error!(error = %fault, table = slice.rows.table.table(), "the store refused a record");
                 written.rejected += 1;
             }
             Err(fault) => return Err(fault),
-        }
-        Ok(())
-    }
-
-    fn store(&self, batch: Batch, written: &mut Written) -> Result<(), Fault> {
-        for table in batch.into_tables() {
-            self.insert(&table.whole(), written)?;
         }
         Ok(())
     }
@@ -69,16 +66,16 @@ impl BatchStore for ClickHouseStore {
 
     fn write(&mut self, records: &[Queued], snapshot: Option<&Snapshot>) -> Result<Written, Fault> {
         let mut written = Written::default();
-        let mut batch = Batch::default();
-        let mut json = Vec::new();
-        let now = Timestamp::now();
+        let mut batch = Batch::new();
+        let mut encoded: Vec<Vec<u8>> = Vec::with_capacity(records.len());
         let mut add = |record: &Record| {
-            json.clear();
+            let mut json = Vec::new();
             record.write_json(&mut json);
-            if let Err(poison) = batch.add(record.record_type(), &json, 0, now) {
+            if let Err(poison) = batch.add(record.record_type(), &json, encoded.len()) {
                 tracing::error!(%poison, "a record of ours cannot be stored");
                 written.rejected += 1;
             }
+            encoded.push(json);
         };
         for queued in records {
             add(&queued.record);
@@ -89,7 +86,9 @@ impl BatchStore for ClickHouseStore {
         for group in snapshot.iter().flat_map(|snapshot| &snapshot.groups) {
             add(&Record::GroupTally(Box::new(group.clone())));
         }
-        self.store(batch, &mut written)?;
+        for table in batch.into_tables() {
+            self.insert(&table, &encoded, &mut written)?;
+        }
         Ok(written)
     }
 
@@ -118,9 +117,9 @@ pub(super) fn record_decision(store: &StoreConfig, decision: &Decision) -> Resul
     let mut json = Vec::new();
     let record = Record::Decision(Box::new(decision.clone()));
     record.write_json(&mut json);
-    let mut batch = Batch::default();
+    let mut batch = Batch::new();
     batch
-        .add(record.record_type(), &json, 0, Timestamp::now())
+        .add(record.record_type(), &json, 0)
         .map_err(|poison| StoreError::Server {
             url: database.server.url().clone(),
             action: "write the decision to",
@@ -131,7 +130,7 @@ pub(super) fn record_decision(store: &StoreConfig, decision: &Decision) -> Resul
         let mode = Mode::Whole(format!("decision-{}", decision.decision_id));
         database
             .runtime
-            .block_on(database.server.insert(&table.whole().rows, &mode))
+            .block_on(database.server.insert(&table.rows, &mode))
             .map_err(|fault| database.server.failed("write the decision to", &fault))?;
     }
     Ok(())

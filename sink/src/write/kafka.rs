@@ -466,7 +466,7 @@ impl KafkaWriter {
         }
         let unwritten = self.inlets.shared.metrics.dropped(DropReason::Unwritten);
         unwritten.inc_by(self.unspooled);
-        let unwritten_tallies = self.tallies.leave(&self.inlets.book, &self.spool);
+        let unwritten_tallies = tallies::leave(&self.inlets.book, &self.spool);
         let synced = self.spool.sync();
         let spooled = self.spool.waiting();
         if spooled > 0 {

@@ -34,12 +34,12 @@ fn of(record: parity_schemas::record::Mismatch) -> Record {
 /// Everything that a report can show: versions, routes, instances, groups with and without their example, odd text.
 fn traffic() -> Vec<Record> {
     let mut records = Vec::new();
-    for (number, version) in ["rust-1", "rust-2"].into_iter().enumerate() {
+    for (ago, version) in [(100, "rust-1"), (90, "rust-2")] {
         for minute in 0..6 {
-            let start = minutes_ago(100 - 10 * number as i64 - minute);
+            let start = minutes_ago(ago - minute);
             for name in ["GET /a", "GET /b/{id}", "POST /ö\u{202e}\n'\\"] {
                 let mut tally = tally(name, start, 100);
-                tally.identity.candidate_version = version.to_owned();
+                version.clone_into(&mut tally.identity.candidate_version);
                 tally.instance = format!("mirror-{}", minute % 2);
                 tally.counts.mismatch = 3;
                 tally.counts.received += 5;

@@ -11,6 +11,8 @@ use parity_sink::{
     StoreUrl,
 };
 
+use rdkafka::message::OwnedMessage;
+
 use crate::servers::{ClickHouse, Database, Kafka, Raw, header};
 use crate::support::{group_tally, mismatch, tally, wait_until, with_tables};
 
@@ -136,6 +138,21 @@ fn every_type_lands_and_what_is_committed_is_done() {
     assert_eq!(database.number("SELECT count() FROM decisions_final"), 1);
 }
 
+/// Nothing that a compressor could make small.
+fn incompressible(bytes: usize) -> Vec<u8> {
+    let mut state = 1_u64;
+    let next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        Some(state as u8)
+    };
+    std::iter::from_fn(next).take(bytes).collect()
+}
+
+/// The reason that it should be refused for, its payload, its headers.
+type Poison<'a> = (&'static str, &'a [u8], Vec<(&'static str, &'static str)>);
+
 #[test]
 #[ignore = "needs Kafka and ClickHouse: run tests/run"]
 fn poison_goes_aside_with_its_reason_and_the_rest_goes_on() {
@@ -163,21 +180,12 @@ fn poison_goes_aside_with_its_reason_and_the_rest_goes_on() {
         shifted("1970-01-01T00:00:01Z"),
         shifted("2031-01-01T00:00:00Z"),
     );
-    // Nothing that a compressor could make small.
-    let mut state = 1_u64;
-    let huge: Vec<u8> = (0..900_000)
-        .map(|_| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            state as u8
-        })
-        .collect();
+    let huge = incompressible(900_000);
     let cut = &good[..good.len() - 5];
     let word = text.replace("\"value\"", "\"novelty\"");
     let typed = |word| [(TYPE_HEADER, word), (VERSION_HEADER, "1")];
     let mismatch_headers = typed("mismatch");
-    let poison: Vec<(&str, &[u8], Vec<(&str, &str)>)> = vec![
+    let poison: Vec<Poison<'_>> = vec![
         ("malformed", b"{\"half\":", mismatch_headers.to_vec()),
         ("malformed", b"", mismatch_headers.to_vec()),
         ("malformed", b"\xff\xfe\x00", mismatch_headers.to_vec()),
@@ -216,9 +224,13 @@ fn poison_goes_aside_with_its_reason_and_the_rest_goes_on() {
     let report = sink.stop();
     assert_eq!(report.dead_letters, poison.len() as u64);
 
-    let dead = kafka.read(&format!("{topic}.dead"));
+    check_letters(&kafka.read(&format!("{topic}.dead")), &topic, &poison);
+}
+
+/// Every poison has its letter, as it was, and with its reason.
+fn check_letters(dead: &[OwnedMessage], topic: &str, poison: &[Poison<'_>]) {
     assert_eq!(dead.len(), poison.len());
-    for (offset, (reason, payload, headers)) in (10_i64..).zip(&poison) {
+    for (offset, (reason, payload, headers)) in (10_i64..).zip(poison) {
         let place = format!("{topic}/0@{offset}");
         let letter = dead
             .iter()

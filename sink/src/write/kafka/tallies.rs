@@ -131,7 +131,7 @@ impl Tallies {
         if under_way.left == 0 {
             book.acknowledge(&under_way.snapshot);
             self.under_way = None;
-            if self.kept && !self.lacks_any(book) {
+            if self.kept && !lacks_any(book) {
                 self.kept = spool.keep_tallies(&[]).is_err();
             }
         } else if under_way.failed && under_way.since.elapsed() >= self.interval {
@@ -160,26 +160,7 @@ impl Tallies {
 
     /// Whether the broker has all counts.
     pub(super) fn is_done(&self, book: &TallyBook) -> bool {
-        self.under_way.is_none() && !self.lacks_any(book)
-    }
-
-    /// Leaves what the broker does not have for the next start. How many rows could not even be left.
-    pub(super) fn leave(&mut self, book: &TallyBook, spool: &Spool) -> usize {
-        let snapshot = book.snapshot(Timestamp::now());
-        if snapshot.is_empty() {
-            return 0;
-        }
-        match spool.keep_tallies(&frames(&snapshot)) {
-            Ok(()) => 0,
-            Err(error) => {
-                tracing::error!(%error, "the counts cannot be kept in the spool");
-                snapshot.tallies.len()
-            }
-        }
-    }
-
-    fn lacks_any(&self, book: &TallyBook) -> bool {
-        !book.snapshot(Timestamp::now()).is_empty()
+        self.under_way.is_none() && !lacks_any(book)
     }
 
     fn keep(&mut self, book: &TallyBook, spool: &Spool) {
@@ -190,6 +171,26 @@ impl Tallies {
             Err(error) => {
                 tracing::debug!(%error, "the counts cannot be kept in the spool; they stay in memory");
             }
+        }
+    }
+}
+
+/// Whether the book has counts that the broker does not have.
+fn lacks_any(book: &TallyBook) -> bool {
+    !book.snapshot(Timestamp::now()).is_empty()
+}
+
+/// Leaves what the broker does not have for the next start. How many rows could not even be left.
+pub(super) fn leave(book: &TallyBook, spool: &Spool) -> usize {
+    let snapshot = book.snapshot(Timestamp::now());
+    if snapshot.is_empty() {
+        return 0;
+    }
+    match spool.keep_tallies(&frames(&snapshot)) {
+        Ok(()) => 0,
+        Err(error) => {
+            tracing::error!(%error, "the counts cannot be kept in the spool");
+            snapshot.tallies.len()
         }
     }
 }

@@ -56,13 +56,10 @@ impl Frame<'_> {
 
 /// Reads the first [`HEAD_BYTES`] of a frame.
 pub(crate) fn head(bytes: [u8; HEAD_BYTES]) -> Head {
-    let [a, b, c, d, e, f, g, h] = bytes;
-    let length = u32::from_le_bytes([a, b, c, d]) as usize;
+    let both = u64::from_le_bytes(bytes);
+    let (length, checksum) = (both as u32 as usize, (both >> 32) as u32);
     if (INNER_HEAD_BYTES..=MAX_BODY_BYTES).contains(&length) {
-        Head::Body {
-            length,
-            checksum: u32::from_le_bytes([e, f, g, h]),
-        }
+        Head::Body { length, checksum }
     } else {
         Head::Nonsense
     }
