@@ -266,6 +266,8 @@ fn consumer_config(base: &ClientConfig, topic: &str, options: &SinkOptions) -> C
             "queued.max.messages.kbytes",
             (fetch_bytes >> 10).to_string(),
         )
+        // The client's own second of rest after a full queue was most of the time of a sink that catches up.
+        .set("fetch.queue.backoff.ms", "10")
         .set("fetch.max.bytes", fetch_bytes.to_string())
         .set("max.partition.fetch.bytes", MIN_FETCH_BYTES.to_string())
         .set("message.max.bytes", MIN_FETCH_BYTES.to_string())

@@ -60,6 +60,16 @@ impl Run {
         }
     }
 
+    /// Begins anew with room for as much again: the next run will be like this one.
+    pub(super) fn take(&mut self) -> Self {
+        let next = Self {
+            bytes: Vec::with_capacity(self.bytes.len()),
+            entries: Vec::with_capacity(self.entries.len()),
+            since: Instant::now(),
+        };
+        std::mem::replace(self, next)
+    }
+
     pub(super) fn add(&mut self, message: &BorrowedMessage<'_>) {
         if self.entries.is_empty() {
             self.since = Instant::now();

@@ -21,7 +21,10 @@ use crate::url::KafkaUrl;
 const STRETCH: usize = 1_000;
 /// Longest wait for a record: bounds how late a finished batch is committed and a full one handed out.
 const WAIT: Duration = Duration::from_millis(5);
-/// The memory limit is what pauses; half of it free again is what resumes, so that it does not flap.
+/// With the memory limit reached, polling alone stops for this long: workers that keep up make room in milliseconds,
+/// while pausing throws away what was fetched ahead. Far below the time after which the group takes us for dead.
+const HOLD: Duration = Duration::from_millis(500);
+/// Half of the memory free again is what resumes paused partitions, so that they do not flap.
 const RESUME_SHARE: usize = 2;
 
 /// The consumer and what it has read.
@@ -34,6 +37,8 @@ pub(super) struct Poller {
     partitions: BTreeMap<i32, Partition>,
     /// What is in the buffers and under way.
     held: usize,
+    /// Since when it is too much.
+    full_since: Option<Instant>,
     paused: bool,
     jobs: u64,
 }
@@ -61,6 +66,7 @@ impl Poller {
             stop,
             partitions: BTreeMap::new(),
             held: 0,
+            full_since: None,
             paused: false,
             jobs: 0,
         }
@@ -87,7 +93,11 @@ impl Poller {
     /// Until told to stop.
     fn work(&mut self, workers: &Workers, progress: &Progress) -> Result<(), SinkError> {
         while !self.stop.load(Ordering::Acquire) {
-            let grown = self.take_records()?;
+            let grown = if self.holds(progress) {
+                false
+            } else {
+                self.take_records()?
+            };
             self.forget_revoked();
             self.commit_done(progress, CommitMode::Async)?;
             self.hand_out(workers, progress, false);
@@ -211,7 +221,7 @@ impl Poller {
                 !partition.run.entries.is_empty()
                     && !progress.is_busy(**number)
                     && (all
-                        || self.paused
+                        || self.full_since.is_some()
                         || partition.run.is_full(&self.options)
                         || partition.run.since.elapsed() >= self.options.batch_interval)
             })
@@ -223,7 +233,7 @@ impl Poller {
             let job = Job {
                 number: self.jobs,
                 partition: number,
-                run: std::mem::replace(&mut partition.run, Run::new()),
+                run: partition.run.take(),
             };
             if let Err(job) = workers.offer(job) {
                 partition.run = job.run;
@@ -233,12 +243,27 @@ impl Poller {
         }
     }
 
+    /// Whether not to poll now, because workers are about to make room; waits for them a little.
+    fn holds(&mut self, progress: &Progress) -> bool {
+        if self.held < self.options.memory {
+            self.full_since = None;
+            return false;
+        }
+        let since = *self.full_since.get_or_insert_with(Instant::now);
+        let holds = !self.paused && since.elapsed() < HOLD;
+        if holds {
+            progress.wait(WAIT);
+        }
+        holds
+    }
+
     /// Stops reading when enough is in hand, and goes on when there is room again.
     /// `grown`: records came, which paused partitions do not send; so there are new ones that are not paused.
     fn mind_memory(&mut self, grown: bool) {
         let held = i64::try_from(self.held).unwrap_or(i64::MAX);
         self.shared.metrics.buffered_bytes.set(held);
-        if self.held >= self.options.memory && (grown || !self.paused) {
+        let lasts = self.full_since.is_some_and(|since| since.elapsed() >= HOLD);
+        if self.held >= self.options.memory && (grown || !self.paused) && lasts {
             self.pause();
         } else if self.paused && self.held <= self.options.memory / RESUME_SHARE {
             self.resume();
