@@ -53,6 +53,9 @@ impl Server {
         insert = match mode {
             Mode::Whole(token) => insert
                 .with_setting("async_insert", "0")
+                // What is double within a batch is made one by merges and by FINAL like everything else that is; looking
+                // for it at once took the server half of an insert.
+                .with_setting("optimize_on_insert", "0")
                 .with_setting("insert_deduplicate", "1")
                 .with_setting("insert_deduplication_token", token),
             Mode::Gathered => insert
