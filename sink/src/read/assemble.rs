@@ -23,7 +23,7 @@ use crate::tally::{OTHER, other_group};
 /// reads so many; they come from patterns that never repeat, and must not fill the memory of the reader.
 const MAX_REPORT_GROUPS: usize = 10_000;
 /// Mismatches that are tried as the example of a group: the newest may have been dropped before it was stored.
-const EXAMPLES_TRIED: usize = 4;
+pub(super) const EXAMPLES_TRIED: usize = 4;
 /// The quantiles of a report.
 const QUANTILES: [(&str, f64); 2] = [("p50", 0.5), ("p99", 0.99)];
 
@@ -119,9 +119,7 @@ impl Sums {
             sums.count += row.count;
             sums.first_seen = sums.first_seen.min(row.first_seen);
             sums.last_seen = sums.last_seen.max(row.last_seen);
-            sums.examples.push((row.last_seen, row.example_id));
-            sums.examples.sort_unstable_by(|one, other| other.cmp(one));
-            sums.examples.truncate(EXAMPLES_TRIED);
+            sums.add_example(row.last_seen, row.example_id);
             return;
         }
         self.group_count += 1;
@@ -142,6 +140,36 @@ impl Sums {
             .values()
             .flat_map(HashMap::values)
             .flat_map(|sums| sums.examples.iter().map(|(_, id)| *id))
+    }
+
+    /// Groups, by route and fingerprint, none of whose examples is among those that were found.
+    pub(super) fn groups_without(&self, found: impl Fn(&Uuid) -> bool) -> Vec<(&str, &str)> {
+        self.groups
+            .iter()
+            .flat_map(|(route, groups)| {
+                groups
+                    .iter()
+                    .filter(|(_, sums)| !sums.examples.iter().any(|(_, id)| found(id)))
+                    .map(move |(fingerprint, _)| (route.as_str(), fingerprint.as_str()))
+            })
+            .collect()
+    }
+
+    /// More examples of a group that is known.
+    pub(super) fn add_example(
+        &mut self,
+        route: &str,
+        fingerprint: &str,
+        seen: Timestamp,
+        id: Uuid,
+    ) {
+        let group = self
+            .groups
+            .get_mut(route)
+            .and_then(|groups| groups.get_mut(fingerprint));
+        if let Some(sums) = group {
+            sums.add_example(seen, id);
+        }
     }
 
     /// The evidence; `None` without any row.
@@ -251,6 +279,14 @@ fn quantiles(histogram: &Histogram) -> BTreeMap<String, u64> {
 }
 
 impl GroupSums {
+    /// Keeps the newest, each once.
+    fn add_example(&mut self, seen: Timestamp, id: Uuid) {
+        self.examples.push((seen, id));
+        self.examples.sort_unstable_by(|one, other| other.cmp(one));
+        self.examples.dedup();
+        self.examples.truncate(EXAMPLES_TRIED);
+    }
+
     fn into_report(
         self,
         route: &str,

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
 use uuid::Uuid;
 
-use super::assemble::{CountsRow, DetailsRow, Sums, nothing};
+use super::assemble::{CountsRow, DetailsRow, EXAMPLES_TRIED, Sums, nothing};
 use super::{MismatchFilter, RecordReader, Selection};
 use crate::clickhouse::{Server, runtime, schema, within};
 use crate::error::StoreError;
@@ -29,6 +29,9 @@ use crate::store::StoreConfig;
 
 /// Longest time for one question of a reader.
 const ANSWERED_WITHIN: std::time::Duration = std::time::Duration::from_mins(2);
+
+/// Groups that older examples are looked for at once.
+const GROUPS_PER_QUESTION: usize = 500;
 
 /// A database, open for reading.
 pub(super) struct ClickHouseReader {
@@ -154,20 +157,62 @@ impl ClickHouseReader {
         identity: &Identity,
         selection: &Selection,
     ) -> Result<(), StoreError> {
-        // Newest example first; more than one, because the newest may have been dropped before it was stored.
+        // One example each: the newest. More are only looked for where that one is gone, since they cost several times
+        // the rest.
         let select = "SELECT route, fingerprint, any(t.part) AS part, any(t.pattern) AS pattern, any(t.kind) AS kind, \
              any(t.explanation) AS explanation, any(t.legacy_status) AS legacy_status, \
              any(t.candidate_status) AS candidate_status, sum(t.count) AS count, \
-             min(toUnixTimestamp64Micro(t.first_seen)) AS first_seen, \
-             arraySlice(arrayReverseSort(groupArray((toUnixTimestamp64Micro(t.last_seen), toString(t.example_id)))), 1, 4) \
-             AS examples FROM group_tallies AS t FINAL";
+             toUnixTimestamp64Micro(min(t.first_seen)) AS first_seen, \
+             toUnixTimestamp64Micro(max(t.last_seen)) AS last_seen, \
+             toString(argMax(t.example_id, (t.last_seen, toUInt128(t.example_id)))) AS example_id \
+             FROM group_tallies AS t FINAL";
         // In a fixed order, because beyond its cap a report folds groups in the order in which they come.
-        let tail = "GROUP BY route, fingerprint ORDER BY min((t.interval_start, toString(t.tally_id))), fingerprint";
+        let tail = "GROUP BY route, fingerprint ORDER BY min(t.interval_start), fingerprint, route";
         let question = self.of_identity(select, identity, selection, tail);
         for row in self.ask::<GroupRow>(question)? {
             row.add(sums, identity)?;
         }
         Ok(())
+    }
+}
+
+impl ClickHouseReader {
+    /// For groups whose newest example is not there (it was dropped before it was stored, or is on its way), the few
+    /// before it. Whether there are any.
+    fn add_older_examples(
+        &self,
+        sums: &mut Sums,
+        identity: &Identity,
+        selection: &Selection,
+        found: impl Fn(&Uuid) -> bool,
+    ) -> Result<bool, StoreError> {
+        let lacking: Vec<(String, String)> = sums
+            .groups_without(found)
+            .into_iter()
+            .map(|(route, fingerprint)| (route.to_owned(), fingerprint.to_owned()))
+            .collect();
+        let mut any = false;
+        for lacking in lacking.chunks(GROUPS_PER_QUESTION) {
+            let tail = format!(
+                "AND (route, fingerprint) IN ? ORDER BY t.last_seen DESC, toUInt128(t.example_id) DESC \
+                 LIMIT {EXAMPLES_TRIED} BY route, fingerprint"
+            );
+            let select = "SELECT route, fingerprint, toUnixTimestamp64Micro(t.last_seen) AS last_seen, \
+                 toString(t.example_id) AS example_id FROM group_tallies AS t FINAL";
+            let question = self
+                .of_identity(select, identity, selection, &tail)
+                .bind(lacking);
+            for row in self.ask::<ExampleRow>(question)? {
+                any = true;
+                sums.add_example(
+                    &row.route,
+                    &row.fingerprint,
+                    Timestamp::from_micros(row.last_seen),
+                    word("group_tallies", "example_id", &row.example_id)?,
+                );
+            }
+        }
+        Ok(any)
     }
 }
 
@@ -190,6 +235,15 @@ impl RecordReader for ClickHouseReader {
         self.add_tallies(&mut sums, &identity, selection, true)?;
         let ids: Vec<Uuid> = sums.example_ids().collect();
         let mut examples = self.examples(&identity, &ids)?;
+        if self.add_older_examples(&mut sums, &identity, selection, |id| {
+            examples.contains_key(id)
+        })? {
+            let ids: Vec<Uuid> = sums
+                .example_ids()
+                .filter(|id| !examples.contains_key(id))
+                .collect();
+            examples.extend(self.examples(&identity, &ids)?);
+        }
         sums.into_report(identity, |id| Ok(examples.remove(&id)))
     }
 
@@ -283,8 +337,16 @@ struct GroupRow {
     candidate_status: u16,
     count: u64,
     first_seen: i64,
-    /// Last seen and id, newest first.
-    examples: Vec<(i64, String)>,
+    last_seen: i64,
+    example_id: String,
+}
+
+#[derive(Row, Serialize, Deserialize)]
+struct ExampleRow {
+    route: String,
+    fingerprint: String,
+    last_seen: i64,
+    example_id: String,
 }
 
 impl GroupRow {
@@ -298,22 +360,18 @@ impl GroupRow {
             legacy_status: self.legacy_status,
             candidate_status: self.candidate_status,
         };
-        // One row for the sum, and one without a count for each further example.
-        let mut count = self.count;
-        for (seen, id) in self.examples {
-            sums.add_group(GroupTally {
-                tally_id: Uuid::nil(),
-                revision: 0,
-                identity: identity.clone(),
-                interval_start: Timestamp::from_micros(self.first_seen),
-                route: self.route.clone(),
-                group: group.clone(),
-                count: std::mem::take(&mut count),
-                first_seen: Timestamp::from_micros(self.first_seen),
-                last_seen: Timestamp::from_micros(seen),
-                example_id: word("group_tallies", "example_id", &id)?,
-            });
-        }
+        sums.add_group(GroupTally {
+            tally_id: Uuid::nil(),
+            revision: 0,
+            identity: identity.clone(),
+            interval_start: Timestamp::from_micros(self.first_seen),
+            route: self.route,
+            group,
+            count: self.count,
+            first_seen: Timestamp::from_micros(self.first_seen),
+            last_seen: Timestamp::from_micros(self.last_seen),
+            example_id: word("group_tallies", "example_id", &self.example_id)?,
+        });
         Ok(())
     }
 }
