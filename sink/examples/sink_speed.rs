@@ -20,7 +20,7 @@ use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Kind, Part};
 
-#[path = "../../tests/support/servers.rs"]
+#[path = "../../tests/support/servers/mod.rs"]
 mod servers;
 
 use servers::{ClickHouse, Kafka, Raw};

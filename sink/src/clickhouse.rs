@@ -5,9 +5,11 @@
 //! waits for ever holds its partitions and a command that waits for ever tells nobody anything.
 
 pub(crate) mod batch;
+mod columns;
 pub(crate) mod encode;
 pub(crate) mod fault;
 pub(crate) mod insert;
+mod rows;
 pub(crate) mod schema;
 
 use std::time::Duration;

@@ -19,6 +19,7 @@ mod buffer;
 mod context;
 mod dead;
 mod health;
+mod progress;
 mod run;
 mod work;
 

@@ -8,6 +8,7 @@ mod command_diff;
 mod command_gate;
 mod command_report;
 mod configuration;
+mod configuration_stores;
 mod dashboards;
 mod demo;
 mod documents;
@@ -17,5 +18,5 @@ mod record;
 mod scale;
 mod support;
 
-#[path = "../support/servers.rs"]
+#[path = "../support/servers/mod.rs"]
 mod servers;

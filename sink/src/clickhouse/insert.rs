@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use parity_schemas::record::RecordType;
 
-use super::batch::columns;
+use super::columns::columns;
 use super::{Fault, Server, within};
 
 /// Bytes handed to the connection at once: large enough to cost few calls, small enough that the server reads while we

@@ -11,7 +11,7 @@ use rdkafka::statistics::Statistics;
 use rdkafka::topic_partition_list::{Offset, TopicPartitionList, TopicPartitionListElem};
 
 use super::health::Shared;
-use super::work::Progress;
+use super::progress::Progress;
 use crate::kafka;
 
 /// How long a rebalance waits for the batches of partitions that go: long enough for a busy server, short enough that

@@ -13,7 +13,8 @@ use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
 use super::buffer::Run;
 use super::context::Context;
 use super::health::Shared;
-use super::work::{Done, Job, Progress, Workers};
+use super::progress::{Done, Progress};
+use super::work::{Job, Workers};
 use super::{SinkError, SinkOptions, SinkReport};
 use crate::url::KafkaUrl;
 

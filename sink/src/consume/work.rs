@@ -3,9 +3,8 @@
 //! A worker stays with its batch until it is stored, whatever the database does meanwhile, because the batch must be
 //! the same at each attempt. It gives up only when the sink ends.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -14,6 +13,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use super::buffer::{Refusal, Run};
 use super::dead::SharedDeadLetters;
 use super::health::Shared;
+use super::progress::{Alarm, Done, Progress};
 use super::{SinkError, SinkOptions};
 use crate::clickhouse::batch::{Batch, Slice};
 use crate::clickhouse::insert::Mode;
@@ -38,122 +38,6 @@ pub(super) struct Job {
     pub(super) number: u64,
     pub(super) partition: i32,
     pub(super) run: Run,
-}
-
-/// What became of a job.
-pub(super) struct Done {
-    pub(super) partition: i32,
-    /// The offset to commit: the first one that is not done.
-    pub(super) next: i64,
-    /// What the run counted for in the memory limit.
-    pub(super) cost: usize,
-}
-
-/// Which partitions have a batch under way, and which are done. Shared by workers, poller and rebalance.
-#[derive(Default)]
-pub(super) struct Progress {
-    state: Mutex<State>,
-    changed: Condvar,
-}
-
-#[derive(Default)]
-struct State {
-    /// The number of the job of each partition.
-    under_way: HashMap<i32, u64>,
-    done: Vec<Done>,
-    /// Bytes of jobs whose partition went meanwhile.
-    released: usize,
-    failed: Option<SinkError>,
-}
-
-impl Progress {
-    pub(super) fn begin(&self, partition: i32, number: u64) {
-        self.state().under_way.insert(partition, number);
-    }
-
-    pub(super) fn is_busy(&self, partition: i32) -> bool {
-        self.state().under_way.contains_key(&partition)
-    }
-
-    /// Jobs that have ended since the last call; bytes that are free again without a commit; a failure that ends all.
-    pub(super) fn take(&self) -> (Vec<Done>, usize, Option<SinkError>) {
-        let mut state = self.state();
-        (
-            std::mem::take(&mut state.done),
-            std::mem::take(&mut state.released),
-            state.failed.take(),
-        )
-    }
-
-    /// How many batches are under way.
-    pub(super) fn busy(&self) -> usize {
-        self.state().under_way.len()
-    }
-
-    /// Waits until something changes, or `limit` has passed.
-    pub(super) fn wait(&self, limit: Duration) {
-        let state = self.state();
-        let _woken = self
-            .changed
-            .wait_timeout(state, limit)
-            .unwrap_or_else(PoisonError::into_inner);
-    }
-
-    /// Waits for the batches of partitions that go, and gives the offsets that may still be committed for them.
-    /// Batches that do not end in time are forgotten: their partition is somebody else's then.
-    pub(super) fn hand_over(&self, gone: &[i32], limit: Duration) -> HashMap<i32, i64> {
-        let deadline = Instant::now() + limit;
-        let mut state = self.state();
-        loop {
-            let busy = gone
-                .iter()
-                .any(|partition| state.under_way.contains_key(partition));
-            let left = deadline.saturating_duration_since(Instant::now());
-            if !busy || left.is_zero() || state.failed.is_some() {
-                break;
-            }
-            (state, _) = self
-                .changed
-                .wait_timeout(state, left)
-                .unwrap_or_else(PoisonError::into_inner);
-        }
-        for partition in gone {
-            state.under_way.remove(partition);
-        }
-        let (ended, others) = std::mem::take(&mut state.done)
-            .into_iter()
-            .partition(|done| gone.contains(&done.partition));
-        state.done = others;
-        let ended: Vec<Done> = ended;
-        state.released += ended.iter().map(|done| done.cost).sum::<usize>();
-        ended
-            .into_iter()
-            .map(|done| (done.partition, done.next))
-            .collect()
-    }
-
-    fn end(&self, number: u64, done: Done) {
-        let mut state = self.state();
-        if state.under_way.get(&done.partition) == Some(&number) {
-            state.under_way.remove(&done.partition);
-            state.done.push(done);
-        } else {
-            state.released += done.cost;
-        }
-        drop(state);
-        self.changed.notify_all();
-    }
-
-    fn fail(&self, error: SinkError) {
-        let mut state = self.state();
-        state.failed.get_or_insert(error);
-        drop(state);
-        self.changed.notify_all();
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// The threads.
@@ -213,7 +97,7 @@ impl Workers {
         // Known before it is taken: the worker may be done with it before this thread runs on.
         self.progress.begin(partition, number);
         self.jobs.try_send(job).map_err(|error| {
-            self.progress.state().under_way.remove(&partition);
+            self.progress.forget(partition);
             error.into_inner()
         })
     }
@@ -477,13 +361,4 @@ fn decode(run: &Run) -> (Batch, Vec<(usize, Refusal)>) {
         }
     }
     (batch, refused)
-}
-
-/// Tells of a thread that ended by a panic.
-struct Alarm<'a>(&'a Progress);
-
-impl Drop for Alarm<'_> {
-    fn drop(&mut self) {
-        self.0.fail(SinkError::Panicked);
-    }
 }

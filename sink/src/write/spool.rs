@@ -8,6 +8,7 @@
 //!
 //! A record that is damaged is told of and skipped; nothing that is found on disk ends the process.
 
+mod folder;
 pub(super) mod frame;
 mod segment;
 
@@ -15,8 +16,9 @@ use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use self::folder::{claim, find_segments, segment_path};
 use self::frame::Frame;
 use self::segment::{Segment, SegmentReader, Step};
 use crate::error::StoreError;
@@ -30,11 +32,8 @@ const MIN_SEGMENTS: u64 = 8;
 const MIN_SEGMENT_BYTES: u64 = 16 << 10;
 /// Held for as long as the process uses the folder.
 const LOCK_FILE: &str = "lock";
-/// Holds the topic that the records are for.
-const TOPIC_FILE: &str = "topic";
 /// The latest counts, when they could not be sent; replaced as a whole.
 const TALLIES_FILE: &str = "tallies";
-const SUFFIX: &str = "spool";
 
 /// Where a record stands. Fits into what the Kafka client carries along with a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -432,43 +431,6 @@ enum Found {
     Record,
     Again,
     End,
-}
-
-fn segment_path(folder: &Path, number: u32) -> PathBuf {
-    folder.join(format!("{number:010}.{SUFFIX}"))
-}
-
-fn find_segments(folder: &Path) -> std::io::Result<BTreeMap<u32, Segment>> {
-    let mut found = BTreeMap::new();
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        let number = path
-            .file_stem()
-            .filter(|_| path.extension().is_some_and(|suffix| suffix == SUFFIX))
-            .and_then(|stem| stem.to_str()?.parse().ok());
-        if let Some(number) = number {
-            let bytes = path.metadata()?.len();
-            found.insert(number, Segment::found(path, bytes));
-        }
-    }
-    Ok(found)
-}
-
-/// A folder belongs to one topic for as long as it holds anything.
-fn claim(folder: &Path, topic: &str, left_behind: bool) -> Result<(), StoreError> {
-    let path = folder.join(TOPIC_FILE);
-    let failed = |why: String| StoreError::Spool {
-        folder: folder.to_owned(),
-        why,
-    };
-    let owner = std::fs::read_to_string(&path).unwrap_or_default();
-    if left_behind && !owner.is_empty() && owner.trim() != topic {
-        return Err(failed(format!(
-            "it holds records for {}; start the mirror with that topic once to send them, or name another folder with --spool",
-            parity_schemas::visible::visible_up_to(owner.trim(), 200)
-        )));
-    }
-    std::fs::write(&path, topic).map_err(|error| failed(error.to_string()))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ mod retention;
 mod support;
 mod trouble;
 
-#[path = "../../../tests/support/servers.rs"]
+#[path = "../../../tests/support/servers/mod.rs"]
 mod servers;
 
 #[test]

@@ -1,0 +1,137 @@
+//! Which partitions have a batch under way, and which are done: what workers, poller and rebalance agree on.
+
+use std::collections::HashMap;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::SinkError;
+
+/// What became of a job.
+pub(super) struct Done {
+    pub(super) partition: i32,
+    /// The offset to commit: the first one that is not done.
+    pub(super) next: i64,
+    /// What the run counted for in the memory limit.
+    pub(super) cost: usize,
+}
+
+/// Which partitions have a batch under way, and which are done. Shared by workers, poller and rebalance.
+#[derive(Default)]
+pub(super) struct Progress {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// The number of the job of each partition.
+    under_way: HashMap<i32, u64>,
+    done: Vec<Done>,
+    /// Bytes of jobs whose partition went meanwhile.
+    released: usize,
+    failed: Option<SinkError>,
+}
+
+impl Progress {
+    pub(super) fn begin(&self, partition: i32, number: u64) {
+        self.state().under_way.insert(partition, number);
+    }
+
+    pub(super) fn is_busy(&self, partition: i32) -> bool {
+        self.state().under_way.contains_key(&partition)
+    }
+
+    /// Jobs that have ended since the last call; bytes that are free again without a commit; a failure that ends all.
+    pub(super) fn take(&self) -> (Vec<Done>, usize, Option<SinkError>) {
+        let mut state = self.state();
+        (
+            std::mem::take(&mut state.done),
+            std::mem::take(&mut state.released),
+            state.failed.take(),
+        )
+    }
+
+    /// How many batches are under way.
+    pub(super) fn busy(&self) -> usize {
+        self.state().under_way.len()
+    }
+
+    /// The job was not taken after all.
+    pub(super) fn forget(&self, partition: i32) {
+        self.state().under_way.remove(&partition);
+    }
+
+    /// Waits until something changes, or `limit` has passed.
+    pub(super) fn wait(&self, limit: Duration) {
+        let state = self.state();
+        let _woken = self
+            .changed
+            .wait_timeout(state, limit)
+            .unwrap_or_else(PoisonError::into_inner);
+    }
+
+    /// Waits for the batches of partitions that go, and gives the offsets that may still be committed for them.
+    /// Batches that do not end in time are forgotten: their partition is somebody else's then.
+    pub(super) fn hand_over(&self, gone: &[i32], limit: Duration) -> HashMap<i32, i64> {
+        let deadline = Instant::now() + limit;
+        let mut state = self.state();
+        loop {
+            let busy = gone
+                .iter()
+                .any(|partition| state.under_way.contains_key(partition));
+            let left = deadline.saturating_duration_since(Instant::now());
+            if !busy || left.is_zero() || state.failed.is_some() {
+                break;
+            }
+            (state, _) = self
+                .changed
+                .wait_timeout(state, left)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        for partition in gone {
+            state.under_way.remove(partition);
+        }
+        let (ended, others) = std::mem::take(&mut state.done)
+            .into_iter()
+            .partition(|done| gone.contains(&done.partition));
+        state.done = others;
+        let ended: Vec<Done> = ended;
+        state.released += ended.iter().map(|done| done.cost).sum::<usize>();
+        ended
+            .into_iter()
+            .map(|done| (done.partition, done.next))
+            .collect()
+    }
+
+    pub(super) fn end(&self, number: u64, done: Done) {
+        let mut state = self.state();
+        if state.under_way.get(&done.partition) == Some(&number) {
+            state.under_way.remove(&done.partition);
+            state.done.push(done);
+        } else {
+            state.released += done.cost;
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    pub(super) fn fail(&self, error: SinkError) {
+        let mut state = self.state();
+        state.failed.get_or_insert(error);
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Tells of a thread that ended by a panic.
+pub(super) struct Alarm<'a>(pub(super) &'a Progress);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        self.0.fail(SinkError::Panicked);
+    }
+}

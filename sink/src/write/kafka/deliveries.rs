@@ -1,0 +1,174 @@
+//! What a broker says of records that were sent, and what follows from it.
+
+use std::time::Instant;
+
+use parity_schemas::time::Timestamp;
+use rdkafka::types::RDKafkaErrorCode;
+
+use super::producer::{Delivery, Label};
+use super::{KafkaWriter, REST};
+use crate::write::health::DropReason;
+use crate::write::spool::Position;
+
+/// A broker refuses a batch as a whole for one record in it. So what it refuses is sent again one by one, and only
+/// what is refused alone is lost.
+#[derive(Default)]
+pub(super) struct Careful {
+    /// Up to here, records are sent one by one.
+    pub(super) until: Option<Position>,
+    /// The one that is under way alone, or was last.
+    pub(super) alone: Option<Position>,
+    /// Spooled records under way.
+    pub(super) under_way: u64,
+}
+
+impl Careful {
+    /// Whether the next record may be sent.
+    pub(super) fn lets_pass(&mut self) -> bool {
+        let Some(until) = self.until else {
+            return true;
+        };
+        if self.under_way > 0 {
+            return false;
+        }
+        if self.alone.is_some_and(|at| at >= until) {
+            self.until = None;
+            self.alone = None;
+        }
+        true
+    }
+
+    pub(super) fn sent(&mut self, at: Position) {
+        self.under_way += 1;
+        self.alone = self.until.map(|_| at);
+    }
+}
+
+impl KafkaWriter {
+    /// Hears what the broker said of records that were sent.
+    pub(super) fn hear(&mut self) {
+        if self.outlet.has_failed() {
+            return self.begin_anew();
+        }
+        let mut undelivered: Option<Position> = None;
+        let mut acknowledged = 0;
+        for Delivery { label, outcome } in self.outlet.deliveries() {
+            if matches!(label, Label::Spooled(_)) {
+                self.careful.under_way = self.careful.under_way.saturating_sub(1);
+            }
+            match (label, outcome) {
+                (Label::Tally { generation, number }, outcome) => {
+                    acknowledged += u64::from(outcome.is_ok());
+                    self.tallies.delivered(generation, number, outcome.is_ok());
+                    if let Err(code) = outcome {
+                        self.undelivered(code);
+                    }
+                }
+                (Label::Spooled(at), Ok(())) => {
+                    acknowledged += 1;
+                    self.spool.acknowledge(at);
+                }
+                (Label::Spooled(at), Err(code))
+                    if is_fault_of_the_record(code) && self.careful.alone == Some(at) =>
+                {
+                    self.reject(code);
+                    self.spool.acknowledge(at);
+                }
+                (Label::Spooled(at), Err(code)) if is_fault_of_the_record(code) => {
+                    undelivered = Some(undelivered.map_or(at, |first| first.min(at)));
+                    self.careful.until = self.careful.until.max(Some(at));
+                }
+                (Label::Spooled(at), Err(code)) => {
+                    undelivered = Some(undelivered.map_or(at, |first| first.min(at)));
+                    self.undelivered(code);
+                }
+                (Label::Unspooled, Ok(())) => {
+                    acknowledged += 1;
+                    self.unspooled = self.unspooled.saturating_sub(1);
+                }
+                (Label::Unspooled, Err(code)) => {
+                    self.unspooled = self.unspooled.saturating_sub(1);
+                    self.reject(code);
+                }
+            }
+        }
+        self.tallies.settle(&self.inlets.book, &self.spool);
+        if acknowledged > 0 {
+            self.sent += acknowledged;
+            self.last_progress = Instant::now();
+            let shared = &self.inlets.shared;
+            shared.metrics.acknowledged.inc_by(acknowledged);
+            shared.wrote(Timestamp::now());
+            self.trouble.worked(shared.metrics.dropped_total());
+        }
+        if let Some(first) = undelivered {
+            self.inlets.shared.metrics.resent.inc();
+            self.lag_from(first);
+            if self.careful.until.is_none() {
+                self.rest_until = Some(Instant::now() + REST);
+            }
+        }
+    }
+
+    /// The client has given up on its sequence of records: a new one sends everything again that is not acknowledged.
+    fn begin_anew(&mut self) {
+        tracing::warn!(
+            "the Kafka client has failed for good and is replaced; what is not acknowledged is sent again"
+        );
+        let lost = self.unspooled;
+        self.unspooled = 0;
+        let unwritten = self.inlets.shared.metrics.dropped(DropReason::Unwritten);
+        unwritten.inc_by(lost);
+        if let Err(error) = self.outlet.replace() {
+            self.inlets
+                .shared
+                .failed(error.to_string(), Timestamp::now());
+        }
+        self.tallies.forget();
+        self.careful = Careful::default();
+        let first = self.spool.first();
+        self.spool.seek(first);
+        self.lagging = true;
+        self.rest_until = Some(Instant::now() + REST);
+    }
+
+    fn reject(&self, code: RDKafkaErrorCode) {
+        self.inlets
+            .shared
+            .metrics
+            .dropped(DropReason::Rejected)
+            .inc();
+        tracing::error!(%code, "the broker refused a record for good");
+    }
+
+    fn undelivered(&mut self, code: RDKafkaErrorCode) {
+        let text = match code {
+            RDKafkaErrorCode::UnknownTopic
+            | RDKafkaErrorCode::UnknownTopicOrPartition
+            | RDKafkaErrorCode::UnknownPartition => format!(
+                "Kafka: there is no topic {} and the broker does not make it; create it",
+                self.outlet.topic()
+            ),
+            code => format!("Kafka: {code}"),
+        };
+        self.complain(&text);
+    }
+
+    pub(super) fn complain(&mut self, text: &str) {
+        let shared = &self.inlets.shared;
+        shared.failed(text.to_owned(), Timestamp::now());
+        let dropped = shared.metrics.dropped_total();
+        self.trouble.failed(&text, dropped, Instant::now());
+    }
+}
+
+/// The next attempt would fail alike.
+fn is_fault_of_the_record(code: RDKafkaErrorCode) -> bool {
+    matches!(
+        code,
+        RDKafkaErrorCode::MessageSizeTooLarge
+            | RDKafkaErrorCode::InvalidMessage
+            | RDKafkaErrorCode::InvalidMessageSize
+            | RDKafkaErrorCode::InvalidRecord
+    )
+}
