@@ -167,7 +167,8 @@ impl Worker {
                     };
                     self.progress.end(job.number, done);
                 }
-                Err(Stop::GivenUp) => {}
+                // Nobody is to wait for it when the partitions are given back.
+                Err(Stop::GivenUp) => self.progress.forget(job.partition),
                 Err(Stop::Permanent(error)) => self.progress.fail(error),
             }
         }
