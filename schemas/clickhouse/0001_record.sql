@@ -47,7 +47,7 @@ CREATE TABLE IF NOT EXISTS @name:mismatches@ @on_cluster@
     trace_id          String CODEC(ZSTD(1)),
     class             LowCardinality(String),
     -- Request and both answers as JSON; empty without, and once its time is over.
-    sample            String CODEC(ZSTD(3)) TTL toDateTime(time) + INTERVAL 14 DAY,
+    sample            String CODEC(ZSTD(1)) TTL toDateTime(time) + INTERVAL 14 DAY,
     INDEX by_id id TYPE bloom_filter(0.01) GRANULARITY 1,
     INDEX by_fingerprint fingerprints TYPE bloom_filter(0.01) GRANULARITY 1
 )

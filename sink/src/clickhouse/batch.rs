@@ -6,7 +6,6 @@
 
 use std::fmt;
 
-use bytes::Bytes;
 use parity_schemas::record::RecordType;
 use parity_schemas::time::Timestamp;
 
@@ -96,7 +95,7 @@ impl Building {
         Slice {
             rows: EncodedRows {
                 table,
-                bytes: Bytes::from(self.block.into_bytes()),
+                pieces: self.block.into_pieces(),
             },
             sources: self.sources,
         }
@@ -226,7 +225,7 @@ mod tests {
                     .add(RecordType::Tally, &records[number], number)
                     .expect("a record of ours");
                 let expected = alone.into_tables().next().expect("one table");
-                assert_eq!(slice.rows.bytes, expected.rows.bytes);
+                assert_eq!(slice.rows.pieces, expected.rows.pieces);
                 singles.push(number);
             }
         }

@@ -4,6 +4,7 @@
 //! (and 6 for JSON) were measured. The `clickhouse` crate builds blocks, too, from typed columns; it has no lists of
 //! tuples with optional parts, and what is here is little more than the lengths in between.
 
+use bytes::Bytes;
 use parity_schemas::time::Timestamp;
 use uuid::Uuid;
 
@@ -19,6 +20,9 @@ pub(crate) struct Column {
 pub(crate) const fn column(name: &'static str, kind: &'static str, pieces: usize) -> Column {
     Column { name, kind, pieces }
 }
+
+/// Pieces below this are joined: a packet for each would cost more than the copy.
+const SMALL: usize = 64 << 10;
 
 /// Rows of one table.
 pub(crate) struct Block {
@@ -53,21 +57,29 @@ impl Block {
         self.rows
     }
 
-    /// As it is sent.
-    pub(crate) fn into_bytes(self) -> Vec<u8> {
-        let data: usize = self.pieces.iter().map(Vec::len).sum();
-        let mut bytes = Vec::with_capacity(data + 64 * self.columns.len());
-        put_length(&mut bytes, self.columns.len());
-        put_length(&mut bytes, self.rows);
+    /// As it is sent: pieces that belong one behind the other. They are not joined, since half of a batch of bodies would
+    /// be copied once more.
+    pub(crate) fn into_pieces(self) -> Vec<Bytes> {
+        let mut sent = Vec::with_capacity(self.columns.len() + self.pieces.len());
+        let mut head = Vec::new();
+        put_length(&mut head, self.columns.len());
+        put_length(&mut head, self.rows);
         let mut pieces = self.pieces.into_iter();
         for column in self.columns {
-            put_string(&mut bytes, column.name);
-            put_string(&mut bytes, column.kind);
+            put_string(&mut head, column.name);
+            put_string(&mut head, column.kind);
             for piece in pieces.by_ref().take(column.pieces) {
-                bytes.extend_from_slice(&piece);
+                if piece.len() < SMALL {
+                    head.extend_from_slice(&piece);
+                } else {
+                    sent.push(Bytes::from(std::mem::take(&mut head)));
+                    sent.push(Bytes::from(piece));
+                }
             }
         }
-        bytes
+        sent.push(Bytes::from(head));
+        sent.retain(|piece| !piece.is_empty());
+        sent
     }
 }
 
@@ -196,7 +208,7 @@ mod tests {
         expected.extend(
             b"\x04tags\x0dArray(String)\x02\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\x01a\x02bc\x01d",
         );
-        assert_eq!(block.into_bytes(), expected);
+        assert_eq!(block.into_pieces().concat(), expected);
     }
 
     #[test]

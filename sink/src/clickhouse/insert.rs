@@ -33,7 +33,7 @@ pub(crate) enum Mode {
 #[derive(Clone)]
 pub(crate) struct EncodedRows {
     pub(crate) table: RecordType,
-    pub(crate) bytes: Bytes,
+    pub(crate) pieces: Vec<Bytes>,
 }
 
 impl Server {
@@ -62,11 +62,13 @@ impl Server {
                 .with_setting("async_insert", "1")
                 .with_setting("wait_for_async_insert", "1"),
         };
-        let mut rest = rows.bytes.clone();
         within(INSERT_TIMEOUT, async {
-            while !rest.is_empty() {
-                let chunk = rest.split_to(rest.len().min(CHUNK_BYTES));
-                insert.send(chunk).await?;
+            for piece in &rows.pieces {
+                let mut rest = piece.clone();
+                while !rest.is_empty() {
+                    let chunk = rest.split_to(rest.len().min(CHUNK_BYTES));
+                    insert.send(chunk).await?;
+                }
             }
             insert.end().await
         })
