@@ -250,11 +250,15 @@ impl Mirror<'_> {
     }
 
     /// Waits until a store has every received request, settled, and gives its report.
+    ///
+    /// Through Kafka and into `ClickHouse`, counts of requests and counts of groups come in inserts of their own, the
+    /// groups last; so the groups are waited for, too.
     pub(crate) fn settled_in(&self, store: &str, received: u64) -> Report {
         let mut last = Report(Value::Null);
         wait_for("the record to settle", || {
             last = self.place.report_of(store);
-            (last.count("received") == received && last.settled() == received).then_some(())
+            let settled = last.count("received") == received && last.settled() == received;
+            (settled && last.grouped() >= last.count("mismatch")).then_some(())
         });
         last
     }
@@ -309,6 +313,12 @@ impl Report {
     /// `match + mismatch + Σ not_compared`.
     pub(crate) fn settled(&self) -> u64 {
         self.count("match") + self.count("mismatch") + self.not_compared().values().sum::<u64>()
+    }
+
+    /// Mismatches over all groups; one mismatch is in one group at least.
+    pub(crate) fn grouped(&self) -> u64 {
+        let groups = self.0["groups"].as_array().into_iter().flatten();
+        groups.filter_map(|group| group["count"].as_u64()).sum()
     }
 
     /// `kind pattern explanation` of every group, sorted.
