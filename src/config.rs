@@ -6,6 +6,7 @@
 
 pub(crate) mod file;
 mod needs;
+mod policy;
 pub(crate) mod problem;
 pub(crate) mod render;
 pub(crate) mod settings;

@@ -26,6 +26,17 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(ERROR)
 }
 
+/// The same in one line, for a page or a field.
+pub(crate) fn line(error: &anyhow::Error) -> String {
+    match error.downcast_ref::<Problems>() {
+        Some(problems) => {
+            let all: Vec<String> = problems.0.iter().map(ToString::to_string).collect();
+            all.join("; ")
+        }
+        None => format!("{error:#}"),
+    }
+}
+
 fn write_problems(out: &mut impl Write, problems: &Problems) -> std::io::Result<()> {
     for problem in &problems.0 {
         writeln!(out, "error: {problem}")?;

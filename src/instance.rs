@@ -6,13 +6,14 @@
 
 use std::future::Future;
 use std::net::{SocketAddr, TcpListener};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use anyhow::{Context, Result, anyhow};
 use parity_dashboards::{Process, Site, Status};
 use parity_mirror::{Drained, Mirror, RunError};
+use parity_schemas::time::Timestamp;
 use parity_sink::{RecordSender, StoreConfig};
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -21,6 +22,8 @@ use tokio::signal::{self, unix::SignalKind};
 use tokio::sync::watch;
 
 use crate::config::{AdminSettings, MirrorSettings};
+use crate::error;
+use crate::handover::Inherited;
 use crate::pipeline::Pipeline;
 
 /// A mirror at work.
@@ -31,25 +34,44 @@ pub(crate) struct Instance {
     proxy: JoinHandle<Result<Drained, RunError>>,
     pipeline: Pipeline,
     admin: AdminPort,
+    reloads: Reloads,
+    /// What a successor would get, until it is taken out.
+    sockets: Option<[TcpListener; 2]>,
+    /// Turned when the proxy has ended, whyever.
+    ended: watch::Receiver<bool>,
 }
 
 impl Instance {
-    /// Binds, opens, starts; on error nothing runs.
-    pub(crate) fn start(settings: &MirrorSettings) -> Result<Self> {
-        let mirror = Mirror::bind(settings.mirror.clone())?;
-        let listener = bind_admin(&settings.admin)?;
+    /// Binds, opens, starts; on error nothing runs. Sockets that are there already are used where they are the ones
+    /// that are wanted.
+    pub(crate) fn start(settings: &MirrorSettings, inherited: &mut Inherited) -> Result<Self> {
+        let config = settings.mirror.clone();
+        let mirror = match inherited.proxy(config.listen) {
+            Some(listener) => Mirror::adopt(config, listener)?,
+            None => Mirror::bind(config)?,
+        };
+        let listener = match inherited.admin(settings.admin.address) {
+            Some(listener) => listener,
+            None => bind_admin(&settings.admin)?,
+        };
+        let sockets = mirror
+            .listener()
+            .and_then(|proxy| Ok([proxy, listener.try_clone()?]))
+            .context("the listening sockets")?;
         let pipeline = Pipeline::start(settings)?;
 
         let mut registry = Registry::default();
         mirror.metrics().register(&mut registry);
         pipeline.register_metrics(&mut registry);
         register_build_info(&mut registry);
+        let reloads = Reloads::register(&mut registry);
 
         let address = mirror.local_addr();
         let control = Arc::new(MirrorControl {
             mirror: mirror.control(),
             records: pipeline.writer().handle(),
             accepting: AtomicBool::new(true),
+            config_error: Mutex::default(),
         });
         let site = Site {
             store: settings.store.clone(),
@@ -60,10 +82,15 @@ impl Instance {
         };
         let admin = AdminPort::start(listener, site)?;
         let (stop, stopped) = watch::channel(false);
+        let (end, ended) = watch::channel(false);
         let observers = pipeline.observers();
         let proxy = std::thread::Builder::new()
             .name("mirror".to_owned())
-            .spawn(move || mirror.run(observers, &stopped))
+            .spawn(move || {
+                let ended = mirror.run(observers, &stopped);
+                end.send_replace(true);
+                ended
+            })
             .context("cannot start the proxy thread")?;
         Ok(Self {
             address,
@@ -72,7 +99,52 @@ impl Instance {
             proxy,
             pipeline,
             admin,
+            reloads,
+            sockets: Some(sockets),
+            ended,
         })
+    }
+
+    /// The listening sockets, for a successor. They must not outlive the accepting: clients would wait in their
+    /// backlog for nobody.
+    pub(crate) fn take_sockets(&mut self) -> Option<[TcpListener; 2]> {
+        self.sockets.take()
+    }
+
+    /// Waits for the proxy to end by itself, which it does only by a fault: a thread that panicked.
+    pub(crate) fn ended(&self) -> impl Future<Output = ()> + use<> {
+        let mut ended = self.ended.clone();
+        async move {
+            // A sender that is gone has ended, too.
+            let _ended = ended.wait_for(|ended| *ended).await;
+        }
+    }
+
+    /// Serves and compares by other settings from the next request on; no connection is touched. On an error
+    /// everything stays as it was.
+    pub(crate) fn reload(&mut self, settings: &MirrorSettings) -> Result<()> {
+        // Loaded before the pipeline is touched: what the policy names may not be there.
+        let policy = Mirror::check(settings.mirror.policy.clone())?;
+        self.pipeline.reload(settings)?;
+        self.control.mirror.apply(policy, self.pipeline.observers());
+        Ok(())
+    }
+
+    /// Tells the metrics and the admin port how a reload ended.
+    pub(crate) fn reloaded(&self, outcome: &Result<()>) {
+        self.reloads.count(outcome.is_ok());
+        let message = outcome.as_ref().err().map(error::line);
+        *self
+            .control
+            .config_error
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = message;
+    }
+
+    /// A successor serves: the admin port is its own from now on, and the proxy drains.
+    pub(crate) fn hand_over(&mut self) {
+        self.admin.stop.send_replace(true);
+        self.drain();
     }
 
     /// Where clients connect.
@@ -91,13 +163,14 @@ impl Instance {
     }
 
     /// Tells the proxy to drain; [`Instance::finish`] waits for it. A second call changes nothing.
-    pub(crate) fn drain(&self) {
+    pub(crate) fn drain(&mut self) {
+        self.sockets = None;
         self.control.accepting.store(false, Ordering::Relaxed);
         self.stop.send_replace(true);
     }
 
     /// Drains, stores what was compared, and closes everything.
-    pub(crate) fn finish(self) -> Result<()> {
+    pub(crate) fn finish(mut self) -> Result<()> {
         self.drain();
         let proxy = match self.proxy.join() {
             Ok(Ok(Drained { cut })) => {
@@ -192,6 +265,43 @@ struct MirrorControl {
     /// Knows how the store is doing.
     records: RecordSender,
     accepting: AtomicBool,
+    /// Why the last reload was refused.
+    config_error: Mutex<Option<String>>,
+}
+
+/// How often the configuration was reloaded, as metrics.
+struct Reloads {
+    succeeded: Gauge,
+    succeeded_at: Gauge,
+}
+
+impl Reloads {
+    fn register(registry: &mut Registry) -> Self {
+        let reloads = Self {
+            succeeded: Gauge::default(),
+            succeeded_at: Gauge::default(),
+        };
+        registry.register(
+            "parity_config_last_reload_successful",
+            "Whether the last configuration that was given holds",
+            reloads.succeeded.clone(),
+        );
+        registry.register(
+            "parity_config_last_reload_success_timestamp_seconds",
+            "Since when the configuration holds",
+            reloads.succeeded_at.clone(),
+        );
+        reloads.count(true);
+        reloads
+    }
+
+    fn count(&self, succeeded: bool) {
+        self.succeeded.set(i64::from(succeeded));
+        if succeeded {
+            self.succeeded_at
+                .set(Timestamp::now().as_micros() / 1_000_000);
+        }
+    }
 }
 
 impl parity_dashboards::Control for MirrorControl {
@@ -213,6 +323,11 @@ impl parity_dashboards::Control for MirrorControl {
             records_queued: store.queued_records,
             records_dropped: store.dropped_records,
             spool_bytes: store.spool_bytes,
+            config_error: self
+                .config_error
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone(),
         }
     }
 }
@@ -250,6 +365,8 @@ pub(crate) enum Signal {
     ShadowingOff,
     /// SIGUSR2 starts it.
     ShadowingOn,
+    /// SIGHUP reloads the configuration.
+    Reload,
 }
 
 /// The signals that this program listens to, from the moment it is made: one that comes before anybody waits for it
@@ -260,6 +377,7 @@ pub(crate) struct Signals {
     interrupt: signal::unix::Signal,
     shadowing_off: signal::unix::Signal,
     shadowing_on: signal::unix::Signal,
+    reload: signal::unix::Signal,
 }
 
 impl Signals {
@@ -277,6 +395,7 @@ impl Signals {
         let interrupt = listen(SignalKind::interrupt(), "SIGINT")?;
         let shadowing_off = listen(SignalKind::user_defined1(), "SIGUSR1")?;
         let shadowing_on = listen(SignalKind::user_defined2(), "SIGUSR2")?;
+        let reload = listen(SignalKind::hangup(), "SIGHUP")?;
         drop(entered);
         Ok(Self {
             runtime,
@@ -284,7 +403,13 @@ impl Signals {
             interrupt,
             shadowing_off,
             shadowing_on,
+            reload,
         })
+    }
+
+    /// The runtime that waits, for what else is to be waited for.
+    pub(crate) fn runtime(&self) -> &tokio::runtime::Runtime {
+        &self.runtime
     }
 
     /// Hands signals to `on`, until it says that it has had enough or `done` completes.
@@ -299,6 +424,7 @@ impl Signals {
             interrupt,
             shadowing_off,
             shadowing_on,
+            reload,
         } = self;
         runtime.block_on(async {
             tokio::pin!(done);
@@ -308,6 +434,7 @@ impl Signals {
                     _ = interrupt.recv() => Signal::End,
                     _ = shadowing_off.recv() => Signal::ShadowingOff,
                     _ = shadowing_on.recv() => Signal::ShadowingOn,
+                    _ = reload.recv() => Signal::Reload,
                     () = &mut done => return,
                 };
                 if on(received) {

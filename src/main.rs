@@ -7,6 +7,7 @@ mod cli;
 mod commands;
 mod config;
 mod error;
+mod handover;
 mod instance;
 mod output;
 mod pipeline;

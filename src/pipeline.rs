@@ -45,24 +45,29 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(10);
 /// The comparing threads and the writer behind them.
 pub(crate) struct Pipeline {
     book: Arc<TallyBook>,
-    queue: Sender<Exchange>,
-    comparing: Vec<JoinHandle<()>>,
     writer: Writer,
+    /// Under the configuration that holds now.
+    current: Stage,
+    /// Under those before it: each ends when the last request that began under it has been compared.
+    retired: Vec<JoinHandle<()>>,
+    redaction_key: Vec<u8>,
+    instance: String,
+}
+
+/// Comparing threads behind a queue, under one configuration.
+struct Stage {
+    queue: Sender<Exchange>,
+    threads: Vec<JoinHandle<()>>,
 }
 
 impl Pipeline {
     /// Opens the store and starts the threads; the proxy is not touched.
     pub(crate) fn start(settings: &MirrorSettings) -> Result<Self> {
-        let redactor = Redactor::new(
-            &settings.redact,
-            &settings.redaction_key,
-            Arc::clone(&settings.rules),
-        )
-        .context("the redaction settings")?;
+        let redactor = redactor(settings, &settings.redaction_key)?;
         let book = TallyBook::new(TallyConfig::new(
             settings.identity.clone(),
             settings.instance.clone(),
-            settings.rules.ids().map(str::to_owned).collect(),
+            rule_ids(settings),
         ));
         let options = WriterOptions {
             retention: settings.retention.clone(),
@@ -70,39 +75,37 @@ impl Pipeline {
         };
         let writer = Writer::open(&settings.store, Arc::clone(&book), options)
             .with_context(|| format!("cannot open the store {}", settings.store))?;
-        let (queue, exchanges) = bounded(settings.queue);
-        let context = Arc::new(Shared {
+        let shared = Shared {
             redactor,
             identity: settings.identity.clone(),
             instance: settings.instance.clone(),
-        });
-        // Comparing costs about a third of proxying, so one thread serves three workers.
-        let threads = settings.mirror.workers.get().div_ceil(3);
-        let comparing = (0..threads)
-            .map(|index| {
-                let mut comparing = Comparing {
-                    comparator: Comparator::new(
-                        Arc::clone(&settings.rules),
-                        comparison_limits(settings),
-                    ),
-                    recorder: book.recorder(),
-                    book: Arc::clone(&book),
-                    records: writer.handle(),
-                    context: Arc::clone(&context),
-                    exchanges: exchanges.clone(),
-                };
-                std::thread::Builder::new()
-                    .name(format!("compare-{index}"))
-                    .spawn(move || comparing.run())
-                    .context("cannot start a comparing thread")
-            })
-            .collect::<Result<_>>()?;
+        };
         Ok(Self {
+            current: Stage::start(settings, shared, &book, &writer)?,
             book,
-            queue,
-            comparing,
             writer,
+            retired: Vec::new(),
+            redaction_key: settings.redaction_key.clone(),
+            instance: settings.instance.clone(),
         })
+    }
+
+    /// Compares what is observed from now on under other settings. What began before ends under the old ones, and is
+    /// filed under them. On an error everything stays as it was.
+    pub(crate) fn reload(&mut self, settings: &MirrorSettings) -> Result<()> {
+        let shared = Shared {
+            // The key of a process is for its life, or equal values would not look equal in its record.
+            redactor: redactor(settings, &self.redaction_key)?,
+            identity: settings.identity.clone(),
+            instance: self.instance.clone(),
+        };
+        self.book
+            .turn(settings.identity.clone(), rule_ids(settings));
+        let next = Stage::start(settings, shared, &self.book, &self.writer)?;
+        let before = std::mem::replace(&mut self.current, next);
+        self.retired.retain(|thread| !thread.is_finished());
+        self.retired.extend(before.threads);
+        Ok(())
     }
 
     /// What was received, compared and found, and how the store takes it.
@@ -116,12 +119,15 @@ impl Pipeline {
         &self.writer
     }
 
-    /// What makes an observer for each worker of the proxy.
-    pub(crate) fn observers(&self) -> impl Fn(usize) -> Rc<dyn Observer> + Send + Sync + 'static {
-        let (book, queue) = (Arc::clone(&self.book), self.queue.clone());
+    /// What makes an observer for each worker of the proxy, under the settings that hold now.
+    pub(crate) fn observers(
+        &self,
+    ) -> impl Fn(usize) -> Rc<dyn Observer> + Send + Sync + use<> + 'static {
+        let (book, queue) = (Arc::clone(&self.book), self.current.queue.clone());
+        let edition = book.edition();
         move |_worker| {
             Rc::new(Observing {
-                recorder: book.recorder(),
+                recorder: book.recorder(edition),
                 queue: queue.clone(),
             }) as Rc<dyn Observer>
         }
@@ -129,8 +135,8 @@ impl Pipeline {
 
     /// Compares what is queued, writes what is counted, closes the store. To be called when the proxy has stopped.
     pub(crate) fn finish(self) -> Result<()> {
-        drop(self.queue);
-        for thread in self.comparing {
+        drop(self.current.queue);
+        for thread in self.retired.into_iter().chain(self.current.threads) {
             // Panics are caught per exchange; one that gets here has been logged by its hook.
             if thread.join().is_err() {
                 tracing::error!("a comparing thread ended by a panic");
@@ -148,9 +154,53 @@ impl Pipeline {
     }
 }
 
+impl Stage {
+    fn start(
+        settings: &MirrorSettings,
+        shared: Shared,
+        book: &Arc<TallyBook>,
+        writer: &Writer,
+    ) -> Result<Self> {
+        let (queue, exchanges) = bounded(settings.queue);
+        let context = Arc::new(shared);
+        let edition = book.edition();
+        // Comparing costs about a third of proxying, so one thread serves three workers.
+        let threads = settings.mirror.workers.get().div_ceil(3);
+        let threads = (0..threads)
+            .map(|index| {
+                let mut comparing = Comparing {
+                    comparator: Comparator::new(
+                        Arc::clone(&settings.rules),
+                        comparison_limits(settings),
+                    ),
+                    recorder: book.recorder(edition),
+                    book: Arc::clone(book),
+                    records: writer.handle(),
+                    context: Arc::clone(&context),
+                    exchanges: exchanges.clone(),
+                };
+                std::thread::Builder::new()
+                    .name(format!("compare-{index}"))
+                    .spawn(move || comparing.run())
+                    .context("cannot start a comparing thread")
+            })
+            .collect::<Result<_>>()?;
+        Ok(Self { queue, threads })
+    }
+}
+
+fn redactor(settings: &MirrorSettings, key: &[u8]) -> Result<Redactor> {
+    Redactor::new(&settings.redact, key, Arc::clone(&settings.rules))
+        .context("the redaction settings")
+}
+
+fn rule_ids(settings: &MirrorSettings) -> Vec<String> {
+    settings.rules.ids().map(str::to_owned).collect()
+}
+
 fn comparison_limits(settings: &MirrorSettings) -> parity_comparator::Limits {
     parity_comparator::Limits {
-        decoded_bytes: settings.mirror.limits.body,
+        decoded_bytes: settings.mirror.policy.limits.body,
         ..parity_comparator::Limits::default()
     }
 }

@@ -55,6 +55,8 @@ pub struct Status {
     pub records_dropped: u64,
     /// Bytes of records that wait on disk for a Kafka broker.
     pub spool_bytes: u64,
+    /// Why the last reload of the configuration was refused; `None` while what was given last holds.
+    pub config_error: Option<String>,
 }
 
 /// What a sink says of itself.

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use parity_mirror::{Config, Limits, Mirror, Observer, UpstreamUrl};
+use parity_mirror::{Config, Mirror, Observer, Policy, Target, UpstreamUrl};
 use parity_schemas::exchange::Exchange;
 use parity_schemas::route::Route;
 use parity_schemas::verdict::Reason;
@@ -50,16 +50,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let mirror = Mirror::bind(Config {
         listen: listen.parse()?,
-        legacy: UpstreamUrl::parse(legacy)?,
-        candidate: UpstreamUrl::parse(candidate)?,
-        ca_file: None,
         workers: rest
             .first()
             .map_or(Ok(NonZeroUsize::MIN), |it| it.parse())?,
-        sample: 1.0,
+        connections: Config::CONNECTIONS,
         shadowing: true,
-        limits: Limits::default(),
-        routes: Arc::new([]),
+        policy: Policy::new(
+            Target::new(UpstreamUrl::parse(legacy)?),
+            Target::new(UpstreamUrl::parse(candidate)?),
+        ),
     })?;
     let (sender, shutdown) = watch::channel(false);
     std::thread::spawn(move || {
@@ -68,7 +67,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         ended
     });
     let counter = Counter::default();
-    let drained = mirror.run(|_| Rc::new(counter.clone()), &shutdown)?;
+    let observed = counter.clone();
+    let drained = mirror.run(move |_| Rc::new(observed.clone()), &shutdown)?;
 
     let counts = &counter.0;
     let mut out = std::io::stdout();

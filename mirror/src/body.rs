@@ -3,10 +3,11 @@
 //! Nothing here collects a body for the path of the client. Frames go on as they come; a copy is a second reference
 //! to the same bytes.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::HeaderMap;
@@ -16,7 +17,8 @@ use parity_schemas::exchange::Body;
 use parity_schemas::verdict::Reason;
 
 use crate::client::Busy;
-use crate::pending::Half;
+use crate::grpc::Messages;
+use crate::pending::{Half, Side};
 use crate::relay::Relay;
 use crate::shadow;
 
@@ -30,14 +32,25 @@ pub(crate) enum Outbound {
     Copy(Box<Copied>),
 }
 
+/// Why a client's body did not come to its end.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BodyError {
+    /// The client went away, or sent what is no body.
+    #[error(transparent)]
+    Client(#[from] hyper::Error),
+    /// The client sent nothing for [`Limits::client_stall`](crate::Limits::client_stall).
+    #[error("the client stopped sending")]
+    Stalled,
+}
+
 impl HttpBody for Outbound {
     type Data = Bytes;
-    type Error = hyper::Error;
+    type Error = BodyError;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         match self.get_mut() {
             Self::Empty => Poll::Ready(None),
             Self::Live(tee) => tee.poll(cx),
@@ -107,29 +120,103 @@ pub(crate) enum Upload {
     ClientGone,
 }
 
+/// How a request's body comes along, for those who wait for it.
+pub(crate) struct Progress {
+    state: Cell<Upload>,
+    bytes: Cell<u64>,
+    /// Who to wake when the client has been waited for too long; `None` while nobody waits for the client.
+    waiting: RefCell<Option<Waker>>,
+    /// Since when the client has been waited for, with the bytes then.
+    since: Cell<Option<(Instant, u64)>>,
+    stalled: Cell<bool>,
+}
+
+impl Progress {
+    pub(crate) fn new() -> Rc<Self> {
+        Rc::new(Self {
+            state: Cell::new(Upload::Running),
+            bytes: Cell::new(0),
+            waiting: RefCell::new(None),
+            since: Cell::new(None),
+            stalled: Cell::new(false),
+        })
+    }
+
+    /// How far it has come.
+    pub(crate) fn upload(&self) -> Upload {
+        self.state.get()
+    }
+
+    /// Bytes that went on so far.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.get()
+    }
+
+    /// Ends a body whose client has sent nothing for `patience`. A legacy that does not take what there is does not
+    /// count: then nobody waits for the client.
+    pub(crate) fn sweep(&self, now: Instant, patience: Duration) {
+        if self.waiting.borrow().is_none() {
+            self.since.set(None);
+            return;
+        }
+        match self.since.get() {
+            Some((since, bytes)) if bytes == self.bytes.get() => {
+                if now.saturating_duration_since(since) >= patience {
+                    self.stalled.set(true);
+                    if let Some(waker) = self.waiting.take() {
+                        waker.wake();
+                    }
+                }
+            }
+            _ => self.since.set(Some((now, self.bytes.get()))),
+        }
+    }
+}
+
 /// The client's body on its way to the legacy, copied while it passes.
 pub(crate) struct Tee {
     incoming: Incoming,
     copy: Option<Half>,
-    progress: Rc<Cell<Upload>>,
+    /// Counts the messages of gRPC: a request of several is a stream.
+    messages: Option<Messages>,
+    progress: Rc<Progress>,
 }
 
 impl Tee {
     /// With `copy`, the candidate is started when the body is complete.
-    pub(crate) fn new(incoming: Incoming, copy: Option<Half>, progress: Rc<Cell<Upload>>) -> Self {
+    pub(crate) fn new(
+        incoming: Incoming,
+        copy: Option<Half>,
+        progress: Rc<Progress>,
+        grpc: bool,
+    ) -> Self {
         Self {
             incoming,
             copy,
+            messages: grpc.then(Messages::default),
             progress,
         }
     }
 
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        let polled = std::task::ready!(Pin::new(&mut self.incoming).poll_frame(cx));
+    pub(crate) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let Poll::Ready(polled) = Pin::new(&mut self.incoming).poll_frame(cx) else {
+            if self.progress.stalled.get() {
+                self.fail();
+                return Poll::Ready(Some(Err(BodyError::Stalled)));
+            }
+            *self.progress.waiting.borrow_mut() = Some(cx.waker().clone());
+            return Poll::Pending;
+        };
+        self.progress.waiting.take();
         match &polled {
             Some(Ok(frame)) => {
                 if let Some(chunk) = frame.data_ref() {
                     self.keep(chunk);
+                    let bytes = &self.progress.bytes;
+                    bytes.set(bytes.get() + chunk.len() as u64);
                     if self.incoming.is_end_stream() {
                         self.complete();
                     }
@@ -140,15 +227,17 @@ impl Tee {
                     self.complete();
                 }
             }
-            Some(Err(_)) => {
-                self.progress.set(Upload::ClientGone);
-                if let Some(copy) = self.copy.take() {
-                    copy.fail(Reason::ClientAborted);
-                }
-            }
+            Some(Err(_)) => self.fail(),
             None => self.complete(),
         }
-        Poll::Ready(polled)
+        Poll::Ready(polled.map(|frame| frame.map_err(BodyError::Client)))
+    }
+
+    fn fail(&mut self) {
+        self.progress.state.set(Upload::ClientGone);
+        if let Some(copy) = self.copy.take() {
+            copy.fail(Reason::ClientAborted);
+        }
     }
 
     fn keep(&mut self, chunk: &Bytes) {
@@ -165,7 +254,13 @@ impl Tee {
             }
             return;
         }
-        let refused = if body.len() + chunk.len() > pending.worker.shared.limits.body {
+        let several = self
+            .messages
+            .as_mut()
+            .is_some_and(|messages| messages.count(chunk) > 1);
+        let refused = if several {
+            Reason::Stream
+        } else if body.len() + chunk.len() > pending.generation.limits.body {
             Reason::RequestTooLarge
         } else if pending.hold.borrow_mut().grow(chunk.len()) {
             body.push(chunk.clone());
@@ -181,9 +276,9 @@ impl Tee {
     }
 
     fn complete(&mut self) {
-        self.progress.set(Upload::Complete);
+        self.progress.state.set(Upload::Complete);
         if let Some(copy) = self.copy.take() {
-            shadow::start(copy);
+            shadow::start(copy, Side::Candidate);
         }
     }
 }

@@ -4,33 +4,31 @@
 //! failures in a row the breaker opens, and lets one request through per pause until one succeeds. What it stops is
 //! counted as `breaker_open`, our own drop. For the whole process, in atomics: the workers share the knowledge.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Shared by all workers.
 pub(crate) struct Breaker {
-    /// Failures in a row; at the limit the breaker is open.
+    /// Failures in a row; at the limit the breaker opens.
     failures: AtomicU32,
     /// When the next probe may go, in milliseconds since `origin`.
     probe_at: AtomicU64,
     origin: Instant,
-    limit: u32,
-    pause_ms: u64,
+    open: AtomicBool,
 }
 
 impl Breaker {
-    pub(crate) fn new(limit: u32, pause: Duration) -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             failures: AtomicU32::new(0),
             probe_at: AtomicU64::new(0),
             origin: Instant::now(),
-            limit: limit.max(1),
-            pause_ms: pause.as_millis() as u64,
+            open: AtomicBool::new(false),
         }
     }
 
-    /// Whether a shadow may be sent now; for an open breaker, `true` makes the caller the probe.
-    pub(crate) fn allows(&self) -> bool {
+    /// Whether a shadow may be sent now; for an open breaker, `true` makes the caller the probe of this `pause`.
+    pub(crate) fn allows(&self, pause: Duration) -> bool {
         if !self.is_open() {
             return true;
         }
@@ -41,7 +39,7 @@ impl Breaker {
                 .probe_at
                 .compare_exchange(
                     probe_at,
-                    now + self.pause_ms,
+                    now + pause.as_millis() as u64,
                     Ordering::Relaxed,
                     Ordering::Relaxed,
                 )
@@ -53,29 +51,29 @@ impl Breaker {
         // Read first: a store on every answer would move the line between the cores.
         if self.failures.load(Ordering::Relaxed) != 0 {
             self.failures.store(0, Ordering::Relaxed);
+            self.open.store(false, Ordering::Relaxed);
         }
     }
 
-    /// The candidate could not be reached, or did not answer in time.
-    pub(crate) fn failed(&self) {
-        let failures = self.failures.load(Ordering::Relaxed);
-        if failures < self.limit {
-            // Two workers that fail at once may count as one; the breaker opens one failure later.
-            self.failures.store(failures + 1, Ordering::Relaxed);
-            if failures + 1 == self.limit {
-                self.probe_at
-                    .store(self.now_ms() + self.pause_ms, Ordering::Relaxed);
-                tracing::warn!(
-                    failures = self.limit,
-                    "candidate keeps failing; it gets one request per pause until it answers"
-                );
-            }
+    /// The candidate could not be reached, or did not answer in time; `limit` such failures in a row open the breaker.
+    pub(crate) fn failed(&self, limit: u32, pause: Duration) {
+        let limit = limit.max(1);
+        // Two workers that fail at once may count as one; the breaker opens one failure later.
+        let failures = self.failures.load(Ordering::Relaxed).saturating_add(1);
+        self.failures.store(failures, Ordering::Relaxed);
+        if failures >= limit && !self.open.swap(true, Ordering::Relaxed) {
+            self.probe_at
+                .store(self.now_ms() + pause.as_millis() as u64, Ordering::Relaxed);
+            tracing::warn!(
+                failures,
+                "candidate keeps failing; it gets one request per pause until it answers"
+            );
         }
     }
 
     /// Whether the candidate is being left alone.
     pub(crate) fn is_open(&self) -> bool {
-        self.failures.load(Ordering::Relaxed) >= self.limit
+        self.open.load(Ordering::Relaxed)
     }
 
     fn now_ms(&self) -> u64 {
@@ -89,18 +87,19 @@ mod tests {
 
     #[test]
     fn it_opens_at_the_limit_probes_once_per_pause_and_closes_on_success() {
-        let breaker = Breaker::new(2, Duration::from_hours(1));
-        breaker.failed();
-        assert!(breaker.allows());
+        let breaker = Breaker::new();
+        let hour = Duration::from_hours(1);
+        breaker.failed(2, hour);
+        assert!(breaker.allows(hour));
         breaker.succeeded();
-        breaker.failed();
-        assert!(breaker.allows(), "the row was interrupted");
-        breaker.failed();
-        assert!(breaker.is_open() && !breaker.allows());
+        breaker.failed(2, hour);
+        assert!(breaker.allows(hour), "the row was interrupted");
+        breaker.failed(2, hour);
+        assert!(breaker.is_open() && !breaker.allows(hour));
 
-        let probing = Breaker::new(1, Duration::ZERO);
-        probing.failed();
-        assert!(probing.is_open() && probing.allows());
+        let probing = Breaker::new();
+        probing.failed(1, Duration::ZERO);
+        assert!(probing.is_open() && probing.allows(Duration::ZERO));
         probing.succeeded();
         assert!(!probing.is_open());
     }

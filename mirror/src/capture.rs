@@ -10,6 +10,8 @@ use http::HeaderMap;
 use parity_schemas::exchange::{Body, Capture};
 use parity_schemas::verdict::Reason;
 
+use crate::grpc::Messages;
+use crate::headers;
 use crate::pending::Half;
 
 /// One side's answer in the making.
@@ -17,6 +19,8 @@ pub(crate) struct Recorder {
     half: Half,
     status: u16,
     headers: HeaderMap,
+    /// Counts the messages of gRPC: an answer of several is a stream.
+    messages: Option<Messages>,
     body: Body,
     trailers: Option<HeaderMap>,
     sent: Instant,
@@ -28,6 +32,7 @@ impl Recorder {
         Self {
             half,
             status,
+            messages: headers::is_grpc(&headers).then(Messages::default),
             headers,
             body: Body::default(),
             trailers: None,
@@ -42,7 +47,13 @@ impl Recorder {
             self.give_up();
             return Ok(());
         }
-        if self.body.len() + chunk.len() > pending.worker.shared.limits.body {
+        if let Some(messages) = &mut self.messages
+            && messages.count(chunk) > 1
+        {
+            self.give_up();
+            return Err(Reason::Stream);
+        }
+        if self.body.len() + chunk.len() > pending.generation.limits.body {
             self.give_up();
             return Err(Reason::ResponseTooLarge);
         }

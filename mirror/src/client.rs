@@ -1,38 +1,33 @@
-//! One client's connection: serving it, and knowing when to end it.
+//! One client's connection: what is known of it, and when to end it.
 //!
-//! The two time-outs of a client (for a begun head, for idleness) are kept by a sweep over all connections of a
-//! worker, once a second, instead of a timer per request: hyper's own timer costs an allocation and a registration
-//! for every request, and cannot tell an idle connection from one that trickles a head.
+//! The time-outs of a client (for a begun head, for idleness, for a body that stands still) are kept by a sweep over
+//! all connections of a worker, once a second, instead of a timer per request: hyper's own timer costs an allocation
+//! and a registration for every request, and cannot tell an idle connection from one that trickles a head.
+
+mod io;
+mod serve;
 
 use std::cell::{Cell, RefCell};
-use std::future::{Future, poll_fn};
-use std::io::{self, IoSlice};
-use std::net::SocketAddr;
-use std::pin::{Pin, pin};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 use std::time::Instant;
 
-use http::HeaderValue;
-use hyper::server::conn::http1::Builder;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::connect;
-use crate::forward;
-use crate::link::{MAX_BUFFER_BYTES, MAX_HEAD_BYTES};
+use crate::body::Progress;
+use crate::config::Limits;
+use crate::forwarding::Peer;
 use crate::worker::Worker;
+
+use io::Traffic;
+pub(crate) use serve::serve;
 
 /// What a connection has been told to do.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Order {
     Serve,
-    /// Finish the request at hand and close.
+    /// Finish the requests at hand and close.
     Finish,
     /// Close now.
     Close,
@@ -41,31 +36,77 @@ enum Order {
 /// State of a client's connection, shared by its task, its requests and the sweep.
 pub(crate) struct Client {
     pub(crate) worker: Rc<Worker>,
-    /// The client's IP address as it stands in `X-Forwarded-For`.
-    pub(crate) address: HeaderValue,
+    pub(crate) peer: Rc<Peer>,
+    /// Whether requests come as streams of HTTP/2, several at a time; known once the first bytes are there.
+    http2: Cell<bool>,
     order: Cell<Order>,
     waker: RefCell<Option<Waker>>,
-    busy: Cell<bool>,
-    /// When the sweep first saw the connection idle; a request costs no look at the clock for it.
-    idle_since: Cell<Option<Instant>>,
-    /// Number of reads that brought bytes. Atomic only because an upgraded socket must be `Send`.
-    reads: Arc<AtomicU64>,
-    /// `reads` when the connection became idle: more means that a head has begun.
+    /// Requests at hand.
+    busy: Cell<usize>,
+    traffic: Arc<Traffic>,
+    /// `Traffic::reads` when the connection became idle: more means that a head has begun.
     reads_when_idle: Cell<u64>,
-    head_since: Cell<Option<Instant>>,
+    uploads: RefCell<Vec<Weak<Progress>>>,
+    waits: Waits,
     _permit: OwnedSemaphorePermit,
 }
 
-/// A request at hand; dropping it makes the connection idle.
+/// When the sweep first saw the connection wait for its client; a request costs no look at the clock for it.
+#[derive(Default)]
+struct Waits {
+    idle: Cell<Option<Instant>>,
+    head: Cell<Option<Instant>>,
+    /// For the client to take an answer, with the number of writes then.
+    reader: Cell<Option<(Instant, u64)>>,
+    /// Since it was told to finish.
+    end: Cell<Option<Instant>>,
+}
+
+/// A request at hand; dropping it makes the connection idle, if it is the last one.
 pub(crate) struct Busy(Rc<Client>);
 
 impl Client {
+    fn new(worker: &Rc<Worker>, peer: Peer, permit: OwnedSemaphorePermit) -> Self {
+        Self {
+            worker: Rc::clone(worker),
+            peer: Rc::new(peer),
+            http2: Cell::new(false),
+            order: Cell::new(Order::Serve),
+            waker: RefCell::new(None),
+            busy: Cell::new(0),
+            traffic: Arc::default(),
+            reads_when_idle: Cell::new(0),
+            uploads: RefCell::default(),
+            waits: Waits::default(),
+            _permit: permit,
+        }
+    }
+
     /// From the parsed head to the end of the answer.
     pub(crate) fn busy(self: &Rc<Self>) -> Busy {
-        self.busy.set(true);
-        self.idle_since.set(None);
-        self.head_since.set(None);
+        self.busy.set(self.busy.get() + 1);
+        self.waits.idle.set(None);
+        self.waits.head.set(None);
+        if self.worker.draining.get() {
+            // The answer says that it is the last one: a client learns it before it sends another request.
+            self.tell(Order::Finish);
+        }
         Busy(Rc::clone(self))
+    }
+
+    /// Watches a request's body for standing still.
+    pub(crate) fn watch(&self, upload: &Rc<Progress>) {
+        let mut uploads = self.uploads.borrow_mut();
+        uploads.retain(|known| known.strong_count() > 0);
+        uploads.push(Rc::downgrade(upload));
+    }
+
+    /// The process is about to end. A connection with a request at hand ends after it. An idle one of HTTP/1.1 waits
+    /// for [`Self::finish`]: its client may just be sending, and closing it now would cut that request.
+    pub(crate) fn drain(&self) {
+        if self.http2.get() || self.busy.get() > 0 {
+            self.tell(Order::Finish);
+        }
     }
 
     /// Asks the connection to end after the request at hand, or at once if there is none.
@@ -74,23 +115,46 @@ impl Client {
     }
 
     /// Ends the connection if it has been waiting for its client for too long.
-    pub(crate) fn sweep(&self, now: Instant) {
-        if self.busy.get() {
+    pub(crate) fn sweep(&self, now: Instant, limits: &Limits) {
+        let for_long = |since: &Cell<Option<Instant>>, patience| {
+            let begun = since.get().unwrap_or(now);
+            since.set(Some(begun));
+            now.saturating_duration_since(begun) >= patience
+        };
+        self.sweep_stalls(now, limits);
+        if self.busy.get() > 0 {
             return;
         }
-        let limits = &self.worker.shared.limits;
-        if self.reads.load(Ordering::Relaxed) == self.reads_when_idle.get() {
-            let since = self.idle_since.get().unwrap_or(now);
-            self.idle_since.set(Some(since));
-            if now.saturating_duration_since(since) >= limits.client_idle {
-                self.tell(Order::Finish);
-            }
-        } else if let Some(since) = self.head_since.get() {
-            if now.saturating_duration_since(since) >= limits.header_read {
+        if self.order.get() == Order::Finish {
+            if for_long(&self.waits.end, limits.header_read) {
                 self.tell(Order::Close);
             }
-        } else {
-            self.head_since.set(Some(now));
+        } else if self.http2.get() || self.traffic.reads() == self.reads_when_idle.get() {
+            // Pings and settings of HTTP/2 are no request.
+            if for_long(&self.waits.idle, limits.client_idle) {
+                self.tell(Order::Finish);
+            }
+        } else if for_long(&self.waits.head, limits.header_read) {
+            self.tell(Order::Close);
+        }
+    }
+
+    fn sweep_stalls(&self, now: Instant, limits: &Limits) {
+        for upload in self.uploads.borrow().iter().filter_map(Weak::upgrade) {
+            upload.sweep(now, limits.client_stall);
+        }
+        if !self.traffic.is_blocked() {
+            self.waits.reader.set(None);
+            return;
+        }
+        let writes = self.traffic.writes();
+        match self.waits.reader.get() {
+            Some((since, then)) if then == writes => {
+                if now.saturating_duration_since(since) >= limits.client_stall {
+                    self.tell(Order::Close);
+                }
+            }
+            _ => self.waits.reader.set(Some((now, writes))),
         }
     }
 
@@ -100,127 +164,20 @@ impl Client {
             waker.wake_by_ref();
         }
     }
+
+    /// What to do, for the task of the connection, which is woken when that changes.
+    fn order(&self, cx: &Context<'_>) -> Order {
+        if self.waker.borrow().is_none() {
+            *self.waker.borrow_mut() = Some(cx.waker().clone());
+        }
+        self.order.get()
+    }
 }
 
 impl Drop for Busy {
     fn drop(&mut self) {
         let client = &self.0;
-        client.busy.set(false);
-        client
-            .reads_when_idle
-            .set(client.reads.load(Ordering::Relaxed));
-    }
-}
-
-/// Serves a connection to its end.
-pub(crate) async fn serve(
-    worker: Rc<Worker>,
-    stream: TcpStream,
-    peer: SocketAddr,
-    permit: OwnedSemaphorePermit,
-) {
-    connect::tune(&stream);
-    let reads = Arc::new(AtomicU64::new(0));
-    let client = Rc::new(Client {
-        address: HeaderValue::from_str(&peer.ip().to_canonical().to_string())
-            .expect("an IP address is visible ASCII"),
-        order: Cell::new(Order::Serve),
-        waker: RefCell::new(None),
-        busy: Cell::new(false),
-        idle_since: Cell::new(None),
-        reads: Arc::clone(&reads),
-        reads_when_idle: Cell::new(0),
-        head_since: Cell::new(None),
-        worker: Rc::clone(&worker),
-        _permit: permit,
-    });
-    let _registered = worker.register(&client);
-    let io = ClientIo { stream, reads };
-    let of_requests = Rc::clone(&client);
-    let service = service_fn(move |request| forward::serve(Rc::clone(&of_requests), request));
-    // No date of ours, no timer of hyper's; `max_headers` stays at its default of 100 (see `Link::open`).
-    let connection = Builder::new()
-        .auto_date_header(false)
-        .header_read_timeout(None)
-        .max_header_size(MAX_HEAD_BYTES)
-        .max_buf_size(MAX_BUFFER_BYTES)
-        .serve_connection(TokioIo::new(io), service)
-        .with_upgrades();
-    let mut connection = pin!(connection);
-    let mut finishing = false;
-    let ended = poll_fn(|cx| {
-        if client.waker.borrow().is_none() {
-            *client.waker.borrow_mut() = Some(cx.waker().clone());
-        }
-        if client.order.get() == Order::Close {
-            return Poll::Ready(Ok(()));
-        }
-        let polled = connection.as_mut().poll(cx);
-        if polled.is_pending() && client.order.get() == Order::Finish && !finishing {
-            finishing = true;
-            connection.as_mut().graceful_shutdown();
-            return connection.as_mut().poll(cx);
-        }
-        polled
-    })
-    .await;
-    if let Err(error) = ended {
-        tracing::debug!(%error, "client connection ended");
-    }
-}
-
-/// A client's socket that notes when bytes come in.
-struct ClientIo {
-    stream: TcpStream,
-    reads: Arc<AtomicU64>,
-}
-
-impl AsyncRead for ClientIo {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        let polled = Pin::new(&mut self.stream).poll_read(cx, buffer);
-        if buffer.filled().len() > before {
-            let reads = self.reads.load(Ordering::Relaxed);
-            self.reads.store(reads + 1, Ordering::Relaxed);
-        }
-        polled
-    }
-}
-
-impl AsyncWrite for ClientIo {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        slices: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        match slices {
-            // `send` is a little cheaper than `writev`, and one slice is what a head without a body is.
-            [only] => Pin::new(&mut self.stream).poll_write(cx, only),
-            _ => Pin::new(&mut self.stream).poll_write_vectored(cx, slices),
-        }
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
+        client.busy.set(client.busy.get() - 1);
+        client.reads_when_idle.set(client.traffic.reads());
     }
 }

@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::HeaderValue;
+use http::uri::Scheme;
 use rustls::pki_types::ServerName;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -15,6 +16,7 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
+use crate::headers::Wire;
 use crate::tls::TlsError;
 use crate::upstream::UpstreamUrl;
 
@@ -34,8 +36,44 @@ pub(crate) struct Connector {
 #[derive(Clone)]
 enum Target {
     Tcp(Arc<str>, u16),
-    Tls(Arc<str>, u16, TlsConnector, ServerName<'static>),
+    Tls(Arc<str>, u16, Box<TlsClient>),
     Unix(PathBuf),
+}
+
+/// What is offered to a service in a TLS handshake; without TLS there is nothing to choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Offer {
+    Http1,
+    Http2,
+    /// Both, the newer one first.
+    Choice,
+}
+
+#[derive(Clone)]
+struct TlsClient {
+    name: ServerName<'static>,
+    http1: TlsConnector,
+    http2: TlsConnector,
+    choice: TlsConnector,
+}
+
+impl TlsClient {
+    fn new(host: &str, config: &rustls::ClientConfig) -> Result<Self, TlsError> {
+        const HTTP1: &[u8] = b"http/1.1";
+        const HTTP2: &[u8] = b"h2";
+        let offering = |protocols: &[&[u8]]| {
+            let mut config = config.clone();
+            config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
+            TlsConnector::from(Arc::new(config))
+        };
+        Ok(Self {
+            name: ServerName::try_from(host.to_owned())
+                .map_err(|_| TlsError::Name(host.to_owned()))?,
+            http1: offering(&[HTTP1]),
+            http2: offering(&[HTTP2]),
+            choice: offering(&[HTTP2, HTTP1]),
+        })
+    }
 }
 
 /// No connection came about.
@@ -74,13 +112,10 @@ impl Connector {
     ) -> Result<Self, TlsError> {
         let target = match url {
             UpstreamUrl::Http(place) => Target::Tcp(Arc::from(&*place.host), place.port),
-            UpstreamUrl::Https(place) => Target::Tls(
-                Arc::from(&*place.host),
-                place.port,
-                TlsConnector::from(tls()?),
-                ServerName::try_from(place.host.to_string())
-                    .map_err(|_| TlsError::Name(place.host.to_string()))?,
-            ),
+            UpstreamUrl::Https(place) => {
+                let client = TlsClient::new(&place.host, &*tls()?)?;
+                Target::Tls(Arc::from(&*place.host), place.port, Box::new(client))
+            }
             UpstreamUrl::Unix(path) => Target::Unix(path.clone()),
         };
         Ok(Self {
@@ -90,14 +125,33 @@ impl Connector {
         })
     }
 
+    /// Whether the service is reached by TLS.
+    pub(crate) fn is_tls(&self) -> bool {
+        matches!(self.target, Target::Tls(..))
+    }
+
+    /// The scheme of its URLs.
+    pub(crate) fn scheme(&self) -> &'static Scheme {
+        if self.is_tls() {
+            &Scheme::HTTPS
+        } else {
+            &Scheme::HTTP
+        }
+    }
+
     /// Opens one connection; how long that takes is the caller's to bound.
-    pub(crate) async fn connect(&self) -> Result<UpstreamIo, ConnectError> {
+    pub(crate) async fn connect(&self, offer: Offer) -> Result<UpstreamIo, ConnectError> {
         match &self.target {
             Target::Tcp(host, port) => Ok(UpstreamIo::Tcp(tcp(host, *port).await?)),
-            Target::Tls(host, port, connector, name) => {
+            Target::Tls(host, port, client) => {
                 let stream = tcp(host, *port).await?;
+                let connector = match offer {
+                    Offer::Http1 => &client.http1,
+                    Offer::Http2 => &client.http2,
+                    Offer::Choice => &client.choice,
+                };
                 let stream = connector
-                    .connect(name.clone(), stream)
+                    .connect(client.name.clone(), stream)
                     .await
                     .map_err(ConnectError::Tls)?;
                 Ok(UpstreamIo::Tls(Box::new(stream)))
@@ -133,6 +187,16 @@ pub(crate) enum UpstreamIo {
     Tcp(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
     Unix(UnixStream),
+}
+
+impl UpstreamIo {
+    /// What the service chose of what it was offered; a service that chooses nothing speaks HTTP/1.1.
+    pub(crate) fn chosen(&self) -> Wire {
+        match self {
+            Self::Tls(stream) if stream.get_ref().1.alpn_protocol() == Some(b"h2") => Wire::Http2,
+            _ => Wire::Http1,
+        }
+    }
 }
 
 macro_rules! each {

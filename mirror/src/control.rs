@@ -1,37 +1,42 @@
 //! What the workers share, and the handle by which the rest of the process sees and steers it.
 
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use parity_schemas::exchange::ByteBudget;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 use crate::breaker::Breaker;
 use crate::config::Limits;
+use crate::generation::{Applied, Loaded};
+use crate::observer::Observer;
+use crate::rate::RateCap;
 
-/// State of the process that every worker reads and writes, all of it atomic.
+/// State of the process that every worker reads and writes, all of it atomic. It outlives every policy.
 pub(crate) struct Shared {
-    pub(crate) limits: Limits,
     pub(crate) budget: ByteBudget,
     pub(crate) breaker: Breaker,
+    pub(crate) rate: RateCap,
     pub(crate) connections: Arc<Semaphore>,
     shadowing: AtomicBool,
     in_flight: AtomicUsize,
     legacy_down: AtomicBool,
+    /// The workers are gone.
+    ended: AtomicBool,
 }
 
 impl Shared {
-    pub(crate) fn new(limits: Limits, shadowing: bool) -> Self {
+    pub(crate) fn new(connections: usize, shadowing: bool, limits: &Limits) -> Self {
         Self {
             budget: ByteBudget::new(limits.shadow_bytes),
-            breaker: Breaker::new(limits.breaker_failures, limits.breaker_pause),
-            connections: Arc::new(Semaphore::new(
-                limits.connections.min(Semaphore::MAX_PERMITS),
-            )),
+            breaker: Breaker::new(),
+            rate: RateCap::new(),
+            connections: Arc::new(Semaphore::new(connections.min(Semaphore::MAX_PERMITS))),
             shadowing: AtomicBool::new(shadowing),
             in_flight: AtomicUsize::new(0),
             legacy_down: AtomicBool::new(false),
-            limits,
+            ended: AtomicBool::new(false),
         }
     }
 
@@ -43,12 +48,12 @@ impl Shared {
         self.in_flight.load(Ordering::Relaxed)
     }
 
-    /// Takes one place among the shadows in flight.
-    pub(crate) fn enter(self: &Arc<Self>) -> Option<Slot> {
+    /// Takes one of `limit` places among the shadows in flight.
+    pub(crate) fn enter(self: &Arc<Self>, limit: usize) -> Option<Slot> {
         let before = self.in_flight.fetch_add(1, Ordering::Relaxed);
         // Built first, so that its drop gives the place back where it was one too many.
         let slot = Slot(Arc::clone(self));
-        (before < self.limits.in_flight).then_some(slot)
+        (before < limit).then_some(slot)
     }
 
     /// Remembers whether the legacy answered last; `true` if that has changed.
@@ -71,13 +76,57 @@ impl Drop for Slot {
     }
 }
 
+/// A policy, and everything that it names, ready to be applied.
+pub struct CheckedPolicy(pub(crate) Loaded);
+
 /// The handle of a running mirror: cheap to clone, usable from any thread.
 #[derive(Clone)]
 pub struct Control {
     pub(crate) shared: Arc<Shared>,
+    pub(crate) applied: watch::Sender<Option<Arc<Applied>>>,
 }
 
 impl Control {
+    /// Serves the requests that come from now on by `policy`, observed by `observers` (called once on each worker's
+    /// thread, with the worker's number). No connection of a client is touched. Once the mirror has ended it changes
+    /// nothing.
+    pub fn apply(
+        &self,
+        policy: CheckedPolicy,
+        observers: impl Fn(usize) -> Rc<dyn Observer> + Send + Sync + 'static,
+    ) {
+        let CheckedPolicy(loaded) = policy;
+        let policy = &loaded.policy;
+        self.shared.budget.set_limit(policy.limits.shadow_bytes);
+        let moved = self
+            .applied
+            .borrow()
+            .as_ref()
+            .is_none_or(|before| before.loaded.policy.candidate.url != policy.candidate.url);
+        if moved {
+            // What is known of one candidate says nothing about another.
+            self.shared.breaker.succeeded();
+        }
+        let next = Arc::new(Applied {
+            loaded,
+            observers: Arc::new(observers),
+        });
+        self.applied.send_if_modified(|applied| {
+            let serving = !self.shared.ended.load(Ordering::Relaxed);
+            if serving {
+                *applied = Some(next);
+            }
+            serving
+        });
+    }
+
+    /// Lets go of the last policy, and with it of the observers: whoever waits for their end shall not wait for this
+    /// handle.
+    pub(crate) fn end(&self) {
+        self.shared.ended.store(true, Ordering::Relaxed);
+        self.applied.send_replace(None);
+    }
+
     /// Starts or stops shadowing; requests already in flight are not touched.
     pub fn set_shadowing(&self, on: bool) {
         self.shared.shadowing.store(on, Ordering::Relaxed);

@@ -21,6 +21,13 @@ pub(crate) fn before_head(error: &hyper::Error) -> Reason {
     if error.is_parse() {
         return Reason::CandidateProtocol;
     }
+    if let Some(error) = http2(error) {
+        return if is_broken(error) {
+            Reason::CandidateReset
+        } else {
+            Reason::CandidateProtocol
+        };
+    }
     if error.is_incomplete_message() || error.is_canceled() || error.is_closed() {
         return Reason::CandidateReset;
     }
@@ -35,6 +42,9 @@ pub(crate) fn before_head(error: &hyper::Error) -> Reason {
 
 /// Why the candidate's body did not come to its end.
 pub(crate) fn within_body(error: &hyper::Error) -> Reason {
+    if http2(error).is_some_and(|error| !is_broken(error)) {
+        return Reason::CandidateProtocol;
+    }
     match io_kind(error) {
         // A chunk size that is none, a trailer block over the limit.
         Some(io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput) if !tls(error) => {
@@ -43,6 +53,30 @@ pub(crate) fn within_body(error: &hyper::Error) -> Reason {
         Some(io::ErrorKind::TimedOut) => Reason::CandidateTimeout,
         _ => Reason::CandidateTruncated,
     }
+}
+
+/// Whether a request that got no answer met a connection that the service was just giving up, rather than a service
+/// that fails it.
+pub(crate) fn may_be_stale(error: &hyper::Error) -> bool {
+    match http2(error) {
+        Some(error) => {
+            error.is_go_away()
+                || error.is_io()
+                || error.reason() == Some(h2::Reason::REFUSED_STREAM)
+        }
+        None => true,
+    }
+}
+
+/// What HTTP/2 says of it.
+fn http2(error: &hyper::Error) -> Option<&h2::Error> {
+    causes(error).find_map(|cause| cause.downcast_ref::<h2::Error>())
+}
+
+/// Whether the peer ended the stream or the connection, rather than spoke it wrongly.
+fn is_broken(error: &h2::Error) -> bool {
+    let ended = error.is_remote() || error.is_io();
+    ended && error.reason() != Some(h2::Reason::PROTOCOL_ERROR)
 }
 
 fn causes(error: &hyper::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {

@@ -1,27 +1,31 @@
 //! The client's path: from a parsed head to the legacy's answer. It waits for the legacy and for nothing else.
 
-use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Instant;
 
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::uri::Scheme;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Version};
 use http_body::Body as _;
 use hyper::body::Incoming;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 
-use crate::body::{Answer, Content, Outbound, Tee, Upload};
+use crate::body::{Answer, Content, Outbound, Progress, Tee, Upload};
 use crate::capture::Recorder;
 use crate::client::{Busy, Client};
+use crate::config::Mode;
 use crate::connect::ConnectError;
-use crate::headers;
+use crate::generation::Generation;
+use crate::headers::{self, HostFault};
+use crate::link::Link;
 use crate::observer::Ticket;
-use crate::pending::{Half, Head, Pending};
+use crate::pending::{Form, Half, Head, Pending, Side};
 use crate::relay::{Apart, Driven, Relay};
 use crate::service::{SendError, Sent};
 use crate::shadow;
+use crate::tap::{self, Mirrored};
 use crate::tunnel;
 use crate::worker::Worker;
 
@@ -38,68 +42,82 @@ pub(crate) async fn serve(
     let started = Instant::now();
     let time = Timestamp::now();
     let busy = client.busy();
-    let worker = &client.worker;
-    let route = worker
-        .routes
-        .borrow_mut()
-        .resolve(request.method(), request.uri().path());
-    let ticket = Ticket::receive(worker, route);
-
-    if request.method() == Method::CONNECT {
-        // A tunnel to where the client says would make a forward proxy of us; the legacy is not asked either.
-        let answer = refuse(&ticket, StatusCode::NOT_IMPLEMENTED, busy);
-        ticket.not_compared(Reason::UnsafeMethod);
-        return Ok(answer);
-    }
-    let policy = shadow::refusal(worker, ticket.route(), request.method());
+    let generation = client.worker.generation();
     let wants_upgrade = headers::wants_upgrade(request.headers());
     let upgrade = wants_upgrade.then(|| hyper::upgrade::on(&mut request));
     let (parts, body) = request.into_parts();
+    if let Err(fault) = headers::check_host(&parts) {
+        // Not received: like a head that hyper refuses to parse.
+        client.worker.metrics.refused();
+        return Ok(text(StatusCode::BAD_REQUEST, words_for(fault), busy));
+    }
+    let route = generation
+        .routes
+        .borrow_mut()
+        .resolve(&parts.method, parts.uri.path());
+    let ticket = Ticket::receive(&generation, route);
+    if parts.method == Method::CONNECT {
+        // A tunnel to where the client says would make a forward proxy of us; the legacy is not asked either.
+        let answer = refuse(&ticket, StatusCode::NOT_IMPLEMENTED, REFUSED_CONNECT, busy);
+        ticket.not_compared(Reason::UnsafeMethod);
+        return Ok(answer);
+    }
+    let policy = shadow::refusal(&generation, ticket.route(), &parts.method, &parts.headers);
     let head = Head {
         method: parts.method,
         uri: parts.uri,
         headers: parts.headers,
         version: parts.version,
-        client: client.address.clone(),
+        peer: Rc::clone(&client.peer),
     };
+    if generation.mode == Mode::Tap {
+        let mirrored = Mirrored {
+            ticket,
+            head,
+            body,
+            policy,
+            time,
+        };
+        return tap::serve(&client, &generation, mirrored, busy).await;
+    }
     if let Some(upgrade) = upgrade {
         let has_body = !body.is_end_stream();
         let answer = if has_body {
             // Where the body would end and the other protocol begin is for two parsers to disagree about.
-            refuse(&ticket, StatusCode::BAD_REQUEST, busy)
+            refuse(&ticket, StatusCode::BAD_REQUEST, REFUSED_UPGRADE, busy)
         } else {
-            tunnel::open(&client, &ticket, &head, upgrade, busy).await
+            tunnel::open(&client, &generation, &ticket, &head, upgrade, busy).await
         };
         ticket.not_compared(policy.unwrap_or(Reason::Upgrade));
         return Ok(answer);
     }
-    let too_large = body.size_hint().lower() > worker.shared.limits.body as u64;
+    let too_large = body.size_hint().lower() > generation.limits.body as u64;
     let refusal = policy.or_else(|| too_large.then_some(Reason::RequestTooLarge));
     let route = ticket.route().clone();
     let (subject, candidate) = if let Some(reason) = refusal {
         ticket.not_compared(reason);
         (Subject::Alone(Box::new(head)), None)
     } else {
-        let (legacy, candidate) = Pending::open(worker, ticket, head, time);
+        let (legacy, candidate) = Pending::open(&generation, ticket, head, time);
         (Subject::Shadowed(legacy), Some(candidate))
     };
 
-    let sent = send(worker, &subject, body, candidate, started).await;
+    let sent = send(&client, &generation, &subject, body, candidate, started).await;
     let (sent, upload) = match sent {
         Ok(sent) => sent,
         Err(failure) => {
             if let Subject::Shadowed(half) = subject {
                 half.fail(failure.reason());
             }
-            let status = failure.status().ok_or(ClientGone)?;
-            worker.observer.answered(&route, status.as_u16());
-            return Ok(text(status, busy));
+            let (status, words) = failure.answer().ok_or(ClientGone)?;
+            generation.observer.answered(&route, status.as_u16());
+            return Ok(text(status, words, busy));
         }
     };
-    worker
+    generation
         .observer
         .answered(&route, sent.response.status().as_u16());
-    Ok(answer(worker, subject, sent, upload, busy))
+    Ok(answer(&generation, subject, sent, upload, busy))
 }
 
 /// A request on the client's path, with or without a shadow.
@@ -133,59 +151,77 @@ impl Failure {
         }
     }
 
-    fn status(&self) -> Option<StatusCode> {
+    /// What the client is told, if it is there.
+    fn answer(&self) -> Option<(StatusCode, &'static str)> {
         match self {
             Self::ClientGone => None,
-            Self::TimedOut => Some(StatusCode::GATEWAY_TIMEOUT),
-            Self::Unreachable => Some(StatusCode::BAD_GATEWAY),
+            Self::TimedOut => Some((StatusCode::GATEWAY_TIMEOUT, LEGACY_TIMEOUT)),
+            Self::Unreachable => Some((StatusCode::BAD_GATEWAY, LEGACY_DOWN)),
         }
     }
 }
 
-/// Sends the request to the legacy and, when it is complete, to the candidate.
+/// Sends the request to the legacy and, when it is complete, to the candidate. The body's progress is given back if
+/// it has not ended.
 async fn send(
-    worker: &Rc<Worker>,
+    client: &Rc<Client>,
+    generation: &Rc<Generation>,
     subject: &Subject,
     body: Incoming,
     candidate: Option<Half>,
     started: Instant,
-) -> Result<(Sent, Upload), Failure> {
-    let service = &worker.legacy;
+) -> Result<(Sent, Option<Rc<Progress>>), Failure> {
+    let service = &generation.legacy;
+    let grpc = subject.with_head(Head::is_grpc);
     let mut progress = None;
     let outbound = if body.is_end_stream() {
         if let Some(candidate) = candidate {
-            shadow::start(candidate);
+            shadow::start(candidate, Side::Candidate);
         }
         Outbound::Empty
     } else {
-        let shared = Rc::new(Cell::new(Upload::Running));
+        let shared = Progress::new();
+        client.watch(&shared);
         progress = Some(Rc::clone(&shared));
-        Outbound::Live(Tee::new(body, candidate, shared))
+        Outbound::Live(Tee::new(body, candidate, shared, grpc))
     };
-    let upload = || progress.as_deref().map_or(Upload::Complete, Cell::get);
+    let upload = || {
+        progress
+            .as_ref()
+            .map_or(Upload::Complete, |progress| progress.upload())
+    };
     let replayable = progress.is_none() && subject.with_head(Head::is_idempotent);
-    let make = |body| subject.with_head(|head| head.request(&service.connector, body));
-    match service.send(make, outbound, replayable).await {
+    let make = |body, wire, scheme: &Scheme| {
+        let form = Form {
+            service,
+            forwarding: &generation.forwarding,
+            wire,
+            scheme,
+        };
+        subject.with_head(|head| head.request(&form, body))
+    };
+    match service.send(make, outbound, replayable, grpc).await {
         // An answer to an upgrade that nobody asked for is none.
         Ok(sent) if sent.response.status() == StatusCode::SWITCHING_PROTOCOLS => {
             Err(Failure::Unreachable)
         }
         Ok(sent) => {
-            worker.shared.legacy_answers(true);
+            generation.worker.shared.legacy_answers(true);
             let waited = sent.at.saturating_duration_since(started);
-            worker.metrics.overhead(waited);
-            Ok((sent, upload()))
+            generation.worker.metrics.overhead(waited);
+            let running = upload() == Upload::Running;
+            Ok((sent, progress.filter(|_| running)))
         }
         Err(_) if upload() == Upload::ClientGone => Err(Failure::ClientGone),
-        Err(error) => Err(unreachable(worker, &error)),
+        Err(error) => Err(unreachable(&generation.worker, &error)),
     }
 }
 
 /// Tells of a legacy that does not answer: loudly when it stops, quietly while it stays so.
-pub(crate) fn legacy_failed(worker: &Worker, error: &SendError) -> StatusCode {
+pub(crate) fn legacy_failed(worker: &Worker, error: &SendError) -> (StatusCode, &'static str) {
     unreachable(worker, error)
-        .status()
-        .unwrap_or(StatusCode::BAD_GATEWAY)
+        .answer()
+        .unwrap_or((StatusCode::BAD_GATEWAY, LEGACY_DOWN))
 }
 
 fn unreachable(worker: &Worker, error: &SendError) -> Failure {
@@ -215,14 +251,16 @@ fn unreachable(worker: &Worker, error: &SendError) -> Failure {
 
 /// The legacy's answer for the client, and what is kept of it.
 fn answer(
-    worker: &Rc<Worker>,
+    generation: &Rc<Generation>,
     subject: Subject,
     sent: Sent,
-    upload: Upload,
+    upload: Option<Rc<Progress>>,
     busy: Busy,
 ) -> Response<Answer> {
     let Sent { response, link, at } = sent;
-    let is_head_request = subject.with_head(|head| head.method == Method::HEAD);
+    // The length of an answer that has no body: HTTP/2 needs no help to send it, and HEAD is hyper's to know.
+    let keeps_length =
+        subject.with_head(|head| head.method != Method::HEAD && head.version != Version::HTTP_2);
     let recorder = match subject {
         Subject::Alone(_) => None,
         Subject::Shadowed(half) if headers::is_stream(response.headers()) => {
@@ -237,45 +275,55 @@ fn answer(
             at,
         )),
     };
-    let driven = if upload == Upload::Running {
-        Driven::Apart(Apart::drive(worker, link))
-    } else {
-        Driven::Here(link)
+    let driven = match (upload, link) {
+        (Some(upload), Link::Own(link)) => Driven::Apart(Apart::drive(generation, link, upload)),
+        (_, link) => Driven::Here(link),
     };
-    relay(
-        worker,
-        response,
+    let passed = Passed {
         driven,
         recorder,
-        at,
-        is_head_request,
+        sent: at,
+        keeps_length,
         busy,
-    )
+    };
+    relay(generation, response, passed)
+}
+
+/// An answer on its way, apart from itself.
+pub(crate) struct Passed {
+    pub(crate) driven: Driven,
+    pub(crate) recorder: Option<Recorder>,
+    pub(crate) sent: Instant,
+    /// Whether the `Content-Length` of a 304 must be kept by us.
+    pub(crate) keeps_length: bool,
+    pub(crate) busy: Busy,
 }
 
 /// Passes an answer on from its head.
 pub(crate) fn relay(
-    worker: &Rc<Worker>,
+    generation: &Rc<Generation>,
     response: Response<Incoming>,
-    driven: Driven,
-    recorder: Option<Recorder>,
-    sent: Instant,
-    is_head_request: bool,
-    busy: Busy,
+    passed: Passed,
 ) -> Response<Answer> {
     let (mut parts, incoming) = response.into_parts();
     headers::strip_answer(&mut parts.headers);
+    generation.forwarding.via(&mut parts.headers, parts.version);
     // The client's connection has a version of its own; hyper lowers it for a client of HTTP/1.0.
     parts.version = Version::HTTP_11;
     let bodiless = incoming.is_end_stream();
-    let mut relay = Relay::new(worker, incoming, driven, recorder, sent);
+    let Passed {
+        driven,
+        recorder,
+        sent,
+        keeps_length,
+        busy,
+    } = passed;
+    let mut relay = Relay::new(generation, incoming, driven, recorder, sent);
     let content = if bodiless {
         // hyper will not ask a body that has ended, so the end is told here.
         relay.finish();
-        match framed_length(&parts, is_head_request) {
-            Some(length) => Content::Framed(length),
-            None => Content::Empty,
-        }
+        let length = keeps_length.then(|| framed_length(&parts)).flatten();
+        length.map_or(Content::Empty, Content::Framed)
     } else {
         Content::Relay(relay)
     };
@@ -283,33 +331,41 @@ pub(crate) fn relay(
 }
 
 /// The `Content-Length` of a 304, which hyper would drop from an answer that has no body.
-fn framed_length(parts: &http::response::Parts, is_head_request: bool) -> Option<u64> {
-    if parts.status != StatusCode::NOT_MODIFIED || is_head_request {
+fn framed_length(parts: &http::response::Parts) -> Option<u64> {
+    if parts.status != StatusCode::NOT_MODIFIED {
         return None;
     }
     let value = parts.headers.get(CONTENT_LENGTH)?;
     value.to_str().ok()?.parse().ok()
 }
 
+const REFUSED_CONNECT: &str = "parity: CONNECT is not supported\n";
+const REFUSED_UPGRADE: &str = "parity: a request to upgrade must not have a body\n";
+const LEGACY_TIMEOUT: &str = "parity: the legacy service did not accept the connection in time\n";
+const LEGACY_DOWN: &str = "parity: the legacy service did not answer\n";
+
+fn words_for(fault: HostFault) -> &'static str {
+    match fault {
+        HostFault::Missing => "parity: the request has no Host\n",
+        HostFault::Repeated => "parity: the request has more than one Host\n",
+        HostFault::Malformed => "parity: the request's Host is no host\n",
+        HostFault::Conflict => "parity: the request's target and its Host do not agree\n",
+    }
+}
+
 /// Our own answer to what is never passed on.
-fn refuse(ticket: &Ticket, status: StatusCode, busy: Busy) -> Response<Answer> {
+fn refuse(
+    ticket: &Ticket,
+    status: StatusCode,
+    words: &'static str,
+    busy: Busy,
+) -> Response<Answer> {
     ticket.answered(status);
-    text(status, busy)
+    text(status, words, busy)
 }
 
 /// A few words of ours, told apart from the legacy's by their first one.
-pub(crate) fn text(status: StatusCode, busy: Busy) -> Response<Answer> {
-    const REFUSED_CONNECT: &str = "parity: CONNECT is not supported\n";
-    const REFUSED_UPGRADE: &str = "parity: a request to upgrade must not have a body\n";
-    const LEGACY_TIMEOUT: &str =
-        "parity: the legacy service did not accept the connection in time\n";
-    const LEGACY_DOWN: &str = "parity: the legacy service did not answer\n";
-    let words = match status {
-        StatusCode::NOT_IMPLEMENTED => REFUSED_CONNECT,
-        StatusCode::BAD_REQUEST => REFUSED_UPGRADE,
-        StatusCode::GATEWAY_TIMEOUT => LEGACY_TIMEOUT,
-        _ => LEGACY_DOWN,
-    };
+pub(crate) fn text(status: StatusCode, words: &'static str, busy: Busy) -> Response<Answer> {
     let content = Content::Text(Bytes::from_static(words.as_bytes()));
     let mut response = Response::new(Answer::new(content, busy));
     *response.status_mut() = status;

@@ -1,25 +1,22 @@
-//! Header fields on their way through: what a proxy must take away, and the little that it adds.
+//! Header fields on their way through: what a proxy must take away, and where a request is for.
 //!
 //! Taken away in both directions: the hop-by-hop fields, every field that any `Connection` line nominates, and
-//! `Expect` (hyper answers it). `Alt-Svc` is taken from answers, for it would lead clients around the mirror.
-//! Added for the services: the client's address at the end of `X-Forwarded-For`, because the socket's address is now
-//! ours and rate limits by address would see one client only. Not added: `Via`, because servers switch compression
-//! off when they see it (nginx does by default), and `X-Forwarded-Proto` and `-Host`, because the scheme is the same
-//! and `Host` is kept. So the legacy answers as it would without us.
+//! `Expect` (hyper answers it). `Alt-Svc` is taken from answers, for it would lead clients around the mirror. What is
+//! added is said in [`crate::forwarding`].
 //!
 //! Names go out in lower case, fields of one name in their order: what HTTP calls equal, we do not preserve further.
 
 use http::header::{
-    ALT_SVC, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, HeaderMap, HeaderName,
+    ALT_SVC, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, EXPECT, HOST, HeaderMap, HeaderName,
     HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING, UPGRADE,
 };
-use http::uri::{PathAndQuery, Uri};
+use http::uri::{Authority, Scheme, Uri};
+use http::{Method, Version, request};
 use smallvec::SmallVec;
 
 /// Marks what the candidate gets, so that it can leave out side effects of its own.
 pub(crate) const SHADOW: HeaderName = HeaderName::from_static("x-parity-shadow");
 const SHADOW_VALUE: HeaderValue = HeaderValue::from_static("1");
-const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
 
@@ -58,67 +55,138 @@ pub(crate) fn strip_answer(headers: &mut HeaderMap) {
     headers.remove(ALT_SVC);
 }
 
-/// The fields that a service gets for what the client sent. `client` is its address, `host` what stands in for a
+/// The version that a connection to a service speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wire {
+    Http1,
+    Http2,
+}
+
+/// The fields that any service gets for what the client sent, without those that end here; `host` stands in for a
 /// `Host` that a client of HTTP/1.0 need not send.
-pub(crate) fn for_upstream(
-    received: &HeaderMap,
-    uri: &Uri,
-    client: &HeaderValue,
-    host: Option<&HeaderValue>,
-) -> HeaderMap {
+pub(crate) fn for_upstream(received: &HeaderMap, uri: &Uri, host: &HeaderValue) -> HeaderMap {
     let mut headers = received.clone();
     let trailers = wants_trailers(received);
     strip_hop_by_hop(&mut headers);
     headers.remove(EXPECT);
     if trailers {
-        // RFC 9110 §10.1.4: TE is for the next hop, so it is said anew and nominated.
+        // RFC 9110 §10.1.4: TE is for the next hop, so it is said anew.
         headers.insert(TE, HeaderValue::from_static("trailers"));
-        headers.insert(CONNECTION, HeaderValue::from_static("te"));
     }
     if let Some(authority) = uri.authority() {
-        // RFC 9112 §3.2.2: the target's authority counts, whatever `Host` says.
+        // RFC 9112 §3.2.2: the target's authority counts; that `Host` agrees with it has been checked.
         if let Ok(value) = HeaderValue::from_str(authority.as_str()) {
             headers.insert(HOST, value);
         }
-    } else if let Some(host) = host
-        && !headers.contains_key(HOST)
-    {
+    } else if !headers.contains_key(HOST) {
         headers.insert(HOST, host.clone());
     }
-    append_client(&mut headers, client);
     headers
+}
+
+/// Gives a request the form of a version: what stands in fields in the one stands in the target in the other.
+pub(crate) fn fit(wire: Wire, uri: Uri, headers: &mut HeaderMap, scheme: &Scheme) -> Uri {
+    match wire {
+        Wire::Http1 => {
+            if headers.contains_key(TE) {
+                // The field is nominated, or the next hop passes on what was meant for it alone.
+                headers.insert(CONNECTION, HeaderValue::from_static("te"));
+            }
+            join_cookies(headers);
+            uri
+        }
+        Wire::Http2 => {
+            let authority = headers
+                .remove(HOST)
+                .and_then(|host| Authority::try_from(host.as_bytes()).ok());
+            let mut parts = uri.clone().into_parts();
+            parts.scheme = Some(scheme.clone());
+            parts.authority = authority;
+            Uri::from_parts(parts).unwrap_or(uri)
+        }
+    }
+}
+
+/// RFC 9113 §8.2.3: HTTP/2 may send a cookie per line, HTTP/1.1 must not.
+fn join_cookies(headers: &mut HeaderMap) {
+    let mut lines = headers.get_all(COOKIE).iter();
+    let (Some(first), Some(second)) = (lines.next(), lines.next()) else {
+        return;
+    };
+    let mut joined = first.as_bytes().to_vec();
+    for line in std::iter::once(second).chain(lines) {
+        joined.extend_from_slice(b"; ");
+        joined.extend_from_slice(line.as_bytes());
+    }
+    if let Ok(value) = HeaderValue::from_maybe_shared(bytes::Bytes::from(joined)) {
+        headers.insert(COOKIE, value);
+    }
+}
+
+/// Why a request has no single place that it is for (RFC 9112 §3.2, RFC 9113 §8.3.1). Two readers would disagree about
+/// where it belongs, so it goes nowhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HostFault {
+    Missing,
+    Repeated,
+    Malformed,
+    Conflict,
+}
+
+/// Checks that a request is for one place.
+pub(crate) fn check_host(head: &request::Parts) -> Result<(), HostFault> {
+    let mut hosts = head.headers.get_all(HOST).iter();
+    let host = hosts.next();
+    if hosts.next().is_some() {
+        return Err(HostFault::Repeated);
+    }
+    let authority = head
+        .uri
+        .authority()
+        .filter(|_| head.method != Method::CONNECT);
+    if let Some(host) = host
+        && !host.as_bytes().iter().all(|byte| in_host(*byte))
+    {
+        return Err(HostFault::Malformed);
+    }
+    match (authority, host) {
+        (Some(authority), _) if authority.as_str().contains('@') => Err(HostFault::Malformed),
+        (Some(authority), Some(host)) => {
+            if same_place(authority.as_str(), host, head.uri.scheme()) {
+                Ok(())
+            } else {
+                Err(HostFault::Conflict)
+            }
+        }
+        (None, None) if head.version == Version::HTTP_11 => Err(HostFault::Missing),
+        _ => Ok(()),
+    }
+}
+
+/// `uri-host [":" port]` of RFC 3986, without the commas that nothing has in a host but two joined ones.
+fn in_host(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~!$&'()*+;=:%[]".contains(&byte)
+}
+
+fn same_place(authority: &str, host: &HeaderValue, scheme: Option<&Scheme>) -> bool {
+    let bare = |text: &str| {
+        let port = if scheme == Some(&Scheme::HTTPS) {
+            ":443"
+        } else {
+            ":80"
+        };
+        text.strip_suffix(port).unwrap_or(text).to_ascii_lowercase()
+    };
+    // Equal bytes are by far the most common.
+    host.as_bytes() == authority.as_bytes()
+        || host
+            .to_str()
+            .is_ok_and(|host| bare(host) == bare(authority))
 }
 
 /// Adds the mark of a shadow.
 pub(crate) fn mark_shadow(headers: &mut HeaderMap) {
     headers.insert(SHADOW, SHADOW_VALUE);
-}
-
-fn append_client(headers: &mut HeaderMap, client: &HeaderValue) {
-    let mut before = headers.get_all(FORWARDED_FOR).iter();
-    let Some(first) = before.next() else {
-        headers.insert(FORWARDED_FOR, client.clone());
-        return;
-    };
-    let mut joined = first.as_bytes().to_vec();
-    for value in before.chain([client]) {
-        joined.extend_from_slice(b", ");
-        joined.extend_from_slice(value.as_bytes());
-    }
-    if let Ok(value) = HeaderValue::from_maybe_shared(bytes::Bytes::from(joined)) {
-        headers.insert(FORWARDED_FOR, value);
-    }
-}
-
-/// The target in origin form: what a service gets, whatever form the client used.
-pub(crate) fn origin_form(uri: &Uri) -> Uri {
-    if uri.scheme().is_none() && uri.authority().is_none() {
-        return uri.clone();
-    }
-    uri.path_and_query()
-        .cloned()
-        .unwrap_or_else(|| PathAndQuery::from_static("/"))
-        .into()
 }
 
 /// Whether the client asks for another protocol on this connection. `h2c` is not one: a tunnel by it would carry
@@ -134,15 +202,24 @@ pub(crate) fn wants_upgrade(headers: &HeaderMap) -> bool {
 
 /// Whether an answer has no end by intent.
 pub(crate) fn is_stream(headers: &HeaderMap) -> bool {
-    const EVENT_STREAM: &[u8] = b"text/event-stream";
+    is_media(headers, b"text/event-stream")
+}
+
+/// Whether a message is gRPC: `application/grpc`, with or without `+proto` and the like. gRPC-Web has its own framing
+/// and passes as any other body.
+pub(crate) fn is_grpc(headers: &HeaderMap) -> bool {
+    is_media(headers, b"application/grpc")
+}
+
+fn is_media(headers: &HeaderMap, wanted: &[u8]) -> bool {
     headers.get(CONTENT_TYPE).is_some_and(|value| {
         let value = value.as_bytes();
         value
-            .get(..EVENT_STREAM.len())
-            .is_some_and(|start| start.eq_ignore_ascii_case(EVENT_STREAM))
+            .get(..wanted.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(wanted))
             && matches!(
-                value.get(EVENT_STREAM.len()),
-                None | Some(b';' | b' ' | b'\t')
+                value.get(wanted.len()),
+                None | Some(b';' | b' ' | b'\t' | b'+')
             )
     })
 }
@@ -209,38 +286,90 @@ mod tests {
         assert_eq!(headers, map(&[("x-three", "3"), ("host", "h")]));
     }
 
-    #[test]
-    fn the_client_is_appended_to_all_lines_before_it() {
-        let received = appended(&[
-            ("host", "h"),
-            ("x-forwarded-for", "192.0.2.1"),
-            ("x-forwarded-for", "192.0.2.2, 192.0.2.3"),
-        ]);
-        let client = HeaderValue::from_static("127.0.0.1");
-        let sent = for_upstream(&received, &Uri::from_static("/x"), &client, None);
-        let lines: Vec<_> = sent.get_all("x-forwarded-for").iter().collect();
-        assert_eq!(lines, ["192.0.2.1, 192.0.2.2, 192.0.2.3, 127.0.0.1"]);
-    }
+    const HOST_OF_SERVICE: HeaderValue = HeaderValue::from_static("service");
 
     #[test]
-    fn a_nominated_forwarded_for_begins_anew() {
-        let received = map(&[
-            ("connection", "x-forwarded-for"),
-            ("x-forwarded-for", "192.0.2.1"),
-        ]);
-        let client = HeaderValue::from_static("127.0.0.1");
-        let sent = for_upstream(&received, &Uri::from_static("/"), &client, None);
-        assert_eq!(sent, map(&[("x-forwarded-for", "127.0.0.1")]));
-    }
-
-    #[test]
-    fn the_targets_authority_wins_over_host_and_never_leaves_in_the_target() {
+    fn the_targets_authority_is_the_host() {
         let uri = Uri::from_static("http://asked.example:81/a?b=c");
-        let client = HeaderValue::from_static("127.0.0.1");
-        let sent = for_upstream(&map(&[("host", "other")]), &uri, &client, None);
+        let sent = for_upstream(
+            &map(&[("host", "asked.example:81")]),
+            &uri,
+            &HOST_OF_SERVICE,
+        );
         assert_eq!(sent["host"], "asked.example:81");
-        assert_eq!(origin_form(&uri), Uri::from_static("/a?b=c"));
-        assert_eq!(origin_form(&Uri::from_static("*")), Uri::from_static("*"));
+        let sent = for_upstream(&map(&[]), &Uri::from_static("/"), &HOST_OF_SERVICE);
+        assert_eq!(sent["host"], "service");
+    }
+
+    #[test]
+    fn a_request_is_for_one_place() {
+        use HostFault::{Conflict, Malformed, Missing, Repeated};
+        for (version, uri, hosts, expected) in [
+            (Version::HTTP_11, "/", &["a"][..], Ok(())),
+            (Version::HTTP_11, "/", &[""][..], Ok(())),
+            (Version::HTTP_11, "/", &[][..], Err(Missing)),
+            (Version::HTTP_10, "/", &[][..], Ok(())),
+            (Version::HTTP_11, "/", &["a", "a"][..], Err(Repeated)),
+            (Version::HTTP_11, "/", &["a, b"][..], Err(Malformed)),
+            (Version::HTTP_11, "/", &["a/b"][..], Err(Malformed)),
+            (Version::HTTP_11, "/", &["u@a"][..], Err(Malformed)),
+            (Version::HTTP_11, "http://a/", &["a"][..], Ok(())),
+            (Version::HTTP_11, "http://a/", &["A:80"][..], Ok(())),
+            (Version::HTTP_11, "https://a:443/", &["a"][..], Ok(())),
+            (Version::HTTP_11, "https://a:80/", &["a"][..], Err(Conflict)),
+            (Version::HTTP_11, "http://a/", &["b"][..], Err(Conflict)),
+            (
+                Version::HTTP_11,
+                "http://u:p@a/",
+                &["a"][..],
+                Err(Malformed),
+            ),
+            (Version::HTTP_2, "http://a/", &[][..], Ok(())),
+            (Version::HTTP_2, "http://a/", &["b"][..], Err(Conflict)),
+        ] {
+            let mut request = http::Request::builder().version(version).uri(uri);
+            for host in hosts {
+                request = request.header("host", *host);
+            }
+            let (head, ()) = request.body(()).expect("a request").into_parts();
+            assert_eq!(check_host(&head), expected, "{version:?} {uri} {hosts:?}");
+        }
+    }
+
+    #[test]
+    fn each_version_has_its_form() {
+        let received = appended(&[
+            ("host", "h:81"),
+            ("cookie", "a=1"),
+            ("cookie", "b=2"),
+            ("te", "trailers"),
+        ]);
+        let mut headers = received.clone();
+        let uri = fit(
+            Wire::Http1,
+            Uri::from_static("/x?y"),
+            &mut headers,
+            &Scheme::HTTP,
+        );
+        assert_eq!(uri, "/x?y");
+        assert_eq!(
+            headers,
+            map(&[
+                ("host", "h:81"),
+                ("cookie", "a=1; b=2"),
+                ("te", "trailers"),
+                ("connection", "te")
+            ])
+        );
+        let mut headers = received;
+        let uri = fit(
+            Wire::Http2,
+            Uri::from_static("/x?y"),
+            &mut headers,
+            &Scheme::HTTPS,
+        );
+        assert_eq!(uri, "https://h:81/x?y");
+        assert!(!headers.contains_key("host") && !headers.contains_key("connection"));
     }
 
     #[test]
@@ -285,16 +414,24 @@ mod tests {
     }
 
     #[test]
+    fn grpc_is_told_by_its_media_type() {
+        for (value, expected) in [
+            ("application/grpc", true),
+            ("application/grpc+proto", true),
+            ("application/grpc-web", false),
+        ] {
+            assert_eq!(
+                is_grpc(&map(&[("content-type", value)])),
+                expected,
+                "{value}"
+            );
+        }
+    }
+
+    #[test]
     fn trailers_are_asked_for_again() {
-        let client = HeaderValue::from_static("127.0.0.1");
         let received = map(&[("te", "trailers, deflate"), ("connection", "te")]);
-        let sent = for_upstream(&received, &Uri::from_static("/"), &client, None);
-        assert_eq!(
-            (&sent["te"], &sent["connection"]),
-            (
-                &HeaderValue::from_static("trailers"),
-                &HeaderValue::from_static("te"),
-            )
-        );
+        let sent = for_upstream(&received, &Uri::from_static("/"), &HOST_OF_SERVICE);
+        assert_eq!(sent["te"], "trailers");
     }
 }

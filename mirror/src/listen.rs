@@ -1,4 +1,4 @@
-//! A worker's life: accept, sweep, drain.
+//! A worker's life: accept, sweep, take new policies, drain.
 
 use std::future::poll_fn;
 use std::net::SocketAddr;
@@ -11,22 +11,40 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use crate::client;
+use crate::generation::Applied;
 use crate::worker::Worker;
 
 /// How often connections are looked at for having waited too long.
 const SWEEP: Duration = Duration::from_secs(1);
 /// Pause after an error to accept. Out of file descriptors, the next try would fail at once, and spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// From the end of accepting to the end of idle connections: what the kernel had already taken from clients is read
-/// in this time, and so counts as accepted.
-const DRAIN_SETTLE: Duration = Duration::from_millis(20);
+/// From the end of accepting to the end of idle connections. What the kernel had already taken from clients is read in
+/// this time, and so counts as accepted; and a client that uses its connection again within it learns from the answer
+/// that the connection ends, instead of running into the end of it.
+const DRAIN_IDLE: Duration = Duration::from_secs(1);
 
 /// Runs until one of the signals and the drain after it; returns how many tasks were left when its time was over.
 pub(crate) async fn run(
     worker: &Rc<Worker>,
     listener: TcpListener,
+    mut policies: watch::Receiver<Option<Arc<Applied>>>,
     [mut shutdown, mut stopped]: [watch::Receiver<bool>; 2],
 ) -> usize {
+    let first = policies.borrow_and_update().clone();
+    if let Some(first) = first {
+        worker.apply(&first);
+    }
+    let applier = tokio::task::spawn_local({
+        let worker = Rc::clone(worker);
+        async move {
+            while policies.changed().await.is_ok() {
+                let next = policies.borrow_and_update().clone();
+                if let Some(next) = next {
+                    worker.apply(&next);
+                }
+            }
+        }
+    });
     let sweeper = tokio::task::spawn_local({
         let worker = Rc::clone(worker);
         async move {
@@ -45,13 +63,17 @@ pub(crate) async fn run(
     }
     take_backlog(worker, &listener).await;
     drop(listener);
-    let drained = tokio::time::timeout(worker.shared.limits.drain, async {
-        tokio::time::sleep(DRAIN_SETTLE).await;
-        worker.finish_clients();
+    worker.drain_clients();
+    let drained = tokio::time::timeout(worker.generation().limits.drain, async {
+        tokio::select! {
+            () = worker.drained() => return,
+            () = tokio::time::sleep(DRAIN_IDLE) => worker.finish_clients(),
+        }
         worker.drained().await;
     });
     let in_time = drained.await.is_ok();
     sweeper.abort();
+    applier.abort();
     if in_time {
         return 0;
     }

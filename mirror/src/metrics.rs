@@ -125,6 +125,7 @@ pub(crate) struct WorkerMetrics {
     shadows: [Count; OUTCOMES.len()],
     accepted: Count,
     closed: Count,
+    refused: Count,
 }
 
 impl WorkerMetrics {
@@ -135,6 +136,7 @@ impl WorkerMetrics {
             shadows: Default::default(),
             accepted: Count::default(),
             closed: Count::default(),
+            refused: Count::default(),
         }
     }
 
@@ -166,6 +168,11 @@ impl WorkerMetrics {
 
     pub(crate) fn accepted(&self) {
         self.accepted.add(1);
+    }
+
+    /// A request was for no single place; it does not count as received.
+    pub(crate) fn refused(&self) {
+        self.refused.add(1);
     }
 
     pub(crate) fn closed(&self) {
@@ -293,12 +300,21 @@ impl Collector for Metrics {
             let gauge = ConstGauge::new(value);
             gauge.encode(encoder.encode_descriptor(name, help, None, MetricType::Gauge)?)?;
         }
-        let accepted = ConstCounter::new(self.total(|worker| worker.accepted.get()));
-        accepted.encode(encoder.encode_descriptor(
-            "parity_client_connections_accepted",
-            "Connections accepted from clients",
-            None,
-            MetricType::Counter,
-        )?)
+        for (name, help, value) in [
+            (
+                "parity_client_connections_accepted",
+                "Connections accepted from clients",
+                self.total(|worker| worker.accepted.get()),
+            ),
+            (
+                "parity_client_requests_refused",
+                "Requests answered 400 because they are for no single host; not counted as received",
+                self.total(|worker| worker.refused.get()),
+            ),
+        ] {
+            let counter = ConstCounter::new(value);
+            counter.encode(encoder.encode_descriptor(name, help, None, MetricType::Counter)?)?;
+        }
+        Ok(())
     }
 }

@@ -7,22 +7,18 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
 
-use parity_schemas::route::{RouteResolver, RouteRule};
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 use tokio::sync::watch;
 
-use crate::config::{Config, Limits};
-use crate::connect::Connector;
-use crate::control::{Control, Shared};
-use crate::link::Pool;
+use crate::config::{Config, Policy};
+use crate::control::{CheckedPolicy, Control, Shared};
+use crate::generation::{Applied, Loaded};
 use crate::listen;
 use crate::metrics::Metrics;
 use crate::observer::Observer;
-use crate::service::Service;
-use crate::tls::{self, TlsError};
-use crate::upstream::UpstreamUrl;
-use crate::worker::{Sampler, Worker};
+use crate::tls::TlsError;
+use crate::worker::Worker;
 
 /// Connections that the kernel accepts ahead of us; Linux caps it at `net.core.somaxconn`, 4,096 by default.
 const BACKLOG: i32 = 4096;
@@ -41,6 +37,9 @@ pub enum BindError {
         #[source]
         source: io::Error,
     },
+    /// A socket that was handed over cannot be used.
+    #[error("the listening socket that was handed over cannot be used")]
+    Adopt(#[source] io::Error),
     /// A service is reached by `https://`, and what to trust could not be loaded.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -90,53 +89,58 @@ pub struct Drained {
 pub struct Mirror {
     listener: TcpListener,
     address: SocketAddr,
-    legacy: Connector,
-    candidate: Connector,
+    loaded: Loaded,
     workers: NonZeroUsize,
-    sample: f64,
-    routes: Arc<[RouteRule]>,
-    shared: Arc<Shared>,
+    control: Control,
     metrics: Metrics,
 }
 
 impl Mirror {
     /// Loads what the configuration names and takes the port. A port that somebody else holds is an error.
     pub fn bind(config: Config) -> Result<Self, BindError> {
-        let mut loaded = None;
-        let mut connector = |url: &UpstreamUrl| {
-            Connector::new(url, || {
-                if let Some(client) = &loaded {
-                    return Ok(Arc::clone(client));
-                }
-                let client = tls::client_config(config.ca_file.as_deref(), &url.to_string())?;
-                Ok(Arc::clone(loaded.insert(client)))
-            })
-        };
-        let legacy = connector(&config.legacy)?;
-        let candidate = connector(&config.candidate)?;
-        let listen = |source| BindError::Listen {
-            address: config.listen,
-            source,
-        };
-        let listener = bind(config.listen).map_err(listen)?;
-        let address = listener.local_addr().map_err(listen)?;
+        let address = config.listen;
+        Self::prepare(config, || {
+            bind(address).map_err(|source| BindError::Listen { address, source })
+        })
+    }
+
+    /// As [`Self::bind`], on a socket that listens already: from the service manager, or from the process that this
+    /// one takes over from. [`Config::listen`] is not looked at.
+    pub fn adopt(config: Config, listener: TcpListener) -> Result<Self, BindError> {
+        Self::prepare(config, || {
+            listener
+                .set_nonblocking(true)
+                .map_err(BindError::Adopt)
+                .map(|()| listener)
+        })
+    }
+
+    /// Loads what a policy names, without touching anything that runs.
+    pub fn check(policy: Policy) -> Result<CheckedPolicy, TlsError> {
+        Loaded::load(policy).map(CheckedPolicy)
+    }
+
+    fn prepare(
+        config: Config,
+        listen: impl FnOnce() -> Result<TcpListener, BindError>,
+    ) -> Result<Self, BindError> {
+        let loaded = Loaded::load(config.policy)?;
+        let listener = listen()?;
+        let address = listener.local_addr().map_err(BindError::Adopt)?;
         // Every worker holds a permit while it waits for a client.
-        let connections = config.limits.connections.max(config.workers.get());
-        let limits = Limits {
-            connections,
-            ..config.limits
-        };
-        let shared = Arc::new(Shared::new(limits, config.shadowing));
+        let connections = config.connections.max(config.workers.get());
+        let limits = &loaded.policy.limits;
+        let shared = Arc::new(Shared::new(connections, config.shadowing, limits));
         Ok(Self {
             listener,
             address,
-            legacy,
-            candidate,
+            loaded,
             workers: config.workers,
-            sample: config.sample,
-            routes: config.routes,
             metrics: Metrics::new(config.workers.get(), Arc::clone(&shared)),
-            shared,
+            control: Control {
+                shared,
+                applied: watch::Sender::new(None),
+            },
         })
     }
 
@@ -147,9 +151,12 @@ impl Mirror {
 
     /// The handle to see and steer it while it runs.
     pub fn control(&self) -> Control {
-        Control {
-            shared: Arc::clone(&self.shared),
-        }
+        self.control.clone()
+    }
+
+    /// The socket that clients connect to, to be handed to a process that takes over.
+    pub fn listener(&self) -> io::Result<TcpListener> {
+        self.listener.try_clone()
     }
 
     /// The counters, to be registered with Prometheus.
@@ -162,10 +169,20 @@ impl Mirror {
     /// thread, with the worker's number.
     pub fn run(
         self,
-        observer: impl Fn(usize) -> Rc<dyn Observer> + Send + Sync,
+        observer: impl Fn(usize) -> Rc<dyn Observer> + Send + Sync + 'static,
         shutdown: &watch::Receiver<bool>,
     ) -> Result<Drained, RunError> {
         let failed = |worker| move |source| RunError::Worker { worker, source };
+        let first = Applied {
+            loaded: self.loaded.clone(),
+            observers: Arc::new(observer),
+        };
+        // A policy that came before the start is newer.
+        self.control.applied.send_if_modified(|applied| {
+            let missing = applied.is_none();
+            applied.get_or_insert_with(|| Arc::new(first));
+            missing
+        });
         let seats = (0..self.workers.get())
             .map(|worker| self.seat(worker, shutdown.clone()).map_err(failed(worker)))
             .collect::<Result<Vec<_>, _>>()?;
@@ -173,21 +190,26 @@ impl Mirror {
         drop(self.listener);
         // Turned by a worker that could not start, so that the others do not go on with fewer than were asked for.
         let (stop, stopped) = watch::channel(false);
-        let observer = &observer;
-        let stop_all = |_: &io::Error| {
+        let stop_all = || {
             stop.send_replace(true);
         };
         let stop_all = &stop_all;
-        thread::scope(|scope| {
+        let control = self.control.clone();
+        let ended = thread::scope(|scope| {
             let threads: Vec<_> = seats
                 .into_iter()
                 .map(|seat| {
                     let (index, stopped) = (seat.index, stopped.clone());
-                    let run = move || seat.run(observer(index), stopped).inspect_err(stop_all);
+                    let run = move || {
+                        // A worker that panics takes the others with it: fewer than were asked for would be slow for
+                        // a reason that nobody sees.
+                        let _guard = StopIfPanicking(stop_all);
+                        seat.run(stopped).inspect_err(|_| stop_all())
+                    };
                     thread::Builder::new()
                         .name(format!("mirror-{index}"))
                         .spawn_scoped(scope, run)
-                        .inspect_err(stop_all)
+                        .inspect_err(|_| stop_all())
                 })
                 .collect();
             // All are joined before the first error is told.
@@ -204,21 +226,30 @@ impl Mirror {
                 .collect();
             let cut = ends.into_iter().sum::<Result<usize, _>>()?;
             Ok(Drained { cut })
-        })
+        });
+        control.end();
+        ended
     }
 
     fn seat(&self, index: usize, shutdown: watch::Receiver<bool>) -> io::Result<Seat> {
         Ok(Seat {
             index,
             listener: self.listener.try_clone()?,
-            legacy: self.legacy.clone(),
-            candidate: self.candidate.clone(),
-            sampler: Sampler::new(self.sample),
-            routes: RouteResolver::new(Arc::clone(&self.routes)),
-            shared: Arc::clone(&self.shared),
+            control: self.control.clone(),
             metrics: self.metrics.clone(),
             shutdown,
         })
+    }
+}
+
+/// Calls when it is dropped by a panic.
+struct StopIfPanicking<F: Fn()>(F);
+
+impl<F: Fn()> Drop for StopIfPanicking<F> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            (self.0)();
+        }
     }
 }
 
@@ -226,43 +257,29 @@ impl Mirror {
 struct Seat {
     index: usize,
     listener: TcpListener,
-    legacy: Connector,
-    candidate: Connector,
-    sampler: Sampler,
-    routes: RouteResolver,
-    shared: Arc<Shared>,
+    control: Control,
     metrics: Metrics,
     shutdown: watch::Receiver<bool>,
 }
 
 impl Seat {
-    fn run(self, observer: Rc<dyn Observer>, stopped: watch::Receiver<bool>) -> io::Result<usize> {
+    fn run(self, stopped: watch::Receiver<bool>) -> io::Result<usize> {
         let runtime: LocalRuntime = Builder::new_current_thread()
             .enable_io()
             .enable_time()
             .max_blocking_threads(LOOKUP_THREADS)
             .build_local(LocalOptions::default())?;
-        let limits = &self.shared.limits;
-        let service = |connector| Service {
-            connector,
-            pool: Pool::new(limits.upstream_idle_connections, limits.upstream_idle),
-        };
-        let services = [service(self.legacy), service(self.candidate)];
-        let worker = Rc::new(Worker::new(
-            Arc::clone(&self.shared),
-            observer,
-            self.metrics.worker(self.index),
-            self.routes,
-            self.sampler,
-            services,
-        ));
+        let Control { shared, applied } = self.control;
+        let metrics = self.metrics.worker(self.index);
+        let worker = Rc::new(Worker::new(self.index, shared, metrics));
         let cut = runtime.block_on(async {
             let listener = tokio::net::TcpListener::from_std(self.listener)?;
             let ends = [self.shutdown, stopped];
-            io::Result::Ok(listen::run(&worker, listener, ends).await)
+            io::Result::Ok(listen::run(&worker, listener, applied.subscribe(), ends).await)
         });
         // Drops the tasks that are left, and with them their tickets, which settle; then the worker may go.
         drop(runtime);
+        worker.retire();
         cut
     }
 }

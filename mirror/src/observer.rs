@@ -8,9 +8,9 @@ use parity_schemas::exchange::Exchange;
 use parity_schemas::route::Route;
 use parity_schemas::verdict::Reason;
 
-use crate::worker::Worker;
+use crate::generation::Generation;
 
-/// Who counts and compares. There is one for each worker, called on the worker's thread; it must never block, for
+/// Who counts and compares. There is one for each worker and policy, called on the worker's thread; it must never block, for
 /// then that worker's clients wait.
 ///
 /// For each parsed request head there is one call of [`received`](Self::received), and then exactly one of either
@@ -31,17 +31,17 @@ pub trait Observer {
 
 /// One received request that has to end in exactly one outcome. To forget it is impossible: dropping it settles it.
 pub(crate) struct Ticket {
-    worker: Rc<Worker>,
+    generation: Rc<Generation>,
     route: Arc<Route>,
     settled: bool,
 }
 
 impl Ticket {
     /// Counts the request as received.
-    pub(crate) fn receive(worker: &Rc<Worker>, route: Arc<Route>) -> Self {
-        worker.observer.received(&route);
+    pub(crate) fn receive(generation: &Rc<Generation>, route: Arc<Route>) -> Self {
+        generation.observer.received(&route);
         Self {
-            worker: Rc::clone(worker),
+            generation: Rc::clone(generation),
             route,
             settled: false,
         }
@@ -54,7 +54,9 @@ impl Ticket {
 
     /// Tells what the client was answered.
     pub(crate) fn answered(&self, status: StatusCode) {
-        self.worker.observer.answered(&self.route, status.as_u16());
+        self.generation
+            .observer
+            .answered(&self.route, status.as_u16());
     }
 
     /// Ends without a verdict.
@@ -65,20 +67,20 @@ impl Ticket {
     /// Ends as an exchange, which counts further on.
     pub(crate) fn exchange(mut self, exchange: Exchange) {
         self.settled = true;
-        self.worker.observer.exchange(exchange);
+        self.generation.observer.exchange(exchange);
     }
 
     fn end(&mut self, reason: Reason) {
         self.settled = true;
-        self.worker.metrics.not_sent(reason);
-        self.worker.observer.not_compared(&self.route, reason);
+        self.generation.worker.metrics.not_sent(reason);
+        self.generation.observer.not_compared(&self.route, reason);
     }
 }
 
 impl Drop for Ticket {
     fn drop(&mut self) {
         if !self.settled {
-            let reason = self.worker.loss();
+            let reason = self.generation.worker.loss();
             self.end(reason);
         }
     }

@@ -8,17 +8,20 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use http::{HeaderMap, HeaderValue, Method, Request, Uri, Version};
+use http::uri::Scheme;
+use http::{HeaderMap, Method, Request, Uri, Version};
 use parity_schemas::exchange::{self, Body, ByteHold, Capture, Exchange};
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
+use smallvec::SmallVec;
 use tokio::task::JoinHandle;
 
 use crate::body::Outbound;
-use crate::connect::Connector;
-use crate::headers;
+use crate::forwarding::{Forwarding, Peer};
+use crate::generation::Generation;
+use crate::headers::{self, Wire};
 use crate::observer::Ticket;
-use crate::worker::Worker;
+use crate::service::Service;
 
 /// Reasons up to this one are settled as soon as they are known: no candidate can change them.
 const LAST_DECISIVE: Reason = Reason::LegacyTruncated;
@@ -29,20 +32,37 @@ pub(crate) struct Head {
     pub(crate) uri: Uri,
     pub(crate) headers: HeaderMap,
     pub(crate) version: Version,
-    /// The client's address, for `X-Forwarded-For`.
-    pub(crate) client: HeaderValue,
+    pub(crate) peer: Rc<Peer>,
+}
+
+/// How a request is put for a service.
+pub(crate) struct Form<'a> {
+    pub(crate) service: &'a Service,
+    pub(crate) forwarding: &'a Forwarding,
+    pub(crate) wire: Wire,
+    pub(crate) scheme: &'a Scheme,
 }
 
 impl Head {
     /// What a service is sent for it.
-    pub(crate) fn request(&self, connector: &Connector, body: Outbound) -> Request<Outbound> {
-        let host = (self.version == Version::HTTP_10).then_some(&connector.host);
+    pub(crate) fn request(&self, form: &Form<'_>, body: Outbound) -> Request<Outbound> {
+        let Form { service, .. } = form;
+        let mut headers = headers::for_upstream(&self.headers, &self.uri, &service.connector.host);
+        form.forwarding
+            .request(&mut headers, &self.peer, self.version);
+        service.target.change(&mut headers);
+        let target = service.target.target(&self.uri);
+        let uri = headers::fit(form.wire, target, &mut headers, form.scheme);
         let mut request = Request::new(body);
         *request.method_mut() = self.method.clone();
-        *request.uri_mut() = headers::origin_form(&self.uri);
-        *request.headers_mut() =
-            headers::for_upstream(&self.headers, &self.uri, &self.client, host);
+        *request.uri_mut() = uri;
+        *request.headers_mut() = headers;
         request
+    }
+
+    /// Whether it calls a gRPC service, which speaks HTTP/2 only.
+    pub(crate) fn is_grpc(&self) -> bool {
+        self.version == Version::HTTP_2 && headers::is_grpc(&self.headers)
     }
 
     /// Whether sending it twice is as good as once (RFC 9110 §9.2.2).
@@ -53,13 +73,14 @@ impl Head {
 
 /// A shadowed request on its way to become an exchange.
 pub(crate) struct Pending {
-    pub(crate) worker: Rc<Worker>,
+    pub(crate) generation: Rc<Generation>,
     pub(crate) head: RefCell<Head>,
     /// Complete once the candidate's half has been started.
     pub(crate) body: RefCell<Body>,
     pub(crate) trailers: RefCell<Option<HeaderMap>>,
     pub(crate) hold: RefCell<ByteHold>,
-    pub(crate) shadow: Cell<Option<JoinHandle<()>>>,
+    /// The tasks that wait for the candidate, and in a tap for the legacy.
+    shadows: RefCell<SmallVec<[JoinHandle<()>; 1]>>,
     time: Timestamp,
     ticket: Cell<Option<Ticket>>,
     legacy: Cell<Option<Capture>>,
@@ -77,18 +98,18 @@ pub(crate) enum Side {
 impl Pending {
     /// Both halves of a request that is to be compared: the legacy's and the candidate's.
     pub(crate) fn open(
-        worker: &Rc<Worker>,
+        generation: &Rc<Generation>,
         ticket: Ticket,
         head: Head,
         time: Timestamp,
     ) -> (Half, Half) {
         let pending = Rc::new(Self {
-            worker: Rc::clone(worker),
+            generation: Rc::clone(generation),
             head: RefCell::new(head),
             body: RefCell::default(),
             trailers: RefCell::default(),
-            hold: RefCell::new(worker.shared.budget.hold()),
-            shadow: Cell::new(None),
+            hold: RefCell::new(generation.worker.shared.budget.hold()),
+            shadows: RefCell::default(),
             time,
             ticket: Cell::new(Some(ticket)),
             legacy: Cell::new(None),
@@ -102,6 +123,11 @@ impl Pending {
             open: true,
         };
         (half(Side::Legacy), half(Side::Candidate))
+    }
+
+    /// Remembers a task that is for nothing once this is settled.
+    pub(crate) fn owns(&self, shadow: JoinHandle<()>) {
+        self.shadows.borrow_mut().push(shadow);
     }
 
     /// Whether this can no longer become an exchange, so that capturing on is for nothing.
@@ -167,7 +193,10 @@ impl Pending {
             // Without a reason one half was abandoned: the request's body never came to its end.
             let reason = self.reason.get().unwrap_or(Reason::ClientAborted);
             self.reason.set(Some(reason));
-            if let Some(shadow) = self.shadow.take() {
+            // Nobody needs the copy any more, whoever still holds the request.
+            self.body.take();
+            self.trailers.take();
+            for shadow in self.shadows.take() {
                 shadow.abort();
             }
             ticket.not_compared(reason);
@@ -211,7 +240,7 @@ impl Half {
 impl Drop for Half {
     fn drop(&mut self) {
         if self.open {
-            let reason = self.pending.worker.loss();
+            let reason = self.pending.generation.worker.loss();
             self.pending.end_half(Some(reason));
         }
     }

@@ -12,16 +12,17 @@ use parity_schemas::verdict::Reason;
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
+use crate::body::Progress;
 use crate::capture::Recorder;
+use crate::generation::Generation;
 use crate::headers;
-use crate::link::Link;
+use crate::link::{Link, http1};
 use crate::metrics::Upstream;
-use crate::worker::Worker;
 
 /// Who moves the bytes of the legacy's connection while the answer is read.
 pub(crate) enum Driven {
     /// The reader of the answer itself.
-    Here(Box<Link>),
+    Here(Link),
     /// A task of its own, because the request's body is still going out: that must not wait for the client to read.
     Apart(Apart),
     /// Nobody: a connection outside the pool, with its own task (an upgrade that was declined).
@@ -36,20 +37,33 @@ pub(crate) struct Apart {
 }
 
 impl Apart {
-    /// Drives the link until its request has gone out too. Once the answer is over it has
-    /// [`Limits::linger`](crate::Limits::linger) left: an upload into a service that has answered already may never
-    /// end.
-    pub(crate) fn drive(worker: &Rc<Worker>, mut link: Box<Link>) -> Self {
+    /// Drives the link until its request has gone out too. Once the answer is over, an upload that makes no progress
+    /// for [`Limits::linger`](crate::Limits::linger) is cut: into a service that has answered already it may never end.
+    pub(crate) fn drive(
+        generation: &Rc<Generation>,
+        mut link: Box<http1::Connected>,
+        upload: Rc<Progress>,
+    ) -> Self {
         let (reading, over) = oneshot::channel::<()>();
-        let owner = Rc::clone(worker);
-        let task = worker.spawn(async move {
-            let patience = owner.shared.limits.linger;
+        let owner = Rc::clone(generation);
+        let task = generation.worker.spawn(async move {
+            let patience = owner.limits.linger;
+            let stuck = async {
+                drop(over.await);
+                loop {
+                    let before = upload.bytes();
+                    tokio::time::sleep(patience).await;
+                    if upload.bytes() == before {
+                        break;
+                    }
+                }
+            };
             let reusable = tokio::select! {
                 reusable = link.settle() => reusable,
-                () = async { drop(over.await); tokio::time::sleep(patience).await } => false,
+                () = stuck => false,
             };
             if reusable {
-                owner.legacy.pool.put(link, Instant::now());
+                owner.legacy.put(Link::Own(link), Instant::now());
             }
         });
         Self {
@@ -77,7 +91,7 @@ pub(crate) struct Relay {
     incoming: Incoming,
     driven: Driven,
     recorder: Option<Recorder>,
-    worker: Rc<Worker>,
+    generation: Rc<Generation>,
     sent: Instant,
     /// An error that waits until the bytes before it have been flushed to the client.
     failed: Option<hyper::Error>,
@@ -85,7 +99,7 @@ pub(crate) struct Relay {
 
 impl Relay {
     pub(crate) fn new(
-        worker: &Rc<Worker>,
+        generation: &Rc<Generation>,
         incoming: Incoming,
         driven: Driven,
         recorder: Option<Recorder>,
@@ -95,7 +109,7 @@ impl Relay {
             incoming,
             driven,
             recorder,
-            worker: Rc::clone(worker),
+            generation: Rc::clone(generation),
             sent,
             failed: None,
         }
@@ -163,12 +177,13 @@ impl Relay {
     pub(crate) fn finish(&mut self) {
         let now = Instant::now();
         match std::mem::replace(&mut self.driven, Driven::Elsewhere) {
-            Driven::Here(link) => self.worker.legacy.pool.put(link, now),
+            Driven::Here(link) => self.generation.legacy.put(link, now),
             Driven::Apart(apart) => apart.finish(),
             Driven::Elsewhere => {}
         }
         let elapsed = now.saturating_duration_since(self.sent);
-        self.worker.metrics.answered(Upstream::Legacy, elapsed);
+        let metrics = &self.generation.worker.metrics;
+        metrics.answered(Upstream::Legacy, elapsed);
         if let Some(recorder) = self.recorder.take() {
             recorder.complete(elapsed);
         }

@@ -1,24 +1,36 @@
-//! One of the two services as a worker sees it: how to reach it, the idle connections to it, and sending one request.
+//! One of the two services as a worker sees it: how to reach it, the connections to it, and sending one request.
 
+use std::cell::Cell;
 use std::time::Instant;
 
+use http::uri::Scheme;
 use http::{Request, Response};
 use hyper::body::Incoming;
 
 use crate::body::Outbound;
-use crate::connect::{ConnectError, Connector};
-use crate::link::{Link, Pool};
+use crate::config::Limits;
+use crate::connect::{ConnectError, Connector, Offer};
+use crate::failure;
+use crate::headers::Wire;
+use crate::link::Link;
+use crate::link::http1::{Connected, Pool};
+use crate::link::http2::Streams;
+use crate::target::{Protocol, Target};
 
-/// A service and the worker's idle connections to it.
+/// A service and the worker's connections to it.
 pub(crate) struct Service {
     pub(crate) connector: Connector,
-    pub(crate) pool: Pool,
+    pub(crate) target: Target,
+    /// What it chose in the last TLS handshake that left it the choice.
+    chosen: Cell<Option<Wire>>,
+    pool: Pool,
+    streams: Streams,
 }
 
 /// A request that got the head of an answer.
 pub(crate) struct Sent {
     pub(crate) response: Response<Incoming>,
-    pub(crate) link: Box<Link>,
+    pub(crate) link: Link,
     /// When the request was handed to the connection.
     pub(crate) at: Instant,
 }
@@ -30,39 +42,113 @@ pub(crate) enum SendError {
 }
 
 impl Service {
-    /// Sends what `make` builds, on an idle connection if there is one.
+    pub(crate) fn new(connector: Connector, target: Target, limits: &Limits) -> Self {
+        Self {
+            connector,
+            target,
+            chosen: Cell::new(None),
+            pool: Pool::new(limits.upstream_idle_connections, limits.upstream_idle),
+            streams: Streams::new(limits.upstream_idle),
+        }
+    }
+
+    /// Sends what `make` builds, on a connection that is there already if there is one.
     ///
     /// It goes out a second time, on a fresh connection, if the first one gave it back unsent, or if it broke before
-    /// an answer, had been idle before, and the request is `replayable` (idempotent and without a body): then the
+    /// an answer, had been there before, and the request is `replayable` (idempotent and without a body): then the
     /// service most likely closed it for its age. Never otherwise, and never a third time.
     pub(crate) async fn send(
         &self,
-        make: impl Fn(Outbound) -> Request<Outbound>,
-        body: Outbound,
+        make: impl Fn(Outbound, Wire, &Scheme) -> Request<Outbound>,
+        mut body: Outbound,
         replayable: bool,
+        grpc: bool,
     ) -> Result<Sent, SendError> {
-        let mut request = make(body);
-        let at = Instant::now();
-        if let Some(mut link) = self.pool.take(at) {
-            match link.send(request).await {
+        let scheme = self.connector.scheme();
+        let offer = self.offer(grpc);
+        if let Some((mut link, at)) = self.there(offer).await {
+            match link.send(make(body, link.wire(), scheme)).await {
                 Ok(response) => return Ok(Sent { response, link, at }),
                 Err(mut failed) => match failed.take_message() {
-                    Some(unsent) => request = unsent,
-                    None if replayable => request = make(Outbound::Empty),
+                    Some(unsent) => body = unsent.into_body(),
+                    None if replayable && failure::may_be_stale(failed.error()) => {
+                        body = Outbound::Empty;
+                    }
                     None => return Err(SendError::Exchange(failed.into_error())),
                 },
             }
         }
-        let mut link = self.open().await?;
+        let mut link = self.open(offer).await?;
         let at = Instant::now();
-        match link.send(request).await {
+        match link.send(make(body, link.wire(), scheme)).await {
             Ok(response) => Ok(Sent { response, link, at }),
             Err(failed) => Err(SendError::Exchange(failed.into_error())),
         }
     }
 
-    async fn open(&self) -> Result<Box<Link>, SendError> {
-        let io = self.connector.connect().await.map_err(SendError::Connect)?;
-        Link::open(io).await.map_err(SendError::Exchange)
+    /// Takes a connection back for the next request.
+    pub(crate) fn put(&self, link: Link, now: Instant) {
+        if let Link::Own(link) = link {
+            self.pool.put(link, now);
+        }
+    }
+
+    /// Closes what has been idle for too long.
+    pub(crate) fn sweep(&self, now: Instant) {
+        self.pool.sweep(now);
+        self.streams.sweep(now);
+    }
+
+    fn offer(&self, grpc: bool) -> Offer {
+        let protocol = self.target.protocol;
+        let auto = protocol == Protocol::Auto;
+        if auto && self.connector.is_tls() {
+            Offer::Choice
+        } else if protocol == Protocol::Http2 || (auto && grpc) {
+            Offer::Http2
+        } else {
+            Offer::Http1
+        }
+    }
+
+    async fn there(&self, offer: Offer) -> Option<(Link, Instant)> {
+        let wire = match offer {
+            Offer::Http1 => Wire::Http1,
+            Offer::Http2 => Wire::Http2,
+            Offer::Choice => self.chosen.get()?,
+        };
+        match wire {
+            Wire::Http1 => {
+                let now = Instant::now();
+                Some((Link::Own(self.pool.take(now)?), now))
+            }
+            Wire::Http2 => {
+                let stream = self.streams.take().await?;
+                Some((Link::Stream(stream), Instant::now()))
+            }
+        }
+    }
+
+    async fn open(&self, offer: Offer) -> Result<Link, SendError> {
+        let shared = offer == Offer::Http2 || self.chosen.get() == Some(Wire::Http2);
+        let _opening = shared.then(|| self.streams.opening());
+        let io = self
+            .connector
+            .connect(offer)
+            .await
+            .map_err(SendError::Connect)?;
+        let wire = match offer {
+            Offer::Http1 => Wire::Http1,
+            Offer::Http2 => Wire::Http2,
+            Offer::Choice => io.chosen(),
+        };
+        if offer == Offer::Choice {
+            self.chosen.set(Some(wire));
+        }
+        match wire {
+            Wire::Http1 => Connected::open(io).await.map(Link::Own),
+            Wire::Http2 => self.streams.open(io).await.map(Link::Stream),
+        }
+        .map_err(SendError::Exchange)
     }
 }

@@ -1,13 +1,15 @@
 //! What the candidate gets, and when it is left alone.
 //!
 //! A shadow is a task of its own. It begins when the request is complete, holds one in-flight slot, and ends by the
-//! deadline whatever the candidate does: refuse, hang, crawl, break off, lie, flood. Nothing that happens here reaches
-//! the client. A panic in it ends the task, and the halves' drop counts it.
+//! deadline whatever the service does: refuse, hang, crawl, break off, lie, flood. Nothing that happens here reaches
+//! the client. A panic in it ends the task, and the halves' drop counts it. In a tap the legacy is asked by a shadow,
+//! too.
 
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::time::Instant;
 
+use http::uri::Scheme;
 use http::{HeaderMap, Method, StatusCode};
 use http_body::Body as _;
 use parity_schemas::route::Route;
@@ -17,49 +19,62 @@ use crate::body::{Copied, Outbound};
 use crate::capture::Recorder;
 use crate::control::Slot;
 use crate::failure;
+use crate::generation::Generation;
 use crate::headers;
 use crate::metrics::{Outcome, Upstream};
-use crate::pending::{Half, Pending};
-use crate::service::{SendError, Sent};
-use crate::worker::Worker;
+use crate::pending::{Form, Half, Head, Pending, Side};
+use crate::service::{SendError, Sent, Service};
 
 /// Why this request is not for the candidate, from what its head says; `None` if it is.
 ///
 /// A route that forbids shadowing is `unsafe_method` too: the operator says what the method does not.
-pub(crate) fn refusal(worker: &Worker, route: &Route, method: &Method) -> Option<Reason> {
+pub(crate) fn refusal(
+    generation: &Generation,
+    route: &Route,
+    method: &Method,
+    headers: &HeaderMap,
+) -> Option<Reason> {
     let safe = matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
-    if !route.shadow().unwrap_or(safe) {
+    let policy = route.policy();
+    let shared = &generation.worker.shared;
+    let in_rate = || {
+        let rate = generation.limits.candidate_rate;
+        rate.is_none_or(|rate| shared.rate.takes(rate))
+    };
+    if !policy.shadow.unwrap_or(safe) {
         Some(Reason::UnsafeMethod)
-    } else if !worker.shared.shadowing() {
+    } else if !shared.shadowing() {
         Some(Reason::ShadowingOff)
-    } else if !worker.sampler.takes() {
+    } else if !generation.sampler.takes(policy.sample, headers) || !in_rate() {
         Some(Reason::SampledOut)
     } else {
         None
     }
 }
 
-/// Sends a complete request to the candidate, if there is room and the candidate is in use.
-pub(crate) fn start(half: Half) {
+/// Sends a complete request to a service, if there is room and the service is in use.
+pub(crate) fn start(half: Half, side: Side) {
     let pending = Rc::clone(&half.pending);
-    let worker = &pending.worker;
-    let Some(slot) = worker.shared.enter() else {
+    let generation = &pending.generation;
+    let shared = &generation.worker.shared;
+    let Some(slot) = shared.enter(generation.limits.in_flight) else {
         half.fail(Reason::InFlightCap);
         return;
     };
-    if !worker.shared.breaker.allows() {
+    if side == Side::Candidate && !shared.breaker.allows(generation.limits.breaker_pause) {
         half.fail(Reason::BreakerOpen);
         return;
     }
-    let task = worker.spawn(run(half, slot));
-    pending.shadow.set(Some(task));
+    let task = generation.worker.spawn(run(half, slot, side));
+    pending.owns(task);
 }
 
-async fn run(half: Half, slot: Slot) {
+async fn run(half: Half, slot: Slot, side: Side) {
     let pending = Rc::clone(&half.pending);
-    let worker = &pending.worker;
-    let deadline = worker.shared.limits.candidate_deadline;
+    let generation = &pending.generation;
+    let deadline = generation.limits.candidate_deadline;
     let mut attempt = Attempt {
+        side,
         half: Some(half),
         recorder: None,
     };
@@ -67,11 +82,27 @@ async fn run(half: Half, slot: Slot) {
         .await
         .unwrap_or(Err(Reason::CandidateTimeout));
     drop(slot);
+    match side {
+        Side::Candidate => {
+            judge(generation, outcome);
+            attempt.end(generation, outcome);
+        }
+        Side::Legacy => attempt.end(generation, outcome.map_err(of_legacy)),
+    }
+}
+
+/// Tells breaker and metrics how the candidate did.
+fn judge(generation: &Generation, outcome: Result<(), Reason>) {
+    let limits = &generation.limits;
+    let worker = &generation.worker;
     match outcome {
         Err(
             reason @ (Reason::CandidateRefused | Reason::CandidateTimeout | Reason::CandidateTls),
         ) => {
-            worker.shared.breaker.failed();
+            worker
+                .shared
+                .breaker
+                .failed(limits.breaker_failures, limits.breaker_pause);
             worker.metrics.shadow(match reason {
                 Reason::CandidateTimeout => Outcome::Timeout,
                 _ => Outcome::Error,
@@ -92,11 +123,21 @@ async fn run(half: Half, slot: Slot) {
             worker.metrics.shadow(Outcome::Sent);
         }
     }
-    attempt.end(worker, outcome);
 }
 
-/// One try at the candidate. What it owns survives the deadline, so that the half can end with its reason.
+/// The same failure of the other service.
+fn of_legacy(reason: Reason) -> Reason {
+    match reason {
+        Reason::CandidateTimeout => Reason::LegacyTimeout,
+        Reason::CandidateTruncated => Reason::LegacyTruncated,
+        reason if reason.is_candidate_failure() => Reason::LegacyUnreachable,
+        reason => reason,
+    }
+}
+
+/// One try at a service. What it owns survives the deadline, so that the half can end with its reason.
 struct Attempt {
+    side: Side,
     half: Option<Half>,
     recorder: Option<(Recorder, Instant)>,
 }
@@ -107,7 +148,7 @@ impl Attempt {
             response,
             mut link,
             at,
-        } = send(pending).await?;
+        } = send(pending, self.side).await?;
         let (head, mut body) = response.into_parts();
         if head.status == StatusCode::SWITCHING_PROTOCOLS {
             // Nobody asked it to.
@@ -116,7 +157,7 @@ impl Attempt {
         if headers::is_stream(&head.headers) {
             return Err(Reason::Stream);
         }
-        let limits = &pending.worker.shared.limits;
+        let limits = &pending.generation.limits;
         if body.size_hint().lower() > limits.body as u64 {
             return Err(Reason::ResponseTooLarge);
         }
@@ -137,15 +178,19 @@ impl Attempt {
             }
         }
         *ended = Instant::now();
-        pending.worker.candidate.pool.put(link, *ended);
+        service(&pending.generation, self.side).put(link, *ended);
         Ok(())
     }
 
-    fn end(self, worker: &Worker, outcome: Result<(), Reason>) {
+    fn end(self, generation: &Generation, outcome: Result<(), Reason>) {
         match (outcome, self.recorder, self.half) {
             (Ok(()), Some((recorder, ended)), _) => {
                 let elapsed = ended.saturating_duration_since(recorder.sent());
-                worker.metrics.answered(Upstream::Candidate, elapsed);
+                let upstream = match self.side {
+                    Side::Legacy => Upstream::Legacy,
+                    Side::Candidate => Upstream::Candidate,
+                };
+                generation.worker.metrics.answered(upstream, elapsed);
                 recorder.complete(elapsed);
             }
             (Err(reason), Some((recorder, _)), _) => recorder.fail(reason),
@@ -156,21 +201,36 @@ impl Attempt {
     }
 }
 
-async fn send(pending: &Pending) -> Result<Sent, Reason> {
-    let service = &pending.worker.candidate;
+fn service(generation: &Generation, side: Side) -> &Service {
+    match side {
+        Side::Legacy => &generation.legacy,
+        Side::Candidate => &generation.candidate,
+    }
+}
+
+async fn send(pending: &Pending, side: Side) -> Result<Sent, Reason> {
+    let generation = &pending.generation;
+    let service = service(generation, side);
     let body = request_body(pending);
     let replayable = matches!(body, Outbound::Empty) && pending.head.borrow().is_idempotent();
-    let make = |body| {
-        let mut request = pending.head.borrow().request(&service.connector, body);
+    let grpc = Head::is_grpc(&pending.head.borrow());
+    let make = |body, wire, scheme: &Scheme| {
+        let form = Form {
+            service,
+            forwarding: &generation.forwarding,
+            wire,
+            scheme,
+        };
+        let mut request = pending.head.borrow().request(&form, body);
         headers::mark_shadow(request.headers_mut());
         request
     };
     service
-        .send(make, body, replayable)
+        .send(make, body, replayable, grpc)
         .await
         .map_err(|error| match error {
             SendError::Connect(error) => {
-                tracing::debug!(error = %error.io(), "candidate cannot be reached");
+                tracing::debug!(error = %error.io(), "a shadow's service cannot be reached");
                 failure::connecting(&error)
             }
             SendError::Exchange(error) => failure::before_head(&error),
@@ -179,7 +239,7 @@ async fn send(pending: &Pending) -> Result<Sent, Reason> {
 
 fn request_body(pending: &Pending) -> Outbound {
     let body = pending.body.borrow().clone();
-    let trailers: Option<HeaderMap> = pending.trailers.borrow_mut().take();
+    let trailers: Option<HeaderMap> = pending.trailers.borrow().clone();
     if body.is_empty() && trailers.is_none() {
         return Outbound::Empty;
     }

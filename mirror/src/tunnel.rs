@@ -16,18 +16,20 @@ use hyper_util::rt::TokioIo;
 
 use crate::body::{Answer, Content, Outbound};
 use crate::client::{Busy, Client};
+use crate::connect::Offer;
 use crate::forward;
-use crate::headers;
+use crate::generation::Generation;
+use crate::headers::{self, Wire};
 use crate::link::{MAX_BUFFER_BYTES, MAX_HEAD_BYTES};
 use crate::observer::Ticket;
-use crate::pending::Head;
+use crate::pending::{Form, Head};
 use crate::relay::Driven;
 use crate::service::SendError;
-use crate::worker::Worker;
 
 /// Passes a request to upgrade to the legacy, and its answer to the client; joins the two if it is 101.
 pub(crate) async fn open(
     client: &Rc<Client>,
+    generation: &Rc<Generation>,
     ticket: &Ticket,
     head: &Head,
     client_side: OnUpgrade,
@@ -35,27 +37,25 @@ pub(crate) async fn open(
 ) -> Response<Answer> {
     let worker = &client.worker;
     let sent = Instant::now();
-    let mut response = match ask(worker, head).await {
+    let mut response = match ask(generation, head).await {
         Ok(response) => response,
         Err(error) => {
-            let status = forward::legacy_failed(worker, &error);
+            let (status, words) = forward::legacy_failed(worker, &error);
             ticket.answered(status);
-            return forward::text(status, busy);
+            return forward::text(status, words, busy);
         }
     };
     worker.shared.legacy_answers(true);
     ticket.answered(response.status());
     if response.status() != StatusCode::SWITCHING_PROTOCOLS {
-        let is_head_request = head.method == Method::HEAD;
-        return forward::relay(
-            worker,
-            response,
-            Driven::Elsewhere,
-            None,
+        let passed = forward::Passed {
+            driven: Driven::Elsewhere,
+            recorder: None,
             sent,
-            is_head_request,
+            keeps_length: head.method != Method::HEAD,
             busy,
-        );
+        };
+        return forward::relay(generation, response, passed);
     }
     let legacy_side = hyper::upgrade::on(&mut response);
     let holder = Rc::clone(client);
@@ -71,9 +71,13 @@ pub(crate) async fn open(
     Response::from_parts(parts, Answer::new(Content::Empty, busy))
 }
 
-async fn ask(worker: &Rc<Worker>, head: &Head) -> Result<Response<Incoming>, SendError> {
-    let connector = &worker.legacy.connector;
-    let io = connector.connect().await.map_err(SendError::Connect)?;
+async fn ask(generation: &Rc<Generation>, head: &Head) -> Result<Response<Incoming>, SendError> {
+    let service = &generation.legacy;
+    let io = service
+        .connector
+        .connect(Offer::Http1)
+        .await
+        .map_err(SendError::Connect)?;
     let (mut sender, connection) = Builder::new()
         .max_header_size(MAX_HEAD_BYTES)
         .max_buf_size(MAX_BUFFER_BYTES)
@@ -81,12 +85,18 @@ async fn ask(worker: &Rc<Worker>, head: &Head) -> Result<Response<Incoming>, Sen
         .await
         .map_err(SendError::Exchange)?;
     let connection = connection.with_upgrades();
-    worker.spawn(async move {
+    generation.worker.spawn(async move {
         if let Err(error) = connection.await {
             tracing::debug!(%error, "connection of an upgrade ended");
         }
     });
-    let mut request = head.request(connector, Outbound::Empty);
+    let form = Form {
+        service,
+        forwarding: &generation.forwarding,
+        wire: Wire::Http1,
+        scheme: service.connector.scheme(),
+    };
+    let mut request = head.request(&form, Outbound::Empty);
     put_protocols(request.headers_mut(), take_protocols(&head.headers));
     sender
         .send_request(request)

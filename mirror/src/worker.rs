@@ -3,35 +3,33 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::future::Future;
-use std::hash::{BuildHasher, RandomState};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use parity_schemas::route::RouteResolver;
 use parity_schemas::verdict::Reason;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use crate::client::Client;
 use crate::control::Shared;
+use crate::generation::{Applied, Generation};
 use crate::metrics::WorkerHandle;
-use crate::observer::Observer;
-use crate::service::Service;
 
 /// A worker's own state.
 pub(crate) struct Worker {
+    /// Its number, from 0.
+    pub(crate) index: usize,
     pub(crate) shared: Arc<Shared>,
-    pub(crate) observer: Rc<dyn Observer>,
     pub(crate) metrics: WorkerHandle,
-    pub(crate) routes: RefCell<RouteResolver>,
-    pub(crate) sampler: Sampler,
-    pub(crate) legacy: Service,
-    pub(crate) candidate: Service,
     /// Set when the time to drain is over: what is dropped from then on was cut by us.
     pub(crate) cutting: Cell<bool>,
+    /// Set when the drain begins.
+    pub(crate) draining: Cell<bool>,
+    /// `None` before the first policy, and after the end.
+    current: RefCell<Option<Rc<Generation>>>,
     clients: RefCell<HashMap<u64, Rc<Client>>>,
     next_client: Cell<u64>,
     tasks: Cell<usize>,
@@ -39,28 +37,40 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        observer: Rc<dyn Observer>,
-        metrics: WorkerHandle,
-        routes: RouteResolver,
-        sampler: Sampler,
-        [legacy, candidate]: [Service; 2],
-    ) -> Self {
+    pub(crate) fn new(index: usize, shared: Arc<Shared>, metrics: WorkerHandle) -> Self {
         Self {
+            index,
             shared,
-            observer,
             metrics,
-            routes: RefCell::new(routes),
-            sampler,
-            legacy,
-            candidate,
             cutting: Cell::new(false),
+            draining: Cell::new(false),
+            current: RefCell::new(None),
             clients: RefCell::default(),
             next_client: Cell::new(0),
             tasks: Cell::new(0),
             idle: Notify::new(),
         }
+    }
+
+    /// Serves by another policy from now on.
+    pub(crate) fn apply(self: &Rc<Self>, applied: &Applied) {
+        let observer = (applied.observers)(self.index);
+        let generation = Rc::new(Generation::new(self, &applied.loaded, observer));
+        *self.current.borrow_mut() = Some(generation);
+    }
+
+    /// What a request that begins now is served by.
+    ///
+    /// # Panics
+    /// Before the first policy and after [`Self::retire`], when there are no requests.
+    pub(crate) fn generation(&self) -> Rc<Generation> {
+        let current = self.current.borrow();
+        Rc::clone(current.as_ref().expect("workers serve under a policy"))
+    }
+
+    /// Lets go of the last generation, which holds the worker in turn.
+    pub(crate) fn retire(&self) {
+        *self.current.borrow_mut() = None;
     }
 
     /// Runs a task that the end of the worker waits for, and cuts when the time to drain is over.
@@ -101,10 +111,19 @@ impl Worker {
     /// Ends what has waited for too long.
     pub(crate) fn sweep(&self) {
         let now = Instant::now();
-        self.legacy.pool.sweep(now);
-        self.candidate.pool.sweep(now);
+        let generation = self.generation();
+        generation.legacy.sweep(now);
+        generation.candidate.sweep(now);
         for client in self.clients.borrow().values() {
-            client.sweep(now);
+            client.sweep(now, &generation.limits);
+        }
+    }
+
+    /// Tells every client connection that the end is near.
+    pub(crate) fn drain_clients(&self) {
+        self.draining.set(true);
+        for client in self.clients.borrow().values() {
+            client.drain();
         }
     }
 
@@ -172,55 +191,5 @@ impl Drop for Registered {
     fn drop(&mut self) {
         self.worker.clients.borrow_mut().remove(&self.id);
         self.worker.metrics.closed();
-    }
-}
-
-/// Decides which requests are shadowed. A linear generator is random enough to take a share of requests, and costs
-/// a multiplication.
-pub(crate) struct Sampler {
-    state: Cell<u64>,
-    /// Takes where the upper half of the state is below this; `None` takes all.
-    threshold: Option<u64>,
-}
-
-impl Sampler {
-    /// `share` in 0..=1.
-    pub(crate) fn new(share: f64) -> Self {
-        const HALF: f64 = 4_294_967_296.0;
-        Self {
-            state: Cell::new(RandomState::new().hash_one(0_u8)),
-            threshold: (share < 1.0).then(|| (share.max(0.0) * HALF) as u64),
-        }
-    }
-
-    /// Whether the next request is among the share.
-    pub(crate) fn takes(&self) -> bool {
-        let Some(threshold) = self.threshold else {
-            return true;
-        };
-        // Knuth's MMIX constants; the upper half of the state is the good one.
-        let state = self
-            .state
-            .get()
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        self.state.set(state);
-        state >> 32 < threshold
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_share_is_kept_and_its_ends_are_exact() {
-        let taken = |share| {
-            let sampler = Sampler::new(share);
-            (0..100_000).filter(|_| sampler.takes()).count()
-        };
-        assert_eq!((taken(0.0), taken(1.0)), (0, 100_000));
-        let tenth = taken(0.1);
-        assert!((9_500..10_500).contains(&tenth), "{tenth}");
     }
 }

@@ -55,23 +55,30 @@ pub struct Exchange {
 
 /// A bound on the bytes that all shadows and exchanges of the process hold together.
 #[derive(Clone)]
-pub struct ByteBudget {
-    held: Arc<AtomicUsize>,
-    limit: usize,
+pub struct ByteBudget(Arc<Budget>);
+
+struct Budget {
+    held: AtomicUsize,
+    limit: AtomicUsize,
 }
 
 impl ByteBudget {
     /// At most `limit` bytes at a time.
     pub fn new(limit: usize) -> Self {
-        Self {
-            held: Arc::default(),
-            limit,
-        }
+        Self(Arc::new(Budget {
+            held: AtomicUsize::new(0),
+            limit: AtomicUsize::new(limit),
+        }))
+    }
+
+    /// From now on at most `limit` bytes; what is held already stays.
+    pub fn set_limit(&self, limit: usize) {
+        self.0.limit.store(limit, Ordering::Relaxed);
     }
 
     /// Bytes held now.
     pub fn held(&self) -> usize {
-        self.held.load(Ordering::Relaxed)
+        self.0.held.load(Ordering::Relaxed)
     }
 
     /// A hold of nothing, which can grow.
@@ -80,6 +87,19 @@ impl ByteBudget {
             budget: Some(self.clone()),
             bytes: 0,
         }
+    }
+
+    fn take(&self, more: usize) -> bool {
+        let before = self.0.held.fetch_add(more, Ordering::Relaxed);
+        let fits = before.saturating_add(more) <= self.0.limit.load(Ordering::Relaxed);
+        if !fits {
+            self.give(more);
+        }
+        fits
+    }
+
+    fn give(&self, less: usize) {
+        self.0.held.fetch_sub(less, Ordering::Relaxed);
     }
 }
 
@@ -97,13 +117,9 @@ impl ByteHold {
         let Some(budget) = &self.budget else {
             return true;
         };
-        let before = budget.held.fetch_add(more, Ordering::Relaxed);
-        if before.saturating_add(more) > budget.limit {
-            budget.held.fetch_sub(more, Ordering::Relaxed);
-            return false;
-        }
-        self.bytes += more;
-        true
+        let taken = budget.take(more);
+        self.bytes += usize::from(taken) * more;
+        taken
     }
 
     /// Gives back `less` of its bytes before the drop: a capture that is given up frees its room at once.
@@ -111,23 +127,15 @@ impl ByteHold {
         let less = less.min(self.bytes);
         self.bytes -= less;
         if let Some(budget) = &self.budget {
-            budget.held.fetch_sub(less, Ordering::Relaxed);
+            budget.give(less);
         }
-    }
-
-    /// Takes over what `other` holds, so that one drop gives back both.
-    pub fn absorb(&mut self, mut other: Self) {
-        if self.budget.is_none() {
-            std::mem::swap(self, &mut other);
-        }
-        self.bytes += std::mem::take(&mut other.bytes);
     }
 }
 
 impl Drop for ByteHold {
     fn drop(&mut self) {
         if let Some(budget) = &self.budget {
-            budget.held.fetch_sub(self.bytes, Ordering::Relaxed);
+            budget.give(self.bytes);
         }
     }
 }
@@ -243,18 +251,16 @@ mod tests {
         let budget = ByteBudget::new(10);
         let (mut one, mut two) = (budget.hold(), budget.hold());
         assert!(one.grow(6) && !two.grow(5) && two.grow(4));
-        one.absorb(two);
         assert_eq!(budget.held(), 10);
-        let mut none = ByteHold::default();
-        none.absorb(one);
-        assert_eq!(budget.held(), 10);
-        none.shrink(3);
+        two.shrink(3);
         assert_eq!(budget.held(), 7);
-        none.shrink(100);
+        two.shrink(100);
+        assert_eq!(budget.held(), 6);
+        budget.set_limit(8);
+        assert!(!two.grow(3) && two.grow(2));
+        drop((one, two));
         assert_eq!(budget.held(), 0);
-        assert!(none.grow(10));
-        drop(none);
-        assert_eq!(budget.held(), 0);
+        assert!(ByteHold::default().grow(usize::MAX));
     }
 
     #[test]

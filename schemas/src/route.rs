@@ -22,10 +22,19 @@ const MAX_INTERNED: usize = 10_000;
 const TOKEN_BYTES: usize = 24;
 
 /// One route, shared by all exchanges that belong to it.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub struct Route {
     label: Box<str>,
-    shadow: Option<bool>,
+    policy: RoutePolicy,
+}
+
+/// What the operator says of the requests of a route; `None` leaves it to what holds for all.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RoutePolicy {
+    /// Whether they are shadowed whatever their method (`true`), or never (`false`).
+    pub shadow: Option<bool>,
+    /// Share of them that is shadowed, 0..=1.
+    pub sample: Option<f64>,
 }
 
 impl Route {
@@ -33,7 +42,7 @@ impl Route {
     pub fn new(label: impl Into<Box<str>>) -> Self {
         Self {
             label: label.into(),
-            shadow: None,
+            policy: RoutePolicy::default(),
         }
     }
 
@@ -42,9 +51,9 @@ impl Route {
         &self.label
     }
 
-    /// Whether the operator allowed (`true`) or forbade (`false`) shadowing; `None` leaves it to the method.
-    pub fn shadow(&self) -> Option<bool> {
-        self.shadow
+    /// What the operator says of it.
+    pub fn policy(&self) -> &RoutePolicy {
+        &self.policy
     }
 }
 
@@ -55,12 +64,12 @@ impl fmt::Display for Route {
 }
 
 /// A `[[route]]` of the configuration, checked.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RouteRule {
     method: Option<Method>,
     segments: Vec<Segment>,
     label: Box<str>,
-    shadow: Option<bool>,
+    policy: RoutePolicy,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,7 +102,7 @@ pub enum RouteError {
 
 impl RouteRule {
     /// Reads `METHOD /path/{placeholder}/{*rest}`; `*` stands for every method.
-    pub fn parse(text: &str, shadow: Option<bool>) -> Result<Self, RouteError> {
+    pub fn parse(text: &str, policy: RoutePolicy) -> Result<Self, RouteError> {
         let form = || RouteError::Form(text.to_owned());
         let (method, path) = text
             .trim()
@@ -122,7 +131,7 @@ impl RouteRule {
             method,
             segments,
             label: label.into(),
-            shadow,
+            policy,
         })
     }
 
@@ -184,21 +193,21 @@ impl RouteResolver {
     pub fn resolve(&mut self, method: &Method, path: &str) -> Arc<Route> {
         let rule = self.rules.iter().find(|rule| rule.matches(method, path));
         self.scratch.clear();
-        let shadow = if let Some(rule) = rule {
+        let policy = if let Some(rule) = rule {
             self.scratch.push_str(&rule.label);
-            rule.shadow
+            rule.policy
         } else {
             write_label(&mut self.scratch, method, path);
-            None
+            RoutePolicy::default()
         };
         if let Some(route) = self.interned.get(self.scratch.as_str())
-            && route.shadow == shadow
+            && route.policy == policy
         {
             return Arc::clone(route);
         }
         let route = Arc::new(Route {
             label: self.scratch.as_str().into(),
-            shadow,
+            policy,
         });
         if self.interned.len() < MAX_INTERNED {
             self.interned
@@ -277,7 +286,7 @@ mod tests {
     fn label(rules: &[&str], method: &str, path: &str) -> String {
         let rules = rules
             .iter()
-            .map(|text| RouteRule::parse(text, None).expect("valid route"))
+            .map(|text| RouteRule::parse(text, RoutePolicy::default()).expect("valid route"))
             .collect();
         let method = Method::from_bytes(method.as_bytes()).expect("valid method");
         RouteResolver::new(rules).resolve(&method, path).to_string()
@@ -342,7 +351,9 @@ mod tests {
             "GET /a?b=1",
             "",
         ] {
-            let error = RouteRule::parse(text, None).expect_err(text).to_string();
+            let error = RouteRule::parse(text, RoutePolicy::default())
+                .expect_err(text)
+                .to_string();
             assert!(error.contains('`'), "{error}");
         }
     }

@@ -14,6 +14,7 @@ mod counters;
 mod gather;
 mod interval;
 mod recorder;
+mod routes;
 mod samples;
 mod totals;
 
@@ -27,11 +28,13 @@ use uuid::Uuid;
 pub use self::counters::OTHER;
 pub(crate) use self::counters::other_group;
 pub use self::recorder::Recorder;
+pub use self::routes::EditionId;
 pub use self::samples::SAMPLES_PER_GROUP;
 pub use self::totals::{Totals, register};
 
-use self::counters::{FastMap, Shard, lock};
+use self::counters::{Shard, lock};
 use self::gather::State;
+use self::routes::{Edition, Number, Routes};
 use self::samples::SampleQuota;
 use self::totals::RouteTotals;
 
@@ -42,13 +45,11 @@ pub const MAX_UNWRITTEN_INTERVALS: usize = 2;
 pub const MAX_ROUTES: usize = 1_000;
 /// Groups per tally, unless configured. A report with more is not read by anybody.
 pub const MAX_GROUPS: usize = 1_000;
-/// The number of the route that stands for all beyond the cap.
-const OTHER_ROUTE: u32 = 0;
 
 /// What a book needs to know.
 #[derive(Clone, Debug)]
 pub struct TallyConfig {
-    /// What the counts are evidence for.
+    /// What the counts are evidence for, until [`TallyBook::turn`].
     pub identity: Identity,
     /// Who counts.
     pub instance: String,
@@ -79,7 +80,7 @@ impl TallyConfig {
 /// The counts of one process.
 pub struct TallyBook {
     config: TallyConfig,
-    routes: RwLock<RouteNumbers>,
+    routes: RwLock<Routes>,
     joined: Mutex<Vec<Arc<Shard>>>,
     samples: Mutex<SampleQuota>,
     /// Only who gathers takes this: writer, metrics, health. Never a thread that counts.
@@ -104,21 +105,12 @@ impl Snapshot {
     }
 }
 
-#[derive(Default)]
-struct RouteNumbers {
-    numbers: FastMap<Box<str>, u32>,
-    labels: Vec<Box<str>>,
-}
-
 impl TallyBook {
     /// An empty book.
     pub fn new(config: TallyConfig) -> Arc<Self> {
-        let other = Box::<str>::from(OTHER);
+        let first = Edition::new(config.identity.clone(), config.rule_ids.clone());
         Arc::new(Self {
-            routes: RwLock::new(RouteNumbers {
-                numbers: std::iter::once((other.clone(), OTHER_ROUTE)).collect(),
-                labels: vec![other],
-            }),
+            routes: RwLock::new(Routes::begin(first)),
             joined: Mutex::default(),
             samples: Mutex::default(),
             state: Mutex::new(State::begun(config.started)),
@@ -126,11 +118,24 @@ impl TallyBook {
         })
     }
 
-    /// A pen for one thread.
-    pub fn recorder(self: &Arc<Self>) -> Recorder {
+    /// Begins another edition: counts for another identity, or by other rules. Pens that are there go on as they began,
+    /// for what was asked under the old rules is evidence for the old rules.
+    pub fn turn(&self, identity: Identity, rule_ids: Vec<String>) {
+        let mut routes = self.routes.write().unwrap_or_else(PoisonError::into_inner);
+        routes.turn(Edition::new(identity, rule_ids));
+    }
+
+    /// The edition that holds now.
+    pub fn edition(&self) -> EditionId {
+        let routes = self.routes.read().unwrap_or_else(PoisonError::into_inner);
+        routes.current()
+    }
+
+    /// A pen for one thread, which counts in this edition.
+    pub fn recorder(self: &Arc<Self>, edition: EditionId) -> Recorder {
         let shard = Arc::new(Shard::default());
         lock(&self.joined).push(Arc::clone(&shard));
-        Recorder::new(Arc::clone(self), shard)
+        Recorder::new(Arc::clone(self), shard, edition)
     }
 
     /// Whether a mismatch of these groups keeps its full exchange: it does when it is among the first
@@ -155,8 +160,9 @@ impl TallyBook {
             for (route, tally) in &mut interval.routes {
                 tally.stamp(number);
                 if tally.is_due(acknowledged) {
-                    let shape = self.shape(&routes.labels[*route as usize]);
-                    let row = tally.row(interval.start, shape, &self.config.rule_ids);
+                    let (edition, label) = routes.of(*route);
+                    let shape = self.shape(&edition.identity, label);
+                    let row = tally.row(interval.start, shape, &edition.rule_ids);
                     snapshot.groups.extend(tally.group_rows(acknowledged, &row));
                     snapshot.tallies.push(row);
                 }
@@ -207,7 +213,7 @@ impl TallyBook {
         let mut state = lock(&self.state);
         self.gather(&mut state, Timestamp::now());
         let routes = self.routes.read().unwrap_or_else(PoisonError::into_inner);
-        let labels = routes.labels.iter().map(|label| &**label);
+        let labels = routes.labels();
         (
             totals::named(labels.zip(&state.totals)),
             state.last_comparison,
@@ -215,33 +221,19 @@ impl TallyBook {
     }
 
     /// The number of a label; `None` when it counts under [`OTHER`].
-    fn route_number(&self, label: &str) -> Option<u32> {
-        let full = {
+    fn route_number(&self, edition: EditionId, label: &str) -> Option<u32> {
+        let known = {
             let routes = self.routes.read().unwrap_or_else(PoisonError::into_inner);
-            if let Some(number) = routes.numbers.get(label) {
-                return Some(*number);
-            }
-            routes.labels.len() > self.config.max_routes
+            routes.number(edition, label, self.config.max_routes)
         };
-        if full {
-            return None;
+        match known {
+            Number::Known(number) => Some(number),
+            Number::Full => None,
+            Number::New => {
+                let mut routes = self.routes.write().unwrap_or_else(PoisonError::into_inner);
+                routes.add(edition, label, self.config.max_routes)
+            }
         }
-        let mut routes = self.routes.write().unwrap_or_else(PoisonError::into_inner);
-        let next = routes.labels.len();
-        if let Some(number) = routes.numbers.get(label) {
-            return Some(*number);
-        }
-        if next > self.config.max_routes {
-            return None;
-        }
-        let number = u32::try_from(next).ok()?;
-        routes.labels.push(label.into());
-        routes.numbers.insert(label.into(), number);
-        Some(number)
-    }
-
-    fn rules(&self) -> usize {
-        self.config.rule_ids.len()
     }
 
     fn max_groups(&self) -> usize {
@@ -249,11 +241,11 @@ impl TallyBook {
     }
 
     /// A tally of this process with nothing in it.
-    fn shape(&self, route: &str) -> Tally {
+    fn shape(&self, identity: &Identity, route: &str) -> Tally {
         Tally {
             id: Uuid::nil(),
             revision: 0,
-            identity: self.config.identity.clone(),
+            identity: identity.clone(),
             instance: self.config.instance.clone(),
             interval_start: Timestamp::default(),
             interval_us: 0,

@@ -68,7 +68,7 @@ fn check(file: Option<&Path>) -> Result<ExitCode> {
     if mirrors {
         match layers().mirror() {
             Ok(settings) => {
-                holds.push(format!("{} routes", settings.mirror.routes.len()));
+                holds.push(format!("{} routes", settings.mirror.policy.routes.len()));
                 holds.push(format!("{} rules", settings.rules.ids().count()));
             }
             Err(found) => problems.merge(found),

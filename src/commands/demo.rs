@@ -23,6 +23,7 @@ use tokio::sync::oneshot;
 
 use crate::cli::DemoArgs;
 use crate::config::Layers;
+use crate::handover::Inherited;
 use crate::instance::{Instance, Signal, Signals};
 use crate::output;
 use payments::Role;
@@ -58,7 +59,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<ExitCode> {
     )
     .mirror()?;
     let url = settings.store.clone();
-    let instance = Instance::start(&settings)?;
+    let instance = Instance::start(&settings, &mut Inherited::default())?;
     output::note(&format!(
         "legacy {} and candidate {} behind http://{}; sending {} requests",
         legacy.url,

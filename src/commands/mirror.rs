@@ -5,28 +5,55 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::cli::MirrorArgs;
-use crate::config::Layers;
+use crate::config::{Layers, MirrorSettings};
+use crate::error;
+use crate::handover::{Handover, Inherited};
 use crate::instance::{Instance, Signal, Signals};
 use crate::output;
 
 /// Runs it.
 pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
-    let settings = Layers::load_here(args.file.config.as_deref(), &args.settings()).mirror()?;
+    let load = || Layers::load_here(args.file.config.as_deref(), &args.settings()).mirror();
+    let mut settings = load()?;
     let lines = format!(
         "legacy {} · candidate {} · store {}",
-        settings.mirror.legacy, settings.mirror.candidate, settings.store
+        settings.mirror.policy.legacy.url, settings.mirror.policy.candidate.url, settings.store
     );
     let mut signals = Signals::listen()?;
-    let instance = Instance::start(&settings)?;
+    let mut inherited = Inherited::take(settings.handover.as_deref())?;
+    let mut instance = Instance::start(&settings, &mut inherited)?;
+    if let Some(predecessor) = inherited.predecessor() {
+        predecessor.ready()?;
+        output::note("took over from the mirror that was running");
+    }
+    let scheme = match settings.mirror.policy.tls {
+        Some(_) => "https",
+        None => "http",
+    };
     output::note(&format!(
-        "listening on http://{} · {lines}",
+        "listening on {scheme}://{} · {lines}",
         instance.address()
     ));
     output::note(&format!(
         "admin port on http://{}/ · Ctrl-C drains and ends",
         instance.admin_address()
     ));
-    signals.wait(std::future::pending(), |signal| match signal {
+    let handover = listen_for_successor(&settings, &signals, &mut instance)?;
+    let mut successor = None;
+    let ended = instance.ended();
+    let over = async {
+        let asked = async {
+            match &handover {
+                Some(handover) => successor = Some(handover.successor().await),
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = asked => {}
+            () = ended => {}
+        }
+    };
+    signals.wait(over, |signal| match signal {
         Signal::End => true,
         Signal::ShadowingOff => {
             instance.set_shadowing(false);
@@ -36,10 +63,62 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
             instance.set_shadowing(true);
             false
         }
+        Signal::Reload => {
+            let outcome = load()
+                .map_err(anyhow::Error::from)
+                .and_then(|next| reload(&mut instance, &mut settings, next));
+            match &outcome {
+                Ok(()) => output::note("configuration reloaded"),
+                Err(error) => {
+                    output::note("configuration not reloaded, the old one holds");
+                    let _reported = error::report(error);
+                }
+            }
+            instance.reloaded(&outcome);
+            false
+        }
     });
-    instance.drain();
-    output::note("draining; a second Ctrl-C ends at once");
+    if let Some(successor) = successor {
+        drop(handover);
+        instance.hand_over();
+        successor.let_go();
+        output::note("handed over to a successor; draining");
+    } else {
+        if let Some(handover) = handover {
+            handover.remove();
+        }
+        instance.drain();
+        output::note("draining; a second Ctrl-C ends at once");
+    }
     finish_or_abandon(instance, &mut signals)
+}
+
+/// Applies other settings, unless some of them need a restart: then none is applied.
+fn reload(
+    instance: &mut Instance,
+    settings: &mut MirrorSettings,
+    next: MirrorSettings,
+) -> Result<()> {
+    let fixed = next.need_a_restart(settings);
+    if !fixed.is_empty() {
+        anyhow::bail!("only a restart can change {}", fixed.join(", "));
+    }
+    instance.reload(&next)?;
+    *settings = next;
+    Ok(())
+}
+
+fn listen_for_successor(
+    settings: &MirrorSettings,
+    signals: &Signals,
+    instance: &mut Instance,
+) -> Result<Option<Handover>> {
+    let sockets = instance.take_sockets();
+    let (Some(path), Some(sockets)) = (&settings.handover, sockets) else {
+        return Ok(None);
+    };
+    let _entered = signals.runtime().enter();
+    Handover::listen(path, sockets).map(Some)
 }
 
 /// Finishes on a thread of its own, so that a second signal can end the process before the drain is over.

@@ -222,10 +222,10 @@ impl Reader<'_> {
                     self.unknown(offset, key, &format!(" in [[{name}]]"), &names);
                     continue;
                 };
-                let kind = if *key == "shadow" {
-                    Kind::Switch
-                } else {
-                    Kind::Text
+                let kind = match *key {
+                    "shadow" => Kind::Switch,
+                    "sample" => Kind::Share,
+                    _ => Kind::Text,
                 };
                 match raw(kind, item) {
                     Ok(value) => {

@@ -4,13 +4,12 @@
 //! files, routes, rules, and the settings of the other crates.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parity_comparator::redact::RedactConfig;
 use parity_comparator::rules::{RuleConfig, Rules};
-use parity_mirror::UpstreamUrl;
-use parity_schemas::route::RouteRule;
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Part;
@@ -19,10 +18,11 @@ use parity_sink::write::Retention;
 
 use super::file::{Entry, Raw};
 use super::problem::{Origin, Problem, Problems, read_named_file};
-use super::{DEFAULT_FILE, Layers, MAX_FILE_BYTES, value};
+use super::settings::{SETTINGS, is_fixed};
+use super::{Layers, value};
 
 /// Keys and tokens are lines, not archives.
-const MAX_SECRET_BYTES: u64 = 64 << 10;
+pub(super) const MAX_SECRET_BYTES: u64 = 64 << 10;
 /// An HMAC key shorter than this can be guessed.
 const MIN_KEY_BYTES: usize = 16;
 /// Shorter admin tokens can be guessed over the network.
@@ -50,6 +50,22 @@ pub(crate) struct MirrorSettings {
     pub(crate) redact: RedactConfig,
     /// Key of the hmac: values.
     pub(crate) redaction_key: Vec<u8>,
+    /// Socket for taking over from a running mirror, and for handing over to the next.
+    pub(crate) handover: Option<PathBuf>,
+    /// What only a restart can change, as it was given.
+    pub(crate) fixed: Vec<(&'static str, Option<String>)>,
+}
+
+impl MirrorSettings {
+    /// The settings that are other than those of a running mirror, and cannot be applied to it.
+    pub(crate) fn need_a_restart(&self, running: &Self) -> Vec<&'static str> {
+        self.fixed
+            .iter()
+            .zip(&running.fixed)
+            .filter(|(new, old)| new != old)
+            .map(|((key, _), _)| *key)
+            .collect()
+    }
 }
 
 /// Where the admin port listens and what it demands.
@@ -112,39 +128,6 @@ impl Layers {
         }
         let token = token.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         Some(AdminSettings { address, token })
-    }
-
-    fn upstream(&mut self, key: &'static str) -> Option<UpstreamUrl> {
-        if self.text(key).is_none() && !self.broken_file {
-            let name = key.trim_start_matches("mirror.");
-            let problem = Problem::new(Origin::Default, format!("no {name} is given")).hint(
-                format!("--{name} http://HOST:PORT, or `{name} = …` in [mirror] of {DEFAULT_FILE}"),
-            );
-            self.problems.push(problem);
-        }
-        self.get(key, str::parse)
-    }
-
-    fn routes(&mut self) -> Arc<[RouteRule]> {
-        let mut rules = Vec::new();
-        for entry in std::mem::take(&mut self.routes) {
-            let Some(wanted) = entry_text(&entry, "match") else {
-                let problem = Problem::new(entry.origin, "a [[route]] needs `match`");
-                self.problems
-                    .push(problem.hint("write for example match = \"GET /users/{id}\""));
-                continue;
-            };
-            let shadow = entry_text(&entry, "shadow").map(|text| text == "true" || text == "on");
-            match RouteRule::parse(wanted, shadow) {
-                Ok(rule) => rules.push(rule),
-                Err(error) => {
-                    let origin = entry_origin(&entry, "match");
-                    self.problems
-                        .push(Problem::new(origin, format!("match: {error}")));
-                }
-            }
-        }
-        rules.into()
     }
 
     /// The rules, compiled; `now` decides which have expired.
@@ -219,22 +202,6 @@ impl Layers {
         Some(random.iter().flat_map(|id| *id.as_bytes()).collect())
     }
 
-    fn limits(&mut self) -> Option<parity_mirror::Limits> {
-        let deadline = self.get("limits.candidate_deadline", some_time);
-        let in_flight = self.get("limits.in_flight", value::count);
-        let shadow_bytes = self.get("limits.shadow_bytes", value::size);
-        let body = self.get("limits.body", value::size);
-        let drain = self.get("limits.drain", value::duration);
-        Some(parity_mirror::Limits {
-            candidate_deadline: deadline?,
-            in_flight: in_flight?,
-            shadow_bytes: shadow_bytes? as usize,
-            body: body? as usize,
-            drain: drain?,
-            ..parity_mirror::Limits::default()
-        })
-    }
-
     pub(super) fn retention(&mut self) -> Option<Retention> {
         let bodies = self.get("retention.bodies", value::duration);
         let mismatches = self.get("retention.mismatches", value::duration);
@@ -255,26 +222,22 @@ impl Layers {
         let candidate_version = self.get("mirror.candidate_version", value::text);
         let instance = self.get("mirror.instance", value::text);
         let listen = self.get("mirror.listen", address);
-        let legacy = self.upstream("mirror.legacy");
-        let candidate = self.upstream("mirror.candidate");
-        let sample = self.get("mirror.sample", value::share);
+        let policy = self.policy();
         let shadowing = self.get("mirror.shadow", value::switch);
         let workers = self.get("mirror.workers", value::count);
-        let ca_file = self.path("mirror.ca_file");
         let store = self.store();
         let admin = self.admin("mirror.admin", "mirror.admin_token_file");
-        let limits = self.limits();
         let queue = self.get("limits.queue", value::count);
         let retention = self.retention();
-        let routes = self.routes();
         let rules = self.rules(Timestamp::now());
         let redact = self.redact();
         let redaction_key = self.redaction_key();
-        if let Some((path, origin)) = &ca_file
-            && let Err(problem) = read_named_file(path, origin, MAX_FILE_BYTES)
-        {
-            self.problems.push(problem);
-        }
+        let handover = self.path("mirror.handover");
+        let fixed = SETTINGS
+            .iter()
+            .filter(|setting| is_fixed(setting))
+            .map(|setting| (setting.key, self.shown(setting).0))
+            .collect();
         let complete = || {
             let rules = rules?;
             Some(MirrorSettings {
@@ -287,17 +250,13 @@ impl Layers {
                 instance: instance.unwrap_or_else(host_name),
                 mirror: parity_mirror::Config {
                     listen: listen?,
-                    legacy: legacy?,
-                    candidate: candidate?,
-                    ca_file: ca_file.map(|(path, _)| path),
                     workers: workers
                         .and_then(std::num::NonZeroUsize::new)
                         .or_else(|| std::thread::available_parallelism().ok())
                         .unwrap_or(std::num::NonZeroUsize::MIN),
-                    sample: sample?,
+                    connections: parity_mirror::Config::CONNECTIONS,
                     shadowing: shadowing?,
-                    limits: limits?,
-                    routes,
+                    policy: policy?,
                 },
                 admin: admin?,
                 store: store?,
@@ -306,6 +265,8 @@ impl Layers {
                 rules,
                 redact,
                 redaction_key: redaction_key?,
+                handover: handover.map(|(path, _)| path),
+                fixed,
             })
         };
         let settings = complete();
@@ -337,14 +298,14 @@ impl Layers {
     }
 }
 
-fn entry_text<'a>(entry: &'a Entry, key: &str) -> Option<&'a str> {
+pub(super) fn entry_text<'a>(entry: &'a Entry, key: &str) -> Option<&'a str> {
     match &entry.values.get(key)?.value {
         Raw::Text(text) => Some(text),
         Raw::List(_) => None,
     }
 }
 
-fn entry_origin(entry: &Entry, key: &str) -> Origin {
+pub(super) fn entry_origin(entry: &Entry, key: &str) -> Origin {
     entry
         .values
         .get(key)

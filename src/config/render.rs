@@ -54,11 +54,16 @@ pub(crate) fn starting_file() -> String {
 }
 
 fn example(setting: &Setting) -> String {
-    let value = setting.default.unwrap_or(match setting.kind {
-        Kind::Count => "2",
-        Kind::Path => "path/to/file",
-        _ => "…",
-    });
+    let value = setting
+        .default
+        .unwrap_or(match (setting.kind, setting.name()) {
+            (Kind::Count, _) => "2",
+            (Kind::Path, _) => "path/to/file",
+            (_, "host") => "payments.example",
+            (_, "rewrite") => "/api -> /v2",
+            (_, "via") => "parity",
+            _ => "…",
+        });
     match setting.kind {
         Kind::Count | Kind::Share => value.to_owned(),
         Kind::Switch => (value == "on").to_string(),

@@ -75,15 +75,38 @@ pub(crate) const SETTINGS: &[Setting] = &[
     setting("mirror.legacy_version", Kind::Text, Some(""), Some("--legacy-version"), "Version of the legacy; evidence of different versions is never mixed"),
     setting("mirror.candidate_version", Kind::Text, Some(""), Some("--candidate-version"), "Version of the candidate; a new one starts the evidence anew"),
     setting("mirror.instance", Kind::Text, None, Some("--instance"), "Name of this process in the record (the host name by default)"),
+    setting("mirror.mode", Kind::Text, Some("proxy"), Some("--mode"), "proxy: in front of the legacy; tap: beside a proxy that mirrors to us, answers 204 and asks both services"),
     setting("mirror.sample", Kind::Share, Some("1.0"), Some("--sample"), "Share of the requests that is shadowed"),
+    setting("mirror.sample_by", Kind::Text, Some("request"), Some("--sample-by"), "What the share is of: request, header:NAME or cookie:NAME (all requests of a user, or none)"),
     setting("mirror.shadow", Kind::Switch, Some("on"), Some("--shadow"), "Whether to begin with shadowing on"),
+    setting("mirror.handover", Kind::Path, None, Some("--handover"), "Socket by which a restarted mirror takes the ports over from the running one, so that no connection is refused"),
     setting("mirror.workers", Kind::Count, None, Some("--workers"), "Proxy threads (one per core by default)"),
     setting("mirror.store", Kind::Store, Some("sqlite:parity.db"), Some("--store"), "Where the record is kept"),
     setting("mirror.spool", Kind::Path, Some("parity.spool"), Some("--spool"), "Folder, of this process alone, for records that a Kafka broker has not acknowledged"),
     setting("mirror.ca_file", Kind::Path, None, Some("--ca-file"), "PEM certificates to trust for https upstreams, besides the system's"),
+    setting("mirror.tls_certificate_file", Kind::Path, None, Some("--tls-certificate-file"), "PEM certificate that clients are shown; with it they connect by TLS, HTTP/2 or HTTP/1.1"),
+    setting("mirror.tls_key_file", Kind::Path, None, Some("--tls-key-file"), "PEM key of mirror.tls_certificate_file"),
     setting("mirror.redaction_key_file", Kind::Path, None, Some("--redaction-key-file"), "Key of the hmac: values in the record, the same for all instances (random per process by default)"),
+    setting("legacy.protocol", Kind::Text, Some("auto"), None, "What the legacy speaks: http1, http2, or auto (https: by ALPN; else HTTP/1.1, and HTTP/2 for gRPC)"),
+    setting("legacy.host", Kind::Text, None, None, "Host that the legacy gets in the place of the client's"),
+    setting("legacy.rewrite", Kind::Text, None, None, "Prefix of the path that is replaced for the legacy: \"/api -> /v2\""),
+    setting("legacy.set_headers", Kind::List, None, None, "Headers set in requests for the legacy: \"name: value\""),
+    setting("legacy.remove_headers", Kind::List, None, None, "Headers removed from requests for the legacy"),
+    setting("legacy.credentials_file", Kind::Path, None, None, "File with headers for the legacy that are secret, one \"name: value\" on a line"),
+    setting("candidate.protocol", Kind::Text, Some("auto"), None, "What the candidate speaks: http1, http2, or auto (https: by ALPN; else HTTP/1.1, and HTTP/2 for gRPC)"),
+    setting("candidate.host", Kind::Text, None, None, "Host that the candidate gets in the place of the client's"),
+    setting("candidate.rewrite", Kind::Text, None, None, "Prefix of the path that is replaced for the candidate: \"/api -> /v2\""),
+    setting("candidate.set_headers", Kind::List, None, None, "Headers set in requests for the candidate: \"name: value\""),
+    setting("candidate.remove_headers", Kind::List, None, None, "Headers removed from requests for the candidate"),
+    setting("candidate.credentials_file", Kind::Path, None, None, "File with headers for the candidate that are secret, one \"name: value\" on a line"),
+    setting("forwarding.x_forwarded_for", Kind::Switch, Some("on"), None, "Add the client's address to X-Forwarded-For"),
+    setting("forwarding.x_forwarded_origin", Kind::Switch, Some("off"), None, "Send X-Forwarded-Proto and X-Forwarded-Host"),
+    setting("forwarding.forwarded", Kind::Switch, Some("off"), None, "Add an element to Forwarded (RFC 7239)"),
+    setting("forwarding.via", Kind::Text, None, None, "Name by which this proxy is added to Via; not sent without one"),
+    setting("forwarding.trusted_proxies", Kind::List, None, None, "Addresses and networks whose X-Forwarded-… and Forwarded are passed on; with a list, those of others are removed"),
     setting("limits.candidate_deadline", Kind::Duration, Some("5s"), None, "The candidate must have answered whole within this time"),
     setting("limits.in_flight", Kind::Count, Some("1024"), None, "Shadow requests under way at once"),
+    setting("limits.candidate_rate", Kind::Count, None, None, "Shadow requests that begin in a second; more are sampled out (no bound by default)"),
     setting("limits.shadow_bytes", Kind::Size, Some("32MiB"), None, "Bytes that all shadows and queued exchanges hold together"),
     setting("limits.body", Kind::Size, Some("1MiB"), None, "Largest request or answer body that is compared"),
     setting("limits.queue", Kind::Count, Some("4096"), None, "Exchanges that wait for comparison"),
@@ -149,6 +172,9 @@ impl Setting {
 /// The sections that hold settings, in the order of [`SETTINGS`].
 pub(crate) const SECTIONS: &[&str] = &[
     "mirror",
+    "legacy",
+    "candidate",
+    "forwarding",
     "limits",
     "redact",
     "retention",
@@ -156,6 +182,25 @@ pub(crate) const SECTIONS: &[&str] = &[
     "clickhouse",
     "sink",
 ];
+
+/// Whether a running mirror can take another value. What it holds open, or is known by, stays until it is restarted
+/// (which costs no request either, with `--handover`).
+pub(crate) fn is_fixed(setting: &Setting) -> bool {
+    matches!(setting.section(), "retention" | "kafka" | "clickhouse")
+        || matches!(
+            setting.key,
+            "mirror.listen"
+                | "mirror.admin"
+                | "mirror.admin_token_file"
+                | "mirror.instance"
+                | "mirror.workers"
+                | "mirror.store"
+                | "mirror.spool"
+                | "mirror.handover"
+                | "mirror.redaction_key_file"
+                | "limits.spool"
+        )
+}
 
 /// Keys of a `[[route]]`.
 pub(crate) const ROUTE_KEYS: &[(&str, &str)] = &[
@@ -166,6 +211,10 @@ pub(crate) const ROUTE_KEYS: &[(&str, &str)] = &[
     (
         "shadow",
         "true: safe to send twice, whatever the method; false: never send",
+    ),
+    (
+        "sample",
+        "Share of its requests that is shadowed, in the place of mirror.sample",
     ),
 ];
 

@@ -1,6 +1,5 @@
 //! Settings of stores: how to get into them, and what `sink` and `schema` need.
 
-use std::path::PathBuf;
 use std::str::FromStr;
 
 use parity_sink::{
@@ -9,8 +8,8 @@ use parity_sink::{
 };
 
 use super::needs::some_time;
-use super::problem::{Origin, Problem, Problems, read_named_file};
-use super::{AdminSettings, DEFAULT_FILE, Layers, MAX_FILE_BYTES, value};
+use super::problem::{Origin, Problem, Problems};
+use super::{AdminSettings, DEFAULT_FILE, Layers, value};
 
 /// Everything `sink` needs, checked.
 pub(crate) struct SinkSettings {
@@ -126,18 +125,6 @@ impl Layers {
         }
         let bytes = self.secret(file_key, 1)?;
         Some(Secret::new(String::from_utf8_lossy(&bytes)))
-    }
-
-    /// The path of a file that can be read now.
-    fn readable(&mut self, key: &'static str) -> Option<PathBuf> {
-        let (path, origin) = self.path(key)?;
-        match read_named_file(&path, &origin, MAX_FILE_BYTES) {
-            Ok(_) => Some(path),
-            Err(problem) => {
-                self.problems.push(problem);
-                None
-            }
-        }
     }
 
     /// A URL without which the command cannot do anything.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use parity_schemas::route::RouteRule;
+use parity_schemas::route::{RoutePolicy, RouteRule};
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Part;
 use sha2::{Digest, Sha256};
@@ -108,7 +108,7 @@ impl Check<'_> {
 
     fn route(&mut self) -> Option<Box<str>> {
         let route = self.config.route.as_deref()?;
-        if let Err(error) = RouteRule::parse(route, None) {
+        if let Err(error) = RouteRule::parse(route, RoutePolicy::default()) {
             self.error("route", error.to_string(), None);
             return None;
         }

@@ -1,29 +1,30 @@
 //! The meeting of the halves, without sockets.
 
 use std::cell::RefCell;
+use std::net::Ipv4Addr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, Uri, Version};
+use http::{HeaderMap, Method, Uri, Version};
 use parity_schemas::exchange::Exchange;
-use parity_schemas::route::{Route, RouteResolver};
+use parity_schemas::route::Route;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 use tokio::runtime::{Builder, LocalOptions};
 
 use super::{Half, Head, Pending};
 use crate::capture::Recorder;
-use crate::config::Limits;
-use crate::connect::Connector;
+use crate::config::{Limits, Policy};
 use crate::control::Shared;
-use crate::link::Pool;
+use crate::forwarding::Peer;
+use crate::generation::{Generation, Loaded};
 use crate::metrics::Metrics;
 use crate::observer::{Observer, Ticket};
-use crate::service::Service;
+use crate::target::Target;
 use crate::upstream::UpstreamUrl;
-use crate::worker::{Sampler, Worker};
+use crate::worker::Worker;
 
 #[derive(Default)]
 struct Log(RefCell<Vec<Option<Reason>>>);
@@ -39,35 +40,26 @@ impl Observer for Log {
     fn answered(&self, _: &Arc<Route>, _: u16) {}
 }
 
-fn worker(log: &Rc<Log>) -> Rc<Worker> {
-    let shared = Arc::new(Shared::new(Limits::default(), true));
-    let service = || {
-        let url = UpstreamUrl::parse("unix:/nobody").expect("a URL");
-        Service {
-            connector: Connector::new(&url, || unreachable!("no TLS")).expect("no TLS"),
-            pool: Pool::new(1, Duration::ZERO),
-        }
-    };
-    Rc::new(Worker::new(
-        Arc::clone(&shared),
-        Rc::clone(log) as Rc<dyn Observer>,
-        Metrics::new(1, shared).worker(0),
-        RouteResolver::new(Arc::new([])),
-        Sampler::new(1.0),
-        [service(), service()],
-    ))
+fn generation(log: &Rc<Log>) -> Rc<Generation> {
+    let shared = Arc::new(Shared::new(1, true, &Limits::default()));
+    let metrics = Metrics::new(1, Arc::clone(&shared)).worker(0);
+    let worker = Rc::new(Worker::new(0, shared, metrics));
+    let target = || Target::new(UpstreamUrl::parse("unix:/nobody").expect("a URL"));
+    let loaded = Loaded::load(Policy::new(target(), target())).expect("no TLS");
+    let observer = Rc::clone(log) as Rc<dyn Observer>;
+    Rc::new(Generation::new(&worker, &loaded, observer))
 }
 
-fn open(worker: &Rc<Worker>) -> (Half, Half) {
-    let ticket = Ticket::receive(worker, Arc::new(Route::new("GET /")));
+fn open(generation: &Rc<Generation>) -> (Half, Half) {
+    let ticket = Ticket::receive(generation, Arc::new(Route::new("GET /")));
     let head = Head {
         method: Method::GET,
         uri: Uri::from_static("/"),
         headers: HeaderMap::new(),
         version: Version::HTTP_11,
-        client: HeaderValue::from_static("127.0.0.1"),
+        peer: Rc::new(Peer::new(Ipv4Addr::LOCALHOST.into(), false)),
     };
-    Pending::open(worker, ticket, head, Timestamp::now())
+    Pending::open(generation, ticket, head, Timestamp::now())
 }
 
 fn complete(half: Half) {
@@ -84,8 +76,8 @@ type Step = fn(&mut Option<Half>, &mut Option<Half>);
 /// After how many steps a request is settled, and with what reason, if not as an exchange.
 fn settled(steps: &[Step]) -> (usize, Option<Reason>) {
     let log = Rc::default();
-    let worker = worker(&log);
-    let (legacy, candidate) = open(&worker);
+    let generation = generation(&log);
+    let (legacy, candidate) = open(&generation);
     let (mut legacy, mut candidate) = (Some(legacy), Some(candidate));
     let mut at = 0;
     for (index, step) in steps.iter().enumerate() {
@@ -96,7 +88,7 @@ fn settled(steps: &[Step]) -> (usize, Option<Reason>) {
     }
     drop((legacy, candidate));
     assert_eq!(log.0.borrow().len(), 1, "settled exactly once");
-    assert_eq!(worker.shared.budget.held(), 0);
+    assert_eq!(generation.worker.shared.budget.held(), 0);
     (at.max(1), log.0.borrow()[0])
 }
 
@@ -183,9 +175,9 @@ fn a_noted_reason_frees_what_is_held_and_ends_nothing() {
             |_, c| complete(take(c)),
             |l, _| {
                 let pending = Rc::clone(&l.as_ref().expect("open").pending);
-                assert_eq!(pending.worker.shared.budget.held(), 4);
+                assert_eq!(pending.generation.worker.shared.budget.held(), 4);
                 pending.note(Reason::ResponseTooLarge);
-                assert_eq!(pending.worker.shared.budget.held(), 0);
+                assert_eq!(pending.generation.worker.shared.budget.held(), 0);
             },
             |l, _| complete(take(l)),
         ]),
@@ -197,8 +189,9 @@ fn a_noted_reason_frees_what_is_held_and_ends_nothing() {
 fn what_nobody_ends_is_settled_by_its_drop() {
     assert_eq!(settled(&[]), (1, Some(Reason::ClientAborted)));
     let log = Rc::default();
-    let worker = worker(&log);
-    let halves = open(&worker);
+    let generation = generation(&log);
+    let worker = &generation.worker;
+    let halves = open(&generation);
     worker.cutting.set(true);
     drop(halves);
     assert_eq!(*log.0.borrow(), [Some(Reason::Shutdown)]);
@@ -207,12 +200,13 @@ fn what_nobody_ends_is_settled_by_its_drop() {
 #[test]
 fn a_panic_in_a_shadow_is_contained_and_counted() {
     let log = Rc::default();
-    let worker = worker(&log);
+    let generation = generation(&log);
+    let worker = &generation.worker;
     let runtime = Builder::new_current_thread()
         .build_local(LocalOptions::default())
         .expect("a runtime");
     runtime.block_on(async {
-        let (legacy, candidate) = open(&worker);
+        let (legacy, candidate) = open(&generation);
         let shadow = worker.spawn(async move {
             let _candidate = candidate;
             panic!("a bug in a shadow, on purpose");

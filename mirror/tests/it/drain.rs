@@ -129,7 +129,13 @@ fn the_end_of_the_owner_is_the_end() {
     drop(sender);
     let ledger = crate::support::ledger::Ledger::default();
     let drained = mirror
-        .run(|_| ledger.observer(), &signal)
+        .run(
+            {
+                let ledger = ledger.clone();
+                move |_| ledger.observer()
+            },
+            &signal,
+        )
         .expect("workers run");
     assert_eq!(drained.cut, 0);
 }

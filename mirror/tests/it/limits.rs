@@ -203,9 +203,7 @@ fn a_candidate_that_keeps_failing_is_left_alone_and_taken_back() {
 #[test]
 fn client_connections_are_capped_and_wait_their_turn() {
     let legacy = Service::saying(ok("a"));
-    let mirror = Rig::new(&legacy, &legacy)
-        .limits(|limits| limits.connections = 2)
-        .start();
+    let mirror = Rig::new(&legacy, &legacy).connections(2).start();
     let (mut one, mut two) = (mirror.client(), mirror.client());
     assert_eq!((one.get("/").status(), two.get("/").status()), (200, 200));
     let mut three = mirror.client();

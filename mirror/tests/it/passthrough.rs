@@ -262,11 +262,11 @@ fn trailers_reach_the_client_and_the_capture() {
 }
 
 #[test]
-fn the_targets_authority_wins_over_host_and_never_chooses_the_upstream() {
+fn the_targets_authority_is_the_host_and_never_chooses_the_upstream() {
     let legacy = Service::saying(ok("legacy"));
     let mirror = between(&legacy);
     let mut client = mirror.client();
-    client.send("GET http://asked.example/a?b HTTP/1.1\r\nhost: other.example\r\n\r\n");
+    client.send("GET http://asked.example/a?b HTTP/1.1\r\nhost: Asked.example:80\r\n\r\n");
     assert_eq!(client.reply().text(), "legacy");
     let request = &legacy.requests(1)[0];
     assert_eq!(request.target(), "/a?b");
@@ -274,6 +274,26 @@ fn the_targets_authority_wins_over_host_and_never_chooses_the_upstream() {
     client.send("OPTIONS * HTTP/1.1\r\nhost: test\r\n\r\n");
     client.reply();
     assert_eq!(legacy.requests(2)[1].target(), "*");
+}
+
+#[test]
+fn a_request_for_two_places_or_none_goes_nowhere() {
+    let legacy = Service::saying(ok("legacy"));
+    let mirror = between(&legacy);
+    for head in [
+        "GET http://one.example/ HTTP/1.1\r\nhost: two.example\r\n",
+        "GET / HTTP/1.1\r\nhost: one.example\r\nhost: two.example\r\n",
+        "GET / HTTP/1.1\r\nhost: one.example, two.example\r\n",
+        "GET / HTTP/1.1\r\n",
+    ] {
+        let mut client = mirror.client();
+        client.send(format!("{head}\r\n"));
+        let reply = client.reply();
+        assert_eq!(reply.status(), 400, "{head}");
+        assert!(reply.text().starts_with("parity: "), "{head}");
+    }
+    assert_eq!(mirror.ledger.balance().0, 0);
+    assert_eq!(legacy.connections(), 0);
 }
 
 #[test]

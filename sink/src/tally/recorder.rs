@@ -12,10 +12,10 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 use uuid::Uuid;
 
-use super::TallyBook;
 use super::counters::{
     CLASSES, FastMap, MATCHED, REASONS, RECEIVED, RouteCounters, Shard, Sighting,
 };
+use super::{EditionId, TallyBook};
 
 /// One thread's pen. `Send`, so that it can be made where the thread is made, and not `Sync`.
 ///
@@ -28,17 +28,20 @@ pub struct Recorder {
     /// Bounded by the book's cap on routes: labels beyond it are not kept here.
     known: RefCell<FastMap<Box<str>, Arc<RouteCounters>>>,
     other: Arc<RouteCounters>,
+    /// What its counts are evidence for.
+    edition: EditionId,
 }
 
 impl Recorder {
-    pub(super) fn new(book: Arc<TallyBook>, shard: Arc<Shard>) -> Self {
-        let other = Arc::new(RouteCounters::new(super::OTHER_ROUTE, book.rules()));
+    pub(super) fn new(book: Arc<TallyBook>, shard: Arc<Shard>, edition: EditionId) -> Self {
+        let other = Arc::new(RouteCounters::new(edition.other, edition.rules));
         shard.add_route(Arc::clone(&other));
         Self {
             book,
             shard,
             known: RefCell::default(),
             other,
+            edition,
         }
     }
 
@@ -100,10 +103,10 @@ impl Recorder {
         if let Some(counters) = known.get(route.label()) {
             return count(counters);
         }
-        let Some(number) = self.book.route_number(route.label()) else {
+        let Some(number) = self.book.route_number(self.edition, route.label()) else {
             return count(&self.other);
         };
-        let counters = Arc::new(RouteCounters::new(number, self.book.rules()));
+        let counters = Arc::new(RouteCounters::new(number, self.edition.rules));
         self.shard.add_route(Arc::clone(&counters));
         count(&counters);
         known.insert(route.label().into(), counters);

@@ -148,7 +148,7 @@ proptest! {
     fn every_count_ends_up_in_the_store_once(steps in vec(step(), 0..120), max_routes in 1..5_usize) {
         let book = book(max_routes, 3);
         let routes = ROUTES.map(Route::new);
-        let mut threads = [book.recorder(), book.recorder(), book.recorder()];
+        let mut threads = [book.recorder(book.edition()), book.recorder(book.edition()), book.recorder(book.edition())];
         let mut now = Timestamp::from_micros(START);
         let (mut store, mut late) = (Store::default(), Vec::new());
         let mut expected = Expected::default();
@@ -183,7 +183,7 @@ proptest! {
                     expected.route(route);
                     expected.hits[rule] += u64::from(hits);
                 }
-                Step::NewThread(thread) => threads[thread] = book.recorder(),
+                Step::NewThread(thread) => threads[thread] = book.recorder(book.edition()),
                 Step::Pass(micros) => now = now.saturating_add_micros(micros),
                 Step::Totals => drop(book.totals()),
                 Step::Snapshot(fate) => {
@@ -248,7 +248,7 @@ fn threads_and_snapshots_run_into_each_other_and_nothing_is_lost() {
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS)
             .map(|thread| {
-                let recorder = book.recorder();
+                let recorder = book.recorder(book.edition());
                 scope.spawn(move || {
                     let routes = ROUTES.map(Route::new);
                     for request in 0..EACH {
@@ -295,7 +295,7 @@ fn threads_and_snapshots_run_into_each_other_and_nothing_is_lost() {
 #[test]
 fn an_interval_is_a_minute_and_the_first_begins_with_the_process() {
     let book = book(MAX_ROUTES, MAX_GROUPS);
-    let recorder = book.recorder();
+    let recorder = book.recorder(book.edition());
     let route = Route::new("GET /a");
     let mut store = Store::default();
     for tick in 0..600 {
@@ -327,7 +327,7 @@ fn an_interval_is_a_minute_and_the_first_begins_with_the_process() {
 #[test]
 fn a_store_that_is_away_makes_one_long_interval() {
     let book = book(MAX_ROUTES, MAX_GROUPS);
-    let recorder = book.recorder();
+    let recorder = book.recorder(book.edition());
     let route = Route::new("GET /a");
     let mut last = Snapshot::default();
     for minute in 0..100 {
@@ -375,7 +375,7 @@ fn the_first_twenty_of_any_group_keep_their_sample_in_each_interval() {
 #[test]
 fn a_long_pattern_is_cut_and_an_unknown_status_has_a_class() {
     let book = book(MAX_ROUTES, MAX_GROUPS);
-    let recorder = book.recorder();
+    let recorder = book.recorder(book.edition());
     let route = Route::new("GET /a");
     let mut long = group("long");
     long.pattern = "ö".repeat(10_000);
@@ -399,7 +399,7 @@ fn metrics(book: &Arc<TallyBook>) -> String {
 #[test]
 fn metrics_have_the_promised_names_and_labels() {
     let book = book(1, MAX_GROUPS);
-    let recorder = book.recorder();
+    let recorder = book.recorder(book.edition());
     let (known, beyond) = (Route::new("GET /users/{id}"), Route::new("PUT /x"));
     assert!(!metrics(&book).contains("parity_last_comparison"));
     recorder.received(&known);
@@ -425,4 +425,43 @@ fn metrics_have_the_promised_names_and_labels() {
     ] {
         assert!(text.contains(line), "{line} is not in\n{text}");
     }
+}
+
+#[test]
+fn another_identity_begins_tallies_of_its_own_and_pens_finish_what_they_began() {
+    let book = book(10, 10);
+    let route = Route::new("GET /a");
+    let before = book.recorder(book.edition());
+    before.received(&route);
+    let second = Identity {
+        migration: "default".to_owned(),
+        rules_hash: "other".to_owned(),
+        ..Identity::default()
+    };
+    book.turn(second.clone(), Vec::new());
+    book.turn(second, Vec::new());
+    let after = book.recorder(book.edition());
+    for _ in 0..2 {
+        after.received(&route);
+        after.matched(&route, 1, 1);
+    }
+    before.matched(&route, 1, 1);
+    let snapshot = book.snapshot(Timestamp::from_micros(START + 1));
+    let mut seen: Vec<_> = snapshot
+        .tallies
+        .iter()
+        .map(|tally| {
+            let rules = tally.identity.rules_hash.as_str();
+            (
+                rules,
+                tally.route.as_str(),
+                tally.counts.received,
+                tally.counts.matched,
+            )
+        })
+        .collect();
+    seen.sort_unstable();
+    assert_eq!(seen, [("", "GET /a", 1, 1), ("other", "GET /a", 2, 2)]);
+    let totals = book.totals();
+    assert_eq!((totals.routes.len(), totals.total.received), (1, 3));
 }

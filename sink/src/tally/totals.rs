@@ -3,6 +3,7 @@
 //! The metrics are read out of the book when they are asked for, so the hot path counts once and not twice. Names
 //! and labels are part of the product: dashboards and alerts are written against them.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -54,6 +55,15 @@ impl Default for RouteTotals {
 impl RouteTotals {
     pub(super) fn counts(&self) -> Counts {
         counts(&self.outcomes, self.mismatch)
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.mismatch += other.mismatch;
+        let outcomes = self.outcomes.iter_mut().zip(&other.outcomes);
+        let kinds = self.kinds.iter_mut().zip(&other.kinds);
+        for (sum, more) in outcomes.chain(kinds) {
+            *sum += more;
+        }
     }
 
     fn is_empty(&self) -> bool {
@@ -174,21 +184,17 @@ fn mismatches(routes: &[(String, RouteTotals)]) -> Vec<Series<'_>> {
     series
 }
 
-/// The totals of all routes that counted anything, sorted by name.
+/// The totals of all routes that counted anything, sorted by name; those of one name together, whatever edition they
+/// were counted in.
 pub(super) fn named<'a>(
     totals: impl Iterator<Item = (&'a str, &'a RouteTotals)>,
 ) -> Vec<(String, RouteTotals)> {
-    let mut routes: Vec<_> = totals
-        .filter(|(_, totals)| !totals.is_empty())
-        .map(|(label, totals)| {
-            let copy = RouteTotals {
-                outcomes: totals.outcomes,
-                mismatch: totals.mismatch,
-                kinds: totals.kinds,
-            };
-            (label.to_owned(), copy)
-        })
-        .collect();
-    routes.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+    let mut routes: BTreeMap<&str, RouteTotals> = BTreeMap::new();
+    for (label, totals) in totals.filter(|(_, totals)| !totals.is_empty()) {
+        routes.entry(label).or_default().add(totals);
+    }
     routes
+        .into_iter()
+        .map(|(label, totals)| (label.to_owned(), totals))
+        .collect()
 }

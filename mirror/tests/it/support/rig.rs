@@ -3,12 +3,11 @@
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use parity_mirror::{BindError, Config, Control, Drained, Limits, Metrics, Mirror};
-use parity_schemas::route::RouteRule;
+use parity_mirror::{BindError, Config, Control, Drained, Limits, Metrics, Mirror, Policy, Target};
+use parity_schemas::route::{RoutePolicy, RouteRule};
 use tokio::sync::watch;
 
 use super::ledger::Ledger;
@@ -24,14 +23,10 @@ impl Rig {
         Self {
             config: Config {
                 listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-                legacy: legacy.url(),
-                candidate: candidate.url(),
-                ca_file: None,
                 workers: NonZeroUsize::MIN,
-                sample: 1.0,
+                connections: Config::CONNECTIONS,
                 shadowing: true,
-                limits: Limits::default(),
-                routes: Arc::new([]),
+                policy: Policy::new(Target::new(legacy.url()), Target::new(candidate.url())),
             },
         }
     }
@@ -42,7 +37,18 @@ impl Rig {
     }
 
     pub(crate) fn limits(mut self, set: impl FnOnce(&mut Limits)) -> Self {
-        set(&mut self.config.limits);
+        set(&mut self.config.policy.limits);
+        self
+    }
+
+    /// Changes what requests are served by.
+    pub(crate) fn policy(mut self, set: impl FnOnce(&mut Policy)) -> Self {
+        set(&mut self.config.policy);
+        self
+    }
+
+    pub(crate) fn connections(mut self, connections: usize) -> Self {
+        self.config.connections = connections;
         self
     }
 
@@ -52,18 +58,23 @@ impl Rig {
     }
 
     pub(crate) fn sample(mut self, share: f64) -> Self {
-        self.config.sample = share;
+        self.config.policy.sampling.share = share;
         self
     }
 
     pub(crate) fn route(mut self, text: &str, shadow: Option<bool>) -> Self {
-        let rule = RouteRule::parse(text, shadow).expect("a route");
-        self.config.routes = self.config.routes.iter().cloned().chain([rule]).collect();
+        let policy = RoutePolicy {
+            shadow,
+            sample: None,
+        };
+        let rule = RouteRule::parse(text, policy).expect("a route");
+        let routes = &mut self.config.policy.routes;
+        *routes = routes.iter().cloned().chain([rule]).collect();
         self
     }
 
     pub(crate) fn ca_file(mut self, path: PathBuf) -> Self {
-        self.config.ca_file = Some(path);
+        self.config.policy.ca_file = Some(path);
         self
     }
 
@@ -79,7 +90,7 @@ impl Rig {
         let observers = ledger.clone();
         let thread = thread::spawn(move || {
             mirror
-                .run(|_| observers.observer(), &signal)
+                .run(move |_| observers.observer(), &signal)
                 .expect("workers run")
         });
         Running {

@@ -1,0 +1,186 @@
+//! One HTTP/1.1 connection to a service, and the idle ones of a worker.
+//!
+//! A link is driven by whoever waits for its answer, in the same task, instead of by a task of its own: an event on
+//! the service's socket wakes the task that needs it and no other. Because the driver and the receivers of its
+//! messages (the answer, the chunks of its body) are polled together, receivers are polled with a waker that does
+//! nothing: only driving makes them ready. The driver too is first driven silently when something has arrived, and
+//! with the task's waker only if that was not what is waited for: else taking a chunk out, and sending the next
+//! request, would wake the task that is just running, twice per request. Dropping a link closes its connection, which is the one way to end an
+//! HTTP/1.1 exchange early (and what keeps an early answer from leaking the connection, hyper#4176).
+//!
+//! Idle links are not polled at all. One that the service has closed meanwhile gives the unsent request back on its
+//! next use, and the request goes out on a fresh one.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::{Body as _, Frame};
+use hyper::body::Incoming;
+use hyper::client::conn::TrySendError;
+use hyper::client::conn::http1::{Builder, Connection, SendRequest};
+use hyper_util::rt::TokioIo;
+
+use crate::body::Outbound;
+use crate::connect::UpstreamIo;
+use crate::link::{MAX_BUFFER_BYTES, MAX_HEAD_BYTES};
+
+type Driver = Connection<TokioIo<UpstreamIo>, Outbound>;
+
+/// A connection and its driver.
+pub(crate) struct Connected {
+    sender: SendRequest<Outbound>,
+    /// `None` once the connection has ended.
+    driver: Option<Driver>,
+    /// Whether it has answered before: then a failure may mean only that it was idle for too long.
+    pub(crate) reused: bool,
+}
+
+impl Connected {
+    /// Speaks HTTP on a fresh connection.
+    pub(crate) async fn open(io: UpstreamIo) -> hyper::Result<Box<Self>> {
+        // `max_headers` stays at hyper's default of 100, because setting it, to whatever number, moves the parser's
+        // array from the stack to the heap.
+        let (sender, driver) = Builder::new()
+            .max_header_size(MAX_HEAD_BYTES)
+            .max_buf_size(MAX_BUFFER_BYTES)
+            .handshake(TokioIo::new(io))
+            .await?;
+        Ok(Box::new(Self {
+            sender,
+            driver: Some(driver),
+            reused: false,
+        }))
+    }
+
+    /// Sends a request and waits for the head of its answer.
+    pub(crate) async fn send(
+        &mut self,
+        request: Request<Outbound>,
+    ) -> Result<Response<Incoming>, TrySendError<Request<Outbound>>> {
+        let mut answer = pin!(self.sender.try_send_request(request));
+        let driver = &mut self.driver;
+        let mut written = false;
+        poll_fn(|cx| {
+            // At first there is nothing to read.
+            if std::mem::replace(&mut written, true) {
+                let arrived = poll_after(driver, &mut silent(), |cx| answer.as_mut().poll(cx));
+                if arrived.is_ready() {
+                    return arrived;
+                }
+            }
+            poll_after(driver, cx, |cx| answer.as_mut().poll(cx))
+        })
+        .await
+    }
+
+    /// The next frame of the answer's body.
+    pub(crate) fn poll_frame(
+        &mut self,
+        body: &mut Incoming,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let mut frame = |cx: &mut Context<'_>| Pin::new(&mut *body).poll_frame(cx);
+        let mut arrived = frame(&mut silent());
+        if arrived.is_pending() {
+            arrived = poll_after(&mut self.driver, &mut silent(), &mut frame);
+        }
+        if arrived.is_pending() {
+            arrived = poll_after(&mut self.driver, cx, &mut frame);
+        }
+        arrived
+    }
+
+    /// Whether the next request can go out on it: both messages are complete and neither side wants it closed.
+    pub(crate) fn is_reusable(&self) -> bool {
+        self.driver.is_some() && self.sender.is_ready()
+    }
+
+    /// Waits until the link can be reused (`true`) or has ended (`false`).
+    pub(crate) async fn settle(&mut self) -> bool {
+        poll_fn(|cx| {
+            drive(&mut self.driver, cx);
+            if self.driver.is_none() {
+                Poll::Ready(false)
+            } else if self.sender.is_ready() {
+                Poll::Ready(true)
+            } else {
+                Poll::Pending
+            }
+        })
+        .await
+    }
+}
+
+/// Moves bytes both ways as far as they go now.
+fn drive(slot: &mut Option<Driver>, cx: &mut Context<'_>) {
+    if let Some(driver) = slot
+        && Pin::new(driver).poll(cx).is_ready()
+    {
+        // Whoever waits for something from it learns the error by its drop.
+        *slot = None;
+    }
+}
+
+/// Drives with `cx` and then looks whether what was waited for is there.
+fn poll_after<T>(
+    driver: &mut Option<Driver>,
+    cx: &mut Context<'_>,
+    receive: impl FnOnce(&mut Context<'_>) -> Poll<T>,
+) -> Poll<T> {
+    drive(driver, cx);
+    receive(&mut silent())
+}
+
+/// A context whose waker does nothing.
+fn silent() -> Context<'static> {
+    Context::from_waker(Waker::noop())
+}
+
+/// The idle links of one worker to one service, the most recently used last.
+pub(crate) struct Pool {
+    idle: RefCell<VecDeque<(Instant, Box<Connected>)>>,
+    capacity: usize,
+    patience: Duration,
+}
+
+impl Pool {
+    /// At most `capacity` links, each for at most `patience`.
+    pub(crate) fn new(capacity: usize, patience: Duration) -> Self {
+        Self {
+            idle: RefCell::default(),
+            capacity,
+            patience,
+        }
+    }
+
+    /// The link that was used last, if it is not too old. If it is, so are all others.
+    pub(crate) fn take(&self, now: Instant) -> Option<Box<Connected>> {
+        let (since, link) = self.idle.borrow_mut().pop_back()?;
+        (now.saturating_duration_since(since) < self.patience).then_some(link)
+    }
+
+    /// Keeps a link if it can be reused and there is room; else it is closed.
+    pub(crate) fn put(&self, mut link: Box<Connected>, now: Instant) {
+        let mut idle = self.idle.borrow_mut();
+        if link.is_reusable() && idle.len() < self.capacity {
+            link.reused = true;
+            idle.push_back((now, link));
+        }
+    }
+
+    /// Closes what has been idle for too long.
+    pub(crate) fn sweep(&self, now: Instant) {
+        let mut idle = self.idle.borrow_mut();
+        while let Some((since, _)) = idle.front()
+            && now.saturating_duration_since(*since) >= self.patience
+        {
+            idle.pop_front();
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The HTTP/2 connections of a worker to a service, and the streams on them.
+//!
+//! Unlike [`super::http1`], a connection is shared, so it has a task of its own. Streams are counted: when a connection
+//! has as many as the service allows, or as [`MAX_STREAMS`], another one is opened. Requests that come while the first
+//! connection is being opened wait for it instead of opening one each.
+
+use std::cell::{Cell, RefCell};
+use std::future::{Future as _, poll_fn};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::client::conn::TrySendError;
+use hyper::client::conn::http2::{Builder, SendRequest};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::sync::Notify;
+use tokio::task::AbortHandle;
+
+use crate::body::Outbound;
+use crate::connect::UpstreamIo;
+use crate::local::LocalExecutor;
+
+/// Streams on one connection at a time: what Envoy advises, and what most servers allow.
+const MAX_STREAMS: usize = 100;
+/// Bytes of one answer that may come ahead of whoever reads it, as Envoy advises.
+const STREAM_WINDOW: u32 = 64 * 1024;
+/// Room for every stream's window: with less, clients that do not read would hold up those that do.
+const CONNECTION_WINDOW: u32 = STREAM_WINDOW * MAX_STREAMS as u32;
+/// As for HTTP/1.1, in the way that HTTP/2 counts it.
+const MAX_HEADER_LIST: u32 = super::MAX_HEAD_BYTES as u32;
+/// How often a connection in use is asked for a sign of life, and how long that may take.
+const PING: Duration = Duration::from_secs(20);
+
+/// A connection.
+struct Shared {
+    sender: SendRequest<Outbound>,
+    streams: Cell<usize>,
+    /// Streams that the service allows at a time.
+    allowed: Rc<Cell<usize>>,
+    idle_since: Cell<Instant>,
+    driver: AbortHandle,
+}
+
+impl Shared {
+    fn has_room(&self) -> bool {
+        self.streams.get() < self.allowed.get().min(MAX_STREAMS) && !self.sender.is_closed()
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.driver.abort();
+    }
+}
+
+/// One stream, from before its request to the end of its answer.
+pub(crate) struct Stream {
+    connection: Rc<Shared>,
+}
+
+impl Stream {
+    fn on(connection: &Rc<Shared>) -> Self {
+        connection.streams.set(connection.streams.get() + 1);
+        Self {
+            connection: Rc::clone(connection),
+        }
+    }
+
+    pub(super) async fn send(
+        &self,
+        request: Request<Outbound>,
+    ) -> Result<Response<Incoming>, TrySendError<Request<Outbound>>> {
+        let mut sender = self.connection.sender.clone();
+        sender.try_send_request(request).await
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.connection
+            .streams
+            .set(self.connection.streams.get() - 1);
+        self.connection.idle_since.set(Instant::now());
+    }
+}
+
+/// The connections of one worker to one service.
+pub(crate) struct Streams {
+    connections: RefCell<Vec<Rc<Shared>>>,
+    opening: Cell<bool>,
+    opened: Notify,
+    patience: Duration,
+}
+
+impl Streams {
+    /// Connections without a stream are kept for `patience`.
+    pub(crate) fn new(patience: Duration) -> Self {
+        Self {
+            connections: RefCell::default(),
+            opening: Cell::new(false),
+            opened: Notify::new(),
+            patience,
+        }
+    }
+
+    /// A stream on a connection that is there, or is just being opened.
+    pub(crate) async fn take(&self) -> Option<Stream> {
+        if let Some(stream) = self.room() {
+            return Some(stream);
+        }
+        if self.opening.get() {
+            // Once: if it fails, whoever waited tries for itself.
+            self.opened.notified().await;
+        }
+        self.room()
+    }
+
+    /// Marks that a connection is being opened, until the guard is dropped.
+    pub(crate) fn opening(&self) -> Opening<'_> {
+        self.opening.set(true);
+        Opening(self)
+    }
+
+    /// Speaks HTTP/2 on a fresh connection, and takes its first stream.
+    pub(crate) async fn open(&self, io: UpstreamIo) -> hyper::Result<Stream> {
+        let (sender, connection) = Builder::new(LocalExecutor)
+            .timer(TokioTimer::new())
+            .initial_stream_window_size(STREAM_WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW)
+            .max_header_list_size(MAX_HEADER_LIST)
+            .keep_alive_interval(PING)
+            .keep_alive_timeout(PING)
+            .handshake(TokioIo::new(io))
+            .await?;
+        // Not one of the worker's tasks, which the drain waits for: it lives as long as it is kept here.
+        let allowed = Rc::new(Cell::new(connection.current_max_send_streams()));
+        let driver = tokio::task::spawn_local({
+            let allowed = Rc::clone(&allowed);
+            let mut connection = connection;
+            async move {
+                let ended = poll_fn(|cx| {
+                    let polled = Pin::new(&mut connection).poll(cx);
+                    allowed.set(connection.current_max_send_streams());
+                    polled
+                });
+                if let Err(error) = ended.await {
+                    tracing::debug!(%error, "HTTP/2 connection to a service ended");
+                }
+            }
+        });
+        let shared = Rc::new(Shared {
+            sender,
+            streams: Cell::new(0),
+            allowed,
+            idle_since: Cell::new(Instant::now()),
+            driver: driver.abort_handle(),
+        });
+        let stream = Stream::on(&shared);
+        self.connections.borrow_mut().push(shared);
+        Ok(stream)
+    }
+
+    fn room(&self) -> Option<Stream> {
+        let mut connections = self.connections.borrow_mut();
+        connections.retain(|connection| !connection.sender.is_closed());
+        let found = connections
+            .iter()
+            .find(|connection| connection.has_room())?;
+        Some(Stream::on(found))
+    }
+
+    /// Closes what has had no stream for too long.
+    pub(crate) fn sweep(&self, now: Instant) {
+        self.connections.borrow_mut().retain(|connection| {
+            connection.streams.get() > 0
+                || now.saturating_duration_since(connection.idle_since.get()) < self.patience
+        });
+    }
+}
+
+/// A connection is being opened.
+pub(crate) struct Opening<'a>(&'a Streams);
+
+impl Drop for Opening<'_> {
+    fn drop(&mut self) {
+        self.0.opening.set(false);
+        self.0.opened.notify_waiters();
+    }
+}
