@@ -46,8 +46,9 @@ const MAX_HEADER_LIST: u32 = MAX_HEAD_BYTES as u32;
 const PING: Duration = Duration::from_secs(20);
 /// Streams that a client opens and resets before we have looked at them; beyond it the connection ends (rapid reset).
 const MAX_UNSEEN_RESETS: usize = 20;
-/// Streams that we reset for a client's faults; beyond it the connection ends.
-const MAX_LOCAL_RESETS: usize = 100;
+/// Streams that we reset for a client's faults; beyond it the connection ends. Refusing one counts, too, and a client
+/// may open many before it has read how many it may.
+const MAX_LOCAL_RESETS: usize = 1024;
 
 /// Serves a connection to its end.
 pub(crate) async fn serve(

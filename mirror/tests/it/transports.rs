@@ -1,58 +1,16 @@
 //! Services behind a Unix socket and behind TLS.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-
 use parity_schemas::verdict::Reason;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
-use rustls::ServerConfig;
-use rustls::pki_types::PrivateKeyDer;
 use tempfile::TempDir;
 
+use crate::support::authority::Authority;
 use crate::support::{Rig, Service, ok};
-
-/// A certificate authority, and a certificate of it for `localhost`.
-struct Authority {
-    _folder: TempDir,
-    file: PathBuf,
-    server: Arc<ServerConfig>,
-}
-
-impl Authority {
-    fn new() -> Self {
-        let mut params = CertificateParams::new([]).expect("no names");
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let key = KeyPair::generate().expect("a key");
-        let issuer = CertifiedIssuer::self_signed(params, key).expect("an authority");
-        let folder = TempDir::new().expect("a folder");
-        let file = folder.path().join("ca.pem");
-        std::fs::write(&file, issuer.pem()).expect("written");
-        let key = KeyPair::generate().expect("a key");
-        let certificate = CertificateParams::new(["localhost".to_owned()])
-            .expect("a name")
-            .signed_by(&key, &issuer)
-            .expect("signed");
-        let key = PrivateKeyDer::try_from(key.serialize_der()).expect("a key");
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let server = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .expect("versions")
-            .with_no_client_auth()
-            .with_single_cert(vec![certificate.der().clone()], key)
-            .expect("a certificate and its key");
-        Self {
-            _folder: folder,
-            file,
-            server: Arc::new(server),
-        }
-    }
-}
 
 #[test]
 fn both_sides_behind_tls_of_a_private_authority() {
     let authority = Authority::new();
-    let legacy = Service::tls(Arc::clone(&authority.server), &ok("legacy"));
-    let candidate = Service::tls(Arc::clone(&authority.server), &ok("candidate"));
+    let legacy = Service::tls(authority.server(&[]), &ok("legacy"));
+    let candidate = Service::tls(authority.server(&[]), &ok("candidate"));
     let mirror = Rig::new(&legacy, &candidate)
         .ca_file(authority.file.clone())
         .start();
@@ -68,7 +26,7 @@ fn both_sides_behind_tls_of_a_private_authority() {
 #[test]
 fn a_certificate_of_another_authority_is_refused() {
     let (ours, theirs) = (Authority::new(), Authority::new());
-    let stranger = Service::tls(Arc::clone(&theirs.server), &ok("stranger"));
+    let stranger = Service::tls(theirs.server(&[]), &ok("stranger"));
 
     let mirror = Rig::new(&Service::saying(ok("legacy")), &stranger)
         .ca_file(ours.file.clone())

@@ -1,6 +1,8 @@
 //! Fakes and waiting. Everything blocks on a condition with a generous limit; nothing sleeps.
 
+pub(crate) mod authority;
 pub(crate) mod client;
+pub(crate) mod h2;
 pub(crate) mod ledger;
 pub(crate) mod rig;
 pub(crate) mod service;

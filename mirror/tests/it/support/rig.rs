@@ -62,11 +62,18 @@ impl Rig {
         self
     }
 
-    pub(crate) fn route(mut self, text: &str, shadow: Option<bool>) -> Self {
-        let policy = RoutePolicy {
-            shadow,
-            sample: None,
-        };
+    pub(crate) fn route(self, text: &str, shadow: Option<bool>) -> Self {
+        let sample = None;
+        self.routed(text, RoutePolicy { shadow, sample })
+    }
+
+    pub(crate) fn route_sampled(self, text: &str, share: f64) -> Self {
+        let sample = Some(share);
+        let shadow = None;
+        self.routed(text, RoutePolicy { shadow, sample })
+    }
+
+    fn routed(mut self, text: &str, policy: RoutePolicy) -> Self {
         let rule = RouteRule::parse(text, policy).expect("a route");
         let routes = &mut self.config.policy.routes;
         *routes = routes.iter().cloned().chain([rule]).collect();

@@ -1,0 +1,62 @@
+//! Clients that keep us waiting.
+
+use std::time::Duration;
+
+use parity_schemas::verdict::Reason;
+
+use crate::support::{Next, Rig, Service, ok};
+
+const SOON: Duration = Duration::from_millis(100);
+
+#[test]
+fn an_upload_that_stands_still_is_cut_and_a_slow_one_is_not() {
+    let service = Service::saying(ok("done"));
+    let mirror = Rig::new(&service, &service)
+        .limits(|limits| limits.client_stall = SOON)
+        .start();
+    let mut still = mirror.client();
+    still.send("POST / HTTP/1.1\r\nhost: test\r\ncontent-length: 10\r\n\r\n12345");
+    assert!(
+        still.try_reply("POST").is_none(),
+        "closed without an answer"
+    );
+    assert_eq!(mirror.ledger.reason(), Reason::UnsafeMethod);
+    service.wait_open(0);
+}
+
+#[test]
+fn a_legacy_that_takes_its_time_is_not_the_clients_fault() {
+    let legacy = Service::new(|_, conn| {
+        // Longer than two looks at the client.
+        std::thread::park_timeout(Duration::from_millis(2_500));
+        conn.say(ok("late"));
+        Next::Keep
+    });
+    let candidate = Service::saying(ok("late"));
+    let mirror = Rig::new(&legacy, &candidate)
+        .limits(|limits| {
+            limits.client_stall = SOON;
+            limits.header_read = SOON;
+            limits.client_idle = SOON;
+        })
+        .start();
+    assert_eq!(mirror.client().get("/").text(), "late");
+}
+
+#[test]
+fn an_answer_that_nobody_reads_is_given_up() {
+    let body = vec![b'x'; 64 * 1024 * 1024];
+    let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len());
+    let legacy = Service::saying([head.as_bytes(), &body].concat());
+    let candidate = Service::saying(ok("small"));
+    let mirror = Rig::new(&legacy, &candidate)
+        .limits(|limits| limits.client_stall = SOON)
+        .start();
+    let mut client = mirror.client();
+    client.send("GET / HTTP/1.1\r\nhost: test\r\n\r\n");
+    client.head().expect("it begins");
+    // Nothing more is read; the legacy's connection must not be held for it.
+    legacy.requests(1);
+    legacy.wait_open(0);
+    assert_eq!(mirror.ledger.reason(), Reason::ClientAborted);
+}
