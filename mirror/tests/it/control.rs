@@ -169,8 +169,10 @@ fn another_policy_holds_from_the_next_request_on_the_same_connection() {
 fn a_request_under_way_ends_under_the_policy_that_it_began_with() {
     let (go, gone) = std::sync::mpsc::channel::<()>();
     let gone = std::sync::Mutex::new(gone);
-    let legacy = Service::new(move |_, conn| {
-        gone.lock().expect("no panic").recv().expect("told");
+    let legacy = Service::new(move |request, conn| {
+        if request.target() == "/early" {
+            gone.lock().expect("no panic").recv().expect("told");
+        }
         conn.say(ok("old"));
         crate::support::Next::Keep
     });
@@ -178,7 +180,7 @@ fn a_request_under_way_ends_under_the_policy_that_it_began_with() {
     let later = Service::saying(ok("new"));
     let mirror = Rig::new(&legacy, &candidate).start();
     let mut early = mirror.client();
-    early.send("GET / HTTP/1.1\r\nhost: test\r\n\r\n");
+    early.send("GET /early HTTP/1.1\r\nhost: test\r\n\r\n");
     mirror.ledger.wait_received(1);
     let policy = Policy::new(Target::new(later.url()), Target::new(later.url()));
     let checked = Mirror::check(policy).expect("nothing to load");
@@ -186,10 +188,14 @@ fn a_request_under_way_ends_under_the_policy_that_it_began_with() {
     mirror.control.apply(checked, move |_| ledger.observer());
     let mut client = mirror.client();
     mirror.wait("served by the new policy", |_| {
-        // The old legacy answers nobody yet.
         client.get("/").text() == "new"
     });
     go.send(()).expect("the service waits");
     assert_eq!(early.reply().text(), "old");
-    mirror.ledger.exchanges(2);
+    let exchanges = mirror.ledger.exchanges(2);
+    let early = exchanges
+        .iter()
+        .find(|exchange| &*exchange.request.target == "/early");
+    let candidate = &early.expect("compared").candidate;
+    assert_eq!(&*candidate.body.contiguous(), b"old");
 }
