@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use parity_mirror::UpstreamUrl;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use socket2::{Domain, Socket, Type};
 
 use super::PATIENCE;
 
@@ -122,6 +123,7 @@ type Handler = Arc<dyn Fn(&Request, &mut Conn) -> Next + Send + Sync>;
 pub(crate) struct Service {
     url: String,
     shared: Arc<Shared>,
+    _reserved: Option<Socket>,
 }
 
 #[derive(Default)]
@@ -212,16 +214,23 @@ impl Service {
                 thread::spawn(move || script(Conn::Tcp(stream)));
             }
         });
-        Self { url, shared }
-    }
-
-    /// A port that nobody listens on.
-    pub(crate) fn refusing() -> Self {
-        let (listener, url) = listen();
-        drop(listener);
         Self {
             url,
+            shared,
+            _reserved: None,
+        }
+    }
+
+    /// A port that nobody listens on, and nobody else can get while this is kept.
+    pub(crate) fn refusing() -> Self {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        socket.bind(&any.into()).expect("a free port");
+        let address = socket.local_addr().expect("bound").as_socket();
+        Self {
+            url: format!("http://{}", address.expect("an address")),
             shared: Arc::default(),
+            _reserved: Some(socket),
         }
     }
 
@@ -251,7 +260,11 @@ impl Service {
                 });
             }
         });
-        Self { url, shared }
+        Self {
+            url,
+            shared,
+            _reserved: None,
+        }
     }
 
     pub(crate) fn url(&self) -> UpstreamUrl {
