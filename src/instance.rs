@@ -22,6 +22,7 @@ use tokio::signal::{self, unix::SignalKind};
 use tokio::sync::watch;
 
 use crate::config::{AdminSettings, MirrorSettings};
+use crate::descriptors;
 use crate::error;
 use crate::handover::Inherited;
 use crate::pipeline::Pipeline;
@@ -45,7 +46,8 @@ impl Instance {
     /// Binds, opens, starts; on error nothing runs. Sockets that are there already are used where they are the ones
     /// that are wanted.
     pub(crate) fn start(settings: &MirrorSettings, inherited: &mut Inherited) -> Result<Self> {
-        let config = settings.mirror.clone();
+        let mut config = settings.mirror.clone();
+        config.connections = clients(&config);
         let mirror = match inherited.proxy(config.listen) {
             Some(listener) => Mirror::adopt(config, listener)?,
             None => Mirror::bind(config)?,
@@ -186,6 +188,21 @@ impl Instance {
         let admin = self.admin.finish();
         proxy.and(stored).and(admin)
     }
+}
+
+/// How many clients the process has descriptors for.
+fn clients(config: &parity_mirror::Config) -> usize {
+    let descriptors = descriptors::raise();
+    let in_flight = config.policy.limits.in_flight;
+    let clients = descriptors::clients(descriptors, in_flight, config.connections);
+    if clients < config.connections {
+        tracing::warn!(
+            descriptors,
+            clients,
+            "few file descriptors are allowed, so fewer clients are accepted at a time; raise `ulimit -n`"
+        );
+    }
+    clients
 }
 
 /// Binds the admin port.

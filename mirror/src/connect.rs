@@ -1,11 +1,12 @@
 //! Opening a connection to a service: TCP, TLS or a Unix socket.
 
 use std::io::{self, IoSlice};
-use std::path::PathBuf;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::HeaderValue;
 use http::uri::Scheme;
@@ -13,6 +14,7 @@ use rustls::pki_types::ServerName;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
+use tokio::sync::Semaphore;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
@@ -140,11 +142,15 @@ impl Connector {
     }
 
     /// Opens one connection; how long that takes is the caller's to bound.
-    pub(crate) async fn connect(&self, offer: Offer) -> Result<UpstreamIo, ConnectError> {
+    pub(crate) async fn connect(
+        &self,
+        offer: Offer,
+        lookups: &Lookups,
+    ) -> Result<UpstreamIo, ConnectError> {
         match &self.target {
-            Target::Tcp(host, port) => Ok(UpstreamIo::Tcp(tcp(host, *port).await?)),
+            Target::Tcp(host, port) => Ok(UpstreamIo::Tcp(tcp(host, *port, lookups).await?)),
             Target::Tls(host, port, client) => {
-                let stream = tcp(host, *port).await?;
+                let stream = tcp(host, *port, lookups).await?;
                 let connector = match offer {
                     Offer::Http1 => &client.http1,
                     Offer::Http2 => &client.http2,
@@ -156,7 +162,7 @@ impl Connector {
                     .map_err(ConnectError::Tls)?;
                 Ok(UpstreamIo::Tls(Box::new(stream)))
             }
-            Target::Unix(path) => UnixStream::connect(path)
+            Target::Unix(path) => unix(path)
                 .await
                 .map(UpstreamIo::Unix)
                 .map_err(ConnectError::from_io),
@@ -164,12 +170,58 @@ impl Connector {
     }
 }
 
-async fn tcp(host: &str, port: u16) -> Result<TcpStream, ConnectError> {
-    let stream = TcpStream::connect((host, port))
-        .await
-        .map_err(ConnectError::from_io)?;
+/// Look-ups of one service's name, one at a time: it blocks a thread for as long as the resolver likes, and the other
+/// service must not have to wait for it. An address needs none.
+#[derive(Clone)]
+pub(crate) struct Lookups(Arc<Semaphore>);
+
+impl Lookups {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(Semaphore::new(1)))
+    }
+
+    async fn resolve(&self, host: &Arc<str>, port: u16) -> io::Result<Vec<SocketAddr>> {
+        let turn = Arc::clone(&self.0);
+        let turn = turn.acquire_owned().await.map_err(io::Error::other)?;
+        let host = Arc::clone(host);
+        let looking = tokio::task::spawn_blocking(move || {
+            // Kept by the thread: whoever gave up waiting does not make it free.
+            let _turn = turn;
+            (&*host, port).to_socket_addrs().map(Vec::from_iter)
+        });
+        looking.await.map_err(io::Error::other)?
+    }
+}
+
+async fn tcp(host: &Arc<str>, port: u16, lookups: &Lookups) -> Result<TcpStream, ConnectError> {
+    let connected = match host.parse::<IpAddr>() {
+        Ok(address) => TcpStream::connect((address, port)).await,
+        Err(_) => match lookups.resolve(host, port).await {
+            Ok(addresses) => TcpStream::connect(&*addresses).await,
+            Err(error) => Err(error),
+        },
+    };
+    let stream = connected.map_err(ConnectError::from_io)?;
     tune(&stream);
     Ok(stream)
+}
+
+/// A Unix socket refuses at once when its backlog is full, where a TCP port would let us wait.
+async fn unix(path: &Path) -> io::Result<UnixStream> {
+    /// As long as TCP takes for a second try.
+    const PATIENCE: Duration = Duration::from_secs(1);
+    const PAUSE: Duration = Duration::from_millis(2);
+    let begun = Instant::now();
+    loop {
+        match UnixStream::connect(path).await {
+            Err(error)
+                if error.kind() == io::ErrorKind::WouldBlock && begun.elapsed() < PATIENCE =>
+            {
+                tokio::time::sleep(PAUSE).await;
+            }
+            connected => return connected,
+        }
+    }
 }
 
 /// Small writes leave at once, and vanished peers are found out. A socket that refuses either still works.

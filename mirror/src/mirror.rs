@@ -22,7 +22,7 @@ use crate::worker::Worker;
 
 /// Connections that the kernel accepts ahead of us; Linux caps it at `net.core.somaxconn`, 4,096 by default.
 const BACKLOG: i32 = 4096;
-/// Threads of one worker that look up host names: the one blocking call there is.
+/// Threads of one worker that look up host names, the one blocking call there is: one for each service.
 const LOOKUP_THREADS: usize = 2;
 
 /// The mirror could not be set up.

@@ -9,7 +9,7 @@ use hyper::body::Incoming;
 
 use crate::body::Outbound;
 use crate::config::Limits;
-use crate::connect::{ConnectError, Connector, Offer};
+use crate::connect::{ConnectError, Connector, Lookups, Offer, UpstreamIo};
 use crate::failure;
 use crate::headers::Wire;
 use crate::link::Link;
@@ -25,6 +25,7 @@ pub(crate) struct Service {
     chosen: Cell<Option<Wire>>,
     pool: Pool,
     streams: Streams,
+    lookups: Lookups,
 }
 
 /// A request that got the head of an answer.
@@ -49,6 +50,7 @@ impl Service {
             chosen: Cell::new(None),
             pool: Pool::new(limits.upstream_idle_connections, limits.upstream_idle),
             streams: Streams::new(limits.upstream_idle),
+            lookups: Lookups::new(),
         }
     }
 
@@ -99,6 +101,12 @@ impl Service {
         self.streams.sweep(now);
     }
 
+    /// A connection that is nobody else's.
+    pub(crate) async fn connect(&self, offer: Offer) -> Result<UpstreamIo, SendError> {
+        let connected = self.connector.connect(offer, &self.lookups).await;
+        connected.map_err(SendError::Connect)
+    }
+
     fn offer(&self, grpc: bool) -> Offer {
         let protocol = self.target.protocol;
         let auto = protocol == Protocol::Auto;
@@ -132,11 +140,7 @@ impl Service {
     async fn open(&self, offer: Offer) -> Result<Link, SendError> {
         let shared = offer == Offer::Http2 || self.chosen.get() == Some(Wire::Http2);
         let _opening = shared.then(|| self.streams.opening());
-        let io = self
-            .connector
-            .connect(offer)
-            .await
-            .map_err(SendError::Connect)?;
+        let io = self.connect(offer).await?;
         let wire = match offer {
             Offer::Http1 => Wire::Http1,
             Offer::Http2 => Wire::Http2,

@@ -73,11 +73,7 @@ pub(crate) async fn open(
 
 async fn ask(generation: &Rc<Generation>, head: &Head) -> Result<Response<Incoming>, SendError> {
     let service = &generation.legacy;
-    let io = service
-        .connector
-        .connect(Offer::Http1)
-        .await
-        .map_err(SendError::Connect)?;
+    let io = service.connect(Offer::Http1).await?;
     let (mut sender, connection) = Builder::new()
         .max_header_size(MAX_HEAD_BYTES)
         .max_buf_size(MAX_BUFFER_BYTES)

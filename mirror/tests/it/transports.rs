@@ -1,6 +1,9 @@
 //! Services behind a Unix socket and behind TLS.
 
+use std::io::{Read as _, Write as _};
+
 use parity_schemas::verdict::Reason;
+use socket2::{Domain, SockAddr, Socket, Type};
 use tempfile::TempDir;
 
 use crate::support::authority::Authority;
@@ -82,4 +85,37 @@ fn a_unix_socket_that_is_not_there_is_refused() {
     let mirror = Rig::new(&Service::saying(ok("legacy")), &nobody).start();
     assert_eq!(mirror.client().get("/").text(), "legacy");
     assert_eq!(mirror.ledger.reason(), Reason::CandidateRefused);
+}
+
+#[test]
+fn a_full_backlog_of_a_unix_socket_is_waited_for() {
+    let folder = TempDir::new().expect("a folder");
+    let path = folder.path().join("legacy");
+    let listener = Socket::new(Domain::UNIX, Type::STREAM, None).expect("a socket");
+    let address = SockAddr::unix(&path).expect("a path");
+    listener.bind(&address).expect("a free path");
+    listener.listen(0).expect("a socket");
+    let mut waiting = Vec::new();
+    loop {
+        let socket = Socket::new(Domain::UNIX, Type::STREAM, None).expect("a socket");
+        socket.set_nonblocking(true).expect("a socket");
+        match socket.connect(&address) {
+            Ok(()) => waiting.push(socket),
+            Err(_) => break,
+        }
+    }
+    let legacy = Service::refusing().at(&format!("unix:{}", path.display()));
+    let candidate = Service::saying(ok("a"));
+    let mirror = Rig::new(&legacy, &candidate).start();
+    let mut client = mirror.client();
+    client.send("GET / HTTP/1.1\r\nhost: test\r\n\r\n");
+    mirror.ledger.wait_received(1);
+    for _ in &waiting {
+        listener.accept().expect("it waits");
+    }
+    let (mut stream, _) = listener.accept().expect("the mirror comes");
+    let mut head = [0; 5];
+    stream.read_exact(&mut head).expect("a request");
+    stream.write_all(ok("late").as_bytes()).expect("written");
+    assert_eq!(client.reply().text(), "late");
 }
