@@ -43,6 +43,10 @@ pub(crate) struct Client {
     waker: RefCell<Option<Waker>>,
     /// Requests at hand.
     busy: Cell<usize>,
+    /// Requests that have begun so far.
+    begun: Cell<u64>,
+    /// `begun` at the last round of the drain.
+    drained_at: Cell<Option<u64>>,
     traffic: Arc<Traffic>,
     /// `Traffic::reads` when the connection became idle: more means that a head has begun.
     reads_when_idle: Cell<u64>,
@@ -74,6 +78,8 @@ impl Client {
             order: Cell::new(Order::Serve),
             waker: RefCell::new(None),
             busy: Cell::new(0),
+            begun: Cell::new(0),
+            drained_at: Cell::new(None),
             traffic: Arc::default(),
             reads_when_idle: Cell::new(0),
             uploads: RefCell::default(),
@@ -87,10 +93,7 @@ impl Client {
         self.busy.set(self.busy.get() + 1);
         self.waits.idle.set(None);
         self.waits.head.set(None);
-        if self.worker.draining.get() {
-            // The answer says that it is the last one: a client learns it before it sends another request.
-            self.tell(Order::Finish);
-        }
+        self.begun.set(self.begun.get() + 1);
         Busy(Rc::clone(self))
     }
 
@@ -101,17 +104,15 @@ impl Client {
         uploads.push(Rc::downgrade(upload));
     }
 
-    /// The process is about to end. A connection with a request at hand ends after it. An idle one of HTTP/1.1 waits
-    /// for [`Self::finish`]: its client may just be sending, and closing it now would cut that request.
+    /// The process is about to end. HTTP/2 says so at once. With HTTP/1.1 only an answer can say it (the next one
+    /// does), and closing the connection between two requests would cut the one that may just be coming. So a connection is
+    /// closed when it had no request from one round to the next.
     pub(crate) fn drain(&self) {
-        if self.http2.get() || self.busy.get() > 0 {
+        let begun = self.begun.get();
+        let idle = self.busy.get() == 0 && self.drained_at.replace(Some(begun)) == Some(begun);
+        if self.http2.get() || idle {
             self.tell(Order::Finish);
         }
-    }
-
-    /// Asks the connection to end after the request at hand, or at once if there is none.
-    pub(crate) fn finish(&self) {
-        self.tell(Order::Finish);
     }
 
     /// Ends the connection if it has been waiting for its client for too long.

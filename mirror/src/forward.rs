@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE};
 use http::uri::Scheme;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Version};
 use http_body::Body as _;
@@ -34,8 +34,22 @@ use crate::worker::Worker;
 #[error("the client left before its request was complete")]
 pub(crate) struct ClientGone;
 
-/// Serves one request.
+/// Serves one request. While draining the answer says that it is the last one on its connection: a client learns it
+/// before it sends another request.
 pub(crate) async fn serve(
+    client: Rc<Client>,
+    request: Request<Incoming>,
+) -> Result<Response<Answer>, ClientGone> {
+    let worker = Rc::clone(&client.worker);
+    let mut response = answer_to(client, request).await?;
+    if worker.draining.get() && response.status() != StatusCode::SWITCHING_PROTOCOLS {
+        let close = HeaderValue::from_static("close");
+        response.headers_mut().insert(CONNECTION, close);
+    }
+    Ok(response)
+}
+
+async fn answer_to(
     client: Rc<Client>,
     mut request: Request<Incoming>,
 ) -> Result<Response<Answer>, ClientGone> {

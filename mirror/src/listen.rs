@@ -18,10 +18,10 @@ use crate::worker::Worker;
 const SWEEP: Duration = Duration::from_secs(1);
 /// Pause after an error to accept. Out of file descriptors, the next try would fail at once, and spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// From the end of accepting to the end of idle connections. What the kernel had already taken from clients is read in
-/// this time, and so counts as accepted; and a client that uses its connection again within it learns from the answer
-/// that the connection ends, instead of running into the end of it.
-const DRAIN_IDLE: Duration = Duration::from_secs(1);
+/// How long a connection must be idle to be closed while draining. What the kernel had already taken from clients is
+/// read in this time, and so counts as accepted; and a client that uses its connection again within it learns from the
+/// answer that the connection ends, instead of running into the end of it.
+const DRAIN_ROUND: Duration = Duration::from_secs(1);
 
 /// Runs until one of the signals and the drain after it; returns how many tasks were left when its time was over.
 pub(crate) async fn run(
@@ -63,13 +63,14 @@ pub(crate) async fn run(
     }
     take_backlog(worker, &listener).await;
     drop(listener);
-    worker.drain_clients();
     let drained = tokio::time::timeout(worker.generation().limits.drain, async {
-        tokio::select! {
-            () = worker.drained() => return,
-            () = tokio::time::sleep(DRAIN_IDLE) => worker.finish_clients(),
+        loop {
+            worker.drain_clients();
+            tokio::select! {
+                () = worker.drained() => return,
+                () = tokio::time::sleep(DRAIN_ROUND) => {}
+            }
         }
-        worker.drained().await;
     });
     let in_time = drained.await.is_ok();
     sweeper.abort();

@@ -119,18 +119,11 @@ impl Worker {
         }
     }
 
-    /// Tells every client connection that the end is near.
+    /// One round of the drain: see [`Client::drain`].
     pub(crate) fn drain_clients(&self) {
         self.draining.set(true);
         for client in self.clients.borrow().values() {
             client.drain();
-        }
-    }
-
-    /// Asks every client connection to end after its request at hand.
-    pub(crate) fn finish_clients(&self) {
-        for client in self.clients.borrow().values() {
-            client.finish();
         }
     }
 

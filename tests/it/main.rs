@@ -15,8 +15,11 @@ mod documents;
 mod faults;
 mod mirror;
 mod record;
+mod reload;
+mod restart;
 mod scale;
 mod support;
+mod tap;
 
 #[path = "../support/servers/mod.rs"]
 mod servers;

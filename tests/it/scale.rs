@@ -14,18 +14,10 @@ use crate::servers::{ClickHouse, Database, Kafka};
 use crate::support::client;
 use crate::support::process::{Mirror, Place, Report};
 use crate::support::service::Service;
-use crate::support::{root, wait_for};
+use crate::support::{length, root, wait_for};
 
 fn pair() -> (Service, Service) {
     (Service::json("{\"a\":1}"), Service::json("{\"a\":2}"))
-}
-
-/// `short` of something in `tests/run`, `long` in `tests/long`.
-fn length(short: u64, long: u64) -> u64 {
-    match std::env::var("PARITY_TEST_LENGTH").as_deref() {
-        Ok("long") => long,
-        _ => short,
-    }
 }
 
 fn tables(place: &Place, database: &Database<'_>) -> String {

@@ -58,7 +58,11 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub(crate) fn open(address: SocketAddr) -> Self {
-        let stream = TcpStream::connect(address).expect("somebody listens");
+        Self::on(TcpStream::connect(address).expect("somebody listens"))
+    }
+
+    /// On a connection that is there already.
+    pub(crate) fn on(stream: TcpStream) -> Self {
         stream
             .set_read_timeout(Some(PATIENCE))
             .expect("a socket option");

@@ -10,6 +10,15 @@ use std::time::{Duration, Instant};
 /// Nothing on one machine takes this long; a test that waits for it has failed.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
+/// `short` in tests/run, `long` in tests/long.
+pub(crate) fn length(short: u64, long: u64) -> u64 {
+    if std::env::var("PARITY_TEST_LENGTH").is_ok_and(|length| length == "long") {
+        long
+    } else {
+        short
+    }
+}
+
 /// The root of the project.
 pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

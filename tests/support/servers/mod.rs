@@ -71,7 +71,7 @@ fn wait_for<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
 
 /// A port that nobody listens on, outside of the range from which connections take theirs, so that it is still free
 /// when a server is started again.
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     const FIRST: u32 = 15_000;
     const COUNT: u32 = 17_000;
     let seed = std::process::id().wrapping_mul(7_919);
@@ -103,14 +103,19 @@ fn program(name: &str) -> PathBuf {
     path
 }
 
+/// A program of `target/services/bin`.
+pub(crate) fn tool(name: &str) -> PathBuf {
+    program(&format!("bin/{name}"))
+}
+
 /// A server process.
-struct Process {
+pub(crate) struct Process {
     shell: Child,
     id: u32,
 }
 
 impl Process {
-    fn start(log: &Path, command: &[String]) -> Self {
+    pub(crate) fn start(log: &Path, command: &[String]) -> Self {
         let mut shell = Command::new("bash")
             .arg("-c")
             .arg(WATCHED)

@@ -1,0 +1,151 @@
+//! Another configuration for a running mirror.
+
+use crate::support::client::Connection;
+use crate::support::process::{Mirror, Place};
+use crate::support::service::Service;
+use crate::support::wait_for;
+
+const RULE: &str = r#"
+[[rule]]
+id = "stamp"
+path = "/stamp"
+action = "ignore"
+reason = "set on read"
+"#;
+
+fn reload(mirror: &Mirror<'_>, said: &str) {
+    let before = mirror.log().matches(said).count();
+    mirror.signal("HUP");
+    wait_for("the reload", || {
+        (mirror.log().matches(said).count() > before).then_some(())
+    });
+}
+
+#[test]
+fn rules_and_sampling_change_under_an_open_connection_and_the_evidence_begins_anew() {
+    let place = Place::new();
+    let legacy = Service::json("{\"a\":1,\"stamp\":1}");
+    let candidate = Service::json("{\"a\":1,\"stamp\":2}");
+    place.write("parity.toml", "");
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    let mut connection = Connection::open(mirror.address);
+    let mut ask = |times: u64| {
+        for _ in 0..times {
+            connection.send("GET", "/items/1", &[], b"");
+            assert_eq!(
+                connection
+                    .answer("GET")
+                    .expect("the same connection")
+                    .status,
+                200
+            );
+        }
+    };
+    ask(5);
+    let first = mirror.settled(5);
+    assert_eq!(first.count("mismatch"), 5);
+
+    place.write("parity.toml", RULE);
+    reload(&mirror, "configuration reloaded");
+    ask(7);
+    let second = mirror.settled(7);
+    assert_eq!((second.count("match"), second.count("mismatch")), (7, 0));
+    assert_ne!(first.0["rules_hash"], second.0["rules_hash"]);
+
+    place.write("parity.toml", format!("[mirror]\nsample = 0.0\n{RULE}"));
+    reload(&mirror, "configuration reloaded");
+    ask(3);
+    let third = mirror.settled(10);
+    assert_eq!(third.not_compared().get("sampled_out"), Some(&3));
+    assert_eq!(third.0["rules_hash"], second.0["rules_hash"]);
+    let metrics = mirror.ask("/metrics").text();
+    assert!(
+        metrics.contains("parity_config_last_reload_successful 1"),
+        "{metrics}"
+    );
+    assert_eq!(mirror.stop().0, 0);
+}
+
+#[test]
+fn a_bad_configuration_is_refused_with_its_reasons_and_the_old_one_holds() {
+    let place = Place::new();
+    let service = Service::json("{}");
+    place.write("parity.toml", RULE);
+    let mirror = place.mirror(&service.url(), &service.url(), &[]);
+    let error = || mirror.ask("/api/v1/status").json()["config_error"].clone();
+    assert!(error().is_null());
+    for (text, reasons) in [
+        (
+            "[mirror]\nsample = 2.0\nfoo = 1\n".to_owned(),
+            &["parity.toml:2:1", "parity.toml:3:1"][..],
+        ),
+        (
+            "[mirror]\nstore = \"sqlite:other.db\"\n".to_owned(),
+            &["only a restart can change mirror.store"],
+        ),
+        (
+            "[mirror]\ntls_certificate_file = \"parity.toml\"\ntls_key_file = \"parity.toml\"\n"
+                .to_owned(),
+            &["holds no certificate"],
+        ),
+    ] {
+        place.write("parity.toml", text);
+        reload(&mirror, "configuration not reloaded, the old one holds");
+        let told = wait_for("the reason", || error().as_str().map(str::to_owned));
+        for reason in reasons {
+            wait_for("the reason in the log", || {
+                mirror.log().contains(reason).then_some(())
+            });
+            assert!(told.contains(reason), "{told}");
+        }
+        let metrics = mirror.ask("/metrics").text();
+        assert!(
+            metrics.contains("parity_config_last_reload_successful 0"),
+            "{metrics}"
+        );
+        assert_eq!(mirror.get("/items/1").status, 200);
+    }
+    place.write("parity.toml", RULE);
+    reload(&mirror, "configuration reloaded");
+    assert!(error().is_null());
+    mirror.settled(3);
+    assert_eq!(mirror.stop().0, 0);
+}
+
+#[test]
+fn requests_during_reloads_are_all_answered_and_counted() {
+    let place = Place::new();
+    let service = Service::json("{\"a\":1}");
+    place.write("parity.toml", "");
+    let mirror = place.mirror(&service.url(), &service.url(), &["--workers", "2"]);
+    let address = mirror.address;
+    let sent = std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..3)
+            .map(|_| {
+                scope.spawn(move || {
+                    let mut connection = Connection::open(address);
+                    for _ in 0..400 {
+                        connection.send("GET", "/items/1", &[], b"");
+                        let answer = connection.answer("GET").expect("the same connection");
+                        assert_eq!(answer.status, 200);
+                    }
+                    400
+                })
+            })
+            .collect();
+        for number in 0..10 {
+            // The deadline is no part of what makes evidence: all of it stays together.
+            let text = format!("[limits]\ncandidate_deadline = \"{}s\"\n", number % 2 + 4);
+            place.write("parity.toml", text);
+            reload(&mirror, "configuration reloaded");
+        }
+        clients
+            .into_iter()
+            .map(|client| client.join().expect("no wrong answer"))
+            .sum::<u64>()
+    });
+    let report = mirror.settled(sent);
+    assert_eq!(report.count("match"), sent);
+    assert_eq!(mirror.stop().0, 0);
+    assert_eq!(place.report().count("match"), sent);
+}

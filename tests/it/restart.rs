@@ -1,0 +1,179 @@
+//! Restarts under load: nothing refused, nothing cut, nothing uncounted.
+
+use std::io::ErrorKind;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use command_fds::{CommandFdExt as _, FdMapping};
+
+use crate::support::client::{self, Connection};
+use crate::support::process::Place;
+use crate::support::service::Service;
+use crate::support::{length, wait_for};
+
+const HANDOVER: &[&str] = &["--handover", "handover.sock"];
+
+fn service() -> Service {
+    Service::json("{\"a\":1}")
+}
+
+/// A client that keeps its connection for as long as it may, and pauses between requests.
+fn keep_alive(address: SocketAddr, pause: Duration, stop: &AtomicBool, sent: &AtomicU64) {
+    let mut connection = Connection::open(address);
+    while !stop.load(Ordering::Relaxed) {
+        connection.send("GET", "/items/1", &[], b"");
+        let answer = connection.answer("GET").unwrap_or_else(|| {
+            panic!(
+                "cut with a pause of {pause:?} after {} requests",
+                sent.load(Ordering::Relaxed)
+            )
+        });
+        assert_eq!((answer.status, answer.text().as_str()), (200, "{\"a\":1}"));
+        sent.fetch_add(1, Ordering::Relaxed);
+        if answer.header("connection") == Some("close") {
+            connection = Connection::open(address);
+        }
+        std::thread::park_timeout(pause);
+    }
+}
+
+/// A client that connects anew for each request.
+fn connecting(address: SocketAddr, stop: &AtomicBool, sent: &AtomicU64) {
+    while !stop.load(Ordering::Relaxed) {
+        let answer = client::get(address, "/items/2");
+        assert_eq!(answer.status, 200);
+        sent.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn restarts_under_load_refuse_nothing_and_cut_nothing() {
+    let place = Place::new();
+    let (legacy, candidate) = (service(), service());
+    let start = || place.mirror(&legacy.url(), &candidate.url(), HANDOVER);
+    let mut running = start();
+    let address = running.address;
+    let (stop, sent) = (AtomicBool::new(false), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        let (stop, sent) = (&stop, &sent);
+        for pause in [0, 0, 30, 300] {
+            scope.spawn(move || keep_alive(address, Duration::from_millis(pause), stop, sent));
+        }
+        scope.spawn(move || connecting(address, stop, sent));
+        for _ in 0..length(5, 50) {
+            let before = sent.load(Ordering::Relaxed);
+            wait_for("traffic", || {
+                (sent.load(Ordering::Relaxed) > before + 50).then_some(())
+            });
+            let next = start();
+            assert_eq!(next.address, address);
+            assert!(next.log().contains("took over"), "{}", next.log());
+            let (code, log) = std::mem::replace(&mut running, next).ended();
+            assert_eq!(code, 0, "{log}");
+            assert!(!log.contains("the drain was over before"), "{log}");
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(running.stop().0, 0);
+    assert!(!place.path().join("handover.sock").exists());
+    let sent = sent.load(Ordering::Relaxed);
+    let report = place.report();
+    assert_eq!((report.count("received"), report.settled()), (sent, sent));
+    assert_eq!(
+        report.count("match") + report.not_compared().values().sum::<u64>(),
+        sent
+    );
+}
+
+#[test]
+fn a_successor_that_cannot_start_leaves_the_running_one_as_it_was() {
+    let place = Place::new();
+    let (legacy, candidate) = (service(), service());
+    let running = place.mirror(&legacy.url(), &candidate.url(), HANDOVER);
+    std::fs::create_dir(place.path().join("folder")).expect("a folder");
+    let (listen, admin) = (running.address.to_string(), running.admin.to_string());
+    let again = |more: &[&str]| {
+        let mut arguments = vec!["mirror", "--listen", &listen, "--admin", &admin];
+        let (legacy, candidate) = (legacy.url(), candidate.url());
+        arguments.extend(["--legacy", &legacy, "--candidate", &candidate]);
+        arguments.extend(more);
+        place.run(&arguments)
+    };
+    let broken = again(&[HANDOVER, &["--store", "sqlite:folder"]].concat());
+    assert_eq!(broken.code, 2, "{}", broken.stderr);
+    assert_eq!(running.get("/items/1").status, 200);
+    assert_eq!(running.ask("/readyz").status, 200);
+    wait_for("the running one to say so", || {
+        running.log().contains("serving on").then_some(())
+    });
+
+    // Without the socket the port is somebody else's, as ever.
+    let other = again(&[]);
+    assert_eq!(other.code, 2);
+    assert!(
+        other.stderr.contains("another process has it"),
+        "{}",
+        other.stderr
+    );
+    // Another address than the one that is handed over is bound anew.
+    let next = place.mirror_with(&legacy.url(), &candidate.url(), HANDOVER, |command| {
+        command.args(["--instance", "next"])
+    });
+    assert_eq!(next.get("/items/1").status, 200);
+    assert_eq!(running.ended().0, 0);
+    assert_eq!(next.stop().0, 0);
+}
+
+#[test]
+fn a_socket_left_behind_by_a_killed_mirror_is_no_obstacle() {
+    let place = Place::new();
+    let (legacy, candidate) = (service(), service());
+    let killed = place.mirror(&legacy.url(), &candidate.url(), HANDOVER);
+    killed.kill();
+    assert!(place.path().join("handover.sock").exists());
+    let next = place.mirror(&legacy.url(), &candidate.url(), HANDOVER);
+    assert_eq!(next.get("/items/1").status, 200);
+    assert_eq!(next.stop().0, 0);
+}
+
+#[test]
+fn sockets_of_a_service_manager_are_used() {
+    let place = Place::new();
+    let (legacy, candidate) = (service(), service());
+    let bind = || TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+    let (proxy, admin) = (bind(), bind());
+    let address = |listener: &TcpListener| listener.local_addr().expect("bound");
+    let addresses = (address(&proxy), address(&admin));
+    // Connected before anybody accepts, as with a manager that starts services when they are asked for.
+    let early = TcpStream::connect(addresses.0).expect("it listens");
+    let mirror = place.mirror_with(&legacy.url(), &candidate.url(), &[], |command| {
+        let parity = command.get_program().to_owned();
+        let arguments: Vec<_> = command.get_args().map(ToOwned::to_owned).collect();
+        let directory = place.path().to_owned();
+        // The process that is meant must be named, and only a shell knows its own before it becomes it.
+        *command = std::process::Command::new("sh");
+        command
+            .args(["-c", "LISTEN_FDS=2 LISTEN_PID=$$ exec \"$@\"", "sh"])
+            .arg(parity)
+            .args(arguments)
+            .current_dir(directory);
+        let passed = [(proxy, 3), (admin, 4)].map(|(socket, child_fd)| FdMapping {
+            parent_fd: OwnedFd::from(socket),
+            child_fd,
+        });
+        command
+            .fd_mappings(passed.into())
+            .expect("no two are the same");
+        command
+    });
+    assert_eq!((mirror.address, mirror.admin), addresses);
+    let mut early = Connection::on(early);
+    early.send("GET", "/items/1", &[], b"");
+    assert_eq!(early.answer("GET").expect("an answer").status, 200);
+    assert_eq!(mirror.ask("/healthz").status, 200);
+    assert_eq!(mirror.stop().0, 0);
+    let refused = TcpStream::connect(addresses.0).expect_err("nobody listens");
+    assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
+}
