@@ -150,6 +150,9 @@ pub struct SpoolConfig {
     pub folder: PathBuf,
     /// Bytes of files in it; a record beyond is dropped and counted.
     pub max_bytes: u64,
+    /// The process that holds the folder is about to end and hand over to this one: until it has, a folder within it
+    /// is used. What is left in that is sent by whoever opens the folder next.
+    pub succeeding: bool,
 }
 
 impl Default for SpoolConfig {
@@ -158,6 +161,7 @@ impl Default for SpoolConfig {
             folder: PathBuf::from("parity.spool"),
             // Ten minutes without a broker at a thousand slim mismatches a second take about 600 MiB.
             max_bytes: 1 << 30,
+            succeeding: false,
         }
     }
 }

@@ -62,6 +62,7 @@ impl Layers {
         Some(SpoolConfig {
             folder: folder?.0,
             max_bytes: max_bytes?,
+            succeeding: self.values.contains_key("mirror.handover"),
         })
     }
 

@@ -15,10 +15,10 @@ mod segment;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
-use self::folder::{claim, find_segments, segment_path};
+use self::folder::{claim, find_segments, hold, segment_path, take_over};
 use self::frame::Frame;
 use self::segment::{Segment, SegmentReader, Step};
 use crate::error::StoreError;
@@ -32,6 +32,8 @@ const MIN_SEGMENTS: u64 = 8;
 const MIN_SEGMENT_BYTES: u64 = 16 << 10;
 /// Held for as long as the process uses the folder.
 const LOCK_FILE: &str = "lock";
+/// A folder within, for a process that begins before its predecessor has ended.
+const SUCCESSOR: &str = "successor";
 /// The latest counts, when they could not be sent; replaced as a whole.
 const TALLIES_FILE: &str = "tallies";
 
@@ -82,30 +84,26 @@ struct Cursor {
 impl Spool {
     /// Takes hold of the folder and finds what an earlier process left in it.
     pub(super) fn open(config: &SpoolConfig, topic: &str) -> Result<Self, StoreError> {
-        let folder = config.folder.clone();
+        let within = config.folder.join(SUCCESSOR);
+        let mut folder = config.folder.clone();
         let failed = |error: std::io::Error| StoreError::Spool {
             folder: config.folder.clone(),
             why: error.to_string(),
         };
-        std::fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&folder)
-            .map_err(failed)?;
-        let lock = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .mode(0o600)
-            .open(folder.join(LOCK_FILE))
-            .map_err(failed)?;
-        if lock.try_lock().is_err() {
+        let mut held = hold(&folder).map_err(failed)?;
+        if held.is_none() && config.succeeding {
+            held = hold(&within).map_err(failed)?;
+            folder = within;
+        } else if held.is_some() {
+            take_over(&within, &folder, topic)?;
+        }
+        let Some(lock) = held else {
             return Err(StoreError::Spool {
                 folder,
                 why: "another process uses it; give each mirror a folder of its own with --spool"
                     .to_owned(),
             });
-        }
+        };
         let segments = find_segments(&folder).map_err(failed)?;
         let left_behind = !segments.is_empty() || folder.join(TALLIES_FILE).exists();
         claim(&folder, topic, left_behind)?;

@@ -1,9 +1,12 @@
 //! What is in the folder of a spool, and whose it is.
 
 use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use super::segment::Segment;
+use super::{LOCK_FILE, TALLIES_FILE};
 use crate::error::StoreError;
 
 /// Holds the topic that the records are for.
@@ -28,6 +31,57 @@ pub(super) fn find_segments(folder: &Path) -> std::io::Result<BTreeMap<u32, Segm
         }
     }
     Ok(found)
+}
+
+/// Makes the folder if it is not there, and takes its lock; `None` if another process has it.
+pub(super) fn hold(folder: &Path) -> std::io::Result<Option<File>> {
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)?;
+    let lock = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .mode(0o600)
+        .open(folder.join(LOCK_FILE))?;
+    Ok(lock.try_lock().is_ok().then_some(lock))
+}
+
+/// Moves what a process left in a folder within another one into that, behind what is there. A process that still uses
+/// it keeps it.
+pub(super) fn take_over(from: &Path, into: &Path, topic: &str) -> Result<(), StoreError> {
+    if !from.exists() {
+        return Ok(());
+    }
+    let failed = |error: std::io::Error| StoreError::Spool {
+        folder: from.to_owned(),
+        why: error.to_string(),
+    };
+    let Some(_lock) = hold(from).map_err(failed)? else {
+        return Ok(());
+    };
+    let moving = || {
+        let left = find_segments(from)?;
+        let mut next = find_segments(into)?
+            .keys()
+            .next_back()
+            .map_or(0, |last| last.wrapping_add(1));
+        let tallies = Some(from.join(TALLIES_FILE)).filter(|path| path.exists());
+        let paths = left.keys().map(|number| segment_path(from, *number));
+        for path in paths.chain(tallies) {
+            std::fs::rename(path, segment_path(into, next))?;
+            next = next.wrapping_add(1);
+        }
+        Ok(())
+    };
+    let left_behind = !find_segments(from).map_err(failed)?.is_empty()
+        || from.join(TALLIES_FILE).exists();
+    if left_behind {
+        claim(from, topic, true)?;
+        moving().map_err(failed)?;
+    }
+    Ok(())
 }
 
 /// A folder belongs to one topic for as long as it holds anything.

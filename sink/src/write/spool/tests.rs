@@ -21,6 +21,7 @@ fn open(folder: &Path, max_bytes: u64) -> Spool {
     let config = SpoolConfig {
         folder: folder.to_owned(),
         max_bytes,
+        succeeding: false,
     };
     Spool::open(&config, TOPIC).expect("it opens")
 }
@@ -260,7 +261,43 @@ fn a_folder_that_cannot_be_used_is_told() {
     let config = SpoolConfig {
         folder: file.join("deeper"),
         max_bytes: 1 << 20,
+        succeeding: false,
     };
     let error = Spool::open(&config, TOPIC).map(drop).expect_err("refused");
     assert!(error.to_string().contains("deeper"), "{error}");
+}
+
+#[test]
+fn a_successor_has_a_folder_of_its_own_until_the_next_start_takes_it_all() {
+    let folder = folder();
+    let open = |succeeding| {
+        let config = SpoolConfig {
+            folder: folder.path().to_owned(),
+            max_bytes: 1 << 20,
+            succeeding,
+        };
+        Spool::open(&config, TOPIC)
+    };
+    let mut before = open(true).expect("it opens");
+    append(&mut before, &[1, 2], 10).expect("there is room");
+    before.keep_tallies(&encoded(&[3], 10)).expect("written");
+    let refused = open(false).map(drop).expect_err("held");
+    assert!(refused.to_string().contains("another process"), "{refused}");
+
+    let mut successor = open(true).expect("beside it");
+    append(&mut successor, &[4, 5], 10).expect("there is room");
+    successor.keep_tallies(&encoded(&[6], 10)).expect("written");
+    assert_eq!(all(&mut successor).len(), 2, "the predecessor's are its own to send");
+    assert!(open(true).is_err(), "one successor at a time");
+
+    // The predecessor ends and leaves something; the third process takes that, and leaves the running one alone.
+    drop(before);
+    let mut third = open(true).expect("it opens");
+    let numbers = |spool: &mut Spool| -> Vec<u32> {
+        all(spool).into_iter().map(|(_, number)| number).collect()
+    };
+    assert_eq!(numbers(&mut third), [1, 2, 3]);
+    drop(third);
+    drop(successor);
+    assert_eq!(numbers(&mut open(false).expect("it opens")), [1, 2, 3, 4, 5, 6]);
 }
