@@ -18,6 +18,7 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Finding, Kind, Part, Reason, Tolerated, Verdict};
 
 use crate::collect::{Collector, Flow, Stop};
+use crate::grpc;
 use crate::headers::{self, Fields};
 use crate::json;
 use crate::limits::Limits;
@@ -182,19 +183,26 @@ fn answers(
     scratch: &mut json::Scratch,
 ) -> Flow {
     status(pair, scope, out)?;
+    let grpc = grpc::are_both(pair.legacy, pair.candidate);
+    let [legacy, candidate] = [pair.legacy, pair.candidate].map(|answer| {
+        if grpc {
+            grpc::parts(answer)
+        } else {
+            grpc::plain(answer)
+        }
+    });
     headers::compare(Fields {
         part: Part::Header,
-        legacy: &pair.legacy.headers,
-        candidate: &pair.candidate.headers,
+        legacy: &legacy.0,
+        candidate: &candidate.0,
         scope,
         out,
     })?;
-    if pair.legacy.trailers.is_some() || pair.candidate.trailers.is_some() {
-        let none = http::HeaderMap::new();
+    if !(legacy.1.is_empty() && candidate.1.is_empty()) {
         headers::compare(Fields {
             part: Part::Trailer,
-            legacy: pair.legacy.trailers.as_ref().unwrap_or(&none),
-            candidate: pair.candidate.trailers.as_ref().unwrap_or(&none),
+            legacy: &legacy.1,
+            candidate: &candidate.1,
             scope,
             out,
         })?;

@@ -7,8 +7,8 @@
 use std::borrow::Cow;
 use std::io::Read;
 
-use http::HeaderMap;
 use http::header::CONTENT_ENCODING;
+use http::{HeaderMap, HeaderName};
 use parity_schemas::verdict::Reason;
 
 /// Encodings applied one after the other; servers use one, two are legal, more are an attack.
@@ -20,8 +20,13 @@ const BROTLI_INPUT_BYTES: usize = 4_096;
 
 /// The encodings of a body in the order in which they were applied, lower case, `identity` left out.
 pub(crate) fn encodings(headers: &HeaderMap) -> Vec<String> {
+    listed(headers, &CONTENT_ENCODING)
+}
+
+/// The same of another field that lists encodings.
+pub(crate) fn listed(headers: &HeaderMap, field: &HeaderName) -> Vec<String> {
     let mut found = Vec::new();
-    for value in headers.get_all(CONTENT_ENCODING) {
+    for value in headers.get_all(field) {
         let text = String::from_utf8_lossy(value.as_bytes()).to_ascii_lowercase();
         found.extend(
             text.split(',')

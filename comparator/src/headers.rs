@@ -49,6 +49,8 @@ fn default_of(name: &HeaderName) -> Default {
         | "content-length"
         | "transfer-encoding"
         | "content-encoding"
+        | "grpc-encoding"
+        | "grpc-accept-encoding"
         | "connection"
         | "keep-alive"
         | "proxy-connection"

@@ -17,6 +17,7 @@ mod decode;
 pub mod document;
 mod explain;
 pub mod fingerprint;
+mod grpc;
 mod headers;
 mod hex;
 mod instant;

@@ -47,8 +47,19 @@ impl MediaType {
             || self.essence.ends_with("+json")
     }
 
+    /// gRPC over HTTP/2. gRPC-Web has another framing.
+    fn is_grpc(&self) -> bool {
+        self.essence
+            .strip_prefix("application/grpc")
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('+'))
+    }
+
     pub(crate) fn kind(&self) -> BodyKind {
         let essence = self.essence.as_str();
+        if self.is_grpc() {
+            // Whatever its messages are, they stand behind prefixes.
+            return BodyKind::Bytes;
+        }
         if self.is_json() {
             return BodyKind::Json;
         }
@@ -100,6 +111,27 @@ pub(crate) fn body_kind(headers: &HeaderMap) -> Option<BodyKind> {
         return Some(BodyKind::Json);
     }
     Some(MediaType::parse(&text).kind())
+}
+
+/// Whether an answer is gRPC.
+pub(crate) fn is_grpc(headers: &HeaderMap) -> bool {
+    // The first look costs next to nothing, and most answers are none.
+    headers.get(CONTENT_TYPE).is_some_and(|value| {
+        const START: &[u8] = b"application/grpc";
+        let value = value.as_bytes();
+        value
+            .get(..START.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(START))
+            && MediaType::parse(&String::from_utf8_lossy(value)).is_grpc()
+    })
+}
+
+/// Whether the messages of a gRPC answer are JSON.
+pub(crate) fn is_grpc_json(headers: &HeaderMap) -> bool {
+    headers.get(CONTENT_TYPE).is_some_and(|value| {
+        MediaType::parse(&String::from_utf8_lossy(value.as_bytes())).essence
+            == "application/grpc+json"
+    })
 }
 
 #[cfg(test)]

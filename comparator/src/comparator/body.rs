@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 use super::{AnswerPair, give_up};
 use crate::collect::{Collector, Flow, shown};
 use crate::decode;
+use crate::grpc;
 use crate::json::index::IndexError;
 use crate::json::{self, Outcome};
 use crate::media::{self, BodyKind};
@@ -61,6 +62,16 @@ pub(super) fn compare(
         (Err(reason), Ok(_)) | (Ok(_), Err(reason)) => return give_up(reason),
         (Err(one), Err(two)) => return give_up(one.min(two)),
     };
+    if grpc::are_both(pair.legacy, pair.candidate) {
+        let read = grpc::messages([pair.legacy, pair.candidate], [&legacy, &candidate], limit);
+        return match read {
+            Ok(read) => {
+                let kinds = [Some(read.kind); 2];
+                decoded(&read.legacy, &read.candidate, kinds, scope, out, scratch)
+            }
+            Err(reason) => give_up(reason),
+        };
+    }
     let kinds = [
         media::body_kind(&pair.legacy.headers),
         media::body_kind(&pair.candidate.headers),

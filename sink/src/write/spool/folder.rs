@@ -75,8 +75,8 @@ pub(super) fn take_over(from: &Path, into: &Path, topic: &str) -> Result<(), Sto
         }
         Ok(())
     };
-    let left_behind = !find_segments(from).map_err(failed)?.is_empty()
-        || from.join(TALLIES_FILE).exists();
+    let left_behind =
+        !find_segments(from).map_err(failed)?.is_empty() || from.join(TALLIES_FILE).exists();
     if left_behind {
         claim(from, topic, true)?;
         moving().map_err(failed)?;

@@ -287,7 +287,11 @@ fn a_successor_has_a_folder_of_its_own_until_the_next_start_takes_it_all() {
     let mut successor = open(true).expect("beside it");
     append(&mut successor, &[4, 5], 10).expect("there is room");
     successor.keep_tallies(&encoded(&[6], 10)).expect("written");
-    assert_eq!(all(&mut successor).len(), 2, "the predecessor's are its own to send");
+    assert_eq!(
+        all(&mut successor).len(),
+        2,
+        "the predecessor's are its own to send"
+    );
     assert!(open(true).is_err(), "one successor at a time");
 
     // The predecessor ends and leaves something; the third process takes that, and leaves the running one alone.
@@ -299,5 +303,8 @@ fn a_successor_has_a_folder_of_its_own_until_the_next_start_takes_it_all() {
     assert_eq!(numbers(&mut third), [1, 2, 3]);
     drop(third);
     drop(successor);
-    assert_eq!(numbers(&mut open(false).expect("it opens")), [1, 2, 3, 4, 5, 6]);
+    assert_eq!(
+        numbers(&mut open(false).expect("it opens")),
+        [1, 2, 3, 4, 5, 6]
+    );
 }

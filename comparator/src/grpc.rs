@@ -1,0 +1,153 @@
+//! gRPC calls: what of an answer is the message, and what its status.
+//!
+//! A message stands behind five bytes: whether it is compressed, and its length. Whether it is compressed, and how, is
+//! no property of the answer, so messages are compared as they are without it. The status stands in the trailers, or in
+//! the header where there is no message ("Trailers-Only"); where it stands is no difference either.
+
+use std::borrow::Cow;
+
+use http::{HeaderMap, HeaderName};
+use parity_schemas::exchange::Capture;
+use parity_schemas::verdict::Reason;
+
+use crate::decode;
+use crate::media::{self, BodyKind};
+
+/// Whether the message is compressed, and its length.
+const PREFIX: usize = 5;
+/// What says how a call ended.
+const STATUS: [HeaderName; 3] = [
+    HeaderName::from_static("grpc-status"),
+    HeaderName::from_static("grpc-message"),
+    HeaderName::from_static("grpc-status-details-bin"),
+];
+const ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
+
+/// Header and trailer fields with the status where it belongs.
+pub(crate) type Parts<'a> = (Cow<'a, HeaderMap>, Cow<'a, HeaderMap>);
+
+/// Whether both answers are gRPC.
+pub(crate) fn are_both(legacy: &Capture, candidate: &Capture) -> bool {
+    [legacy, candidate]
+        .into_iter()
+        .all(|answer| media::is_grpc(&answer.headers))
+}
+
+/// The fields of an answer as they came.
+pub(crate) fn plain(answer: &Capture) -> Parts<'_> {
+    let trailers = match &answer.trailers {
+        Some(trailers) => Cow::Borrowed(trailers),
+        // Costs no allocation.
+        None => Cow::Owned(HeaderMap::new()),
+    };
+    (Cow::Borrowed(&answer.headers), trailers)
+}
+
+/// The fields of an answer, with a status from the header moved into the trailers.
+pub(crate) fn parts(answer: &Capture) -> Parts<'_> {
+    if answer.trailers.is_some() || !answer.headers.contains_key(&STATUS[0]) {
+        return plain(answer);
+    }
+    let (mut headers, mut moved) = (answer.headers.clone(), HeaderMap::new());
+    for name in &STATUS {
+        if let Some(value) = headers.remove(name) {
+            moved.insert(name.clone(), value);
+        }
+    }
+    (Cow::Owned(headers), Cow::Owned(moved))
+}
+
+/// What is to be compared of two bodies.
+pub(crate) struct Messages<'a> {
+    pub(crate) legacy: Cow<'a, [u8]>,
+    pub(crate) candidate: Cow<'a, [u8]>,
+    pub(crate) kind: BodyKind,
+}
+
+/// Two bodies as what is to be compared of them, and as what. Bodies that are not framed are compared as they are.
+pub(crate) fn messages<'a>(
+    answers: [&Capture; 2],
+    bodies: [&'a [u8]; 2],
+    limit: usize,
+) -> Result<Messages<'a>, Reason> {
+    let read = |index: usize| -> Result<Option<Vec<Vec<u8>>>, Reason> {
+        let encodings = decode::listed(&answers[index].headers, &ENCODING);
+        unframe(bodies[index], &encodings, limit)
+    };
+    let (Some(legacy), Some(candidate)) = (read(0)?, read(1)?) else {
+        let [legacy, candidate] = bodies.map(Cow::Borrowed);
+        let kind = BodyKind::Bytes;
+        return Ok(Messages {
+            legacy,
+            candidate,
+            kind,
+        });
+    };
+    match (
+        <[Vec<u8>; 1]>::try_from(legacy),
+        <[Vec<u8>; 1]>::try_from(candidate),
+    ) {
+        (Ok([legacy]), Ok([candidate])) => {
+            let json = answers
+                .iter()
+                .all(|answer| media::is_grpc_json(&answer.headers));
+            let kind = if json {
+                BodyKind::Json
+            } else {
+                BodyKind::Bytes
+            };
+            Ok(Messages {
+                legacy: Cow::Owned(legacy),
+                candidate: Cow::Owned(candidate),
+                kind,
+            })
+        }
+        // Several, or none: where one ends and the next begins counts, too.
+        (legacy, candidate) => {
+            let frame = |messages: Vec<Vec<u8>>| Cow::Owned(framed(&messages));
+            Ok(Messages {
+                legacy: legacy.map_or_else(frame, |one| frame(one.into())),
+                candidate: candidate.map_or_else(frame, |one| frame(one.into())),
+                kind: BodyKind::Bytes,
+            })
+        }
+    }
+}
+
+/// The messages of a body, without compression; `None` if it is not framed.
+fn unframe(
+    mut body: &[u8],
+    encodings: &[String],
+    limit: usize,
+) -> Result<Option<Vec<Vec<u8>>>, Reason> {
+    let mut messages = Vec::new();
+    let mut left = limit;
+    while !body.is_empty() {
+        let Some(([compressed, a, b, c, d], rest)) = body.split_first_chunk::<PREFIX>() else {
+            return Ok(None);
+        };
+        let length = u32::from_be_bytes([*a, *b, *c, *d]) as usize;
+        let Some((message, rest)) = rest.split_at_checked(length) else {
+            return Ok(None);
+        };
+        let message = match *compressed {
+            0 => message.to_vec(),
+            1 => decode::decode(message, encodings, left)?.into_owned(),
+            _ => return Ok(None),
+        };
+        left = left.saturating_sub(message.len());
+        messages.push(message);
+        body = rest;
+    }
+    Ok(Some(messages))
+}
+
+fn framed(messages: &[Vec<u8>]) -> Vec<u8> {
+    let mut all = Vec::new();
+    for message in messages {
+        all.push(0);
+        all.extend_from_slice(&(message.len() as u32).to_be_bytes());
+        all.extend_from_slice(message);
+    }
+    all
+}
