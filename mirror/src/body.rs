@@ -62,9 +62,7 @@ impl HttpBody for Outbound {
         match self {
             Self::Empty => true,
             Self::Live(tee) => tee.incoming.is_end_stream(),
-            Self::Copy(copied) => {
-                copied.next == copied.body.chunks().len() && copied.trailers.is_none()
-            }
+            Self::Copy(copied) => copied.chunks.len() == 0 && copied.trailers.is_none(),
         }
     }
 
@@ -80,8 +78,7 @@ impl HttpBody for Outbound {
 
 /// The copy of a request's body.
 pub(crate) struct Copied {
-    body: Body,
-    next: usize,
+    chunks: Box<dyn ExactSizeIterator<Item = Bytes>>,
     left: usize,
     trailers: Option<HeaderMap>,
     /// Whether the client announced the length: the candidate gets the same framing as the legacy.
@@ -92,20 +89,18 @@ impl Copied {
     pub(crate) fn new(body: Body, trailers: Option<HeaderMap>, sized: bool) -> Self {
         Self {
             left: body.len(),
-            body,
-            next: 0,
+            chunks: Box::new(body.into_chunks()),
             trailers,
             sized,
         }
     }
 
     fn next(&mut self) -> Option<Frame<Bytes>> {
-        let Some(chunk) = self.body.chunks().get(self.next) else {
+        let Some(chunk) = self.chunks.next() else {
             return self.trailers.take().map(Frame::trailers);
         };
-        self.next += 1;
         self.left -= chunk.len();
-        Some(Frame::data(chunk.clone()))
+        Some(Frame::data(chunk))
     }
 }
 

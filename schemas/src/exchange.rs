@@ -192,14 +192,33 @@ pub struct Capture {
 pub struct Body {
     chunks: SmallVec<[Bytes; 1]>,
     length: usize,
+    /// Small chunks that came after the last of `chunks`.
+    tail: Vec<u8>,
 }
 
+/// Smaller chunks are copied together. A chunk is a slice of the buffer that it was read into, 8 KiB or more, and keeps
+/// all of it: a peer that sends byte by byte would make us hold thousands of times what it sent.
+const SMALL: usize = 4096;
+
 impl Body {
-    /// Adds what was read next.
+    /// Adds what was read next. The first chunk is kept as it is, for most bodies have no other.
     pub fn push(&mut self, chunk: Bytes) {
-        if !chunk.is_empty() {
-            self.length += chunk.len();
+        if chunk.is_empty() {
+            return;
+        }
+        self.length += chunk.len();
+        if chunk.len() < SMALL && !self.chunks.is_empty() {
+            self.tail.extend_from_slice(&chunk);
+        } else {
+            self.seal();
             self.chunks.push(chunk);
+        }
+    }
+
+    /// Makes a chunk of the small ones that came last.
+    fn seal(&mut self) {
+        if !self.tail.is_empty() {
+            self.chunks.push(std::mem::take(&mut self.tail).into());
         }
     }
 
@@ -213,17 +232,25 @@ impl Body {
         self.length == 0
     }
 
-    /// The chunks in the order they came.
-    pub fn chunks(&self) -> &[Bytes] {
-        &self.chunks
+    /// The chunks in the order they came, small ones joined.
+    pub fn into_chunks(mut self) -> impl ExactSizeIterator<Item = Bytes> {
+        self.seal();
+        self.chunks.into_iter()
     }
 
     /// The body in one piece: borrowed when it came in one chunk, else copied together.
     pub fn contiguous(&self) -> Cow<'_, [u8]> {
-        match self.chunks.as_slice() {
-            [] => Cow::Borrowed(&[]),
-            [only] => Cow::Borrowed(only),
-            many => Cow::Owned(many.concat()),
+        match (self.chunks.as_slice(), self.tail.as_slice()) {
+            ([], tail) => Cow::Borrowed(tail),
+            ([only], []) => Cow::Borrowed(only),
+            (many, tail) => {
+                let mut all = Vec::with_capacity(self.length);
+                for chunk in many {
+                    all.extend_from_slice(chunk);
+                }
+                all.extend_from_slice(tail);
+                Cow::Owned(all)
+            }
         }
     }
 }
@@ -264,14 +291,29 @@ mod tests {
     }
 
     #[test]
-    fn chunks_join_in_order_and_empty_ones_do_not_count() {
+    fn chunks_join_in_order_and_small_ones_become_one() {
+        let large = "x".repeat(SMALL);
         let mut body = Body::default();
-        for chunk in ["ab", "", "c"] {
-            body.push(Bytes::from_static(chunk.as_bytes()));
+        for chunk in ["ab", "", "c", "d", &large, "e", "f"] {
+            body.push(Bytes::copy_from_slice(chunk.as_bytes()));
         }
+        let whole = format!("abcd{large}ef");
         assert_eq!(
-            (body.len(), body.chunks().len(), &*body.contiguous()),
-            (3, 2, &b"abc"[..])
+            (body.len(), &*body.contiguous()),
+            (whole.len(), whole.as_bytes())
         );
+        let chunks: Vec<_> = body.into_chunks().collect();
+        assert_eq!(chunks, ["ab", "cd", &large, "ef"]);
+    }
+
+    #[test]
+    fn a_body_that_drips_holds_what_it_is() {
+        let mut body = Body::default();
+        for _ in 0..100_000 {
+            // As a reader does: a slice of a buffer that is larger by far.
+            body.push(Bytes::from(vec![b'x'; 8192]).slice(..1));
+        }
+        assert_eq!(body.chunks.len(), 1);
+        assert!(body.tail.capacity() < 300_000);
     }
 }

@@ -5,6 +5,8 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use socket2::{Domain, Socket, Type};
+
 /// A request as a service saw it.
 pub(crate) struct Request {
     pub(crate) method: String,
@@ -207,6 +209,11 @@ impl Drop for Service {
 
 /// An address where nobody listens.
 pub(crate) fn nobody() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    format!("http://{}", listener.local_addr().expect("bound"))
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    socket.bind(&any.into()).expect("a free port");
+    let address = socket.local_addr().expect("bound").as_socket();
+    // Kept for as long as the tests run: a port that is given back may be somebody's at once.
+    std::mem::forget(socket);
+    format!("http://{}", address.expect("an address"))
 }

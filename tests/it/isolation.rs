@@ -1,0 +1,458 @@
+//! The client never pays: every fault of a candidate, under load, with what it costs.
+//!
+//! 2,000 requests a fault, 100,000 in tests/long (`PARITY_TEST_LENGTH=long`). What is asserted of time is only that no
+//! client waits for a candidate; how little the rest costs is for benches/mirror to say. The table is printed
+//! (`cargo test … -- --nocapture`).
+
+use std::collections::BTreeMap;
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+use socket2::{Domain, SockRef, Socket, Type};
+
+use crate::support::client::{self, Connection};
+use crate::support::process::{Mirror, Place};
+use crate::support::service::{Service, nobody};
+use crate::support::{length, wait_for};
+
+const BODY: &str = "{\"balance\":\"12.50\",\"items\":[1,2,3]}";
+const CLIENTS: u64 = 8;
+/// The candidate's deadline: what a client that waited for it would have to wait.
+const DEADLINE: Duration = Duration::from_secs(1);
+/// DESIGN §8: the byte budget, and room for what the allocator keeps.
+const MEMORY: u64 = (32 + 16) << 20;
+
+/// A candidate, and the outcomes that it may lead to; the first one it must.
+struct Fault {
+    name: &'static str,
+    url: String,
+    outcomes: &'static [&'static str],
+    _kept: Box<dyn std::any::Any>,
+}
+
+impl Fault {
+    fn new(
+        name: &'static str,
+        outcomes: &'static [&'static str],
+        act: impl Fn(&mut TcpStream) + Send + Sync + 'static,
+    ) -> Self {
+        let service = Service::misbehaving(move |_, stream| act(stream));
+        Self {
+            name,
+            url: service.url(),
+            outcomes,
+            _kept: Box::new(service),
+        }
+    }
+}
+
+fn say(stream: &mut TcpStream, bytes: impl AsRef<[u8]>) -> bool {
+    stream.write_all(bytes.as_ref()).is_ok()
+}
+
+fn reset(stream: &TcpStream) {
+    drop(SockRef::from(stream).set_linger(Some(Duration::ZERO)));
+}
+
+/// Waits until the peer hangs up.
+fn hang(stream: &mut TcpStream) {
+    while stream.read(&mut [0; 1024]).is_ok_and(|read| read > 0) {}
+}
+
+/// Says something every `pause` until the peer hangs up.
+fn drip(stream: &mut TcpStream, bytes: &[u8], pause: Duration) {
+    while say(stream, bytes) {
+        std::thread::park_timeout(pause);
+    }
+}
+
+/// A port whose backlog is full: the system does not even answer.
+fn black_hole() -> (String, Box<dyn std::any::Any>) {
+    let listener = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    listener.bind(&any.into()).expect("a free port");
+    listener.listen(0).expect("a socket");
+    let address = listener.local_addr().expect("bound");
+    let waiting: Vec<Socket> = (0..8)
+        .map(|_| {
+            let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+            socket.set_nonblocking(true).expect("a socket");
+            drop(socket.connect(&address));
+            socket
+        })
+        .collect();
+    let port = address.as_socket().expect("an address").port();
+    (
+        format!("http://127.0.0.1:{port}"),
+        Box::new((listener, waiting)),
+    )
+}
+
+/// Resets every connection before a byte of the request is read.
+fn resets_at_once() -> (String, Box<dyn std::any::Any>) {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+    let url = format!("http://{}", listener.local_addr().expect("bound"));
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            reset(&stream);
+        }
+    });
+    (url, Box::new(()))
+}
+
+const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
+
+fn faults() -> Vec<Fault> {
+    let (hole, hole_kept) = black_hole();
+    let (resetting, resetting_kept) = resets_at_once();
+    vec![
+        Fault {
+            name: "refused",
+            url: nobody(),
+            outcomes: &["candidate_refused", "breaker_open"],
+            _kept: Box::new(()),
+        },
+        Fault {
+            name: "black-holed",
+            url: hole,
+            outcomes: &["candidate_timeout", "breaker_open", "in_flight_cap"],
+            _kept: hole_kept,
+        },
+        Fault {
+            name: "reset at accept",
+            url: resetting,
+            outcomes: &["candidate_reset", "candidate_refused", "breaker_open"],
+            _kept: resetting_kept,
+        },
+        Fault::new("reset after the request", &["candidate_reset"], |stream| {
+            reset(stream)
+        }),
+        Fault::new("closed after the request", &["candidate_reset"], |_| {}),
+        Fault::new(
+            "never answers",
+            &["candidate_timeout", "breaker_open", "in_flight_cap"],
+            hang,
+        ),
+        Fault::new(
+            "10 s slow",
+            &["candidate_timeout", "breaker_open", "in_flight_cap"],
+            |stream| {
+                // Sooner only when the mirror has hung up, as it must.
+                drop(stream.set_read_timeout(Some(Duration::from_secs(10))));
+                drop(stream.read(&mut [0]));
+                say(stream, format!("{HEAD}content-length: 2\r\n\r\n{{}}"));
+            },
+        ),
+        Fault::new(
+            "head at 1 KB/s",
+            &["candidate_timeout", "breaker_open", "in_flight_cap"],
+            |stream| {
+                say(stream, HEAD);
+                drip(
+                    stream,
+                    b"x-more: 0123456789abcdefghij\r\n",
+                    Duration::from_millis(30),
+                );
+            },
+        ),
+        Fault::new(
+            "body at 1 KB/s",
+            &["candidate_timeout", "breaker_open", "in_flight_cap"],
+            |stream| {
+                say(stream, format!("{HEAD}content-length: 1000000\r\n\r\n"));
+                drip(stream, &[b'1'; 30], Duration::from_millis(30));
+            },
+        ),
+        Fault::new("reset in the head", &["candidate_reset"], |stream| {
+            say(stream, "HTTP/1.1 200 OK\r\ncontent-");
+            reset(stream);
+        }),
+        Fault::new(
+            "reset in the body",
+            &["candidate_truncated", "candidate_reset"],
+            |stream| {
+                say(stream, format!("{HEAD}content-length: 100\r\n\r\n{{\"a\""));
+                reset(stream);
+            },
+        ),
+        Fault::new("truncated by length", &["candidate_truncated"], |stream| {
+            say(stream, format!("{HEAD}content-length: 100\r\n\r\n{{\"a\""));
+        }),
+        Fault::new("truncated in a chunk", &["candidate_truncated"], |stream| {
+            say(
+                stream,
+                format!("{HEAD}transfer-encoding: chunked\r\n\r\n50\r\n{{\"a\""),
+            );
+        }),
+        Fault::new(
+            "endless",
+            &[
+                "response_too_large",
+                "byte_budget",
+                "candidate_timeout",
+                "breaker_open",
+            ],
+            |stream| {
+                say(stream, format!("{HEAD}transfer-encoding: chunked\r\n\r\n"));
+                let chunk = format!("4000\r\n{}\r\n", "x".repeat(0x4000));
+                while say(stream, &chunk) {}
+            },
+        ),
+        Fault::new(
+            "garbage",
+            &["candidate_protocol", "candidate_reset"],
+            |stream| {
+                say(stream, [0, 159, 146, 150, 13, 10, 13, 10]);
+            },
+        ),
+        Fault::new(
+            "header bomb",
+            &["candidate_protocol", "candidate_reset"],
+            |stream| {
+                say(stream, HEAD);
+                let field = format!("x-bomb: {}\r\n", "b".repeat(4096));
+                while say(stream, &field) {}
+            },
+        ),
+        Fault::new(
+            "a million headers",
+            &["candidate_protocol", "candidate_reset"],
+            |stream| {
+                say(stream, HEAD);
+                let fields = "x: y\r\n".repeat(1000);
+                while say(stream, &fields) {}
+            },
+        ),
+        Fault::new("wrong chunk size", &["candidate_protocol"], |stream| {
+            say(
+                stream,
+                format!("{HEAD}transfer-encoding: chunked\r\n\r\nzz\r\nabc\r\n"),
+            );
+        }),
+        Fault::new(
+            "101 that nobody asked for",
+            &["candidate_protocol"],
+            |stream| {
+                say(
+                    stream,
+                    "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n",
+                );
+            },
+        ),
+        Fault::new(
+            "1xx for ever",
+            &["candidate_timeout", "breaker_open", "candidate_protocol"],
+            |stream| {
+                drip(
+                    stream,
+                    b"HTTP/1.1 102 Processing\r\n\r\n",
+                    Duration::from_millis(10),
+                );
+            },
+        ),
+        Fault::new(
+            "an answer too many",
+            &["match", "candidate_protocol", "candidate_reset"],
+            |stream| {
+                let answer = format!("{HEAD}content-length: {}\r\n\r\n{BODY}", BODY.len());
+                say(stream, answer.repeat(2));
+            },
+        ),
+    ]
+}
+
+/// What a run through the mirror was like for its clients.
+struct Run {
+    p50: Duration,
+    p99: Duration,
+    worst: Duration,
+}
+
+/// Sends `requests` on [`CLIENTS`] connections; every answer must be the legacy's.
+fn run(address: SocketAddr, requests: u64) -> Run {
+    let mut times: Vec<Duration> = std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|client| {
+                scope.spawn(move || {
+                    let mut connection = Connection::open(address);
+                    let share = requests / CLIENTS + u64::from(client < requests % CLIENTS);
+                    (0..share)
+                        .map(|number| {
+                            let begun = Instant::now();
+                            connection.send("GET", &format!("/items/{number}"), &[], b"");
+                            let answer = connection.answer("GET").expect("a whole answer");
+                            assert_eq!((answer.status, &*answer.body), (200, BODY.as_bytes()));
+                            assert_eq!(answer.header("content-type"), Some("application/json"));
+                            begun.elapsed()
+                        })
+                        .collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        clients
+            .into_iter()
+            .flat_map(|client| client.join().expect("no client sees a fault"))
+            .collect()
+    });
+    times.sort_unstable();
+    let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
+    Run {
+        p50: at(0.5),
+        p99: at(0.99),
+        worst: at(1.0),
+    }
+}
+
+/// Resident memory in bytes: now, and at its highest.
+fn memory(mirror: &Mirror<'_>) -> (u64, u64) {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", mirror.pid()));
+    let status = status.expect("it runs");
+    let read = |name: &str| {
+        let line = status.lines().find(|line| line.starts_with(name));
+        let kib = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
+        kib.expect("a number") << 10
+    };
+    (read("VmRSS:"), read("VmHWM:"))
+}
+
+fn descriptors(mirror: &Mirror<'_>) -> usize {
+    let folder = std::fs::read_dir(format!("/proc/{}/fd", mirror.pid()));
+    folder.expect("it runs").count()
+}
+
+#[test]
+fn no_fault_of_a_candidate_reaches_a_client() {
+    let requests = length(2_000, 100_000);
+    println!(
+        "{:<26} {:>7} {:>9} {:>9} {:>9} {:>8}  outcomes",
+        "fault", "errors", "p50", "p99", "worst", "RSS"
+    );
+    for fault in faults() {
+        let legacy = Service::json(BODY);
+        let place = Place::new();
+        let deadline = DEADLINE.as_millis();
+        place.write(
+            "parity.toml",
+            format!("[limits]\ncandidate_deadline = \"{deadline}ms\"\n"),
+        );
+        let mirror = place.mirror(&legacy.url(), &fault.url, &["--shadow", "off"]);
+        run(mirror.address, 200);
+        let baseline = (memory(&mirror).0, descriptors(&mirror));
+        let switched = client::send(mirror.admin, "POST", "/api/v1/shadowing/on", &[], b"");
+        assert!(switched.status < 300, "{}", switched.status);
+        let seen = run(mirror.address, requests);
+        let (_, highest) = memory(&mirror);
+        let report = mirror.settled(200 + requests);
+        let mut outcomes: BTreeMap<_, _> = report.not_compared();
+        outcomes.remove("shadowing_off");
+        outcomes.insert("match".to_owned(), report.count("match"));
+        outcomes.retain(|_, count| *count > 0);
+        println!(
+            "{:<26} {:>7} {:>9.2?} {:>9.2?} {:>9.2?} {:>5}MiB  {outcomes:?}",
+            fault.name,
+            0,
+            seen.p50,
+            seen.p99,
+            seen.worst,
+            highest >> 20
+        );
+        // On a busy machine anything may take as long as the deadline.
+        let allowed = |name: &str| {
+            let late = ["candidate_timeout", "breaker_open", "in_flight_cap"];
+            late.contains(&name) || fault.outcomes.contains(&name)
+        };
+        assert!(
+            outcomes.keys().all(|name| allowed(name)),
+            "{}: {outcomes:?}",
+            fault.name
+        );
+        assert!(
+            outcomes.contains_key(fault.outcomes[0]),
+            "{}: {outcomes:?}",
+            fault.name
+        );
+        assert_eq!(outcomes.values().sum::<u64>(), requests, "{}", fault.name);
+        // Whoever waits for the candidate waits for most of its deadline.
+        assert!(
+            seen.p99 < DEADLINE / 2,
+            "{}: p99 {:?}",
+            fault.name,
+            seen.p99
+        );
+        assert!(
+            highest <= baseline.0 + MEMORY,
+            "{}: {highest} bytes, {} before",
+            fault.name,
+            baseline.0
+        );
+        // Idle connections to the legacy stay for a while; nothing else does.
+        wait_for("the shadows to go", || {
+            let left = mirror.ask("/api/v1/status").json()["shadows_in_flight"].clone();
+            (left == 0 && descriptors(&mirror) <= baseline.1 + 2 * CLIENTS as usize).then_some(())
+        });
+        assert_eq!(mirror.stop().0, 0);
+    }
+}
+
+#[test]
+fn a_fault_of_the_legacy_is_the_clients_as_it_would_be_without_us_and_nothing_stays() {
+    let times = length(20, 1_000);
+    for fault in faults() {
+        if matches!(
+            fault.name,
+            // Nobody cuts these short: a legacy has no deadline of ours.
+            "black-holed"
+                | "never answers"
+                | "10 s slow"
+                | "head at 1 KB/s"
+                | "body at 1 KB/s"
+                | "1xx for ever"
+        ) {
+            continue;
+        }
+        let candidate = Service::json(BODY);
+        let place = Place::new();
+        let mirror = place.mirror(&fault.url, &candidate.url(), &[]);
+        let before = descriptors(&mirror);
+        for _ in 0..times {
+            let mut connection = Connection::open(mirror.address);
+            connection.send("GET", "/items/1", &[], b"");
+            if fault.name == "endless" {
+                // It would come for ever, so the client goes.
+                continue;
+            }
+            match connection.answer("GET") {
+                Some(answer) if answer.status == 200 => {
+                    assert_eq!(fault.name, "an answer too many");
+                    assert_eq!(answer.body, BODY.as_bytes());
+                }
+                Some(answer) => {
+                    assert_eq!(answer.status, 502, "{}", fault.name);
+                    assert!(answer.text().starts_with("parity: "), "{}", fault.name);
+                }
+                // Cut in the middle, as the legacy cut it.
+                None => assert!(
+                    fault.name.contains("body")
+                        || fault.name.contains("truncated")
+                        || fault.name.contains("chunk"),
+                    "{}",
+                    fault.name
+                ),
+            }
+        }
+        wait_for(
+            &format!("every connection to go after `{}`", fault.name),
+            || {
+                // Workers and store may have opened theirs only now; a leak would be one for each time.
+                (descriptors(&mirror) < before + times as usize - 5).then_some(())
+            },
+        );
+        let report = wait_for("the record to settle", || {
+            let report = place.report();
+            (report.count("received") == report.settled()).then_some(report)
+        });
+        assert_eq!(report.count("mismatch"), 0, "{}", fault.name);
+        assert_eq!(mirror.stop().0, 0, "{}", fault.name);
+    }
+}
