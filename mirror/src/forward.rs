@@ -65,6 +65,12 @@ async fn answer_to(
         client.worker.metrics.refused();
         return Ok(text(StatusCode::BAD_REQUEST, words_for(fault), busy));
     }
+    if headers::has_other_coding(&parts.headers) {
+        // RFC 9112 §6.1 has this status for it. Where such a body ends is not certain, so nothing is read behind it.
+        client.worker.metrics.refused();
+        let answer = text(StatusCode::NOT_IMPLEMENTED, REFUSED_CODING, busy);
+        return Ok(last(answer, parts.version));
+    }
     let route = generation
         .routes
         .borrow_mut()
@@ -74,7 +80,8 @@ async fn answer_to(
         // A tunnel to where the client says would make a forward proxy of us; the legacy is not asked either.
         let answer = refuse(&ticket, StatusCode::NOT_IMPLEMENTED, REFUSED_CONNECT, busy);
         ticket.not_compared(Reason::UnsafeMethod);
-        return Ok(answer);
+        // What a client sends behind it in the hope of a tunnel may be somebody else's bytes (RFC 9931).
+        return Ok(last(answer, parts.version));
     }
     let policy = shadow::refusal(&generation, ticket.route(), &parts.method, &parts.headers);
     let head = Head {
@@ -354,6 +361,7 @@ fn framed_length(parts: &http::response::Parts) -> Option<u64> {
 }
 
 const REFUSED_CONNECT: &str = "parity: CONNECT is not supported\n";
+const REFUSED_CODING: &str = "parity: the request's transfer coding is not supported\n";
 const REFUSED_UPGRADE: &str = "parity: a request to upgrade must not have a body\n";
 const LEGACY_TIMEOUT: &str = "parity: the legacy service did not accept the connection in time\n";
 const LEGACY_DOWN: &str = "parity: the legacy service did not answer\n";
@@ -365,6 +373,17 @@ fn words_for(fault: HostFault) -> &'static str {
         HostFault::Malformed => "parity: the request's Host is no host\n",
         HostFault::Conflict => "parity: the request's target and its Host do not agree\n",
     }
+}
+
+/// An answer after which the connection is closed, whatever the client has sent behind its request. In HTTP/2 there is
+/// no behind.
+fn last(mut answer: Response<Answer>, version: Version) -> Response<Answer> {
+    if version != Version::HTTP_2 {
+        answer
+            .headers_mut()
+            .insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    answer
 }
 
 /// Our own answer to what is never passed on.

@@ -123,6 +123,23 @@ fn join_cookies(headers: &mut HeaderMap) {
     }
 }
 
+/// Whether a body comes in another transfer coding than chunks. It is decoded here as far as chunks go, and the field
+/// ends here, so that any other coding would be lost and the service would get coded bytes for plain ones.
+///
+/// Chunks that are named twice, in a list with nothing else in it, or in two fields, are not taken either: readers
+/// disagree about what that is.
+pub(crate) fn has_other_coding(headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
+    let Some(coding) = codings.next() else {
+        return false;
+    };
+    codings.next().is_some()
+        || !coding
+            .as_bytes()
+            .trim_ascii()
+            .eq_ignore_ascii_case(b"chunked")
+}
+
 /// Why a request has no single place that it is for (RFC 9112 §3.2, RFC 9113 §8.3.1). Two readers would disagree about
 /// where it belongs, so it goes nowhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -106,3 +106,34 @@ fn a_length_beside_chunks_never_reaches_a_service() {
         );
     }
 }
+
+#[test]
+fn a_coding_that_would_be_lost_is_refused() {
+    let legacy = Service::saying(ok("a"));
+    let mirror = Rig::new(&legacy, &legacy).start();
+    for coding in [
+        "gzip, chunked",
+        "chunked, chunked",
+        "identity, chunked",
+        "chunked\r\ntransfer-encoding: chunked",
+    ] {
+        let mut client = mirror.client();
+        client.send(format!(
+            "POST /coded HTTP/1.1\r\nhost: test\r\ntransfer-encoding: {coding}\r\n\r\n1\r\nx\r\n0\r\n\r\n\
+             GET /behind HTTP/1.1\r\nhost: test\r\n\r\n"
+        ));
+        let reply = client.reply();
+        assert_eq!(reply.status(), 501, "{coding}");
+        assert_eq!(reply.header("connection"), ["close"]);
+        assert_eq!(client.rest(), b"", "{coding}");
+    }
+    let mut client = mirror.client();
+    client.send("POST /plain HTTP/1.1\r\nhost: test\r\ntransfer-encoding: Chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n");
+    assert_eq!(client.reply().status(), 200);
+    let targets: Vec<_> = legacy
+        .seen()
+        .iter()
+        .map(|one| one.target().to_owned())
+        .collect();
+    assert_eq!(targets, ["/plain"]);
+}

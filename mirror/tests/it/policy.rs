@@ -91,8 +91,11 @@ fn connect_is_refused_and_counted() {
         .route("CONNECT /{*any}", Some(true))
         .start();
     let mut client = mirror.client();
-    client.send("CONNECT example.com:443 HTTP/1.1\r\nhost: example.com\r\n\r\n");
+    client.send(
+        "CONNECT example.com:443 HTTP/1.1\r\nhost: example.com\r\n\r\nGET /behind HTTP/1.1\r\nhost: test\r\n\r\n",
+    );
     assert_eq!(client.reply().status(), 501);
+    assert_eq!(client.rest(), b"", "nothing behind it is a request");
     assert_eq!(mirror.ledger.reason(), Reason::UnsafeMethod);
     assert_eq!(legacy.connections(), 0);
 }
