@@ -18,6 +18,7 @@ use parity_schemas::verdict::Reason;
 
 use crate::client::Busy;
 use crate::grpc::Messages;
+use crate::headers;
 use crate::pending::{Half, Side};
 use crate::relay::Relay;
 use crate::shadow;
@@ -197,7 +198,7 @@ impl Tee {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        let Poll::Ready(polled) = Pin::new(&mut self.incoming).poll_frame(cx) else {
+        let Poll::Ready(mut polled) = Pin::new(&mut self.incoming).poll_frame(cx) else {
             if self.progress.stalled.get() {
                 self.fail();
                 return Poll::Ready(Some(Err(BodyError::Stalled)));
@@ -206,7 +207,7 @@ impl Tee {
             return Poll::Pending;
         };
         self.progress.waiting.take();
-        match &polled {
+        match &mut polled {
             Some(Ok(frame)) => {
                 if let Some(chunk) = frame.data_ref() {
                     self.keep(chunk);
@@ -215,7 +216,8 @@ impl Tee {
                     if self.incoming.is_end_stream() {
                         self.complete();
                     }
-                } else if let Some(trailers) = frame.trailers_ref() {
+                } else if let Some(trailers) = frame.trailers_mut() {
+                    headers::strip_hop_by_hop(trailers);
                     if let Some(copy) = &self.copy {
                         *copy.pending.trailers.borrow_mut() = Some(trailers.clone());
                     }

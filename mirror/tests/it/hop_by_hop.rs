@@ -137,3 +137,21 @@ fn a_coding_that_would_be_lost_is_refused() {
         .collect();
     assert_eq!(targets, ["/plain"]);
 }
+
+#[test]
+fn what_ends_here_ends_here_in_trailers_too() {
+    let (legacy, candidate) = (Service::saying(ok("a")), Service::saying(ok("a")));
+    let mirror = Rig::new(&legacy, &candidate)
+        .route("POST /", Some(true))
+        .start();
+    let mut client = mirror.client();
+    client.send(
+        "POST / HTTP/1.1\r\nhost: test\r\ntrailer: x-sum, x-one, connection, keep-alive\r\n\
+         transfer-encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\
+         x-sum: 1\r\nx-one: 2\r\nconnection: x-one\r\nkeep-alive: timeout=5\r\n\r\n",
+    );
+    assert_eq!(client.reply().status(), 200);
+    for service in [&legacy, &candidate] {
+        assert_eq!(service.requests(1)[0].trailers, "x-sum: 1");
+    }
+}

@@ -21,6 +21,8 @@ pub(crate) struct Request {
     /// Up to and without the empty line.
     pub(crate) head: String,
     pub(crate) body: Vec<u8>,
+    /// The lines between the last chunk and the end.
+    pub(crate) trailers: String,
 }
 
 impl Request {
@@ -341,7 +343,9 @@ pub(crate) fn read_request(conn: &mut impl Read, buffer: &mut Vec<u8>) -> Option
     let request = Request {
         head,
         body: Vec::new(),
+        trailers: String::new(),
     };
+    let mut trailers = String::new();
     let body = if let Some(length) = request.header("content-length").first() {
         let length: usize = length.parse().expect("a length");
         fill_until(conn, buffer, |bytes| {
@@ -350,12 +354,22 @@ pub(crate) fn read_request(conn: &mut impl Read, buffer: &mut Vec<u8>) -> Option
         buffer.drain(..length).collect()
     } else if request.header("transfer-encoding") == ["chunked"] {
         let (raw, body) = fill_until(conn, buffer, unchunk)?;
-        buffer.drain(..raw);
+        let bytes: Vec<u8> = buffer.drain(..raw).collect();
+        String::from_utf8_lossy(&bytes)
+            .rsplit("0\r\n")
+            .next()
+            .expect("the last chunk")
+            .trim_end()
+            .clone_into(&mut trailers);
         body
     } else {
         Vec::new()
     };
-    Some(Request { body, ..request })
+    Some(Request {
+        body,
+        trailers,
+        ..request
+    })
 }
 
 /// Reads until `done` finds what it looks for in the bytes so far.
