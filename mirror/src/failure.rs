@@ -64,7 +64,8 @@ pub(crate) fn may_be_stale(error: &hyper::Error) -> bool {
                 || error.is_io()
                 || error.reason() == Some(h2::Reason::REFUSED_STREAM)
         }
-        None => true,
+        // What is no HTTP was sent in answer to the request: the service has it.
+        None => !error.is_parse(),
     }
 }
 

@@ -34,6 +34,10 @@ const HOP_BY_HOP: [HeaderName; 8] = [
 
 /// Removes what ends at this hop.
 pub(crate) fn strip_hop_by_hop(headers: &mut HeaderMap) {
+    if headers.contains_key(TRANSFER_ENCODING) {
+        // RFC 9112 §6.3: the chunks were believed, and a length that says otherwise would cut the body that they had.
+        headers.remove(CONTENT_LENGTH);
+    }
     if headers.contains_key(CONNECTION) {
         let nominated: SmallVec<[HeaderName; 4]> = connection_tokens(headers)
             .filter_map(|token| HeaderName::from_bytes(token.as_bytes()).ok())

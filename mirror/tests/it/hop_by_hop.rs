@@ -108,6 +108,22 @@ fn a_length_beside_chunks_never_reaches_a_service() {
 }
 
 #[test]
+fn a_length_beside_chunks_never_reaches_the_client() {
+    for length in ["3", "9"] {
+        let legacy = Service::saying(format!(
+            "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\ntransfer-encoding: chunked\r\n\r\n4\r\nabcd\r\n0\r\n\r\n"
+        ));
+        let mirror = Rig::new(&legacy, &legacy).start();
+        let mut client = mirror.client();
+        for _ in 0..2 {
+            let reply = client.get("/");
+            assert!(reply.header("content-length").is_empty(), "{}", reply.head);
+            assert_eq!(reply.text(), "abcd");
+        }
+    }
+}
+
+#[test]
 fn a_coding_that_would_be_lost_is_refused() {
     let legacy = Service::saying(ok("a"));
     let mirror = Rig::new(&legacy, &legacy).start();

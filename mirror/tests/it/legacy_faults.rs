@@ -44,6 +44,27 @@ fn an_unsafe_method_stays_one_whatever_the_legacy_does() {
 }
 
 #[test]
+fn an_answer_that_is_none_is_not_asked_for_again() {
+    let legacy = Service::new(|request, conn| {
+        conn.say(match request.target() {
+            "/good" => ok("a"),
+            _ => "HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab".into(),
+        });
+        Next::Keep
+    });
+    let mirror = before(&legacy);
+    let mut client = mirror.client();
+    assert_eq!(client.get("/good").status(), 200);
+    assert_eq!(client.get("/bad").status(), 502);
+    let targets: Vec<_> = legacy
+        .seen()
+        .iter()
+        .map(|one| one.target().to_owned())
+        .collect();
+    assert_eq!(targets, ["/good", "/bad"], "it was no stale connection");
+}
+
+#[test]
 fn a_legacy_that_breaks_before_its_answer_is_502() {
     for legacy in [
         Service::new(|_, _| Next::Close),
