@@ -4,16 +4,15 @@
 //! client waits for a candidate; how little the rest costs is for benches/mirror to say. The table is printed
 //! (`cargo test … -- --nocapture`).
 
-use std::collections::BTreeMap;
-use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::time::{Duration, Instant};
+mod faults;
 
-use socket2::{Domain, SockRef, Socket, Type};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
 use crate::support::client::{self, Connection};
 use crate::support::process::{Mirror, Place};
-use crate::support::service::{Service, nobody};
+use crate::support::service::Service;
 use crate::support::{length, wait_for};
 
 const BODY: &str = "{\"balance\":\"12.50\",\"items\":[1,2,3]}";
@@ -22,245 +21,6 @@ const CLIENTS: u64 = 8;
 const DEADLINE: Duration = Duration::from_secs(1);
 /// DESIGN §8: the byte budget, and room for what the allocator keeps.
 const MEMORY: u64 = (32 + 16) << 20;
-
-/// A candidate, and the outcomes that it may lead to; the first one it must.
-struct Fault {
-    name: &'static str,
-    url: String,
-    outcomes: &'static [&'static str],
-    _kept: Box<dyn std::any::Any>,
-}
-
-impl Fault {
-    fn new(
-        name: &'static str,
-        outcomes: &'static [&'static str],
-        act: impl Fn(&mut TcpStream) + Send + Sync + 'static,
-    ) -> Self {
-        let service = Service::misbehaving(move |_, stream| act(stream));
-        Self {
-            name,
-            url: service.url(),
-            outcomes,
-            _kept: Box::new(service),
-        }
-    }
-}
-
-fn say(stream: &mut TcpStream, bytes: impl AsRef<[u8]>) -> bool {
-    stream.write_all(bytes.as_ref()).is_ok()
-}
-
-fn reset(stream: &TcpStream) {
-    drop(SockRef::from(stream).set_linger(Some(Duration::ZERO)));
-}
-
-/// Waits until the peer hangs up.
-fn hang(stream: &mut TcpStream) {
-    while stream.read(&mut [0; 1024]).is_ok_and(|read| read > 0) {}
-}
-
-/// Says something every `pause` until the peer hangs up.
-fn drip(stream: &mut TcpStream, bytes: &[u8], pause: Duration) {
-    while say(stream, bytes) {
-        std::thread::park_timeout(pause);
-    }
-}
-
-/// A port whose backlog is full: the system does not even answer.
-fn black_hole() -> (String, Box<dyn std::any::Any>) {
-    let listener = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
-    let any = SocketAddr::from(([127, 0, 0, 1], 0));
-    listener.bind(&any.into()).expect("a free port");
-    listener.listen(0).expect("a socket");
-    let address = listener.local_addr().expect("bound");
-    let waiting: Vec<Socket> = (0..8)
-        .map(|_| {
-            let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
-            socket.set_nonblocking(true).expect("a socket");
-            drop(socket.connect(&address));
-            socket
-        })
-        .collect();
-    let port = address.as_socket().expect("an address").port();
-    (
-        format!("http://127.0.0.1:{port}"),
-        Box::new((listener, waiting)),
-    )
-}
-
-/// Resets every connection before a byte of the request is read.
-fn resets_at_once() -> (String, Box<dyn std::any::Any>) {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
-    let url = format!("http://{}", listener.local_addr().expect("bound"));
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            reset(&stream);
-        }
-    });
-    (url, Box::new(()))
-}
-
-const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
-
-fn faults() -> Vec<Fault> {
-    let (hole, hole_kept) = black_hole();
-    let (resetting, resetting_kept) = resets_at_once();
-    vec![
-        Fault {
-            name: "refused",
-            url: nobody(),
-            outcomes: &["candidate_refused", "breaker_open"],
-            _kept: Box::new(()),
-        },
-        Fault {
-            name: "black-holed",
-            url: hole,
-            outcomes: &["candidate_timeout", "breaker_open", "in_flight_cap"],
-            _kept: hole_kept,
-        },
-        Fault {
-            name: "reset at accept",
-            url: resetting,
-            outcomes: &["candidate_reset", "candidate_refused", "breaker_open"],
-            _kept: resetting_kept,
-        },
-        Fault::new("reset after the request", &["candidate_reset"], |stream| {
-            reset(stream)
-        }),
-        Fault::new("closed after the request", &["candidate_reset"], |_| {}),
-        Fault::new(
-            "never answers",
-            &["candidate_timeout", "breaker_open", "in_flight_cap"],
-            hang,
-        ),
-        Fault::new(
-            "10 s slow",
-            &["candidate_timeout", "breaker_open", "in_flight_cap"],
-            |stream| {
-                // Sooner only when the mirror has hung up, as it must.
-                drop(stream.set_read_timeout(Some(Duration::from_secs(10))));
-                drop(stream.read(&mut [0]));
-                say(stream, format!("{HEAD}content-length: 2\r\n\r\n{{}}"));
-            },
-        ),
-        Fault::new(
-            "head at 1 KB/s",
-            &["candidate_timeout", "breaker_open", "in_flight_cap"],
-            |stream| {
-                say(stream, HEAD);
-                drip(
-                    stream,
-                    b"x-more: 0123456789abcdefghij\r\n",
-                    Duration::from_millis(30),
-                );
-            },
-        ),
-        Fault::new(
-            "body at 1 KB/s",
-            &["candidate_timeout", "breaker_open", "in_flight_cap"],
-            |stream| {
-                say(stream, format!("{HEAD}content-length: 1000000\r\n\r\n"));
-                drip(stream, &[b'1'; 30], Duration::from_millis(30));
-            },
-        ),
-        Fault::new("reset in the head", &["candidate_reset"], |stream| {
-            say(stream, "HTTP/1.1 200 OK\r\ncontent-");
-            reset(stream);
-        }),
-        Fault::new(
-            "reset in the body",
-            &["candidate_truncated", "candidate_reset"],
-            |stream| {
-                say(stream, format!("{HEAD}content-length: 100\r\n\r\n{{\"a\""));
-                reset(stream);
-            },
-        ),
-        Fault::new("truncated by length", &["candidate_truncated"], |stream| {
-            say(stream, format!("{HEAD}content-length: 100\r\n\r\n{{\"a\""));
-        }),
-        Fault::new("truncated in a chunk", &["candidate_truncated"], |stream| {
-            say(
-                stream,
-                format!("{HEAD}transfer-encoding: chunked\r\n\r\n50\r\n{{\"a\""),
-            );
-        }),
-        Fault::new(
-            "endless",
-            &[
-                "response_too_large",
-                "byte_budget",
-                "candidate_timeout",
-                "breaker_open",
-            ],
-            |stream| {
-                say(stream, format!("{HEAD}transfer-encoding: chunked\r\n\r\n"));
-                let chunk = format!("4000\r\n{}\r\n", "x".repeat(0x4000));
-                while say(stream, &chunk) {}
-            },
-        ),
-        Fault::new(
-            "garbage",
-            &["candidate_protocol", "candidate_reset"],
-            |stream| {
-                say(stream, [0, 159, 146, 150, 13, 10, 13, 10]);
-            },
-        ),
-        Fault::new(
-            "header bomb",
-            &["candidate_protocol", "candidate_reset"],
-            |stream| {
-                say(stream, HEAD);
-                let field = format!("x-bomb: {}\r\n", "b".repeat(4096));
-                while say(stream, &field) {}
-            },
-        ),
-        Fault::new(
-            "a million headers",
-            &["candidate_protocol", "candidate_reset"],
-            |stream| {
-                say(stream, HEAD);
-                let fields = "x: y\r\n".repeat(1000);
-                while say(stream, &fields) {}
-            },
-        ),
-        Fault::new("wrong chunk size", &["candidate_protocol"], |stream| {
-            say(
-                stream,
-                format!("{HEAD}transfer-encoding: chunked\r\n\r\nzz\r\nabc\r\n"),
-            );
-        }),
-        Fault::new(
-            "101 that nobody asked for",
-            &["candidate_protocol"],
-            |stream| {
-                say(
-                    stream,
-                    "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n",
-                );
-            },
-        ),
-        Fault::new(
-            "1xx for ever",
-            &["candidate_timeout", "breaker_open", "candidate_protocol"],
-            |stream| {
-                drip(
-                    stream,
-                    b"HTTP/1.1 102 Processing\r\n\r\n",
-                    Duration::from_millis(10),
-                );
-            },
-        ),
-        Fault::new(
-            "an answer too many",
-            &["match", "candidate_protocol", "candidate_reset"],
-            |stream| {
-                let answer = format!("{HEAD}content-length: {}\r\n\r\n{BODY}", BODY.len());
-                say(stream, answer.repeat(2));
-            },
-        ),
-    ]
-}
 
 /// What a run through the mirror was like for its clients.
 struct Run {
@@ -322,13 +82,17 @@ fn descriptors(mirror: &Mirror<'_>) -> usize {
 }
 
 #[test]
+#[expect(
+    clippy::print_stdout,
+    reason = "the table is what a person runs this for"
+)]
 fn no_fault_of_a_candidate_reaches_a_client() {
     let requests = length(2_000, 100_000);
     println!(
         "{:<26} {:>7} {:>9} {:>9} {:>9} {:>8}  outcomes",
         "fault", "errors", "p50", "p99", "worst", "RSS"
     );
-    for fault in faults() {
+    for fault in faults::all() {
         let legacy = Service::json(BODY);
         let place = Place::new();
         let deadline = DEADLINE.as_millis();
@@ -398,7 +162,7 @@ fn no_fault_of_a_candidate_reaches_a_client() {
 #[test]
 fn a_fault_of_the_legacy_is_the_clients_as_it_would_be_without_us_and_nothing_stays() {
     let times = length(20, 1_000);
-    for fault in faults() {
+    for fault in faults::all() {
         if matches!(
             fault.name,
             // Nobody cuts these short: a legacy has no deadline of ours.

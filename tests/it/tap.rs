@@ -80,7 +80,7 @@ fn behind_envoy() {
     let port = free_port();
     let cluster = |name: &str, address: std::net::SocketAddr| {
         format!(
-            r#"{{name: {name}, connect_timeout: 5s, load_assignment: {{cluster_name: {name}, endpoints: [{{lb_endpoints: [{{endpoint: {{address: {{socket_address: {{address: 127.0.0.1, port_value: {}}}}}}}}}]}}]}}}}"#,
+            r"{{name: {name}, connect_timeout: 5s, load_assignment: {{cluster_name: {name}, endpoints: [{{lb_endpoints: [{{endpoint: {{address: {{socket_address: {{address: 127.0.0.1, port_value: {}}}}}}}}}]}}]}}}}",
             address.port()
         )
     };
@@ -145,7 +145,7 @@ fn behind_nginx() {
     let port = free_port();
     let folder = place.path().display();
     let text = format!(
-        r#"daemon off; pid {folder}/nginx.pid; error_log {folder}/nginx.log;
+        r"daemon off; pid {folder}/nginx.pid; error_log {folder}/nginx.log;
 events {{ }}
 http {{
   access_log off;
@@ -157,7 +157,7 @@ http {{
     location = /tap {{ internal; proxy_pass http://{}$request_uri; proxy_set_header Host $host; }}
   }}
 }}
-"#,
+",
         parties.production.url(),
         tap.address
     );
