@@ -29,7 +29,7 @@ impl Parties {
     }
 }
 
-fn sends_through(proxy: &Process, port: u16, parties: &Parties, tap: &Mirror<'_>) {
+fn sends_through(port: u16, parties: &Parties, tap: &Mirror<'_>) {
     let address = std::net::SocketAddr::from(([127, 0, 0, 1], port));
     wait_for("the proxy to listen", || {
         std::net::TcpStream::connect(address).ok()
@@ -64,7 +64,6 @@ fn sends_through(proxy: &Process, port: u16, parties: &Parties, tap: &Mirror<'_>
         REQUESTS,
         "only what is safe to repeat"
     );
-    let _alive = proxy;
 }
 
 #[test]
@@ -127,8 +126,8 @@ fn behind_envoy() {
         "1".to_owned(),
         "--disable-hot-restart".to_owned(),
     ];
-    let envoy = Process::start(&place.path().join("envoy.log"), &command);
-    sends_through(&envoy, port, &parties, &tap);
+    let _envoy = Process::start(&place.path().join("envoy.log"), &command);
+    sends_through(port, &parties, &tap);
     assert_eq!(tap.stop().0, 0);
 }
 
@@ -169,7 +168,7 @@ http {{
         "-e".to_owned(),
         "stderr".to_owned(),
     ];
-    let nginx = Process::start(&place.path().join("nginx.out"), &command);
-    sends_through(&nginx, port, &parties, &tap);
+    let _nginx = Process::start(&place.path().join("nginx.out"), &command);
+    sends_through(port, &parties, &tap);
     assert_eq!(tap.stop().0, 0);
 }
