@@ -64,18 +64,6 @@ fn run(address: SocketAddr, requests: u64) -> Run {
     }
 }
 
-/// Resident memory in bytes: now, and at its highest.
-fn memory(mirror: &Mirror<'_>) -> (u64, u64) {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", mirror.pid()));
-    let status = status.expect("it runs");
-    let read = |name: &str| {
-        let line = status.lines().find(|line| line.starts_with(name));
-        let kib = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
-        kib.expect("a number") << 10
-    };
-    (read("VmRSS:"), read("VmHWM:"))
-}
-
 fn descriptors(mirror: &Mirror<'_>) -> usize {
     let folder = std::fs::read_dir(format!("/proc/{}/fd", mirror.pid()));
     folder.expect("it runs").count()
@@ -102,11 +90,11 @@ fn no_fault_of_a_candidate_reaches_a_client() {
         );
         let mirror = place.mirror(&legacy.url(), &fault.url, &["--shadow", "off"]);
         run(mirror.address, 200);
-        let baseline = (memory(&mirror).0, descriptors(&mirror));
+        let baseline = (mirror.memory().0, descriptors(&mirror));
         let switched = client::send(mirror.admin, "POST", "/api/v1/shadowing/on", &[], b"");
         assert!(switched.status < 300, "{}", switched.status);
         let seen = run(mirror.address, requests);
-        let (_, highest) = memory(&mirror);
+        let (_, highest) = mirror.memory();
         let report = mirror.settled(200 + requests);
         let mut outcomes: BTreeMap<_, _> = report.not_compared();
         outcomes.remove("shadowing_off");
@@ -137,11 +125,13 @@ fn no_fault_of_a_candidate_reaches_a_client() {
             fault.name
         );
         assert_eq!(outcomes.values().sum::<u64>(), requests, "{}", fault.name);
-        // Whoever waits for the candidate waits for most of its deadline.
+        // Who waits for the candidate waits for the whole of its deadline. A machine that is busy with other tests may
+        // be slow now and then, but not at every second request.
         assert!(
-            seen.p99 < DEADLINE / 2,
-            "{}: p99 {:?}",
+            seen.p50 < DEADLINE / 4 && seen.p99 < DEADLINE,
+            "{}: p50 {:?}, p99 {:?}",
             fault.name,
+            seen.p50,
             seen.p99
         );
         assert!(

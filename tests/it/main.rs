@@ -13,6 +13,7 @@ mod dashboards;
 mod demo;
 mod documents;
 mod faults;
+mod floods;
 mod isolation;
 mod mirror;
 mod record;

@@ -220,6 +220,18 @@ impl Mirror<'_> {
         self.child.id()
     }
 
+    /// Resident memory in bytes: now, and at its highest.
+    pub(crate) fn memory(&self) -> (u64, u64) {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid()));
+        let status = status.expect("it runs");
+        let read = |name: &str| {
+            let line = status.lines().find(|line| line.starts_with(name));
+            let kib = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
+            kib.expect("a number") << 10
+        };
+        (read("VmRSS:"), read("VmHWM:"))
+    }
+
     /// Sends a signal by name.
     pub(crate) fn signal(&self, name: &str) {
         let sent = Command::new("kill")
