@@ -5,6 +5,7 @@
 //! compares and stores what is left, and the admin port answers probes until then.
 
 use std::future::Future;
+use std::io::IsTerminal as _;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -382,8 +383,17 @@ pub(crate) enum Signal {
     ShadowingOff,
     /// SIGUSR2 starts it.
     ShadowingOn,
-    /// SIGHUP reloads the configuration.
+    /// SIGHUP reloads the configuration, where there is one to reload.
     Reload,
+}
+
+/// What SIGHUP means to a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hangup {
+    /// The end, as for most programs.
+    Ends,
+    /// Another configuration; the end only when the terminal that the command was started from is gone.
+    Reloads,
 }
 
 /// The signals that this program listens to, from the moment it is made: one that comes before anybody waits for it
@@ -394,12 +404,15 @@ pub(crate) struct Signals {
     interrupt: signal::unix::Signal,
     shadowing_off: signal::unix::Signal,
     shadowing_on: signal::unix::Signal,
-    reload: signal::unix::Signal,
+    hangup: signal::unix::Signal,
+    meaning: Hangup,
+    /// Whether the command was started from a terminal.
+    terminal: bool,
 }
 
 impl Signals {
     /// Begins to listen; to be called before anything is started that a signal should end.
-    pub(crate) fn listen() -> Result<Self> {
+    pub(crate) fn listen(meaning: Hangup) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -412,7 +425,7 @@ impl Signals {
         let interrupt = listen(SignalKind::interrupt(), "SIGINT")?;
         let shadowing_off = listen(SignalKind::user_defined1(), "SIGUSR1")?;
         let shadowing_on = listen(SignalKind::user_defined2(), "SIGUSR2")?;
-        let reload = listen(SignalKind::hangup(), "SIGHUP")?;
+        let hangup = listen(SignalKind::hangup(), "SIGHUP")?;
         drop(entered);
         Ok(Self {
             runtime,
@@ -420,7 +433,9 @@ impl Signals {
             interrupt,
             shadowing_off,
             shadowing_on,
-            reload,
+            hangup,
+            meaning,
+            terminal: std::io::stdin().is_terminal(),
         })
     }
 
@@ -441,8 +456,18 @@ impl Signals {
             interrupt,
             shadowing_off,
             shadowing_on,
-            reload,
+            hangup,
+            meaning,
+            terminal,
         } = self;
+        let hung_up = || {
+            // A terminal that is gone is none any more.
+            let closed = *terminal && !std::io::stdin().is_terminal();
+            match meaning {
+                Hangup::Reloads if !closed => Signal::Reload,
+                Hangup::Reloads | Hangup::Ends => Signal::End,
+            }
+        };
         runtime.block_on(async {
             tokio::pin!(done);
             loop {
@@ -451,7 +476,7 @@ impl Signals {
                     _ = interrupt.recv() => Signal::End,
                     _ = shadowing_off.recv() => Signal::ShadowingOff,
                     _ = shadowing_on.recv() => Signal::ShadowingOn,
-                    _ = reload.recv() => Signal::Reload,
+                    _ = hangup.recv() => hung_up(),
                     () = &mut done => return,
                 };
                 if on(received) {

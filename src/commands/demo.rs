@@ -24,7 +24,7 @@ use tokio::sync::oneshot;
 use crate::cli::DemoArgs;
 use crate::config::Layers;
 use crate::handover::Inherited;
-use crate::instance::{Instance, Signal, Signals};
+use crate::instance::{Hangup, Instance, Signal, Signals};
 use crate::output;
 use payments::Role;
 
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<ExitCode> {
             instance.admin_address()
         ));
         output::note(&format!("store {url} · Ctrl-C ends and removes it"));
-        Signals::listen()?.wait(std::future::pending(), |signal| signal == Signal::End);
+        Signals::listen(Hangup::Ends)?.wait(std::future::pending(), |signal| signal == Signal::End);
         instance.finish()?;
     } else {
         instance.finish()?;

@@ -8,7 +8,7 @@ use crate::cli::MirrorArgs;
 use crate::config::{Layers, MirrorSettings};
 use crate::error;
 use crate::handover::{Handover, Inherited};
-use crate::instance::{Instance, Signal, Signals};
+use crate::instance::{Hangup, Instance, Signal, Signals};
 use crate::output;
 
 /// Runs it.
@@ -19,7 +19,7 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
         "legacy {} · candidate {} · store {}",
         settings.mirror.policy.legacy.url, settings.mirror.policy.candidate.url, settings.store
     );
-    let mut signals = Signals::listen()?;
+    let mut signals = Signals::listen(Hangup::Reloads)?;
     let mut inherited = Inherited::take(settings.handover.as_deref())?;
     let mut instance = Instance::start(&settings, &mut inherited)?;
     if let Some(predecessor) = inherited.predecessor() {

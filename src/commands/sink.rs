@@ -11,13 +11,13 @@ use prometheus_client::registry::Registry;
 
 use crate::cli::SinkArgs;
 use crate::config::Layers;
-use crate::instance::{AdminPort, Signal, Signals, bind_admin, register_build_info};
+use crate::instance::{AdminPort, Hangup, Signal, Signals, bind_admin, register_build_info};
 use crate::output;
 
 /// Runs it.
 pub(crate) fn run(args: &SinkArgs) -> Result<ExitCode> {
     let settings = Layers::load_here(args.file.config.as_deref(), &args.settings()).sink()?;
-    let mut signals = Signals::listen()?;
+    let mut signals = Signals::listen(Hangup::Ends)?;
     if args.migrate {
         let applied = apply_schema(&settings.clickhouse, &Layout::Single, &settings.retention)?;
         output::note(&format!("{}: {applied}", settings.clickhouse));

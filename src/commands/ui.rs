@@ -7,7 +7,7 @@ use parity_sink::Reader;
 
 use crate::cli::UiArgs;
 use crate::config::Layers;
-use crate::instance::{AdminPort, Signal, Signals, bind_admin, reading_site};
+use crate::instance::{AdminPort, Hangup, Signal, Signals, bind_admin, reading_site};
 use crate::output;
 
 /// Runs it.
@@ -16,7 +16,7 @@ pub(crate) fn run(args: &UiArgs) -> Result<ExitCode> {
         Layers::load_here(args.file.config.as_deref(), &args.settings()).ui()?;
     // A store that cannot be read is an error now, not on the first page.
     drop(Reader::open(&settings.store)?);
-    let mut signals = Signals::listen()?;
+    let mut signals = Signals::listen(Hangup::Ends)?;
     let listener = bind_admin(&admin)?;
     let port = AdminPort::start(
         listener,
