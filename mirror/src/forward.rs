@@ -222,8 +222,11 @@ async fn send(
         subject.with_head(|head| head.request(&form, body))
     };
     match service.send(make, outbound, replayable, grpc).await {
-        // An answer to an upgrade that nobody asked for is none.
-        Ok(sent) if sent.response.status() == StatusCode::SWITCHING_PROTOCOLS => {
+        // An answer to an upgrade that nobody asked for is none, nor is one that nobody behind us could decode.
+        Ok(sent)
+            if sent.response.status() == StatusCode::SWITCHING_PROTOCOLS
+                || headers::loses_coding(sent.response.headers()) =>
+        {
             Err(Failure::Unreachable)
         }
         Ok(sent) => {

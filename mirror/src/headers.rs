@@ -144,6 +144,19 @@ pub(crate) fn has_other_coding(headers: &HeaderMap) -> bool {
             .eq_ignore_ascii_case(b"chunked")
 }
 
+/// Whether an answer's body comes in a coding that would be lost with the field. Services that name chunks twice are
+/// common enough, and their clients take it.
+pub(crate) fn loses_coding(headers: &HeaderMap) -> bool {
+    headers.contains_key(TRANSFER_ENCODING)
+        && headers
+            .get_all(TRANSFER_ENCODING)
+            .iter()
+            .flat_map(tokens)
+            .any(|token| {
+                !token.eq_ignore_ascii_case("chunked") && !token.eq_ignore_ascii_case("identity")
+            })
+}
+
 /// Why a request has no single place that it is for (RFC 9112 §3.2, RFC 9113 §8.3.1). Two readers would disagree about
 /// where it belongs, so it goes nowhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -65,6 +65,24 @@ fn an_answer_that_is_none_is_not_asked_for_again() {
 }
 
 #[test]
+fn an_answer_whose_coding_would_be_lost_is_none() {
+    for (coding, status) in [
+        ("gzip, chunked", 502),
+        ("chunked", 200),
+        ("chunked\r\ntransfer-encoding: chunked", 200),
+    ] {
+        let legacy = Service::saying(format!(
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: {coding}\r\n\r\n1\r\nx\r\n0\r\n\r\n"
+        ));
+        let mirror = before(&legacy);
+        let mut client = mirror.client();
+        for _ in 0..2 {
+            assert_eq!(client.get("/").status(), status, "{coding}");
+        }
+    }
+}
+
+#[test]
 fn a_legacy_that_breaks_before_its_answer_is_502() {
     for legacy in [
         Service::new(|_, _| Next::Close),
