@@ -15,6 +15,7 @@ mod documents;
 mod faults;
 mod floods;
 mod isolation;
+mod judges;
 mod mirror;
 mod record;
 mod reload;

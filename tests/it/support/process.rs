@@ -115,7 +115,11 @@ impl Place {
         let mut command = self.command(&arguments);
         command.env("PARITY_INSTANCE", "test");
         let mut mirror = self.start(adjust(&mut command));
-        mirror.address = mirror.announced("listening on http://");
+        mirror.address = mirror.announced(if more.contains(&"--tls-certificate-file") {
+            "listening on https://"
+        } else {
+            "listening on http://"
+        });
         mirror.admin = mirror.announced("admin port on http://");
         mirror
     }

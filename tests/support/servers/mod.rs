@@ -93,7 +93,8 @@ fn services() -> PathBuf {
         .join("target/services")
 }
 
-fn program(name: &str) -> PathBuf {
+/// A program that tests/services/fetch has put there, or has found and linked there.
+pub(crate) fn program(name: &str) -> PathBuf {
     let path = services().join(name);
     assert!(
         path.exists(),
@@ -149,7 +150,7 @@ impl Process {
         self.shell.wait().expect("the shell ends with its server");
     }
 
-    fn has_ended(&mut self) -> bool {
+    pub(crate) fn has_ended(&mut self) -> bool {
         matches!(self.shell.try_wait(), Ok(Some(_)))
     }
 }
@@ -164,7 +165,8 @@ impl Drop for Process {
     }
 }
 
-fn tail(log: &Path) -> String {
+/// The last lines of a log.
+pub(crate) fn tail(log: &Path) -> String {
     let text = std::fs::read_to_string(log).unwrap_or_default();
     let lines: Vec<&str> = text.lines().rev().take(20).collect();
     lines.into_iter().rev().collect::<Vec<_>>().join("\n")
