@@ -24,14 +24,6 @@ pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// `short` of something in `tests/run`, `long` in `tests/long`.
-pub(crate) fn length(short: u64, long: u64) -> u64 {
-    match std::env::var("PARITY_TEST_LENGTH").as_deref() {
-        Ok("long") => long,
-        _ => short,
-    }
-}
-
 /// Waits until `look` finds something, and says what was waited for if it never does.
 pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let begin = Instant::now();
