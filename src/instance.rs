@@ -5,7 +5,6 @@
 //! compares and stores what is left, and the admin port answers probes until then.
 
 use std::future::Future;
-use std::io::IsTerminal as _;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,14 +14,13 @@ use anyhow::{Context, Result, anyhow};
 use parity_dashboards::{Process, Site, Status};
 use parity_mirror::{Drained, Mirror, RunError};
 use parity_schemas::time::Timestamp;
-use parity_sink::{RecordSender, StoreConfig};
-use prometheus_client::metrics::family::Family;
+use parity_sink::RecordSender;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
-use tokio::signal::{self, unix::SignalKind};
 use tokio::sync::watch;
 
-use crate::config::{AdminSettings, MirrorSettings};
+use crate::admin::{AdminPort, bind_admin, register_build_info};
+use crate::config::MirrorSettings;
 use crate::descriptors;
 use crate::error;
 use crate::handover::Inherited;
@@ -146,7 +144,7 @@ impl Instance {
 
     /// A successor serves: the admin port is its own from now on, and the proxy drains.
     pub(crate) fn hand_over(&mut self) {
-        self.admin.stop.send_replace(true);
+        self.admin.stop();
         self.drain();
     }
 
@@ -157,7 +155,7 @@ impl Instance {
 
     /// Where the admin port listens.
     pub(crate) fn admin_address(&self) -> SocketAddr {
-        self.admin.address
+        self.admin.address()
     }
 
     /// Stops or starts shadowing.
@@ -204,77 +202,6 @@ fn clients(config: &parity_mirror::Config) -> usize {
         );
     }
     clients
-}
-
-/// Binds the admin port.
-pub(crate) fn bind_admin(settings: &AdminSettings) -> Result<TcpListener> {
-    let address = settings.address;
-    TcpListener::bind(address).with_context(|| {
-        format!("cannot listen on {address} for the admin port; --admin names another address")
-    })
-}
-
-/// The admin port on a thread and runtime of its own, so that a slow page never takes time from a request.
-pub(crate) struct AdminPort {
-    address: SocketAddr,
-    stop: watch::Sender<bool>,
-    thread: JoinHandle<Result<()>>,
-}
-
-impl AdminPort {
-    /// Serves `site` on a bound listener.
-    pub(crate) fn start(listener: TcpListener, site: Site) -> Result<Self> {
-        listener.set_nonblocking(true).context("the admin port")?;
-        let address = listener.local_addr().context("the admin port")?;
-        let (stop, stopped) = watch::channel(false);
-        let thread = std::thread::Builder::new()
-            .name("admin".to_owned())
-            .spawn(move || serve(listener, site, stopped))
-            .context("cannot start the admin thread")?;
-        Ok(Self {
-            address,
-            stop,
-            thread,
-        })
-    }
-
-    /// Where it listens.
-    pub(crate) fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    /// Stops it.
-    pub(crate) fn finish(self) -> Result<()> {
-        self.stop.send_replace(true);
-        self.thread
-            .join()
-            .map_err(|_| anyhow!("the admin port ended by a panic; the log has it"))?
-    }
-}
-
-fn serve(listener: TcpListener, site: Site, mut stopped: watch::Receiver<bool>) -> Result<()> {
-    /// An open page must not hold up the end of the process.
-    const GRACE: std::time::Duration = std::time::Duration::from_secs(1);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("the admin runtime")?;
-    runtime.block_on(async move {
-        let listener = tokio::net::TcpListener::from_std(listener).context("the admin port")?;
-        let mut ended = stopped.clone();
-        let shutdown = async move {
-            // An error means that the sender is gone, which is an end as well.
-            let _ended = ended.wait_for(|stop| *stop).await;
-        };
-        let overdue = async move {
-            let _ended = stopped.wait_for(|stop| *stop).await;
-            tokio::time::sleep(GRACE).await;
-        };
-        tokio::select! {
-            served = parity_dashboards::serve(listener, site, shutdown) => served.context("the admin port"),
-            () = overdue => Ok(()),
-        }
-    })
 }
 
 /// What the admin port may do with the mirror.
@@ -347,142 +274,5 @@ impl parity_dashboards::Control for MirrorControl {
                 .unwrap_or_else(PoisonError::into_inner)
                 .clone(),
         }
-    }
-}
-
-/// `parity_build_info`, constant 1: the version as a label.
-pub(crate) fn register_build_info(registry: &mut Registry) {
-    let info = Family::<Vec<(String, String)>, Gauge>::default();
-    info.get_or_create(&vec![(
-        "version".to_owned(),
-        env!("CARGO_PKG_VERSION").to_owned(),
-    )])
-    .set(1);
-    registry.register("parity_build_info", "Version of the running program", info);
-}
-
-/// What `parity ui` serves: a store without a mirror.
-pub(crate) fn reading_site(store: StoreConfig, migration: String, token: Option<String>) -> Site {
-    let mut registry = Registry::default();
-    register_build_info(&mut registry);
-    Site {
-        store,
-        migration,
-        process: Process::Reader,
-        registry,
-        token,
-    }
-}
-
-/// A signal of the operating system.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Signal {
-    /// SIGTERM or SIGINT.
-    End,
-    /// SIGUSR1 stops shadowing.
-    ShadowingOff,
-    /// SIGUSR2 starts it.
-    ShadowingOn,
-    /// SIGHUP reloads the configuration, where there is one to reload.
-    Reload,
-}
-
-/// What SIGHUP means to a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Hangup {
-    /// The end, as for most programs.
-    Ends,
-    /// Another configuration; the end only when the terminal that the command was started from is gone.
-    Reloads,
-}
-
-/// The signals that this program listens to, from the moment it is made: one that comes before anybody waits for it
-/// is not lost, and none ends the process by itself.
-pub(crate) struct Signals {
-    runtime: tokio::runtime::Runtime,
-    terminate: signal::unix::Signal,
-    interrupt: signal::unix::Signal,
-    shadowing_off: signal::unix::Signal,
-    shadowing_on: signal::unix::Signal,
-    hangup: signal::unix::Signal,
-    meaning: Hangup,
-    /// Whether the command was started from a terminal.
-    terminal: bool,
-}
-
-impl Signals {
-    /// Begins to listen; to be called before anything is started that a signal should end.
-    pub(crate) fn listen(meaning: Hangup) -> Result<Self> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .context("the signal runtime")?;
-        let entered = runtime.enter();
-        let listen = |kind, name| {
-            signal::unix::signal(kind).with_context(|| format!("cannot listen to {name}"))
-        };
-        let terminate = listen(SignalKind::terminate(), "SIGTERM")?;
-        let interrupt = listen(SignalKind::interrupt(), "SIGINT")?;
-        let shadowing_off = listen(SignalKind::user_defined1(), "SIGUSR1")?;
-        let shadowing_on = listen(SignalKind::user_defined2(), "SIGUSR2")?;
-        let hangup = listen(SignalKind::hangup(), "SIGHUP")?;
-        drop(entered);
-        Ok(Self {
-            runtime,
-            terminate,
-            interrupt,
-            shadowing_off,
-            shadowing_on,
-            hangup,
-            meaning,
-            terminal: std::io::stdin().is_terminal(),
-        })
-    }
-
-    /// The runtime that waits, for what else is to be waited for.
-    pub(crate) fn runtime(&self) -> &tokio::runtime::Runtime {
-        &self.runtime
-    }
-
-    /// Hands signals to `on`, until it says that it has had enough or `done` completes.
-    pub(crate) fn wait(
-        &mut self,
-        done: impl Future<Output = ()>,
-        mut on: impl FnMut(Signal) -> bool,
-    ) {
-        let Self {
-            runtime,
-            terminate,
-            interrupt,
-            shadowing_off,
-            shadowing_on,
-            hangup,
-            meaning,
-            terminal,
-        } = self;
-        let hung_up = || {
-            // A terminal that is gone is none any more.
-            let closed = *terminal && !std::io::stdin().is_terminal();
-            match meaning {
-                Hangup::Reloads if !closed => Signal::Reload,
-                Hangup::Reloads | Hangup::Ends => Signal::End,
-            }
-        };
-        runtime.block_on(async {
-            tokio::pin!(done);
-            loop {
-                let received = tokio::select! {
-                    _ = terminate.recv() => Signal::End,
-                    _ = interrupt.recv() => Signal::End,
-                    _ = shadowing_off.recv() => Signal::ShadowingOff,
-                    _ = shadowing_on.recv() => Signal::ShadowingOn,
-                    _ = hangup.recv() => hung_up(),
-                    () = &mut done => return,
-                };
-                if on(received) {
-                    return;
-                }
-            }
-        });
     }
 }

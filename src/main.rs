@@ -3,6 +3,7 @@
 //! This package is the only place that knows every crate. It holds no comparison, no protocol and no SQL: it wires
 //! ([`pipeline`]), asks ([`commands`]) and prints ([`output`]).
 
+mod admin;
 mod cli;
 mod commands;
 mod config;
@@ -12,6 +13,7 @@ mod handover;
 mod instance;
 mod output;
 mod pipeline;
+mod signals;
 mod telemetry;
 
 use std::process::ExitCode;

@@ -3,8 +3,7 @@
 use std::rc::Rc;
 use std::time::Instant;
 
-use bytes::Bytes;
-use http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE};
+use http::header::{CONNECTION, CONTENT_LENGTH};
 use http::uri::Scheme;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Version};
 use http_body::Body as _;
@@ -18,7 +17,8 @@ use crate::client::{Busy, Client};
 use crate::config::Mode;
 use crate::connect::ConnectError;
 use crate::generation::Generation;
-use crate::headers::{self, HostFault};
+use crate::headers;
+use crate::host;
 use crate::link::Link;
 use crate::observer::Ticket;
 use crate::pending::{Form, Half, Head, Pending, Side};
@@ -27,6 +27,7 @@ use crate::service::{SendError, Sent};
 use crate::shadow;
 use crate::tap::{self, Mirrored};
 use crate::tunnel;
+use crate::words;
 use crate::worker::Worker;
 
 /// There is nobody to answer: the connection is closed without a word.
@@ -60,15 +61,19 @@ async fn answer_to(
     let wants_upgrade = headers::wants_upgrade(request.headers());
     let upgrade = wants_upgrade.then(|| hyper::upgrade::on(&mut request));
     let (parts, body) = request.into_parts();
-    if let Err(fault) = headers::check_host(&parts) {
+    if let Err(fault) = host::check(&parts) {
         // Not received: like a head that hyper refuses to parse.
         client.worker.metrics.refused();
-        return Ok(text(StatusCode::BAD_REQUEST, words_for(fault), busy));
+        return Ok(words::text(
+            StatusCode::BAD_REQUEST,
+            words::for_host(fault),
+            busy,
+        ));
     }
     if headers::has_other_coding(&parts.headers) {
         // RFC 9112 §6.1 has this status for it. Where such a body ends is not certain, so nothing is read behind it.
         client.worker.metrics.refused();
-        let answer = text(StatusCode::NOT_IMPLEMENTED, REFUSED_CODING, busy);
+        let answer = words::text(StatusCode::NOT_IMPLEMENTED, words::REFUSED_CODING, busy);
         return Ok(last(answer, parts.version));
     }
     let route = generation
@@ -78,7 +83,12 @@ async fn answer_to(
     let ticket = Ticket::receive(&generation, route);
     if parts.method == Method::CONNECT {
         // A tunnel to where the client says would make a forward proxy of us; the legacy is not asked either.
-        let answer = refuse(&ticket, StatusCode::NOT_IMPLEMENTED, REFUSED_CONNECT, busy);
+        let answer = refuse(
+            &ticket,
+            StatusCode::NOT_IMPLEMENTED,
+            words::REFUSED_CONNECT,
+            busy,
+        );
         ticket.not_compared(Reason::UnsafeMethod);
         // What a client sends behind it in the hope of a tunnel may be somebody else's bytes (RFC 9931).
         return Ok(last(answer, parts.version));
@@ -105,7 +115,12 @@ async fn answer_to(
         let has_body = !body.is_end_stream();
         let answer = if has_body {
             // Where the body would end and the other protocol begin is for two parsers to disagree about.
-            refuse(&ticket, StatusCode::BAD_REQUEST, REFUSED_UPGRADE, busy)
+            refuse(
+                &ticket,
+                StatusCode::BAD_REQUEST,
+                words::REFUSED_UPGRADE,
+                busy,
+            )
         } else {
             tunnel::open(&client, &generation, &ticket, &head, upgrade, busy).await
         };
@@ -132,7 +147,7 @@ async fn answer_to(
             }
             let (status, words) = failure.answer().ok_or(ClientGone)?;
             generation.observer.answered(&route, status.as_u16());
-            return Ok(text(status, words, busy));
+            return Ok(words::text(status, words, busy));
         }
     };
     generation
@@ -176,8 +191,8 @@ impl Failure {
     fn answer(&self) -> Option<(StatusCode, &'static str)> {
         match self {
             Self::ClientGone => None,
-            Self::TimedOut => Some((StatusCode::GATEWAY_TIMEOUT, LEGACY_TIMEOUT)),
-            Self::Unreachable => Some((StatusCode::BAD_GATEWAY, LEGACY_DOWN)),
+            Self::TimedOut => Some((StatusCode::GATEWAY_TIMEOUT, words::LEGACY_TIMEOUT)),
+            Self::Unreachable => Some((StatusCode::BAD_GATEWAY, words::LEGACY_DOWN)),
         }
     }
 }
@@ -245,7 +260,7 @@ async fn send(
 pub(crate) fn legacy_failed(worker: &Worker, error: &SendError) -> (StatusCode, &'static str) {
     unreachable(worker, error)
         .answer()
-        .unwrap_or((StatusCode::BAD_GATEWAY, LEGACY_DOWN))
+        .unwrap_or((StatusCode::BAD_GATEWAY, words::LEGACY_DOWN))
 }
 
 fn unreachable(worker: &Worker, error: &SendError) -> Failure {
@@ -363,23 +378,6 @@ fn framed_length(parts: &http::response::Parts) -> Option<u64> {
     value.to_str().ok()?.parse().ok()
 }
 
-const REFUSED_CONNECT: &str = "parity: CONNECT is not supported\n";
-const REFUSED_CODING: &str = "parity: the request's transfer coding is not supported\n";
-const REFUSED_UPGRADE: &str = "parity: a request to upgrade must not have a body\n";
-const LEGACY_TIMEOUT: &str = "parity: the legacy service did not accept the connection in time\n";
-const LEGACY_DOWN: &str = "parity: the legacy service did not answer\n";
-
-fn words_for(fault: HostFault) -> &'static str {
-    match fault {
-        HostFault::Missing => "parity: the request has no Host\n",
-        HostFault::Repeated => "parity: the request has more than one Host\n",
-        HostFault::Malformed => "parity: the request's Host is no host\n",
-        HostFault::Conflict => "parity: the request's target and its Host do not agree\n",
-    }
-}
-
-/// An answer after which the connection is closed, whatever the client has sent behind its request. In HTTP/2 there is
-/// no behind.
 fn last(mut answer: Response<Answer>, version: Version) -> Response<Answer> {
     if version != Version::HTTP_2 {
         answer
@@ -397,17 +395,5 @@ fn refuse(
     busy: Busy,
 ) -> Response<Answer> {
     ticket.answered(status);
-    text(status, words, busy)
-}
-
-/// A few words of ours, told apart from the legacy's by their first one.
-pub(crate) fn text(status: StatusCode, words: &'static str, busy: Busy) -> Response<Answer> {
-    let content = Content::Text(Bytes::from_static(words.as_bytes()));
-    let mut response = Response::new(Answer::new(content, busy));
-    *response.status_mut() = status;
-    response.headers_mut().insert(
-        CONTENT_TYPE,
-        HeaderValue::from_static("text/plain; charset=utf-8"),
-    );
-    response
+    words::text(status, words, busy)
 }

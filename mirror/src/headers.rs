@@ -1,4 +1,4 @@
-//! Header fields on their way through: what a proxy must take away, and where a request is for.
+//! Header fields on their way through: what a proxy must take away, and how they fit a version.
 //!
 //! Taken away in both directions: the hop-by-hop fields, every field that any `Connection` line nominates, and
 //! `Expect` (hyper answers it). `Alt-Svc` is taken from answers, for it would lead clients around the mirror. What is
@@ -11,7 +11,6 @@ use http::header::{
     HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING, UPGRADE,
 };
 use http::uri::{Authority, Scheme, Uri};
-use http::{Method, Version, request};
 use smallvec::SmallVec;
 
 /// Marks what the candidate gets, so that it can leave out side effects of its own.
@@ -157,67 +156,6 @@ pub(crate) fn loses_coding(headers: &HeaderMap) -> bool {
             })
 }
 
-/// Why a request has no single place that it is for (RFC 9112 §3.2, RFC 9113 §8.3.1). Two readers would disagree about
-/// where it belongs, so it goes nowhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum HostFault {
-    Missing,
-    Repeated,
-    Malformed,
-    Conflict,
-}
-
-/// Checks that a request is for one place.
-pub(crate) fn check_host(head: &request::Parts) -> Result<(), HostFault> {
-    let mut hosts = head.headers.get_all(HOST).iter();
-    let host = hosts.next();
-    if hosts.next().is_some() {
-        return Err(HostFault::Repeated);
-    }
-    let authority = head
-        .uri
-        .authority()
-        .filter(|_| head.method != Method::CONNECT);
-    if let Some(host) = host
-        && !host.as_bytes().iter().all(|byte| in_host(*byte))
-    {
-        return Err(HostFault::Malformed);
-    }
-    match (authority, host) {
-        (Some(authority), _) if authority.as_str().contains('@') => Err(HostFault::Malformed),
-        (Some(authority), Some(host)) => {
-            if same_place(authority.as_str(), host, head.uri.scheme()) {
-                Ok(())
-            } else {
-                Err(HostFault::Conflict)
-            }
-        }
-        (None, None) if head.version == Version::HTTP_11 => Err(HostFault::Missing),
-        _ => Ok(()),
-    }
-}
-
-/// `uri-host [":" port]` of RFC 3986, without the commas that nothing has in a host but two joined ones.
-fn in_host(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"-._~!$&'()*+;=:%[]".contains(&byte)
-}
-
-fn same_place(authority: &str, host: &HeaderValue, scheme: Option<&Scheme>) -> bool {
-    let bare = |text: &str| {
-        let port = if scheme == Some(&Scheme::HTTPS) {
-            ":443"
-        } else {
-            ":80"
-        };
-        text.strip_suffix(port).unwrap_or(text).to_ascii_lowercase()
-    };
-    // Equal bytes are by far the most common.
-    host.as_bytes() == authority.as_bytes()
-        || host
-            .to_str()
-            .is_ok_and(|host| bare(host) == bare(authority))
-}
-
 /// Adds the mark of a shadow.
 pub(crate) fn mark_shadow(headers: &mut HeaderMap) {
     headers.insert(SHADOW, SHADOW_VALUE);
@@ -333,41 +271,6 @@ mod tests {
         assert_eq!(sent["host"], "asked.example:81");
         let sent = for_upstream(&map(&[]), &Uri::from_static("/"), &HOST_OF_SERVICE);
         assert_eq!(sent["host"], "service");
-    }
-
-    #[test]
-    fn a_request_is_for_one_place() {
-        use HostFault::{Conflict, Malformed, Missing, Repeated};
-        for (version, uri, hosts, expected) in [
-            (Version::HTTP_11, "/", &["a"][..], Ok(())),
-            (Version::HTTP_11, "/", &[""][..], Ok(())),
-            (Version::HTTP_11, "/", &[][..], Err(Missing)),
-            (Version::HTTP_10, "/", &[][..], Ok(())),
-            (Version::HTTP_11, "/", &["a", "a"][..], Err(Repeated)),
-            (Version::HTTP_11, "/", &["a, b"][..], Err(Malformed)),
-            (Version::HTTP_11, "/", &["a/b"][..], Err(Malformed)),
-            (Version::HTTP_11, "/", &["u@a"][..], Err(Malformed)),
-            (Version::HTTP_11, "http://a/", &["a"][..], Ok(())),
-            (Version::HTTP_11, "http://a/", &["A:80"][..], Ok(())),
-            (Version::HTTP_11, "https://a:443/", &["a"][..], Ok(())),
-            (Version::HTTP_11, "https://a:80/", &["a"][..], Err(Conflict)),
-            (Version::HTTP_11, "http://a/", &["b"][..], Err(Conflict)),
-            (
-                Version::HTTP_11,
-                "http://u:p@a/",
-                &["a"][..],
-                Err(Malformed),
-            ),
-            (Version::HTTP_2, "http://a/", &[][..], Ok(())),
-            (Version::HTTP_2, "http://a/", &["b"][..], Err(Conflict)),
-        ] {
-            let mut request = http::Request::builder().version(version).uri(uri);
-            for host in hosts {
-                request = request.header("host", *host);
-            }
-            let (head, ()) = request.body(()).expect("a request").into_parts();
-            assert_eq!(check_host(&head), expected, "{version:?} {uri} {hosts:?}");
-        }
     }
 
     #[test]

@@ -28,6 +28,7 @@ mod forwarding;
 mod generation;
 mod grpc;
 mod headers;
+mod host;
 mod link;
 mod listen;
 mod local;
@@ -45,6 +46,7 @@ mod target;
 mod tls;
 mod tunnel;
 mod upstream;
+mod words;
 mod worker;
 
 pub use config::{Config, Limits, Mode, Policy, ServerTls};

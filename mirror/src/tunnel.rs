@@ -25,6 +25,7 @@ use crate::observer::Ticket;
 use crate::pending::{Form, Head};
 use crate::relay::Driven;
 use crate::service::SendError;
+use crate::words;
 
 /// Passes a request to upgrade to the legacy, and its answer to the client; joins the two if it is 101.
 pub(crate) async fn open(
@@ -42,7 +43,7 @@ pub(crate) async fn open(
         Err(error) => {
             let (status, words) = forward::legacy_failed(worker, &error);
             ticket.answered(status);
-            return forward::text(status, words, busy);
+            return words::text(status, words, busy);
         }
     };
     worker.shared.legacy_answers(true);

@@ -24,8 +24,9 @@ use tokio::sync::oneshot;
 use crate::cli::DemoArgs;
 use crate::config::Layers;
 use crate::handover::Inherited;
-use crate::instance::{Hangup, Instance, Signal, Signals};
+use crate::instance::Instance;
 use crate::output;
+use crate::signals::{Hangup, Signal, Signals};
 use payments::Role;
 
 /// Client connections, each with one request at a time.

@@ -8,8 +8,9 @@ use crate::cli::MirrorArgs;
 use crate::config::{Layers, MirrorSettings};
 use crate::error;
 use crate::handover::{Handover, Inherited};
-use crate::instance::{Hangup, Instance, Signal, Signals};
+use crate::instance::Instance;
 use crate::output;
+use crate::signals::{Hangup, Signal, Signals};
 
 /// Runs it.
 pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {

@@ -5,10 +5,11 @@ use std::process::ExitCode;
 use anyhow::Result;
 use parity_sink::Reader;
 
+use crate::admin::{AdminPort, bind_admin, reading_site};
 use crate::cli::UiArgs;
 use crate::config::Layers;
-use crate::instance::{AdminPort, Hangup, Signal, Signals, bind_admin, reading_site};
 use crate::output;
+use crate::signals::{Hangup, Signal, Signals};
 
 /// Runs it.
 pub(crate) fn run(args: &UiArgs) -> Result<ExitCode> {

@@ -1,0 +1,114 @@
+//! The admin port of any command that has one: binding it, serving a site on it, ending it.
+
+use std::net::{SocketAddr, TcpListener};
+use std::thread::JoinHandle;
+
+use anyhow::{Context, Result, anyhow};
+use parity_dashboards::{Process, Site};
+use parity_sink::StoreConfig;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+use tokio::sync::watch;
+
+use crate::config::AdminSettings;
+
+/// Binds the admin port.
+pub(crate) fn bind_admin(settings: &AdminSettings) -> Result<TcpListener> {
+    let address = settings.address;
+    TcpListener::bind(address).with_context(|| {
+        format!("cannot listen on {address} for the admin port; --admin names another address")
+    })
+}
+
+/// The admin port on a thread and runtime of its own, so that a slow page never takes time from a request.
+pub(crate) struct AdminPort {
+    address: SocketAddr,
+    stop: watch::Sender<bool>,
+    thread: JoinHandle<Result<()>>,
+}
+
+impl AdminPort {
+    /// Serves `site` on a bound listener.
+    pub(crate) fn start(listener: TcpListener, site: Site) -> Result<Self> {
+        listener.set_nonblocking(true).context("the admin port")?;
+        let address = listener.local_addr().context("the admin port")?;
+        let (stop, stopped) = watch::channel(false);
+        let thread = std::thread::Builder::new()
+            .name("admin".to_owned())
+            .spawn(move || serve(listener, site, stopped))
+            .context("cannot start the admin thread")?;
+        Ok(Self {
+            address,
+            stop,
+            thread,
+        })
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Accepts nobody any more; [`Self::finish`] waits for the rest.
+    pub(crate) fn stop(&self) {
+        self.stop.send_replace(true);
+    }
+
+    /// Stops it.
+    pub(crate) fn finish(self) -> Result<()> {
+        self.stop();
+        self.thread
+            .join()
+            .map_err(|_| anyhow!("the admin port ended by a panic; the log has it"))?
+    }
+}
+
+fn serve(listener: TcpListener, site: Site, mut stopped: watch::Receiver<bool>) -> Result<()> {
+    /// An open page must not hold up the end of the process.
+    const GRACE: std::time::Duration = std::time::Duration::from_secs(1);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("the admin runtime")?;
+    runtime.block_on(async move {
+        let listener = tokio::net::TcpListener::from_std(listener).context("the admin port")?;
+        let mut ended = stopped.clone();
+        let shutdown = async move {
+            // An error means that the sender is gone, which is an end as well.
+            let _ended = ended.wait_for(|stop| *stop).await;
+        };
+        let overdue = async move {
+            let _ended = stopped.wait_for(|stop| *stop).await;
+            tokio::time::sleep(GRACE).await;
+        };
+        tokio::select! {
+            served = parity_dashboards::serve(listener, site, shutdown) => served.context("the admin port"),
+            () = overdue => Ok(()),
+        }
+    })
+}
+
+/// `parity_build_info`, constant 1: the version as a label.
+pub(crate) fn register_build_info(registry: &mut Registry) {
+    let info = Family::<Vec<(String, String)>, Gauge>::default();
+    info.get_or_create(&vec![(
+        "version".to_owned(),
+        env!("CARGO_PKG_VERSION").to_owned(),
+    )])
+    .set(1);
+    registry.register("parity_build_info", "Version of the running program", info);
+}
+
+/// What `parity ui` serves: a store without a mirror.
+pub(crate) fn reading_site(store: StoreConfig, migration: String, token: Option<String>) -> Site {
+    let mut registry = Registry::default();
+    register_build_info(&mut registry);
+    Site {
+        store,
+        migration,
+        process: Process::Reader,
+        registry,
+        token,
+    }
+}

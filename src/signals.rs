@@ -1,0 +1,120 @@
+//! Signals of the operating system, as the commands understand them.
+
+use std::future::Future;
+use std::io::IsTerminal as _;
+
+use anyhow::{Context, Result};
+use tokio::signal::{self, unix::SignalKind};
+
+/// A signal of the operating system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Signal {
+    /// SIGTERM or SIGINT.
+    End,
+    /// SIGUSR1 stops shadowing.
+    ShadowingOff,
+    /// SIGUSR2 starts it.
+    ShadowingOn,
+    /// SIGHUP reloads the configuration, where there is one to reload.
+    Reload,
+}
+
+/// What SIGHUP means to a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hangup {
+    /// The end, as for most programs.
+    Ends,
+    /// Another configuration; the end only when the terminal that the command was started from is gone.
+    Reloads,
+}
+
+/// The signals that this program listens to, from the moment it is made: one that comes before anybody waits for it
+/// is not lost, and none ends the process by itself.
+pub(crate) struct Signals {
+    runtime: tokio::runtime::Runtime,
+    terminate: signal::unix::Signal,
+    interrupt: signal::unix::Signal,
+    shadowing_off: signal::unix::Signal,
+    shadowing_on: signal::unix::Signal,
+    hangup: signal::unix::Signal,
+    meaning: Hangup,
+    /// Whether the command was started from a terminal.
+    terminal: bool,
+}
+
+impl Signals {
+    /// Begins to listen; to be called before anything is started that a signal should end.
+    pub(crate) fn listen(meaning: Hangup) -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .context("the signal runtime")?;
+        let entered = runtime.enter();
+        let listen = |kind, name| {
+            signal::unix::signal(kind).with_context(|| format!("cannot listen to {name}"))
+        };
+        let terminate = listen(SignalKind::terminate(), "SIGTERM")?;
+        let interrupt = listen(SignalKind::interrupt(), "SIGINT")?;
+        let shadowing_off = listen(SignalKind::user_defined1(), "SIGUSR1")?;
+        let shadowing_on = listen(SignalKind::user_defined2(), "SIGUSR2")?;
+        let hangup = listen(SignalKind::hangup(), "SIGHUP")?;
+        drop(entered);
+        Ok(Self {
+            runtime,
+            terminate,
+            interrupt,
+            shadowing_off,
+            shadowing_on,
+            hangup,
+            meaning,
+            terminal: std::io::stdin().is_terminal(),
+        })
+    }
+
+    /// The runtime that waits, for what else is to be waited for.
+    pub(crate) fn runtime(&self) -> &tokio::runtime::Runtime {
+        &self.runtime
+    }
+
+    /// Hands signals to `on`, until it says that it has had enough or `done` completes.
+    pub(crate) fn wait(
+        &mut self,
+        done: impl Future<Output = ()>,
+        mut on: impl FnMut(Signal) -> bool,
+    ) {
+        let Self {
+            runtime,
+            terminate,
+            interrupt,
+            shadowing_off,
+            shadowing_on,
+            hangup,
+            meaning,
+            terminal,
+        } = self;
+        let hung_up = || {
+            // A terminal that is gone is none any more.
+            let closed = *terminal && !std::io::stdin().is_terminal();
+            match meaning {
+                Hangup::Reloads if !closed => Signal::Reload,
+                Hangup::Reloads | Hangup::Ends => Signal::End,
+            }
+        };
+        runtime.block_on(async {
+            tokio::pin!(done);
+            loop {
+                let received = tokio::select! {
+                    _ = terminate.recv() => Signal::End,
+                    _ = interrupt.recv() => Signal::End,
+                    _ = shadowing_off.recv() => Signal::ShadowingOff,
+                    _ = shadowing_on.recv() => Signal::ShadowingOn,
+                    _ = hangup.recv() => hung_up(),
+                    () = &mut done => return,
+                };
+                if on(received) {
+                    return;
+                }
+            }
+        });
+    }
+}
