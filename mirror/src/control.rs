@@ -1,8 +1,9 @@
 //! What the workers share, and the handle by which the rest of the process sees and steers it.
 
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
 use parity_schemas::exchange::ByteBudget;
 use tokio::sync::{Semaphore, watch};
@@ -12,6 +13,10 @@ use crate::config::Limits;
 use crate::generation::{Applied, Loaded};
 use crate::observer::Observer;
 use crate::rate::RateCap;
+
+/// A worker turns to a new policy between two requests; one that takes longer than this is ending, or the machine is
+/// stuck, and then it takes it later.
+const TURN: Duration = Duration::from_secs(1);
 
 /// State of the process that every worker reads and writes, all of it atomic. It outlives every policy.
 pub(crate) struct Shared {
@@ -88,8 +93,8 @@ pub struct Control {
 
 impl Control {
     /// Serves the requests that come from now on by `policy`, observed by `observers` (called once on each worker's
-    /// thread, with the worker's number). No connection of a client is touched. Once the mirror has ended it changes
-    /// nothing.
+    /// thread, with the worker's number). No connection of a client is touched. Returns when every worker has taken it.
+    /// Once the mirror has ended it changes nothing.
     pub fn apply(
         &self,
         policy: CheckedPolicy,
@@ -107,17 +112,26 @@ impl Control {
             // What is known of one candidate says nothing about another.
             self.shared.breaker.succeeded();
         }
+        let (taken, workers) = mpsc::channel();
         let next = Arc::new(Applied {
             loaded,
             observers: Arc::new(observers),
+            taken,
         });
-        self.applied.send_if_modified(|applied| {
+        let told = self.applied.send_if_modified(|applied| {
             let serving = !self.shared.ended.load(Ordering::Relaxed);
             if serving {
                 *applied = Some(next);
             }
             serving
         });
+        if told {
+            for _worker in 0..self.applied.receiver_count() {
+                if workers.recv_timeout(TURN).is_err() {
+                    break;
+                }
+            }
+        }
     }
 
     /// Lets go of the last policy, and with it of the observers: whoever waits for their end shall not wait for this

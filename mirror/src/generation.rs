@@ -6,7 +6,7 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 
 use parity_schemas::route::RouteResolver;
 use tokio_rustls::TlsAcceptor;
@@ -60,6 +60,8 @@ impl Loaded {
 pub(crate) struct Applied {
     pub(crate) loaded: Loaded,
     pub(crate) observers: Observers,
+    /// Each worker says here that it serves by it.
+    pub(crate) taken: mpsc::Sender<()>,
 }
 
 /// A policy at work.

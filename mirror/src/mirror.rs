@@ -4,7 +4,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroUsize;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 
 use socket2::{Domain, Protocol, Socket, Type};
@@ -176,6 +176,7 @@ impl Mirror {
         let first = Applied {
             loaded: self.loaded.clone(),
             observers: Arc::new(observer),
+            taken: mpsc::channel().0,
         };
         // A policy that came before the start is newer.
         self.control.applied.send_if_modified(|applied| {

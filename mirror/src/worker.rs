@@ -57,6 +57,8 @@ impl Worker {
         let observer = (applied.observers)(self.index);
         let generation = Rc::new(Generation::new(self, &applied.loaded, observer));
         *self.current.borrow_mut() = Some(generation);
+        // Nobody waits for the first one, and not for ever for another.
+        let _unheard = applied.taken.send(());
     }
 
     /// What a request that begins now is served by.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use command_fds::{CommandFdExt as _, FdMapping};
 
+use crate::servers::{Kafka, header, key};
 use crate::support::client::{self, Connection};
 use crate::support::process::Place;
 use crate::support::service::Service;
@@ -176,4 +177,44 @@ fn sockets_of_a_service_manager_are_used() {
     assert_eq!(mirror.stop().0, 0);
     let refused = TcpStream::connect(addresses.0).expect_err("nobody listens");
     assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
+}
+
+#[test]
+#[ignore = "needs Kafka: run tests/run"]
+fn a_successor_spools_beside_the_one_that_drains() {
+    let kafka = Kafka::shared();
+    let topic = kafka.topic(2);
+    let url = kafka.url(&topic);
+    let place = Place::new();
+    let (legacy, candidate) = (service(), Service::json("{\"a\":2}"));
+    let more = [HANDOVER, &["--store", &url]].concat();
+    let start = || place.mirror(&legacy.url(), &candidate.url(), &more);
+    let first = start();
+    let address = first.address;
+    let mut connection = Connection::open(address);
+    let mut ask = || {
+        connection.send("GET", "/items/1", &[], b"");
+        let answer = connection.answer("GET").expect("an answer");
+        assert_eq!(answer.status, 200);
+        if answer.header("connection") == Some("close") {
+            connection = Connection::open(address);
+        }
+    };
+    (0..50).for_each(|_| ask());
+    let second = start();
+    assert!(place.path().join("parity.spool/successor/lock").exists());
+    (0..50).for_each(|_| ask());
+    assert_eq!(first.ended().0, 0);
+    // The next one finds the folder free again.
+    let third = start();
+    (0..50).for_each(|_| ask());
+    assert_eq!(second.ended().0, 0);
+    assert_eq!(third.stop().0, 0);
+    let mismatches: std::collections::BTreeSet<_> = kafka
+        .read(&topic)
+        .iter()
+        .filter(|message| header(message, "parity-type").as_deref() == Some("mismatch"))
+        .map(key)
+        .collect();
+    assert_eq!(mismatches.len(), 150);
 }

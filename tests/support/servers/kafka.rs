@@ -259,6 +259,11 @@ pub(crate) struct Raw<'a> {
     pub(crate) partition: Option<i32>,
 }
 
+/// The key of a record.
+pub(crate) fn key(message: &OwnedMessage) -> Vec<u8> {
+    message.key().unwrap_or_default().to_vec()
+}
+
 /// The value of a header as text.
 pub(crate) fn header(message: &OwnedMessage, key: &str) -> Option<String> {
     let headers = message.headers()?;
