@@ -42,10 +42,10 @@ pub(crate) async fn serve(
     request: Request<Incoming>,
 ) -> Result<Response<Answer>, ClientGone> {
     let worker = Rc::clone(&client.worker);
-    let mut response = answer_to(client, request).await?;
+    let version = request.version();
+    let response = answer_to(client, request).await?;
     if worker.draining.get() && response.status() != StatusCode::SWITCHING_PROTOCOLS {
-        let close = HeaderValue::from_static("close");
-        response.headers_mut().insert(CONNECTION, close);
+        return Ok(last(response, version));
     }
     Ok(response)
 }
@@ -378,6 +378,7 @@ fn framed_length(parts: &http::response::Parts) -> Option<u64> {
     value.to_str().ok()?.parse().ok()
 }
 
+/// Says that an answer is the last one on its connection. HTTP/2 says it by itself, for the connection as a whole.
 fn last(mut answer: Response<Answer>, version: Version) -> Response<Answer> {
     if version != Version::HTTP_2 {
         answer

@@ -12,8 +12,8 @@
 //! What it refuses: to compare, to store, to buffer a body whole on the client's path, to follow redirects, to choose
 //! an upstream by anything that a client sends, to open tunnels by `CONNECT`.
 //!
-//! The parts: [`Mirror`] binds and runs, [`Config`] and [`Limits`] say how, [`Control`] is the handle of the running
-//! process, [`Metrics`] is what Prometheus reads.
+//! The parts: [`Mirror`] binds and runs, [`Config`] says where and [`Policy`] how, [`Control`] is the handle of the running
+//! process (it also applies another policy), [`Metrics`] is what Prometheus reads.
 
 mod body;
 mod breaker;
