@@ -78,7 +78,12 @@ pub(crate) async fn serve(
         }
     }
     if let Some(legacy) = legacy {
-        shadow::start(legacy, Side::Legacy);
+        if legacy.pending.is_doomed() {
+            // Its body may be gone; without it, it would be another request than the client's.
+            legacy.abandon();
+        } else {
+            shadow::start(legacy, Side::Legacy);
+        }
     }
     let mut response = Response::new(Answer::new(Content::Empty, busy));
     *response.status_mut() = StatusCode::NO_CONTENT;
