@@ -1,7 +1,7 @@
 //! File descriptors: raised to what the system allows, and shared out so that they cannot run out.
 //!
-//! Every client connection may need one to the legacy besides its own, and every shadow in flight one to the
-//! candidate. A process that runs out of them accepts nobody, so it takes fewer clients instead.
+//! Every client connection may need one to the legacy besides its own, as many requests of HTTP/2 one each, and every
+//! shadow in flight one to the candidate. A process that runs out of them accepts nobody, so it takes fewer clients instead.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -26,7 +26,7 @@ pub(crate) fn raise() -> u64 {
 
 /// How many clients may be connected at a time with so many descriptors, of the `wanted` ones.
 pub(crate) fn clients(descriptors: u64, in_flight: usize, wanted: usize) -> usize {
-    let left = descriptors.saturating_sub(SPARE + in_flight as u64) / 2;
+    let left = descriptors.saturating_sub(SPARE + in_flight as u64) / 3;
     // Too few for anything is no reason to serve nobody.
     usize::try_from(left)
         .unwrap_or(usize::MAX)
@@ -41,7 +41,7 @@ mod tests {
     fn clients_leave_room_for_what_they_cause() {
         assert_eq!(clients(1 << 20, 1024, 10_000), 10_000);
         assert_eq!(clients(u64::MAX, 1024, 10_000), 10_000);
-        assert_eq!(clients(4096, 1024, 10_000), 1216);
+        assert_eq!(clients(4096, 1024, 10_000), 810);
         assert_eq!(clients(1024, 1024, 10_000), 16);
     }
 }

@@ -84,6 +84,13 @@ impl Inherited {
                     .with_context(|| format!("cannot ask for the ports on {}", path.display()));
             }
         };
+        let peer = socket_peercred(&stream).context("who hands over")?;
+        if peer.uid != rustix::process::getuid() {
+            bail!(
+                "a process of another user listens on {}; sockets from it are not taken",
+                path.display()
+            );
+        }
         let received = receive(&stream).with_context(|| {
             format!(
                 "the mirror on {} did not hand over its ports",
@@ -156,17 +163,26 @@ fn receive(stream: &UnixStream) -> Result<[TcpListener; SOCKETS]> {
 pub(crate) struct Predecessor(UnixStream);
 
 impl Predecessor {
-    /// We serve: it may drain.
-    pub(crate) fn ready(mut self) -> Result<()> {
+    /// We serve: it may drain. Whatever it makes of that, we serve on: it may have ended meanwhile, and a second process
+    /// that accepts beside us is no reason for there to be none.
+    pub(crate) fn ready(mut self) {
         let told = self
             .0
             .write_all(READY)
             .and_then(|()| self.0.set_read_timeout(Some(PATIENCE)))
-            // It closes the connection when it has stopped accepting.
+            // It closes the connection when it has been told to stop accepting.
             .and_then(|()| self.0.read_to_end(&mut Vec::new()));
-        told.map(drop)
-            .context("the mirror that handed over its ports does not let go of them")
+        if let Err(error) = told {
+            tracing::warn!(%error, "the mirror that handed over its ports did not answer; if it still runs, stop it");
+        }
     }
+}
+
+/// A socket for successors, beside its place until we serve: the running mirror still answers there.
+pub(crate) struct Prepared {
+    path: PathBuf,
+    beside: PathBuf,
+    listener: Option<UnixListener>,
 }
 
 /// Where a successor can ask for the sockets.
@@ -176,28 +192,54 @@ pub(crate) struct Handover {
     sockets: [TcpListener; SOCKETS],
 }
 
-/// A successor that serves; dropping it tells it that we have stopped accepting.
+/// A successor that serves; dropping it tells it that we have been told to stop accepting.
 pub(crate) struct Successor(tokio::net::UnixStream);
 
-impl Handover {
-    /// Listens on `path`, in the place of whoever did before. To be called within a runtime.
-    pub(crate) fn listen(path: &Path, sockets: [TcpListener; SOCKETS]) -> Result<Self> {
-        let failed = || format!("cannot listen on {} for a handover", path.display());
-        // Bound beside it and moved over it, so that there is no moment without a socket.
+impl Prepared {
+    /// Does everything that can fail, so that it fails while the running mirror still serves. To be called within a
+    /// runtime.
+    pub(crate) fn bind(path: &Path) -> Result<Self> {
         let mut beside = path.as_os_str().to_owned();
         beside.push(format!(".{}", std::process::id()));
         let beside = PathBuf::from(beside);
-        let listener = UnixListener::bind(&beside).with_context(failed)?;
-        std::fs::set_permissions(&beside, std::fs::Permissions::from_mode(0o600))
-            .and_then(|()| std::fs::rename(&beside, path))
-            .with_context(failed)?;
+        // Left behind by a killed process with our number.
+        let _none = std::fs::remove_file(&beside);
+        let listener = UnixListener::bind(&beside)
+            .and_then(|listener| {
+                let own = std::fs::Permissions::from_mode(0o600);
+                std::fs::set_permissions(&beside, own).map(|()| listener)
+            })
+            .with_context(|| format!("cannot listen on {} for a handover", path.display()))?;
         Ok(Self {
             path: path.to_owned(),
+            beside,
+            listener: Some(listener),
+        })
+    }
+
+    /// Takes the place of whoever answered there before. There is no moment without a socket.
+    pub(crate) fn publish(mut self, sockets: [TcpListener; SOCKETS]) -> Option<Handover> {
+        let listener = self.listener.take()?;
+        if let Err(error) = std::fs::rename(&self.beside, &self.path) {
+            tracing::warn!(%error, path = %self.path.display(), "the next mirror cannot take over from this one");
+            return None;
+        }
+        Some(Handover {
+            path: self.path.clone(),
             listener,
             sockets,
         })
     }
+}
 
+impl Drop for Prepared {
+    fn drop(&mut self) {
+        // Where it was published, nothing is there any more.
+        let _moved = std::fs::remove_file(&self.beside);
+    }
+}
+
+impl Handover {
     /// Waits for a successor that serves.
     pub(crate) async fn successor(&self) -> Successor {
         loop {
@@ -259,7 +301,7 @@ impl Handover {
 }
 
 impl Successor {
-    /// We have stopped accepting.
+    /// We have been told to stop accepting.
     pub(crate) fn let_go(self) {
         drop(self.0);
     }

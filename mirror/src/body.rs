@@ -244,6 +244,7 @@ impl Tee {
         let pending = &copy.pending;
         let mut body = pending.body.borrow_mut();
         if pending.is_doomed() {
+            pending.hold.borrow_mut().shrink(body.len());
             *body = Body::default();
             drop(body);
             if let Some(copy) = self.copy.take() {
@@ -265,6 +266,7 @@ impl Tee {
         } else {
             Reason::ByteBudget
         };
+        pending.hold.borrow_mut().shrink(body.len());
         *body = Body::default();
         drop(body);
         if let Some(copy) = self.copy.take() {
@@ -293,7 +295,7 @@ impl Drop for Tee {
 pub(crate) struct Answer {
     content: Content,
     /// The connection counts as busy until its answer has been handed over.
-    _busy: Busy,
+    busy: Busy,
 }
 
 /// What an answer's body is made of.
@@ -314,10 +316,7 @@ pub(crate) enum Content {
 
 impl Answer {
     pub(crate) fn new(content: Content, busy: Busy) -> Self {
-        Self {
-            content,
-            _busy: busy,
-        }
+        Self { content, busy }
     }
 }
 
@@ -329,8 +328,8 @@ impl HttpBody for Answer {
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        let content = &mut self.get_mut().content;
-        match content {
+        let Self { content, busy } = self.get_mut();
+        let polled = match content {
             Content::Empty | Content::Framed(_) => Poll::Ready(None),
             Content::Text(text) => {
                 let text = std::mem::take(text);
@@ -338,7 +337,9 @@ impl HttpBody for Answer {
                 Poll::Ready(Some(Ok(Frame::data(text))))
             }
             Content::Relay(relay) => relay.poll(cx),
-        }
+        };
+        busy.polled(polled.is_ready());
+        polled
     }
 
     fn is_end_stream(&self) -> bool {

@@ -49,7 +49,8 @@ impl Breaker {
     /// The candidate answered.
     pub(crate) fn succeeded(&self) {
         // Read first: a store on every answer would move the line between the cores.
-        if self.failures.load(Ordering::Relaxed) != 0 {
+        // Both are looked at: a failure on another core may have left the one without the other.
+        if self.failures.load(Ordering::Relaxed) != 0 || self.is_open() {
             self.failures.store(0, Ordering::Relaxed);
             self.open.store(false, Ordering::Relaxed);
         }

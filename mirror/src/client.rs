@@ -11,13 +11,14 @@ use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::task::{Context, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::body::Progress;
+use crate::body::{Progress, Upload};
 use crate::config::Limits;
 use crate::forwarding::Peer;
+use crate::local::StreamTask;
 use crate::worker::Worker;
 
 use io::Traffic;
@@ -51,6 +52,8 @@ pub(crate) struct Client {
     /// `Traffic::reads` when the connection became idle: more means that a head has begun.
     reads_when_idle: Cell<u64>,
     uploads: RefCell<Vec<Weak<Progress>>>,
+    /// Answers of HTTP/2, each of which may stand still by itself.
+    answers: RefCell<Vec<Weak<Taking>>>,
     waits: Waits,
     _permit: OwnedSemaphorePermit,
 }
@@ -67,7 +70,39 @@ struct Waits {
 }
 
 /// A request at hand; dropping it makes the connection idle, if it is the last one.
-pub(crate) struct Busy(Rc<Client>);
+pub(crate) struct Busy {
+    client: Rc<Client>,
+    taking: Option<Rc<Taking>>,
+    /// Kept for its drop.
+    place: Option<OwnedSemaphorePermit>,
+}
+
+/// How a client of HTTP/2 takes an answer: its connection says nothing about one stream of many.
+struct Taking {
+    stream: StreamTask,
+    /// Frames handed over.
+    frames: Cell<u64>,
+    /// The last thing that happened was a frame being handed over: the next step is the client's.
+    handed: Cell<bool>,
+    since: Cell<Option<(Instant, u64)>>,
+}
+
+impl Taking {
+    fn sweep(&self, now: Instant, patience: Duration) {
+        if !self.handed.get() {
+            self.since.set(None);
+            return;
+        }
+        match self.since.get() {
+            Some((since, frames)) if frames == self.frames.get() => {
+                if now.saturating_duration_since(since) >= patience {
+                    self.stream.abort();
+                }
+            }
+            _ => self.since.set(Some((now, self.frames.get()))),
+        }
+    }
+}
 
 impl Client {
     fn new(worker: &Rc<Worker>, peer: Peer, permit: OwnedSemaphorePermit) -> Self {
@@ -83,6 +118,7 @@ impl Client {
             traffic: Arc::default(),
             reads_when_idle: Cell::new(0),
             uploads: RefCell::default(),
+            answers: RefCell::default(),
             waits: Waits::default(),
             _permit: permit,
         }
@@ -94,7 +130,26 @@ impl Client {
         self.waits.idle.set(None);
         self.waits.head.set(None);
         self.begun.set(self.begun.get() + 1);
-        Busy(Rc::clone(self))
+        Busy {
+            client: Rc::clone(self),
+            taking: self.take_answer(),
+            place: None,
+        }
+    }
+
+    /// Begins to watch the answer of the stream that is being polled.
+    fn take_answer(&self) -> Option<Rc<Taking>> {
+        let stream = self.worker.stream.borrow().clone()?;
+        let taking = Rc::new(Taking {
+            stream,
+            frames: Cell::new(0),
+            handed: Cell::new(false),
+            since: Cell::new(None),
+        });
+        let mut answers = self.answers.borrow_mut();
+        answers.retain(|known| known.strong_count() > 0);
+        answers.push(Rc::downgrade(&taking));
+        Some(taking)
     }
 
     /// Watches a request's body for standing still.
@@ -123,7 +178,7 @@ impl Client {
             now.saturating_duration_since(begun) >= patience
         };
         self.sweep_stalls(now, limits);
-        if self.busy.get() > 0 {
+        if self.busy.get() > 0 || self.is_uploading() {
             return;
         }
         if self.order.get() == Order::Finish {
@@ -140,9 +195,19 @@ impl Client {
         }
     }
 
+    /// Whether a body still comes in; that may be so after its answer is over.
+    fn is_uploading(&self) -> bool {
+        let uploads = self.uploads.borrow();
+        let mut live = uploads.iter().filter_map(Weak::upgrade);
+        live.any(|upload| upload.upload() == Upload::Running)
+    }
+
     fn sweep_stalls(&self, now: Instant, limits: &Limits) {
         for upload in self.uploads.borrow().iter().filter_map(Weak::upgrade) {
             upload.sweep(now, limits.client_stall);
+        }
+        for answer in self.answers.borrow().iter().filter_map(Weak::upgrade) {
+            answer.sweep(now, limits.client_stall);
         }
         if !self.traffic.is_blocked() {
             self.waits.reader.set(None);
@@ -175,9 +240,29 @@ impl Client {
     }
 }
 
+impl Busy {
+    /// The answer was asked for its next frame: `handed` says whether there was one.
+    pub(crate) fn polled(&self, handed: bool) {
+        if let Some(taking) = &self.taking {
+            taking.frames.set(taking.frames.get() + u64::from(handed));
+            taking.handed.set(handed);
+        }
+    }
+
+    /// Takes one of the places that requests of HTTP/2 have in the process, waiting for one if need be: a connection
+    /// carries many requests, and each may need one to the legacy.
+    pub(crate) async fn take_place(&mut self) {
+        if self.taking.is_some() {
+            let places = Arc::clone(&self.client.worker.shared.streams);
+            // An error would mean that the places are closed, which they never are.
+            self.place = places.acquire_owned().await.ok();
+        }
+    }
+}
+
 impl Drop for Busy {
     fn drop(&mut self) {
-        let client = &self.0;
+        let client = &self.client;
         client.busy.set(client.busy.get() - 1);
         client.reads_when_idle.set(client.traffic.reads());
     }

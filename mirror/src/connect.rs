@@ -1,5 +1,6 @@
 //! Opening a connection to a service: TCP, TLS or a Unix socket.
 
+use std::cell::RefCell;
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use rustls::pki_types::ServerName;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
@@ -170,19 +171,64 @@ impl Connector {
     }
 }
 
-/// Look-ups of one service's name, one at a time: it blocks a thread for as long as the resolver likes, and the other
-/// service must not have to wait for it. An address needs none.
-#[derive(Clone)]
-pub(crate) struct Lookups(Arc<Semaphore>);
+/// How long the addresses of a name are used again: long enough for a burst of connections to ask once, short enough
+/// for a service that moves.
+const ADDRESSES_KEPT: Duration = Duration::from_secs(1);
+
+/// Look-ups of one side's name, for the life of a worker; one at a time, for it blocks a thread for as long as the
+/// resolver likes, and the other side must not have to wait for it. An address needs none.
+pub(crate) struct Lookups {
+    turn: Arc<Semaphore>,
+    known: RefCell<Option<Known>>,
+}
+
+struct Known {
+    host: Arc<str>,
+    port: u16,
+    since: Instant,
+    addresses: Vec<SocketAddr>,
+}
 
 impl Lookups {
     pub(crate) fn new() -> Self {
-        Self(Arc::new(Semaphore::new(1)))
+        Self {
+            turn: Arc::new(Semaphore::new(1)),
+            known: RefCell::new(None),
+        }
+    }
+
+    fn known(&self, host: &Arc<str>, port: u16) -> Option<Vec<SocketAddr>> {
+        let known = self.known.borrow();
+        let known = known.as_ref()?;
+        let fits = known.host == *host && known.port == port;
+        (fits && known.since.elapsed() < ADDRESSES_KEPT).then(|| known.addresses.clone())
     }
 
     async fn resolve(&self, host: &Arc<str>, port: u16) -> io::Result<Vec<SocketAddr>> {
-        let turn = Arc::clone(&self.0);
+        if let Some(addresses) = self.known(host, port) {
+            return Ok(addresses);
+        }
+        let turn = Arc::clone(&self.turn);
         let turn = turn.acquire_owned().await.map_err(io::Error::other)?;
+        // Whoever had the turn before may have asked for the same.
+        if let Some(addresses) = self.known(host, port) {
+            return Ok(addresses);
+        }
+        let addresses = Self::look_up(turn, host, port).await?;
+        *self.known.borrow_mut() = Some(Known {
+            host: Arc::clone(host),
+            port,
+            since: Instant::now(),
+            addresses: addresses.clone(),
+        });
+        Ok(addresses)
+    }
+
+    async fn look_up(
+        turn: OwnedSemaphorePermit,
+        host: &Arc<str>,
+        port: u16,
+    ) -> io::Result<Vec<SocketAddr>> {
         let host = Arc::clone(host);
         let looking = tokio::task::spawn_blocking(move || {
             // Kept by the thread: whoever gave up waiting does not make it free.

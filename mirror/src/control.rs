@@ -24,6 +24,8 @@ pub(crate) struct Shared {
     pub(crate) breaker: Breaker,
     pub(crate) rate: RateCap,
     pub(crate) connections: Arc<Semaphore>,
+    /// Requests of HTTP/2 at a time, in all connections of the process.
+    pub(crate) streams: Arc<Semaphore>,
     shadowing: AtomicBool,
     in_flight: AtomicUsize,
     legacy_down: AtomicBool,
@@ -38,6 +40,8 @@ impl Shared {
             breaker: Breaker::new(),
             rate: RateCap::new(),
             connections: Arc::new(Semaphore::new(connections.min(Semaphore::MAX_PERMITS))),
+            // As many as could come by HTTP/1.1.
+            streams: Arc::new(Semaphore::new(connections.min(Semaphore::MAX_PERMITS))),
             shadowing: AtomicBool::new(shadowing),
             in_flight: AtomicUsize::new(0),
             legacy_down: AtomicBool::new(false),

@@ -56,7 +56,8 @@ async fn answer_to(
 ) -> Result<Response<Answer>, ClientGone> {
     let started = Instant::now();
     let time = Timestamp::now();
-    let busy = client.busy();
+    let mut busy = client.busy();
+    busy.take_place().await;
     let generation = client.worker.generation();
     let wants_upgrade = headers::wants_upgrade(request.headers());
     let upgrade = wants_upgrade.then(|| hyper::upgrade::on(&mut request));
@@ -106,7 +107,7 @@ async fn answer_to(
             ticket,
             head,
             body,
-            policy,
+            policy: policy.or_else(|| wants_upgrade.then_some(Reason::Upgrade)),
             time,
         };
         return tap::serve(&client, &generation, mirrored, busy).await;
@@ -378,7 +379,8 @@ fn framed_length(parts: &http::response::Parts) -> Option<u64> {
     value.to_str().ok()?.parse().ok()
 }
 
-/// Says that an answer is the last one on its connection. HTTP/2 says it by itself, for the connection as a whole.
+/// Makes an answer the last one on its connection, whatever the client has sent behind its request. HTTP/2 has no behind,
+/// and says by itself when a connection ends.
 fn last(mut answer: Response<Answer>, version: Version) -> Response<Answer> {
     if version != Version::HTTP_2 {
         answer

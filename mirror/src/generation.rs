@@ -17,6 +17,7 @@ use crate::forwarding::Forwarding;
 use crate::observer::Observer;
 use crate::sampling::Sampler;
 use crate::service::Service;
+use crate::target::Target;
 use crate::tls::{self, TlsError};
 use crate::worker::Worker;
 
@@ -86,8 +87,9 @@ impl Generation {
             candidate,
             tls,
         } = loaded;
-        let service = |connector: &Connector, target: &crate::target::Target| {
-            Service::new(connector.clone(), target.clone(), &policy.limits)
+        let [legacy_lookups, candidate_lookups] = &worker.lookups;
+        let service = |connector: &Connector, target: &Target, lookups| {
+            Service::new(connector.clone(), target.clone(), &policy.limits, lookups)
         };
         Self {
             observer,
@@ -97,8 +99,8 @@ impl Generation {
             routes: RefCell::new(RouteResolver::new(Arc::clone(&policy.routes))),
             sampler: Sampler::new(policy.sampling.clone()),
             forwarding: policy.forwarding.clone(),
-            legacy: service(legacy, &policy.legacy),
-            candidate: service(candidate, &policy.candidate),
+            legacy: service(legacy, &policy.legacy, legacy_lookups),
+            candidate: service(candidate, &policy.candidate, candidate_lookups),
             tls: tls.clone(),
         }
     }

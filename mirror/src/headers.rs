@@ -1,7 +1,7 @@
 //! Header fields on their way through: what a proxy must take away, and how they fit a version.
 //!
 //! Taken away in both directions: the hop-by-hop fields, every field that any `Connection` line nominates, and
-//! `Expect` (hyper answers it). `Alt-Svc` is taken from answers, for it would lead clients around the mirror. What is
+//! `Expect` (hyper answers it for HTTP/1.1; over HTTP/2, where hardly anybody sends it, a client waits for its own time-out). `Alt-Svc` is taken from answers, for it would lead clients around the mirror. What is
 //! added is said in [`crate::forwarding`].
 //!
 //! Names go out in lower case, fields of one name in their order: what HTTP calls equal, we do not preserve further.

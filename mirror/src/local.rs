@@ -1,9 +1,13 @@
 //! Tasks that hyper starts by itself: the streams of an HTTP/2 connection.
 
+use std::cell::OnceCell;
 use std::future::Future;
+use std::pin::Pin;
 use std::rc::Rc;
+use std::task::{Context, Poll};
 
 use hyper::rt::Executor;
+use tokio::task::AbortHandle;
 
 use crate::worker::Worker;
 
@@ -24,6 +28,45 @@ pub(crate) struct WorkerExecutor(pub(crate) Rc<Worker>);
 
 impl<F: Future<Output = ()> + 'static> Executor<F> for WorkerExecutor {
     fn execute(&self, task: F) {
-        drop(self.0.spawn(task));
+        let stream = StreamTask::default();
+        let handle = self.0.spawn(Known {
+            task: Box::pin(task),
+            worker: Rc::clone(&self.0),
+            stream: stream.clone(),
+        });
+        // Set once, here.
+        let _first = stream.0.set(handle.abort_handle());
+    }
+}
+
+/// The task of a client's stream. hyper has no other way to end a stream whose client does not take its answer: it waits
+/// for the client's window and asks nobody meanwhile.
+#[derive(Clone, Default)]
+pub(crate) struct StreamTask(Rc<OnceCell<AbortHandle>>);
+
+impl StreamTask {
+    /// Resets the stream.
+    pub(crate) fn abort(&self) {
+        if let Some(handle) = self.0.get() {
+            handle.abort();
+        }
+    }
+}
+
+/// A task that the worker knows while it is polled, so that the request in it can find its stream.
+struct Known<F> {
+    task: Pin<Box<F>>,
+    worker: Rc<Worker>,
+    stream: StreamTask,
+}
+
+impl<F: Future<Output = ()>> Future for Known<F> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        *self.worker.stream.borrow_mut() = Some(self.stream.clone());
+        let polled = self.task.as_mut().poll(cx);
+        *self.worker.stream.borrow_mut() = None;
+        polled
     }
 }

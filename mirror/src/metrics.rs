@@ -170,7 +170,7 @@ impl WorkerMetrics {
         self.accepted.add(1);
     }
 
-    /// A request was for no single place; it does not count as received.
+    /// A request was refused before it counts as received.
     pub(crate) fn refused(&self) {
         self.refused.add(1);
     }
@@ -308,7 +308,7 @@ impl Collector for Metrics {
             ),
             (
                 "parity_client_requests_refused",
-                "Requests answered 400 because they are for no single host; not counted as received",
+                "Requests refused before they count as received: for no single host (400), or in a transfer coding that is not supported (501)",
                 self.total(|worker| worker.refused.get()),
             ),
         ] {

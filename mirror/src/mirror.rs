@@ -173,6 +173,7 @@ impl Mirror {
         shutdown: &watch::Receiver<bool>,
     ) -> Result<Drained, RunError> {
         let failed = |worker| move |source| RunError::Worker { worker, source };
+        let _end = EndOnDrop(self.control.clone());
         let first = Applied {
             loaded: self.loaded.clone(),
             observers: Arc::new(observer),
@@ -195,8 +196,7 @@ impl Mirror {
             stop.send_replace(true);
         };
         let stop_all = &stop_all;
-        let control = self.control.clone();
-        let ended = thread::scope(|scope| {
+        thread::scope(|scope| {
             let threads: Vec<_> = seats
                 .into_iter()
                 .map(|seat| {
@@ -227,9 +227,7 @@ impl Mirror {
                 .collect();
             let cut = ends.into_iter().sum::<Result<usize, _>>()?;
             Ok(Drained { cut })
-        });
-        control.end();
-        ended
+        })
     }
 
     fn seat(&self, index: usize, shutdown: watch::Receiver<bool>) -> io::Result<Seat> {
@@ -240,6 +238,15 @@ impl Mirror {
             metrics: self.metrics.clone(),
             shutdown,
         })
+    }
+}
+
+/// Lets go of the last policy on every way out.
+struct EndOnDrop(Control);
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        self.0.end();
     }
 }
 

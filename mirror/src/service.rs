@@ -1,6 +1,7 @@
 //! One of the two services as a worker sees it: how to reach it, the connections to it, and sending one request.
 
 use std::cell::Cell;
+use std::rc::Rc;
 use std::time::Instant;
 
 use http::uri::Scheme;
@@ -25,7 +26,7 @@ pub(crate) struct Service {
     chosen: Cell<Option<Wire>>,
     pool: Pool,
     streams: Streams,
-    lookups: Lookups,
+    lookups: Rc<Lookups>,
 }
 
 /// A request that got the head of an answer.
@@ -43,14 +44,19 @@ pub(crate) enum SendError {
 }
 
 impl Service {
-    pub(crate) fn new(connector: Connector, target: Target, limits: &Limits) -> Self {
+    pub(crate) fn new(
+        connector: Connector,
+        target: Target,
+        limits: &Limits,
+        lookups: &Rc<Lookups>,
+    ) -> Self {
         Self {
             connector,
             target,
             chosen: Cell::new(None),
             pool: Pool::new(limits.upstream_idle_connections, limits.upstream_idle),
             streams: Streams::new(limits.upstream_idle),
-            lookups: Lookups::new(),
+            lookups: Rc::clone(lookups),
         }
     }
 

@@ -37,15 +37,11 @@ pub(crate) fn refusal(
     let safe = matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
     let policy = route.policy();
     let shared = &generation.worker.shared;
-    let in_rate = || {
-        let rate = generation.limits.candidate_rate;
-        rate.is_none_or(|rate| shared.rate.takes(rate))
-    };
     if !policy.shadow.unwrap_or(safe) {
         Some(Reason::UnsafeMethod)
     } else if !shared.shadowing() {
         Some(Reason::ShadowingOff)
-    } else if !generation.sampler.takes(policy.sample, headers) || !in_rate() {
+    } else if !generation.sampler.takes(policy.sample, headers) {
         Some(Reason::SampledOut)
     } else {
         None
@@ -63,6 +59,15 @@ pub(crate) fn start(half: Half, side: Side) {
     };
     if side == Side::Candidate && !shared.breaker.allows(generation.limits.breaker_pause) {
         half.fail(Reason::BreakerOpen);
+        return;
+    }
+    // Last, so that only what is sent counts.
+    let in_rate = || {
+        let rate = generation.limits.candidate_rate;
+        rate.is_none_or(|rate| shared.rate.takes(rate))
+    };
+    if side == Side::Candidate && !in_rate() {
+        half.fail(Reason::SampledOut);
         return;
     }
     let task = generation.worker.spawn(run(half, slot, side));
@@ -152,6 +157,9 @@ impl Attempt {
         let (head, mut body) = response.into_parts();
         if head.status == StatusCode::SWITCHING_PROTOCOLS {
             // Nobody asked it to.
+            return Err(Reason::CandidateProtocol);
+        }
+        if headers::loses_coding(&head.headers) {
             return Err(Reason::CandidateProtocol);
         }
         if headers::is_stream(&head.headers) {

@@ -25,8 +25,6 @@ pub(crate) fn for_host(fault: HostFault) -> &'static str {
     }
 }
 
-/// An answer after which the connection is closed, whatever the client has sent behind its request. In HTTP/2 there is
-/// no behind.
 /// A few words of ours, told apart from the legacy's by their first one.
 pub(crate) fn text(status: StatusCode, words: &'static str, busy: Busy) -> Response<Answer> {
     let content = Content::Text(Bytes::from_static(words.as_bytes()));

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
@@ -14,8 +14,10 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use crate::client::Client;
+use crate::connect::Lookups;
 use crate::control::Shared;
 use crate::generation::{Applied, Generation};
+use crate::local::StreamTask;
 use crate::metrics::WorkerHandle;
 
 /// A worker's own state.
@@ -28,8 +30,14 @@ pub(crate) struct Worker {
     pub(crate) cutting: Cell<bool>,
     /// Set when the drain begins.
     pub(crate) draining: Cell<bool>,
+    /// Of the legacy's name and of the candidate's: they share the threads, whatever the generation.
+    pub(crate) lookups: [Rc<Lookups>; 2],
     /// `None` before the first policy, and after the end.
     current: RefCell<Option<Rc<Generation>>>,
+    /// Those before it that requests still hold.
+    former: RefCell<Vec<Weak<Generation>>>,
+    /// The HTTP/2 stream whose task is being polled.
+    pub(crate) stream: RefCell<Option<StreamTask>>,
     clients: RefCell<HashMap<u64, Rc<Client>>>,
     next_client: Cell<u64>,
     tasks: Cell<usize>,
@@ -44,7 +52,10 @@ impl Worker {
             metrics,
             cutting: Cell::new(false),
             draining: Cell::new(false),
+            lookups: [(), ()].map(|()| Rc::new(Lookups::new())),
             current: RefCell::new(None),
+            former: RefCell::default(),
+            stream: RefCell::new(None),
             clients: RefCell::default(),
             next_client: Cell::new(0),
             tasks: Cell::new(0),
@@ -56,7 +67,10 @@ impl Worker {
     pub(crate) fn apply(self: &Rc<Self>, applied: &Applied) {
         let observer = (applied.observers)(self.index);
         let generation = Rc::new(Generation::new(self, &applied.loaded, observer));
-        *self.current.borrow_mut() = Some(generation);
+        let former = self.current.replace(Some(generation));
+        self.former
+            .borrow_mut()
+            .extend(former.as_ref().map(Rc::downgrade));
         // Nobody waits for the first one, and not for ever for another.
         let _unheard = applied.taken.send(());
     }
@@ -114,8 +128,13 @@ impl Worker {
     pub(crate) fn sweep(&self) {
         let now = Instant::now();
         let generation = self.generation();
-        generation.legacy.sweep(now);
-        generation.candidate.sweep(now);
+        let mut former = self.former.borrow_mut();
+        former.retain(|generation| generation.strong_count() > 0);
+        let former = former.iter().filter_map(Weak::upgrade);
+        for generation in former.chain([Rc::clone(&generation)]) {
+            generation.legacy.sweep(now);
+            generation.candidate.sweep(now);
+        }
         for client in self.clients.borrow().values() {
             client.sweep(now, &generation.limits);
         }

@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::cli::MirrorArgs;
 use crate::config::{Layers, MirrorSettings};
 use crate::error;
-use crate::handover::{Handover, Inherited};
+use crate::handover::{Inherited, Prepared};
 use crate::instance::Instance;
 use crate::output;
 use crate::signals::{Hangup, Signal, Signals};
@@ -22,9 +22,19 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
     );
     let mut signals = Signals::listen(Hangup::Reloads)?;
     let mut inherited = Inherited::take(settings.handover.as_deref())?;
+    let prepared = {
+        let _entered = signals.runtime().enter();
+        settings.handover.as_deref().map(Prepared::bind)
+    };
+    let prepared = prepared.transpose()?;
     let mut instance = Instance::start(&settings, &mut inherited)?;
+    // Nothing from here on ends this process: the one before it is about to.
+    let handover = match (prepared, instance.take_sockets()) {
+        (Some(prepared), Some(sockets)) => prepared.publish(sockets),
+        _ => None,
+    };
     if let Some(predecessor) = inherited.predecessor() {
-        predecessor.ready()?;
+        predecessor.ready();
         output::note("took over from the mirror that was running");
     }
     let scheme = match settings.mirror.policy.tls {
@@ -39,7 +49,6 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
         "admin port on http://{}/ · Ctrl-C drains and ends",
         instance.admin_address()
     ));
-    let handover = listen_for_successor(&settings, &signals, &mut instance)?;
     let mut successor = None;
     let ended = instance.ended();
     let over = async {
@@ -105,21 +114,12 @@ fn reload(
         anyhow::bail!("only a restart can change {}", fixed.join(", "));
     }
     instance.reload(&next)?;
+    // A switch that was turned by hand stays, unless the configuration says something new.
+    if next.mirror.shadowing != settings.mirror.shadowing {
+        instance.set_shadowing(next.mirror.shadowing);
+    }
     *settings = next;
     Ok(())
-}
-
-fn listen_for_successor(
-    settings: &MirrorSettings,
-    signals: &Signals,
-    instance: &mut Instance,
-) -> Result<Option<Handover>> {
-    let sockets = instance.take_sockets();
-    let (Some(path), Some(sockets)) = (&settings.handover, sockets) else {
-        return Ok(None);
-    };
-    let _entered = signals.runtime().enter();
-    Handover::listen(path, sockets).map(Some)
 }
 
 /// Finishes on a thread of its own, so that a second signal can end the process before the drain is over.

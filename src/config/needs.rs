@@ -3,6 +3,7 @@
 //! A command asks once and gets either everything or every problem. What is read here and nowhere else: secrets from
 //! files, routes, rules, and the settings of the other crates.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use parity_sink::write::Retention;
 
 use super::file::{Entry, Raw};
 use super::problem::{Origin, Problem, Problems, read_named_file};
-use super::settings::{SETTINGS, is_fixed};
+use super::settings::{Kind, SETTINGS, Setting, is_fixed};
 use super::{Layers, value};
 
 /// Keys and tokens are lines, not archives.
@@ -52,8 +53,8 @@ pub(crate) struct MirrorSettings {
     pub(crate) redaction_key: Vec<u8>,
     /// Socket for taking over from a running mirror, and for handing over to the next.
     pub(crate) handover: Option<PathBuf>,
-    /// What only a restart can change, as it was given.
-    pub(crate) fixed: Vec<(&'static str, Option<String>)>,
+    /// What only a restart can change, as prints by which a change is seen.
+    pub(crate) fixed: Vec<(&'static str, u64)>,
 }
 
 impl MirrorSettings {
@@ -236,7 +237,7 @@ impl Layers {
         let fixed = SETTINGS
             .iter()
             .filter(|setting| is_fixed(setting))
-            .map(|setting| (setting.key, self.shown(setting).0))
+            .map(|setting| (setting.key, self.print(setting)))
             .collect();
         let complete = || {
             let rules = rules?;
@@ -274,6 +275,24 @@ impl Layers {
             Some(settings) if self.problems.is_empty() => Ok(settings),
             _ => Err(self.into_problems()),
         }
+    }
+
+    /// Tells two values of a setting apart: also secret ones, and files whose content is another.
+    fn print(&self, setting: &Setting) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        match self.values.get(setting.key).map(|written| &written.value) {
+            Some(Raw::Text(text)) => text.hash(&mut hasher),
+            Some(Raw::List(items)) => items.hash(&mut hasher),
+            None => setting.default.hash(&mut hasher),
+        }
+        if setting.kind == Kind::Path
+            && let Some((path, _)) = self.text(setting.key)
+            // A folder or a socket is what it is called.
+            && let Ok(content) = std::fs::read(path)
+        {
+            content.hash(&mut hasher);
+        }
+        hasher.finish()
     }
 
     /// What `report` and `gate` need. Problems of other settings do not concern a reader.

@@ -1,12 +1,14 @@
 //! Restarts under load: nothing refused, nothing cut, nothing uncounted.
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, IoSlice};
+use std::mem::MaybeUninit;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use command_fds::{CommandFdExt as _, FdMapping};
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 
 use crate::servers::{Kafka, header, key};
 use crate::support::client::{self, Connection};
@@ -125,6 +127,38 @@ fn a_successor_that_cannot_start_leaves_the_running_one_as_it_was() {
     assert_eq!(next.get("/items/1").status, 200);
     assert_eq!(running.ended().0, 0);
     assert_eq!(next.stop().0, 0);
+}
+
+/// Passes its sockets and ends, as a mirror does that is killed at that moment.
+fn pass_and_end(path: &std::path::Path, sockets: [TcpListener; 2]) -> std::thread::JoinHandle<()> {
+    let listener = std::os::unix::net::UnixListener::bind(path).expect("a free path");
+    std::thread::spawn(move || {
+        let (stream, _) = listener.accept().expect("a successor");
+        let sockets = [sockets[0].as_fd(), sockets[1].as_fd()];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        control.push(SendAncillaryMessage::ScmRights(&sockets));
+        let text = [IoSlice::new(b"parity handover 1\n")];
+        sendmsg(&stream, &text, &mut control, SendFlags::empty()).expect("passed");
+    })
+}
+
+#[test]
+fn a_predecessor_that_ends_in_the_middle_leaves_its_successor_serving() {
+    let place = Place::new();
+    let (legacy, candidate) = (service(), service());
+    let sockets = [0, 1].map(|_| TcpListener::bind(("127.0.0.1", 0)).expect("a free port"));
+    let address = sockets[0].local_addr().expect("bound");
+    let passing = pass_and_end(&place.path().join("handover.sock"), sockets);
+    let next = place.mirror(&legacy.url(), &candidate.url(), HANDOVER);
+    passing.join().expect("passed");
+    assert_eq!(next.address, address);
+    assert_eq!(next.get("/items/1").status, 200);
+    // And it can be taken over from, in turn.
+    let last = place.mirror(&legacy.url(), &candidate.url(), HANDOVER);
+    assert_eq!(next.ended().0, 0);
+    assert_eq!(last.get("/items/1").status, 200);
+    assert_eq!(last.stop().0, 0);
 }
 
 #[test]

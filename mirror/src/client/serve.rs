@@ -38,8 +38,9 @@ const FIRST_READ: usize = 2 * 1024;
 const MAX_STREAMS: u32 = 100;
 /// Bytes of one request's body that may come before the legacy takes them, as Envoy advises at the edge.
 const STREAM_WINDOW: u32 = 64 * 1024;
-/// The same for all bodies of a connection.
-const CONNECTION_WINDOW: u32 = 1024 * 1024;
+/// Room for every stream's window: with less, uploads that the legacy does not take would hold up all others of the
+/// connection, and behind a load balancer those are other people's.
+const CONNECTION_WINDOW: u32 = STREAM_WINDOW * MAX_STREAMS;
 /// All fields of a request's head, as HTTP/2 counts them: what HTTP/1 may have too.
 const MAX_HEADER_LIST: u32 = MAX_HEAD_BYTES as u32;
 /// How often a client is asked for a sign of life, and how long that may take: HTTP/2 connections are kept open.

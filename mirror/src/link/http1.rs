@@ -37,8 +37,6 @@ pub(crate) struct Connected {
     sender: SendRequest<Outbound>,
     /// `None` once the connection has ended.
     driver: Option<Driver>,
-    /// Whether it has answered before: then a failure may mean only that it was idle for too long.
-    pub(crate) reused: bool,
 }
 
 impl Connected {
@@ -54,7 +52,6 @@ impl Connected {
         Ok(Box::new(Self {
             sender,
             driver: Some(driver),
-            reused: false,
         }))
     }
 
@@ -166,10 +163,9 @@ impl Pool {
     }
 
     /// Keeps a link if it can be reused and there is room; else it is closed.
-    pub(crate) fn put(&self, mut link: Box<Connected>, now: Instant) {
+    pub(crate) fn put(&self, link: Box<Connected>, now: Instant) {
         let mut idle = self.idle.borrow_mut();
         if link.is_reusable() && idle.len() < self.capacity {
-            link.reused = true;
             idle.push_back((now, link));
         }
     }

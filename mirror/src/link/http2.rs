@@ -90,6 +90,8 @@ impl Drop for Stream {
 pub(crate) struct Streams {
     connections: RefCell<Vec<Rc<Shared>>>,
     opening: Cell<bool>,
+    /// Connections that came about.
+    succeeded: Cell<u64>,
     opened: Notify,
     patience: Duration,
 }
@@ -100,6 +102,7 @@ impl Streams {
         Self {
             connections: RefCell::default(),
             opening: Cell::new(false),
+            succeeded: Cell::new(0),
             opened: Notify::new(),
             patience,
         }
@@ -107,14 +110,21 @@ impl Streams {
 
     /// A stream on a connection that is there, or is just being opened.
     pub(crate) async fn take(&self) -> Option<Stream> {
-        if let Some(stream) = self.room() {
-            return Some(stream);
-        }
-        if self.opening.get() {
-            // Once: if it fails, whoever waited tries for itself.
+        loop {
+            if let Some(stream) = self.room() {
+                return Some(stream);
+            }
+            if !self.opening.get() {
+                return None;
+            }
+            let before = self.succeeded.get();
             self.opened.notified().await;
+            // After a failure everybody tries for itself: one after the other they would wait for each other's failures.
+            // After a success one of those for whom there was no room opens the next.
+            if self.succeeded.get() == before {
+                return self.room();
+            }
         }
-        self.room()
     }
 
     /// Marks that a connection is being opened, until the guard is dropped.
@@ -159,6 +169,7 @@ impl Streams {
         });
         let stream = Stream::on(&shared);
         self.connections.borrow_mut().push(shared);
+        self.succeeded.set(self.succeeded.get() + 1);
         Ok(stream)
     }
 

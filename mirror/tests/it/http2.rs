@@ -365,3 +365,31 @@ fn the_drain_finishes_streams_and_takes_no_more() {
     ended.expect("closed with grace");
     assert_eq!(mirror.stop().cut, 0);
 }
+
+#[test]
+fn a_burst_opens_as_many_connections_as_it_needs_streams_for() {
+    let legacy = H2Service::new(|_| answer(b"all"));
+    let candidate = Service::saying(ok("all"));
+    let mirror = Rig::new(&candidate, &candidate)
+        .policy(|policy| policy.legacy = target(&legacy))
+        .start();
+    let address = mirror.address;
+    let clients: Vec<_> = (0..4)
+        .map(|_| {
+            std::thread::spawn(move || {
+                let requests = (0..100).map(|number| {
+                    Request::get(format!("http://test/{number}"))
+                        .body(())
+                        .expect("a request")
+                });
+                for reply in H2Client::connect(address).ask_all(requests) {
+                    assert_eq!(reply.expect("an answer").body, b"all");
+                }
+            })
+        })
+        .collect();
+    for client in clients {
+        client.join().expect("no wrong answer");
+    }
+    assert!(legacy.connections() <= 8, "{}", legacy.connections());
+}

@@ -1,9 +1,12 @@
 //! Clients that keep us waiting.
 
+use std::io::Read as _;
 use std::time::Duration;
 
+use http::Request;
 use parity_schemas::verdict::Reason;
 
+use crate::support::h2::H2Client;
 use crate::support::{Next, Rig, Service, ok};
 
 const SOON: Duration = Duration::from_millis(100);
@@ -59,4 +62,40 @@ fn an_answer_that_nobody_reads_is_given_up() {
     legacy.requests(1);
     legacy.wait_open(0);
     assert_eq!(mirror.ledger.reason(), Reason::ClientAborted);
+}
+
+#[test]
+fn an_answer_whose_window_stays_shut_is_given_up_and_the_others_of_its_connection_are_not() {
+    let legacy = Service::saying(ok("some"));
+    let mirror = Rig::new(&legacy, &Service::saying(ok("some")))
+        .limits(|limits| limits.client_stall = SOON)
+        .start();
+    let mut shut = H2Client::with_window(mirror.address, 0);
+    let request = Request::get("http://test/").body(()).expect("a request");
+    let error = shut.ask(request, b"", None).expect_err("given up");
+    assert!(error.is_reset(), "{error}");
+    // The connection is as it was.
+    let request = Request::head("http://test/").body(()).expect("a request");
+    let reply = shut.ask(request, b"", None).expect("an answer");
+    assert_eq!(reply.head.status, 200);
+}
+
+#[test]
+fn an_upload_that_goes_on_behind_its_answer_is_no_head() {
+    let legacy = Service::raw(|mut conn| {
+        conn.read_exact(&mut [0; 10]).expect("a head begins");
+        conn.say("HTTP/1.1 413 Too Large\r\ncontent-length: 0\r\n\r\n");
+        conn.wait_for_close();
+    });
+    let mirror = Rig::new(&legacy, &Service::refusing())
+        .limits(|limits| limits.header_read = SOON)
+        .start();
+    let mut client = mirror.client();
+    client.send("POST / HTTP/1.1\r\nhost: test\r\ncontent-length: 100000\r\n\r\n");
+    assert_eq!(client.reply().status(), 413);
+    // Longer than two looks at the connection.
+    for _ in 0..25 {
+        assert!(client.try_send([b'x'; 100]), "it was cut");
+        std::thread::park_timeout(SOON);
+    }
 }

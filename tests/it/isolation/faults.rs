@@ -9,7 +9,7 @@ use socket2::{Domain, SockRef, Socket, Type};
 use super::BODY;
 use crate::support::service::{Service, nobody};
 
-/// A candidate, and the outcomes that it may lead to; the first one it must.
+/// A candidate, and the outcomes that it leads to.
 pub(super) struct Fault {
     pub(super) name: &'static str,
     pub(super) url: String,

@@ -240,15 +240,28 @@ pub(crate) struct H2Reply {
 
 impl H2Client {
     pub(crate) fn connect(address: SocketAddr) -> Self {
-        Self::over(async move {
+        Self::with_window(address, 65_535)
+    }
+
+    /// The same, with room for so many bytes of each answer.
+    pub(crate) fn with_window(address: SocketAddr, bytes: u32) -> Self {
+        let open = async move {
             tokio::net::TcpStream::connect(address)
                 .await
                 .expect("the mirror listens")
-        })
+        };
+        Self::opened(open, bytes)
     }
 
     /// On a connection that `open` makes.
     pub(crate) fn over<S>(open: impl Future<Output = S>) -> Self
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        Self::opened(open, 65_535)
+    }
+
+    fn opened<S>(open: impl Future<Output = S>, window: u32) -> Self
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -257,6 +270,7 @@ impl H2Client {
             let (sender, connection) = h2::client::Builder::new()
                 // As many as the mirror will allow, before it has said so.
                 .initial_max_send_streams(100)
+                .initial_window_size(window)
                 .handshake(open.await)
                 .await
                 .expect("the mirror speaks HTTP/2");
