@@ -12,7 +12,7 @@ use std::io::{self, IoSlice, IoSliceMut, Read as _, Write as _};
 use std::mem::MaybeUninit;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -108,14 +108,23 @@ impl Inherited {
 
     /// The socket of the proxy, if it is the one that is wanted.
     pub(crate) fn proxy(&mut self, wanted: SocketAddr) -> Option<TcpListener> {
-        let any = self.any_address;
-        self.proxy.take().filter(|found| any || fits(found, wanted))
+        let found = self.proxy.take()?;
+        self.fitting(found, wanted)
     }
 
     /// The socket of the admin port, if it is the one that is wanted.
     pub(crate) fn admin(&mut self, wanted: SocketAddr) -> Option<TcpListener> {
-        let any = self.any_address;
-        self.admin.take().filter(|found| any || fits(found, wanted))
+        let found = self.admin.take()?;
+        self.fitting(found, wanted)
+    }
+
+    fn fitting(&self, found: TcpListener, wanted: SocketAddr) -> Option<TcpListener> {
+        if self.any_address || fits(&found, wanted) {
+            return Some(found);
+        }
+        let before = found.local_addr().ok();
+        tracing::warn!(?before, now = %wanted, "another address than that of the mirror before: clients of the old one are refused");
+        None
     }
 
     /// To be told when this process serves.
@@ -199,6 +208,13 @@ impl Prepared {
     /// Does everything that can fail, so that it fails while the running mirror still serves. To be called within a
     /// runtime.
     pub(crate) fn bind(path: &Path) -> Result<Self> {
+        let found = std::fs::symlink_metadata(path).map(|found| found.file_type());
+        if found.is_ok_and(|found| !found.is_socket()) {
+            bail!(
+                "{} is no socket; --handover names one that is made anew, not a file that is there",
+                path.display()
+            );
+        }
         let mut beside = path.as_os_str().to_owned();
         beside.push(format!(".{}", std::process::id()));
         let beside = PathBuf::from(beside);

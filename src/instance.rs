@@ -189,12 +189,15 @@ impl Instance {
     }
 }
 
+/// Fewer clients at a time than this are worth a word at the start.
+const FEW_CLIENTS: usize = 1_000;
+
 /// How many clients the process has descriptors for.
 fn clients(config: &parity_mirror::Config) -> usize {
     let descriptors = descriptors::raise();
     let in_flight = config.policy.limits.in_flight;
     let clients = descriptors::clients(descriptors, in_flight, config.connections);
-    if clients < config.connections {
+    if clients < FEW_CLIENTS {
         tracing::warn!(
             descriptors,
             clients,

@@ -177,6 +177,8 @@ enum Failure {
     ClientGone,
     TimedOut,
     Unreachable,
+    /// It answered, but with what is no HTTP, or too much of it.
+    Wrong,
 }
 
 impl Failure {
@@ -184,7 +186,7 @@ impl Failure {
         match self {
             Self::ClientGone => Reason::ClientAborted,
             Self::TimedOut => Reason::LegacyTimeout,
-            Self::Unreachable => Reason::LegacyUnreachable,
+            Self::Unreachable | Self::Wrong => Reason::LegacyUnreachable,
         }
     }
 
@@ -194,6 +196,7 @@ impl Failure {
             Self::ClientGone => None,
             Self::TimedOut => Some((StatusCode::GATEWAY_TIMEOUT, words::LEGACY_TIMEOUT)),
             Self::Unreachable => Some((StatusCode::BAD_GATEWAY, words::LEGACY_DOWN)),
+            Self::Wrong => Some((StatusCode::BAD_GATEWAY, words::LEGACY_WRONG)),
         }
     }
 }
@@ -243,7 +246,7 @@ async fn send(
             if sent.response.status() == StatusCode::SWITCHING_PROTOCOLS
                 || headers::loses_coding(sent.response.headers()) =>
         {
-            Err(Failure::Unreachable)
+            Err(Failure::Wrong)
         }
         Ok(sent) => {
             generation.worker.shared.legacy_answers(true);
@@ -285,6 +288,7 @@ fn unreachable(worker: &Worker, error: &SendError) -> Failure {
     }
     match error {
         SendError::Connect(ConnectError::TimedOut(_)) => Failure::TimedOut,
+        SendError::Exchange(error) if error.is_parse() => Failure::Wrong,
         _ => Failure::Unreachable,
     }
 }

@@ -49,7 +49,7 @@ pub(crate) async fn open(
     worker.shared.legacy_answers(true);
     if headers::loses_coding(response.headers()) {
         ticket.answered(StatusCode::BAD_GATEWAY);
-        return words::text(StatusCode::BAD_GATEWAY, words::LEGACY_DOWN, busy);
+        return words::text(StatusCode::BAD_GATEWAY, words::LEGACY_WRONG, busy);
     }
     ticket.answered(response.status());
     if response.status() != StatusCode::SWITCHING_PROTOCOLS {

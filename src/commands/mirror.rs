@@ -14,7 +14,8 @@ use crate::signals::{Hangup, Signal, Signals};
 
 /// Runs it.
 pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
-    let load = || Layers::load_here(args.file.config.as_deref(), &args.settings()).mirror();
+    let load =
+        || Layers::load_here(args.file.config.as_deref(), &args.settings()).mirror_to_serve();
     let mut settings = load()?;
     let lines = format!(
         "legacy {} · candidate {} · store {}",

@@ -216,8 +216,25 @@ impl Layers {
         })
     }
 
-    /// Everything that `mirror` needs, or all that is wrong.
-    pub(crate) fn mirror(mut self) -> Result<MirrorSettings, Problems> {
+    /// Everything that `mirror` needs, or all that is wrong, a rule that has expired included.
+    pub(crate) fn mirror(self) -> Result<MirrorSettings, Problems> {
+        self.mirror_at(Timestamp::now())
+    }
+
+    /// The same for a mirror that is to serve: a rule that has expired no longer applies, which is told, but a day in the
+    /// calendar must not keep a proxy from starting again.
+    pub(crate) fn mirror_to_serve(self) -> Result<MirrorSettings, Problems> {
+        let settings = self.mirror_at(Timestamp::default())?;
+        for rule in settings.rules.expired(Timestamp::now()) {
+            tracing::warn!(
+                rule,
+                "the rule has expired and no longer applies; remove it, or decide anew"
+            );
+        }
+        Ok(settings)
+    }
+
+    fn mirror_at(mut self, now: Timestamp) -> Result<MirrorSettings, Problems> {
         let migration = self.get("migration", value::text);
         let legacy_version = self.get("mirror.legacy_version", value::text);
         let candidate_version = self.get("mirror.candidate_version", value::text);
@@ -230,7 +247,7 @@ impl Layers {
         let admin = self.admin("mirror.admin", "mirror.admin_token_file");
         let queue = self.get("limits.queue", value::count);
         let retention = self.retention();
-        let rules = self.rules(Timestamp::now());
+        let rules = self.rules(now);
         let redact = self.redact();
         let redaction_key = self.redaction_key();
         let handover = self.path("mirror.handover");

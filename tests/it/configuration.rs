@@ -104,10 +104,6 @@ fn bad_routes_rules_and_patterns_are_refused() {
         &["parity.toml:7:1: rule `a`", "ignor", "ignore"],
     );
     refused(
-        &rule("id = \"a\"\npath = \"/x\"\naction = \"ignore\"\nexpires = \"2020-01-01\""),
-        &["parity.toml:8:1: rule `a`", "2020-01-01"],
-    );
-    refused(
         &rule("id = \"a\"\npath = \"/x\"\naction = \"ignore\"\nexpires = \"soon\""),
         &["parity.toml:8:1: rule `a`", "soon"],
     );
@@ -115,6 +111,26 @@ fn bad_routes_rules_and_patterns_are_refused() {
         &rule("id = \"a\"\npath = \"/x\"\naction = \"tolerance\"\nabsolute = \"much\""),
         &["rule `a`", "much"],
     );
+}
+
+#[test]
+fn an_expired_rule_is_an_error_of_the_check_and_keeps_no_mirror_from_starting() {
+    let place = Place::new();
+    place.write(
+        "parity.toml",
+        "[mirror]\nlegacy = \"http://127.0.0.1:7001\"\ncandidate = \"http://127.0.0.1:7002\"\n\
+         [[rule]]\nid = \"a\"\npath = \"/x\"\naction = \"ignore\"\nexpires = \"2020-01-01\"\n",
+    );
+    let ended = place.run(&["config", "check"]);
+    assert_eq!(ended.code, 2);
+    in_order(&ended, &["parity.toml:8:1: rule `a`", "2020-01-01"]);
+    let mirror = place.mirror("http://127.0.0.1:7001", "http://127.0.0.1:7002", &[]);
+    assert!(
+        mirror.log().contains("the rule has expired"),
+        "{}",
+        mirror.log()
+    );
+    assert_eq!(mirror.stop().0, 0);
 }
 
 #[test]

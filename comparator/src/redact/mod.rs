@@ -91,6 +91,7 @@ impl Default for RedactConfig {
                 "date",
                 "etag",
                 "expires",
+                "grpc-status",
                 "last-modified",
                 "pragma",
                 "retry-after",

@@ -272,7 +272,7 @@ impl Check<'_> {
         if time <= now {
             self.error(
                 "expires",
-                format!("rule `{}` expired on {text}", self.config.id),
+                format!("expired on {text}"),
                 Some(
                     "remove the rule, or decide anew until when it may hide a difference"
                         .to_owned(),

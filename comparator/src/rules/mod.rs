@@ -145,6 +145,12 @@ impl Rules {
         self.rules.iter().map(|rule| &*rule.id)
     }
 
+    /// The ids of the rules that no longer apply at a time.
+    pub fn expired(&self, now: Timestamp) -> impl Iterator<Item = &str> {
+        let expired = move |rule: &&Rule| rule.expires.is_some_and(|expires| expires <= now);
+        self.rules.iter().filter(expired).map(|rule| &*rule.id)
+    }
+
     pub(crate) fn get(&self, rule: u16) -> &Rule {
         &self.rules[usize::from(rule)]
     }

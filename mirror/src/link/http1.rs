@@ -43,7 +43,7 @@ impl Connected {
     /// Speaks HTTP on a fresh connection.
     pub(crate) async fn open(io: UpstreamIo) -> hyper::Result<Box<Self>> {
         // `max_headers` stays at hyper's default of 100, because setting it, to whatever number, moves the parser's
-        // array from the stack to the heap.
+        // arrays from the stack to the heap: with 512 fields a thousand shadows in flight were seen to take 10 MiB more.
         let (sender, driver) = Builder::new()
             .max_header_size(MAX_HEAD_BYTES)
             .max_buf_size(MAX_BUFFER_BYTES)
