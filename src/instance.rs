@@ -265,6 +265,8 @@ impl parity_dashboards::Control for MirrorControl {
         Status {
             ready: self.accepting.load(Ordering::Relaxed),
             shadowing: self.mirror.shadowing(),
+            legacy_reachable: self.mirror.legacy_reachable(),
+            candidate_reachable: self.mirror.candidate_reachable(),
             shadows_in_flight: self.mirror.in_flight(),
             shadow_bytes: self.mirror.shadow_bytes_held(),
             store_error: store.failure.map(|failure| failure.message),

@@ -38,11 +38,19 @@ pub trait Control: Send + Sync {
 
 /// What a mirror says of itself.
 #[derive(Clone, Debug, Serialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "a document: each says something else, and none depends on another"
+)]
 pub struct Status {
     /// Requests are accepted; `false` while draining.
     pub ready: bool,
     /// Whether requests are shadowed.
     pub shadowing: bool,
+    /// Whether the last request to the legacy was answered; `true` before the first.
+    pub legacy_reachable: bool,
+    /// Whether the candidate is in use; `false` while the breaker leaves it alone.
+    pub candidate_reachable: bool,
     /// Shadow requests under way.
     pub shadows_in_flight: usize,
     /// Bytes held by shadows and queued exchanges.

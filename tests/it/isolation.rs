@@ -95,6 +95,11 @@ fn no_fault_of_a_candidate_reaches_a_client() {
         assert!(switched.status < 300, "{}", switched.status);
         let seen = run(mirror.address, requests);
         let (_, highest) = mirror.memory();
+        let status = mirror.ask("/api/v1/status").json();
+        assert_eq!(status["legacy_reachable"], true, "{}", fault.name);
+        if fault.name == "refused" {
+            assert_eq!(status["candidate_reachable"], false);
+        }
         let report = mirror.settled(200 + requests);
         let mut outcomes: BTreeMap<_, _> = report.not_compared();
         outcomes.remove("shadowing_off");

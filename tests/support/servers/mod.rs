@@ -1,11 +1,11 @@
-//! A real Kafka broker and a real ClickHouse server, started for the tests.
+//! A real Kafka broker and a real ClickHouse server, started for the tests, and where other proxies and tools are.
 //!
 //! `tests/services/fetch` has put the programs into target/services; each test process starts one of each for all of
 //! its tests, and a test that wants to stop or kill one starts its own. They end with the test process, however it
 //! ends: a shell beside each of them waits for our end of a pipe to close.
 //!
-//! Tests that use this are `#[ignore]`d with the reason [`NEEDED`], because a plain `cargo test` must work without
-//! them; `tests/run` runs them all.
+//! Tests that use this are ignored, with what they need as the reason, because a plain `cargo test` must work without
+//! it; `tests/run` runs them all.
 
 // Two test binaries include this file, and neither uses all of it.
 #![allow(dead_code, unused_imports)]
