@@ -238,6 +238,38 @@ impl Body {
         self.chunks.into_iter()
     }
 
+    /// Whether both are the same bytes, however they were cut into chunks; nothing is copied.
+    pub fn same_bytes(&self, other: &Self) -> bool {
+        if self.length != other.length {
+            return false;
+        }
+        let (mut ours, mut theirs) = (self.pieces(), other.pieces());
+        let (mut one, mut two): (&[u8], &[u8]) = (&[], &[]);
+        loop {
+            if one.is_empty() {
+                one = match ours.next() {
+                    Some(piece) => piece,
+                    // The lengths are equal, so the other side has ended too.
+                    None => return true,
+                };
+            }
+            if two.is_empty() {
+                two = theirs.next().unwrap_or_default();
+            }
+            let common = one.len().min(two.len());
+            if common == 0 || one[..common] != two[..common] {
+                return false;
+            }
+            (one, two) = (&one[common..], &two[common..]);
+        }
+    }
+
+    /// What it consists of, none of it empty.
+    fn pieces(&self) -> impl Iterator<Item = &[u8]> {
+        let tail = (!self.tail.is_empty()).then_some(&*self.tail);
+        self.chunks.iter().map(|chunk| &**chunk).chain(tail)
+    }
+
     /// The body in one piece: borrowed when it came in one chunk, else copied together.
     pub fn contiguous(&self) -> Cow<'_, [u8]> {
         match (self.chunks.as_slice(), self.tail.as_slice()) {
@@ -304,6 +336,27 @@ mod tests {
         );
         let chunks: Vec<_> = body.into_chunks().collect();
         assert_eq!(chunks, ["ab", "cd", &large, "ef"]);
+    }
+
+    #[test]
+    fn chunks_do_not_count_for_equality() {
+        let cut = |text: &str, at: &[usize]| {
+            let (mut body, mut from) = (Body::default(), 0);
+            for until in at.iter().copied().chain([text.len()]) {
+                body.push(Bytes::copy_from_slice(&text.as_bytes()[from..until]));
+                from = until;
+            }
+            body
+        };
+        let text = "0123456789".repeat(2 * SMALL);
+        let other = format!("{}x", &text[..text.len() - 1]);
+        for at in [&[][..], &[1], &[SMALL, 2 * SMALL], &[SMALL + 1, SMALL + 2]] {
+            let body = cut(&text, at);
+            assert!(body.same_bytes(&cut(&text, &[SMALL + 7])));
+            assert!(!body.same_bytes(&cut(&other, &[SMALL + 7])));
+            assert!(!body.same_bytes(&cut(&text[1..], &[])));
+        }
+        assert!(Body::default().same_bytes(&cut("", &[])));
     }
 
     #[test]

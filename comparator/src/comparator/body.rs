@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use http::Method;
-use parity_schemas::exchange::Capture;
+use parity_schemas::exchange::{Body, Capture};
 use parity_schemas::verdict::{Explanation, Finding, Kind, Part, Reason};
 use sha2::{Digest, Sha256};
 
@@ -37,18 +37,24 @@ pub(super) fn compare(
     scratch: &mut json::Scratch,
 ) -> Flow {
     let (legacy, candidate) = (
-        raw(pair.method, pair.legacy),
-        raw(pair.method, pair.candidate),
+        sent(pair.method, pair.legacy),
+        sent(pair.method, pair.candidate),
     );
-    let same = legacy == candidate;
-    // The usual case of equal bodies without any encoding asks for no more.
     let (one, two) = (
         decode::encodings(&pair.legacy.headers),
         decode::encodings(&pair.candidate.headers),
     );
+    let same = match (legacy, candidate) {
+        (Some(legacy), Some(candidate)) => legacy.same_bytes(candidate),
+        (legacy, candidate) => legacy.or(candidate).is_none_or(Body::is_empty),
+    };
     if same && one == two {
         return Flow::Continue(());
     }
+    let [legacy, candidate] = [legacy, candidate].map(|body| match body {
+        Some(body) => body.contiguous(),
+        None => Cow::Borrowed(&[][..]),
+    });
     if let Some(rule) = ignores_all(scope, out) {
         out.excused(rule, Part::Body, String::new);
         return Flow::Continue(());
@@ -79,12 +85,10 @@ pub(super) fn compare(
     decoded(&legacy, &candidate, kinds, scope, out, scratch)
 }
 
-/// What was sent as the body; nothing where HTTP says that there is none.
-fn raw<'a>(method: &Method, answer: &'a Capture) -> Cow<'a, [u8]> {
-    if method == Method::HEAD || matches!(answer.status, 100..200 | 204 | 304) {
-        return Cow::Borrowed(&[]);
-    }
-    answer.body.contiguous()
+/// What was sent as the body; `None` where HTTP says that there is none.
+fn sent<'a>(method: &Method, answer: &'a Capture) -> Option<&'a Body> {
+    let none = method == Method::HEAD || matches!(answer.status, 100..200 | 204 | 304);
+    (!none).then_some(&answer.body)
 }
 
 fn ignores_all(scope: &Scope, out: &Collector<'_>) -> Option<u16> {
