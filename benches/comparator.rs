@@ -43,6 +43,7 @@ fn rules() -> Arc<Rules> {
         part: Part::Body,
         path: path.to_owned(),
         action: action.to_owned(),
+        explanations: Vec::new(),
         field: None,
         absolute: None,
         relative: None,

@@ -81,6 +81,9 @@ pub(crate) enum Command {
     Schema(SchemaCommand),
     /// Serve the report page and the API from a store
     Ui(UiArgs),
+    /// Show the rules that come with the program
+    #[command(subcommand)]
+    Rules(RulesCommand),
     /// Write, check and show the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -130,6 +133,16 @@ pub(crate) enum DiffKind {
     Bytes,
 }
 
+/// What `rules` can do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum RulesCommand {
+    /// List the profiles, or print one as TOML to read and copy
+    Profile {
+        /// Which one.
+        name: Option<String>,
+    },
+}
+
 /// Flags of `diff`.
 #[derive(Debug, Args)]
 pub(crate) struct DiffArgs {
@@ -143,6 +156,9 @@ pub(crate) struct DiffArgs {
     /// A configuration whose `[[rule]]` entries apply; those for one route do not.
     #[arg(long, value_name = "FILE")]
     pub(crate) rules: Option<PathBuf>,
+    /// Rules that come with the program, such as go-to-rust; several parted by commas.
+    #[arg(long, value_name = "NAME", env = "PARITY_PROFILE")]
+    pub(crate) profile: Option<String>,
     /// Form of the result.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) output: OutputFormat,

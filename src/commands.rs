@@ -6,6 +6,7 @@ pub(crate) mod diff;
 pub(crate) mod gate;
 pub(crate) mod mirror;
 pub(crate) mod report;
+pub(crate) mod rules;
 pub(crate) mod schema;
 pub(crate) mod selection;
 pub(crate) mod sink;

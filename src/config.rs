@@ -9,6 +9,7 @@ mod needs;
 mod policy;
 pub(crate) mod problem;
 pub(crate) mod render;
+mod rules;
 pub(crate) mod settings;
 mod stores;
 pub(crate) mod value;
@@ -65,18 +66,14 @@ impl Layers {
             }
         }
         for (key, text) in flags {
-            let flag = SETTINGS
-                .iter()
-                .find(|setting| setting.key == *key)
-                .and_then(|setting| setting.flag);
+            let setting = SETTINGS.iter().find(|setting| setting.key == *key);
+            let flag = setting.and_then(|setting| setting.flag);
             let origin = flag.map_or(Origin::Default, Origin::Flag);
-            values.insert(
-                key,
-                Written {
-                    value: Raw::Text((*text).to_owned()),
-                    origin,
-                },
-            );
+            let value = match setting.map(|setting| setting.kind) {
+                Some(settings::Kind::List) => Raw::List(value::list(text)),
+                _ => Raw::Text((*text).to_owned()),
+            };
+            values.insert(key, Written { value, origin });
         }
         Self {
             values,
@@ -145,6 +142,13 @@ impl Layers {
             Raw::Text(text) => Some(text),
             Raw::List(_) => None,
         }
+    }
+
+    /// Where a setting was given.
+    fn origin(&self, key: &'static str) -> Origin {
+        self.values
+            .get(key)
+            .map_or(Origin::Default, |written| written.origin.clone())
     }
 
     fn list(&self, key: &'static str, default: Vec<String>) -> Vec<String> {

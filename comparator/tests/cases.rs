@@ -1,5 +1,5 @@
-//! Every directory of `tests/cases` is one comparison: `legacy.*`, `candidate.*`, perhaps `rules.toml` and `route`, and
-//! the document that `parity diff --output json` must print for them in `expected.json`.
+//! Every directory of `tests/cases` is one comparison: `legacy.*`, `candidate.*`, perhaps `rules.toml`, the name of a
+//! `profile`, and `route`, and the document that `parity diff --output json` must print for them in `expected.json`.
 //!
 //! The extension says how the two are compared: `json`, `yaml`, `txt`, `bin`, or `http` for a whole answer. `route` holds
 //! the label of the route, whose first word is the method; `GET /` without it. With `UPDATE_CASES=1` the expected
@@ -13,6 +13,7 @@ use std::sync::Arc;
 use http::Method;
 use parity_comparator::document::DiffDocument;
 use parity_comparator::message::read_answer;
+use parity_comparator::rules::Profile;
 use parity_comparator::{
     AnswerPair, Comparator, Comparison, DocumentKind, Limits, RuleConfig, Rules,
 };
@@ -76,7 +77,7 @@ fn check_case(case: &Path, failures: &mut String) {
 
 fn compare(case: &Path) -> Comparison {
     let time = |text: &str| text.parse::<Timestamp>().expect("a time");
-    let rules = match fs::read_to_string(case.join("rules.toml")) {
+    let mut rules = match fs::read_to_string(case.join("rules.toml")) {
         Ok(text) => {
             toml_edit::de::from_str::<RuleFile>(&text)
                 .expect("rules.toml reads")
@@ -84,6 +85,9 @@ fn compare(case: &Path) -> Comparison {
         }
         Err(_) => Vec::new(),
     };
+    if let Ok(name) = fs::read_to_string(case.join("profile")) {
+        rules.extend(Profile::named(name.trim()).expect("a profile").rules());
+    }
     let rules = Rules::compile(&rules, time(COMPILED))
         .unwrap_or_else(|errors| panic!("{}: {errors:?}", case.display()));
     let mut comparator = Comparator::new(Arc::new(rules), Limits::default());

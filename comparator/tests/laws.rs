@@ -32,6 +32,7 @@ fn rule(id: &str, path: &str, action: &str, absolute: Option<&str>) -> RuleConfi
         part: Part::Body,
         path: path.to_owned(),
         action: action.to_owned(),
+        explanations: Vec::new(),
         field: None,
         absolute: absolute.map(str::to_owned),
         relative: None,

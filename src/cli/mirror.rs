@@ -36,6 +36,9 @@ pub(crate) struct MirrorArgs {
     /// Name of this process in the record [default: the host name].
     #[arg(long, value_name = "NAME")]
     pub(crate) instance: Option<String>,
+    /// Rules that come with the program, such as go-to-rust; several parted by commas.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
     /// Version of the legacy.
     #[arg(long, value_name = "TEXT")]
     pub(crate) legacy_version: Option<String>,
@@ -86,6 +89,7 @@ impl MirrorArgs {
             ("mirror.store", &self.store),
             ("mirror.spool", &self.spool),
             ("migration", &self.migration),
+            ("profiles", &self.profile),
             ("mirror.instance", &self.instance),
             ("mirror.legacy_version", &self.legacy_version),
             ("mirror.candidate_version", &self.candidate_version),

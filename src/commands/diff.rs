@@ -3,7 +3,6 @@
 use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use http::Method;
@@ -27,15 +26,15 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
         bail!("both sides are `-`; only one can be standard input");
     }
     let now = Timestamp::now();
-    let rules = match &args.rules {
-        Some(file) => {
-            let mut layers = Layers::load(Some(file), |_| None, &[]);
-            match layers.rules(now) {
-                Some(rules) => rules,
-                None => return Err(layers.into_problems().into()),
-            }
-        }
-        None => Arc::default(),
+    let flags: Vec<_> = args
+        .profile
+        .as_deref()
+        .map(|names| ("profiles", names))
+        .into_iter()
+        .collect();
+    let mut layers = Layers::load(args.rules.as_deref(), |_| None, &flags);
+    let Some(rules) = layers.rules(now) else {
+        return Err(layers.into_problems().into());
     };
     let legacy = read(&args.legacy)?;
     let candidate = read(&args.candidate)?;

@@ -225,6 +225,7 @@ impl Reader<'_> {
                 let kind = match *key {
                     "shadow" => Kind::Switch,
                     "sample" => Kind::Share,
+                    "explanations" => Kind::List,
                     _ => Kind::Text,
                 };
                 match raw(kind, item) {

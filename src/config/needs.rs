@@ -10,10 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parity_comparator::redact::RedactConfig;
-use parity_comparator::rules::{RuleConfig, Rules};
+use parity_comparator::rules::Rules;
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
-use parity_schemas::verdict::Part;
 use parity_sink::StoreConfig;
 use parity_sink::write::Retention;
 
@@ -129,60 +128,6 @@ impl Layers {
         }
         let token = token.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         Some(AdminSettings { address, token })
-    }
-
-    /// The rules, compiled; `now` decides which have expired.
-    pub(crate) fn rules(&mut self, now: Timestamp) -> Option<Arc<Rules>> {
-        let entries = std::mem::take(&mut self.rules);
-        let configs: Vec<RuleConfig> = entries.iter().map(|entry| self.rule(entry)).collect();
-        match Rules::compile(&configs, now) {
-            Ok(rules) if self.problems.is_empty() => return Some(Arc::new(rules)),
-            Ok(_) => {}
-            Err(errors) => {
-                for error in errors {
-                    let Some(entry) = entries.get(error.rule) else {
-                        continue;
-                    };
-                    let origin = entry_origin(entry, error.key);
-                    let name = entry_text(entry, "id").unwrap_or("without id");
-                    let message = format!("rule `{name}`: {}", error.message);
-                    self.problems.push(Problem {
-                        origin,
-                        message,
-                        hint: error.hint,
-                    });
-                }
-            }
-        }
-        None
-    }
-
-    fn rule(&mut self, entry: &Entry) -> RuleConfig {
-        let text = |key| entry_text(entry, key).map(str::to_owned);
-        let part = match entry_text(entry, "part").map(str::parse::<Part>) {
-            None => Part::Body,
-            Some(Ok(part)) => part,
-            Some(Err(error)) => {
-                let problem = Problem::new(entry_origin(entry, "part"), error.to_string());
-                self.problems
-                    .push(problem.hint("write status, header, trailer or body"));
-                Part::Body
-            }
-        };
-        RuleConfig {
-            id: text("id").unwrap_or_default(),
-            route: text("route"),
-            part,
-            path: text("path").unwrap_or_default(),
-            action: text("action").unwrap_or_default(),
-            field: text("field"),
-            absolute: text("absolute"),
-            relative: text("relative"),
-            kind: text("type"),
-            reason: text("reason"),
-            owner: text("owner"),
-            expires: text("expires"),
-        }
     }
 
     fn redact(&self) -> RedactConfig {

@@ -123,10 +123,7 @@ impl Layers {
             match read(&text) {
                 Ok(value) => values.push(value),
                 Err(error) => {
-                    let origin = self
-                        .values
-                        .get(key)
-                        .map_or(Origin::Default, |written| written.origin.clone());
+                    let origin = self.origin(key);
                     self.problems
                         .push(Problem::new(origin, format!("{key}: {error}")));
                 }

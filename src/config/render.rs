@@ -3,6 +3,8 @@
 
 use std::fmt::Write;
 
+use parity_comparator::rules::{ACTIONS, PROFILES, TYPES};
+use parity_schemas::verdict::Explanation;
 use serde_json::{Map, Value, json};
 
 use super::Layers;
@@ -44,7 +46,7 @@ pub(crate) fn starting_file() -> String {
 # [[rule]]
 # id = "updated-at"
 # path = "/**/updated_at"
-# action = "ignore"                # also: unordered, key, tolerance, as, mask
+# action = "ignore"                # also: accept, unordered, key, tolerance, as, mask
 # reason = "set on read"
 # owner = "payments"
 # expires = "2027-03-01"
@@ -146,6 +148,10 @@ fn property(setting: &Setting) -> Value {
         Kind::Count => json!({"type": "integer", "minimum": 1}),
         Kind::Share => json!({"type": "number", "minimum": 0, "maximum": 1}),
         Kind::Switch => json!({"enum": [true, false, "on", "off"]}),
+        Kind::List if setting.key == "profiles" => {
+            let names: Vec<_> = PROFILES.iter().map(|profile| profile.name).collect();
+            json!({"type": "array", "items": {"enum": names}})
+        }
         Kind::List => json!({"type": "array", "items": {"type": "string"}}),
         Kind::Size => json!({"type": ["string", "integer"]}),
         Kind::Text
@@ -177,10 +183,11 @@ fn entries(keys: &[(&str, &str)], required: &[&str]) -> Value {
             let mut property = match *key {
                 "shadow" => json!({"type": "boolean"}),
                 "part" => json!({"enum": ["status", "header", "trailer", "body"]}),
-                "action" => {
-                    json!({"enum": ["ignore", "unordered", "key", "tolerance", "as", "mask"]})
+                "action" => json!({"enum": ACTIONS}),
+                "type" => json!({"enum": TYPES}),
+                "explanations" => {
+                    json!({"type": "array", "minItems": 1, "items": {"enum": Explanation::ALL}})
                 }
-                "type" => json!({"enum": ["timestamp", "uuid", "number"]}),
                 _ => json!({"type": "string"}),
             };
             property["description"] = (*about).into();

@@ -67,6 +67,7 @@ const fn setting(
 #[rustfmt::skip]
 pub(crate) const SETTINGS: &[Setting] = &[
     setting("migration", Kind::Text, Some("default"), Some("--migration"), "Name under which this legacy→candidate effort is recorded"),
+    setting("profiles", Kind::List, None, Some("--profile"), "Rules that come with the program: go-to-rust, java-to-rust, node-to-rust, python-to-rust"),
     setting("mirror.listen", Kind::Address, Some("127.0.0.1:8080"), Some("--listen"), "Where clients connect"),
     setting("mirror.admin", Kind::Address, Some("127.0.0.1:9900"), Some("--admin"), "Where the admin port listens: report page, API, metrics, health"),
     setting("mirror.admin_token_file", Kind::Path, None, Some("--admin-token-file"), "File with the token that the admin port demands; required off loopback"),
@@ -225,9 +226,16 @@ pub(crate) const RULE_KEYS: &[(&str, &str)] = &[
     ("part", "status, header, trailer or body (the default)"),
     (
         "path",
-        "JSON Pointer with * for one and ** for any number of segments; a header name for headers",
+        "JSON Pointer with * for one and ** for any number of segments, or the like of $.items[*].id; a header name for headers",
     ),
-    ("action", "ignore, unordered, key, tolerance, as or mask"),
+    (
+        "action",
+        "ignore, accept, unordered, key, tolerance, as or mask",
+    ),
+    (
+        "explanations",
+        "For accept: how two values may differ, in the words of the report, such as null_vs_empty",
+    ),
     ("field", "For key: the field that identifies an element"),
     (
         "absolute",

@@ -17,7 +17,7 @@ use crate::grpc;
 use crate::json::index::IndexError;
 use crate::json::{self, Outcome};
 use crate::media::{self, BodyKind};
-use crate::rules::{Action, Scope};
+use crate::rules::Scope;
 use crate::text;
 use crate::yaml::{self, YamlError};
 
@@ -55,7 +55,7 @@ pub(super) fn compare(
         Some(body) => body.contiguous(),
         None => Cow::Borrowed(&[][..]),
     });
-    if let Some(rule) = ignores_all(scope, out) {
+    if let Some(rule) = scope.ignores_body {
         out.excused(rule, Part::Body, String::new);
         return Flow::Continue(());
     }
@@ -91,13 +91,6 @@ fn sent<'a>(method: &Method, answer: &'a Capture) -> Option<&'a Body> {
     (!none).then_some(&answer.body)
 }
 
-fn ignores_all(scope: &Scope, out: &Collector<'_>) -> Option<u16> {
-    scope.body.iter().copied().find(|rule| {
-        let rule = out.rules.get(*rule);
-        matches!(rule.action, Action::Ignore) && rule.pattern.covers_root()
-    })
-}
-
 /// Compares two bodies without encodings, of the kinds that their media types say.
 pub(super) fn decoded(
     legacy: &[u8],
@@ -110,7 +103,7 @@ pub(super) fn decoded(
     if legacy == candidate {
         return Flow::Continue(());
     }
-    if let Some(rule) = ignores_all(scope, out) {
+    if let Some(rule) = scope.ignores_body {
         out.excused(rule, Part::Body, String::new);
         return Flow::Continue(());
     }

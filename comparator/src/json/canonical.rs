@@ -11,11 +11,24 @@ use super::index::NodeKind;
 use super::number::Decimal;
 use super::path::Side;
 use super::walk::{Frame, Walk};
+use crate::rules::Action;
 
 /// What an ignored or tolerated value hashes to.
 const WILDCARD: u64 = 0x5bd1_e995_0bad_cafe;
 
 impl Walk<'_, '_> {
+    /// Whether a member may be there on one side only.
+    fn may_be_absent(&self, frame: Frame) -> bool {
+        if frame.is_empty() {
+            return false;
+        }
+        let met = self.met(frame);
+        let accepted = |rule: &u16| {
+            matches!(self.out.rules.get(*rule).action, Action::Accept(set) if set.of_absence())
+        };
+        met.ignore.is_some() || met.scalar.iter().any(accepted)
+    }
+
     /// The hash of a value under the rules of `frame`.
     pub(super) fn canonical_hash(&mut self, side: Side, at: u32, frame: Frame) -> u64 {
         let tree = self.tree(side);
@@ -36,7 +49,7 @@ impl Walk<'_, '_> {
                 let mut sum = fixed_hash(kind as u8);
                 for key in tree.keys(at) {
                     let (child, _) = self.enter_key(frame, side, key);
-                    if self.met(child).ignore.is_none() {
+                    if !self.may_be_absent(child) {
                         let value = self.canonical_hash(side, key + 1, child);
                         sum = sum.wrapping_add(fixed_hash((tree.key_hash(key), value)));
                     }

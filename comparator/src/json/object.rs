@@ -12,6 +12,7 @@ use super::path::{Side, Step};
 use super::rename::Renamed;
 use super::walk::{Frame, Walk};
 use crate::collect::{Flow, shown};
+use crate::explain;
 
 /// Up to this many keys a scan beats sorting, and one word of bits says which were met.
 const SCANNED_KEYS: usize = 64;
@@ -58,6 +59,9 @@ impl Walk<'_, '_> {
         candidate: u32,
         frame: Frame,
     ) -> Flow {
+        if self.scope.renames && (legacy_from < legacy_end || candidate_from < candidate_end) {
+            return self.sorted_members(legacy_from, candidate_from, legacy, candidate, frame);
+        }
         let mut keys = [0_u32; SCANNED_KEYS];
         let mut count = 0;
         let mut at = candidate_from;
@@ -168,7 +172,19 @@ impl Walk<'_, '_> {
     ) -> Flow {
         let (child, any) = self.enter_key(frame, side, key);
         self.steps.push(Step::Key { side, key, any });
-        let flow = self.absent(side, key + 1, child, near);
+        // A member may be accepted as absent; an element may not, for without it the others stand elsewhere.
+        let accepted = if child.is_empty() {
+            None
+        } else {
+            self.accepts(child, near.or_else(|| explain::absent(self.tree(side), key + 1)))
+        };
+        let flow = match accepted.filter(|_| self.met(child).ignore.is_none()) {
+            Some(rule) => {
+                self.excused(rule);
+                Flow::Continue(())
+            }
+            None => self.absent(side, key + 1, child, near),
+        };
         self.steps.pop();
         self.leave(child);
         flow
@@ -221,7 +237,7 @@ impl Walk<'_, '_> {
         candidate: u32,
         frame: Frame,
     ) -> Flow {
-        let renamed = if self.detailed() {
+        let renamed = if self.detailed() || self.scope.renames {
             self.renamed([base, middle, end], frame)
         } else {
             Renamed::default()

@@ -6,7 +6,7 @@
 
 use std::ops::ControlFlow;
 
-use parity_schemas::verdict::Kind;
+use parity_schemas::verdict::{Explanation, Kind};
 use smallvec::SmallVec;
 
 use super::index::{Index, IndexError, NodeKind, ROOT, Tree};
@@ -14,7 +14,8 @@ use super::number;
 use super::path::{Side, Step};
 use super::scalar::Scalar;
 use crate::collect::{Collector, Flow, Stop};
-use crate::rules::pattern::{Segment, State, enter};
+use crate::explain;
+use crate::rules::trie::START;
 use crate::rules::{Action, Scope};
 
 /// Containers up to this size are compared as bytes before they are walked. Larger ones are not, so that a difference
@@ -26,10 +27,11 @@ const MAX_COMPARED_BYTES: usize = 4_096;
 pub(crate) struct Scratch {
     legacy: Index,
     candidate: Index,
-    states: Vec<State>,
+    nodes: Vec<u32>,
     steps: Vec<Step>,
     pub(super) indices: Vec<u32>,
     texts: [Vec<u8>; 2],
+    key: Vec<u8>,
 }
 
 /// What became of two texts that claim to be JSON.
@@ -65,31 +67,26 @@ pub(crate) fn compare(
             };
         }
     };
-    scratch.states.clear();
+    scratch.nodes.clear();
     scratch.steps.clear();
     scratch.indices.clear();
-    for rule in &scope.body {
-        enter(
-            &mut scratch.states,
-            0,
-            &out.rules.get(*rule).pattern,
-            *rule,
-            0,
-        );
-    }
+    let trie = out.rules.trie();
+    trie.enter(START, &scope.deciding, &mut scratch.nodes, 0);
     let frame = Frame {
         from: 0,
-        to: scratch.states.len(),
+        to: scratch.nodes.len(),
     };
     let mut walk = Walk {
         legacy,
         candidate,
         work: out.limits.work,
         out,
-        states: &mut scratch.states,
+        scope,
+        nodes: &mut scratch.nodes,
         steps: &mut scratch.steps,
         indices: &mut scratch.indices,
         texts: &mut scratch.texts,
+        key: &mut scratch.key,
         probes: 0,
         exhausted: false,
     };
@@ -100,7 +97,7 @@ pub(crate) fn compare(
     })
 }
 
-/// The states of rules at one value: a range of [`Walk::states`].
+/// Where in the trie of the rules the walk is at one value: a range of [`Walk::nodes`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     from: usize,
@@ -119,7 +116,7 @@ pub(super) struct Met {
     pub(super) ignore: Option<u16>,
     pub(super) unordered: Option<u16>,
     pub(super) key: Option<u16>,
-    /// Tolerances and types, in the order of the configuration.
+    /// Tolerances, types and accepted explanations, in the order of the configuration.
     pub(super) scalar: SmallVec<[u16; 4]>,
 }
 
@@ -127,10 +124,13 @@ pub(super) struct Walk<'w, 'c> {
     pub(super) legacy: Tree<'w>,
     pub(super) candidate: Tree<'w>,
     pub(super) out: &'w mut Collector<'c>,
-    states: &'w mut Vec<State>,
+    pub(super) scope: &'w Scope,
+    nodes: &'w mut Vec<u32>,
     pub(super) steps: &'w mut Vec<Step>,
     pub(super) indices: &'w mut Vec<u32>,
     texts: &'w mut [Vec<u8>; 2],
+    /// Of a key with escapes.
+    key: &'w mut Vec<u8>,
     /// Nested questions whether two values are equal; nothing is recorded while there are any.
     pub(super) probes: usize,
     work: u64,
@@ -238,7 +238,8 @@ impl<'w> Walk<'w, '_> {
         self.differ(Kind::Value, legacy, candidate)
     }
 
-    /// Whether a tolerance or a type makes two scalars equal; if so, the first such rule has its hit.
+    /// Whether a tolerance, a type or an accepted explanation makes two values equal; if so, the first such rule has its
+    /// hit.
     fn by_rule(&mut self, legacy: u32, candidate: u32, met: &Met) -> bool {
         if met.scalar.is_empty() {
             return false;
@@ -251,7 +252,16 @@ impl<'w> Walk<'w, '_> {
             .scalar
             .iter()
             .any(|rule| matches!(rules.get(*rule).action, Action::Number));
-        let equal = |rule: &u16| one.equal(&two, &rules.get(*rule).action, as_numbers);
+        // Only asked for when a rule wants it, and once.
+        let mut near = None;
+        let equal = |rule: &u16| match &rules.get(*rule).action {
+            Action::Accept(explanations) => near
+                .get_or_insert_with(|| {
+                    explain::values(self.legacy, legacy, self.candidate, candidate)
+                })
+                .is_some_and(|near| explanations.contains(near)),
+            action => one.equal(&two, action, as_numbers),
+        };
         let Some(rule) = met.scalar.iter().copied().find(equal) else {
             return false;
         };
@@ -259,93 +269,73 @@ impl<'w> Walk<'w, '_> {
         true
     }
 
+    /// The rule that accepts that one side lacks a value, which is near to being absent in this way.
+    pub(super) fn accepts(&self, frame: Frame, near: Option<Explanation>) -> Option<u16> {
+        let near = near?;
+        self.met(frame).scalar.into_iter().find(|rule| {
+            matches!(self.out.rules.get(*rule).action, Action::Accept(set) if set.contains(near))
+        })
+    }
+
     /// Which rules' patterns are met exactly at the value that `frame` belongs to.
     pub(super) fn met(&self, frame: Frame) -> Met {
         let mut met = Met::default();
-        for state in &self.states[frame.from..frame.to] {
-            let rule = self.out.rules.get(state.rule);
-            if usize::from(state.at) != rule.pattern.len() {
-                continue;
+        let trie = self.out.rules.trie();
+        for node in &self.nodes[frame.from..frame.to] {
+            for rule in trie.met(*node, &self.scope.deciding) {
+                let slot = match self.out.rules.get(rule).action {
+                    Action::Ignore => &mut met.ignore,
+                    Action::Unordered => &mut met.unordered,
+                    Action::Key(_) => &mut met.key,
+                    Action::Mask => continue,
+                    _ => {
+                        met.scalar.push(rule);
+                        continue;
+                    }
+                };
+                // Of several, the first in the configuration.
+                *slot = Some(slot.map_or(rule, |known| known.min(rule)));
             }
-            let slot = match rule.action {
-                Action::Ignore => &mut met.ignore,
-                Action::Unordered => &mut met.unordered,
-                Action::Key(_) => &mut met.key,
-                Action::Mask => continue,
-                _ => {
-                    met.scalar.push(state.rule);
-                    continue;
-                }
-            };
-            // Of several, the first in the configuration.
-            *slot = Some(slot.map_or(state.rule, |known| known.min(state.rule)));
         }
         met.scalar.sort_unstable();
         met
     }
 
-    /// The states behind the key `key` of an object at `frame`, and whether a rule names that key by `*`.
+    /// The frame behind the key `key` of an object at `frame`, and whether a rule names that key by `*`.
     pub(super) fn enter_key(&mut self, frame: Frame, side: Side, key: u32) -> (Frame, bool) {
         if frame.is_empty() {
             return (frame, false);
         }
-        let tree = self.tree(side);
-        let hash = tree.key_hash(key);
-        let mut scratch = Vec::new();
-        let text = tree.unescaped(key, &mut scratch);
-        let mut any = false;
-        let child = self.enter_child(frame, |segment| match segment {
-            Segment::Any => {
-                any = true;
-                true
-            }
-            Segment::Literal {
-                text: wanted,
-                hash: wanted_hash,
-                ..
-            } => *wanted_hash == hash && wanted.as_bytes() == text,
-            Segment::Deep => true,
-        });
-        (child, any)
+        let (tree, trie) = (self.tree(side), self.out.rules.trie());
+        let (hash, text) = (tree.key_hash(key), tree.unescaped(key, self.key));
+        let (from, mut any) = (self.nodes.len(), false);
+        for position in frame.from..frame.to {
+            let node = self.nodes[position];
+            any |= trie.step_key(node, hash, text, &self.scope.deciding, self.nodes, from);
+        }
+        let to = self.nodes.len();
+        (Frame { from, to }, any)
     }
 
-    /// The states behind an element of an array at `frame`; without an index no rule that names one applies.
+    /// The frame behind an element of an array at `frame`; without an index no rule that names one applies.
     pub(super) fn enter_index(&mut self, frame: Frame, index: Option<u32>) -> Frame {
         if frame.is_empty() {
             return frame;
         }
-        self.enter_child(frame, |segment| match segment {
-            Segment::Any | Segment::Deep => true,
-            Segment::Literal { index: wanted, .. } => wanted.is_some() && *wanted == index,
-        })
-    }
-
-    fn enter_child(&mut self, frame: Frame, mut applies: impl FnMut(&Segment) -> bool) -> Frame {
-        let from = self.states.len();
+        let trie = self.out.rules.trie();
+        let from = self.nodes.len();
         for position in frame.from..frame.to {
-            let State { rule, at } = self.states[position];
-            let pattern = &self.out.rules.get(rule).pattern;
-            if let Some(segment) = pattern.segment(at)
-                && applies(segment)
-            {
-                let next = if *segment == Segment::Deep {
-                    at
-                } else {
-                    at + 1
-                };
-                enter(self.states, from, pattern, rule, next);
-            }
+            let node = self.nodes[position];
+            trie.step_index(node, index, &self.scope.deciding, self.nodes, from);
         }
-        Frame {
-            from,
-            to: self.states.len(),
-        }
+        let to = self.nodes.len();
+        Frame { from, to }
     }
 
-    /// Forgets the states that entering a child has added.
+    /// Forgets what entering a child has added.
     pub(super) fn leave(&mut self, child: Frame) {
-        // A frame without states adds none and is inherited as it is; nothing of an ancestor lies above its begin.
-        self.states.truncate(child.from);
+        // A frame without nodes adds none and is inherited as it is; nothing of an ancestor lies above its begin.
+        self.nodes.truncate(child.from);
     }
 
     /// Whether two values are equal, without recording anything. False once the budget is spent.
@@ -353,12 +343,12 @@ impl<'w> Walk<'w, '_> {
         if self.same_text(legacy, candidate) {
             return self.spend(1);
         }
-        let (states, steps, indices) = (self.states.len(), self.steps.len(), self.indices.len());
+        let (nodes, steps, indices) = (self.nodes.len(), self.steps.len(), self.indices.len());
         self.probes += 1;
         let flow = self.values(legacy, candidate, frame);
         self.probes -= 1;
         // A probe that stops early leaves the walk inside of the values.
-        self.states.truncate(states);
+        self.nodes.truncate(nodes);
         self.steps.truncate(steps);
         self.indices.truncate(indices);
         flow == ControlFlow::Continue(()) && !self.exhausted

@@ -7,34 +7,30 @@
 use super::{Redactor, cards};
 use crate::collect::CUT_MARK;
 use crate::json::{number, string};
-use crate::rules::Rules;
 use crate::rules::Scope;
-use crate::rules::pattern::{Segment, State, enter};
+use crate::rules::trie::START;
 
 /// Containers followed; deeper text is treated as plain text.
 const MAX_DEPTH: usize = 1_000;
 
-/// A place in a body: how far the `mask` rules have come, and whether everything there is secret.
+/// A place in a body: where the `mask` rules are in their trie, and whether everything there is secret.
 #[derive(Clone)]
-pub(super) struct Position {
+pub(super) struct Position<'s> {
     pub(super) secret: bool,
-    states: Vec<State>,
+    nodes: Vec<u32>,
+    scope: &'s Scope,
 }
 
-impl Position {
+impl<'s> Position<'s> {
     /// The place that a JSON Pointer leads to.
-    pub(super) fn at(pointer: &str, redactor: &Redactor, scope: &Scope) -> Self {
-        let rules = &redactor.rules;
-        let mut states = Vec::new();
-        for rule in &scope.masks {
-            let mask = rules.get(*rule);
-            if mask.part == parity_schemas::verdict::Part::Body {
-                enter(&mut states, 0, &mask.pattern, *rule, 0);
-            }
-        }
+    pub(super) fn at(pointer: &str, redactor: &Redactor, scope: &'s Scope) -> Self {
+        let trie = redactor.rules.trie();
+        let mut nodes = Vec::new();
+        trie.enter(START, &scope.masking, &mut nodes, 0);
         let mut position = Self {
-            secret: accepts(&states, rules),
-            states,
+            secret: masked(&nodes, redactor, scope),
+            nodes,
+            scope,
         };
         for segment in pointer.split('/').skip(1) {
             let key = segment.replace("~1", "/").replace("~0", "~");
@@ -45,50 +41,40 @@ impl Position {
 
     /// The place of a member or element; an index also counts as the key that it is written as.
     fn below(&self, key: &str, index: Option<u32>, redactor: &Redactor) -> Self {
-        let rules = &redactor.rules;
-        let mut states = Vec::new();
-        for State { rule, at } in &self.states {
-            let pattern = &rules.get(*rule).pattern;
-            let (applies, next) = match pattern.segment(*at) {
-                Some(Segment::Any) => (true, at + 1),
-                Some(Segment::Deep) => (true, *at),
-                Some(Segment::Literal {
-                    text,
-                    index: wanted,
-                    ..
-                }) => (
-                    **text == *key || (wanted.is_some() && *wanted == index),
-                    at + 1,
-                ),
-                None => (false, *at),
-            };
-            if applies {
-                enter(&mut states, 0, pattern, *rule, next);
-            }
+        let (trie, reach) = (redactor.rules.trie(), &self.scope.masking);
+        let hash = string::hash(key.as_bytes());
+        let mut nodes = Vec::new();
+        for node in &self.nodes {
+            trie.step_key(*node, hash, key.as_bytes(), reach, &mut nodes, 0);
+            trie.step_index(*node, index, reach, &mut nodes, 0);
         }
         Self {
-            secret: self.secret || redactor.names.contain(key) || accepts(&states, rules),
-            states,
+            secret: self.secret
+                || redactor.names.contain(key)
+                || masked(&nodes, redactor, self.scope),
+            nodes,
+            scope: self.scope,
         }
     }
 }
 
-fn accepts(states: &[State], rules: &Rules) -> bool {
-    states
+fn masked(nodes: &[u32], redactor: &Redactor, scope: &Scope) -> bool {
+    let trie = redactor.rules.trie();
+    nodes
         .iter()
-        .any(|state| usize::from(state.at) == rules.get(state.rule).pattern.len())
+        .any(|node| trie.met(*node, &scope.masking).next().is_some())
 }
 
 /// A container that has not ended.
-struct Open {
+struct Open<'a> {
     object: bool,
     index: u32,
-    position: Position,
+    position: Position<'a>,
 }
 
 impl Redactor {
     /// `text` without what must not leave; `None` when it is not JSON, as far as it goes.
-    pub(super) fn json(&self, text: &str, root: Position) -> Option<String> {
+    pub(super) fn json<'a>(&'a self, text: &'a str, root: Position<'a>) -> Option<String> {
         let mut scanner = Scanner {
             redactor: self,
             text,
@@ -106,10 +92,10 @@ struct Scanner<'a> {
     text: &'a str,
     at: usize,
     out: String,
-    open: Vec<Open>,
+    open: Vec<Open<'a>>,
 }
 
-impl Scanner<'_> {
+impl<'a> Scanner<'a> {
     fn rest(&self) -> &str {
         self.text.get(self.at..).unwrap_or_default()
     }
@@ -140,7 +126,7 @@ impl Scanner<'_> {
     }
 
     /// `None` when this is no JSON.
-    fn run(&mut self, root: Position) -> Option<()> {
+    fn run(&mut self, root: Position<'a>) -> Option<()> {
         let mut position = root;
         // The text must begin as JSON, else it says nothing that it ends early.
         self.next()?;
@@ -211,7 +197,7 @@ impl Scanner<'_> {
         clippy::option_option,
         reason = "not JSON, the end of the text, and a position are three answers"
     )]
-    fn enter_next(&mut self) -> Option<Option<Position>> {
+    fn enter_next(&mut self) -> Option<Option<Position<'a>>> {
         let object = self.open.last()?.object;
         if !object {
             let redactor = self.redactor;
@@ -279,7 +265,7 @@ impl Scanner<'_> {
         Some((content, raw))
     }
 
-    fn string_value(&mut self, content: &[u8], raw: &str, position: &Position) {
+    fn string_value(&mut self, content: &[u8], raw: &str, position: &Position<'_>) {
         if position.secret {
             let hash = self.redactor.hash(content);
             self.push_quoted(&hash);
@@ -293,7 +279,7 @@ impl Scanner<'_> {
     }
 
     /// A number or a literal.
-    fn bare(&mut self, position: &Position) -> Option<()> {
+    fn bare(&mut self, position: &Position<'_>) -> Option<()> {
         let rest = self.rest();
         let length = rest
             .find(|character: char| {

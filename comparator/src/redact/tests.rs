@@ -28,6 +28,7 @@ fn mask(part: Part, path: &str) -> RuleConfig {
         part,
         path: path.to_owned(),
         action: "mask".to_owned(),
+        explanations: Vec::new(),
         field: None,
         absolute: None,
         relative: None,

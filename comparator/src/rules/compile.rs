@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use parity_schemas::route::{RoutePolicy, RouteRule};
 use parity_schemas::time::Timestamp;
-use parity_schemas::verdict::Part;
+use parity_schemas::verdict::{Explanation, Part};
 use sha2::{Digest, Sha256};
 
 use super::pattern::Pattern;
-use super::{Action, Rule, RuleConfig, RuleError};
+use super::{Action, Explanations, Rule, RuleConfig, RuleError};
 use crate::json::number::Decimal;
 
 /// Version of what is equal by default. It is part of the rules hash, so evidence gathered under other semantics is
@@ -20,8 +20,18 @@ const MAX_RULES: usize = 1_000;
 /// Digits of a tolerance: enough for every real one, and keeps its arithmetic cheap.
 const MAX_TOLERANCE_BYTES: usize = 64;
 
-const ACTIONS: &[&str] = &["ignore", "unordered", "key", "tolerance", "as", "mask"];
-const TYPES: &[&str] = &["timestamp", "uuid", "number"];
+/// What a rule can do.
+pub const ACTIONS: &[&str] = &[
+    "ignore",
+    "accept",
+    "unordered",
+    "key",
+    "tolerance",
+    "as",
+    "mask",
+];
+/// What `as` can read.
+pub const TYPES: &[&str] = &["timestamp", "uuid", "number"];
 
 pub(super) fn compile(configs: &[RuleConfig], now: Timestamp) -> Result<Vec<Rule>, Vec<RuleError>> {
     let mut errors = Vec::new();
@@ -149,8 +159,16 @@ impl Check<'_> {
                 );
             }
         }
+        if !config.explanations.is_empty() && name != "accept" && ACTIONS.contains(&name) {
+            self.error(
+                "explanations",
+                format!("`explanations` has no meaning for the action `{name}`"),
+                Some("remove it, or use `action = \"accept\"`".to_owned()),
+            );
+        }
         match name {
             "ignore" => Some(Action::Ignore),
+            "accept" => self.accept(),
             "unordered" => Some(Action::Unordered),
             "mask" => Some(Action::Mask),
             "key" => match config.field.as_deref() {
@@ -175,6 +193,37 @@ impl Check<'_> {
                 None
             }
         }
+    }
+
+    fn accept(&mut self) -> Option<Action> {
+        let config = self.config;
+        let known: Vec<&str> = Explanation::ALL
+            .iter()
+            .map(|explanation| explanation.as_str())
+            .collect();
+        if config.explanations.is_empty() {
+            self.error(
+                "explanations",
+                "the action `accept` needs the explanations that it accepts".to_owned(),
+                Some("add for example `explanations = [\"null_vs_empty\"]`; a report says them of its groups".to_owned()),
+            );
+            return None;
+        }
+        let mut set = Explanations::default();
+        let mut whole = true;
+        for word in &config.explanations {
+            if let Ok(explanation) = word.parse() {
+                set.insert(explanation);
+            } else {
+                whole = false;
+                self.error(
+                    "explanations",
+                    format!("`{word}` is not an explanation"),
+                    Some(one_of(word, &known)),
+                );
+            }
+        }
+        whole.then_some(Action::Accept(set))
     }
 
     fn tolerance(&mut self) -> Option<Action> {

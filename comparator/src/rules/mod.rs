@@ -2,10 +2,14 @@
 //!
 //! [`Rules::compile`] turns the plain text of the configuration into [`Rules`] and reports every error at once, each
 //! with the key that is wrong. A rule that has expired is an error there, and no longer applies to an exchange at or
-//! after its date, whatever the clock says: the exchange carries its own time.
+//! after its date, whatever the clock says: the exchange carries its own time. [`PROFILES`] are rules that come with the
+//! program.
 
 mod compile;
+mod jsonpath;
 pub(crate) mod pattern;
+mod profile;
+pub(crate) mod trie;
 
 use std::sync::Arc;
 
@@ -15,7 +19,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::json::number::Decimal;
+pub use compile::{ACTIONS, TYPES};
+use parity_schemas::verdict::Explanation;
 use pattern::Pattern;
+pub use profile::{PROFILES, Profile};
+use trie::{Reach, Trie};
 
 /// One `[[rule]]` as it stands in the configuration. Nothing is checked yet but the names of the keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -32,8 +40,11 @@ pub struct RuleConfig {
     /// Body: JSON Pointer with `*` and `**`. Header and trailer: a name. Status: empty.
     #[serde(default)]
     pub path: String,
-    /// `ignore`, `unordered`, `key`, `tolerance`, `as` or `mask`.
+    /// `ignore`, `accept`, `unordered`, `key`, `tolerance`, `as` or `mask`.
     pub action: String,
+    /// `accept`: the explanations of the differences that count as equal.
+    #[serde(default)]
+    pub explanations: Vec<String>,
     /// `key`: the field that tells elements apart.
     #[serde(default)]
     pub field: Option<String>,
@@ -80,6 +91,8 @@ pub struct RuleError {
 pub(crate) enum Action {
     /// Anything counts as equal, presence included.
     Ignore,
+    /// What is near in one of these ways counts as equal.
+    Accept(Explanations),
     /// An array is a multiset; a header is a set of list elements.
     Unordered,
     /// The elements of an array are told apart by this field; their order does not count.
@@ -98,6 +111,41 @@ pub(crate) enum Action {
     Mask,
 }
 
+/// A set of explanations.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Explanations(u32);
+
+impl std::fmt::Debug for Explanations {
+    /// In words: this text is part of the hash of the rules, which the position of a word must not change.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut words: Vec<&str> = Explanation::ALL
+            .iter()
+            .filter(|explanation| self.contains(**explanation))
+            .map(|explanation| explanation.as_str())
+            .collect();
+        words.sort_unstable();
+        f.debug_list().entries(words).finish()
+    }
+}
+
+impl Explanations {
+    fn insert(&mut self, explanation: Explanation) {
+        self.0 |= 1 << explanation as u32;
+    }
+
+    pub(crate) fn contains(self, explanation: Explanation) -> bool {
+        self.0 >> explanation as u32 & 1 == 1
+    }
+
+    /// Whether any of them says that one side has nothing.
+    pub(crate) fn of_absence(self) -> bool {
+        use Explanation::{EmptyVsMissing, NullVsMissing, Renamed};
+        [EmptyVsMissing, NullVsMissing, Renamed]
+            .into_iter()
+            .any(|explanation| self.contains(explanation))
+    }
+}
+
 /// One compiled rule.
 #[derive(Clone, Debug)]
 pub(crate) struct Rule {
@@ -114,6 +162,8 @@ pub(crate) struct Rule {
 pub struct Rules {
     rules: Vec<Rule>,
     hash: String,
+    /// Of the rules for bodies.
+    trie: Trie,
 }
 
 impl Default for Rules {
@@ -131,7 +181,12 @@ impl Rules {
 
     fn from_checked(rules: Vec<Rule>) -> Self {
         let hash = compile::hash(&rules);
-        Self { rules, hash }
+        let bodies = rules
+            .iter()
+            .zip(0..)
+            .filter(|(rule, _)| rule.part == Part::Body);
+        let trie = Trie::new(bodies.map(|(rule, index)| (index, &rule.pattern)));
+        Self { rules, hash, trie }
     }
 
     /// 32 hex digits that change whenever two answers could be judged differently: by another rule, another order of
@@ -159,6 +214,10 @@ impl Rules {
         self.rules.len()
     }
 
+    pub(crate) fn trie(&self) -> &Trie {
+        &self.trie
+    }
+
     /// The rules that apply to a route (`None` when there is none) at a time.
     pub(crate) fn scope(&self, route: Option<&str>, time: Timestamp) -> Scope {
         let mut scope = Scope::default();
@@ -182,6 +241,19 @@ impl Rules {
             };
             list.push(index as u16);
         }
+        for index in scope.body.iter().copied() {
+            let action = &self.get(index).action;
+            scope.deciding.insert(index, &self.trie);
+            if matches!(action, Action::Ignore) && self.get(index).pattern.covers_root() {
+                scope.ignores_body.get_or_insert(index);
+            }
+            scope.renames |= matches!(action, Action::Accept(set) if set.contains(Explanation::Renamed));
+        }
+        for index in scope.masks.iter().copied() {
+            if self.get(index).part == Part::Body {
+                scope.masking.insert(index, &self.trie);
+            }
+        }
         scope
     }
 }
@@ -194,6 +266,14 @@ pub(crate) struct Scope {
     pub(crate) trailer: Vec<u16>,
     pub(crate) body: Vec<u16>,
     pub(crate) masks: Vec<u16>,
+    /// The rules of `body`.
+    pub(crate) deciding: Reach,
+    /// Those of `masks` that are for bodies.
+    pub(crate) masking: Reach,
+    /// The first one that ignores the whole body.
+    pub(crate) ignores_body: Option<u16>,
+    /// One of them accepts a field under another name.
+    pub(crate) renames: bool,
     valid_from: Timestamp,
     valid_until: Timestamp,
 }
@@ -206,6 +286,10 @@ impl Default for Scope {
             trailer: Vec::new(),
             body: Vec::new(),
             masks: Vec::new(),
+            deciding: Reach::default(),
+            masking: Reach::default(),
+            ignores_body: None,
+            renames: false,
             valid_from: Timestamp::from_micros(i64::MIN),
             valid_until: Timestamp::from_micros(i64::MAX),
         }

@@ -1,9 +1,10 @@
 //! Path patterns of rules: JSON Pointers with `*` for one segment and `**` for any number of them.
 //!
-//! A pattern is walked together with the documents: a [`State`] says how far into its pattern a rule has come at the
-//! value that the walk is at, so a rule costs a comparison where it could still apply and nothing anywhere else.
-//! Filters and regular expressions are refused: a rule must be readable by the person who approves it.
+//! JSONPath (RFC 9535) is accepted as another way to write one, as far as it says no more than that: normalized paths
+//! such as `$['items'][0]`, names, indices, `[*]` and `..`. Filters, slices and negative indices are refused, and regular
+//! expressions do not exist: a rule must be readable by the person who approves it.
 
+use super::jsonpath;
 use crate::json::string;
 
 /// One segment of a pattern.
@@ -28,15 +29,6 @@ pub(crate) enum Segment {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pattern(Box<[Segment]>);
 
-/// How far one rule has come: the next segment of its pattern to be met.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct State {
-    /// Position of the rule.
-    pub(crate) rule: u16,
-    /// Index of the next segment; the number of segments when the pattern is met.
-    pub(crate) at: u16,
-}
-
 /// Longest pattern: no document is followed deeper than its depth limit.
 const MAX_SEGMENTS: usize = 256;
 
@@ -46,24 +38,23 @@ impl Pattern {
         if path.is_empty() {
             return Ok(Self(Box::default()));
         }
-        let Some(rest) = path.strip_prefix('/') else {
+        let mut segments = if path.starts_with('$') {
+            jsonpath::segments(path)?
+        } else if let Some(rest) = path.strip_prefix('/') {
+            let segment = |text: &str| match text {
+                "*" => Ok(Segment::Any),
+                "**" => Ok(Segment::Deep),
+                _ => literal(text),
+            };
+            rest.split('/').map(segment).collect::<Result<Vec<_>, _>>()?
+        } else {
             return Err((
                 format!("`{path}` is not a path: it must begin with `/`"),
                 Some(suggest_pointer(path)),
             ));
         };
-        let mut segments = Vec::new();
-        for text in rest.split('/') {
-            let segment = match text {
-                "*" => Segment::Any,
-                "**" => Segment::Deep,
-                _ => literal(text)?,
-            };
-            // `/**/**/x` means what `/**/x` means and would only cost more.
-            if !(segment == Segment::Deep && segments.last() == Some(&Segment::Deep)) {
-                segments.push(segment);
-            }
-        }
+        // `/**/**/x` means what `/**/x` means and would only cost more.
+        segments.dedup_by(|one, two| *one == Segment::Deep && *two == Segment::Deep);
         if segments.len() > MAX_SEGMENTS {
             return Err((
                 format!("the path has more than {MAX_SEGMENTS} segments"),
@@ -107,17 +98,13 @@ impl Pattern {
         Ok(Self(segments.into()))
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.0.len()
+    pub(super) fn segments(&self) -> &[Segment] {
+        &self.0
     }
 
     /// Whether the pattern is met by the whole body.
     pub(crate) fn covers_root(&self) -> bool {
         self.0.iter().all(|segment| *segment == Segment::Deep)
-    }
-
-    pub(crate) fn segment(&self, at: u16) -> Option<&Segment> {
-        self.0.get(usize::from(at))
     }
 
     /// Whether a rule on this header pattern applies to `path`; a rule on `set-cookie` applies to each cookie.
@@ -136,27 +123,18 @@ impl Pattern {
         for segment in &self.0 {
             text.push('/');
             match segment {
-                Segment::Literal { text: key, .. } => push_escaped(&mut text, key),
+                Segment::Literal { text: key, .. } => {
+                    // A key that is itself a star is no wildcard.
+                    if matches!(&**key, "*" | "**") {
+                        text.push('~');
+                    }
+                    push_escaped(&mut text, key);
+                }
                 Segment::Any => text.push('*'),
                 Segment::Deep => text.push_str("**"),
             }
         }
         text
-    }
-}
-
-/// Adds `rule` at segment `at` to the states from `from` on, and what `**` lets it also be at.
-pub(crate) fn enter(states: &mut Vec<State>, from: usize, pattern: &Pattern, rule: u16, at: u16) {
-    let state = State { rule, at };
-    if states
-        .get(from..)
-        .is_some_and(|known| known.contains(&state))
-    {
-        return;
-    }
-    states.push(state);
-    if pattern.segment(at) == Some(&Segment::Deep) {
-        enter(states, from, pattern, rule, at + 1);
     }
 }
 
@@ -200,7 +178,12 @@ fn literal(text: &str) -> Result<Segment, (String, Option<String>)> {
             other => other,
         });
     }
-    Ok(Segment::Literal {
+    Ok(named(key))
+}
+
+/// The segment that names a key, which may also be an index.
+pub(super) fn named(key: String) -> Segment {
+    Segment::Literal {
         hash: string::hash(key.as_bytes()),
         // RFC 6901: no leading zeros, so `01` is a key only.
         index: key
@@ -208,12 +191,12 @@ fn literal(text: &str) -> Result<Segment, (String, Option<String>)> {
             .ok()
             .filter(|index: &u32| index.to_string() == key),
         text: key.into(),
-    })
+    }
 }
 
-/// What the author of `$.items[*].price` or `items.price` meant.
+/// What the author of `items[*].price` or `items.price` meant.
 fn suggest_pointer(path: &str) -> String {
-    let path = path.trim_start_matches('$').replace("..", ".**.");
+    let path = path.replace("..", ".**.");
     let mut pointer = String::new();
     for part in path.split(['.', '[', ']', '/']) {
         let part = part.trim_matches(['\'', '"']);
@@ -232,9 +215,9 @@ mod tests {
     #[test]
     fn a_path_that_is_no_pointer_gets_the_pointer_suggested() {
         for (path, hint) in [
-            ("$.items[*].price", "write `/items/*/price`"),
+            ("items[*].price", "write `/items/*/price`"),
             ("items.price", "write `/items/price`"),
-            ("$..ts", "write `/**/ts`"),
+            ("items..ts", "write `/items/**/ts`"),
             ("items", "write `/items`"),
         ] {
             let (_, suggestion) = Pattern::body(path).expect_err("no slash");

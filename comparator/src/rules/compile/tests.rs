@@ -10,6 +10,7 @@ fn config(id: &str, path: &str, action: &str) -> RuleConfig {
         part: Part::Body,
         path: path.to_owned(),
         action: action.to_owned(),
+        explanations: Vec::new(),
         field: None,
         absolute: None,
         relative: None,
@@ -39,11 +40,17 @@ fn errors(configs: &[RuleConfig]) -> Vec<(usize, &'static str, String)> {
         .collect()
 }
 
+fn accept(id: &str, action: &str, explanations: &[&str]) -> RuleConfig {
+    let mut config = config(id, "/x", action);
+    config.explanations = explanations.iter().map(|word| (*word).to_owned()).collect();
+    config
+}
+
 #[test]
 fn every_error_is_reported_at_once_with_its_key() {
     let mut expired = config("old", "/a", "ignore");
     expired.expires = Some("2026-06-01".to_owned());
-    let mut typo = config("a", "$.x", "ignroe");
+    let mut typo = config("a", "x.y", "ignroe");
     typo.route = Some("users".to_owned());
     let mut both = config("b", "/x", "tolerance");
     both.absolute = Some("0.1".to_owned());
@@ -60,6 +67,9 @@ fn every_error_is_reported_at_once_with_its_key() {
         status,
         config("a", "/y", "key"),
         config("", "/z", "mask"),
+        config("e", "/z", "accept"),
+        accept("f", "mask", &["same_instant"]),
+        accept("g", "accept", &["same_instant", "same_instnat"]),
     ]);
     let keys: Vec<_> = found.iter().map(|(rule, key, _)| (*rule, *key)).collect();
     assert_eq!(
@@ -75,6 +85,9 @@ fn every_error_is_reported_at_once_with_its_key() {
             (5, "id"),
             (5, "field"),
             (6, "id"),
+            (7, "explanations"),
+            (8, "explanations"),
+            (9, "explanations"),
         ]
     );
     assert_eq!(

@@ -1,0 +1,276 @@
+//! The patterns of all rules for bodies, as one trie that is walked with the documents.
+//!
+//! Patterns that begin alike share their nodes, so at a value of the documents there are at most as many nodes to look
+//! at as there are different ways to have come there, not as many as there are rules: a thousand rules on a thousand
+//! fields cost one search by hash for each differing field. The trie is made once for all routes; which of its nodes
+//! lead to a rule that applies is a set of bits in the [`Scope`](super::Scope) of a route.
+
+use super::pattern::{Pattern, Segment};
+
+/// The node that the walk begins with.
+pub(crate) const START: u32 = 0;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct Trie {
+    nodes: Vec<Node>,
+    /// For each rule the nodes on its way.
+    ways: Vec<Vec<u32>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Node {
+    /// Sorted by hash.
+    literals: Vec<Literal>,
+    /// The literals that can be an index of an array, sorted by it.
+    indices: Vec<(u32, u32)>,
+    /// Behind `*`.
+    any: Option<u32>,
+    /// Behind `**`, which may stand for nothing: whoever enters this node enters that one.
+    deep: Option<u32>,
+    /// It stands behind `**` and so is entered again by every child.
+    repeats: bool,
+    /// Rules whose pattern ends here.
+    met: Vec<u16>,
+}
+
+#[derive(Clone, Debug)]
+struct Literal {
+    hash: u32,
+    text: Box<str>,
+    node: u32,
+}
+
+/// Some of the rules, and the nodes that lead to them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reach {
+    rules: Bits,
+    nodes: Bits,
+}
+
+impl Reach {
+    pub(super) fn insert(&mut self, rule: u16, trie: &Trie) {
+        self.rules.insert(usize::from(rule));
+        for node in trie.ways.get(usize::from(rule)).into_iter().flatten() {
+            self.nodes.insert(*node as usize);
+        }
+    }
+
+    fn leads(&self, node: u32) -> bool {
+        self.nodes.contains(node as usize)
+    }
+}
+
+/// A set of small numbers.
+#[derive(Clone, Debug, Default)]
+struct Bits(Vec<u64>);
+
+impl Bits {
+    fn insert(&mut self, at: usize) {
+        if self.0.len() <= at / 64 {
+            self.0.resize(at / 64 + 1, 0);
+        }
+        self.0[at / 64] |= 1 << (at % 64);
+    }
+
+    fn contains(&self, at: usize) -> bool {
+        self.0
+            .get(at / 64)
+            .is_some_and(|word| word >> (at % 64) & 1 == 1)
+    }
+}
+
+impl Trie {
+    /// Of these rules, by their position.
+    pub(super) fn new<'a>(rules: impl IntoIterator<Item = (u16, &'a Pattern)>) -> Self {
+        let mut trie = Self {
+            nodes: vec![Node::default()],
+            ways: Vec::new(),
+        };
+        for (rule, pattern) in rules {
+            let mut way = vec![START];
+            for segment in pattern.segments() {
+                let next = trie.child(way[way.len() - 1], segment);
+                way.push(next);
+            }
+            let end = way[way.len() - 1];
+            trie.nodes[end as usize].met.push(rule);
+            let rule = usize::from(rule);
+            if trie.ways.len() <= rule {
+                trie.ways.resize(rule + 1, Vec::new());
+            }
+            trie.ways[rule] = way;
+        }
+        trie
+    }
+
+    /// The node behind `segment` of `node`, made if it is not there.
+    fn child(&mut self, node: u32, segment: &Segment) -> u32 {
+        let next = self.nodes.len() as u32;
+        let here = &mut self.nodes[node as usize];
+        let child = match segment {
+            Segment::Any => *here.any.get_or_insert(next),
+            Segment::Deep => *here.deep.get_or_insert(next),
+            Segment::Literal { text, hash, index } => {
+                let from = here.literals.partition_point(|known| known.hash < *hash);
+                let same = here.literals[from..]
+                    .iter()
+                    .take_while(|known| known.hash == *hash)
+                    .find(|known| known.text == *text);
+                if let Some(known) = same {
+                    known.node
+                } else {
+                    let (text, hash) = (text.clone(), *hash);
+                    let literal = Literal {
+                        hash,
+                        text,
+                        node: next,
+                    };
+                    here.literals.insert(from, literal);
+                    if let Some(index) = *index {
+                        let at = here.indices.partition_point(|known| known.0 < index);
+                        here.indices.insert(at, (index, next));
+                    }
+                    next
+                }
+            }
+        };
+        if child == next {
+            self.nodes.push(Node {
+                repeats: *segment == Segment::Deep,
+                ..Node::default()
+            });
+        }
+        child
+    }
+
+    /// The rules of `reach` whose pattern is met at a node.
+    pub(crate) fn met<'a>(&'a self, node: u32, reach: &'a Reach) -> impl Iterator<Item = u16> + 'a {
+        let met = self.nodes[node as usize].met.iter().copied();
+        met.filter(|rule| reach.rules.contains(usize::from(*rule)))
+    }
+
+    /// Adds `node` to the ones from `from` on, and what `**` lets the walk be at as well.
+    pub(crate) fn enter(&self, node: u32, reach: &Reach, nodes: &mut Vec<u32>, from: usize) {
+        if !reach.leads(node) || nodes[from..].contains(&node) {
+            return;
+        }
+        nodes.push(node);
+        if let Some(deep) = self.nodes[node as usize].deep {
+            self.enter(deep, reach, nodes, from);
+        }
+    }
+
+    /// Adds what a step from `node` by a key leads to; whether a rule names the key by `*`.
+    pub(crate) fn step_key(
+        &self,
+        node: u32,
+        hash: u32,
+        text: &[u8],
+        reach: &Reach,
+        nodes: &mut Vec<u32>,
+        from: usize,
+    ) -> bool {
+        let here = &self.nodes[node as usize];
+        if here.repeats {
+            self.enter(node, reach, nodes, from);
+        }
+        let first = here.literals.partition_point(|known| known.hash < hash);
+        let same = here.literals[first..]
+            .iter()
+            .take_while(|known| known.hash == hash)
+            .find(|known| known.text.as_bytes() == text);
+        if let Some(literal) = same {
+            self.enter(literal.node, reach, nodes, from);
+        }
+        let Some(any) = here.any.filter(|any| reach.leads(*any)) else {
+            return false;
+        };
+        self.enter(any, reach, nodes, from);
+        true
+    }
+
+    /// Adds what a step from `node` into an array leads to; without an index no rule that names one applies.
+    pub(crate) fn step_index(
+        &self,
+        node: u32,
+        index: Option<u32>,
+        reach: &Reach,
+        nodes: &mut Vec<u32>,
+        from: usize,
+    ) {
+        let here = &self.nodes[node as usize];
+        if here.repeats {
+            self.enter(node, reach, nodes, from);
+        }
+        let named = index.and_then(|index| {
+            let at = here.indices.binary_search_by_key(&index, |known| known.0);
+            Some(here.indices[at.ok()?].1)
+        });
+        for child in named.into_iter().chain(here.any) {
+            self.enter(child, reach, nodes, from);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rules that are met at a path of keys, of those that are live.
+    fn met(paths: &[&str], live: &[u16], keys: &[&str]) -> Vec<u16> {
+        let patterns: Vec<Pattern> = paths
+            .iter()
+            .map(|path| Pattern::body(path).expect("a pattern"))
+            .collect();
+        let trie = Trie::new(patterns.iter().zip(0..).map(|(pattern, rule)| (rule, pattern)));
+        let mut reach = Reach::default();
+        for rule in live {
+            reach.insert(*rule, &trie);
+        }
+        let mut nodes = Vec::new();
+        trie.enter(START, &reach, &mut nodes, 0);
+        for key in keys {
+            let before = std::mem::take(&mut nodes);
+            for node in before {
+                let hash = crate::json::string::hash(key.as_bytes());
+                trie.step_key(node, hash, key.as_bytes(), &reach, &mut nodes, 0);
+            }
+        }
+        let met = nodes.iter().flat_map(|node| trie.met(*node, &reach));
+        let mut met: Vec<u16> = met.collect();
+        met.sort_unstable();
+        met
+    }
+
+    #[test]
+    fn a_rule_is_met_where_its_pattern_ends() {
+        let paths = ["", "/a", "/a/*", "/**/b", "/a/**", "/**/a/**/b", "/*/b", "/a/0"];
+        let all = [0, 1, 2, 3, 4, 5, 6, 7];
+        for (keys, expected) in [
+            (&[][..], &[0][..]),
+            (&["a"], &[1, 4]),
+            (&["a", "b"], &[2, 3, 4, 5, 6]),
+            (&["a", "0"], &[2, 4, 7]),
+            (&["b"], &[3]),
+            (&["c", "b"], &[3, 6]),
+            (&["c", "a", "x", "b"], &[3, 5]),
+            (&["c", "a", "b", "b"], &[3, 5]),
+            (&["c"], &[]),
+        ] {
+            assert_eq!(met(&paths, &all, keys), expected, "{keys:?}");
+        }
+        // Only the ones that apply.
+        assert_eq!(met(&paths, &[3], &["a", "b"]), [3]);
+        assert!(met(&paths, &[], &["a", "b"]).is_empty());
+    }
+
+    #[test]
+    fn patterns_share_what_they_begin_with() {
+        let patterns: Vec<Pattern> = (0..1_000)
+            .map(|index| Pattern::body(&format!("/items/*/field{index}")).expect("a pattern"))
+            .collect();
+        let trie = Trie::new(patterns.iter().zip(0..).map(|(pattern, rule)| (rule, pattern)));
+        assert_eq!(trie.nodes.len(), 1_003);
+    }
+}
