@@ -22,7 +22,7 @@ use crate::grpc;
 use crate::headers::{self, Fields};
 use crate::json;
 use crate::limits::Limits;
-use crate::media::BodyKind;
+use crate::media::{BodyKind, Declared};
 use crate::rules::{Rules, Scope, ScopeCache};
 
 /// What is said of one pair, with the reasons.
@@ -60,6 +60,8 @@ pub struct AnswerPair<'a> {
 pub enum DocumentKind {
     /// By structure.
     Json,
+    /// A JSON document on each line, by structure.
+    JsonLines,
     /// By the data that it stands for.
     Yaml,
     /// By line.
@@ -140,12 +142,14 @@ impl Comparator {
         };
         let kind = match kind {
             DocumentKind::Json => BodyKind::Json,
+            DocumentKind::JsonLines => BodyKind::JsonLines,
             DocumentKind::Yaml => BodyKind::Yaml,
             DocumentKind::Text => BodyKind::Text,
             DocumentKind::Bytes => BodyKind::Bytes,
         };
+        let declared = [Declared::only(kind), Declared::only(kind)];
         self.judge(&limits, true, |out, scratch| {
-            body::decoded(legacy, candidate, [Some(kind); 2], &scope, out, scratch)
+            body::decoded(legacy, candidate, &declared, &scope, out, scratch)
         })
     }
 

@@ -234,12 +234,16 @@ fn decode_base64(text: &[u8]) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::index::{Index, ROOT};
+    use crate::json::index::{Index, Layout, ROOT};
 
     fn near(one: &str, two: &str) -> Option<Explanation> {
         let (mut first, mut second) = (Index::default(), Index::default());
-        let one = first.read(one.as_bytes(), 9).expect("JSON");
-        let two = second.read(two.as_bytes(), 9).expect("JSON");
+        let one = first
+            .read(one.as_bytes(), Layout::Document, 9)
+            .expect("JSON");
+        let two = second
+            .read(two.as_bytes(), Layout::Document, 9)
+            .expect("JSON");
         values(one, ROOT, two, ROOT)
     }
 

@@ -324,10 +324,8 @@ fn equal_by(action: &Action, legacy: &str, candidate: &str) -> bool {
             );
             one.is_some() && one == two
         }
-        Action::Accept(explanations) => {
-            explain::texts(legacy.as_bytes(), candidate.as_bytes())
-                .is_some_and(|near| explanations.contains(near))
-        }
+        Action::Accept(explanations) => explain::texts(legacy.as_bytes(), candidate.as_bytes())
+            .is_some_and(|near| explanations.contains(near)),
         Action::Ignore | Action::Key(_) | Action::Mask => false,
     }
 }

@@ -10,13 +10,16 @@
 //! - [`decision`] says pass, fail or undecided of the counts, and knows nothing of the rest.
 //! - [`document`] is what `parity diff` prints; [`message`] reads a stored HTTP answer for it.
 
+mod charset;
 mod collect;
 pub mod comparator;
 pub mod decision;
 mod decode;
 pub mod document;
+mod events;
 mod explain;
 pub mod fingerprint;
+mod form;
 mod grpc;
 mod headers;
 mod hex;
@@ -25,8 +28,8 @@ mod json;
 pub mod limits;
 mod media;
 pub mod message;
+mod multipart;
 pub mod redact;
-
 pub mod rules;
 mod text;
 mod yaml;

@@ -3,13 +3,73 @@
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 
-/// How a body is compared, from the richest to the poorest.
+/// How a body is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BodyKind {
     Json,
+    /// A JSON document on each line.
+    JsonLines,
     Yaml,
+    /// Server-sent events.
+    Events,
+    Form,
+    Multipart,
     Text,
     Bytes,
+}
+
+/// What the headers say of a body.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Declared {
+    /// `None` when they do not say.
+    pub(crate) kind: Option<BodyKind>,
+    /// Of text, where it is not UTF-8.
+    pub(crate) charset: Option<String>,
+    /// Of a multipart body.
+    pub(crate) boundary: Option<String>,
+}
+
+impl Declared {
+    pub(crate) fn only(kind: BodyKind) -> Self {
+        Self {
+            kind: Some(kind),
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
+        let Some(value) = headers.get(CONTENT_TYPE) else {
+            return Self::default();
+        };
+        // By far the most frequent one, without an allocation.
+        if is_plain_json(value.as_bytes()) {
+            return Self::only(BodyKind::Json);
+        }
+        let media = MediaType::parse(&String::from_utf8_lossy(value.as_bytes()));
+        let parameter = |wanted: &str| {
+            let found = media.parameters.iter().find(|(name, _)| name == wanted);
+            found.map(|(_, value)| value.clone())
+        };
+        let charset = parameter("charset").filter(|label| {
+            !["utf-8", "utf8", "us-ascii"]
+                .iter()
+                .any(|utf8| label.eq_ignore_ascii_case(utf8))
+        });
+        Self {
+            kind: Some(media.kind()),
+            charset,
+            boundary: parameter("boundary"),
+        }
+    }
+}
+
+/// `application/json`, with or without `charset=utf-8`.
+fn is_plain_json(value: &[u8]) -> bool {
+    let mut parts = value.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
+    parts
+        .next()
+        .is_some_and(|essence| essence.eq_ignore_ascii_case(b"application/json"))
+        && parts.all(|part| part.eq_ignore_ascii_case(b"charset=utf-8"))
 }
 
 /// A media type with its parameters.
@@ -60,20 +120,29 @@ impl MediaType {
             // Whatever its messages are, they stand behind prefixes.
             return BodyKind::Bytes;
         }
-        if self.is_json() {
+        if self.is_json() && essence != "application/stream+json" {
             return BodyKind::Json;
         }
         match essence {
             "application/yaml" | "application/x-yaml" | "text/yaml" | "text/x-yaml"
             | "text/vnd.yaml" => BodyKind::Yaml,
+            "application/x-ndjson"
+            | "application/ndjson"
+            | "application/jsonl"
+            | "application/x-jsonlines"
+            | "application/jsonlines"
+            | "application/json-lines"
+            | "application/json-seq"
+            | "application/stream+json" => BodyKind::JsonLines,
+            "text/event-stream" => BodyKind::Events,
+            "application/x-www-form-urlencoded" => BodyKind::Form,
             "application/xml"
             | "application/javascript"
             | "application/ecmascript"
             | "application/graphql"
-            | "application/x-www-form-urlencoded"
-            | "application/x-ndjson"
             | "application/toml"
             | "application/sql" => BodyKind::Text,
+            _ if essence.starts_with("multipart/") => BodyKind::Multipart,
             _ if essence.ends_with("+yaml") => BodyKind::Yaml,
             _ if essence.starts_with("text/") || essence.ends_with("+xml") => BodyKind::Text,
             _ => BodyKind::Bytes,
@@ -100,17 +169,6 @@ impl MediaType {
             })
             .collect()
     }
-}
-
-/// What the headers say of the body; `None` when they say nothing.
-pub(crate) fn body_kind(headers: &HeaderMap) -> Option<BodyKind> {
-    let value = headers.get(CONTENT_TYPE)?;
-    let text = String::from_utf8_lossy(value.as_bytes());
-    // By far the most frequent one, without an allocation.
-    if text == "application/json" {
-        return Some(BodyKind::Json);
-    }
-    Some(MediaType::parse(&text).kind())
 }
 
 /// Whether an answer is gRPC.
@@ -180,8 +238,41 @@ mod tests {
             ("application/yaml", BodyKind::Yaml),
             ("application/octet-stream", BodyKind::Bytes),
             ("image/png", BodyKind::Bytes),
+            ("application/x-ndjson", BodyKind::JsonLines),
+            ("text/event-stream; charset=utf-8", BodyKind::Events),
+            ("multipart/mixed; boundary=x", BodyKind::Multipart),
+            ("application/x-www-form-urlencoded", BodyKind::Form),
         ] {
             assert_eq!(MediaType::parse(text).kind(), kind, "{text}");
         }
+    }
+
+    #[test]
+    fn the_charset_is_kept_where_it_is_not_utf_8() {
+        for (text, kind, charset) in [
+            ("application/json", BodyKind::Json, None),
+            ("Application/JSON;  Charset=UTF-8", BodyKind::Json, None),
+            ("application/json; charset=\"utf-8\"", BodyKind::Json, None),
+            (
+                "text/plain; charset=ISO-8859-1",
+                BodyKind::Text,
+                Some("ISO-8859-1"),
+            ),
+            (
+                "application/json; v=1; charset=utf-16",
+                BodyKind::Json,
+                Some("utf-16"),
+            ),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(CONTENT_TYPE, text.parse().expect("a value"));
+            let declared = Declared::of(&headers);
+            assert_eq!(
+                (declared.kind, declared.charset.as_deref()),
+                (Some(kind), charset),
+                "{text}"
+            );
+        }
+        assert_eq!(Declared::of(&HeaderMap::new()), Declared::default());
     }
 }

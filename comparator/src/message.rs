@@ -38,24 +38,9 @@ pub enum MessageError {
 
 /// Reads an answer.
 pub fn read_answer(text: &[u8]) -> Result<Capture, MessageError> {
-    let (first, mut rest) = line(text);
+    let (first, rest) = line(text);
     let status = status_of(first).ok_or_else(|| MessageError::StatusLine(lossy(first)))?;
-    let mut headers = HeaderMap::new();
-    for number in 2.. {
-        let (field, after) = line(rest);
-        rest = after;
-        if field.is_empty() {
-            break;
-        }
-        if headers.len() >= MAX_FIELDS {
-            return Err(MessageError::TooMany);
-        }
-        let (name, value) = parse_field(field).ok_or_else(|| MessageError::Field {
-            line: number,
-            text: lossy(field),
-        })?;
-        headers.append(name, value);
-    }
+    let (headers, rest) = read_fields(rest, 2)?;
     let chunked = headers
         .get_all(http::header::TRANSFER_ENCODING)
         .iter()
@@ -72,6 +57,27 @@ pub fn read_answer(text: &[u8]) -> Result<Capture, MessageError> {
         trailers,
         elapsed: Duration::ZERO,
     })
+}
+
+/// The fields up to the empty line, and what follows; `first` is the number of the first line.
+pub(crate) fn read_fields(text: &[u8], first: usize) -> Result<(HeaderMap, &[u8]), MessageError> {
+    let (mut headers, mut rest) = (HeaderMap::new(), text);
+    for number in first.. {
+        let (field, after) = line(rest);
+        rest = after;
+        if field.is_empty() {
+            break;
+        }
+        if headers.len() >= MAX_FIELDS {
+            return Err(MessageError::TooMany);
+        }
+        let (name, value) = parse_field(field).ok_or_else(|| MessageError::Field {
+            line: number,
+            text: lossy(field),
+        })?;
+        headers.append(name, value);
+    }
+    Ok((headers, rest))
 }
 
 /// The first line without its end, and what follows.

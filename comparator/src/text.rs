@@ -12,6 +12,7 @@ use similar::{DiffOp, TextDiff};
 use crate::collect::{Collector, Flow, shown};
 use crate::explain;
 use crate::limits::Limits;
+use crate::rules::Scope;
 
 /// Lines between the equal ends of two texts that are aligned for a diff; some milliseconds in the worst case.
 const MAX_DIFF_LINES: usize = 2_000;
@@ -19,9 +20,20 @@ const MAX_DIFF_LINES: usize = 2_000;
 const CONTEXT_LINES: usize = 3;
 
 /// Compares two texts that are not the same bytes.
-pub(crate) fn compare(legacy: &str, candidate: &str, out: &mut Collector<'_>) -> Flow {
+pub(crate) fn compare(
+    legacy: &str,
+    candidate: &str,
+    scope: &Scope,
+    out: &mut Collector<'_>,
+) -> Flow {
     if final_newline_only(legacy, candidate) {
         out.tolerated(Part::Body, String::new, "final_newline");
+        return Flow::Continue(());
+    }
+    if let Some(rule) = scope.accepting(out.rules, || {
+        explain::texts(legacy.as_bytes(), candidate.as_bytes())
+    }) {
+        out.excused(rule, Part::Body, String::new);
         return Flow::Continue(());
     }
     out.finding(|limits| {

@@ -15,9 +15,9 @@ pub(crate) fn run(command: &RulesCommand) -> Result<ExitCode> {
     let text = match name {
         Some(name) => match Profile::named(name) {
             Some(profile) => profile.text.to_owned(),
-            None => bail!(
-                "`{name}` is no profile; `parity rules profile` lists the ones there are"
-            ),
+            None => {
+                bail!("`{name}` is no profile; `parity rules profile` lists the ones there are")
+            }
         },
         None => list(),
     };

@@ -23,9 +23,7 @@ impl Walk<'_, '_> {
             return false;
         }
         let met = self.met(frame);
-        let accepted = |rule: &u16| {
-            matches!(self.out.rules.get(*rule).action, Action::Accept(set) if set.of_absence())
-        };
+        let accepted = |rule: &u16| matches!(self.out.rules.get(*rule).action, Action::Accept(set) if set.of_absence());
         met.ignore.is_some() || met.scalar.iter().any(accepted)
     }
 

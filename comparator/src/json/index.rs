@@ -34,6 +34,15 @@ pub(crate) struct Node {
     pub(super) special: bool,
 }
 
+/// What a text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// One document.
+    Document,
+    /// A document on each line, to be compared as the elements of a list.
+    Lines,
+}
+
 /// Why a text could not be indexed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum IndexError {
@@ -74,6 +83,7 @@ impl Index {
     pub(crate) fn read<'a>(
         &'a mut self,
         text: &'a [u8],
+        layout: Layout,
         max_depth: usize,
     ) -> Result<Tree<'a>, IndexError> {
         if self.nodes.capacity() > KEPT_NODES {
@@ -92,7 +102,11 @@ impl Index {
                 what: "not UTF-8",
             });
         }
-        Parser::new(text, &mut self.nodes, &mut self.open, max_depth).document()?;
+        let parser = Parser::new(text, &mut self.nodes, &mut self.open, max_depth);
+        match layout {
+            Layout::Document => parser.document()?,
+            Layout::Lines => parser.lines()?,
+        }
         Ok(Tree {
             text,
             nodes: &self.nodes,
@@ -207,7 +221,7 @@ mod tests {
 
     fn outcome(text: &str) -> Result<usize, IndexError> {
         let mut index = Index::default();
-        let tree = index.read(text.as_bytes(), 128)?;
+        let tree = index.read(text.as_bytes(), Layout::Document, 128)?;
         Ok(tree.nodes.len())
     }
 
@@ -265,9 +279,31 @@ mod tests {
     }
 
     #[test]
+    fn lines_are_the_elements_of_a_list() {
+        let count = |text: &str| {
+            let mut index = Index::default();
+            let tree = index.read(text.as_bytes(), Layout::Lines, 128);
+            tree.map(|tree| tree.elements(ROOT).count())
+        };
+        for (text, lines) in [
+            ("", 0),
+            (" \n\n", 0),
+            ("1", 1),
+            ("{\"a\":1}\n{\"a\":2}\n", 2),
+            ("[1]\r\n\r\n\"x\"\nnull", 3),
+            ("{\n\"a\":1}\n2", 2),
+        ] {
+            assert_eq!(count(text), Ok(lines), "{text:?}");
+        }
+        for text in ["1 2", "{}{}", "1,2", "[1\n", "1\nx", "]"] {
+            assert!(count(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
     fn invalid_utf8_is_told_with_its_place() {
         let mut index = Index::default();
-        let error = index.read(b"[\"ab\xff\"]", 128).err();
+        let error = index.read(b"[\"ab\xff\"]", Layout::Document, 128).err();
         assert_eq!(
             error,
             Some(IndexError::Syntax {

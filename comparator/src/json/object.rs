@@ -176,7 +176,10 @@ impl Walk<'_, '_> {
         let accepted = if child.is_empty() {
             None
         } else {
-            self.accepts(child, near.or_else(|| explain::absent(self.tree(side), key + 1)))
+            self.accepts(
+                child,
+                near.or_else(|| explain::absent(self.tree(side), key + 1)),
+            )
         };
         let flow = match accepted.filter(|_| self.met(child).ignore.is_none()) {
             Some(rule) => {

@@ -11,6 +11,8 @@ pub(super) struct Parser<'a> {
     nodes: &'a mut Vec<Node>,
     open: &'a mut Vec<u32>,
     max_depth: usize,
+    /// Open containers outside of a document: the list that [`Parser::lines`] makes around all of them.
+    outside: usize,
 }
 
 impl<'a> Parser<'a> {
@@ -25,14 +27,32 @@ impl<'a> Parser<'a> {
             nodes,
             open,
             max_depth,
+            outside: 0,
         }
+    }
+
+    /// Documents one behind another, with a line end between two of them, as the elements of an array.
+    pub(super) fn lines(mut self) -> Result<(), IndexError> {
+        self.open_container(0, NodeKind::Array)?;
+        self.outside = 1;
+        let start = skip_space(self.text, 0);
+        if start < self.text.len() {
+            self.documents(start)?;
+        }
+        self.close_container(self.text.len());
+        Ok(())
+    }
+
+    /// One document.
+    pub(super) fn document(mut self) -> Result<(), IndexError> {
+        self.documents(0)
     }
 
     // The position is a local of this function and goes through its helpers by value: in a field it would be written to
     // memory for every token.
-    pub(super) fn document(&mut self) -> Result<(), IndexError> {
+    fn documents(&mut self, start: usize) -> Result<(), IndexError> {
         let text = self.text;
-        let mut at = 0;
+        let mut at = start;
         // Of the innermost open container.
         let mut in_object = false;
         'value: loop {
@@ -80,13 +100,19 @@ impl<'a> Parser<'a> {
             }
             // A value has ended: what follows depends on the container around it.
             loop {
+                let end = at;
                 at = skip_space(text, at);
-                if self.open.is_empty() {
-                    return if at == text.len() {
-                        Ok(())
-                    } else {
-                        Err(syntax(at, "text behind the end of the document"))
-                    };
+                if self.open.len() == self.outside {
+                    if at == text.len() {
+                        return Ok(());
+                    }
+                    if self.outside == 0 {
+                        return Err(syntax(at, "text behind the end of the document"));
+                    }
+                    if !text[end..at].contains(&b'\n') {
+                        return Err(syntax(at, "expected the end of the line"));
+                    }
+                    continue 'value;
                 }
                 match (byte(text, at), in_object) {
                     (b',', true) => {

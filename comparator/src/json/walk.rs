@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use parity_schemas::verdict::{Explanation, Kind};
 use smallvec::SmallVec;
 
-use super::index::{Index, IndexError, NodeKind, ROOT, Tree};
+use super::index::{Index, IndexError, Layout, NodeKind, ROOT, Tree};
 use super::number;
 use super::path::{Side, Step};
 use super::scalar::Scalar;
@@ -34,6 +34,13 @@ pub(crate) struct Scratch {
     key: Vec<u8>,
 }
 
+impl Scratch {
+    /// Whether a text is JSON that can be followed.
+    pub(crate) fn is_json(&mut self, text: &[u8], depth: usize) -> bool {
+        self.legacy.read(text, Layout::Document, depth).is_ok()
+    }
+}
+
 /// What became of two texts that claim to be JSON.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
@@ -50,14 +57,15 @@ pub(crate) enum Outcome {
 pub(crate) fn compare(
     legacy: &[u8],
     candidate: &[u8],
+    layout: Layout,
     scope: &Scope,
     out: &mut Collector<'_>,
     scratch: &mut Scratch,
 ) -> Outcome {
     let depth = out.limits.honoured_depth();
     let (legacy, candidate) = match (
-        scratch.legacy.read(legacy, depth),
-        scratch.candidate.read(candidate, depth),
+        scratch.legacy.read(legacy, layout, depth),
+        scratch.candidate.read(candidate, layout, depth),
     ) {
         (Ok(legacy), Ok(candidate)) => (legacy, candidate),
         (legacy, candidate) => {

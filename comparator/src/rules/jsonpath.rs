@@ -40,7 +40,7 @@ struct Reader<'a> {
     rest: &'a str,
 }
 
-impl<'a> Reader<'a> {
+impl Reader<'_> {
     fn take(&mut self, word: &str) -> bool {
         let rest = self.rest.strip_prefix(word);
         self.rest = rest.unwrap_or(self.rest);
@@ -153,7 +153,7 @@ impl<'a> Reader<'a> {
         let mut name = String::new();
         while let Some((at, character)) = characters.next() {
             if character == quote {
-                self.rest = &begin[at + 1..];
+                self.rest = begin.get(at + 1..).unwrap_or_default();
                 return Ok(name);
             }
             if character < ' ' {
@@ -175,9 +175,10 @@ impl<'a> Reader<'a> {
                 '/' | '\\' => escape,
                 _ if escape == quote => escape,
                 'u' => {
-                    let (code, used) = code_point(&begin[at..]).ok_or_else(|| {
-                        self.refused("`\\u` needs four hexadecimal digits of a character", None)
-                    })?;
+                    let (code, used) =
+                        code_point(begin.get(at..).unwrap_or_default()).ok_or_else(|| {
+                            self.refused("`\\u` needs four hexadecimal digits of a character", None)
+                        })?;
                     // The backslash and the `u` are taken already.
                     for _ in 2..used {
                         characters.next();
@@ -238,21 +239,48 @@ mod tests {
     #[test]
     fn what_has_no_pointer_is_refused_by_name_and_place() {
         for (path, message) in [
-            ("$[?@.a]", "`$[?@.a]`: filters are not supported at character 3"),
-            ("$.a[-1]", "`$.a[-1]`: indices from the end are not supported at character 5"),
-            ("$[1:3]", "`$[1:3]`: slices are not supported at character 4"),
+            (
+                "$[?@.a]",
+                "`$[?@.a]`: filters are not supported at character 3",
+            ),
+            (
+                "$.a[-1]",
+                "`$.a[-1]`: indices from the end are not supported at character 5",
+            ),
+            (
+                "$[1:3]",
+                "`$[1:3]`: slices are not supported at character 4",
+            ),
             ("$[:3]", "`$[:3]`: slices are not supported at character 3"),
-            ("$['a','b']", "`$['a','b']`: several selectors in one bracket are not supported at character 6"),
+            (
+                "$['a','b']",
+                "`$['a','b']`: several selectors in one bracket are not supported at character 6",
+            ),
             ("$.", "`$.`: expected a name or `*` at character 3"),
             ("$.1", "`$.1`: expected a name or `*` at character 3"),
-            ("$.x-id", "`$.x-id`: a name with `-` stands in brackets at character 3"),
+            (
+                "$.x-id",
+                "`$.x-id`: a name with `-` stands in brackets at character 3",
+            ),
             ("$a", "`$a`: expected `.` or `[` at character 2"),
-            ("$[01]", "`$[01]`: an index has no leading zeros at character 3"),
+            (
+                "$[01]",
+                "`$[01]`: an index has no leading zeros at character 3",
+            ),
             ("$['a", "`$['a`: the name has no end at character 3"),
             ("$['a'", "`$['a'`: expected `]` at character 6"),
-            (r"$['\ud800']", r"`$['\ud800']`: `\u` needs four hexadecimal digits of a character at character 3"),
-            (r"$['\x']", r"`$['\x']`: no such escape in a name at character 3"),
-            ("$[]", "`$[]`: expected a name in quotes, an index or `*` at character 3"),
+            (
+                r"$['\ud800']",
+                r"`$['\ud800']`: `\u` needs four hexadecimal digits of a character at character 3",
+            ),
+            (
+                r"$['\x']",
+                r"`$['\x']`: no such escape in a name at character 3",
+            ),
+            (
+                "$[]",
+                "`$[]`: expected a name in quotes, an index or `*` at character 3",
+            ),
         ] {
             let (refused, hint) = Pattern::body(path).expect_err(path);
             assert_eq!(refused, message);

@@ -160,7 +160,7 @@ pub(crate) struct Rule {
 /// All rules, checked.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    rules: Vec<Rule>,
+    all: Vec<Rule>,
     hash: String,
     /// Of the rules for bodies.
     trie: Trie,
@@ -186,7 +186,11 @@ impl Rules {
             .zip(0..)
             .filter(|(rule, _)| rule.part == Part::Body);
         let trie = Trie::new(bodies.map(|(rule, index)| (index, &rule.pattern)));
-        Self { rules, hash, trie }
+        Self {
+            all: rules,
+            hash,
+            trie,
+        }
     }
 
     /// 32 hex digits that change whenever two answers could be judged differently: by another rule, another order of
@@ -197,21 +201,21 @@ impl Rules {
 
     /// The ids; the position is what `rule_hits` of a comparison refer to.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
-        self.rules.iter().map(|rule| &*rule.id)
+        self.all.iter().map(|rule| &*rule.id)
     }
 
     /// The ids of the rules that no longer apply at a time.
     pub fn expired(&self, now: Timestamp) -> impl Iterator<Item = &str> {
         let expired = move |rule: &&Rule| rule.expires.is_some_and(|expires| expires <= now);
-        self.rules.iter().filter(expired).map(|rule| &*rule.id)
+        self.all.iter().filter(expired).map(|rule| &*rule.id)
     }
 
     pub(crate) fn get(&self, rule: u16) -> &Rule {
-        &self.rules[usize::from(rule)]
+        &self.all[usize::from(rule)]
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.rules.len()
+        self.all.len()
     }
 
     pub(crate) fn trie(&self) -> &Trie {
@@ -221,7 +225,7 @@ impl Rules {
     /// The rules that apply to a route (`None` when there is none) at a time.
     pub(crate) fn scope(&self, route: Option<&str>, time: Timestamp) -> Scope {
         let mut scope = Scope::default();
-        for (index, rule) in self.rules.iter().enumerate() {
+        for (index, rule) in self.all.iter().enumerate() {
             if rule.route.is_some() && rule.route.as_deref() != route {
                 continue;
             }
@@ -247,7 +251,8 @@ impl Rules {
             if matches!(action, Action::Ignore) && self.get(index).pattern.covers_root() {
                 scope.ignores_body.get_or_insert(index);
             }
-            scope.renames |= matches!(action, Action::Accept(set) if set.contains(Explanation::Renamed));
+            scope.renames |=
+                matches!(action, Action::Accept(set) if set.contains(Explanation::Renamed));
         }
         for index in scope.masks.iter().copied() {
             if self.get(index).part == Part::Body {
@@ -297,6 +302,27 @@ impl Default for Scope {
 }
 
 impl Scope {
+    /// The first rule for the whole body that accepts how two of them are near.
+    pub(crate) fn accepting(
+        &self,
+        rules: &Rules,
+        near: impl FnOnce() -> Option<Explanation>,
+    ) -> Option<u16> {
+        let accepted = |index: u16| match rules.get(index) {
+            rule if !rule.pattern.covers_root() => None,
+            rule => match rule.action {
+                Action::Accept(set) => Some((index, set)),
+                _ => None,
+            },
+        };
+        let mut accepting = self.body.iter().copied().filter_map(accepted).peekable();
+        accepting.peek()?;
+        let near = near()?;
+        accepting
+            .find(|(_, set)| set.contains(near))
+            .map(|(index, _)| index)
+    }
+
     /// Whether no rule begins or ceases to apply between the time it was made for and `time`.
     fn holds_at(&self, time: Timestamp) -> bool {
         self.valid_from <= time && time < self.valid_until

@@ -46,7 +46,9 @@ impl Pattern {
                 "**" => Ok(Segment::Deep),
                 _ => literal(text),
             };
-            rest.split('/').map(segment).collect::<Result<Vec<_>, _>>()?
+            rest.split('/')
+                .map(segment)
+                .collect::<Result<Vec<_>, _>>()?
         } else {
             return Err((
                 format!("`{path}` is not a path: it must begin with `/`"),

@@ -23,7 +23,12 @@ macro_rules! profiles {
         ];
     };
 }
-profiles!("go-to-rust", "java-to-rust", "node-to-rust", "python-to-rust");
+profiles!(
+    "go-to-rust",
+    "java-to-rust",
+    "node-to-rust",
+    "python-to-rust"
+);
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -72,7 +77,11 @@ mod tests {
             for rule in &rules {
                 assert!(rule.id.starts_with(&prefix), "{}", rule.id);
                 assert!(rule.reason.is_some(), "{}", rule.id);
-                assert!(rule.action != "ignore", "{}: hides what nobody looked at", rule.id);
+                assert!(
+                    rule.action != "ignore",
+                    "{}: hides what nobody looked at",
+                    rule.id
+                );
             }
             assert!(profile.about().ends_with('.') && profile.about().len() > 40);
         }

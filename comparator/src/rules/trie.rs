@@ -223,7 +223,12 @@ mod tests {
             .iter()
             .map(|path| Pattern::body(path).expect("a pattern"))
             .collect();
-        let trie = Trie::new(patterns.iter().zip(0..).map(|(pattern, rule)| (rule, pattern)));
+        let trie = Trie::new(
+            patterns
+                .iter()
+                .zip(0..)
+                .map(|(pattern, rule)| (rule, pattern)),
+        );
         let mut reach = Reach::default();
         for rule in live {
             reach.insert(*rule, &trie);
@@ -245,7 +250,16 @@ mod tests {
 
     #[test]
     fn a_rule_is_met_where_its_pattern_ends() {
-        let paths = ["", "/a", "/a/*", "/**/b", "/a/**", "/**/a/**/b", "/*/b", "/a/0"];
+        let paths = [
+            "",
+            "/a",
+            "/a/*",
+            "/**/b",
+            "/a/**",
+            "/**/a/**/b",
+            "/*/b",
+            "/a/0",
+        ];
         let all = [0, 1, 2, 3, 4, 5, 6, 7];
         for (keys, expected) in [
             (&[][..], &[0][..]),
@@ -270,7 +284,12 @@ mod tests {
         let patterns: Vec<Pattern> = (0..1_000)
             .map(|index| Pattern::body(&format!("/items/*/field{index}")).expect("a pattern"))
             .collect();
-        let trie = Trie::new(patterns.iter().zip(0..).map(|(pattern, rule)| (rule, pattern)));
+        let trie = Trie::new(
+            patterns
+                .iter()
+                .zip(0..)
+                .map(|(pattern, rule)| (rule, pattern)),
+        );
         assert_eq!(trie.nodes.len(), 1_003);
     }
 }
