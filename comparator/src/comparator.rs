@@ -106,22 +106,16 @@ impl Comparator {
     pub fn compare_answers(&mut self, pair: AnswerPair<'_>) -> Comparison {
         let scope = self.scopes.get(&self.rules, pair.route, pair.time);
         let limits = self.limits;
-        let quick = self.judge(&limits, false, |out, scratch| {
+        self.settle(&limits, false, |out, scratch| {
             answers(&pair, &scope, out, scratch)
-        });
-        match quick.verdict {
-            Verdict::Mismatch => self.judge(&limits, true, |out, scratch| {
-                answers(&pair, &scope, out, scratch)
-            }),
-            _ => quick,
-        }
+        })
     }
 
     /// As [`Comparator::compare_answers`], with everything that was tolerated also for a match.
     pub fn explain_answers(&mut self, pair: AnswerPair<'_>) -> Comparison {
         let scope = self.scopes.get(&self.rules, pair.route, pair.time);
         let limits = self.limits;
-        self.judge(&limits, true, |out, scratch| {
+        self.settle(&limits, true, |out, scratch| {
             answers(&pair, &scope, out, scratch)
         })
     }
@@ -148,9 +142,46 @@ impl Comparator {
             DocumentKind::Bytes => BodyKind::Bytes,
         };
         let declared = [Declared::only(kind), Declared::only(kind)];
-        self.judge(&limits, true, |out, scratch| {
+        self.settle(&limits, true, |out, scratch| {
             body::decoded(legacy, candidate, &declared, &scope, out, scratch)
         })
+    }
+
+    /// The verdict of a walk that only looks for it, with the details of a second one where they are wanted. The details
+    /// take the elements of arrays in another order and so may run out of work before they come to the difference: what
+    /// is proven stands all the same.
+    fn settle(
+        &mut self,
+        limits: &Limits,
+        explain: bool,
+        walk: impl Fn(&mut Collector<'_>, &mut json::Scratch) -> Flow,
+    ) -> Comparison {
+        if !explain {
+            let verdict = self.judge(limits, false, &walk);
+            if verdict.verdict != Verdict::Mismatch {
+                return verdict;
+            }
+        }
+        let mut details = self.judge(limits, true, &walk);
+        let gave_up = matches!(details.verdict, Verdict::NotCompared(_));
+        let proven =
+            !explain || (gave_up && self.judge(limits, false, &walk).verdict == Verdict::Mismatch);
+        if proven && details.verdict != Verdict::Mismatch {
+            details.verdict = Verdict::Mismatch;
+            details.findings_cut = true;
+            details.findings.push(Finding {
+                part: Part::Body,
+                path: String::new(),
+                candidate_path: None,
+                pattern: String::new(),
+                kind: Kind::Value,
+                legacy: None,
+                candidate: None,
+                explanation: None,
+                text_diff: None,
+            });
+        }
+        details
     }
 
     fn judge(

@@ -7,7 +7,8 @@ pub struct Limits {
     pub decoded_bytes: usize,
     /// Nested containers that are followed; more is `too_deep` when the bytes differ.
     pub depth: usize,
-    /// Steps of matching elements whose order does not count; more is `work_budget`.
+    /// Steps of matching elements whose order does not count; more is `work_budget`. As many again for aligning the
+    /// elements of arrays that differ; beyond them elements are reported by position.
     pub work: u64,
     /// Findings listed for one exchange; more set `findings_cut`.
     pub findings: usize,
@@ -25,8 +26,9 @@ pub const DECODED_BYTES: usize = 1 << 20;
 pub const DEPTH: usize = 128;
 /// Deepest setting of [`Limits::depth`] that is honoured, so that no setting can exhaust the stack of a thread.
 pub const MAX_DEPTH: usize = 256;
-/// About 50 ms of matching on one core: an answer that needs more would hold up the queue behind it.
-pub const WORK: u64 = 1_000_000;
+/// About 50 ms of matching on one core: an answer that needs more would hold up the queue behind it. A step is a value
+/// that is looked at, or 64 bytes of one.
+pub const WORK: u64 = 2_000_000;
 /// A person reads a handful; beyond this a mismatch is a different document.
 pub const FINDINGS: usize = 256;
 /// As many as findings.

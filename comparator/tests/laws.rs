@@ -407,3 +407,24 @@ fn a_key_that_is_a_map_of_its_own_is_not_taken_for_an_index() {
     );
     assert_eq!(comparison.findings[0].pattern, "/0/x");
 }
+
+#[test]
+fn a_proven_difference_stands_when_its_details_are_too_much_work() {
+    // Aligned by id, the only pair holds a matching that no budget allows; by position, the ids already differ.
+    let many = |from: usize| {
+        let numbers: Vec<String> = (from..from + 3_000).map(|n| n.to_string()).collect();
+        numbers.join(",")
+    };
+    let legacy = format!(r#"[{{"id":1,"n":[{}]}}]"#, many(0));
+    let candidate = format!(r#"[{{"id":0}},{{"id":1,"n":[{}]}}]"#, many(2));
+    let rules = [
+        rule("any", "/*/n", "unordered", None),
+        rule("near", "/*/n/*", "tolerance", Some("1")),
+    ];
+    let both = [(&legacy, &candidate), (&candidate, &legacy)];
+    for (one, two) in both {
+        let comparison = compare_with(&rules, one.as_bytes(), two.as_bytes(), DocumentKind::Json);
+        assert_eq!(comparison.verdict, Verdict::Mismatch);
+        assert!(comparison.findings_cut && !comparison.findings.is_empty());
+    }
+}

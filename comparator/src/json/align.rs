@@ -4,9 +4,9 @@ use std::hash::BuildHasher;
 use std::ops::Range;
 
 use hashbrown::HashMap;
-use similar::DiffOp;
 
 use super::index::{NodeKind, Tree};
+use super::script::Run;
 
 /// What is to be done with the elements of two arrays, in the order in which it is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,61 +42,19 @@ impl Middle {
             .extend((second + common..two.end).map(Pairing::CandidateOnly));
     }
 
-    pub(super) fn by_gaps(&mut self, gaps: &[Gap], script: &[DiffOp]) {
-        let (from, other) = (self.one.start, self.two.start);
-        let mut gaps = gaps.iter().peekable();
-        let shift = |range: &Range<usize>, by: usize| range.start + by..range.end + by;
-        for op in script {
-            if let DiffOp::Equal {
-                old_index,
-                new_index,
-                len,
-            } = *op
-            {
-                while let Some(gap) =
-                    gaps.next_if(|gap| gap.old.end <= old_index && gap.new.end <= new_index)
-                {
-                    self.push_gap(shift(&gap.old, from), shift(&gap.new, other));
-                }
-                self.pairs.extend(
-                    (0..len).map(|step| {
-                        Pairing::Both(from + old_index + step, other + new_index + step)
-                    }),
-                );
-            }
+    /// Pairs the runs, and by position what lies between them.
+    pub(super) fn by_runs(&mut self, runs: &[Run]) {
+        let (mut one, mut two) = (self.one.start, self.two.start);
+        for run in runs {
+            let (first, second) = (self.one.start + run.one, self.two.start + run.two);
+            self.push_gap(one..first, two..second);
+            self.pairs
+                .extend((0..run.length).map(|step| Pairing::Both(first + step, second + step)));
+            (one, two) = (first + run.length, second + run.length);
         }
-        for gap in gaps {
-            self.push_gap(shift(&gap.old, from), shift(&gap.new, other));
-        }
+        let (one, two) = (one..self.one.end, two..self.two.end);
+        self.push_gap(one, two);
     }
-}
-
-/// Elements between two stretches that are equal.
-pub(super) struct Gap {
-    pub(super) old: Range<usize>,
-    pub(super) new: Range<usize>,
-}
-
-/// Joins the deletions and insertions that no equal stretch parts.
-pub(super) fn gaps(script: &[DiffOp]) -> Vec<Gap> {
-    let mut gaps: Vec<Gap> = Vec::new();
-    let mut open = false;
-    for op in script {
-        if matches!(op, DiffOp::Equal { .. }) {
-            open = false;
-            continue;
-        }
-        let (old, new) = (op.old_range(), op.new_range());
-        match gaps.last_mut() {
-            Some(gap) if open => {
-                gap.old = gap.old.start.min(old.start)..gap.old.end.max(old.end);
-                gap.new = gap.new.start.min(new.start)..gap.new.end.max(new.end);
-            }
-            _ => gaps.push(Gap { old, new }),
-        }
-        open = true;
-    }
-    gaps
 }
 
 /// Small numbers for values of the same hash and kind.

@@ -7,20 +7,17 @@
 //! readable.
 
 use parity_schemas::verdict::Kind;
-use similar::{Algorithm, capture_diff_slices};
 
-use super::align::{Classes, Middle, Pairing, gaps, match_by_key};
+use super::align::{Classes, Middle, Pairing, match_by_key};
 use super::index::Tree;
 use super::path::{Side, Step};
+use super::script;
 use super::walk::{Frame, Met, Walk};
 use crate::collect::{Flow, shown};
 use crate::rules::Action;
 
-/// Product of the two lengths up to which the shortest edit script is looked for: a thousand by a thousand elements,
-/// some milliseconds in the worst case.
-const MAX_SCRIPT_CELLS: usize = 1_000_000;
-/// Cells of an edit script that cost as much as one step of the work budget.
-const CELLS_PER_STEP: u64 = 8;
+/// Steps of looking for a shortest edit script: over a thousand edits, which nobody reads, and some milliseconds.
+const SCRIPT_STEPS: u64 = 1_000_000;
 /// The field that is taken for the identity of an element when it is unique on both sides.
 const INFERRED_KEY: &str = "id";
 
@@ -33,10 +30,14 @@ impl Walk<'_, '_> {
         if let Some(rule) = unordered {
             return self.unordered(legacy, candidate, frame, rule);
         }
-        if let Some(rule) = met.key
-            && let Some(flow) = self.keyed(legacy, candidate, frame, rule)
-        {
-            return flow;
+        if let Some(rule) = met.key {
+            if let Some(flow) = self.keyed(legacy, candidate, frame, rule) {
+                return flow;
+            }
+            if self.detailed() {
+                let id = &self.out.rules.get(rule).id;
+                self.tolerated(&format!("key_not_unique:{id}"));
+            }
         }
         if self.detailed() {
             return self.aligned(legacy, candidate, frame);
@@ -155,6 +156,24 @@ impl Walk<'_, '_> {
     fn aligned(&mut self, legacy: u32, candidate: u32, frame: Frame) -> Flow {
         let one: Vec<u32> = self.legacy.elements(legacy).collect();
         let two: Vec<u32> = self.candidate.elements(candidate).collect();
+        self.reading = true;
+        let middle = self.middle(&one, &two, frame);
+        self.reading = false;
+        if middle.reordered {
+            self.order_finding(legacy, candidate)?;
+        }
+        let (prefix, suffix) = (middle.one.start, one.len() - middle.one.end);
+        let ends = |from: [usize; 2], length| {
+            (0..length).map(move |step| Pairing::Both(from[0] + step, from[1] + step))
+        };
+        let mut pairs: Vec<Pairing> = ends([0, 0], prefix).collect();
+        pairs.extend_from_slice(&middle.pairs);
+        pairs.extend(ends([middle.one.end, middle.two.end], suffix));
+        self.report_pairs(&pairs, &one, &two, frame, true)
+    }
+
+    /// How the elements between the equal ends of two arrays are paired.
+    fn middle(&mut self, one: &[u32], two: &[u32], frame: Frame) -> Middle {
         let shorter = one.len().min(two.len());
         let mut prefix = 0;
         while prefix < shorter && self.equal_elements(one[prefix], two[prefix], prefix, frame) {
@@ -182,23 +201,12 @@ impl Walk<'_, '_> {
             || (middle.one.len() == 1 && middle.two.len() == 1)
         {
             middle.by_position();
-        } else if !self.by_inferred_key(&mut middle, &one, &two)
-            && !self.reordered(&mut middle, &one, &two, frame)
+        } else if !self.by_inferred_key(&mut middle, one, two)
+            && !self.reordered(&mut middle, one, two, frame)
         {
-            self.by_script(&mut middle, &one, &two, frame);
+            self.by_script(&mut middle, one, two, frame);
         }
-        let mut pairs: Vec<Pairing> = (0..prefix)
-            .map(|index| Pairing::Both(index, index))
-            .collect();
-        pairs.append(&mut middle.pairs);
-        pairs
-            .extend((0..suffix).map(|index| {
-                Pairing::Both(one.len() - suffix + index, two.len() - suffix + index)
-            }));
-        if middle.reordered {
-            self.order_finding(legacy, candidate)?;
-        }
-        self.report_pairs(&pairs, &one, &two, frame, true)
+        middle
     }
 
     fn order_finding(&mut self, legacy: u32, candidate: u32) -> Flow {
@@ -298,15 +306,13 @@ impl Walk<'_, '_> {
 
     /// Aligns by the shortest edit script over classes of equal elements, unless position explains it as well.
     fn by_script(&mut self, middle: &mut Middle, one: &[u32], two: &[u32], frame: Frame) {
-        let cells = middle.one.len().saturating_mul(middle.two.len());
         let nodes = |tree: Tree<'_>, elements: &[u32]| -> u64 {
             let nodes = elements.iter().map(|at| u64::from(tree.next(*at) - at));
             nodes.sum()
         };
         let cost = nodes(self.legacy, &one[middle.one.clone()])
-            + nodes(self.candidate, &two[middle.two.clone()])
-            + cells as u64 / CELLS_PER_STEP;
-        if cells > MAX_SCRIPT_CELLS || !self.spend(cost) {
+            + nodes(self.candidate, &two[middle.two.clone()]);
+        if !self.spend(cost) {
             middle.by_position();
             return;
         }
@@ -327,24 +333,16 @@ impl Walk<'_, '_> {
             .map(|at| class(candidate, self, Side::Candidate, *at))
             .collect();
         self.leave(child);
-        let script = capture_diff_slices(Algorithm::Myers, &first, &second);
-        let gaps = gaps(&script);
+        let runs = script::common(&first, &second, SCRIPT_STEPS);
         if first.len() == second.len() {
-            let edits: usize = gaps
-                .iter()
-                .map(|gap| gap.old.len().max(gap.new.len()))
-                .sum();
-            let replaced = first
-                .iter()
-                .zip(&second)
-                .filter(|(one, two)| one != two)
-                .count();
-            if replaced <= edits {
+            let common: usize = runs.iter().map(|run| run.length).sum();
+            let in_place = first.iter().zip(&second).filter(|(one, two)| one == two);
+            if in_place.count() >= common {
                 middle.by_position();
                 return;
             }
         }
-        middle.by_gaps(&gaps, &script);
+        middle.by_runs(&runs);
     }
 
     /// Two arrays under a `key` rule; `None` when the field does not tell the elements of both apart.

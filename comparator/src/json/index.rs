@@ -168,6 +168,14 @@ impl<'a> Tree<'a> {
         }
     }
 
+    /// Steps of the work budget that looking at a value costs: its nodes, and its bytes where they are many.
+    pub(crate) fn cost(&self, at: u32) -> u64 {
+        /// Bytes that are compared in about the time of one node.
+        const BYTES_PER_STEP: u64 = 64;
+        let node = self.node(at);
+        u64::from(node.next - at) + u64::from(node.end - node.start) / BYTES_PER_STEP
+    }
+
     /// The hash of a key's content.
     #[inline]
     pub(crate) fn key_hash(&self, key: u32) -> u32 {

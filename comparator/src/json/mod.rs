@@ -17,6 +17,7 @@ mod path;
 mod rename;
 mod report;
 mod scalar;
+mod script;
 pub(crate) mod string;
 mod walk;
 

@@ -84,7 +84,7 @@ impl Walk<'_, '_> {
         for (side, elements) in [(Side::Legacy, one), (Side::Candidate, two)] {
             for (position, element) in elements.iter().enumerate() {
                 let tree = self.tree(side);
-                if !self.spend(u64::from(tree.next(*element) - element)) {
+                if !self.spend(tree.cost(*element)) {
                     return None;
                 }
                 let hash = self.canonical_hash(side, *element, child);
@@ -120,7 +120,7 @@ impl Walk<'_, '_> {
         let mut settled = left.len() == right.len();
         for (first, second) in left.iter().zip(right) {
             settled = settled && self.equal(one[*first], two[*second], child);
-            if self.exhausted {
+            if self.is_spent() {
                 return None;
             }
         }
@@ -131,7 +131,7 @@ impl Walk<'_, '_> {
             return Some(());
         }
         if left.len().max(right.len()) > MAX_CLASS {
-            self.exhausted = true;
+            self.spend_all();
             return None;
         }
         let mut edges = Vec::with_capacity(left.len());
@@ -140,7 +140,7 @@ impl Walk<'_, '_> {
             for (position, second) in right.iter().enumerate() {
                 if self.equal(one[*first], two[*second], child) {
                     row.push(position);
-                } else if self.exhausted {
+                } else if self.is_spent() {
                     return None;
                 }
             }

@@ -241,7 +241,15 @@ impl Walk<'_, '_> {
         frame: Frame,
     ) -> Flow {
         let renamed = if self.detailed() || self.scope.renames {
-            self.renamed([base, middle, end], frame)
+            // Only where a rule accepts it does a renaming decide anything.
+            let reading = self.reading;
+            self.reading |= !self.scope.renames;
+            let renamed = self.renamed([base, middle, end], frame);
+            self.reading = reading;
+            if self.scope.renames && self.is_spent() {
+                return self.give_up();
+            }
+            renamed
         } else {
             Renamed::default()
         };

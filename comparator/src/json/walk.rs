@@ -13,7 +13,7 @@ use super::index::{Index, IndexError, Layout, NodeKind, ROOT, Tree};
 use super::number;
 use super::path::{Side, Step};
 use super::scalar::Scalar;
-use crate::collect::{Collector, Flow, Stop};
+use crate::collect::{Collector, Flow};
 use crate::explain;
 use crate::rules::trie::START;
 use crate::rules::{Action, Scope};
@@ -87,7 +87,8 @@ pub(crate) fn compare(
     let mut walk = Walk {
         legacy,
         candidate,
-        work: out.limits.work,
+        budgets: [out.limits.work; 2],
+        reading: false,
         out,
         scope,
         nodes: &mut scratch.nodes,
@@ -96,7 +97,6 @@ pub(crate) fn compare(
         texts: &mut scratch.texts,
         key: &mut scratch.key,
         probes: 0,
-        exhausted: false,
     };
     Outcome::Compared(if walk.same_text(ROOT, ROOT) {
         Flow::Continue(())
@@ -141,9 +141,11 @@ pub(super) struct Walk<'w, 'c> {
     key: &'w mut Vec<u8>,
     /// Nested questions whether two values are equal; nothing is recorded while there are any.
     pub(super) probes: usize,
-    work: u64,
-    /// The work budget ran out.
-    pub(super) exhausted: bool,
+    /// Steps left: for what decides the verdict, and for what only makes it readable. Apart, because a verdict must not
+    /// depend on whether somebody wants to read the details.
+    budgets: [u64; 2],
+    /// Elements are being aligned for a reader.
+    pub(super) reading: bool,
 }
 
 impl<'w> Walk<'w, '_> {
@@ -159,13 +161,20 @@ impl<'w> Walk<'w, '_> {
         self.out.detail && self.probes == 0
     }
 
-    /// Takes `steps` from the work budget; false when it is spent.
+    /// Takes `steps` from the budget of what is being done; false when it is spent, and from then on.
     pub(super) fn spend(&mut self, steps: u64) -> bool {
-        match self.work.checked_sub(steps) {
-            Some(left) => self.work = left,
-            None => self.exhausted = true,
-        }
-        !self.exhausted
+        let budget = &mut self.budgets[usize::from(self.reading)];
+        *budget = budget.saturating_sub(steps);
+        *budget > 0
+    }
+
+    pub(super) fn is_spent(&self) -> bool {
+        self.budgets[usize::from(self.reading)] == 0
+    }
+
+    /// Ends the budget: what is to be done cannot fit it.
+    pub(super) fn spend_all(&mut self) {
+        self.spend(u64::MAX);
     }
 
     /// Whether two values are the same text and so equal whatever the rules say.
@@ -186,9 +195,6 @@ impl<'w> Walk<'w, '_> {
 
     /// Compares two values that are not the same text, under the rules of `frame`.
     pub(super) fn values(&mut self, legacy: u32, candidate: u32, frame: Frame) -> Flow {
-        if self.probes > 0 && !self.spend(1) {
-            return Flow::Break(Stop::Enough);
-        }
         let met = if frame.is_empty() {
             Met::default()
         } else {
@@ -348,8 +354,9 @@ impl<'w> Walk<'w, '_> {
 
     /// Whether two values are equal, without recording anything. False once the budget is spent.
     pub(super) fn equal(&mut self, legacy: u32, candidate: u32, frame: Frame) -> bool {
-        if self.same_text(legacy, candidate) {
-            return self.spend(1);
+        let cost = 1 + self.legacy.cost(legacy) + self.candidate.cost(candidate);
+        if !self.spend(cost) || self.same_text(legacy, candidate) {
+            return !self.is_spent();
         }
         let (nodes, steps, indices) = (self.nodes.len(), self.steps.len(), self.indices.len());
         self.probes += 1;
@@ -359,6 +366,6 @@ impl<'w> Walk<'w, '_> {
         self.nodes.truncate(nodes);
         self.steps.truncate(steps);
         self.indices.truncate(indices);
-        flow == ControlFlow::Continue(()) && !self.exhausted
+        flow == ControlFlow::Continue(()) && !self.is_spent()
     }
 }
