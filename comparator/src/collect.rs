@@ -76,24 +76,24 @@ impl<'a> Collector<'a> {
     pub(crate) fn excused(&mut self, rule: u16, part: Part, path: impl FnOnce() -> String) {
         self.hits[usize::from(rule)] += 1;
         if self.detail {
-            let why = format!("rule:{}", self.rules.get(rule).id);
-            self.note(part, path, why);
+            let rules = self.rules;
+            self.note(part, path, || format!("rule:{}", rules.get(rule).id));
         }
     }
 
     /// Notes a difference that is none by default.
     pub(crate) fn tolerated(&mut self, part: Part, path: impl FnOnce() -> String, why: &str) {
         if self.detail {
-            self.note(part, path, why.to_owned());
+            self.note(part, path, || why.to_owned());
         }
     }
 
-    fn note(&mut self, part: Part, path: impl FnOnce() -> String, why: String) {
+    fn note(&mut self, part: Part, path: impl FnOnce() -> String, why: impl FnOnce() -> String) {
         if self.tolerated.len() < self.limits.tolerated {
             self.tolerated.push(Tolerated {
                 part,
                 path: path(),
-                why,
+                why: why(),
             });
         }
     }

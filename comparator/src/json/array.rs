@@ -40,8 +40,32 @@ impl Walk<'_, '_> {
             }
         }
         if self.detailed() {
-            return self.aligned(legacy, candidate, frame);
+            let prefix = self.equal_prefix(legacy, candidate, frame);
+            if let Some(prefix) = prefix {
+                return self.aligned(legacy, candidate, prefix, frame);
+            }
         }
+        self.by_position(legacy, candidate, frame)
+    }
+
+    /// How many elements are equal at the begin of two arrays; `None` when all are and there are no more.
+    fn equal_prefix(&mut self, legacy: u32, candidate: u32, frame: Frame) -> Option<usize> {
+        let (legacy_end, candidate_end) =
+            (self.legacy.next(legacy), self.candidate.next(candidate));
+        let (mut one, mut two, mut prefix) = (legacy + 1, candidate + 1, 0);
+        self.reading = true;
+        while one < legacy_end
+            && two < candidate_end
+            && self.equal_elements(one, two, prefix, frame)
+        {
+            (one, two) = (self.legacy.next(one), self.candidate.next(two));
+            prefix += 1;
+        }
+        self.reading = false;
+        (one < legacy_end || two < candidate_end).then_some(prefix)
+    }
+
+    fn by_position(&mut self, legacy: u32, candidate: u32, frame: Frame) -> Flow {
         let (legacy_end, candidate_end) =
             (self.legacy.next(legacy), self.candidate.next(candidate));
         let (mut one, mut two, mut index) = (legacy + 1, candidate + 1, 0);
@@ -153,16 +177,16 @@ impl Walk<'_, '_> {
     }
 
     /// Two ordered arrays that differ, for a reader.
-    fn aligned(&mut self, legacy: u32, candidate: u32, frame: Frame) -> Flow {
+    fn aligned(&mut self, legacy: u32, candidate: u32, prefix: usize, frame: Frame) -> Flow {
         let one: Vec<u32> = self.legacy.elements(legacy).collect();
         let two: Vec<u32> = self.candidate.elements(candidate).collect();
         self.reading = true;
-        let middle = self.middle(&one, &two, frame);
+        let middle = self.middle(&one, &two, prefix, frame);
         self.reading = false;
         if middle.reordered {
             self.order_finding(legacy, candidate)?;
         }
-        let (prefix, suffix) = (middle.one.start, one.len() - middle.one.end);
+        let suffix = one.len() - middle.one.end;
         let ends = |from: [usize; 2], length| {
             (0..length).map(move |step| Pairing::Both(from[0] + step, from[1] + step))
         };
@@ -173,12 +197,8 @@ impl Walk<'_, '_> {
     }
 
     /// How the elements between the equal ends of two arrays are paired.
-    fn middle(&mut self, one: &[u32], two: &[u32], frame: Frame) -> Middle {
+    fn middle(&mut self, one: &[u32], two: &[u32], prefix: usize, frame: Frame) -> Middle {
         let shorter = one.len().min(two.len());
-        let mut prefix = 0;
-        while prefix < shorter && self.equal_elements(one[prefix], two[prefix], prefix, frame) {
-            prefix += 1;
-        }
         let mut suffix = 0;
         while suffix < shorter - prefix
             && self.equal_elements(

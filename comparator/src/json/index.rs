@@ -73,6 +73,7 @@ pub(crate) enum IndexError {
 pub(crate) struct Index {
     nodes: Vec<Node>,
     open: Vec<u32>,
+    plain: Vec<u8>,
 }
 
 /// Capacity that is kept for the next body: 16 MiB of nodes; a larger body's memory is given back.
@@ -102,7 +103,8 @@ impl Index {
                 what: "not UTF-8",
             });
         }
-        let parser = Parser::new(text, &mut self.nodes, &mut self.open, max_depth);
+        let Self { nodes, open, plain } = self;
+        let parser = Parser::new(text, nodes, open, plain, max_depth);
         match layout {
             Layout::Document => parser.document()?,
             Layout::Lines => parser.lines()?,

@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 use super::index::Tree;
 use super::path::{Side, Step};
 use super::rename::Renamed;
+use super::string;
 use super::walk::{Frame, Walk};
 use crate::collect::{Flow, shown};
 use crate::explain;
@@ -25,10 +26,7 @@ impl Walk<'_, '_> {
         let (legacy_end, candidate_end) =
             (self.legacy.next(legacy), self.candidate.next(candidate));
         let (mut one, mut two) = (legacy + 1, candidate + 1);
-        while one < legacy_end
-            && two < candidate_end
-            && same_key(self.legacy, one, self.candidate, two)
-        {
+        while one < legacy_end && two < candidate_end && self.same_key(one, two) {
             self.member(one, two, frame)?;
             one = self.legacy.next(one + 1);
             two = self.candidate.next(two + 1);
@@ -90,9 +88,7 @@ impl Walk<'_, '_> {
                     hint + step - count
                 };
                 let other = keys[position];
-                if self.candidate.key_hash(other) == hash
-                    && same_key(self.legacy, key, self.candidate, other)
-                {
+                if self.candidate.key_hash(other) == hash && self.same_key(key, other) {
                     found = Some(position);
                     break;
                 }
@@ -116,6 +112,16 @@ impl Walk<'_, '_> {
             }
         }
         Flow::Continue(())
+    }
+
+    #[inline]
+    fn same_key(&mut self, key: u32, other: u32) -> bool {
+        let (one, two) = (self.legacy, self.candidate);
+        if string::same_bytes(one.content(key), two.content(other)) {
+            return true;
+        }
+        // Only escapes could still make them the same.
+        (one.special(key) || two.special(other)) && self.same_unescaped(key, other)
     }
 
     /// Whether a key occurs twice in a span of legacy members; also true when there are too many to tell by bits.
@@ -353,14 +359,6 @@ impl Walk<'_, '_> {
 fn listed(tree: Tree<'_>, keys: &[u32], limit: usize) -> String {
     let values: Vec<&[u8]> = keys.iter().map(|key| tree.raw(key + 1)).collect();
     shown(&values.join(&b", "[..]), limit)
-}
-
-#[inline]
-fn same_key(one: Tree<'_>, key: u32, two: Tree<'_>, other: u32) -> bool {
-    if !one.special(key) && !two.special(other) {
-        return one.content(key) == two.content(other);
-    }
-    compare_keys(one, key, two, other).is_eq()
 }
 
 fn compare_keys(one: Tree<'_>, key: u32, two: Tree<'_>, other: u32) -> std::cmp::Ordering {

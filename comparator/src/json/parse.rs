@@ -3,6 +3,8 @@
 //! It keeps its own stack, so no nesting can exhaust ours, and the grammar is RFC 8259 to the letter: what some parser
 //! accepts beyond it (`NaN`, a trailing comma) is exactly what the two services may disagree on.
 
+use wide::u8x16;
+
 use super::index::{IndexError, Node, NodeKind};
 use super::{number, string};
 
@@ -10,6 +12,8 @@ pub(super) struct Parser<'a> {
     text: &'a [u8],
     nodes: &'a mut Vec<Node>,
     open: &'a mut Vec<u32>,
+    /// For a key without its escapes.
+    plain: &'a mut Vec<u8>,
     max_depth: usize,
     /// Open containers outside of a document: the list that [`Parser::lines`] makes around all of them.
     outside: usize,
@@ -20,12 +24,14 @@ impl<'a> Parser<'a> {
         text: &'a [u8],
         nodes: &'a mut Vec<Node>,
         open: &'a mut Vec<u32>,
+        plain: &'a mut Vec<u8>,
         max_depth: usize,
     ) -> Self {
         Self {
             text,
             nodes,
             open,
+            plain,
             max_depth,
             outside: 0,
         }
@@ -185,9 +191,8 @@ impl<'a> Parser<'a> {
         let (end, special) = string_end(text, start)?;
         let content = &text[start..end];
         let hash = if special {
-            let mut plain = Vec::new();
-            string::unescape(content, &mut plain);
-            string::hash(&plain)
+            string::unescape(content, self.plain);
+            string::hash(self.plain)
         } else {
             string::hash(content)
         };
@@ -280,25 +285,23 @@ fn escape_length(text: &[u8], at: usize) -> Result<usize, IndexError> {
 }
 
 /// The first position from `at` on that holds a quote, a backslash or a control character; the length without one.
-/// Sixteen bytes at a step, which most keys and values fit, so the branch is foreseen: a subtraction borrows into the
-/// high bit of each byte that is below the limit, and the lowest such bit is exact.
+/// Sixteen bytes at a step, which most keys and values fit, so the branch is foreseen.
 #[inline]
 fn plain_end(text: &[u8], mut at: usize) -> usize {
-    const ONES: u128 = u128::MAX / 0xff;
-    const HIGH: u128 = ONES << 7;
-    let below = |word: u128, limit: u128| word.wrapping_sub(ONES * limit) & !word;
+    const LAST_CONTROL: u8 = 0x1f;
     while let Some(chunk) = text.get(at..).and_then(|rest| rest.first_chunk::<16>()) {
-        let word = u128::from_le_bytes(*chunk);
-        let quote = word ^ (ONES * u128::from(b'"'));
-        let backslash = word ^ (ONES * u128::from(b'\\'));
-        let found = (below(word, 0x20) | below(quote, 1) | below(backslash, 1)) & HIGH;
+        let chunk = u8x16::new(*chunk);
+        let control = chunk.min(u8x16::splat(LAST_CONTROL)).simd_eq(chunk);
+        let quote = chunk.simd_eq(u8x16::splat(b'"'));
+        let backslash = chunk.simd_eq(u8x16::splat(b'\\'));
+        let found = (control | quote | backslash).to_bitmask();
         if found != 0 {
-            return at + (found.trailing_zeros() / 8) as usize;
+            return at + found.trailing_zeros() as usize;
         }
         at += 16;
     }
     while let Some(byte) = text.get(at) {
-        if *byte < 0x20 || *byte == b'"' || *byte == b'\\' {
+        if *byte <= LAST_CONTROL || *byte == b'"' || *byte == b'\\' {
             break;
         }
         at += 1;

@@ -87,6 +87,38 @@ pub(crate) fn quote(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
+/// Whether two contents are the same bytes. Most are short, and for those a call of the C library's `memcmp` costs more
+/// than the comparison.
+#[inline]
+pub(crate) fn same_bytes(one: &[u8], two: &[u8]) -> bool {
+    /// Longer ones are worth the call.
+    const SHORT: usize = 16;
+    if one.len() != two.len() {
+        return false;
+    }
+    if one.len() > SHORT {
+        return one == two;
+    }
+    // The first and the last bytes, which overlap.
+    if let (Some(first), Some(other)) = (one.first_chunk::<8>(), two.first_chunk::<8>()) {
+        let word = |chunk: &[u8; 8]| u64::from_le_bytes(*chunk);
+        let difference = match (one.last_chunk::<8>(), two.last_chunk::<8>()) {
+            (Some(last), Some(end)) => word(last) ^ word(end),
+            _ => 1,
+        };
+        return (word(first) ^ word(other)) | difference == 0;
+    }
+    if let (Some(first), Some(other)) = (one.first_chunk::<4>(), two.first_chunk::<4>()) {
+        let word = |chunk: &[u8; 4]| u32::from_le_bytes(*chunk);
+        let difference = match (one.last_chunk::<4>(), two.last_chunk::<4>()) {
+            (Some(last), Some(end)) => word(last) ^ word(end),
+            _ => 1,
+        };
+        return (word(first) ^ word(other)) | difference == 0;
+    }
+    one.iter().zip(two).all(|(one, two)| one == two)
+}
+
 /// A hash of a key's content, the same for every spelling of it. It only narrows a search: equality is always decided
 /// by the bytes, and sorting falls back to them, so colliding keys cost comparisons, not correctness.
 #[inline]
@@ -159,6 +191,20 @@ mod tests {
             unescaped(std::str::from_utf8(&quoted[1..quoted.len() - 1]).expect("UTF-8")),
             text.as_bytes()
         );
+    }
+
+    #[test]
+    fn equality_looks_at_every_byte() {
+        for length in 0..40 {
+            let plain = vec![b'a'; length];
+            assert!(same_bytes(&plain, &plain.clone()));
+            assert!(!same_bytes(&plain, &vec![b'a'; length + 1]));
+            for at in 0..length {
+                let mut other = plain.clone();
+                other[at] = b'b';
+                assert!(!same_bytes(&plain, &other), "{length} {at}");
+            }
+        }
     }
 
     #[test]

@@ -237,19 +237,21 @@ impl<'w> Walk<'w, '_> {
     }
 
     fn strings(&mut self, legacy: u32, candidate: u32, met: &Met) -> Flow {
-        if self.legacy.special(legacy) || self.candidate.special(candidate) {
-            let [one, two] = &mut *self.texts;
-            let same =
-                self.legacy.unescaped(legacy, one) == self.candidate.unescaped(candidate, two);
-            if same {
-                self.tolerated("equal_string");
-                return Flow::Continue(());
-            }
+        let special = self.legacy.special(legacy) || self.candidate.special(candidate);
+        if special && self.same_unescaped(legacy, candidate) {
+            self.tolerated("equal_string");
+            return Flow::Continue(());
         }
         if self.by_rule(legacy, candidate, met) {
             return Flow::Continue(());
         }
         self.differ(Kind::Value, legacy, candidate)
+    }
+
+    /// Whether two strings or keys are the same without their escapes.
+    pub(super) fn same_unescaped(&mut self, legacy: u32, candidate: u32) -> bool {
+        let [one, two] = &mut *self.texts;
+        self.legacy.unescaped(legacy, one) == self.candidate.unescaped(candidate, two)
     }
 
     /// Whether a tolerance, a type or an accepted explanation makes two values equal; if so, the first such rule has its
