@@ -4,20 +4,28 @@
 //! The extension says how the two are compared: `json`, `yaml`, `txt`, `bin`, or `http` for a whole answer. `route` holds
 //! the label of the route, whose first word is the method; `GET /` without it. With `UPDATE_CASES=1` the expected
 //! documents are written anew, to be read in the diff before they are committed.
+//!
+//! Every case is also compared the other way round, and documents also as the bodies of answers: neither may change
+//! what is said. A file `one-way` excuses a case whose findings (never its verdict) depend on the direction, and says
+//! why.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use http::Method;
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderValue, Method};
 use parity_comparator::document::DiffDocument;
 use parity_comparator::message::read_answer;
 use parity_comparator::rules::Profile;
 use parity_comparator::{
     AnswerPair, Comparator, Comparison, DocumentKind, Limits, RuleConfig, Rules,
 };
+use parity_schemas::exchange::Capture;
 use parity_schemas::time::Timestamp;
+use parity_schemas::verdict::{Finding, Kind};
 use similar::TextDiff;
 
 /// When the rules of the cases are read.
@@ -57,7 +65,12 @@ fn check() {
 }
 
 fn check_case(case: &Path, failures: &mut String) {
-    let comparison = compare(case);
+    let pair = Pair::read(case);
+    let comparison = pair.compare();
+    let name = case.file_name().unwrap_or_default().display();
+    if let Err(problem) = mirrors(case, &comparison, &pair.swapped().compare()) {
+        writeln!(failures, "case {name}, with its sides exchanged: {problem}").expect("memory");
+    }
     let mut actual =
         serde_json::to_string_pretty(&DiffDocument::from(&comparison)).expect("a document");
     actual.push('\n');
@@ -71,83 +84,179 @@ fn check_case(case: &Path, failures: &mut String) {
         return;
     }
     let diff = TextDiff::from_lines(&expected, &actual);
-    let name = case.file_name().unwrap_or_default().display();
     writeln!(failures, "case {name}:\n{}", diff.unified_diff()).expect("memory");
 }
 
-fn compare(case: &Path) -> Comparison {
-    let time = |text: &str| text.parse::<Timestamp>().expect("a time");
-    let mut rules = match fs::read_to_string(case.join("rules.toml")) {
-        Ok(text) => {
-            toml_edit::de::from_str::<RuleFile>(&text)
-                .expect("rules.toml reads")
-                .rule
-        }
-        Err(_) => Vec::new(),
-    };
-    if let Ok(name) = fs::read_to_string(case.join("profile")) {
-        rules.extend(Profile::named(name.trim()).expect("a profile").rules());
-    }
-    let rules = Rules::compile(&rules, time(COMPILED))
-        .unwrap_or_else(|errors| panic!("{}: {errors:?}", case.display()));
-    let mut comparator = Comparator::new(Arc::new(rules), Limits::default());
-    let (legacy, extension) = side(case, "legacy");
-    let (candidate, _) = side(case, "candidate");
-    let kind = match extension.as_str() {
-        "http" => {
-            return compare_answers(&mut comparator, case, &legacy, &candidate, time(EXCHANGED));
-        }
-        "json" => DocumentKind::Json,
-        "yaml" => DocumentKind::Yaml,
-        "txt" => DocumentKind::Text,
-        "bin" => DocumentKind::Bytes,
-        other => panic!("{}: nothing compares .{other}", case.display()),
-    };
-    comparator.compare_documents(&legacy, &candidate, kind, time(EXCHANGED))
+/// Two sides and what they are compared by.
+struct Pair {
+    name: String,
+    extension: String,
+    route: String,
+    rules: Arc<Rules>,
+    legacy: Vec<u8>,
+    candidate: Vec<u8>,
 }
 
-fn compare_answers(
-    comparator: &mut Comparator,
-    case: &Path,
-    legacy: &[u8],
-    candidate: &[u8],
-    time: Timestamp,
-) -> Comparison {
-    let route = fs::read_to_string(case.join("route")).unwrap_or_else(|_| "GET /".to_owned());
-    let route = route.trim();
-    let method: Method = route
-        .split(' ')
-        .next()
-        .unwrap_or("GET")
-        .parse()
-        .expect("a method");
-    let read = |text: &[u8]| {
-        read_answer(text).unwrap_or_else(|error| panic!("{}: {error}", case.display()))
-    };
-    let (legacy, candidate) = (read(legacy), read(candidate));
-    let pair = AnswerPair {
-        route,
-        method: &method,
-        time,
-        legacy: &legacy,
-        candidate: &candidate,
-    };
-    let explained = comparator.explain_answers(pair);
-    // What the mirror does must come to the same.
-    let compared = comparator.compare_answers(pair);
-    assert_eq!(compared.verdict, explained.verdict, "{}", case.display());
-    assert_eq!(
-        compared.rule_hits,
-        explained.rule_hits,
-        "{}",
-        case.display()
-    );
-    assert!(
-        compared.findings == explained.findings,
-        "{}",
-        case.display()
-    );
-    explained
+impl Pair {
+    fn read(case: &Path) -> Self {
+        let mut rules = match fs::read_to_string(case.join("rules.toml")) {
+            Ok(text) => {
+                toml_edit::de::from_str::<RuleFile>(&text)
+                    .expect("rules.toml reads")
+                    .rule
+            }
+            Err(_) => Vec::new(),
+        };
+        if let Ok(name) = fs::read_to_string(case.join("profile")) {
+            rules.extend(Profile::named(name.trim()).expect("a profile").rules());
+        }
+        let rules = Rules::compile(&rules, time(COMPILED))
+            .unwrap_or_else(|errors| panic!("{}: {errors:?}", case.display()));
+        let (legacy, extension) = side(case, "legacy");
+        let (candidate, other) = side(case, "candidate");
+        assert_eq!(extension, other, "{}", case.display());
+        let route = fs::read_to_string(case.join("route")).unwrap_or_else(|_| "GET /".to_owned());
+        Self {
+            name: case.display().to_string(),
+            extension,
+            route: route.trim().to_owned(),
+            rules: Arc::new(rules),
+            legacy,
+            candidate,
+        }
+    }
+
+    fn swapped(self) -> Self {
+        Self {
+            legacy: self.candidate,
+            candidate: self.legacy,
+            ..self
+        }
+    }
+
+    fn compare(&self) -> Comparison {
+        let mut comparator = Comparator::new(Arc::clone(&self.rules), Limits::default());
+        let (legacy, candidate) = (self.legacy.as_slice(), self.candidate.as_slice());
+        let kind = match self.extension.as_str() {
+            "http" => {
+                let read = |text| {
+                    read_answer(text).unwrap_or_else(|error| panic!("{}: {error}", self.name))
+                };
+                return self.compare_answers(&mut comparator, &read(legacy), &read(candidate));
+            }
+            "json" => DocumentKind::Json,
+            "yaml" => DocumentKind::Yaml,
+            "txt" => DocumentKind::Text,
+            "bin" => DocumentKind::Bytes,
+            other => panic!("{}: nothing compares .{other}", self.name),
+        };
+        let compared = comparator.compare_documents(legacy, candidate, kind, time(EXCHANGED));
+        // The same two texts as the bodies of answers must come to the same.
+        let media_type = match kind {
+            DocumentKind::Json => "application/json",
+            DocumentKind::Yaml => "application/yaml",
+            DocumentKind::Text => "text/plain",
+            DocumentKind::Bytes => "application/octet-stream",
+        };
+        let answer = |body: &[u8]| Capture {
+            status: 200,
+            headers: HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(media_type))]),
+            body: body.to_vec().into(),
+            trailers: None,
+            elapsed: Duration::ZERO,
+        };
+        let mirrored = self.compare_answers(&mut comparator, &answer(legacy), &answer(candidate));
+        assert_same(&self.name, &mirrored, &compared);
+        assert_eq!(mirrored.tolerated, compared.tolerated, "{}", self.name);
+        compared
+    }
+
+    /// What the mirror does and what `parity diff` does must come to the same.
+    fn compare_answers(
+        &self,
+        comparator: &mut Comparator,
+        legacy: &Capture,
+        candidate: &Capture,
+    ) -> Comparison {
+        let method: Method = self
+            .route
+            .split(' ')
+            .next()
+            .unwrap_or("GET")
+            .parse()
+            .expect("a method");
+        let pair = AnswerPair {
+            route: &self.route,
+            method: &method,
+            time: time(EXCHANGED),
+            legacy,
+            candidate,
+        };
+        let explained = comparator.explain_answers(pair);
+        assert_same(&self.name, &comparator.compare_answers(pair), &explained);
+        explained
+    }
+}
+
+fn assert_same(case: &str, one: &Comparison, two: &Comparison) {
+    assert_eq!(one.verdict, two.verdict, "{case}");
+    assert_eq!(one.rule_hits, two.rule_hits, "{case}");
+    assert_eq!(one.findings_cut, two.findings_cut, "{case}");
+    assert!(one.findings == two.findings, "{case}");
+}
+
+/// Whether exchanging the sides exchanges what is said of them and nothing else. A case whose findings depend on the
+/// direction has a file `one-way` that says why; the verdict never does.
+fn mirrors(case: &Path, forth: &Comparison, back: &Comparison) -> Result<(), String> {
+    let verdicts = (forth.verdict, forth.findings_cut) == (back.verdict, back.findings_cut);
+    if !verdicts {
+        return Err(format!("{:?} becomes {:?}", forth.verdict, back.verdict));
+    }
+    let (one, two) = (seen(&forth.findings, false), seen(&back.findings, true));
+    match (one == two, case.join("one-way").exists()) {
+        (true, false) | (false, true) => Ok(()),
+        (true, true) => Err("it is the same, so the file `one-way` is wrong".to_owned()),
+        (false, false) => {
+            let diff = TextDiff::from_lines(&one, &two);
+            Err(format!("the findings become\n{}", diff.unified_diff()))
+        }
+    }
+}
+
+/// A line for each finding, in an order of their own, as they look with the sides exchanged if `exchanged`.
+fn seen(findings: &[Finding], exchanged: bool) -> String {
+    let mut lines: Vec<String> = findings
+        .iter()
+        .map(|finding| {
+            let other_path = finding.candidate_path.as_ref().unwrap_or(&finding.path);
+            let (mut paths, mut values) = (
+                [&finding.path, other_path],
+                [&finding.legacy, &finding.candidate],
+            );
+            let mut kind = finding.kind;
+            if exchanged {
+                paths.reverse();
+                values.reverse();
+                kind = match kind {
+                    Kind::Missing => Kind::Extra,
+                    Kind::Extra => Kind::Missing,
+                    same => same,
+                };
+            }
+            let (pattern, explanation) = (&finding.pattern, finding.explanation);
+            let shows_diff = finding.text_diff.is_some();
+            format!(
+                "{} {paths:?} {pattern} {kind} {values:?} {explanation:?} {shows_diff}\n",
+                finding.part
+            )
+        })
+        .collect();
+    lines.sort();
+    lines.concat()
+}
+
+fn time(text: &str) -> Timestamp {
+    text.parse().expect("a time")
 }
 
 /// A side's bytes and the extension of its file.
