@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parity_comparator::{Comparator, Comparison, DocumentKind, Limits, RuleConfig, Rules};
 use parity_schemas::time::Timestamp;
-use parity_schemas::verdict::{Finding, Kind, Part, Reason, Verdict};
+use parity_schemas::verdict::{Explanation, Finding, Kind, Part, Reason, Verdict};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -156,7 +156,14 @@ fn mirrored(kind: Kind) -> Kind {
     }
 }
 
-type Side = (String, String, Kind, Option<String>, Option<String>);
+type Side = (
+    String,
+    String,
+    Kind,
+    Option<String>,
+    Option<String>,
+    Option<Explanation>,
+);
 
 /// What a finding says, seen from one side or the other.
 fn sides(findings: &[Finding], swapped: bool) -> Vec<Side> {
@@ -174,6 +181,7 @@ fn sides(findings: &[Finding], swapped: bool) -> Vec<Side> {
                     mirrored(finding.kind),
                     finding.candidate.clone(),
                     finding.legacy.clone(),
+                    finding.explanation,
                 )
             } else {
                 (
@@ -182,6 +190,7 @@ fn sides(findings: &[Finding], swapped: bool) -> Vec<Side> {
                     finding.kind,
                     finding.legacy.clone(),
                     finding.candidate.clone(),
+                    finding.explanation,
                 )
             }
         })
@@ -221,6 +230,27 @@ proptest! {
         if !one.contains('[') && !two.contains('[') {
             prop_assert_eq!(sides(&forth.findings, false), sides(&back.findings, true));
         }
+    }
+
+    #[test]
+    fn explanations_do_not_depend_on_the_direction(
+        one in "[aé€Ã©\u{fffd}?]{0,6}[%&;#x+=,/:TZP.0-9 -]{0,14}",
+        two in "[aé€Ã©\u{fffd}?]{0,6}[%&;#x+=,/:TZP.0-9 -]{0,14}",
+        edit in 0_usize..6,
+    ) {
+        // Most pairs of texts have nothing to do with each other, so the other is also made from the one.
+        let two = match edit {
+            0 => two,
+            1 => one.replace('%', "%25"),
+            2 => one.replace('&', "&amp;"),
+            3 => one.replace(['é', '€'], "?"),
+            4 => one.split(',').rev().collect::<Vec<_>>().join(","),
+            _ => one.chars().take(5).collect(),
+        };
+        let (legacy, candidate) = (json!({ "v": one }).to_string(), json!({ "v": two }).to_string());
+        let forth = compare(legacy.as_bytes(), candidate.as_bytes());
+        let back = compare(candidate.as_bytes(), legacy.as_bytes());
+        prop_assert_eq!(sides(&forth.findings, false), sides(&back.findings, true));
     }
 
     #[test]

@@ -205,34 +205,56 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// How two values are near each other although they are not equal.
+    /// How two values are near each other although they are not equal. Of several, the first in this order.
     Explanation as "explanation" {
         /// Two spellings of one instant, such as `.12Z` and `.120Z`.
         SameInstant = "same_instant",
         /// One time is the other cut to fewer fractional digits.
         TruncatedTime = "truncated_time",
+        /// The same date and time of day under another offset, or without one on one side: not the same instant, or
+        /// not provably.
+        SameReading = "same_reading",
+        /// Two spellings of one duration, such as `PT1.5S`, `1.5s`, `{"secs":1,"nanos":500000000}` and 1500000000.
+        SameDuration = "same_duration",
+        /// Two spellings of one decimal, as strings, such as `"1.10"` and `"1.1"`.
+        EqualDecimal = "equal_decimal",
         /// Different decimals that are the same IEEE 754 double.
         EqualDouble = "equal_double",
-        /// One number is the other rounded to fewer decimal places.
-        Rounded = "rounded",
-        /// The same text in another JSON type, such as `1` and `"1"`.
-        TypeOnly = "type_only",
+        /// Doubles at most four units in the last place apart: the same calculation, rounded at other points.
+        NearDouble = "near_double",
+        /// `null`, a word such as `"NaN"`, or a number too large for a double: a double that JSON has no number for.
+        NotFinite = "not_finite",
         /// `null` on one side, absent on the other.
         NullVsMissing = "null_vs_missing",
         /// `null` on one side, `[]`, `{}` or `""` on the other.
         NullVsEmpty = "null_vs_empty",
         /// `0`, `false`, `""`, `[]`, `{}` on one side, absent on the other (Go's omitempty).
         EmptyVsMissing = "empty_vs_missing",
+        /// The same value in another JSON type, such as `1` and `"1"`, or `1` and `true`.
+        TypeOnly = "type_only",
+        /// Two spellings of one UUID.
+        SameUuid = "same_uuid",
         /// Equal but for letter case.
         CaseOnly = "case_only",
         /// Equal but for white space.
         WhitespaceOnly = "whitespace_only",
         /// Equal after Unicode normalization to NFC.
         UnicodeNfc = "unicode_nfc",
-        /// The same bytes as base64 text and as an array of numbers, or in two base64 alphabets.
+        /// The same bytes in two encodings: base64 in either alphabet, hexadecimal, plain text, an array of numbers,
+        /// Node's `Buffer`.
         SameBytes = "same_bytes",
+        /// Equal but for percent-encoding, or for one that was done twice.
+        PercentEncoding = "percent_encoding",
+        /// Equal but for HTML entities, or for ones that were escaped twice.
+        HtmlEntities = "html_entities",
+        /// The same text through the wrong character encoding: `é` as `Ã©`, U+FFFD or `?`.
+        Mojibake = "mojibake",
         /// One number is the other times a power of 1000: seconds and milliseconds.
         ScaledBy1000 = "scaled_by_1000",
+        /// One number is the other rounded to fewer decimal places.
+        Rounded = "rounded",
+        /// A text that lists the same elements in another order.
+        Permutation = "permutation",
         /// One text is the beginning of the other.
         Truncated = "truncated",
         /// The same fields under names in another case style.

@@ -4,7 +4,9 @@
 //! a client that reads the one does not find the other. That they belong together is their explanation.
 
 use smallvec::SmallVec;
+use unicode_normalization::UnicodeNormalization;
 
+use super::index::Tree;
 use super::path::Side;
 use super::walk::{Frame, Walk};
 
@@ -45,9 +47,11 @@ impl Walk<'_, '_> {
             return renamed;
         }
         for one in missing {
-            let wanted = plain_name(&self.legacy.text(one));
+            let Some(wanted) = plain_name(self.legacy, one) else {
+                continue;
+            };
             for two in &extra {
-                if plain_name(&self.candidate.text(*two)) == wanted
+                if plain_name(self.candidate, *two).as_ref() == Some(&wanted)
                     && !renamed.candidate.contains(two)
                 {
                     let (child, _) = self.enter_key(frame, Side::Legacy, one);
@@ -71,10 +75,15 @@ pub(super) struct Renamed {
     pub(super) candidate: SmallVec<[u32; 4]>,
 }
 
-/// `userName`, `user_name` and `User-Name` are one name in different styles.
-fn plain_name(key: &str) -> String {
-    key.chars()
-        .filter(|character| !matches!(character, '_' | '-'))
-        .flat_map(char::to_lowercase)
-        .collect()
+/// `userName`, `user_name` and `User-Name` are one name in different styles, and so is a name in NFC and in NFD. None
+/// for a key with a lone surrogate, which has no styles.
+fn plain_name(tree: Tree<'_>, key: u32) -> Option<String> {
+    let mut scratch = Vec::new();
+    let name = std::str::from_utf8(tree.unescaped(key, &mut scratch)).ok()?;
+    Some(
+        name.nfc()
+            .filter(|character| !matches!(character, '_' | '-'))
+            .flat_map(char::to_lowercase)
+            .collect(),
+    )
 }

@@ -1,0 +1,99 @@
+//! How two different numbers are near.
+
+use parity_schemas::verdict::Explanation;
+
+use crate::instant::Instant;
+use crate::json::number::{self, Decimal};
+
+/// Units in the last place by which two doubles may differ and still be one calculation, rounded at other points: what
+/// googletest's `FloatEq` allows.
+const NEAR_ULPS: u64 = 4;
+
+pub(super) fn numbers(one: &[u8], two: &[u8]) -> Option<Explanation> {
+    if number::same_decimal(one, two) {
+        return Some(Explanation::EqualDecimal);
+    }
+    if cut_unix_times(one, two) {
+        return Some(Explanation::TruncatedTime);
+    }
+    if let Some(near) = doubles(one, two) {
+        return Some(near);
+    }
+    let power = Decimal::parse(one)?.power_over(&Decimal::parse(two)?);
+    if power.is_some_and(|power| matches!(power.abs(), 3 | 6 | 9)) {
+        return Some(Explanation::ScaledBy1000);
+    }
+    if number::is_rounded(one, two) {
+        return Some(Explanation::Rounded);
+    }
+    cut(one, two).then_some(Explanation::Truncated)
+}
+
+/// Unix times in two units, of which the coarser lost the digits in between. Plain integers only: `12.9` and `12` are
+/// likelier to be something else.
+fn cut_unix_times(one: &[u8], two: &[u8]) -> bool {
+    let plain = |text: &[u8]| text.iter().all(u8::is_ascii_digit);
+    plain(one)
+        && plain(two)
+        && one.len() != two.len()
+        && match (Instant::from_number(one), Instant::from_number(two)) {
+            (Some(first), Some(second)) => first.is_cut_of(&second),
+            _ => false,
+        }
+}
+
+/// One double for both, or two that are next to each other.
+fn doubles(one: &[u8], two: &[u8]) -> Option<Explanation> {
+    let (first, second) = (double(one)?, double(two)?);
+    if !(first.is_finite() && second.is_finite()) {
+        return None;
+    }
+    if first.to_bits() == second.to_bits() {
+        return Some(Explanation::EqualDouble);
+    }
+    // Large integers whose doubles are neighbours are as likely two identifiers.
+    let fractional = |text: &[u8]| text.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E'));
+    (first.to_bits().abs_diff(second.to_bits()) <= NEAR_ULPS
+        && (fractional(one) || fractional(two)))
+    .then_some(Explanation::NearDouble)
+}
+
+fn double(text: &[u8]) -> Option<f64> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// A number that no double can hold, which JavaScript and Python read as an infinity.
+pub(super) fn overflows(number: &[u8]) -> bool {
+    double(number).is_some_and(f64::is_infinite)
+}
+
+/// What serializers write for a double that JSON has no number for.
+pub(super) fn names_no_number(text: &[u8]) -> bool {
+    matches!(text, b"NaN" | b"Infinity" | b"-Infinity")
+}
+
+/// Whether a text names the infinity that a number overflows to.
+pub(super) fn is_infinity(text: &[u8], number: &[u8]) -> bool {
+    let wanted: &[u8] = if number.starts_with(b"-") {
+        b"-Infinity"
+    } else {
+        b"Infinity"
+    };
+    text == wanted && overflows(number)
+}
+
+/// `12.349` and `12.34`, `12.9` and `12`: decimal places were dropped.
+fn cut(one: &[u8], two: &[u8]) -> bool {
+    let (short, long) = if one.len() < two.len() {
+        (one, two)
+    } else {
+        (two, one)
+    };
+    long.strip_prefix(short).is_some_and(|rest| {
+        let places_only = rest
+            .iter()
+            .skip_while(|byte| **byte == b'.')
+            .all(u8::is_ascii_digit);
+        places_only && (rest.first() == Some(&b'.') || short.contains(&b'.'))
+    })
+}

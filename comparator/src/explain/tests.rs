@@ -1,0 +1,293 @@
+//! Every likeness, both ways round.
+
+use parity_schemas::verdict::Explanation as E;
+
+use super::*;
+use crate::json::index::{Index, ROOT};
+
+fn near_of(one: &str, two: &str) -> Option<E> {
+    let (mut first, mut second) = (Index::default(), Index::default());
+    let one = first.read(one.as_bytes(), 9).expect("JSON");
+    let two = second.read(two.as_bytes(), 9).expect("JSON");
+    values(one, ROOT, two, ROOT)
+}
+
+fn check(cases: &[(&str, &str, Option<E>)]) {
+    for (one, two, expected) in cases {
+        assert_eq!(near_of(one, two), *expected, "{one} {two}");
+        assert_eq!(near_of(two, one), *expected, "{two} {one}");
+    }
+}
+
+/// The same for strings, which stand here without quotes.
+fn check_texts(cases: &[(&str, &str, Option<E>)]) {
+    for (one, two, expected) in cases {
+        assert_eq!(
+            texts(one.as_bytes(), two.as_bytes()),
+            *expected,
+            "{one} {two}"
+        );
+        assert_eq!(
+            texts(two.as_bytes(), one.as_bytes()),
+            *expected,
+            "{two} {one}"
+        );
+    }
+}
+
+#[test]
+fn times_and_durations() {
+    check_texts(&[
+        (
+            "2020-01-02T03:04:05.12Z",
+            "2020-01-02T03:04:05.120Z",
+            Some(E::SameInstant),
+        ),
+        (
+            "2020-01-02T03:04:05Z",
+            "Thu, 02 Jan 2020 03:04:05 GMT",
+            Some(E::SameInstant),
+        ),
+        ("2020-01-02T03:04:05Z", "1577934245", Some(E::SameInstant)),
+        (
+            "2020-01-02T03:04:05.123456Z",
+            "2020-01-02T03:04:05.123Z",
+            Some(E::TruncatedTime),
+        ),
+        (
+            "2020-01-02T03:04:05",
+            "2020-01-02T03:04:05Z",
+            Some(E::SameReading),
+        ),
+        (
+            "2020-01-02T03:04:05+01:00",
+            "2020-01-02T03:04:05Z",
+            Some(E::SameReading),
+        ),
+        ("2020-01-02", "2020-01-02T00:00:00Z", Some(E::Truncated)),
+        ("2020-01-02T03:04:05Z", "2020-01-02T04:04:05Z", None),
+        ("PT36H", "P1DT12H", Some(E::SameDuration)),
+        ("PT1.5S", "1.5s", Some(E::SameDuration)),
+        ("PT1.5S", "PT1.4S", None),
+    ]);
+    check(&[
+        (
+            r#""2020-01-02T03:04:05Z""#,
+            "1577934245",
+            Some(E::SameInstant),
+        ),
+        (
+            r#""2020-01-02T03:04:05.12Z""#,
+            "1577934245.120000000",
+            Some(E::SameInstant),
+        ),
+        (
+            r#""2020-01-02T03:04:05.123Z""#,
+            "1577934245",
+            Some(E::TruncatedTime),
+        ),
+        (
+            r#""2020-01-02T03:04:05.12Z""#,
+            r#"{"secs_since_epoch":1577934245,"nanos_since_epoch":120000000}"#,
+            Some(E::SameInstant),
+        ),
+        (
+            "1577934245120",
+            r#"{"secs_since_epoch":1577934245,"nanos_since_epoch":120000000}"#,
+            Some(E::SameInstant),
+        ),
+        (
+            r#""2020-01-02T03:04:05.12Z""#,
+            r#"{"seconds":1577934245,"nanos":120000000}"#,
+            Some(E::SameInstant),
+        ),
+        (
+            r#""2020-01-02T03:04:05.12""#,
+            "[2020,1,2,3,4,5,120000000]",
+            Some(E::SameInstant),
+        ),
+        (
+            r#""2020-01-02T03:04:00""#,
+            "[2020,1,2,3,4]",
+            Some(E::SameInstant),
+        ),
+        (r#""2020-01-02""#, "[2020,1,2]", Some(E::SameInstant)),
+        // A naive time in parts is no instant either.
+        (r#""2020-01-02T03:04:05Z""#, "[2020,1,2,3,4,5]", None),
+        (
+            "1500000000",
+            r#"{"secs":1,"nanos":500000000}"#,
+            Some(E::SameDuration),
+        ),
+        (
+            r#""PT1.5S""#,
+            r#"{"secs":1,"nanos":500000000}"#,
+            Some(E::SameDuration),
+        ),
+        (r#""1.5s""#, "1500000000", Some(E::SameDuration)),
+        (r#""PT1.5S""#, "1.5", Some(E::SameDuration)),
+        (r#""PT1.5S""#, "1.6", None),
+        ("1", r#"{"secs":1,"nanos":1000000000}"#, None),
+        ("1", r#"{"secs":1,"secs":1}"#, None),
+    ]);
+}
+
+#[test]
+fn numbers() {
+    check(&[
+        ("9007199254740993", "9007199254740992", Some(E::EqualDouble)),
+        (
+            "9007199254740993",
+            r#""9007199254740992""#,
+            Some(E::EqualDouble),
+        ),
+        ("9007199254740994", "9007199254740996", None),
+        (
+            "0.8234567890123456",
+            "0.8234567890123458",
+            Some(E::NearDouble),
+        ),
+        ("0.30000000000000004", "0.3", Some(E::NearDouble)),
+        ("0.10000000149011612", "0.1", Some(E::Rounded)),
+        ("12.345", "12.35", Some(E::Rounded)),
+        (r#""12.345""#, r#""12.35""#, Some(E::Rounded)),
+        (r#""1.10""#, r#""1.1""#, Some(E::EqualDecimal)),
+        (r#""1.10""#, "1.1", Some(E::TypeOnly)),
+        (r#""12.345""#, "12.35", Some(E::Rounded)),
+        ("1577934245", "1577934245000", Some(E::ScaledBy1000)),
+        ("1.5", "1500", Some(E::ScaledBy1000)),
+        ("1577934245", "1577934245123", Some(E::TruncatedTime)),
+        ("1577934245123", "1577934245123456", Some(E::TruncatedTime)),
+        ("1577934245", "1577934246123", None),
+        ("12.349", "12.34", Some(E::Truncated)),
+        ("12.9", "12", Some(E::Truncated)),
+        ("1", "12", None),
+        ("12.50", "12.51", None),
+        ("1e400", "1e401", None),
+        ("null", r#""NaN""#, Some(E::NotFinite)),
+        ("null", "1e400", Some(E::NotFinite)),
+        (r#""Infinity""#, "1e400", Some(E::NotFinite)),
+        (r#""-Infinity""#, "1e400", None),
+        ("null", "1e300", None),
+    ]);
+}
+
+#[test]
+fn types() {
+    check(&[
+        ("1", r#""1""#, Some(E::TypeOnly)),
+        ("true", r#""true""#, Some(E::TypeOnly)),
+        ("true", "1", Some(E::TypeOnly)),
+        ("false", "0", Some(E::TypeOnly)),
+        ("true", "0", None),
+        ("null", "[]", Some(E::NullVsEmpty)),
+        ("null", r#""""#, Some(E::NullVsEmpty)),
+        ("null", "0", None),
+        ("[]", "{}", None),
+    ]);
+}
+
+#[test]
+fn bytes() {
+    let array = "[104,101,108,108,111,33,255]";
+    check(&[
+        (r#""aGVsbG8h/w==""#, array, Some(E::SameBytes)),
+        (r#""aGVsbG8h_w""#, array, Some(E::SameBytes)),
+        (r#""68656c6c6f21ff""#, array, Some(E::SameBytes)),
+        (
+            r#""aGVsbG8h/w==""#,
+            "[104,101,108,108,111,33,-1]",
+            Some(E::SameBytes),
+        ),
+        (
+            r#""aGVsbG8h/w==""#,
+            r#"{"type":"Buffer","data":[104,101,108,108,111,33,255]}"#,
+            Some(E::SameBytes),
+        ),
+        (
+            array,
+            r#"{"data":[104,101,108,108,111,33,255],"type":"Buffer"}"#,
+            Some(E::SameBytes),
+        ),
+        (r#""aGk=""#, r#"{"0":104,"1":105}"#, Some(E::SameBytes)),
+        (r#""""#, "[]", Some(E::SameBytes)),
+        (r#""""#, "{}", None),
+        (r#""aGk=""#, "[104,106]", None),
+        (r#""aGk=""#, "[104]", None),
+        (r#""aGk=""#, "[104,105,106]", None),
+        (r#""aGk=""#, "[104,361]", None),
+        ("1", "[1]", None),
+    ]);
+    check_texts(&[
+        ("aGVsbG8/", "aGVsbG8_", Some(E::SameBytes)),
+        ("aGVsbG8hIQ==", "aGVsbG8hIQ", Some(E::SameBytes)),
+        ("aGVsbG8hIQ==", "68656c6c6f2121", Some(E::SameBytes)),
+        ("aGVsbG8hIQ==", "\\x68656c6c6f2121", Some(E::SameBytes)),
+        ("aGVsbG8hIQ==", "hello!!", Some(E::SameBytes)),
+        ("aGk=", "hi", Some(E::SameBytes)),
+        ("abcd", "abce", None),
+    ]);
+}
+
+#[test]
+fn spellings_of_text() {
+    check_texts(&[
+        (
+            "6ba7b810-9dad-11d1-80b4-00c04fd430c8",
+            "6BA7B810-9DAD-11D1-80B4-00C04FD430C8",
+            Some(E::SameUuid),
+        ),
+        (
+            "6ba7b810-9dad-11d1-80b4-00c04fd430c8",
+            "6ba7b8109dad11d180b400c04fd430c8",
+            Some(E::SameUuid),
+        ),
+        ("Abc", "aBC", Some(E::CaseOnly)),
+        ("a b", "a  b ", Some(E::WhitespaceOnly)),
+        ("e\u{301}", "\u{e9}", Some(E::UnicodeNfc)),
+        ("/a%20b", "/a b", Some(E::PercentEncoding)),
+        ("/a%2520b", "/a%20b", Some(E::PercentEncoding)),
+        ("q=a+b%26", "q=a%20b%26", Some(E::PercentEncoding)),
+        ("q=%27", "q='", Some(E::PercentEncoding)),
+        ("100%", "100", None),
+        ("a &lt; b &#x27;", "a < b &#39;", Some(E::HtmlEntities)),
+        ("&amp;amp;", "&amp;", Some(E::HtmlEntities)),
+        ("a &bogus; b", "a & b", None),
+        ("cafÃ©", "café", Some(E::Mojibake)),
+        ("naÃ¯ve â‚¬", "naïve €", Some(E::Mojibake)),
+        ("caf\u{fffd}", "café", Some(E::Mojibake)),
+        ("??x", "日本x", Some(E::Mojibake)),
+        ("caf?", "cafe", None),
+        ("GET, HEAD", "HEAD, GET", Some(E::Permutation)),
+        ("/p?a=1&b=2", "/p?b=2&a=1", Some(E::Permutation)),
+        ("b\na\n", "a\nb\n", Some(E::Permutation)),
+        ("a,a,b", "a,b,b", None),
+        ("abcd", "abcdef", Some(E::Truncated)),
+        ("Hello...", "Hello, world", Some(E::Truncated)),
+        ("Hello…", "Hello, world", Some(E::Truncated)),
+        ("ab", "abc", None),
+        ("ab", "cd", None),
+        ("", "abcd", None),
+    ]);
+    // Node sends a lone surrogate as it is, Go as U+FFFD, Jackson as a question mark.
+    check(&[
+        (r#""a\ud800b""#, r#""a\ufffdb""#, Some(E::Mojibake)),
+        (r#""a\ud800b""#, r#""a?b""#, Some(E::Mojibake)),
+        (r#""a\ud800b""#, r#""a\ud801b""#, None),
+    ]);
+}
+
+#[test]
+fn hostile_texts_cost_a_few_passes() {
+    // Each of these made some loop look at its whole input again for every byte of it, or would.
+    let long = |unit: &str| unit.repeat(60_000 / unit.len());
+    for unit in [
+        "?", "é", "\u{fffd}", "&", "%", "&#", "a,", "1", "e\u{301}", "+1", "P1DT", "1s",
+    ] {
+        let one = long(unit);
+        for two in [format!("{one}x"), format!("x{one}"), long("é"), long("?")] {
+            let found = texts(one.as_bytes(), two.as_bytes());
+            assert_eq!(found, texts(two.as_bytes(), one.as_bytes()), "{unit}");
+        }
+    }
+}
