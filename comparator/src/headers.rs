@@ -2,12 +2,12 @@
 //!
 //! Names have no case and fields no order. Most values are compared as text; those that no service controls, or that
 //! follow from the transport, count only by presence, as sets, or not at all ([`Default`]). The lines of one field are
-//! one comma list (RFC 9110 §5.3); `Set-Cookie` is the exception and is compared cookie by cookie.
+//! one comma list (RFC 9110 §5.3), whose order counts; `Set-Cookie` is the exception and is compared cookie by cookie.
 
 mod cookie;
+mod list;
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
 use http::{HeaderMap, HeaderName};
 use parity_schemas::verdict::{Finding, Kind, Part};
@@ -18,6 +18,7 @@ use crate::instant::Instant;
 use crate::json::number::Decimal;
 use crate::media::MediaType;
 use crate::rules::{Action, Scope};
+use list::{directives, elements, parameterized, parameters, set};
 
 /// How a field is compared without a rule.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,6 +33,10 @@ enum Default {
     Set,
     /// A set of directives whose names have no case.
     Directives,
+    /// The same, parted by semicolons.
+    Parameters,
+    /// A list in its order; the parameters of an element have none.
+    Parameterized,
     MediaType,
     Cookies,
     /// As text.
@@ -63,6 +68,17 @@ fn default_of(name: &HeaderName) -> Default {
         "last-modified" => Default::Presence,
         "vary" => Default::Set,
         "cache-control" => Default::Directives,
+        "strict-transport-security" => Default::Parameters,
+        "accept"
+        | "accept-charset"
+        | "accept-encoding"
+        | "accept-language"
+        | "accept-patch"
+        | "accept-post"
+        | "content-disposition"
+        | "link"
+        | "prefer"
+        | "preference-applied" => Default::Parameterized,
         "content-type" => Default::MediaType,
         "set-cookie" => Default::Cookies,
         _ => Default::Text,
@@ -140,6 +156,8 @@ impl Fields<'_, '_> {
             Default::Presence => true,
             Default::Set => set(&one.to_ascii_lowercase()) == set(&two.to_ascii_lowercase()),
             Default::Directives => directives(&one) == directives(&two),
+            Default::Parameters => parameters(&one) == parameters(&two),
+            Default::Parameterized => parameterized(&one).eq(parameterized(&two)),
             Default::MediaType => MediaType::parse(&one).means_the_same(&MediaType::parse(&two)),
             _ => elements(&one).eq(elements(&two)),
         };
@@ -246,46 +264,6 @@ fn joined<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<Cow<'a, str>>
         all.push_str(&String::from_utf8_lossy(line.as_bytes()));
     }
     Some(Cow::Owned(all))
-}
-
-/// The elements of a comma list without the white space around them; commas in quotes part nothing.
-fn elements(text: &str) -> impl Iterator<Item = &str> {
-    let mut quoted = false;
-    let mut escaped = false;
-    text.split(move |character| {
-        if escaped {
-            escaped = false;
-            return false;
-        }
-        match character {
-            '\\' if quoted => escaped = true,
-            '"' => quoted = !quoted,
-            ',' => return !quoted,
-            _ => {}
-        }
-        false
-    })
-    .map(|element| element.trim_matches([' ', '\t']))
-}
-
-fn set(text: &str) -> BTreeSet<&str> {
-    elements(text)
-        .filter(|element| !element.is_empty())
-        .collect()
-}
-
-fn directives(text: &str) -> BTreeSet<String> {
-    set(text)
-        .into_iter()
-        .map(|directive| match directive.split_once('=') {
-            Some((name, value)) => format!(
-                "{}={}",
-                name.trim().to_ascii_lowercase(),
-                value.trim().trim_matches('"')
-            ),
-            None => directive.to_ascii_lowercase(),
-        })
-        .collect()
 }
 
 /// Whether a rule makes two different values equal.

@@ -1,34 +1,99 @@
 //! `Set-Cookie`: one finding for each cookie that differs.
 //!
 //! The lines are never joined (their dates have commas). Cookies are matched by name; of one name they are a multiset.
-//! Attributes have no order and names without case; `Expires` counts by presence, because it is the time of the answer
-//! plus a constant that `Max-Age` says exactly.
+//! Attributes have no order and names without case.
+//!
+//! `Expires` is an instant, however it is written. Services compute it as now plus a constant, and the two answer at
+//! different moments, so where both say with `Date` when that was, the lifetimes are compared. Where both give
+//! `Max-Age` it counts and `Expires` does not (RFC 6265 §5.3).
 
 use std::collections::BTreeMap;
 
 use http::HeaderMap;
-use http::header::SET_COOKIE;
+use http::header::{DATE, SET_COOKIE};
 use parity_schemas::verdict::Kind;
 
 use super::Fields;
 use crate::collect::Flow;
+use crate::instant::Instant;
 use crate::rules::Action;
+
+/// How far two lifetimes of one length may seem apart, in seconds: clocks are read twice for each answer, for `Expires`
+/// and for `Date`, which many servers renew once in a second only.
+const LIFETIME_SLACK: i64 = 2;
 
 /// One line, taken apart.
 struct Cookie {
     line: String,
     value: String,
-    /// Sorted; names in lower case, values normalized.
+    /// Sorted; names in lower case, values normalized. `Expires` is not among them.
     attributes: Vec<(String, String)>,
+    expires: Option<Expiry>,
+}
+
+/// Until when a cookie is kept.
+enum Expiry {
+    At {
+        time: Instant,
+        /// Seconds from the `Date` of the answer on, if it has one.
+        lifetime: Option<i64>,
+    },
+    /// No date that we can read.
+    Unknown(String),
 }
 
 impl Cookie {
     fn same(&self, other: &Self) -> bool {
-        self.value == other.value && self.attributes == other.attributes
+        self.value == other.value
+            && self.attributes == other.attributes
+            && match (&self.expires, &other.expires) {
+                (Some(one), Some(two)) => self.has_max_age() || one.same(two),
+                (None, None) => true,
+                _ => false,
+            }
+    }
+
+    fn has_max_age(&self) -> bool {
+        self.attributes.iter().any(|(name, _)| name == "max-age")
+    }
+}
+
+impl Expiry {
+    fn parse(text: &str, date: Option<&Instant>) -> Self {
+        match Instant::parse(text.as_bytes()) {
+            Some(time) => Self::At {
+                lifetime: date.and_then(|date| time.seconds_since(date)),
+                time,
+            },
+            None => Self::Unknown(text.to_owned()),
+        }
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                Self::At { time, lifetime },
+                Self::At {
+                    time: other_time,
+                    lifetime: other_lifetime,
+                },
+            ) => {
+                time == other_time
+                    || match (lifetime, other_lifetime) {
+                        (Some(one), Some(two)) => (one - two).abs() <= LIFETIME_SLACK,
+                        _ => false,
+                    }
+            }
+            (Self::Unknown(one), Self::Unknown(two)) => one == two,
+            _ => false,
+        }
     }
 }
 
 fn by_name(headers: &HeaderMap) -> BTreeMap<String, Vec<Cookie>> {
+    let date = headers
+        .get(DATE)
+        .and_then(|date| Instant::parse(date.as_bytes()));
     let mut cookies: BTreeMap<String, Vec<Cookie>> = BTreeMap::new();
     for line in headers.get_all(SET_COOKIE) {
         let line = String::from_utf8_lossy(line.as_bytes()).into_owned();
@@ -36,12 +101,29 @@ fn by_name(headers: &HeaderMap) -> BTreeMap<String, Vec<Cookie>> {
         let pair = parts.next().unwrap_or_default();
         let (name, value) = pair.split_once('=').unwrap_or(("", pair));
         let mut attributes: Vec<_> = parts.filter_map(attribute).collect();
+        // Of several, the last (RFC 6265 §5.3).
+        let mut expires = None;
+        attributes.retain(|(name, value)| {
+            let is_expires = name == "expires";
+            if is_expires {
+                expires = Some(Expiry::parse(value, date.as_ref()));
+            }
+            !is_expires
+        });
         attributes.sort();
         let (name, value) = (name.trim().to_owned(), value.trim().to_owned());
         cookies.entry(name).or_default().push(Cookie {
             line,
             value,
             attributes,
+            expires,
+        });
+    }
+    // Equality within a slack is not transitive; in this order the first partner that fits is also the right one.
+    for lines in cookies.values_mut() {
+        lines.sort_by_key(|cookie| match &cookie.expires {
+            Some(Expiry::At { lifetime, .. }) => *lifetime,
+            _ => None,
         });
     }
     cookies
@@ -52,7 +134,6 @@ fn attribute(text: &str) -> Option<(String, String)> {
     let (name, value) = (name.trim().to_ascii_lowercase(), value.trim());
     let value = match name.as_str() {
         "" => return None,
-        "expires" => String::new(),
         // RFC 6265 §5.2.3: a leading dot is ignored.
         "domain" => value.trim_start_matches('.').to_ascii_lowercase(),
         "samesite" | "priority" => value.to_ascii_lowercase(),
@@ -76,13 +157,17 @@ impl Fields<'_, '_> {
 
     fn cookie(&mut self, name: &str, mut ours: Vec<Cookie>, mut theirs: Vec<Cookie>) -> Flow {
         let path = format!("set-cookie/{name}");
+        let mut respelt = false;
         ours.retain(|one| match theirs.iter().position(|two| one.same(two)) {
             Some(position) => {
-                theirs.remove(position);
+                respelt |= theirs.remove(position).line != one.line;
                 false
             }
             None => true,
         });
+        if respelt {
+            self.note(&path);
+        }
         if ours.is_empty() && theirs.is_empty() {
             return Flow::Continue(());
         }
