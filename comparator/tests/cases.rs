@@ -145,6 +145,7 @@ impl Pair {
                 return self.compare_answers(&mut comparator, &read(legacy), &read(candidate));
             }
             "json" => DocumentKind::Json,
+            "ndjson" => DocumentKind::JsonLines,
             "yaml" => DocumentKind::Yaml,
             "txt" => DocumentKind::Text,
             "bin" => DocumentKind::Bytes,
@@ -154,6 +155,7 @@ impl Pair {
         // The same two texts as the bodies of answers must come to the same.
         let media_type = match kind {
             DocumentKind::Json => "application/json",
+            DocumentKind::JsonLines => "application/x-ndjson",
             DocumentKind::Yaml => "application/yaml",
             DocumentKind::Text => "text/plain",
             DocumentKind::Bytes => "application/octet-stream",
@@ -261,7 +263,7 @@ fn time(text: &str) -> Timestamp {
 
 /// A side's bytes and the extension of its file.
 fn side(case: &Path, name: &str) -> (Vec<u8>, String) {
-    for extension in ["json", "yaml", "txt", "bin", "http"] {
+    for extension in ["json", "ndjson", "yaml", "txt", "bin", "http"] {
         if let Ok(bytes) = fs::read(case.join(name).with_extension(extension)) {
             return (bytes, extension.to_owned());
         }
