@@ -16,7 +16,10 @@ pub const VERSION_TABLE: &str = "parity_schema";
 /// The version that this program reads and writes.
 pub const VERSION: u32 = SOURCES[SOURCES.len() - 1].0;
 
-const SOURCES: &[(u32, &str)] = &[(1, include_str!("../clickhouse/0001_record.sql"))];
+const SOURCES: &[(u32, &str)] = &[
+    (1, include_str!("../clickhouse/0001_record.sql")),
+    (2, include_str!("../clickhouse/0002_exchange_digest.sql")),
+];
 
 /// Batches whose token a table remembers: far more than can be repeated by one process, which has at most one batch
 /// of a partition under way; repeats from further back fall to the id.
@@ -147,7 +150,10 @@ fn value(placeholder: &str, layout: &Layout) -> Option<String> {
         ("settings", Layout::Cluster(_)) => {
             format!("replicated_deduplication_window = {DEDUPLICATION_WINDOW}")
         }
-        ("distributed", Layout::Single) => return None,
+        ("distributed" | "over_shards", Layout::Single) => return None,
+        ("over_shards", Layout::Cluster(name)) => {
+            format!("ALTER TABLE {table} ON CLUSTER {}", quoted(name))
+        }
         ("distributed", Layout::Cluster(name)) => format!(
             "CREATE TABLE IF NOT EXISTS {table} ON CLUSTER {cluster} AS {table}_local\n\
              ENGINE = Distributed({cluster}, currentDatabase(), {table}_local, {argument})",

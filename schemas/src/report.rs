@@ -36,7 +36,10 @@ pub struct Report {
     pub counts: Counts,
     /// By route: most differing first, then most received, then by name.
     pub routes: Vec<RouteReport>,
-    /// Most frequent first.
+    /// What several groups share. Absent in documents of older programs.
+    #[serde(default)]
+    pub causes: Vec<CauseReport>,
+    /// Most frequent first. Those with the very same exchanges are one.
     pub groups: Vec<GroupReport>,
     /// Rules that excused a difference, most hits first.
     pub rules: Vec<RuleHits>,
@@ -85,6 +88,93 @@ pub struct GroupReport {
     pub example_id: Uuid,
     /// That mismatch's finding; `None` once retention has removed it.
     pub example: Option<GroupExample>,
+    /// Groups with the very same mismatches: what else differs whenever this does. Absent in documents of older
+    /// programs.
+    #[serde(default)]
+    pub also: Vec<CoincidingGroup>,
+}
+
+/// A group that was found in the very same exchanges as the one that it is listed with, and so has its route, its codes,
+/// its count and its times.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CoincidingGroup {
+    /// Sixteen hex digits.
+    pub fingerprint: String,
+    /// Which part of the answer.
+    pub part: Part,
+    /// The generalized path.
+    pub pattern: String,
+    /// How the sides differ.
+    pub kind: Kind,
+    /// How near they are.
+    pub explanation: Option<Explanation>,
+    /// Its finding in the mismatch that is the example of both.
+    pub example: Option<GroupExample>,
+}
+
+/// One of the groups that an entry of the report stands for.
+#[derive(Clone, Copy, Debug)]
+pub struct Member<'a> {
+    /// The entry.
+    pub group: &'a GroupReport,
+    /// Its own.
+    pub fingerprint: &'a str,
+    /// Its own.
+    pub part: Part,
+    /// Its own.
+    pub pattern: &'a str,
+    /// Its own.
+    pub kind: Kind,
+    /// Its own.
+    pub explanation: Option<Explanation>,
+    /// Its own.
+    pub example: Option<&'a GroupExample>,
+}
+
+impl GroupReport {
+    /// Itself and those with the same exchanges.
+    pub fn members(&self) -> impl Iterator<Item = Member<'_>> {
+        let itself = Member {
+            group: self,
+            fingerprint: &self.fingerprint,
+            part: self.part,
+            pattern: &self.pattern,
+            kind: self.kind,
+            explanation: self.explanation,
+            example: self.example.as_ref(),
+        };
+        std::iter::once(itself).chain(self.also.iter().map(|other| Member {
+            group: self,
+            fingerprint: &other.fingerprint,
+            part: other.part,
+            pattern: &other.pattern,
+            kind: other.kind,
+            explanation: other.explanation,
+            example: other.example.as_ref(),
+        }))
+    }
+}
+
+/// What several groups share: one explanation, or one header that differs in one way. No group is in two causes, and one
+/// that is in a cause is so with all that coincides with it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CauseReport {
+    /// How near the sides are in all of them.
+    pub explanation: Option<Explanation>,
+    /// With `pattern` and `kind`: the one field that differs, where that is what they share.
+    pub part: Option<Part>,
+    /// The field's name.
+    pub pattern: Option<String>,
+    /// How it differs.
+    pub kind: Option<Kind>,
+    /// Routes that it is found on.
+    pub routes: u64,
+    /// Mismatches that it is found in, at least: one may be in several of the groups.
+    pub at_least: u64,
+    /// There are no more than that.
+    pub exact: bool,
+    /// The groups, the most frequent first.
+    pub fingerprints: Vec<String>,
 }
 
 /// The two values of one finding, redacted.

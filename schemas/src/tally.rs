@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::digest::ExchangeDigest;
 use crate::histogram::Histogram;
 use crate::time::Timestamp;
 use crate::verdict::{Explanation, Kind, Part, Reason};
@@ -168,4 +169,48 @@ pub struct GroupTally {
     pub last_seen: Timestamp,
     /// Id of a mismatch that shows it.
     pub example_id: Uuid,
+    /// Which mismatches they are, so that groups with the same ones are known. Absent in records of older programs, which
+    /// is 0: unknown.
+    #[serde(default)]
+    pub exchange_digest: ExchangeDigest,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_of_an_older_program_is_read_and_its_exchanges_are_unknown() {
+        let group = GroupTally {
+            tally_id: Uuid::nil(),
+            revision: 1,
+            identity: Identity::default(),
+            interval_start: Timestamp::default(),
+            route: "GET /a".to_owned(),
+            group: Group {
+                fingerprint: "f00d".to_owned(),
+                part: Part::Body,
+                pattern: "/a".to_owned(),
+                kind: Kind::Value,
+                explanation: None,
+                legacy_status: 200,
+                candidate_status: 200,
+            },
+            count: 1,
+            first_seen: Timestamp::default(),
+            last_seen: Timestamp::default(),
+            example_id: Uuid::nil(),
+            exchange_digest: ExchangeDigest::of(Uuid::nil()),
+        };
+        let mut json = serde_json::to_value(&group).expect("it is JSON");
+        let read = |json: &serde_json::Value| {
+            serde_json::from_value::<GroupTally>(json.clone()).expect("it is read")
+        };
+        assert_eq!(read(&json), group);
+        let removed = json
+            .as_object_mut()
+            .and_then(|fields| fields.remove("exchange_digest"));
+        assert!(removed.is_some_and(|digest| digest.is_u64()));
+        assert!(!read(&json).exchange_digest.is_known());
+    }
 }

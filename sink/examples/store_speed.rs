@@ -6,6 +6,7 @@ use std::error::Error;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
+use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::histogram::Histogram;
 use parity_schemas::id::new_id;
 use parity_schemas::record::{
@@ -220,6 +221,7 @@ fn tally(number: u32, started: Timestamp) -> Vec<Record> {
             first_seen: start,
             last_seen: start,
             example_id: new_id(),
+            exchange_digest: ExchangeDigest::of(new_id()),
         }))
     });
     let groups: Vec<_> = groups.collect();

@@ -5,7 +5,9 @@
 //! anything.
 
 mod assemble;
+mod causes;
 mod clickhouse;
+mod groups;
 mod sqlite;
 
 use parity_schemas::evidence::Evidence;

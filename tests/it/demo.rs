@@ -27,6 +27,8 @@ fn the_demo_finds_every_difference_and_nothing_else() {
             "GET /orders/{id} body /error value -",
         ]
     );
+    let entries = report.0["groups"].as_array().map(Vec::len);
+    assert_eq!(entries, Some(7), "of two that always come together, one");
     assert_eq!(
         std::fs::read_dir(place.path()).expect("readable").count(),
         0,

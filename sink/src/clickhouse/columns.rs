@@ -96,6 +96,7 @@ const GROUP_TALLIES: &[Column] = &[
     column("first_seen", "DateTime64(6, 'UTC')", 1),
     column("last_seen", "DateTime64(6, 'UTC')", 1),
     column("example_id", "UUID", 1),
+    column("exchange_digest", "UInt32", 1),
 ];
 
 const DECISIONS: &[Column] = &[

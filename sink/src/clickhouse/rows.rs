@@ -216,6 +216,7 @@ fn write_group_tally(row: &mut Encoder<'_>, group: &GroupTally) {
     row.time(group.first_seen);
     row.time(group.last_seen);
     row.uuid(group.example_id);
+    row.u32(group.exchange_digest.number());
 }
 
 pub(super) fn decision(block: &mut Block, json: &[u8], now: Timestamp) -> Result<(), Poison> {

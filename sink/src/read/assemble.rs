@@ -3,27 +3,21 @@
 //! It sees one row at a time and holds sums only, so its memory grows with routes and groups, not with the length of
 //! the window.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use parity_schemas::evidence::{Evidence, RouteEvidence, Window};
 use parity_schemas::histogram::Histogram;
-use parity_schemas::record::RecordedFinding;
-use parity_schemas::report::{
-    GroupExample, GroupReport, REPORT_SCHEMA, Report, RouteReport, RuleHits,
-};
-use parity_schemas::tally::{Counts, Group, GroupTally, Identity};
+use parity_schemas::report::{REPORT_SCHEMA, Report, RouteReport, RuleHits};
+use parity_schemas::tally::{Counts, Identity};
 use parity_schemas::time::Timestamp;
 use uuid::Uuid;
 
 use super::Selection;
+use super::causes::causes;
+use super::groups::{ExampleRow, Groups};
 use crate::error::StoreError;
-use crate::tally::{OTHER, other_group};
 
-/// Groups that a report names; those beyond, in the order of their first interval, are added up as `_other`. Nobody
-/// reads so many; they come from patterns that never repeat, and must not fill the memory of the reader.
-const MAX_REPORT_GROUPS: usize = 10_000;
-/// Mismatches that are tried as the example of a group: the newest may have been dropped before it was stored.
-pub(super) const EXAMPLES_TRIED: usize = 4;
 /// The quantiles of a report.
 const QUANTILES: [(&str, f64); 2] = [("p50", 0.5), ("p99", 0.99)];
 
@@ -43,13 +37,6 @@ pub(super) struct DetailsRow {
     pub(super) candidate_latency: Histogram,
 }
 
-/// What an example is made from.
-pub(super) struct ExampleRow {
-    pub(super) path: String,
-    pub(super) query: String,
-    pub(super) findings: Vec<RecordedFinding>,
-}
-
 /// Sums of rows.
 #[derive(Default)]
 pub(super) struct Sums {
@@ -57,8 +44,7 @@ pub(super) struct Sums {
     instances: BTreeSet<String>,
     routes: BTreeMap<String, RouteSums>,
     rules: BTreeMap<String, u64>,
-    groups: HashMap<String, HashMap<String, GroupSums>>,
-    group_count: usize,
+    pub(super) groups: Groups,
 }
 
 #[derive(Default)]
@@ -66,15 +52,6 @@ struct RouteSums {
     counts: Counts,
     legacy_latency: Histogram,
     candidate_latency: Histogram,
-}
-
-struct GroupSums {
-    group: Group,
-    count: u64,
-    first_seen: Timestamp,
-    last_seen: Timestamp,
-    /// Newest first.
-    examples: Vec<(Timestamp, Uuid)>,
 }
 
 impl Sums {
@@ -101,77 +78,6 @@ impl Sums {
         }
     }
 
-    pub(super) fn add_group(&mut self, row: GroupTally) {
-        let route = row.route.as_str();
-        let full = self.group_count >= MAX_REPORT_GROUPS;
-        if !self.groups.contains_key(route) {
-            self.groups.insert(route.to_owned(), HashMap::new());
-        }
-        let Some(groups) = self.groups.get_mut(route) else {
-            return;
-        };
-        let group = if full && !groups.contains_key(&row.group.fingerprint) {
-            other_group()
-        } else {
-            row.group
-        };
-        if let Some(sums) = groups.get_mut(&group.fingerprint) {
-            sums.count += row.count;
-            sums.first_seen = sums.first_seen.min(row.first_seen);
-            sums.last_seen = sums.last_seen.max(row.last_seen);
-            sums.add_example(row.last_seen, row.example_id);
-            return;
-        }
-        self.group_count += 1;
-        let fingerprint = group.fingerprint.clone();
-        let sums = GroupSums {
-            group,
-            count: row.count,
-            first_seen: row.first_seen,
-            last_seen: row.last_seen,
-            examples: vec![(row.last_seen, row.example_id)],
-        };
-        groups.insert(fingerprint, sums);
-    }
-
-    /// Mismatches that may be looked up as examples.
-    pub(super) fn example_ids(&self) -> impl Iterator<Item = Uuid> + '_ {
-        self.groups
-            .values()
-            .flat_map(HashMap::values)
-            .flat_map(|sums| sums.examples.iter().map(|(_, id)| *id))
-    }
-
-    /// Groups, by route and fingerprint, none of whose examples is among those that were found.
-    pub(super) fn groups_without(&self, found: impl Fn(&Uuid) -> bool) -> Vec<(&str, &str)> {
-        self.groups
-            .iter()
-            .flat_map(|(route, groups)| {
-                groups
-                    .iter()
-                    .filter(|(_, sums)| !sums.examples.iter().any(|(_, id)| found(id)))
-                    .map(move |(fingerprint, _)| (route.as_str(), fingerprint.as_str()))
-            })
-            .collect()
-    }
-
-    /// More examples of a group that is known.
-    pub(super) fn add_example(
-        &mut self,
-        route: &str,
-        fingerprint: &str,
-        seen: Timestamp,
-        id: Uuid,
-    ) {
-        let group = self
-            .groups
-            .get_mut(route)
-            .and_then(|groups| groups.get_mut(fingerprint));
-        if let Some(sums) = group {
-            sums.add_example(seen, id);
-        }
-    }
-
     /// The evidence; `None` without any row.
     pub(super) fn into_evidence(self, identity: Identity) -> Option<Evidence> {
         Some(Evidence {
@@ -193,25 +99,13 @@ impl Sums {
     pub(super) fn into_report(
         self,
         identity: Identity,
-        mut example: impl FnMut(Uuid) -> Result<Option<ExampleRow>, StoreError>,
+        example: impl FnMut(Uuid) -> Result<Option<Rc<ExampleRow>>, StoreError>,
     ) -> Result<Report, StoreError> {
         let mut counts = Counts::default();
         for sums in self.routes.values() {
             counts.merge(&sums.counts);
         }
-        let mut groups = Vec::with_capacity(self.group_count);
-        for (route, of_route) in self.groups {
-            for sums in of_route.into_values() {
-                groups.push(sums.into_report(&route, &mut example)?);
-            }
-        }
-        groups.sort_unstable_by(|one, other| {
-            (other.count, &one.route, &one.fingerprint).cmp(&(
-                one.count,
-                &other.route,
-                &other.fingerprint,
-            ))
-        });
+        let groups = self.groups.into_reports(example)?;
         let mut rules: Vec<RuleHits> = self
             .rules
             .into_iter()
@@ -229,6 +123,7 @@ impl Sums {
             instances: self.instances.into_iter().collect(),
             counts,
             routes: routes(self.routes),
+            causes: causes(&groups),
             groups,
             rules,
         })
@@ -276,66 +171,4 @@ fn quantiles(histogram: &Histogram) -> BTreeMap<String, u64> {
         .iter()
         .filter_map(|(name, q)| Some(((*name).to_owned(), histogram.quantile(*q)?)))
         .collect()
-}
-
-impl GroupSums {
-    /// Keeps the newest, each once.
-    fn add_example(&mut self, seen: Timestamp, id: Uuid) {
-        self.examples.push((seen, id));
-        self.examples.sort_unstable_by(|one, other| other.cmp(one));
-        self.examples.dedup();
-        self.examples.truncate(EXAMPLES_TRIED);
-    }
-
-    fn into_report(
-        self,
-        route: &str,
-        example: &mut impl FnMut(Uuid) -> Result<Option<ExampleRow>, StoreError>,
-    ) -> Result<GroupReport, StoreError> {
-        let mut example_id = self.examples.first().map_or(Uuid::nil(), |(_, id)| *id);
-        let mut shown = None;
-        for (_, id) in &self.examples {
-            if let Some(row) = example(*id)? {
-                example_id = *id;
-                shown = example_of(&self.group, row);
-                break;
-            }
-        }
-        Ok(GroupReport {
-            fingerprint: self.group.fingerprint,
-            route: route.to_owned(),
-            part: self.group.part,
-            pattern: self.group.pattern,
-            kind: self.group.kind,
-            explanation: self.group.explanation,
-            legacy_status: self.group.legacy_status,
-            candidate_status: self.group.candidate_status,
-            count: self.count,
-            first_seen: self.first_seen,
-            last_seen: self.last_seen,
-            example_id,
-            example: shown,
-        })
-    }
-}
-
-/// The finding of the group; of `_other`, which no finding names, the first.
-fn example_of(group: &Group, row: ExampleRow) -> Option<GroupExample> {
-    let finding = row
-        .findings
-        .into_iter()
-        .find(|finding| group.fingerprint == OTHER || finding.fingerprint == group.fingerprint)?;
-    let target = if row.query.is_empty() {
-        row.path
-    } else {
-        format!("{}?{}", row.path, row.query)
-    };
-    Some(GroupExample {
-        target,
-        path: finding.path,
-        candidate_path: finding.candidate_path,
-        legacy: finding.legacy,
-        candidate: finding.candidate,
-        text_diff: finding.text_diff,
-    })
 }

@@ -12,6 +12,7 @@ mod mismatches;
 use std::collections::HashMap;
 
 use clickhouse::Row;
+use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::evidence::Evidence;
 use parity_schemas::record::Mismatch;
 use parity_schemas::report::Report;
@@ -21,7 +22,8 @@ use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
 use uuid::Uuid;
 
-use super::assemble::{CountsRow, DetailsRow, EXAMPLES_TRIED, Sums, nothing};
+use super::assemble::{CountsRow, DetailsRow, Sums, nothing};
+use super::groups::EXAMPLES_TRIED;
 use super::{MismatchFilter, RecordReader, Selection};
 use crate::clickhouse::{Server, runtime, schema, within};
 use crate::error::StoreError;
@@ -164,7 +166,8 @@ impl ClickHouseReader {
              any(t.candidate_status) AS candidate_status, sum(t.count) AS count, \
              toUnixTimestamp64Micro(min(t.first_seen)) AS first_seen, \
              toUnixTimestamp64Micro(max(t.last_seen)) AS last_seen, \
-             toString(argMax(t.example_id, (t.last_seen, toUInt128(t.example_id)))) AS example_id \
+             toString(argMax(t.example_id, (t.last_seen, toUInt128(t.example_id)))) AS example_id, \
+             toUInt32(if(min(t.exchange_digest) = 0, 0, (sum(t.exchange_digest) - 1) % 4294967295 + 1)) AS exchange_digest \
              FROM group_tallies AS t FINAL";
         // In a fixed order, because beyond its cap a report folds groups in the order in which they come.
         let tail = "GROUP BY route, fingerprint ORDER BY min(t.interval_start), fingerprint, route";
@@ -187,7 +190,8 @@ impl ClickHouseReader {
         found: impl Fn(&Uuid) -> bool,
     ) -> Result<bool, StoreError> {
         let lacking: Vec<(String, String)> = sums
-            .groups_without(found)
+            .groups
+            .without(found)
             .into_iter()
             .map(|(route, fingerprint)| (route.to_owned(), fingerprint.to_owned()))
             .collect();
@@ -204,7 +208,7 @@ impl ClickHouseReader {
                 .bind(lacking);
             for row in self.ask::<ExampleRow>(question)? {
                 any = true;
-                sums.add_example(
+                sums.groups.add_example(
                     &row.route,
                     &row.fingerprint,
                     Timestamp::from_micros(row.last_seen),
@@ -233,18 +237,19 @@ impl RecordReader for ClickHouseReader {
         let mut sums = Sums::default();
         self.add_groups(&mut sums, &identity, selection)?;
         self.add_tallies(&mut sums, &identity, selection, true)?;
-        let ids: Vec<Uuid> = sums.example_ids().collect();
+        let ids: Vec<Uuid> = sums.groups.example_ids().collect();
         let mut examples = self.examples(&identity, &ids)?;
         if self.add_older_examples(&mut sums, &identity, selection, |id| {
             examples.contains_key(id)
         })? {
             let ids: Vec<Uuid> = sums
+                .groups
                 .example_ids()
                 .filter(|id| !examples.contains_key(id))
                 .collect();
             examples.extend(self.examples(&identity, &ids)?);
         }
-        sums.into_report(identity, |id| Ok(examples.remove(&id)))
+        sums.into_report(identity, |id| Ok(examples.get(&id).cloned()))
     }
 
     fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError> {
@@ -339,6 +344,7 @@ struct GroupRow {
     first_seen: i64,
     last_seen: i64,
     example_id: String,
+    exchange_digest: u32,
 }
 
 #[derive(Row, Serialize, Deserialize)]
@@ -360,7 +366,7 @@ impl GroupRow {
             legacy_status: self.legacy_status,
             candidate_status: self.candidate_status,
         };
-        sums.add_group(GroupTally {
+        sums.groups.add(GroupTally {
             tally_id: Uuid::nil(),
             revision: 0,
             identity: identity.clone(),
@@ -371,6 +377,7 @@ impl GroupRow {
             first_seen: Timestamp::from_micros(self.first_seen),
             last_seen: Timestamp::from_micros(self.last_seen),
             example_id: word("group_tallies", "example_id", &self.example_id)?,
+            exchange_digest: ExchangeDigest::from_number(self.exchange_digest),
         });
         Ok(())
     }

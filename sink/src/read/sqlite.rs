@@ -3,8 +3,10 @@
 //! A report is read in one transaction, so that its tallies and groups are of one moment while a mirror writes on.
 
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::str::FromStr;
 
+use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::evidence::Evidence;
 use parity_schemas::record::{Mismatch, MismatchClass};
 use parity_schemas::report::Report;
@@ -14,7 +16,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
-use super::assemble::{CountsRow, DetailsRow, ExampleRow, Sums, nothing};
+use super::assemble::{CountsRow, DetailsRow, Sums, nothing};
+use super::groups::ExampleRow;
 use super::{MismatchFilter, RecordReader, Selection};
 use crate::error::StoreError;
 use crate::sqlite::{failed, open_read_only};
@@ -61,7 +64,7 @@ impl RecordReader for SqliteReader {
             Ok(())
         })?;
         self.tallies(SELECT_GROUPS, &identity, selection, |row| {
-            sums.add_group(group_tally(row, &identity)?);
+            sums.groups.add(group_tally(row, &identity)?);
             Ok(())
         })?;
         sums.into_report(identity, |id| self.example(id))
@@ -167,7 +170,7 @@ impl SqliteReader {
         Ok(())
     }
 
-    fn example(&self, id: Uuid) -> Result<Option<ExampleRow>, StoreError> {
+    fn example(&self, id: Uuid) -> Result<Option<Rc<ExampleRow>>, StoreError> {
         let sql = "SELECT path, query, findings FROM mismatches WHERE id = ?1";
         let found = self.rows(sql, [id.to_string()], "mismatches", |row| {
             Ok(ExampleRow {
@@ -176,7 +179,7 @@ impl SqliteReader {
                 findings: row.json(2, "findings")?,
             })
         })?;
-        Ok(found.into_iter().next())
+        Ok(found.into_iter().next().map(Rc::new))
     }
 
     fn rows<T>(
@@ -259,6 +262,7 @@ fn group_tally(row: &Fields<'_>, identity: &Identity) -> Result<GroupTally, Stor
         identity: identity.clone(),
         interval_start: row.time(14, "interval_start")?,
         route: row.text(0, "route")?.to_owned(),
+        exchange_digest: ExchangeDigest::from_number(row.number(15, "exchange_digest")?),
     })
 }
 
@@ -397,7 +401,7 @@ const SELECT_TALLIES: (&str, &str) = (
 const SELECT_GROUPS: (&str, &str) = (
     "group_tallies",
     "SELECT route, tally_id, revision, fingerprint, part, pattern, kind, explanation, legacy_status, \
-     candidate_status, count, first_seen, last_seen, example_id, interval_start FROM group_tallies \
+     candidate_status, count, first_seen, last_seen, example_id, interval_start, exchange_digest FROM group_tallies \
      WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash = ?4 \
      AND interval_start >= ?5 ORDER BY interval_start, tally_id, fingerprint",
 );

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use foldhash::fast::RandomState;
+use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::histogram::{self, BUCKETS};
 use parity_schemas::tally::Group;
 use parity_schemas::time::Timestamp;
@@ -155,9 +156,21 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 /// One mismatch, as told to [`Shard::add_mismatch`].
 pub(super) struct Sighting<'a> {
-    pub(super) id: Uuid,
-    pub(super) time: Timestamp,
-    pub(super) groups: &'a [Group],
+    id: Uuid,
+    digest: ExchangeDigest,
+    time: Timestamp,
+    groups: &'a [Group],
+}
+
+impl<'a> Sighting<'a> {
+    pub(super) const fn new(id: Uuid, time: Timestamp, groups: &'a [Group]) -> Self {
+        Self {
+            id,
+            digest: ExchangeDigest::of(id),
+            time,
+            groups,
+        }
+    }
 }
 
 /// Mismatches of one route.
@@ -177,6 +190,8 @@ pub(super) struct GroupCount {
     pub(super) last_seen: Timestamp,
     /// The first mismatch with it: the one whose full sample is most surely kept.
     pub(super) example_id: Uuid,
+    /// Which mismatches they are.
+    pub(super) digest: ExchangeDigest,
     /// The last mismatch that was counted, so that several findings of one mismatch count once.
     last_id: Uuid,
 }
@@ -220,7 +235,8 @@ impl Mismatches {
         if let Some(count) = self.groups.get_mut(OTHER) {
             count.add(seen);
         } else {
-            let count = GroupCount::new(other_group(), seen);
+            let mut count = GroupCount::new(other_group(), seen);
+            count.fold();
             self.groups.insert(OTHER.to_owned(), count);
         }
     }
@@ -234,13 +250,21 @@ impl GroupCount {
             first_seen: seen.time,
             last_seen: seen.time,
             example_id: seen.id,
+            digest: seen.digest,
             last_id: seen.id,
         }
+    }
+
+    /// Makes it a part of [`OTHER`], which may count one mismatch several times and so is no set of them.
+    pub(super) fn fold(&mut self) {
+        self.group = other_group();
+        self.digest = ExchangeDigest::UNKNOWN;
     }
 
     fn add(&mut self, seen: &Sighting<'_>) {
         self.last_id = seen.id;
         self.count += 1;
+        self.digest.add(seen.digest);
         self.first_seen = self.first_seen.min(seen.time);
         self.last_seen = self.last_seen.max(seen.time);
     }
@@ -248,6 +272,7 @@ impl GroupCount {
     /// Adds what `later` counted after this.
     pub(super) fn merge(&mut self, later: &Self) {
         self.count += later.count;
+        self.digest.add(later.digest);
         self.first_seen = self.first_seen.min(later.first_seen);
         self.last_seen = self.last_seen.max(later.last_seen);
     }

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::counters::{
     CANDIDATE_LATENCY, FastMap, GroupCount, LEGACY_LATENCY, MATCHED, Mismatches, OTHER, OUTCOMES,
-    REASONS, RECEIVED, RULES, other_group,
+    REASONS, RECEIVED, RULES,
 };
 
 /// The number of the minute (interval) that a time lies in.
@@ -131,7 +131,7 @@ impl RouteTally {
             }
             let full = self.groups.len() - before >= room;
             if full && fingerprint != OTHER {
-                count.group = other_group();
+                count.fold();
                 if let Some(other) = self.groups.get_mut(OTHER) {
                     other.count.merge(&count);
                     other.changed = true;
@@ -213,6 +213,7 @@ impl RouteTally {
                 first_seen: state.count.first_seen,
                 last_seen: state.count.last_seen,
                 example_id: state.count.example_id,
+                exchange_digest: state.count.digest,
             })
     }
 }

@@ -91,7 +91,7 @@ impl Recorder {
         groups: &[Group],
     ) {
         self.with(route, |counters| {
-            let seen = Sighting { id, time, groups };
+            let seen = Sighting::new(id, time, groups);
             self.shard
                 .add_mismatch(counters.route, &seen, self.book.max_groups());
             counters.latency(legacy_us, candidate_us);

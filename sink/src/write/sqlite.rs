@@ -285,6 +285,7 @@ impl<'a> Row<'a> {
                 group.identity.rules_hash,
                 group.interval_start.as_micros(),
                 group.route,
+                group.exchange_digest.number(),
             ]),
             Self::Decision(decision) => insert_decision(transaction, decision),
         }
@@ -335,10 +336,11 @@ const INSERT_TALLY: &str = "INSERT INTO tallies (id, revision, migration, legacy
 
 const INSERT_GROUP: &str = "INSERT INTO group_tallies (tally_id, revision, fingerprint, part, pattern, kind, \
     explanation, legacy_status, candidate_status, count, first_seen, last_seen, example_id, migration, legacy_version, \
-    candidate_version, rules_hash, interval_start, route) \
-    VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19) \
+    candidate_version, rules_hash, interval_start, route, exchange_digest) \
+    VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20) \
     ON CONFLICT (tally_id, fingerprint) DO UPDATE SET revision = excluded.revision, count = excluded.count, \
-    first_seen = excluded.first_seen, last_seen = excluded.last_seen, example_id = excluded.example_id \
+    first_seen = excluded.first_seen, last_seen = excluded.last_seen, example_id = excluded.example_id, \
+    exchange_digest = excluded.exchange_digest \
     WHERE excluded.revision > group_tallies.revision";
 
 const INSERT_DECISION: &str = "INSERT INTO decisions (id, migration, time, outcome, legacy_version, \

@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 
 use parity_schemas::clickhouse::{Layout, VERSION, migrations, version_table};
+use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::id::new_id;
 use parity_schemas::record::Record;
 use parity_schemas::time::Timestamp;
@@ -69,7 +70,23 @@ fn traffic() -> Vec<Record> {
                     } else {
                         one.id
                     };
-                    let group = group_tally(&tally, fingerprint, 2, example);
+                    let mut group = group_tally(&tally, fingerprint, 2, example);
+                    if index == 0 {
+                        // The same mismatches are in one more group, and are the example of a third.
+                        group.exchange_digest = ExchangeDigest::of(one.id);
+                        for (other, digest) in [
+                            ("cccc", group.exchange_digest),
+                            ("dddd", ExchangeDigest::UNKNOWN),
+                        ] {
+                            let mut finding = one.findings[0].clone();
+                            other.clone_into(&mut finding.fingerprint);
+                            one.fingerprints.push(other.to_owned());
+                            one.findings.push(finding);
+                            let mut group = group_tally(&tally, other, 2, example);
+                            group.exchange_digest = digest;
+                            records.push(Record::GroupTally(Box::new(group)));
+                        }
+                    }
                     records.push(of(one));
                     records.push(Record::GroupTally(Box::new(group)));
                 }
@@ -130,7 +147,22 @@ fn one_traffic_reads_the_same_out_of_both_stores() {
     }
     let report = other.report(&Selection::default()).expect("it is read");
     assert_eq!(report.counts.received, report.counts.settled());
-    assert!(report.groups.iter().all(|group| group.example.is_some()));
+    assert!(
+        report
+            .groups
+            .iter()
+            .flat_map(|group| group.members())
+            .all(|member| member.example.is_some())
+    );
+    assert_eq!(
+        report
+            .groups
+            .iter()
+            .filter(|group| group.also.len() == 1)
+            .count(),
+        3,
+        "one a route"
+    );
 
     for record in &records {
         let Record::Mismatch(mismatch) = record else {

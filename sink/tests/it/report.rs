@@ -3,14 +3,13 @@
 use parity_schemas::id::new_id;
 use parity_schemas::record::Record;
 use parity_schemas::route::Route;
-use parity_schemas::tally::GroupTally;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 use parity_sink::{MismatchFilter, Selection, WriterOptions};
 use uuid::Uuid;
 
 use crate::support::{
-    PATIENCE, Store, book, group, identity, matched, mismatch, mismatched, route, tally,
+    PATIENCE, Store, book, group_tally, identity, matched, mismatch, mismatched, route, tally,
 };
 
 #[test]
@@ -97,18 +96,9 @@ fn writing_twice_is_writing_once_and_a_lower_revision_changes_nothing() {
     second.id = first.id;
     second.revision = 2;
     let counted = |revision, count| {
-        Record::GroupTally(Box::new(GroupTally {
-            tally_id: first.id,
-            identity: first.identity.clone(),
-            interval_start: first.interval_start,
-            route: first.route.clone(),
-            revision,
-            group: group("f00d"),
-            count,
-            first_seen: start,
-            last_seen: start,
-            example_id: new_id(),
-        }))
+        let mut group = group_tally(&first, "f00d", count, new_id());
+        group.revision = revision;
+        Record::GroupTally(Box::new(group))
     };
     let mut differing = second.clone();
     differing.counts.mismatch = 7;
@@ -191,18 +181,8 @@ fn groups_of_several_tallies_merge_and_lists_have_one_order() {
         let mut tally = tally(route, at(start), 100);
         tally.counts.received += count;
         tally.counts.mismatch = count;
-        records.push(Record::GroupTally(Box::new(GroupTally {
-            tally_id: tally.id,
-            identity: tally.identity.clone(),
-            interval_start: tally.interval_start,
-            route: tally.route.clone(),
-            revision: 1,
-            group: group(fingerprint),
-            count,
-            first_seen: at(start + 1),
-            last_seen: at(start + 50),
-            example_id: example,
-        })));
+        let group = group_tally(&tally, fingerprint, count, example);
+        records.push(Record::GroupTally(Box::new(group)));
         records.push(Record::Tally(Box::new(tally)));
     };
     let kept = mismatch("aa", at(10), 0);
@@ -223,7 +203,8 @@ fn groups_of_several_tallies_merge_and_lists_have_one_order() {
     let routes: Vec<_> = report.routes.iter().map(|route| &*route.route).collect();
     assert_eq!(routes, ["GET /c", "GET /a", "GET /b"]);
     let merged = &report.groups[1];
-    assert_eq!((merged.first_seen, merged.last_seen), (at(1), at(110)));
+    let seen = (at(0).saturating_add_micros(1), at(110));
+    assert_eq!((merged.first_seen, merged.last_seen), seen);
     // The newest example never reached the store, so an older one is shown.
     assert_eq!(merged.example_id, kept.id);
     assert!(merged.example.is_some());

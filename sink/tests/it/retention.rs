@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use parity_schemas::id::new_id;
 use parity_schemas::record::Record;
-use parity_schemas::tally::GroupTally;
 use parity_schemas::time::Timestamp;
 use parity_sink::WriterOptions;
 use parity_sink::write::Retention;
 
-use crate::support::{Store, book, group, mismatch, number, tally, wait_until};
+use crate::support::{Store, book, group_tally, mismatch, number, tally, wait_until};
 
 fn days_ago(days: i64) -> Timestamp {
     Timestamp::now().saturating_add_micros(-days * 86_400_000_000)
@@ -29,18 +28,8 @@ fn samples_go_first_then_rows_then_tallies_and_decisions_never() {
         records.push(of(mismatch("slim", days_ago(15), 50)));
         records.push(of(mismatch("gone", days_ago(91), 50)));
         let old = tally("GET /old", days_ago(401), 1);
-        records.push(Record::GroupTally(Box::new(GroupTally {
-            tally_id: old.id,
-            identity: old.identity.clone(),
-            interval_start: old.interval_start,
-            route: old.route.clone(),
-            revision: 1,
-            group: group("gone"),
-            count: 1,
-            first_seen: days_ago(401),
-            last_seen: days_ago(401),
-            example_id: new_id(),
-        })));
+        let group = group_tally(&old, "gone", 1, new_id());
+        records.push(Record::GroupTally(Box::new(group)));
         records.push(Record::Tally(Box::new(old)));
     }
     records.push(Record::Tally(Box::new(tally("GET /new", days_ago(399), 5))));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parity_schemas::clickhouse::Layout;
+use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::id::new_id;
 use parity_schemas::record::{
     Mismatch, MismatchClass, Record, RecordedFinding, RecordedMessage, Sample,
@@ -252,6 +253,7 @@ pub(crate) fn group_tally(
         first_seen: tally.interval_start.saturating_add_micros(1),
         last_seen: tally.interval_start.saturating_add_micros(50_000_000),
         example_id: example,
+        exchange_digest: ExchangeDigest::UNKNOWN,
     }
 }
 

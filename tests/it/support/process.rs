@@ -337,24 +337,23 @@ impl Report {
         groups.filter_map(|group| group["count"].as_u64()).sum()
     }
 
-    /// `kind pattern explanation` of every group, sorted.
+    /// `route part pattern kind explanation` of every group, also of those that coincide with another, sorted.
     pub(crate) fn groups(&self) -> Vec<String> {
         let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
-        let mut groups: Vec<_> = self.0["groups"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .map(|group| {
-                format!(
+        let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+        let mut groups = Vec::new();
+        for group in list(&self.0["groups"]) {
+            for member in std::iter::once(&group).chain(&list(&group["also"])) {
+                groups.push(format!(
                     "{} {} {} {} {}",
                     text(&group["route"]),
-                    text(&group["part"]),
-                    text(&group["pattern"]),
-                    text(&group["kind"]),
-                    text(&group["explanation"])
-                )
-            })
-            .collect();
+                    text(&member["part"]),
+                    text(&member["pattern"]),
+                    text(&member["kind"]),
+                    text(&member["explanation"])
+                ));
+            }
+        }
         groups.sort();
         groups
     }

@@ -1,6 +1,7 @@
 //! Rows of mismatches, whole or as examples.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use clickhouse::Row;
 use parity_schemas::record::{Mismatch, MismatchClass, RecordedFinding};
@@ -13,7 +14,7 @@ use uuid::Uuid;
 use super::{ClickHouseReader, optional_word, word};
 use crate::error::StoreError;
 use crate::read::MismatchFilter;
-use crate::read::assemble::ExampleRow;
+use crate::read::groups::ExampleRow;
 
 const TABLE: &str = "mismatches";
 /// Ids that are looked for at once.
@@ -136,7 +137,7 @@ impl ClickHouseReader {
         &self,
         identity: &Identity,
         ids: &[Uuid],
-    ) -> Result<HashMap<Uuid, ExampleRow>, StoreError> {
+    ) -> Result<HashMap<Uuid, Rc<ExampleRow>>, StoreError> {
         let mut found = HashMap::new();
         for ids in ids.chunks(IDS_PER_QUESTION) {
             let list: Vec<String> = ids.iter().map(|id| format!("'{id}'")).collect();
@@ -153,7 +154,7 @@ impl ClickHouseReader {
                     query: row.query,
                     findings: findings(row.findings)?,
                 };
-                found.insert(id, example);
+                found.insert(id, Rc::new(example));
             }
         }
         Ok(found)

@@ -1,0 +1,339 @@
+//! The groups of a report: added up, and told as one where they hold the same exchanges.
+//!
+//! Groups of one route that were found in the very same exchanges have one thing behind them, or cannot be told apart by
+//! what was seen; either way a person looks at them once. That they are the same is read from tallies alone, by the
+//! count, the digest of the exchanges, and the times of the first and the last; so neither retention nor sampling
+//! changes it. Groups that are *nearly* the same stay apart: a digest cannot tell how near, and what could (a sketch of
+//! each set) is many times the row that it would be stored with.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use parity_schemas::digest::ExchangeDigest;
+use parity_schemas::record::RecordedFinding;
+use parity_schemas::report::{CoincidingGroup, GroupExample, GroupReport};
+use parity_schemas::tally::{Group, GroupTally};
+use parity_schemas::time::Timestamp;
+use parity_schemas::verdict::{Kind, Part};
+use uuid::Uuid;
+
+use crate::error::StoreError;
+use crate::tally::{OTHER, other_group};
+
+/// Groups that a report names; those beyond, in the order of their first interval, are added up as `_other`. Nobody
+/// reads so many; they come from patterns that never repeat, and must not fill the memory of the reader.
+const MAX_REPORT_GROUPS: usize = 10_000;
+/// Mismatches that are tried as the example of a group: the newest may have been dropped before it was stored.
+pub(super) const EXAMPLES_TRIED: usize = 4;
+
+/// What an example is made from. Shared: one mismatch is an example of each of its groups.
+pub(super) struct ExampleRow {
+    pub(super) path: String,
+    pub(super) query: String,
+    pub(super) findings: Vec<RecordedFinding>,
+}
+
+/// Sums of groups, by route and fingerprint.
+#[derive(Default)]
+pub(super) struct Groups {
+    by_route: HashMap<String, HashMap<String, Sums>>,
+    count: usize,
+}
+
+struct Sums {
+    group: Group,
+    count: u64,
+    digest: ExchangeDigest,
+    first_seen: Timestamp,
+    last_seen: Timestamp,
+    /// Newest first.
+    examples: Vec<(Timestamp, Uuid)>,
+}
+
+/// What groups of one route with the same exchanges have in common. The times cost nothing and leave a chance of equal
+/// sums to exchanges of one microsecond; the codes are those of the exchange.
+#[derive(PartialEq, Eq, Hash)]
+struct Exchanges {
+    count: u64,
+    digest: ExchangeDigest,
+    first_seen: Timestamp,
+    last_seen: Timestamp,
+    legacy_status: u16,
+    candidate_status: u16,
+}
+
+impl Groups {
+    pub(super) fn add(&mut self, row: GroupTally) {
+        let route = row.route.as_str();
+        let full = self.count >= MAX_REPORT_GROUPS;
+        if !self.by_route.contains_key(route) {
+            self.by_route.insert(route.to_owned(), HashMap::new());
+        }
+        let Some(groups) = self.by_route.get_mut(route) else {
+            return;
+        };
+        let (group, digest) = if full && !groups.contains_key(&row.group.fingerprint) {
+            (other_group(), ExchangeDigest::UNKNOWN)
+        } else {
+            (row.group, row.exchange_digest)
+        };
+        if let Some(sums) = groups.get_mut(&group.fingerprint) {
+            sums.count += row.count;
+            sums.digest.add(digest);
+            sums.first_seen = sums.first_seen.min(row.first_seen);
+            sums.last_seen = sums.last_seen.max(row.last_seen);
+            sums.add_example(row.last_seen, row.example_id);
+            return;
+        }
+        self.count += 1;
+        let fingerprint = group.fingerprint.clone();
+        let sums = Sums {
+            group,
+            count: row.count,
+            digest,
+            first_seen: row.first_seen,
+            last_seen: row.last_seen,
+            examples: vec![(row.last_seen, row.example_id)],
+        };
+        groups.insert(fingerprint, sums);
+    }
+
+    /// Mismatches that may be looked up as examples.
+    pub(super) fn example_ids(&self) -> impl Iterator<Item = Uuid> + '_ {
+        self.by_route
+            .values()
+            .flat_map(HashMap::values)
+            .flat_map(|sums| sums.examples.iter().map(|(_, id)| *id))
+    }
+
+    /// Groups, by route and fingerprint, none of whose examples is among those that were found.
+    pub(super) fn without(&self, found: impl Fn(&Uuid) -> bool) -> Vec<(&str, &str)> {
+        self.by_route
+            .iter()
+            .flat_map(|(route, groups)| {
+                groups
+                    .iter()
+                    .filter(|(_, sums)| !sums.examples.iter().any(|(_, id)| found(id)))
+                    .map(move |(fingerprint, _)| (route.as_str(), fingerprint.as_str()))
+            })
+            .collect()
+    }
+
+    /// More examples of a group that is known.
+    pub(super) fn add_example(
+        &mut self,
+        route: &str,
+        fingerprint: &str,
+        seen: Timestamp,
+        id: Uuid,
+    ) {
+        let group = self
+            .by_route
+            .get_mut(route)
+            .and_then(|groups| groups.get_mut(fingerprint));
+        if let Some(sums) = group {
+            sums.add_example(seen, id);
+        }
+    }
+
+    /// The groups of the report, most frequent first; `example` looks a mismatch up.
+    pub(super) fn into_reports(
+        self,
+        mut example: impl FnMut(Uuid) -> Result<Option<Rc<ExampleRow>>, StoreError>,
+    ) -> Result<Vec<GroupReport>, StoreError> {
+        let mut reports = Vec::with_capacity(self.count);
+        for (route, groups) in self.by_route {
+            for (first, others) in coinciding(groups.into_values()) {
+                reports.push(first.into_report(&route, others, &mut example)?);
+            }
+        }
+        reports.sort_unstable_by(|one: &GroupReport, other| {
+            (other.count, &one.route, &one.fingerprint).cmp(&(
+                one.count,
+                &other.route,
+                &other.fingerprint,
+            ))
+        });
+        Ok(reports)
+    }
+}
+
+/// Groups of one route, each with those that hold the same exchanges; the one that tells most comes first.
+fn coinciding(groups: impl Iterator<Item = Sums>) -> Vec<(Sums, Vec<Sums>)> {
+    let mut told = Vec::new();
+    let mut known: HashMap<Exchanges, Vec<Sums>> = HashMap::new();
+    for group in groups {
+        match group.exchanges() {
+            Some(exchanges) => known.entry(exchanges).or_default().push(group),
+            None => told.push((group, Vec::new())),
+        }
+    }
+    for mut same in known.into_values() {
+        same.sort_unstable_by(|one, other| telling(&one.group).cmp(&telling(&other.group)));
+        let mut same = same.into_iter();
+        if let Some(first) = same.next() {
+            told.push((first, same.collect()));
+        }
+    }
+    told
+}
+
+/// The order in which groups with the same exchanges are told: another status makes everything else differ; an
+/// explanation says more than a place; what lies above contains what lies below; and two values that can be compared
+/// say more than one that is not there.
+fn telling(group: &Group) -> (bool, bool, usize, u8, u8, usize, &str, &str) {
+    let depth = match group.part {
+        Part::Body => group.pattern.matches('/').count(),
+        Part::Status | Part::Header | Part::Trailer => 1,
+    };
+    let part = match group.part {
+        Part::Status | Part::Body => 0,
+        Part::Header => 1,
+        Part::Trailer => 2,
+    };
+    let kind = match group.kind {
+        Kind::Decode => 0,
+        Kind::Type | Kind::Value | Kind::Order | Kind::DuplicateKey => 1,
+        Kind::Missing => 2,
+        Kind::Extra => 3,
+    };
+    (
+        group.part != Part::Status,
+        group.explanation.is_none(),
+        depth,
+        part,
+        kind,
+        group.pattern.len(),
+        &group.pattern,
+        &group.fingerprint,
+    )
+}
+
+impl Sums {
+    /// Keeps the newest, each once.
+    fn add_example(&mut self, seen: Timestamp, id: Uuid) {
+        self.examples.push((seen, id));
+        self.examples.sort_unstable_by(|one, other| other.cmp(one));
+        self.examples.dedup();
+        self.examples.truncate(EXAMPLES_TRIED);
+    }
+
+    /// Which exchanges they are; `None` where nobody took them down.
+    fn exchanges(&self) -> Option<Exchanges> {
+        self.digest.is_known().then_some(Exchanges {
+            count: self.count,
+            digest: self.digest,
+            first_seen: self.first_seen,
+            last_seen: self.last_seen,
+            legacy_status: self.group.legacy_status,
+            candidate_status: self.group.candidate_status,
+        })
+    }
+
+    fn into_report(
+        self,
+        route: &str,
+        others: Vec<Self>,
+        example: &mut impl FnMut(Uuid) -> Result<Option<Rc<ExampleRow>>, StoreError>,
+    ) -> Result<GroupReport, StoreError> {
+        let mut example_id = self.examples.first().map_or(Uuid::nil(), |(_, id)| *id);
+        let mut found = None;
+        for (_, id) in &self.examples {
+            if let Some(row) = example(*id)? {
+                example_id = *id;
+                found = Some(row);
+                break;
+            }
+        }
+        let shown = |group: &Group| found.as_ref().and_then(|row| example_of(group, row));
+        let also = others
+            .into_iter()
+            .map(|other| CoincidingGroup {
+                example: shown(&other.group),
+                fingerprint: other.group.fingerprint,
+                part: other.group.part,
+                pattern: other.group.pattern,
+                kind: other.group.kind,
+                explanation: other.group.explanation,
+            })
+            .collect();
+        Ok(GroupReport {
+            example: shown(&self.group),
+            fingerprint: self.group.fingerprint,
+            route: route.to_owned(),
+            part: self.group.part,
+            pattern: self.group.pattern,
+            kind: self.group.kind,
+            explanation: self.group.explanation,
+            legacy_status: self.group.legacy_status,
+            candidate_status: self.group.candidate_status,
+            count: self.count,
+            first_seen: self.first_seen,
+            last_seen: self.last_seen,
+            example_id,
+            also,
+        })
+    }
+}
+
+/// The finding of the group; of `_other`, which no finding names, the first.
+fn example_of(group: &Group, row: &ExampleRow) -> Option<GroupExample> {
+    let finding = row
+        .findings
+        .iter()
+        .find(|finding| group.fingerprint == OTHER || finding.fingerprint == group.fingerprint)?;
+    let target = if row.query.is_empty() {
+        row.path.clone()
+    } else {
+        format!("{}?{}", row.path, row.query)
+    };
+    Some(GroupExample {
+        target,
+        path: finding.path.clone(),
+        candidate_path: finding.candidate_path.clone(),
+        legacy: finding.legacy.clone(),
+        candidate: finding.candidate.clone(),
+        text_diff: finding.text_diff.clone(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use parity_schemas::verdict::Explanation;
+
+    use super::*;
+
+    #[test]
+    fn the_group_that_tells_most_comes_first() {
+        let order = [
+            (Part::Status, "", Kind::Value, None),
+            (
+                Part::Body,
+                "/a/b/c",
+                Kind::Value,
+                Some(Explanation::CaseOnly),
+            ),
+            (Part::Body, "", Kind::Decode, None),
+            (Part::Body, "/error", Kind::Value, None),
+            (Part::Body, "/gone", Kind::Missing, None),
+            (Part::Body, "/code", Kind::Extra, None),
+            (Part::Body, "/reason", Kind::Extra, None),
+            (Part::Header, "x", Kind::Value, None),
+            (Part::Trailer, "x", Kind::Value, None),
+            (Part::Body, "/items/*", Kind::Value, None),
+        ];
+        let groups: Vec<Group> = order
+            .map(|(part, pattern, kind, explanation)| Group {
+                part,
+                pattern: pattern.to_owned(),
+                kind,
+                explanation,
+                ..other_group()
+            })
+            .into();
+        let mut sorted = groups.clone();
+        sorted.reverse();
+        sorted.sort_by(|one, other| telling(one).cmp(&telling(other)));
+        assert_eq!(sorted, groups);
+    }
+}
