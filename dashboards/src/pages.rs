@@ -13,8 +13,9 @@ use parity_comparator::decision;
 use parity_schemas::evidence::{Decision, Outcome, Thresholds};
 use parity_schemas::id::new_id;
 use parity_schemas::record::{Mismatch, RecordedFinding, RecordedMessage};
-use parity_schemas::report::Report;
+use parity_schemas::report::{CauseReport, Report};
 use parity_schemas::time::Timestamp;
+use parity_schemas::verdict::Reason;
 use parity_schemas::visible::{visible, visible_value};
 use rust_embed::RustEmbed;
 
@@ -52,6 +53,22 @@ impl ReportPage {
         } else {
             format!("{:.2} %", part as f64 / whole as f64 * 100.0)
         }
+    }
+
+    fn name(cause: &CauseReport) -> String {
+        cause.pattern.as_deref().map(visible).unwrap_or_default()
+    }
+
+    /// What ended without a verdict: where the candidate failed, which is counted as differing, apart from the rest.
+    fn without_verdict(&self) -> Vec<(&'static str, Vec<(Reason, u64)>)> {
+        let counts = self.report.counts.not_compared.iter();
+        let (failed, rest): (Vec<_>, Vec<_>) = counts
+            .map(|(reason, count)| (*reason, *count))
+            .partition(|(reason, _)| reason.is_candidate_failure());
+        [("The candidate failed", failed), ("Not compared", rest)]
+            .into_iter()
+            .filter(|(_, reasons)| !reasons.is_empty())
+            .collect()
     }
 
     fn millis(quantiles: &std::collections::BTreeMap<String, u64>) -> String {

@@ -1,7 +1,7 @@
 //! `parity report` and the page that shows the same: what a person reads first.
 
 use crate::support::process::Place;
-use crate::support::service::{Answer, Service};
+use crate::support::service::{Answer, Service, nobody};
 
 #[test]
 fn an_empty_store_reports_that_nothing_was_recorded() {
@@ -57,4 +57,137 @@ fn a_closed_pipe_is_no_error() {
         .current_dir(place.path())
         .status();
     assert!(status.expect("bash runs").success());
+}
+
+/// Ten answers on each of three routes: of thirty fields, those whose number is told by the path's are `empty`.
+fn lists(empty: &'static str) -> Service {
+    Service::start(move |request| {
+        let number: usize = request
+            .target
+            .rsplit('/')
+            .next()
+            .and_then(|number| number.parse().ok())
+            .unwrap_or(0);
+        let fields: Vec<String> = (0..30)
+            .map(|field| {
+                let value = if (number * 7 + field * field).is_multiple_of(3) {
+                    empty
+                } else {
+                    "[1]"
+                };
+                format!("\"field_{field}\":{value}")
+            })
+            .collect();
+        Answer::json(format!("{{{}}}", fields.join(",")))
+    })
+}
+
+#[test]
+fn one_cause_in_thirty_fields_of_three_routes_is_one_entry() {
+    let place = Place::new();
+    let (legacy, candidate) = (lists("null"), lists("[]"));
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    for number in 0..30 {
+        mirror.get(&format!("/{}/{number}", ["a", "b", "c"][number / 10]));
+    }
+    mirror.settled(30);
+    let page = mirror.ask("/").text();
+    mirror.stop();
+    let report = place.report().0;
+    let cause = &report["causes"][0];
+    assert_eq!(
+        (&cause["explanation"], &cause["routes"], &cause["pattern"]),
+        (&"null_vs_empty".into(), &3.into(), &serde_json::Value::Null)
+    );
+    let groups = cause["fingerprints"].as_array().map_or(0, Vec::len);
+    assert!(groups > 30, "{cause}");
+    let at_least = cause["at_least"].as_u64().expect("a count");
+    assert!((9..=30).contains(&at_least), "{cause}");
+
+    let text = place.run(&["report"]).stdout;
+    let lines: Vec<&str> = text.lines().collect();
+    let title = lines
+        .iter()
+        .position(|line| line.starts_with("CAUSES (1, of "))
+        .unwrap_or_else(|| panic!("no causes in\n{text}"));
+    assert_eq!(
+        lines[title + 1],
+        format!(
+            "{:>6} × on 3 routes  {groups} groups  null_vs_empty: null on one side, empty on the other",
+            format!("≥ {at_least}")
+        )
+    );
+    let end = lines.iter().skip(title).position(|line| line.is_empty());
+    assert_eq!(end.unwrap_or(lines.len() - title), 9, "{text}");
+    assert!(!text.contains("DIFFERENCES"), "{text}");
+    assert!(
+        page.contains(&format!("<td>≥ {at_least}</td>")) && page.contains("<h2>Causes</h2>"),
+        "{page}"
+    );
+}
+
+#[test]
+fn what_differs_in_the_same_answers_is_one_group() {
+    let place = Place::new();
+    let answer = |status, body: &'static str| Service::start(move |_| Answer::new(status, body));
+    let legacy = answer(200, "{\"balance\":1,\"currency\":\"EUR\"}");
+    let candidate = answer(500, "{\"error\":\"\u{1b}[31mboom<b>\"}");
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    for number in 0..5 {
+        mirror.get(&format!("/x/{number}"));
+    }
+    let report = mirror.settled(5);
+    let page = mirror.ask("/").text();
+    mirror.stop();
+    let groups = report.0["groups"].as_array().expect("a list");
+    assert_eq!(groups.len(), 1, "{}", report.0);
+    assert_eq!(
+        (&groups[0]["part"], &groups[0]["count"]),
+        (&"status".into(), &5.into())
+    );
+    assert_eq!(report.groups().len(), 2, "{}", report.0);
+    let text = place.run(&["report"]).stdout;
+    assert!(text.contains("DIFFERENCES (1 group)"), "{text}");
+    assert!(
+        text.contains("also body, as a whole  has another value"),
+        "{text}"
+    );
+    assert!(text.contains("boom") && !text.contains('\u{1b}'), "{text}");
+    assert!(page.contains("<td>also</td>"), "{page}");
+    assert!(page.contains("boom") && !page.contains("boom<b>"), "{page}");
+}
+
+#[test]
+fn an_open_question_has_its_reasons_and_a_failed_candidate_is_told_once() {
+    let place = Place::new();
+    let legacy = Service::json("1");
+    let mirror = place.mirror(&legacy.url(), &nobody(), &[]);
+    mirror.get("/x");
+    mirror.settled(1);
+    let page = mirror.ask("/").text();
+    mirror.stop();
+    let text = place.run(&["report"]).stdout;
+    assert!(
+        text.starts_with("FAIL 1 of 1") || text.starts_with("UNDECIDED 1 of 1"),
+        "{text}"
+    );
+    assert!(text.contains("THE CANDIDATE FAILED (1)"), "{text}");
+    assert!(text.contains("1 × candidate_refused"), "{text}");
+    assert!(!text.contains("NOT COMPARED ("), "{text}");
+    assert!(
+        page.contains("<h2>The candidate failed</h2>") && !page.contains("<h2>Not compared</h2>"),
+        "{page}"
+    );
+
+    let place = Place::new();
+    let candidate = Service::json("1");
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    mirror.get("/x");
+    mirror.settled(1);
+    mirror.stop();
+    let report = place.run(&["report"]).stdout;
+    assert!(report.starts_with("UNDECIDED all 1 compared"), "{report}");
+    let reason = place.run(&["gate", "--output", "json"]).json()["reasons"][0].clone();
+    let reason = reason.as_str().expect("a reason");
+    assert_eq!(report.lines().nth(1), Some(format!("  {reason}").as_str()));
 }
