@@ -151,7 +151,7 @@ fn one_traffic_reads_the_same_out_of_both_stores() {
         report
             .groups
             .iter()
-            .flat_map(|group| group.members())
+            .flat_map(parity_schemas::report::GroupReport::members)
             .all(|member| member.example.is_some())
     );
     assert_eq!(
