@@ -271,7 +271,7 @@ pub struct Finding {
     pub path: String,
     /// The candidate's path, where it differs from `path`.
     pub candidate_path: Option<String>,
-    /// The path with array indices, and map keys that rules name, as `*`.
+    /// The path with array indices, keys that are values (`acc-1001`), and map keys that rules name, as `*`.
     pub pattern: String,
     /// How the sides differ.
     pub kind: Kind,

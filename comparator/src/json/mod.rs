@@ -9,6 +9,7 @@ mod align;
 mod array;
 mod canonical;
 pub(crate) mod index;
+mod key;
 mod multiset;
 pub(crate) mod number;
 mod object;

@@ -1,6 +1,7 @@
 //! Where the walk is, as text only when a finding needs it.
 
 use super::index::Tree;
+use super::key::is_value;
 use crate::collect::CUT_MARK;
 use crate::rules::pattern::push_escaped;
 
@@ -61,10 +62,11 @@ impl Path<'_> {
         })
     }
 
-    /// The path with indices, and keys that a rule names by `*`, as `*`.
+    /// The path with indices, keys that are values, and keys that a rule names by `*`, as `*`.
     pub(crate) fn pattern(&self) -> String {
         self.write(|step, out| match step {
             Step::Index { .. } | Step::Key { any: true, .. } => out.push('*'),
+            Step::Key { .. } if is_value(&self.key(step)) => out.push('*'),
             Step::Key { .. } => self.push_key(step, out),
         })
     }
@@ -82,12 +84,17 @@ impl Path<'_> {
     }
 
     fn push_key(&self, step: &Step, out: &mut String) {
-        if let Step::Key { side, key, .. } = step {
-            let tree = match side {
-                Side::Legacy => self.legacy,
-                Side::Candidate => self.candidate,
-            };
-            push_escaped(out, &tree.text(*key));
+        push_escaped(out, &self.key(step));
+    }
+
+    /// The text of a key; empty for an index.
+    fn key(&self, step: &Step) -> String {
+        let Step::Key { side, key, .. } = step else {
+            return String::new();
+        };
+        match side {
+            Side::Legacy => self.legacy.text(*key),
+            Side::Candidate => self.candidate.text(*key),
         }
     }
 }
