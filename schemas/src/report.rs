@@ -1,6 +1,6 @@
 //! The report document, the same whatever store it was read from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -155,6 +155,39 @@ impl GroupReport {
     }
 }
 
+impl Report {
+    /// The groups of each cause, and those that are in none: everything in `groups`, and nothing twice.
+    pub fn by_cause(&self) -> (Vec<(&CauseReport, Vec<Member<'_>>)>, Vec<&GroupReport>) {
+        let members: HashMap<&str, Member<'_>> = self
+            .groups
+            .iter()
+            .flat_map(GroupReport::members)
+            .map(|member| (member.fingerprint, member))
+            .collect();
+        let told: HashSet<&str> = self
+            .causes
+            .iter()
+            .flat_map(|cause| &cause.fingerprints)
+            .map(String::as_str)
+            .collect();
+        let causes = self
+            .causes
+            .iter()
+            .map(|cause| {
+                let names = cause.fingerprints.iter();
+                let groups = names.filter_map(|name| members.get(name.as_str()).copied());
+                (cause, groups.collect())
+            })
+            .collect();
+        let rest = self
+            .groups
+            .iter()
+            .filter(|group| !told.contains(group.fingerprint.as_str()))
+            .collect();
+        (causes, rest)
+    }
+}
+
 /// What several groups share: one explanation, or one header that differs in one way. No group is in two causes, and one
 /// that is in a cause is so with all that coincides with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -169,10 +202,10 @@ pub struct CauseReport {
     pub kind: Option<Kind>,
     /// Routes that it is found on.
     pub routes: u64,
+    /// How often it is found: once for each mismatch and group.
+    pub findings: u64,
     /// Mismatches that it is found in, at least: one may be in several of the groups.
     pub at_least: u64,
-    /// There are no more than that.
-    pub exact: bool,
     /// The groups, the most frequent first.
     pub fingerprints: Vec<String>,
 }

@@ -110,20 +110,23 @@ fn one_cause_in_thirty_fields_of_three_routes_is_one_entry() {
         .iter()
         .position(|line| line.starts_with("CAUSES (1, of "))
         .unwrap_or_else(|| panic!("no causes in\n{text}"));
+    let findings = cause["findings"].as_u64().expect("a count");
     assert_eq!(
         lines[title + 1],
-        format!(
-            "{:>6} × on 3 routes  {groups} groups  null_vs_empty: null on one side, empty on the other",
-            format!("≥ {at_least}")
-        )
+        format!("{findings:>6} × null_vs_empty: null on one side, empty on the other")
     );
+    let scope = format!("         {groups} groups on 3 routes, in {at_least} answers at least, ");
+    assert!(lines[title + 2].starts_with(&scope), "{text}");
     let end = lines.iter().skip(title).position(|line| line.is_empty());
     assert_eq!(end.unwrap_or(lines.len() - title), 9, "{text}");
     assert!(!text.contains("DIFFERENCES"), "{text}");
-    assert!(
-        page.contains(&format!("<td>≥ {at_least}</td>")) && page.contains("<h2>Causes</h2>"),
-        "{page}"
-    );
+    for cell in [
+        format!("<td>{findings}</td>"),
+        format!("<td>{at_least}</td>"),
+    ] {
+        assert!(page.contains(&cell), "{cell} is not in\n{page}");
+    }
+    assert!(!page.contains("<h2>Differences</h2>"), "{page}");
 }
 
 #[test]

@@ -73,7 +73,7 @@ pub(super) fn causes(groups: &[GroupReport]) -> Vec<CauseReport> {
                 .map(|(name, members)| report(&name, members))
                 .collect();
             // Stable, and sorted by name before.
-            causes.sort_by_key(|cause| std::cmp::Reverse((cause.at_least, cause.routes)));
+            causes.sort_by_key(|cause| std::cmp::Reverse((cause.findings, cause.at_least)));
             return causes;
         }
     }
@@ -145,8 +145,8 @@ fn report(name: &Name<'_>, mut members: Vec<Member<'_>>) -> CauseReport {
         pattern: field.map(|(_, name, _)| name.to_owned()),
         kind: field.map(|(_, _, kind)| kind),
         routes: routes.len() as u64,
+        findings: members.iter().map(|member| member.group.count).sum(),
         at_least: largest.values().sum(),
-        exact: largest.len() == members.len(),
         fingerprints: members
             .iter()
             .map(|member| member.fingerprint.to_owned())

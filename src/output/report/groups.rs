@@ -1,9 +1,8 @@
 //! What differs: first what many groups share, in one entry each; then the groups that share nothing.
 //!
-//! A group is told once. Counts are those of the document: of a cause only what it is at least, since an exchange may be
-//! in several of its groups.
+//! A group is told once. A cause is counted by its findings; that is more than the answers they are in, since one may be
+//! in several of its groups, and then the text says in how many at least.
 
-use std::collections::HashMap;
 use std::fmt::Write;
 
 use parity_schemas::report::{CauseReport, GroupExample, GroupReport, Member, Report};
@@ -28,36 +27,10 @@ const MAX_DIFF_LINES: usize = 12;
 const SHORT_VALUE_CHARS: usize = 32;
 
 pub(super) fn write(out: &mut String, report: &Report) -> std::fmt::Result {
-    let members: HashMap<&str, Member<'_>> = report
-        .groups
-        .iter()
-        .flat_map(GroupReport::members)
-        .map(|member| (member.fingerprint, member))
-        .collect();
-    let causes: Vec<(&CauseReport, Vec<Member<'_>>)> = report
-        .causes
-        .iter()
-        .map(|cause| {
-            let groups = cause.fingerprints.iter();
-            let groups = groups.filter_map(|name| members.get(name.as_str()).copied());
-            (cause, groups.collect())
-        })
-        .collect();
-    let told: std::collections::HashSet<&str> = causes
-        .iter()
-        .flat_map(|(_, members)| members.iter().map(|member| member.fingerprint))
-        .collect();
-    let rest: Vec<&GroupReport> = report
-        .groups
-        .iter()
-        .filter(|group| !told.contains(group.fingerprint.as_str()))
-        .collect();
+    let (causes, rest) = report.by_cause();
     if !causes.is_empty() {
-        let title = format!(
-            "CAUSES ({}, of {})",
-            causes.len(),
-            count_of(report.groups.len() - rest.len(), "group")
-        );
+        let groups = count_of(report.groups.len() - rest.len(), "group");
+        let title = format!("CAUSES ({}, of {groups})", causes.len());
         writeln!(out, "\n{}", styled(BOLD, title))?;
         for (cause, members) in causes.iter().take(MAX_CAUSES) {
             write_cause(out, cause, members)?;
@@ -65,11 +38,12 @@ pub(super) fn write(out: &mut String, report: &Report) -> std::fmt::Result {
         more(out, causes.len(), MAX_CAUSES, "causes")?;
     }
     if !rest.is_empty() {
-        let other = if causes.is_empty() { "" } else { "other " };
-        let title = format!(
-            "DIFFERENCES ({})",
-            count_of(rest.len(), &format!("{other}group"))
-        );
+        let group = if causes.is_empty() {
+            "group"
+        } else {
+            "other group"
+        };
+        let title = format!("DIFFERENCES ({})", count_of(rest.len(), group));
         writeln!(out, "\n{}", styled(BOLD, title))?;
         for group in rest.iter().take(MAX_GROUPS) {
             write_group(out, group)?;
@@ -88,16 +62,11 @@ fn count_of(count: usize, what: &str) -> String {
 }
 
 fn write_cause(out: &mut String, cause: &CauseReport, members: &[Member<'_>]) -> std::fmt::Result {
-    let sign = if cause.exact { "" } else { "≥ " };
-    let count = format!("{sign}{}", grouped(cause.at_least));
-    let routes = match (cause.routes, members.first()) {
-        (1, Some(member)) => shown(&member.group.route),
-        (routes, _) => format!("on {} routes", grouped(routes)),
-    };
     let name = match (cause.part, &cause.pattern, cause.kind, cause.explanation) {
         (Some(part), Some(name), Some(how), _) => {
-            let name = styled(BOLD, format_args!("{part} {}", shown(name)));
-            format!("{name}  {}", kind(how))
+            let name = styled(BOLD, place(part, name));
+            let example = members.iter().find_map(|member| member.example);
+            format!("{name}  {}{}", kind(how), values(example))
         }
         (_, _, _, Some(explanation)) => {
             format!("{}: {}", styled(BOLD, explanation), explained(explanation))
@@ -105,18 +74,22 @@ fn write_cause(out: &mut String, cause: &CauseReport, members: &[Member<'_>]) ->
         // No document of ours has one.
         (_, _, _, None) => String::new(),
     };
-    writeln!(
-        out,
-        "{} × {routes}  {}  {name}",
-        styled(BOLD, format_args!("{count:>6}")),
-        count_of(members.len(), "group"),
-    )?;
+    let count = format!("{:>6}", grouped(cause.findings));
+    writeln!(out, "{} × {name}", styled(BOLD, count))?;
+    let mut scope = count_of(members.len(), "group");
+    match (cause.routes, members.first()) {
+        (1, Some(member)) => write!(scope, " of {}", shown(&member.group.route))?,
+        (routes, _) => write!(scope, " on {} routes", grouped(routes))?,
+    }
+    if cause.at_least < cause.findings {
+        write!(scope, ", in {} answers at least", grouped(cause.at_least))?;
+    }
     if let Some(example) = members.iter().find_map(|member| member.example) {
-        writeln!(
-            out,
-            "         {}",
-            styled(DIM, format_args!("for example {}", shown(&example.target)))
-        )?;
+        write!(scope, ", for example {}", shown(&example.target))?;
+    }
+    writeln!(out, "         {}", styled(DIM, scope))?;
+    if cause.part.is_some() {
+        return write_routes(out, members);
     }
     for member in members.iter().take(MAX_PLACES) {
         let route = if cause.routes > 1 {
@@ -126,7 +99,7 @@ fn write_cause(out: &mut String, cause: &CauseReport, members: &[Member<'_>]) ->
         };
         writeln!(
             out,
-            "         {:>6} × {route}{}  {}",
+            "         {:>6} × {route}{}{}",
             grouped(member.group.count),
             place(member.part, member.pattern),
             values(member.example)
@@ -138,6 +111,23 @@ fn write_cause(out: &mut String, cause: &CauseReport, members: &[Member<'_>]) ->
         writeln!(out, "         {line}")?;
     }
     Ok(())
+}
+
+/// Where one field differs: its place and its values have been told.
+fn write_routes(out: &mut String, members: &[Member<'_>]) -> std::fmt::Result {
+    let mut routes: Vec<&str> = Vec::new();
+    for member in members {
+        if !routes.contains(&member.group.route.as_str()) {
+            routes.push(&member.group.route);
+        }
+    }
+    let hidden = routes.len().saturating_sub(MAX_PLACES);
+    routes.truncate(MAX_PLACES);
+    let mut line = routes.iter().map(|route| shown(route)).collect::<Vec<_>>();
+    if hidden > 0 {
+        line.push(format!("… and {hidden} more"));
+    }
+    writeln!(out, "         {}", line.join(" · "))
 }
 
 fn write_group(out: &mut String, group: &GroupReport) -> std::fmt::Result {
@@ -179,7 +169,7 @@ fn write_group(out: &mut String, group: &GroupReport) -> std::fmt::Result {
         });
         writeln!(
             out,
-            "         also {}  {how}  {}{near}",
+            "         also {}  {how}{}{near}",
             place(other.part, &other.pattern),
             values(other.example.as_ref())
         )?;
@@ -203,7 +193,7 @@ fn place(part: Part, pattern: &str) -> String {
     }
 }
 
-/// Both values in one line; nothing once retention has removed them.
+/// Both values, to be put behind their place; nothing once retention has removed them.
 fn values(example: Option<&GroupExample>) -> String {
     let short = |style, value: Option<&str>| {
         value.map_or_else(
@@ -213,7 +203,7 @@ fn values(example: Option<&GroupExample>) -> String {
     };
     example.map_or(String::new(), |example| {
         format!(
-            "{} → {}",
+            "  {} → {}",
             short(LEGACY, example.legacy.as_deref()),
             short(CANDIDATE, example.candidate.as_deref())
         )

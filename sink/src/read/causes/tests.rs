@@ -60,7 +60,7 @@ fn coinciding(fingerprint: String, member: &str) -> CoincidingGroup {
     }
 }
 
-/// `NAME AT_LEAST on ROUTES: FINGERPRINTS`.
+/// `NAME FINDINGS in AT_LEAST on ROUTES: FINGERPRINTS`.
 fn told(lines: &[&str]) -> Vec<String> {
     causes(&groups(lines))
         .iter()
@@ -69,9 +69,9 @@ fn told(lines: &[&str]) -> Vec<String> {
                 (Some(field), _) => field.as_str(),
                 (None, explanation) => explanation.map_or("", Explanation::as_str),
             };
-            let sign = if cause.exact { "=" } else { ">=" };
             format!(
-                "{name} {sign} {} on {}: {}",
+                "{name} {} in {} on {}: {}",
+                cause.findings,
                 cause.at_least,
                 cause.routes,
                 cause.fingerprints.join(" ")
@@ -90,14 +90,14 @@ fn groups_with_one_explanation_have_one_cause_and_are_not_added_up_within_a_rout
             "GET_/b 4: body /z value -",
             "GET_/b 3: body /t value same_instant",
         ]),
-        ["null_vs_empty >= 75 on 2: 1.0 0.0 2.0"]
+        ["null_vs_empty 125 in 75 on 2: 1.0 0.0 2.0"]
     );
     assert_eq!(
         told(&[
             "GET_/a 2: body /x value case_only",
             "GET_/b 2: body /x value case_only"
         ]),
-        ["case_only = 4 on 2: 0.0 1.0"]
+        ["case_only 4 in 4 on 2: 0.0 1.0"]
     );
 }
 
@@ -111,9 +111,9 @@ fn what_coincides_on_every_route_is_told_by_its_causes() {
             "GET_/c 8: header x-foo missing -",
         ]),
         [
-            "x-foo = 24 on 3: 0.2 2.0 1.2",
-            "same_instant = 16 on 2: 0.0 1.0",
-            "null_vs_empty = 16 on 2: 0.1 1.1",
+            "x-foo 24 in 24 on 3: 0.2 2.0 1.2",
+            "same_instant 16 in 16 on 2: 0.0 1.0",
+            "null_vs_empty 16 in 16 on 2: 0.1 1.1",
         ]
     );
 }
@@ -144,6 +144,6 @@ fn a_header_is_one_cause_where_it_differs_in_one_way() {
             "GET_/f 3: body x-b extra -",
             "GET_/g 3: body x-b extra -",
         ]),
-        ["x-a = 6 on 2: 0.0 1.0", "x-b = 6 on 2: 3.0 4.0"]
+        ["x-a 6 in 6 on 2: 0.0 1.0", "x-b 6 in 6 on 2: 3.0 4.0"]
     );
 }
