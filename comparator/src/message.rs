@@ -1,13 +1,19 @@
 //! Reads a stored HTTP/1 answer: a status line, fields, and the rest as the body.
 //!
 //! It is for files that people keep (`curl -i`, a saved capture), so line ends may be bare and a body may be shorter or
-//! longer than its Content-Length says; a chunked body is put together, because that is how it was meant. It is not
-//! for sockets: nothing of the proxy goes through here.
+//! longer than its Content-Length says. A chunked body is put together, because that is how it was meant; but curl
+//! undoes chunks, and `--compressed` the content encoding, and writes the fields that spoke of them all the same, so a
+//! body that is not what they say is taken as it is. Of several answers in one file (`100 Continue`, the tunnel of a
+//! proxy, redirects that were followed) the last one counts. It is not for sockets: nothing of the proxy goes through
+//! here.
 
 use std::time::Duration;
 
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use parity_schemas::exchange::Capture;
+
+use crate::decode;
 
 /// Fields that one answer may have; real ones have a few dozen.
 const MAX_FIELDS: usize = 1_000;
@@ -31,25 +37,44 @@ pub enum MessageError {
     /// Too many lines before the empty one.
     #[error("more than {MAX_FIELDS} header fields")]
     TooMany,
-    /// The chunks do not add up.
-    #[error("the chunked body is broken at byte {0} of the body")]
-    Chunk(usize),
 }
+
+/// Answers that may stand before the one that counts; curl follows fifty redirects.
+const MAX_EARLIER_ANSWERS: usize = 64;
+
+/// Encodings that `curl --compressed` asks for.
+const UNDONE_BY_CURL: [&str; 5] = ["gzip", "x-gzip", "deflate", "br", "zstd"];
 
 /// Reads an answer.
 pub fn read_answer(text: &[u8]) -> Result<Capture, MessageError> {
-    let (first, rest) = line(text);
-    let status = status_of(first).ok_or_else(|| MessageError::StatusLine(lossy(first)))?;
-    let (headers, rest) = read_fields(rest, 2)?;
+    let mut head = read_head(text, 1)?;
+    for _ in 0..MAX_EARLIER_ANSWERS {
+        if !head.is_followed() {
+            break;
+        }
+        head = read_head(head.rest, head.next_line)?;
+    }
+    let Head {
+        status,
+        mut headers,
+        rest,
+        ..
+    } = head;
     let chunked = headers
-        .get_all(http::header::TRANSFER_ENCODING)
+        .get_all(TRANSFER_ENCODING)
         .iter()
         .any(|value| value.as_bytes().eq_ignore_ascii_case(b"chunked"));
-    let (body, trailers) = if chunked {
-        unchunk(rest)?
-    } else {
-        (rest.to_vec(), None)
-    };
+    let (body, trailers) = chunked
+        .then(|| unchunk(rest))
+        .flatten()
+        .unwrap_or_else(|| (rest.to_vec(), None));
+    // Nothing that is compressed is valid UTF-8: gzip and zstd begin with bytes that are none, deflate and brotli would
+    // have to hit it by chance.
+    let encodings = decode::encodings(&headers);
+    let undoes = |name: &String| UNDONE_BY_CURL.contains(&name.as_str());
+    if encodings.iter().all(undoes) && std::str::from_utf8(&body).is_ok() {
+        headers.remove(CONTENT_ENCODING);
+    }
     Ok(Capture {
         status,
         headers,
@@ -59,17 +84,53 @@ pub fn read_answer(text: &[u8]) -> Result<Capture, MessageError> {
     })
 }
 
-/// The fields up to the empty line, and what follows; `first` is the number of the first line.
-pub(crate) fn read_fields(text: &[u8], first: usize) -> Result<(HeaderMap, &[u8]), MessageError> {
+/// A status line with its fields, and what follows them.
+struct Head<'a> {
+    status: u16,
+    headers: HeaderMap,
+    rest: &'a [u8],
+    next_line: usize,
+}
+
+impl Head<'_> {
+    /// Whether another answer follows that is the one that was asked for. What follows an answer with a body of its own
+    /// is that body, whatever it looks like.
+    fn is_followed(&self) -> bool {
+        let no_body = match self.status {
+            100..200 | 300..400 => true,
+            // The answer of a proxy to CONNECT.
+            200..300 => !self.headers.contains_key(CONTENT_TYPE),
+            _ => false,
+        };
+        no_body && status_of(line(self.rest).0).is_some()
+    }
+}
+
+fn read_head(text: &[u8], from_line: usize) -> Result<Head<'_>, MessageError> {
+    let (first, rest) = line(text);
+    let status = status_of(first).ok_or_else(|| MessageError::StatusLine(lossy(first)))?;
+    let (headers, rest, next_line) = numbered_fields(rest, from_line + 1)?;
+    Ok(Head {
+        status,
+        headers,
+        rest,
+        next_line,
+    })
+}
+
+/// The fields up to the empty line, and what follows.
+pub(crate) fn read_fields(text: &[u8]) -> Result<(HeaderMap, &[u8]), MessageError> {
+    numbered_fields(text, 1).map(|(headers, rest, _)| (headers, rest))
+}
+
+/// Also the number of the line behind them; `first` is that of the first one.
+fn numbered_fields(text: &[u8], first: usize) -> Result<(HeaderMap, &[u8], usize), MessageError> {
     let (mut headers, mut rest) = (HeaderMap::new(), text);
-    for number in first.. {
+    for number in (first..).take(MAX_FIELDS + 1) {
         let (field, after) = line(rest);
         rest = after;
         if field.is_empty() {
-            break;
-        }
-        if headers.len() >= MAX_FIELDS {
-            return Err(MessageError::TooMany);
+            return Ok((headers, rest, number + 1));
         }
         let (name, value) = parse_field(field).ok_or_else(|| MessageError::Field {
             line: number,
@@ -77,7 +138,7 @@ pub(crate) fn read_fields(text: &[u8], first: usize) -> Result<(HeaderMap, &[u8]
         })?;
         headers.append(name, value);
     }
-    Ok((headers, rest))
+    Err(MessageError::TooMany)
 }
 
 /// The first line without its end, and what follows.
@@ -107,34 +168,29 @@ fn parse_field(line: &[u8]) -> Option<(HeaderName, HeaderValue)> {
     Some((name, value))
 }
 
-/// A chunked body in one piece, with its trailers.
-fn unchunk(text: &[u8]) -> Result<(Vec<u8>, Option<HeaderMap>), MessageError> {
+/// A chunked body in one piece, with its trailers; `None` when it is not in chunks.
+fn unchunk(mut rest: &[u8]) -> Option<(Vec<u8>, Option<HeaderMap>)> {
     let mut body = Vec::new();
-    let mut rest = text;
     loop {
-        let error = MessageError::Chunk(text.len() - rest.len());
         let (size, after) = line(rest);
+        // A body that is a number is no framing: that ends its lines.
+        if body.is_empty() && size.len() == rest.len() {
+            return None;
+        }
         let digits = size
             .split(|byte| *byte == b';')
             .next()
             .unwrap_or_default()
             .trim_ascii();
-        let size = std::str::from_utf8(digits)
-            .ok()
-            .and_then(|digits| usize::from_str_radix(digits, 16).ok());
-        let Some(size) = size else {
-            return Err(error);
-        };
+        let size = usize::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
         if size == 0 {
-            return Ok((body, trailers(after)));
+            return Some((body, trailers(after)));
         }
-        let Some((chunk, after)) = after.split_at_checked(size) else {
-            return Err(error);
-        };
+        let (chunk, after) = after.split_at_checked(size)?;
         body.extend_from_slice(chunk);
         let (end, after) = line(after);
         if !end.is_empty() {
-            return Err(error);
+            return None;
         }
         rest = after;
     }
@@ -178,6 +234,57 @@ mod tests {
     }
 
     #[test]
+    fn what_curl_has_undone_is_taken_as_it_is() {
+        let chunked = "HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n";
+        let gzip = "HTTP/2 200 \r\ncontent-encoding: gzip\r\n\r\n";
+        for (head, body) in [
+            (chunked, "{\"a\":1}"),
+            (chunked, "zz\n"),
+            (chunked, "0"),
+            (chunked, "3"),
+            (chunked, "ffffffffffffffff\nabc"),
+            (gzip, "{\"a\":1}"),
+        ] {
+            let answer = read_answer(format!("{head}{body}").as_bytes()).expect("an answer");
+            assert_eq!(&*answer.body.contiguous(), body.as_bytes(), "{head}");
+            assert!(!answer.headers.contains_key(CONTENT_ENCODING));
+        }
+        let compressed = [gzip.as_bytes(), &[0x1f, 0x8b, 8, 0]].concat();
+        let kept = read_answer(&compressed).expect("an answer");
+        assert_eq!(kept.headers[CONTENT_ENCODING], "gzip");
+    }
+
+    #[test]
+    fn of_several_answers_the_last_counts_but_a_body_is_no_answer() {
+        let last = "HTTP/1.1 200 OK\nContent-Type: text/plain\n\n";
+        for (before, after, status, body) in [
+            ("HTTP/1.1 100 Continue\r\n\r\n", "x", 200, "x"),
+            ("HTTP/1.1 200 Connection established\r\n\r\n", "x", 200, "x"),
+            (
+                "HTTP/1.1 301 Moved\nLocation: /b\n\nHTTP/2 302 \n\n",
+                "x",
+                200,
+                "x",
+            ),
+            ("", "HTTP/1.1 500 No\n\n", 200, "HTTP/1.1 500 No\n\n"),
+        ] {
+            let text = format!("{before}{last}{after}");
+            let answer = read_answer(text.as_bytes()).expect("an answer");
+            assert_eq!(
+                (answer.status, &*answer.body.contiguous()),
+                (status, body.as_bytes()),
+                "{text}"
+            );
+        }
+        let broken = read_answer(b"HTTP/1.1 100 Continue\n\nHTTP/1.1 200 OK\n{}\n");
+        assert!(
+            broken
+                .err()
+                .is_some_and(|error| error.to_string().starts_with("line 4: `{}`"))
+        );
+    }
+
+    #[test]
     fn what_is_no_answer_is_refused_with_its_place() {
         for (text, message) in [
             (
@@ -191,14 +298,6 @@ mod tests {
             (
                 b"HTTP/1.1 200 OK\n{}\n",
                 "line 2: `{}` is not a header field; write `name: value`, and an empty line before the body",
-            ),
-            (
-                b"HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\nzz\n",
-                "the chunked body is broken at byte 0 of the body",
-            ),
-            (
-                b"HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\nffffffffffffffff\nabc",
-                "the chunked body is broken at byte 0 of the body",
             ),
         ] {
             let error = read_answer(text).err().expect("no answer");

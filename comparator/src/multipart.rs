@@ -74,7 +74,7 @@ fn write(
     out: &mut Vec<u8>,
 ) -> Result<(), &'static str> {
     let (mut fields, content) =
-        read_fields(part, 1).map_err(|_| "the header of a part is no header")?;
+        read_fields(part).map_err(|_| "the header of a part is no header")?;
     // It follows from the rest.
     fields.remove(CONTENT_LENGTH);
     out.extend_from_slice(b"{\"headers\":{");

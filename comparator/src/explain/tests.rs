@@ -7,8 +7,12 @@ use crate::json::index::{Index, Layout, ROOT};
 
 fn near_of(one: &str, two: &str) -> Option<E> {
     let (mut first, mut second) = (Index::default(), Index::default());
-    let one = first.read(one.as_bytes(), Layout::Document, 9).expect("JSON");
-    let two = second.read(two.as_bytes(), Layout::Document, 9).expect("JSON");
+    let one = first
+        .read(one.as_bytes(), Layout::Document, 9)
+        .expect("JSON");
+    let two = second
+        .read(two.as_bytes(), Layout::Document, 9)
+        .expect("JSON");
     values(one, ROOT, two, ROOT)
 }
 
