@@ -32,6 +32,8 @@ pub(crate) struct Collector<'a> {
     pub(crate) differs: bool,
     pub(crate) findings: Vec<Finding>,
     pub(crate) findings_cut: bool,
+    /// What `findings` hold.
+    finding_bytes: usize,
     pub(crate) tolerated: Vec<Tolerated>,
     /// By position of the rule.
     pub(crate) hits: &'a mut Vec<u32>,
@@ -53,6 +55,7 @@ impl<'a> Collector<'a> {
             differs: false,
             findings: Vec::new(),
             findings_cut: false,
+            finding_bytes: 0,
             tolerated: Vec::new(),
             hits,
         }
@@ -64,11 +67,15 @@ impl<'a> Collector<'a> {
         if !self.detail {
             return Flow::Break(Stop::Enough);
         }
-        if self.findings.len() >= self.limits.findings {
+        if self.findings.len() >= self.limits.findings
+            || self.finding_bytes >= self.limits.finding_bytes
+        {
             self.findings_cut = true;
             return Flow::Break(Stop::Enough);
         }
-        self.findings.push(make(self.limits));
+        let finding = make(self.limits);
+        self.finding_bytes += bytes_of(&finding);
+        self.findings.push(finding);
         Flow::Continue(())
     }
 
@@ -107,6 +114,17 @@ impl<'a> Collector<'a> {
             .filter(|(_, hits)| *hits > 0)
             .collect()
     }
+}
+
+fn bytes_of(finding: &Finding) -> usize {
+    let optional = [
+        &finding.candidate_path,
+        &finding.legacy,
+        &finding.candidate,
+        &finding.text_diff,
+    ];
+    let texts = optional.into_iter().flatten().map(String::len);
+    finding.path.len() + finding.pattern.len() + texts.sum::<usize>()
 }
 
 /// What marks a text that was cut.

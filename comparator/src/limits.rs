@@ -12,12 +12,16 @@ pub struct Limits {
     pub work: u64,
     /// Findings listed for one exchange; more set `findings_cut`.
     pub findings: usize,
+    /// Bytes of paths and values of all findings together; more set `findings_cut`.
+    pub finding_bytes: usize,
     /// Tolerated differences listed for one exchange; the rest is only counted.
     pub tolerated: usize,
     /// Bytes of each value in a finding; what is cut ends in `…`.
     pub value_bytes: usize,
     /// Bytes of the unified diff of two texts.
     pub text_diff_bytes: usize,
+    /// Lines between the equal ends of two texts that are aligned for the diff; beyond it the diff is left out.
+    pub text_diff_lines: usize,
 }
 
 /// The same as the mirror's default cap of a body as sent: decompressed, an answer is worth no more memory.
@@ -31,12 +35,16 @@ pub const MAX_DEPTH: usize = 256;
 pub const WORK: u64 = 2_000_000;
 /// A person reads a handful; beyond this a mismatch is a different document.
 pub const FINDINGS: usize = 256;
+/// Twice what as many findings with values and paths of full length come to, so that it never binds by itself.
+pub const FINDING_BYTES: usize = 4 << 20;
 /// As many as findings.
 pub const TOLERATED: usize = 256;
 /// Shows any scalar that people write and the beginning of the rest; 256 findings stay within 512 KiB.
 pub const VALUE_BYTES: usize = 1_024;
 /// Some hundred lines: enough to see what a text's difference is about.
 pub const TEXT_DIFF_BYTES: usize = 8_192;
+/// Some milliseconds in the worst case.
+pub const TEXT_DIFF_LINES: usize = 2_000;
 
 impl Default for Limits {
     fn default() -> Self {
@@ -45,9 +53,11 @@ impl Default for Limits {
             depth: DEPTH,
             work: WORK,
             findings: FINDINGS,
+            finding_bytes: FINDING_BYTES,
             tolerated: TOLERATED,
             value_bytes: VALUE_BYTES,
             text_diff_bytes: TEXT_DIFF_BYTES,
+            text_diff_lines: TEXT_DIFF_LINES,
         }
     }
 }

@@ -14,8 +14,6 @@ use crate::explain;
 use crate::limits::Limits;
 use crate::rules::Scope;
 
-/// Lines between the equal ends of two texts that are aligned for a diff; some milliseconds in the worst case.
-const MAX_DIFF_LINES: usize = 2_000;
 /// Lines shown around a change.
 const CONTEXT_LINES: usize = 3;
 
@@ -84,7 +82,7 @@ fn first_difference<'a>(legacy: &'a str, candidate: &'a str) -> (Option<&'a str>
 }
 
 /// A unified diff, cut at whole lines; `None` when it would be too much work.
-fn unified(legacy: &str, candidate: &str, limits: &Limits) -> Option<String> {
+pub fn unified(legacy: &str, candidate: &str, limits: &Limits) -> Option<String> {
     let one: Vec<&str> = legacy.split_inclusive('\n').collect();
     let two: Vec<&str> = candidate.split_inclusive('\n').collect();
     let prefix = one
@@ -100,7 +98,7 @@ fn unified(legacy: &str, candidate: &str, limits: &Limits) -> Option<String> {
         .take(rest)
         .take_while(|(one, two)| one == two)
         .count();
-    if one.len().max(two.len()) - prefix - suffix > MAX_DIFF_LINES {
+    if one.len().max(two.len()) - prefix - suffix > limits.text_diff_lines {
         return None;
     }
     let from = prefix.saturating_sub(CONTEXT_LINES);
