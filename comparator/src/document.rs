@@ -4,11 +4,16 @@
 //! captured traffic leaves through [`crate::redact`] only. A [`Comparison`] cannot be serialized by accident; it is
 //! turned into this explicitly.
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use parity_schemas::report::RuleHits;
 use parity_schemas::verdict::{Explanation, Finding, Kind, Part, Reason, Tolerated, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::comparator::Comparison;
+use crate::rules::Rules;
 
 /// Name and version of the document.
 pub const DIFF_SCHEMA: &str = "parity.diff/v1";
@@ -28,6 +33,78 @@ pub struct DiffDocument {
     pub tolerated: Vec<Tolerated>,
     /// There is more than is listed.
     pub truncated: bool,
+    /// The findings by what they have in common, the most frequent first; only where it was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<DiffGroup>,
+    /// Every rule that was given, with how much it excused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<RuleHits>,
+}
+
+/// Findings of the same pattern, kind and explanation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DiffGroup {
+    /// Which part of the answer.
+    pub part: Part,
+    /// The generalized path.
+    pub pattern: String,
+    /// How the sides differ.
+    pub kind: Kind,
+    /// How near they are.
+    pub explanation: Option<Explanation>,
+    /// How many of those that are listed.
+    pub count: u64,
+}
+
+impl DiffDocument {
+    /// With the findings counted by group, and the hits of `rules`, by which they were compared.
+    #[must_use]
+    pub fn with_counts(mut self, comparison: &Comparison, rules: &Rules) -> Self {
+        let mut groups: HashMap<_, u64> = HashMap::new();
+        for finding in &comparison.findings {
+            let group = (
+                finding.part,
+                finding.pattern.as_str(),
+                finding.kind,
+                finding.explanation,
+            );
+            *groups.entry(group).or_default() += 1;
+        }
+        let mut groups: Vec<_> = groups.into_iter().collect();
+        groups.sort_unstable_by_key(|(group, count)| (Reverse(*count), *group));
+        self.groups = groups
+            .into_iter()
+            .map(|((part, pattern, kind, explanation), count)| DiffGroup {
+                part,
+                pattern: pattern.to_owned(),
+                kind,
+                explanation,
+                count,
+            })
+            .collect();
+        self.rules = hits(comparison, rules)
+            .map(|(id, hits)| RuleHits {
+                id: id.to_owned(),
+                hits,
+            })
+            .collect();
+        self
+    }
+}
+
+/// Every one of `rules` with how much it excused.
+pub fn hits<'a>(
+    comparison: &'a Comparison,
+    rules: &'a Rules,
+) -> impl Iterator<Item = (&'a str, u64)> {
+    rules.ids().enumerate().map(|(position, id)| {
+        let hits = comparison
+            .rule_hits
+            .iter()
+            .find(|(rule, _)| *rule == position)
+            .map_or(0, |(_, hits)| u64::from(*hits));
+        (id, hits)
+    })
 }
 
 /// One difference.
@@ -66,6 +143,8 @@ impl From<&Comparison> for DiffDocument {
             findings: comparison.findings.iter().map(DiffFinding::from).collect(),
             tolerated: comparison.tolerated.clone(),
             truncated: comparison.findings_cut,
+            groups: Vec::new(),
+            rules: Vec::new(),
         }
     }
 }
