@@ -6,6 +6,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use parity_schemas::visible::visible;
+
 use crate::config::problem::Problems;
 
 /// Usage, configuration or internal error.
@@ -39,18 +41,24 @@ pub(crate) fn line(error: &anyhow::Error) -> String {
 
 fn write_problems(out: &mut impl Write, problems: &Problems) -> std::io::Result<()> {
     for problem in &problems.0 {
-        writeln!(out, "error: {problem}")?;
+        writeln!(out, "error: {}", safe(problem))?;
         if let Some(hint) = &problem.hint {
-            writeln!(out, "  hint: {hint}")?;
+            writeln!(out, "  hint: {}", safe(hint))?;
         }
     }
     Ok(())
 }
 
+/// What is told of the world (names of files, lines of what was read) as the terminal may have it; its lines stay.
+fn safe(told: impl std::fmt::Display) -> String {
+    let lines: Vec<String> = told.to_string().split('\n').map(visible).collect();
+    lines.join("\n")
+}
+
 fn write_chain(out: &mut impl Write, error: &anyhow::Error) -> std::io::Result<()> {
-    writeln!(out, "error: {error}")?;
+    writeln!(out, "error: {}", safe(error))?;
     for cause in error.chain().skip(1) {
-        writeln!(out, "  caused by: {cause}")?;
+        writeln!(out, "  caused by: {}", safe(cause))?;
     }
     Ok(())
 }

@@ -40,12 +40,18 @@ pub fn visible_value(value: &str, limit: usize) -> String {
     visible_up_to(&lines.join(" "), limit)
 }
 
-fn push(out: &mut String, character: char) {
+/// Whether a character is obeyed rather than shown, or not seen at all: controls (also C1 and line breaks), marks of
+/// direction, characters without width, tags.
+pub fn is_hidden(character: char) -> bool {
     let unseen = matches!(
         character,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
     );
-    if unseen || character.is_control() {
+    unseen || character.is_control()
+}
+
+fn push(out: &mut String, character: char) {
+    if is_hidden(character) {
         write!(out, "{}", character.escape_unicode()).expect("writing to a String cannot fail");
     } else {
         out.push(character);
