@@ -4,12 +4,14 @@
 //! one of three layers (file < environment < flags) and are read by `config`, which reports what is wrong in any
 //! layer together with all other problems.
 
+mod diff;
 mod mirror;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use diff::{DiffArgs, DiffKind};
 pub(crate) use mirror::MirrorArgs;
 
 /// Proves, from live traffic, that a candidate service answers as the legacy service does.
@@ -40,6 +42,20 @@ pub(crate) struct Cli {
     /// Form of the log on stderr.
     #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text)]
     pub(crate) log_format: LogFormat,
+    /// When to use colours; `auto`: on a terminal, unless `NO_COLOR` is set.
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub(crate) color: Color,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// As the terminal and the environment say.
+    Auto,
+    /// Also into a pipe.
+    Always,
+    /// Nowhere.
+    Never,
 }
 
 /// Form of the log.
@@ -118,21 +134,6 @@ fn given<'a>(flags: &[(&'static str, &'a Option<String>)]) -> Vec<(&'static str,
         .collect()
 }
 
-/// Kind of document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DiffKind {
-    /// By structure, numbers as exact decimals.
-    Json,
-    /// As data.
-    Yaml,
-    /// By line.
-    Text,
-    /// A raw HTTP/1 answer: status, headers and body.
-    Http,
-    /// By hash and length.
-    Bytes,
-}
-
 /// What `rules` can do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum RulesCommand {
@@ -141,27 +142,6 @@ pub(crate) enum RulesCommand {
         /// Which one.
         name: Option<String>,
     },
-}
-
-/// Flags of `diff`.
-#[derive(Debug, Args)]
-pub(crate) struct DiffArgs {
-    /// The legacy's document; `-` for standard input.
-    pub(crate) legacy: PathBuf,
-    /// The candidate's document; `-` for standard input.
-    pub(crate) candidate: PathBuf,
-    /// Kind of both [default: by extension, else by an HTTP/ first line, else by a look].
-    #[arg(long = "as", value_enum)]
-    pub(crate) kind: Option<DiffKind>,
-    /// A configuration whose `[[rule]]` entries apply; those for one route do not.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) rules: Option<PathBuf>,
-    /// Rules that come with the program, such as go-to-rust; several parted by commas.
-    #[arg(long, value_name = "NAME", env = "PARITY_PROFILE")]
-    pub(crate) profile: Option<String>,
-    /// Form of the result.
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) output: OutputFormat,
 }
 
 /// Which evidence; shared by `report` and `gate`.

@@ -24,6 +24,7 @@ use cli::{Cli, Command};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    output::choose_color(cli.color);
     telemetry::start(&cli);
     let ended = match cli.command {
         Command::Demo(args) => commands::demo::run(&args),

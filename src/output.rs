@@ -8,13 +8,17 @@ mod diff;
 mod gate;
 mod report;
 
+use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::io::Write as _;
 
 use anstyle::{AnsiColor, Style};
-use parity_schemas::visible::{visible, visible_up_to, visible_value};
+use parity_schemas::visible::{is_hidden, visible, visible_up_to, visible_value};
 use serde::Serialize;
 
-pub(crate) use diff::text as diff_text;
+use crate::cli::Color;
+
+pub(crate) use diff::View as DiffView;
 pub(crate) use gate::text as gate_text;
 pub(crate) use report::text as report_text;
 
@@ -25,9 +29,36 @@ const BAD: Style = AnsiColor::Red.on_default().bold();
 const OPEN: Style = AnsiColor::Yellow.on_default().bold();
 const LEGACY: Style = AnsiColor::Red.on_default();
 const CANDIDATE: Style = AnsiColor::Green.on_default();
+const PLACE: Style = AnsiColor::Cyan.on_default();
 
 /// Longest value shown in a list; the whole value is in the JSON output and in the store.
 const MAX_SHOWN_CHARS: usize = 120;
+
+/// Decides once, for everything that is printed, what `--color` says.
+pub(crate) fn choose_color(color: Color) {
+    match color {
+        Color::Auto => anstream::ColorChoice::Auto,
+        Color::Always => anstream::ColorChoice::Always,
+        Color::Never => anstream::ColorChoice::Never,
+    }
+    .write_global();
+}
+
+/// Characters of a line where nobody says how wide it is: what fits a page and a log.
+const DEFAULT_WIDTH: usize = 120;
+/// Below this nothing can be read, and beyond it no line.
+const WIDTHS: std::ops::RangeInclusive<usize> = 40..=400;
+
+/// Characters of a line on stdout: as `COLUMNS` or the terminal says.
+pub(crate) fn width() -> usize {
+    let asked = || std::env::var("COLUMNS").ok()?.trim().parse().ok();
+    let terminal = || {
+        let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+        Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+    };
+    let width: usize = asked().or_else(terminal).unwrap_or(DEFAULT_WIDTH);
+    width.clamp(*WIDTHS.start(), *WIDTHS.end())
+}
 
 /// Writes text to stdout, with colours only where they can be seen.
 pub(crate) fn print(text: &str) -> std::io::Result<()> {
@@ -46,7 +77,27 @@ pub(crate) fn print(text: &str) -> std::io::Result<()> {
 pub(crate) fn print_json(document: &impl Serialize) -> anyhow::Result<()> {
     let mut text = serde_json::to_string_pretty(document)?;
     text.push('\n');
-    Ok(print(&text)?)
+    Ok(print(&escaped(&text))?)
+}
+
+/// A JSON text with what [`visible`] spells out written as `\u…`. Such characters stand within strings only (but for
+/// line breaks), where that means the same; the document stays what it is, and a terminal obeys nothing in it.
+fn escaped(json: &str) -> Cow<'_, str> {
+    let obeyed = |character: char| character != '\n' && is_hidden(character);
+    if !json.contains(obeyed) {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len() + json.len() / 8);
+    for character in json.chars() {
+        if obeyed(character) {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                let _infallible = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(character);
+        }
+    }
+    Cow::Owned(out)
 }
 
 /// A note on stderr, where everything goes that is not data.

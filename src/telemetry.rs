@@ -3,8 +3,6 @@
 //! stdout is data, so nothing is ever logged there. `PARITY_LOG` takes a filter in `tracing`'s syntax and wins over
 //! `-v` and `-q`.
 
-use std::io::IsTerminal;
-
 use tracing_subscriber::EnvFilter;
 
 use crate::cli::{Cli, LogFormat};
@@ -20,8 +18,7 @@ pub(crate) fn start(cli: &Cli) {
         (false, _) => "debug",
     };
     let filter = EnvFilter::try_from_env("PARITY_LOG").unwrap_or_else(|_| EnvFilter::new(level));
-    let color = std::io::stderr().is_terminal()
-        && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let color = anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never;
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

@@ -39,7 +39,7 @@ pub(crate) fn listed(headers: &HeaderMap, field: &HeaderName) -> Vec<String> {
 }
 
 /// The body without its encodings; borrowed when there are none.
-pub(crate) fn decode<'a>(
+pub fn decode<'a>(
     body: &'a [u8],
     encodings: &[String],
     limit: usize,

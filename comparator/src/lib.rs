@@ -8,13 +8,14 @@
 //! - [`fingerprint`] names the group that a finding belongs to.
 //! - [`redact`] is the only door through which captured values may leave.
 //! - [`decision`] says pass, fail or undecided of the counts, and knows nothing of the rest.
-//! - [`document`] is what `parity diff` prints; [`message`] reads a stored HTTP answer for it.
+//! - [`document`] is what `parity diff` prints; [`message`] reads a stored HTTP answer for it, [`decode`] undoes what a
+//!   file was compressed with, and [`text`] shows two texts line by line.
 
 mod charset;
 mod collect;
 pub mod comparator;
 pub mod decision;
-mod decode;
+pub mod decode;
 pub mod document;
 mod events;
 mod explain;
@@ -31,7 +32,7 @@ pub mod message;
 mod multipart;
 pub mod redact;
 pub mod rules;
-mod text;
+pub mod text;
 mod yaml;
 
 pub use comparator::{AnswerPair, Comparator, Comparison, DocumentKind};

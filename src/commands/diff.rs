@@ -1,29 +1,56 @@
 //! `parity diff`: the comparator on two files.
+//!
+//! It is a tool of its own, so its limits are other than those of a mirror: nobody waits behind it, and somebody who
+//! compares two files wants every difference. They are named here, each with its reason.
 
-use std::io::Read;
+mod input;
+
+use std::borrow::Cow;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use http::Method;
 use parity_comparator::document::DiffDocument;
 use parity_comparator::message::read_answer;
 use parity_comparator::{AnswerPair, Comparator, Comparison, DocumentKind, Limits};
+use parity_schemas::exchange::Capture;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Verdict;
 
 use crate::cli::{DiffArgs, DiffKind, OutputFormat};
 use crate::config::Layers;
 use crate::{error, output};
+use input::{Input, MAX_INPUT_BYTES};
 
-/// Files larger than this are not what a comparison of answers is for.
-const MAX_INPUT_BYTES: u64 = 1 << 30;
+const LIMITS: Limits = Limits {
+    // The bodies of answers may be compressed in their files; a bomb ends where a file would.
+    decoded_bytes: MAX_INPUT_BYTES as usize,
+    depth: parity_comparator::limits::DEPTH,
+    // Some seconds, for elements in any order: a person waits for one answer, not a queue for a thousand.
+    work: 100 * parity_comparator::limits::WORK,
+    // Every difference of any pair that is still about differences; with what goes with each, about 100 MB.
+    findings: 100_000,
+    // What findings of short values never reach; whole subtrees under long paths end here.
+    finding_bytes: 256 << 20,
+    tolerated: 100_000,
+    // Two long texts differ where they differ, which is rarely in the first kilobyte.
+    value_bytes: 64 << 10,
+    // All of a diff that somebody reads, and most of one that goes into a file.
+    text_diff_bytes: 4 << 20,
+    // More than ten megabytes of log have; some two seconds at the worst, where equal lines are scattered at random.
+    text_diff_lines: 300_000,
+};
 
 /// Runs it.
 pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
     let stdin = Path::new("-");
     if args.legacy == stdin && args.candidate == stdin {
         bail!("both sides are `-`; only one can be standard input");
+    }
+    if args.stat && args.output == OutputFormat::Json {
+        bail!("--stat is a form of the text; the JSON document has the same counts in `groups`");
     }
     let now = Timestamp::now();
     let flags: Vec<_> = args
@@ -36,98 +63,68 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
     let Some(rules) = layers.rules(now) else {
         return Err(layers.into_problems().into());
     };
-    let legacy = read(&args.legacy)?;
-    let candidate = read(&args.candidate)?;
-    let mut comparator = Comparator::new(rules, Limits::default());
+    let as_it_is = args.kind == Some(DiffKind::Bytes);
+    let legacy = Input::read(&args.legacy, as_it_is)?;
+    let candidate = Input::read(&args.candidate, as_it_is)?;
     let kind = args
         .kind
-        .unwrap_or_else(|| guess(&args.legacy, &legacy, &args.candidate, &candidate));
-    let comparison = match kind {
-        DiffKind::Json => {
-            comparator.compare_documents(&legacy, &candidate, DocumentKind::Json, now)
-        }
-        DiffKind::Yaml => {
-            comparator.compare_documents(&legacy, &candidate, DocumentKind::Yaml, now)
-        }
-        DiffKind::Text => {
-            comparator.compare_documents(&legacy, &candidate, DocumentKind::Text, now)
-        }
-        DiffKind::Bytes => {
-            comparator.compare_documents(&legacy, &candidate, DocumentKind::Bytes, now)
-        }
+        .unwrap_or_else(|| input::guess(&legacy, &candidate));
+    let mut comparator = Comparator::new(Arc::clone(&rules), LIMITS);
+    let mut compare = |kind| {
+        let comparison = comparator.compare_documents(&legacy.bytes, &candidate.bytes, kind, now);
+        let bodies = [&legacy, &candidate].map(|input| Cow::Borrowed(&*input.bytes));
+        (comparison, bodies)
+    };
+    let (comparison, bodies) = match kind {
+        DiffKind::Json => compare(DocumentKind::Json),
+        DiffKind::Ndjson => compare(DocumentKind::JsonLines),
+        DiffKind::Yaml => compare(DocumentKind::Yaml),
+        DiffKind::Text => compare(DocumentKind::Text),
+        DiffKind::Bytes => compare(DocumentKind::Bytes),
         DiffKind::Http => {
-            let read = |bytes: &[u8], path: &Path| {
-                read_answer(bytes)
-                    .with_context(|| format!("{} is not an HTTP answer", path.display()))
-            };
-            let (legacy, candidate) = (
-                read(&legacy, &args.legacy)?,
-                read(&candidate, &args.candidate)?,
-            );
-            comparator.explain_answers(AnswerPair {
+            let (legacy, candidate) = (answer(&legacy)?, answer(&candidate)?);
+            let comparison = comparator.explain_answers(AnswerPair {
                 route: "",
                 method: &Method::GET,
                 time: now,
                 legacy: &legacy,
                 candidate: &candidate,
-            })
+            });
+            let bodies =
+                [legacy, candidate].map(|answer| answer.body.contiguous().into_owned().into());
+            (comparison, bodies)
         }
     };
-    print(&comparison, args.output)?;
-    Ok(match comparison.verdict {
+    match args.output {
+        OutputFormat::Json => {
+            let document = DiffDocument::from(&comparison).with_counts(&comparison, &rules);
+            output::print_json(&document)?;
+        }
+        OutputFormat::Text => {
+            let view = output::DiffView {
+                comparison: &comparison,
+                rules: &rules,
+                limits: &LIMITS,
+                names: [&legacy.name, &candidate.name],
+                bodies: [&*bodies[0], &*bodies[1]],
+                answers: kind == DiffKind::Http,
+                all: args.all,
+                width: output::width(),
+            };
+            output::print(&if args.stat { view.stat() } else { view.diff() })?;
+        }
+    }
+    Ok(exit_code(&comparison))
+}
+
+fn answer(input: &Input) -> Result<Capture> {
+    read_answer(&input.bytes).with_context(|| format!("{} is not an HTTP answer", input.name))
+}
+
+fn exit_code(comparison: &Comparison) -> ExitCode {
+    match comparison.verdict {
         Verdict::Match => ExitCode::SUCCESS,
         Verdict::Mismatch => ExitCode::from(error::NO),
         Verdict::NotCompared(_) => ExitCode::from(error::UNDECIDED),
-    })
-}
-
-fn print(comparison: &Comparison, format: OutputFormat) -> Result<()> {
-    match format {
-        OutputFormat::Json => output::print_json(&DiffDocument::from(comparison)),
-        OutputFormat::Text => Ok(output::print(&output::diff_text(comparison))?),
-    }
-}
-
-fn read(path: &Path) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let read = if path == Path::new("-") {
-        std::io::stdin()
-            .lock()
-            .take(MAX_INPUT_BYTES + 1)
-            .read_to_end(&mut bytes)
-    } else {
-        std::fs::File::open(path)
-            .and_then(|file| file.take(MAX_INPUT_BYTES + 1).read_to_end(&mut bytes))
-    };
-    read.with_context(|| format!("cannot read {}", path.display()))?;
-    if bytes.len() as u64 > MAX_INPUT_BYTES {
-        bail!("{} is larger than {MAX_INPUT_BYTES} bytes", path.display());
-    }
-    Ok(bytes)
-}
-
-/// By extension, else by an `HTTP/` first line, else by a look.
-fn guess(legacy_path: &Path, legacy: &[u8], candidate_path: &Path, candidate: &[u8]) -> DiffKind {
-    let by_extension = |path: &Path| match path.extension()?.to_str()?.to_ascii_lowercase().as_str()
-    {
-        "json" => Some(DiffKind::Json),
-        "yaml" | "yml" => Some(DiffKind::Yaml),
-        "http" => Some(DiffKind::Http),
-        "txt" | "text" | "html" | "xml" | "csv" | "md" => Some(DiffKind::Text),
-        "bin" | "png" | "jpg" | "gz" => Some(DiffKind::Bytes),
-        _ => None,
-    };
-    if let Some(kind) = by_extension(legacy_path).or_else(|| by_extension(candidate_path)) {
-        return kind;
-    }
-    let both = |test: fn(&[u8]) -> bool| test(legacy) && test(candidate);
-    if both(|bytes| bytes.starts_with(b"HTTP/")) {
-        DiffKind::Http
-    } else if both(|bytes| serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()) {
-        DiffKind::Json
-    } else if both(|bytes| std::str::from_utf8(bytes).is_ok()) {
-        DiffKind::Text
-    } else {
-        DiffKind::Bytes
     }
 }

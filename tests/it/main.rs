@@ -5,6 +5,8 @@
 
 mod architecture;
 mod command_diff;
+mod command_diff_input;
+mod command_diff_text;
 mod command_gate;
 mod command_report;
 mod configuration;

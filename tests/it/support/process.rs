@@ -47,7 +47,8 @@ impl Place {
         super::write(self.path(), name, text)
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    /// A command that is yet to be started.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_parity"));
         // Nothing of the developer's own environment may change an outcome.
         let own = std::env::vars().filter(|(name, _)| name.starts_with("PARITY_"));

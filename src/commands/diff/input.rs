@@ -1,0 +1,131 @@
+//! The two inputs of `parity diff`: where they come from, what they were compressed with, what they are.
+
+use std::ffi::OsStr;
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use parity_comparator::decode::decode;
+use parity_schemas::verdict::Reason;
+
+use crate::cli::DiffKind;
+
+/// Files larger than this, as they are or once decompressed, are not what a comparison of answers is for.
+pub(super) const MAX_INPUT_BYTES: u64 = 1 << 30;
+/// Extensions of compressed files, with how such files begin and the name of the encoding.
+const COMPRESSIONS: [(&str, &[u8], &str); 2] = [
+    ("gz", &[0x1f, 0x8b, 0x08], "gzip"),
+    ("zst", &[0x28, 0xb5, 0x2f, 0xfd], "zstd"),
+];
+
+/// One of them.
+pub(super) struct Input {
+    /// As the user named it, with what was undone. Not yet safe to show.
+    pub(super) name: String,
+    pub(super) bytes: Vec<u8>,
+    /// The extension in lower case, that of a compression left out.
+    extension: Option<String>,
+}
+
+impl Input {
+    /// Reads a file, or standard input for `-`, and decompresses it unless it is wanted `as_it_is`.
+    pub(super) fn read(path: &Path, as_it_is: bool) -> Result<Self> {
+        let shown = path.display();
+        let bytes = read(path).with_context(|| format!("cannot read {shown}"))?;
+        if bytes.len() as u64 > MAX_INPUT_BYTES {
+            bail!("{shown} is larger than {MAX_INPUT_BYTES} bytes");
+        }
+        let mut input = Self {
+            name: path.to_string_lossy().into_owned(),
+            bytes,
+            extension: extension(path),
+        };
+        let compression = COMPRESSIONS
+            .iter()
+            .find(|(_, magic, _)| input.bytes.starts_with(magic));
+        if let Some((extension, _, encoding)) = compression
+            && !as_it_is
+        {
+            let decoded = decode(
+                &input.bytes,
+                &[(*encoding).to_owned()],
+                MAX_INPUT_BYTES as usize,
+            );
+            match decoded.map(std::borrow::Cow::into_owned) {
+                Ok(bytes) => {
+                    input.bytes = bytes;
+                    input.name = format!("{}, {encoding} undone", input.name);
+                    if input.extension.as_deref() == Some(*extension) {
+                        input.extension = self::extension(&path.with_extension(""));
+                    }
+                }
+                Err(Reason::ResponseTooLarge) => {
+                    bail!("{shown} is larger than {MAX_INPUT_BYTES} bytes once decompressed")
+                }
+                // Broken, or bytes that happen to begin so: compared as they are.
+                Err(_) => {}
+            }
+        }
+        Ok(input)
+    }
+
+    fn kind_by_extension(&self) -> Option<DiffKind> {
+        match self.extension.as_deref()? {
+            "json" | "geojson" | "jsonld" | "har" => Some(DiffKind::Json),
+            "ndjson" | "jsonl" => Some(DiffKind::Ndjson),
+            "yaml" | "yml" => Some(DiffKind::Yaml),
+            "http" => Some(DiffKind::Http),
+            "txt" | "text" | "html" | "xml" | "csv" | "md" => Some(DiffKind::Text),
+            "bin" | "png" | "jpg" => Some(DiffKind::Bytes),
+            _ => None,
+        }
+    }
+}
+
+fn extension(path: &Path) -> Option<String> {
+    path.extension()
+        .and_then(OsStr::to_str)
+        .map(str::to_ascii_lowercase)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if path == Path::new("-") {
+        let limited = std::io::stdin().lock().take(MAX_INPUT_BYTES + 1);
+        { limited }.read_to_end(&mut bytes)?;
+        return Ok(bytes);
+    }
+    if path.is_dir() {
+        bail!("it is a directory; two files are compared");
+    }
+    let file = std::fs::File::open(path)?;
+    file.take(MAX_INPUT_BYTES + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// By extension, else by an `HTTP/` first line, else by a look.
+pub(super) fn guess(legacy: &Input, candidate: &Input) -> DiffKind {
+    let both = |test: fn(&[u8]) -> bool| test(&legacy.bytes) && test(&candidate.bytes);
+    let are_answers = both(|bytes| bytes.starts_with(b"HTTP/"));
+    match (legacy.kind_by_extension(), candidate.kind_by_extension()) {
+        // No JSON begins like that, and no YAML that anybody writes: `curl -i` was saved under the name of the body.
+        (Some(DiffKind::Json | DiffKind::Yaml), _) | (_, Some(DiffKind::Json | DiffKind::Yaml))
+            if are_answers =>
+        {
+            return DiffKind::Http;
+        }
+        // JSON is YAML.
+        (Some(DiffKind::Json), Some(DiffKind::Yaml)) => return DiffKind::Yaml,
+        (Some(kind), _) | (None, Some(kind)) => return kind,
+        (None, None) => {}
+    }
+    if are_answers {
+        DiffKind::Http
+    } else if both(|bytes| serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()) {
+        DiffKind::Json
+    } else if both(|bytes| std::str::from_utf8(bytes).is_ok()) {
+        DiffKind::Text
+    } else {
+        DiffKind::Bytes
+    }
+}

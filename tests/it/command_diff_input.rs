@@ -1,0 +1,166 @@
+//! What `parity diff` takes as input, and what it never lets through: hostile bytes, compressed files, saved answers.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::Stdio;
+
+use crate::command_diff_text::{diff, diff_in, prices};
+use crate::support::process::Place;
+
+#[test]
+fn nothing_hostile_reaches_a_terminal() {
+    let hostile = "\u{1b}]0;x\u{7}\u{9b}31m\u{202e}\u{200b}\u{2028}\u{feff}";
+    let place = Place::new();
+    let name = format!("{hostile}.json");
+    let string = serde_json::to_string(hostile).expect("a string");
+    for (legacy, candidate) in [
+        (format!("{{{string}:1}}"), "{}".to_owned()),
+        (
+            format!("{{{string}:1,\"b\":1}}"),
+            format!("{{{string}:2,\"b\":1}}"),
+        ),
+        (format!("[{string}]"), "[\"\"]".to_owned()),
+        (format!("[{string},1]"), format!("[1,{string}]")),
+        (format!("[\"{hostile}\"]"), "[1]".to_owned()),
+        (
+            "{}".to_owned(),
+            format!("{{\"a\":{{\"b\":[{string},\"{}\"]}}}}", "x".repeat(200)),
+        ),
+        (
+            "[\"a\\nb\"]".to_owned(),
+            format!("[\"a\\n\"{string}]").replace("\"\"", ""),
+        ),
+        (format!("a\n{hostile}\n"), "a\nb\n".to_owned()),
+    ] {
+        let files = [
+            (&*name, legacy.as_bytes()),
+            ("b.json", candidate.as_bytes()),
+        ];
+        for more in [&[][..], &["--stat"], &["--all"], &["--output", "json"]] {
+            let ended = diff_in(&place, files, more);
+            assert_eq!(ended.code, 1, "{legacy} {}", ended.stderr);
+            let raw = |character: char| {
+                character != '\n' && !character.is_ascii_graphic() && hostile.contains(character)
+            };
+            assert!(
+                !ended.stdout.contains(raw),
+                "{legacy} {more:?}: {:?}",
+                ended.stdout
+            );
+        }
+        if let Some(shown) =
+            diff_in(&place, files, &["--output", "json"]).json()["findings"][0]["path"].as_str()
+        {
+            assert!(
+                !shown.contains("\\u"),
+                "the document means what it meant: {shown}"
+            );
+        }
+    }
+    let ended = place.run(&["diff", &format!("none{hostile}"), "b.json"]);
+    assert_eq!(ended.code, 2);
+    assert!(
+        ended.stderr.contains("none\\u{1b}") && !ended.stderr.contains('\u{9b}'),
+        "{:?}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let place = Place::new();
+    let [legacy, candidate] = prices(20_000);
+    place.write("a.json", legacy);
+    place.write("b.json", candidate);
+    let mut child = place
+        .command(&["diff", "a.json", "b.json", "--all"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("parity can be started");
+    let mut first = String::new();
+    let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
+    stdout.read_line(&mut first).expect("a line");
+    drop(stdout);
+    let mut stderr = String::new();
+    let pipe = child.stderr.as_mut().expect("piped");
+    pipe.read_to_string(&mut stderr).expect("UTF-8");
+    assert_eq!((&*first, &*stderr), ("--- a.json (legacy)\n", ""));
+    assert_eq!(child.wait().expect("it ends").code(), Some(1));
+}
+
+fn gzip(text: &str) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(text.as_bytes()).expect("memory");
+    encoder.finish().expect("memory")
+}
+
+#[test]
+fn compressed_files_are_compared_by_their_content() {
+    let packed = gzip("{\"a\":1}");
+    let plain = &b"{\"a\": 1.0}"[..];
+    let broken = &packed[..packed.len() - 9];
+    for (name, legacy, more, code) in [
+        ("a.json.gz", &*packed, &[][..], 0),
+        ("a", &*packed, &[], 0),
+        ("a.gz", &*packed, &["--as", "json"], 0),
+        ("a.json.gz", &*packed, &["--as", "bytes"], 1),
+        ("a.gz", broken, &["--as", "text"], 1),
+    ] {
+        let ended = diff([(name, legacy), ("b.json", plain)], more);
+        assert_eq!(ended.code, code, "{name} {}{}", ended.stdout, ended.stderr);
+    }
+}
+
+#[test]
+fn answers_as_curl_saves_them_are_read() {
+    let answer = |head: &str, body: &str| {
+        format!("HTTP/1.1 {head}\r\nContent-Type: application/json\r\n\r\n{body}")
+    };
+    let plain = answer("200 OK", "{\"a\":1}");
+    let undone = answer(
+        "200 OK\r\nTransfer-Encoding: chunked\r\nContent-Encoding: gzip",
+        "{\"a\": 1}",
+    );
+    let redirected = format!("HTTP/1.1 301 Moved\r\nLocation: /b\r\n\r\n{plain}");
+    for (name, candidate) in [("b.http", &undone), ("b.json", &undone), ("b", &redirected)] {
+        let files = [("a.json", plain.as_bytes()), (name, candidate.as_bytes())];
+        let ended = diff(files, &[]);
+        assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
+    }
+    let large = "x".repeat(2 << 20);
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Encoding: gzip\r\n\r\n";
+    let packed = |end: &str| [head.as_bytes(), &gzip(&format!("{large}{end}"))].concat();
+    let ended = diff([("a.http", &packed("1")), ("b.http", &packed("1\n"))], &[]);
+    assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
+}
+
+#[test]
+fn what_is_no_file_or_has_no_end_is_an_error_or_not_compared() {
+    let place = Place::new();
+    place.write("a.json", "[1]");
+    let ended = place.run(&["diff", ".", "a.json"]);
+    assert_eq!(ended.code, 2);
+    assert!(
+        ended
+            .stderr
+            .contains("it is a directory; two files are compared"),
+        "{}",
+        ended.stderr
+    );
+    let ended = place.run(&["diff", "a.json", "a.json", "--stat", "--output", "json"]);
+    assert_eq!(ended.code, 2);
+    // Nine levels of nine aliases stand for some gigabytes.
+    let level = |level: usize| {
+        let aliases = vec![format!("*a{}", level - 1); 9].join(", ");
+        format!("a{level}: &a{level} [{aliases}]\n")
+    };
+    let levels: String = (1..10).map(level).collect();
+    let bomb = format!("a0: &a0 [x, x, x, x, x, x, x, x, x]\n{levels}");
+    let ended = diff([("a.yaml", bomb.as_bytes()), ("b.yaml", b"a: 1")], &[]);
+    assert_eq!(ended.code, 3, "{}", ended.stderr);
+    assert!(
+        ended.stdout.starts_with("not compared: response_too_large"),
+        "{}",
+        ended.stdout
+    );
+}
