@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 use http::Method;
 use parity_comparator::document::DiffDocument;
 use parity_comparator::message::read_answer;
-use parity_comparator::{AnswerPair, Comparator, Comparison, DocumentKind, Limits};
+use parity_comparator::{AnswerPair, Comparator, Comparison, DocumentKind, Limits, Rules};
 use parity_schemas::exchange::Capture;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Verdict;
@@ -53,16 +53,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
         bail!("--stat is a form of the text; the JSON document has the same counts in `groups`");
     }
     let now = Timestamp::now();
-    let flags: Vec<_> = args
-        .profile
-        .as_deref()
-        .map(|names| ("profiles", names))
-        .into_iter()
-        .collect();
-    let mut layers = Layers::load(args.rules.as_deref(), |_| None, &flags);
-    let Some(rules) = layers.rules(now) else {
-        return Err(layers.into_problems().into());
-    };
+    let rules = rules(args, now)?;
     let as_it_is = args.kind == Some(DiffKind::Bytes);
     let legacy = Input::read(&args.legacy, as_it_is)?;
     let candidate = Input::read(&args.candidate, as_it_is)?;
@@ -115,6 +106,21 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
         }
     }
     Ok(exit_code(&comparison))
+}
+
+/// The rules that were asked for; none without a flag, whatever configuration lies about.
+fn rules(args: &DiffArgs, now: Timestamp) -> Result<Arc<Rules>> {
+    let flags: Vec<_> = args
+        .profile
+        .as_deref()
+        .map(|names| ("profiles", names))
+        .into_iter()
+        .collect();
+    let mut layers = Layers::load(args.rules.as_deref(), |_| None, &flags);
+    match layers.rules(now) {
+        Some(rules) => Ok(rules),
+        None => Err(layers.into_problems().into()),
+    }
 }
 
 fn answer(input: &Input) -> Result<Capture> {

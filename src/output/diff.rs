@@ -19,12 +19,15 @@ use std::fmt::Write;
 
 use parity_comparator::{Comparison, Limits, Rules};
 use parity_schemas::verdict::{Explanation, Finding, Kind, Part, Reason, Verdict};
+use parity_schemas::visible::visible;
 
 use super::report::kind as kind_in_words;
 use super::{BAD, BOLD, DIM, GOOD, OPEN, PLACE, explained, grouped, shown, styled};
 use groups::{Group, Groups};
 use value::{Room, Side};
 
+/// Characters of a path that are shown whole: what people write has fewer.
+const MAX_PATH: usize = 120;
 /// Findings listed before the rest is folded: with their values, a few screens.
 const MAX_LISTED: usize = 40;
 /// Findings shown of a group that is folded; one might be a freak, three show what they have in common.
@@ -158,9 +161,20 @@ impl View<'_> {
             (Part::Status, _) => "status".to_owned(),
             (Part::Body, "") if self.answers => "body".to_owned(),
             (Part::Body, "") => "(whole document)".to_owned(),
-            (Part::Body, path) if !self.answers => shown(path),
-            (part, path) => format!("{part} {}", shown(path)),
+            (Part::Body, path) if !self.answers => self.path(path),
+            (part, path) => format!("{part} {}", self.path(path)),
         }
+    }
+
+    /// A path, cut in the middle: where it begins and where it ends both tell it from others.
+    fn path(&self, path: &str) -> String {
+        let length = path.chars().count();
+        if self.all || length <= MAX_PATH {
+            return visible(path);
+        }
+        let head: String = path.chars().take(MAX_PATH / 2).collect();
+        let tail: String = path.chars().skip(length - MAX_PATH / 2).collect();
+        format!("{}…{}", visible(&head), visible(&tail))
     }
 
     fn write_finding(&self, out: &mut String, finding: &Finding) -> std::fmt::Result {
@@ -168,7 +182,7 @@ impl View<'_> {
         let moved = finding
             .candidate_path
             .as_ref()
-            .map(|path| format!(" (candidate: {})", shown(path)))
+            .map(|path| format!(" (candidate: {})", self.path(path)))
             .unwrap_or_default();
         writeln!(
             out,

@@ -1,5 +1,6 @@
-//! `parity diff`: exit codes, kinds, both outputs, hostile content.
+//! `parity diff`: exit codes, kinds, both outputs, hostile content, rules, colours.
 
+use crate::command_diff_text::diff_in;
 use crate::support::process::Place;
 
 /// Exit code and stderr+stdout of a diff of two files with these names and contents.
@@ -185,4 +186,67 @@ fn one_side_alone_cannot_hide_a_header_by_nominating_it() {
     let (code, text) = diff([("a.http", legacy), ("b.http", candidate)], &[]);
     assert_eq!(code, 1, "{text}");
     assert!(text.contains("header location"), "{text}");
+}
+
+#[test]
+fn rules_are_told_with_what_they_excused_or_did_not() {
+    let place = Place::new();
+    place.write(
+        "rules.toml",
+        "[[rule]]\nid = \"times\"\npath = \"/*/t\"\naction = \"ignore\"\n\
+         [[rule]]\nid = \"nothing\"\npath = \"/x\"\naction = \"ignore\"\n",
+    );
+    let files = [
+        ("a.json", &br#"[{"t":1},{"t":2},{"t":3},{"t":4}]"#[..]),
+        ("b.json", &br#"[{"t":5},{"t":6},{"t":7},{"t":8}]"#[..]),
+    ];
+    let ended = diff_in(&place, files, &["--rules", "rules.toml"]);
+    assert_eq!(
+        (ended.code, &*ended.stdout),
+        (
+            0,
+            "equal: 4 × by rule times: /0/t, /1/t, /2/t, …\n1 rule excused nothing here: nothing\nmatch\n"
+        )
+    );
+    let ended = diff_in(
+        &place,
+        files,
+        &["--rules", "rules.toml", "--output", "json"],
+    );
+    let rules = &ended.json()["rules"];
+    assert_eq!(rules[0]["hits"], 4);
+    assert_eq!(
+        (&rules[1]["id"], &rules[1]["hits"]),
+        (&"nothing".into(), &0.into())
+    );
+}
+
+#[test]
+fn colours_are_for_terminals_unless_asked_for_and_mark_what_changed() {
+    let place = Place::new();
+    place.write("a.json", "{\"name\":\"the old name\"}");
+    place.write("b.json", "{\"name\":\"the new name\"}");
+    for (flags, environment, coloured) in [
+        (&["diff", "a.json", "b.json"][..], &[][..], false),
+        (
+            &["diff", "a.json", "b.json"],
+            &[("CLICOLOR_FORCE", "1")],
+            true,
+        ),
+        (
+            &["diff", "a.json", "b.json", "--color", "always"],
+            &[("NO_COLOR", "1")],
+            true,
+        ),
+        (
+            &["diff", "a.json", "b.json", "--color", "never"],
+            &[("CLICOLOR_FORCE", "1")],
+            false,
+        ),
+    ] {
+        let text = place.run_with(flags, environment, "").stdout;
+        assert_eq!(text.contains('\u{1b}'), coloured, "{text:?}");
+        let marked = "\u{1b}[31m- \"the \u{1b}[0m\u{1b}[1m\u{1b}[4m\u{1b}[31mold\u{1b}[0m";
+        assert_eq!(text.contains(marked), coloured, "{text:?}");
+    }
 }

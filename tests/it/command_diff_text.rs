@@ -1,4 +1,4 @@
-//! What `parity diff` prints for people: the unified diff, `--stat`, `--all`, colours.
+//! What `parity diff` prints for people: the unified diff, `--stat`, `--all`.
 
 use crate::support::process::{Ended, Place};
 use crate::support::root;
@@ -346,6 +346,24 @@ fn long_values_are_shown_where_they_differ_in_the_width_there_is() {
 }
 
 #[test]
+fn a_long_path_is_cut_in_the_middle_and_shown_whole_on_demand() {
+    let value = |last: u8| format!("{{\"first{}\":[{{\"last\":{last}}}]}}", "x".repeat(300));
+    let [one, two] = [1, 2].map(value);
+    let files = [("a.json", one.as_bytes()), ("b.json", two.as_bytes())];
+    let text = diff(files, &[]).stdout;
+    assert!(
+        text.contains("@@ /firstxxx") && text.contains("x/0/last @@"),
+        "{text}"
+    );
+    assert!(
+        text.lines().all(|line| line.chars().count() < 160),
+        "{text}"
+    );
+    let whole = format!("@@ /first{}/0/last @@", "x".repeat(300));
+    assert!(diff(files, &["--all"]).stdout.contains(&whole));
+}
+
+#[test]
 fn what_is_missing_is_laid_out_up_to_a_limit() {
     let list: Vec<String> = (0..50)
         .map(|index| format!("{{\"index\":{index}}}"))
@@ -362,67 +380,4 @@ fn what_is_missing_is_laid_out_up_to_a_limit() {
         "{}",
         ended.stdout
     );
-}
-
-#[test]
-fn rules_are_told_with_what_they_excused_or_did_not() {
-    let place = Place::new();
-    place.write(
-        "rules.toml",
-        "[[rule]]\nid = \"times\"\npath = \"/*/t\"\naction = \"ignore\"\n\
-         [[rule]]\nid = \"nothing\"\npath = \"/x\"\naction = \"ignore\"\n",
-    );
-    let files = [
-        ("a.json", &br#"[{"t":1},{"t":2},{"t":3},{"t":4}]"#[..]),
-        ("b.json", &br#"[{"t":5},{"t":6},{"t":7},{"t":8}]"#[..]),
-    ];
-    let ended = diff_in(&place, files, &["--rules", "rules.toml"]);
-    assert_eq!(
-        (ended.code, &*ended.stdout),
-        (
-            0,
-            "equal: 4 × by rule times: /0/t, /1/t, /2/t, …\n1 rule excused nothing here: nothing\nmatch\n"
-        )
-    );
-    let ended = diff_in(
-        &place,
-        files,
-        &["--rules", "rules.toml", "--output", "json"],
-    );
-    let rules = &ended.json()["rules"];
-    assert_eq!(rules[0]["hits"], 4);
-    assert_eq!(
-        (&rules[1]["id"], &rules[1]["hits"]),
-        (&"nothing".into(), &0.into())
-    );
-}
-
-#[test]
-fn colours_are_for_terminals_unless_asked_for_and_mark_what_changed() {
-    let place = Place::new();
-    place.write("a.json", "{\"name\":\"the old name\"}");
-    place.write("b.json", "{\"name\":\"the new name\"}");
-    for (flags, environment, coloured) in [
-        (&["diff", "a.json", "b.json"][..], &[][..], false),
-        (
-            &["diff", "a.json", "b.json"],
-            &[("CLICOLOR_FORCE", "1")],
-            true,
-        ),
-        (
-            &["diff", "a.json", "b.json", "--color", "always"],
-            &[("NO_COLOR", "1")],
-            true,
-        ),
-        (
-            &["diff", "a.json", "b.json", "--color", "never"],
-            &[("CLICOLOR_FORCE", "1")],
-            false,
-        ),
-    ] {
-        let text = place.run_with(flags, environment, "").stdout;
-        assert_eq!(text.contains('\u{1b}'), coloured, "{text:?}");
-        let marked = "\u{1b}[31m- \"the \u{1b}[0m\u{1b}[1m\u{1b}[4m\u{1b}[31mold\u{1b}[0m";
-        assert_eq!(text.contains(marked), coloured, "{text:?}");
-    }
 }

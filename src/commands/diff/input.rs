@@ -91,8 +91,8 @@ fn extension(path: &Path) -> Option<String> {
 fn read(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if path == Path::new("-") {
-        let limited = std::io::stdin().lock().take(MAX_INPUT_BYTES + 1);
-        { limited }.read_to_end(&mut bytes)?;
+        let stdin = std::io::stdin().lock();
+        stdin.take(MAX_INPUT_BYTES + 1).read_to_end(&mut bytes)?;
         return Ok(bytes);
     }
     if path.is_dir() {

@@ -18,6 +18,8 @@ const MAX_ELEMENTS: usize = 12;
 const MAX_IN_PLACE: usize = 3;
 /// Elements of a reordered array that are aligned: some milliseconds when none is at its place.
 const MAX_ALIGNED_ELEMENTS: usize = 500;
+/// The last line of a diff that the comparator has cut.
+const CUT_MARK: &str = "…";
 /// The field by which elements are named, when all have it; the comparator pairs them by it, too.
 const IDENTITY: &str = "id";
 
@@ -37,7 +39,9 @@ pub(super) fn is_one_line(diff: &str) -> bool {
 
 /// A unified diff in colours, with what changed within a line marked where lines replace each other one by one.
 pub(super) fn unified(out: &mut String, diff: &str, room: Room) -> std::fmt::Result {
-    let lines: Vec<&str> = diff.lines().collect();
+    let mut lines: Vec<&str> = diff.lines().collect();
+    // Every line of a diff begins with a sign or a space, but for the mark of one that was cut.
+    let was_cut = lines.pop_if(|last| *last == CUT_MARK).is_some();
     let limit = if room.all { usize::MAX } else { MAX_LINES };
     let mut at = 0;
     while at < lines.len().min(limit) {
@@ -56,11 +60,11 @@ pub(super) fn unified(out: &mut String, diff: &str, room: Room) -> std::fmt::Res
         let candidate = &rest[..added];
         // A block that does not fit is shown from both of its sides.
         let fits = (limit - at).max(2) / 2;
-        let pairs: Vec<Option<Changed<'_>>> = legacy
+        let pairs: Vec<Changed<'_>> = legacy
             .iter()
             .zip(candidate)
             .take(if removed == added { fits } else { 0 })
-            .map(|(one, two)| Some(Changed::between(behind_sign(one), behind_sign(two))))
+            .map(|(one, two)| Changed::between(behind_sign(one), behind_sign(two)))
             .collect();
         for (side, block) in [(Side::Legacy, legacy), (Side::Candidate, candidate)] {
             let shown = if removed + added > limit - at {
@@ -69,8 +73,7 @@ pub(super) fn unified(out: &mut String, diff: &str, room: Room) -> std::fmt::Res
                 block.len()
             };
             for (position, line) in block.iter().take(shown).enumerate() {
-                let pair = pairs.get(position).and_then(Option::as_ref);
-                match pair {
+                match pairs.get(position) {
                     Some(changed) => writeln!(out, "{}", spans(side, changed, "", room))?,
                     None => writeln!(out, "{}", styled(side.style(), context(line, room)))?,
                 }
@@ -78,17 +81,13 @@ pub(super) fn unified(out: &mut String, diff: &str, room: Room) -> std::fmt::Res
         }
         at += removed + added;
     }
-    if limit < lines.len() {
+    if was_cut || limit < lines.len() {
         let (removed, added) = counts(diff);
         let note = format!(
             "… cut here; in all {} lines are removed and {} added{}",
             grouped(removed),
             grouped(added),
-            if diff.ends_with('…') {
-                " at least"
-            } else {
-                ""
-            }
+            if was_cut { " at least" } else { "" }
         );
         writeln!(out, "{}", styled(DIM, note))?;
     }
@@ -249,6 +248,12 @@ mod tests {
         assert!(text.lines().count() <= MAX_LINES + 2, "{text}");
         assert!(
             text.ends_with("500 lines are removed and 500 added\n"),
+            "{text}"
+        );
+        let all = Room { all: true, ..ROOM };
+        let text = plain(|out| unified(out, "@@ -1,1 +1,1 @@\n-a…\n+b\n…", all));
+        assert!(
+            text.ends_with("+b\n… cut here; in all 1 lines are removed and 1 added at least\n"),
             "{text}"
         );
         let block = format!("{}{}", "-a\n".repeat(1_000), "+b\n".repeat(1_000));
