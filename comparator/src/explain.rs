@@ -150,7 +150,7 @@ fn structured_time(scalar: &Value<'_>, parts: &Value<'_>) -> Option<Explanation>
     }
     let duration = Nanoseconds::of(parts.seconds, parts.nanos);
     let same = if is_text {
-        Nanoseconds::parse(&scalar.text).is_some_and(|other| other == duration)
+        Nanoseconds::parse(&scalar.text) == Some(duration) || duration.is_number(&scalar.text)
     } else {
         duration.is_number(scalar.content())
     };

@@ -93,10 +93,10 @@ impl Instant {
         let (clock, rest) = rest.split_at_checked(8)?;
         let of_day = clock_seconds(clock)?;
         let (mut day, mut month, mut year) = (None, None, None);
-        let mut words = date
+        let words = date
             .split(|byte| matches!(byte, b' ' | b',' | b'-'))
             .filter(|word| !word.is_empty());
-        for (position, word) in words.by_ref().enumerate() {
+        for (position, word) in words.enumerate() {
             let lower = word.to_ascii_lowercase();
             let known = (1..).zip(MONTHS).find(|(_, month)| month[..] == lower[..]);
             let known = known.map(|(number, _)| number);
@@ -131,6 +131,38 @@ impl Instant {
             fraction: trimmed(fraction),
             offset,
         }
+    }
+
+    /// A time in the parts that the `time` crate serializes by default: year, day of the year, hour, minute, second,
+    /// nanosecond, and the three parts of the offset.
+    pub(crate) fn from_ordinal(parts: [i64; 9]) -> Option<Self> {
+        /// The least and the greatest of each part.
+        const RANGES: [(i64, i64); 9] = [
+            (0, 9_999),
+            (1, 366),
+            (0, 23),
+            (0, 59),
+            (0, 59),
+            (0, 999_999_999),
+            (-23, 23),
+            (-59, 59),
+            (-59, 59),
+        ];
+        let in_range =
+            |(part, (least, greatest)): (&i64, (i64, i64))| (least..=greatest).contains(part);
+        if !parts.iter().zip(RANGES).all(in_range) {
+            return None;
+        }
+        let [year, ordinal, hour, minute, second, nanos, oh, om, os] = parts;
+        let days = days_since_epoch(year, 1, 1)? + ordinal - 1;
+        let of_day = hour * 3_600 + minute * 60 + second;
+        let offset = oh * 3_600 + om * 60 + os;
+        Some(Self::at(
+            days,
+            of_day,
+            format!("{nanos:09}").as_bytes(),
+            Some(offset),
+        ))
     }
 
     /// A Unix time in seconds and nanoseconds, as `SystemTime` and protobuf's `Timestamp` are written.
@@ -209,6 +241,11 @@ fn zone_offset(zone: &[u8]) -> Option<Option<i64>> {
         .strip_prefix(b" ")
         .filter(|rest| !rest.is_empty())
         .unwrap_or(zone);
+    // The `time` crate says the seconds of an offset, too, which are none in this century.
+    let zone = match zone {
+        [b'+' | b'-', _, _, b':', _, _, b':', b'0', b'0'] => &zone[..6],
+        _ => zone,
+    };
     let (offset, name) = match zone {
         [] => return Some(None),
         [b'Z' | b'z', name @ ..]

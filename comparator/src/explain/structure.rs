@@ -5,8 +5,8 @@ use smallvec::SmallVec;
 use crate::instant::Instant;
 use crate::json::index::{NodeKind, Tree};
 
-/// Most parts that a time is written in: year to nanosecond.
-const MAX_PARTS: usize = 7;
+/// Most parts that a time is written in: year to nanosecond, and an offset.
+const MAX_PARTS: usize = 9;
 
 /// `{"secs":1,"nanos":500000000}` and its relatives.
 pub(super) struct SecondsAndNanos {
@@ -17,13 +17,17 @@ pub(super) struct SecondsAndNanos {
 }
 
 /// Reads an object of seconds and nanoseconds, by the names that serde (`Duration`, `SystemTime`), protobuf and
-/// Firestore give them.
-pub(super) fn seconds_and_nanos(tree: Tree<'_>, object: u32) -> Option<SecondsAndNanos> {
-    if tree.kind(object) != NodeKind::Object {
+/// Firestore give them, or the pair that the `time` crate makes of a duration.
+pub(super) fn seconds_and_nanos(tree: Tree<'_>, at: u32) -> Option<SecondsAndNanos> {
+    if let Some([seconds, nanos]) = integers(tree, at).as_deref() {
+        // Any two numbers may end in a zero; nine digits are no chance.
+        return SecondsAndNanos::new(*seconds, *nanos, false).filter(|parts| parts.nanos > 0);
+    }
+    if tree.kind(at) != NodeKind::Object {
         return None;
     }
     let (mut seconds, mut nanos, mut since_epoch) = (None, None, false);
-    for key in tree.keys(object).take(3) {
+    for key in tree.keys(at).take(3) {
         let (slot, epoch) = match tree.content(key) {
             b"secs" | b"seconds" => (&mut seconds, false),
             b"secs_since_epoch" | b"_seconds" => (&mut seconds, true),
@@ -37,39 +41,52 @@ pub(super) fn seconds_and_nanos(tree: Tree<'_>, object: u32) -> Option<SecondsAn
             return None;
         }
     }
-    Some(SecondsAndNanos {
-        seconds: seconds?,
-        nanos: u32::try_from(nanos?)
-            .ok()
-            .filter(|nanos| *nanos < 1_000_000_000)?,
-        since_epoch,
-    })
+    SecondsAndNanos::new(seconds?, nanos?, since_epoch)
 }
 
-/// Whether an array is the date, or the naive time, that a text shows: `[2020,1,2,3,4,5,120000000]`, which Jackson makes
-/// of `2020-01-02T03:04:05.12`.
-pub(super) fn is_calendar(tree: Tree<'_>, array: u32, text: &[u8]) -> bool {
-    if tree.kind(array) != NodeKind::Array {
-        return false;
+impl SecondsAndNanos {
+    fn new(seconds: i64, nanos: i64, since_epoch: bool) -> Option<Self> {
+        let nanos = u32::try_from(nanos).ok()?;
+        (nanos < 1_000_000_000).then_some(Self {
+            seconds,
+            nanos,
+            since_epoch,
+        })
     }
-    let parts: Option<SmallVec<[i64; MAX_PARTS + 1]>> = tree
-        .elements(array)
-        .take(MAX_PARTS + 1)
-        .map(|element| integer(tree, element))
-        .collect();
-    let written = match parts.as_deref() {
-        Some([year, month, day]) => {
+}
+
+/// Whether an array is the date or the time that a text shows: `[2020,1,2,3,4,5,120000000]`, which Jackson makes of
+/// `2020-01-02T03:04:05.12`, or `[2020,2,3,4,5,120000000,0,0,0]`, which the `time` crate makes of it in UTC.
+pub(super) fn is_calendar(tree: Tree<'_>, array: u32, text: &[u8]) -> bool {
+    let parts = integers(tree, array);
+    let Some(parts) = parts.as_deref() else {
+        return false;
+    };
+    let time = match parts {
+        [year, month, day] => {
             return format!("{year:04}-{month:02}-{day:02}").as_bytes() == text;
         }
-        Some([year, month, day, hour, minute, rest @ ..]) if rest.len() <= 2 => {
+        [year, month, day, hour, minute, rest @ ..] if rest.len() <= 2 => {
             let second = rest.first().unwrap_or(&0);
             let nanos = rest.get(1).unwrap_or(&0);
-            format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{nanos:09}")
+            let written = format!(
+                "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{nanos:09}"
+            );
+            Instant::parse(written.as_bytes())
         }
-        _ => return false,
+        _ => <[i64; 9]>::try_from(parts)
+            .ok()
+            .and_then(Instant::from_ordinal),
     };
-    let time = Instant::parse(text);
-    time.is_some() && time == Instant::parse(written.as_bytes())
+    time.is_some() && time == Instant::parse(text)
+}
+
+fn integers(tree: Tree<'_>, array: u32) -> Option<SmallVec<[i64; MAX_PARTS + 1]>> {
+    if tree.kind(array) != NodeKind::Array {
+        return None;
+    }
+    let parts = tree.elements(array).take(MAX_PARTS + 1);
+    parts.map(|element| integer(tree, element)).collect()
 }
 
 fn integer(tree: Tree<'_>, at: u32) -> Option<i64> {

@@ -74,6 +74,10 @@ fn times_and_durations() {
         ("PT1.5S", "1.5s", Some(E::SameDuration)),
         ("PT1.5S", "PT1.4S", None),
     ]);
+}
+
+#[test]
+fn times_and_durations_in_other_types() {
     check(&[
         (
             r#""2020-01-02T03:04:05Z""#,
@@ -116,6 +120,15 @@ fn times_and_durations() {
             Some(E::SameInstant),
         ),
         (r#""2020-01-02""#, "[2020,1,2]", Some(E::SameInstant)),
+        (
+            r#""2020-01-02T03:04:05.12Z""#,
+            "[2020,2,3,4,5,120000000,0,0,0]",
+            Some(E::SameInstant),
+        ),
+        ("1500000000", "[1,500000000]", Some(E::SameDuration)),
+        (r#""PT1.5S""#, "[1,500000000]", Some(E::SameDuration)),
+        (r#""1.500000000""#, "[1,500000000]", Some(E::SameDuration)),
+        ("1", "[1,0]", None),
         // A naive time in parts is no instant either.
         (r#""2020-01-02T03:04:05Z""#, "[2020,1,2,3,4,5]", None),
         (
