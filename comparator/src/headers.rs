@@ -10,7 +10,7 @@ mod list;
 use std::borrow::Cow;
 
 use http::{HeaderMap, HeaderName};
-use parity_schemas::verdict::{Finding, Kind, Part};
+use parity_schemas::verdict::{Explanation, Finding, Kind, Part};
 
 use crate::collect::{Collector, Flow, shown};
 use crate::explain;
@@ -241,6 +241,7 @@ impl Fields<'_, '_> {
                 candidate: value(candidate),
                 explanation: match (legacy, candidate) {
                     (Some(one), Some(two)) => explain::texts(one.as_bytes(), two.as_bytes()),
+                    (Some(""), None) | (None, Some("")) => Some(Explanation::EmptyVsMissing),
                     _ => None,
                 },
                 text_diff: None,

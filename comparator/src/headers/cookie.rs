@@ -80,6 +80,8 @@ impl Expiry {
             ) => {
                 time == other_time
                     || match (lifetime, other_lifetime) {
+                        // What is over when it arrives deletes the cookie, however long it has been over.
+                        (Some(..=0), Some(..=0)) => true,
                         (Some(one), Some(two)) => (one - two).abs() <= LIFETIME_SLACK,
                         _ => false,
                     }
@@ -137,6 +139,11 @@ fn attribute(text: &str) -> Option<(String, String)> {
         // RFC 6265 §5.2.3: a leading dot is ignored.
         "domain" => value.trim_start_matches('.').to_ascii_lowercase(),
         "samesite" | "priority" => value.to_ascii_lowercase(),
+        // RFC 6265 §5.2.2: nothing and less delete the cookie alike.
+        "max-age" => match value.parse::<i64>() {
+            Ok(seconds) => seconds.max(0).to_string(),
+            Err(_) => value.to_owned(),
+        },
         _ => value.to_owned(),
     };
     Some((name, value))
