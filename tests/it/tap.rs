@@ -144,7 +144,7 @@ fn behind_nginx() {
     let port = free_port();
     let folder = place.path().display();
     let text = format!(
-        r"daemon off; pid {folder}/nginx.pid; error_log {folder}/nginx.log;
+        r"daemon off; master_process off; pid {folder}/nginx.pid; error_log {folder}/nginx.log;
 events {{ }}
 http {{
   access_log off;
