@@ -1,0 +1,106 @@
+//! Limits: what is over one is said to be, and nothing panics on the way there.
+
+use parity_comparator::DocumentKind;
+use parity_schemas::verdict::{Kind, Reason, Verdict};
+use proptest::prelude::*;
+use serde_json::Value;
+
+use crate::support::{compare, compare_with, rule};
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn no_bytes_make_it_panic_and_the_answer_is_always_the_same(
+        one in prop::collection::vec(any::<u8>(), 0..60),
+        two in prop::collection::vec(any::<u8>(), 0..60),
+    ) {
+        for kind in [DocumentKind::Json, DocumentKind::Yaml, DocumentKind::Text, DocumentKind::Bytes] {
+            let first = compare_with(&[], &one, &two, kind);
+            let second = compare_with(&[], &one, &two, kind);
+            prop_assert_eq!(first.verdict, second.verdict);
+            prop_assert!(first.findings == second.findings);
+            prop_assert_eq!(compare_with(&[], &one, &one, kind).verdict, Verdict::Match);
+        }
+    }
+
+    #[test]
+    fn no_text_of_json_and_yaml_characters_makes_it_panic(
+        one in "[\\[\\]{}:,\"'0-9eE.+\\-truefalsn&*!|> \n\\\\u#]{0,50}",
+        two in "[\\[\\]{}:,\"'0-9eE.+\\-truefalsn&*!|> \n\\\\u#]{0,50}",
+    ) {
+        for kind in [DocumentKind::Json, DocumentKind::Yaml, DocumentKind::Text] {
+            let comparison = compare_with(&[], one.as_bytes(), two.as_bytes(), kind);
+            prop_assert!(one != two || comparison.verdict == Verdict::Match);
+        }
+    }
+}
+
+#[test]
+fn a_hundred_thousand_brackets_are_too_deep_only_when_they_differ() {
+    let (one, two) = ("[".repeat(100_000), "[".repeat(99_999));
+    assert_eq!(
+        compare(one.as_bytes(), two.as_bytes()).verdict,
+        Verdict::NotCompared(Reason::TooDeep)
+    );
+    assert_eq!(
+        compare(one.as_bytes(), one.as_bytes()).verdict,
+        Verdict::Match
+    );
+}
+
+#[test]
+fn the_deepest_documents_that_are_followed_fit_the_stack_of_a_small_thread() {
+    let nested = |inner: &str| "[{\"a\":".repeat(63) + inner + &"}]".repeat(63);
+    let compared = std::thread::Builder::new()
+        .stack_size(512 * 1024)
+        .spawn(move || {
+            let rules = [
+                rule("any", "/**", "unordered", None),
+                rule("x", "/**/x", "ignore", None),
+            ];
+            let (one, two) = (nested("[1,2]"), nested("[2,3]"));
+            compare_with(&rules, one.as_bytes(), two.as_bytes(), DocumentKind::Json).verdict
+        })
+        .expect("a thread")
+        .join()
+        .expect("no overflow");
+    assert_eq!(compared, Verdict::Mismatch);
+}
+
+#[test]
+fn more_findings_than_the_cap_are_said_to_be_cut() {
+    let list = |from: usize| Value::from((from..from + 300).collect::<Vec<_>>()).to_string();
+    let comparison = compare(list(0).as_bytes(), list(1_000).as_bytes());
+    assert_eq!(
+        (comparison.findings.len(), comparison.findings_cut),
+        (256, true)
+    );
+    let comparison = compare(
+        Value::from(vec![0; 256]).to_string().as_bytes(),
+        Value::from(vec![1; 256]).to_string().as_bytes(),
+    );
+    assert_eq!(
+        (comparison.findings.len(), comparison.findings_cut),
+        (256, false)
+    );
+}
+
+#[test]
+fn unordered_matching_ends_at_the_work_budget() {
+    // Every number is near to half of the others, so every pair has to be asked.
+    let numbers = |from: u32| {
+        Value::from((from..from + 2_000).map(|n| n % 997).collect::<Vec<_>>()).to_string()
+    };
+    let rules = [
+        rule("any", "", "unordered", None),
+        rule("near", "/*", "tolerance", Some("400")),
+    ];
+    let comparison = compare_with(
+        &rules,
+        numbers(0).as_bytes(),
+        numbers(5_000_000).as_bytes(),
+        DocumentKind::Json,
+    );
+    assert_eq!(comparison.verdict, Verdict::NotCompared(Reason::WorkBudget));
+}

@@ -1,0 +1,7 @@
+//! Laws that hold for every pair of documents, tried on generated ones.
+
+mod arrays;
+mod edits;
+mod limits;
+mod support;
+mod writing;
