@@ -333,9 +333,11 @@ impl Walk<'_, '_> {
             && legacy
                 .iter()
                 .zip(&candidate)
-                .all(|(one, two)| self.equal(one + 1, two + 1, child));
+                .all(|(one, two)| self.probe(one + 1, two + 1, child));
         let flow = if alike {
             Flow::Continue(())
+        } else if self.is_spent() {
+            self.give_up()
         } else if let Some(rule) = self.met(child).ignore {
             self.excused(rule);
             Flow::Continue(())

@@ -354,11 +354,18 @@ impl<'w> Walk<'w, '_> {
         self.nodes.truncate(child.from);
     }
 
-    /// Whether two values are equal, without recording anything. False once the budget is spent.
+    /// Whether two values are equal, without recording anything, on the budget: for values that may be asked for again
+    /// and again. False once it is spent.
     pub(super) fn equal(&mut self, legacy: u32, candidate: u32, frame: Frame) -> bool {
         let cost = 1 + self.legacy.cost(legacy) + self.candidate.cost(candidate);
-        if !self.spend(cost) || self.same_text(legacy, candidate) {
-            return !self.is_spent();
+        self.spend(cost) && self.probe(legacy, candidate, frame)
+    }
+
+    /// The same for values that are asked for once, which costs no more than walking them. Matchings inside of them do
+    /// take from the budget: whoever asks looks whether it is spent before believing that the values differ.
+    pub(super) fn probe(&mut self, legacy: u32, candidate: u32, frame: Frame) -> bool {
+        if self.same_text(legacy, candidate) {
+            return true;
         }
         let (nodes, steps, indices) = (self.nodes.len(), self.steps.len(), self.indices.len());
         self.probes += 1;

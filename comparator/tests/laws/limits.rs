@@ -1,6 +1,9 @@
 //! Limits: what is over one is said to be, and nothing panics on the way there.
 
-use parity_comparator::DocumentKind;
+use std::sync::Arc;
+
+use parity_comparator::{Comparator, DocumentKind, Limits, Rules};
+use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Kind, Reason, Verdict};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -103,4 +106,57 @@ fn unordered_matching_ends_at_the_work_budget() {
         DocumentKind::Json,
     );
     assert_eq!(comparison.verdict, Verdict::NotCompared(Reason::WorkBudget));
+}
+
+#[test]
+fn what_alignment_takes_is_not_missing_where_a_verdict_depends_on_it() {
+    let numbers = |from: usize| Value::from((from..from + 40).collect::<Vec<_>>());
+    let repeated = "[{\"x\":1},{\"x\":2}]";
+    // The array is equal under the rule and yet aligned, since its text is not the same; that takes the whole budget.
+    let text = |number: &str| {
+        let rows: Vec<String> = (0..30)
+            .map(|row| format!("[{number},{}]", numbers(row)))
+            .collect();
+        let rows = rows.join(",");
+        format!("{{\"rows\":[{rows}],\"k\":{repeated},\"k\":[1,{number}]}}")
+    };
+    let limits = Limits {
+        work: 20,
+        ..Limits::default()
+    };
+    let now = Timestamp::from_micros(0);
+    let mut comparator = Comparator::new(Arc::new(Rules::default()), limits);
+    let (one, two) = (text("1"), text("1.0"));
+    let comparison =
+        comparator.compare_documents(one.as_bytes(), two.as_bytes(), DocumentKind::Json, now);
+    assert_eq!(comparison.verdict, Verdict::Match);
+    let two = two.replace("[1,1.0]", "[1,2]");
+    let comparison =
+        comparator.compare_documents(one.as_bytes(), two.as_bytes(), DocumentKind::Json, now);
+    let kinds: Vec<Kind> = comparison
+        .findings
+        .iter()
+        .map(|finding| finding.kind)
+        .collect();
+    assert_eq!(kinds, [Kind::DuplicateKey]);
+}
+#[test]
+fn a_proven_difference_stands_when_its_details_are_too_much_work() {
+    // Aligned by id, the only pair holds a matching that no budget allows; by position, the ids already differ.
+    let many = |from: usize| {
+        let numbers: Vec<String> = (from..from + 3_000).map(|n| n.to_string()).collect();
+        numbers.join(",")
+    };
+    let legacy = format!(r#"[{{"id":1,"n":[{}]}}]"#, many(0));
+    let candidate = format!(r#"[{{"id":0}},{{"id":1,"n":[{}]}}]"#, many(2));
+    let rules = [
+        rule("any", "/*/n", "unordered", None),
+        rule("near", "/*/n/*", "tolerance", Some("1")),
+    ];
+    let both = [(&legacy, &candidate), (&candidate, &legacy)];
+    for (one, two) in both {
+        let comparison = compare_with(&rules, one.as_bytes(), two.as_bytes(), DocumentKind::Json);
+        assert_eq!(comparison.verdict, Verdict::Mismatch);
+        assert!(comparison.findings_cut && !comparison.findings.is_empty());
+    }
 }

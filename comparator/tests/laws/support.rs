@@ -32,6 +32,7 @@ pub(crate) fn rule(id: &str, path: &str, action: &str, absolute: Option<&str>) -
         part: Part::Body,
         path: path.to_owned(),
         action: action.to_owned(),
+        explanations: Vec::new(),
         field: None,
         absolute: absolute.map(str::to_owned),
         relative: None,
