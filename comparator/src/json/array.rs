@@ -221,7 +221,7 @@ impl Walk<'_, '_> {
             || (middle.one.len() == 1 && middle.two.len() == 1)
         {
             middle.by_position();
-        } else if !self.by_inferred_key(&mut middle, one, two)
+        } else if !self.by_inferred_key(&mut middle, one, two, frame)
             && !self.reordered(&mut middle, one, two, frame)
         {
             self.by_script(&mut middle, one, two, frame);
@@ -241,7 +241,13 @@ impl Walk<'_, '_> {
     }
 
     /// Aligns by `id`, if every element has one and it is unique on both sides, and some are on both.
-    fn by_inferred_key(&mut self, middle: &mut Middle, one: &[u32], two: &[u32]) -> bool {
+    fn by_inferred_key(
+        &mut self,
+        middle: &mut Middle,
+        one: &[u32],
+        two: &[u32],
+        frame: Frame,
+    ) -> bool {
         let Some(matches) = match_by_key(self.legacy, one, self.candidate, two, INFERRED_KEY)
         else {
             return false;
@@ -266,7 +272,7 @@ impl Walk<'_, '_> {
             if partner(index).is_none()
                 && middle.two.contains(&index)
                 && !taken[index]
-                && self.only_key_differs(one[index], two[index])
+                && self.only_key_differs(one[index], two[index], frame)
             {
                 renumbered[index] = true;
                 taken[index] = true;
@@ -285,24 +291,17 @@ impl Walk<'_, '_> {
         true
     }
 
-    /// Whether two objects are the same text but for the value of `id`.
-    fn only_key_differs(&self, legacy: u32, candidate: u32) -> bool {
-        let (mut one, mut two) = (self.legacy.keys(legacy), self.candidate.keys(candidate));
-        loop {
-            match (one.next(), two.next()) {
-                (None, None) => return true,
-                (Some(first), Some(second)) => {
-                    let name = self.legacy.content(first);
-                    let same = name == self.candidate.content(second)
-                        && (name == INFERRED_KEY.as_bytes()
-                            || self.same_text(first + 1, second + 1));
-                    if !same {
-                        return false;
-                    }
-                }
-                _ => return false,
-            }
+    /// Whether two objects are equal but for the value of `id`.
+    fn only_key_differs(&mut self, legacy: u32, candidate: u32, frame: Frame) -> bool {
+        let nodes = |tree: Tree<'_>, at: u32| u64::from(tree.next(at) - at);
+        if !self.spend(nodes(self.legacy, legacy) + nodes(self.candidate, candidate)) {
+            return false;
         }
+        let child = self.enter_index(frame, None);
+        let one = self.members_hash(Side::Legacy, legacy, child, Some(INFERRED_KEY));
+        let two = self.members_hash(Side::Candidate, candidate, child, Some(INFERRED_KEY));
+        self.leave(child);
+        one == two
     }
 
     /// Recognizes the same elements in another order.

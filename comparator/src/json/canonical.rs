@@ -42,19 +42,7 @@ impl Walk<'_, '_> {
                 hash_bytes(kind, tree.unescaped(at, &mut scratch))
             }
             NodeKind::Number => hash_bytes(kind, &number_text(tree.content(at))),
-            NodeKind::Object => {
-                // A sum does not depend on the order of the members.
-                let mut sum = fixed_hash(kind as u8);
-                for key in tree.keys(at) {
-                    let (child, _) = self.enter_key(frame, side, key);
-                    if !self.may_be_absent(child) {
-                        let value = self.canonical_hash(side, key + 1, child);
-                        sum = sum.wrapping_add(fixed_hash((tree.key_hash(key), value)));
-                    }
-                    self.leave(child);
-                }
-                sum
-            }
+            NodeKind::Object => self.members_hash(side, at, frame, None),
             NodeKind::Array => {
                 let any_order = met.unordered.is_some() || met.key.is_some();
                 let mut state = fixed_hash(kind as u8);
@@ -73,6 +61,32 @@ impl Walk<'_, '_> {
                 state
             }
         }
+    }
+
+    /// The hash of an object, perhaps without one of its members.
+    pub(super) fn members_hash(
+        &mut self,
+        side: Side,
+        at: u32,
+        frame: Frame,
+        without: Option<&str>,
+    ) -> u64 {
+        let tree = self.tree(side);
+        let mut scratch = Vec::new();
+        // A sum does not depend on the order of the members.
+        let mut sum = fixed_hash(NodeKind::Object as u8);
+        for key in tree.keys(at) {
+            if without.is_some_and(|name| tree.unescaped(key, &mut scratch) == name.as_bytes()) {
+                continue;
+            }
+            let (child, _) = self.enter_key(frame, side, key);
+            if !self.may_be_absent(child) {
+                let value = self.canonical_hash(side, key + 1, child);
+                sum = sum.wrapping_add(fixed_hash((tree.key_hash(key), value)));
+            }
+            self.leave(child);
+        }
+        sum
     }
 }
 

@@ -2,8 +2,9 @@
 
 use parity_schemas::verdict::{Finding, Kind, Verdict};
 use proptest::prelude::*;
+use serde_json::Value;
 
-use crate::support::{compare, document, pair, rewritten};
+use crate::support::{compare, document, pair, rewritten, service_document};
 
 fn mirrored(kind: Kind) -> Kind {
     match kind {
@@ -83,6 +84,23 @@ proptest! {
 
     #[test]
     fn how_a_document_is_written_changes_no_finding((one, two) in pair()) {
+        let plain = compare(one.to_string().as_bytes(), two.to_string().as_bytes());
+        let mut other = String::new();
+        rewritten(&two, &mut other);
+        let rewritten = compare(one.to_string().as_bytes(), other.as_bytes());
+        prop_assert_eq!(places(&plain.findings), places(&rewritten.findings));
+    }
+
+    #[test]
+    fn how_elements_with_other_ids_are_written_changes_no_finding(
+        one in service_document(),
+        picks in prop::collection::vec(any::<prop::sample::Index>(), 1..4),
+    ) {
+        let mut two = one.clone();
+        let count = two["orders"].as_array().map_or(1, Vec::len);
+        for (another, pick) in picks.iter().enumerate() {
+            two["orders"][pick.index(count)]["id"] = Value::from(format!("another-{another}"));
+        }
         let plain = compare(one.to_string().as_bytes(), two.to_string().as_bytes());
         let mut other = String::new();
         rewritten(&two, &mut other);
