@@ -47,7 +47,11 @@ impl Walk<'_, '_> {
             };
             moved |= other < last;
             last = other;
-            pairs.push(Pairing::Both(index, other));
+            // A probe has no use for what is equal, and to walk it again at every level would double the work with
+            // each.
+            if self.probes == 0 || found.is_none() {
+                pairs.push(Pairing::Both(index, other));
+            }
         }
         if changed.is_none() {
             pairs.extend(right.into_iter().map(Pairing::CandidateOnly));
@@ -117,14 +121,17 @@ impl Walk<'_, '_> {
         found: &mut [Option<usize>],
     ) -> Option<()> {
         // In their order first: it settles a class of elements that are really equal.
-        let mut settled = left.len() == right.len();
+        let mut in_order = 0;
         for (first, second) in left.iter().zip(right) {
-            settled = settled && self.equal(one[*first], two[*second], child);
-            if self.is_spent() {
-                return None;
+            if !self.equal(one[*first], two[*second], child) {
+                break;
             }
+            in_order += 1;
         }
-        if settled {
+        if self.is_spent() {
+            return None;
+        }
+        if in_order == left.len().max(right.len()) {
             for (first, second) in left.iter().zip(right) {
                 found[*first] = Some(*second);
             }
@@ -135,10 +142,16 @@ impl Walk<'_, '_> {
             return None;
         }
         let mut edges = Vec::with_capacity(left.len());
-        for first in left {
+        for (index, first) in left.iter().enumerate() {
             let mut row = Vec::new();
             for (position, second) in right.iter().enumerate() {
-                if self.equal(one[*first], two[*second], child) {
+                // What is known is not asked again: a question about containers asks more of what is in them.
+                let near = if index == position && index <= in_order {
+                    index < in_order
+                } else {
+                    self.equal(one[*first], two[*second], child)
+                };
+                if near {
                     row.push(position);
                 } else if self.is_spent() {
                     return None;
@@ -149,10 +162,10 @@ impl Walk<'_, '_> {
         let mut owner: Vec<Option<usize>> = vec![None; right.len()];
         for start in 0..left.len() {
             let mut visited = vec![false; right.len()];
-            if !self.spend(right.len() as u64) {
+            let steps = augment(&edges, start, &mut visited, &mut owner);
+            if !self.spend((right.len() + steps) as u64) {
                 return None;
             }
-            augment(&edges, start, &mut visited, &mut owner);
         }
         for (position, first) in owner.iter().enumerate() {
             if let Some(first) = first {
@@ -163,8 +176,15 @@ impl Walk<'_, '_> {
     }
 }
 
-/// Finds a place for `start`, moving those that have one, breadth first and so without recursion.
-fn augment(edges: &[Vec<usize>], start: usize, visited: &mut [bool], owner: &mut [Option<usize>]) {
+/// Finds a place for `start`, moving those that have one, breadth first and so without recursion. How many edges that
+/// took: all of them, in the worst case, for each start.
+fn augment(
+    edges: &[Vec<usize>],
+    start: usize,
+    visited: &mut [bool],
+    owner: &mut [Option<usize>],
+) -> usize {
+    let mut steps = 0;
     // For each reached position on the right, the element on the left from which it was reached.
     let mut reached_from = vec![0; owner.len()];
     // For each element on the left, the position it would give up; `None` for the start.
@@ -172,6 +192,7 @@ fn augment(edges: &[Vec<usize>], start: usize, visited: &mut [bool], owner: &mut
     let mut given_up = vec![None; edges.len()];
     while let Some((first, held)) = queue.pop_front() {
         given_up[first] = held;
+        steps += edges[first].len();
         for position in &edges[first] {
             if std::mem::replace(&mut visited[*position], true) {
                 continue;
@@ -188,11 +209,12 @@ fn augment(edges: &[Vec<usize>], start: usize, visited: &mut [bool], owner: &mut
                 owner[free] = Some(mover);
                 match given_up[mover] {
                     Some(old) => free = old,
-                    None => return,
+                    None => return steps,
                 }
             }
         }
     }
+    steps
 }
 
 #[cfg(test)]
