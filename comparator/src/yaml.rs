@@ -8,6 +8,9 @@
 //! What JSON has no word for is an object of one key, as serde writes an enum: `!a 1` is `{"!a":1}`, `.inf` is
 //! `{"!!float":".inf"}`. So neither is taken for the string or number that it looks like.
 
+use std::rc::Rc;
+
+use hashbrown::HashMap;
 use parity_schemas::verdict::Reason;
 use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle, Tag};
 
@@ -42,7 +45,7 @@ pub(crate) fn documents(
     let mut writer = Writer {
         out: Vec::new(),
         open: Vec::new(),
-        anchors: Vec::new(),
+        anchors: HashMap::default(),
         written: 0,
         max_depth,
         limit: limit.min(
@@ -79,8 +82,8 @@ struct Open {
 struct Writer {
     out: Vec<u8>,
     open: Vec<Open>,
-    /// By id: the JSON that an anchor stands for.
-    anchors: Vec<Option<Vec<u8>>>,
+    /// By id, which counts on from one document to the next: the JSON that an anchor of this document stands for.
+    anchors: HashMap<usize, Rc<[u8]>, foldhash::fast::FixedState>,
     written: usize,
     max_depth: usize,
     limit: usize,
@@ -90,7 +93,7 @@ impl Writer {
     fn event(&mut self, event: Event<'_>) -> Result<(), YamlError> {
         match event {
             Event::Alias(id) => {
-                let Some(value) = self.anchors.get(id).and_then(Clone::clone) else {
+                let Some(value) = self.anchors.get(&id).map(Rc::clone) else {
                     return Err(YamlError::Syntax(
                         "an alias stands inside of what it stands for".to_owned(),
                     ));
@@ -186,10 +189,7 @@ impl Writer {
         // The parser counts anchors from 1; 0 is none.
         if anchor > 0 {
             self.count(self.out.len() - from)?;
-            if self.anchors.len() <= anchor {
-                self.anchors.resize(anchor + 1, None);
-            }
-            self.anchors[anchor] = Some(self.out[from..].to_vec());
+            self.anchors.insert(anchor, self.out[from..].into());
         }
         Ok(())
     }

@@ -88,11 +88,11 @@ impl Structured<'_, '_> {
                         as_text(legacy, candidate, self.scope, out)
                     }
                     (Some(error @ IndexError::Syntax { .. }), None) => {
-                        let problem = broken(&error, &one, out);
+                        let problem = broken(&error, &one);
                         decode_finding(Some(problem), None, [&one, &two], out)
                     }
                     (None, Some(error @ IndexError::Syntax { .. })) => {
-                        let problem = broken(&error, &two, out);
+                        let problem = broken(&error, &two);
                         decode_finding(None, Some(problem), [&one, &two], out)
                     }
                     _ => give_up(given_up.unwrap_or(Reason::TooDeep)),
@@ -147,6 +147,7 @@ impl Structured<'_, '_> {
         let (out, scratch) = (self.out, self.scratch);
         let (one, two) = match (read(0, legacy, scratch), read(1, candidate, scratch)) {
             (Ok(one), Ok(two)) => (one, two),
+            (Err(Unread::Limit(one)), Err(Unread::Limit(two))) => return give_up(one.min(two)),
             (Err(Unread::Limit(reason)), _) | (_, Err(Unread::Limit(reason))) => {
                 return give_up(reason);
             }
@@ -192,7 +193,7 @@ fn limit_of(error: &IndexError) -> Option<Reason> {
 }
 
 /// What is wrong with a document, and the text where it is wrong.
-fn broken(error: &IndexError, text: &[u8], out: &Collector<'_>) -> String {
+fn broken(error: &IndexError, text: &[u8]) -> String {
     /// Bytes shown from the offending one on.
     const EXCERPT_BYTES: usize = 60;
     let offset = match error {
@@ -200,12 +201,11 @@ fn broken(error: &IndexError, text: &[u8], out: &Collector<'_>) -> String {
         _ => 0,
     };
     let excerpt = shown(text.get(offset..).unwrap_or_default(), EXCERPT_BYTES);
-    let message = if excerpt.is_empty() {
+    if excerpt.is_empty() {
         format!("{error}; the text ends there")
     } else {
         format!("{error}{EXCERPT_MARK}{excerpt}`")
-    };
-    shown(message.as_bytes(), out.limits.value_bytes)
+    }
 }
 
 /// One side is not what it claims to be: what is wrong with it, beside the other side's text.
@@ -216,8 +216,10 @@ fn decode_finding(
     out: &mut Collector<'_>,
 ) -> Flow {
     out.finding(|limits| {
+        // A parser's message may repeat the service's text.
         let value = |problem: Option<String>, text: &[u8]| {
-            Some(problem.unwrap_or_else(|| shown(text, limits.value_bytes)))
+            let text = problem.as_deref().map_or(text, str::as_bytes);
+            Some(shown(text, limits.value_bytes))
         };
         finding(
             Kind::Decode,
