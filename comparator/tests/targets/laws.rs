@@ -1,0 +1,171 @@
+//! What holds for every pair of answers, whatever is in them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderValue, Method};
+use parity_comparator::{AnswerPair, Comparator, Comparison, Limits, Rules};
+use parity_schemas::exchange::Capture;
+use parity_schemas::time::Timestamp;
+use parity_schemas::verdict::{Finding, Kind, Reason, Verdict};
+
+/// Bytes that a cut value may have beyond its limit: the mark.
+const MARK_BYTES: usize = '…'.len_utf8();
+/// Bytes of a path that its finding may have; keys are the services' text.
+const PATH_BYTES: usize = 1_024 + MARK_BYTES;
+
+/// An answer of this type with this body.
+pub(super) fn answer(content_type: &'static str, body: &[u8]) -> Capture {
+    let mut headers = HeaderMap::new();
+    headers.insert(
+        http::header::CONTENT_TYPE,
+        HeaderValue::from_static(content_type),
+    );
+    Capture {
+        status: 200,
+        headers,
+        body: body.to_vec().into(),
+        trailers: None,
+        elapsed: Duration::ZERO,
+    }
+}
+
+/// One comparator, by which every law for a pair is tried, so that what one comparison leaves in its memory meets the
+/// next.
+pub(super) struct Judge {
+    comparator: Comparator,
+    limits: Limits,
+    method: Method,
+}
+
+impl Judge {
+    pub(super) fn new(rules: Rules, limits: Limits) -> Self {
+        Self {
+            comparator: Comparator::new(Arc::new(rules), limits),
+            limits,
+            method: Method::GET,
+        }
+    }
+
+    pub(super) fn method(mut self, method: Method) -> Self {
+        self.method = method;
+        self
+    }
+
+    /// Compares, and tries every law that needs no knowledge of what the answers hold.
+    pub(super) fn compare(&mut self, legacy: &Capture, candidate: &Capture) -> Comparison {
+        let forth = self.both_passes(legacy, candidate);
+        let back = self.both_passes(candidate, legacy);
+        assert!(
+            self.agree(&forth, &back),
+            "the sides swapped, {:?} and {:?}: {} and {}",
+            forth.verdict,
+            back.verdict,
+            text(legacy),
+            text(candidate)
+        );
+        let has_array = |answer: &Capture| answer.body.contiguous().contains(&b'[');
+        // Alignment has ties, which each direction may break in its own way.
+        if !has_array(legacy) && !has_array(candidate) && !forth.findings_cut && !back.findings_cut
+        {
+            assert_eq!(
+                kinds(&forth.findings, false),
+                kinds(&back.findings, true),
+                "the sides swapped"
+            );
+        }
+        for same in [legacy, candidate] {
+            let comparison = self.both_passes(same, same);
+            assert_eq!(comparison.verdict, Verdict::Match, "an answer and itself");
+        }
+        forth
+    }
+
+    /// The verdict of the quick pass is that of the detailed one.
+    fn both_passes(&mut self, legacy: &Capture, candidate: &Capture) -> Comparison {
+        let pair = AnswerPair {
+            route: "GET /",
+            method: &self.method,
+            time: Timestamp::from_micros(0),
+            legacy,
+            candidate,
+        };
+        let quick = self.comparator.compare_answers(pair);
+        let detailed = self.comparator.explain_answers(pair);
+        assert!(
+            self.agree(&quick, &detailed),
+            "the two passes, {:?} and {:?}: {} and {}",
+            quick.verdict,
+            detailed.verdict,
+            text(legacy),
+            text(candidate)
+        );
+        // A pair that is walked twice was a mismatch the first time; only then is anything listed.
+        assert!(
+            quick.verdict == Verdict::Mismatch
+                || (quick.findings.is_empty() && quick.tolerated.is_empty()),
+            "the quick pass saw a mismatch and the detailed one did not"
+        );
+        for comparison in [&quick, &detailed] {
+            self.within_limits(comparison);
+        }
+        assert!(
+            quick.findings == detailed.findings || quick.verdict != detailed.verdict,
+            "the two passes list different findings"
+        );
+        detailed
+    }
+
+    /// Whether two verdicts are the same. Where so little work is allowed that it may run out, how much a matching
+    /// takes depends on where it begins; then one of them may be that it did run out.
+    fn agree(&self, one: &Comparison, two: &Comparison) -> bool {
+        let spent = Verdict::NotCompared(Reason::WorkBudget);
+        let may_run_out = self.limits.work < Limits::default().work;
+        one.verdict == two.verdict || (may_run_out && [one.verdict, two.verdict].contains(&spent))
+    }
+
+    fn within_limits(&self, comparison: &Comparison) {
+        let listed = !comparison.findings.is_empty();
+        assert_eq!(listed, comparison.verdict == Verdict::Mismatch);
+        assert!(comparison.findings.len() <= self.limits.findings);
+        assert!(comparison.tolerated.len() <= self.limits.tolerated);
+        for finding in &comparison.findings {
+            for path in [Some(&finding.path), finding.candidate_path.as_ref()] {
+                assert!(path.is_none_or(|path| path.len() <= PATH_BYTES));
+            }
+            for value in [&finding.legacy, &finding.candidate].into_iter().flatten() {
+                // Replaced bytes and summaries of bytes may be longer than what they stand for.
+                let longest = (self.limits.value_bytes * 3 + MARK_BYTES).max(100);
+                assert!(value.len() <= longest, "{} bytes of a value", value.len());
+            }
+            let diff = finding.text_diff.as_ref().map_or(0, String::len);
+            assert!(diff <= self.limits.text_diff_bytes + MARK_BYTES);
+        }
+    }
+}
+
+/// The body as a message shows it.
+fn text(answer: &Capture) -> String {
+    String::from_utf8_lossy(&answer.body.contiguous()).into_owned()
+}
+
+type Seen<'a> = (&'a str, &'static str, Option<&'a str>, Option<&'a str>);
+
+/// The findings as the other side sees them, in an order of their own.
+fn kinds(findings: &[Finding], swapped: bool) -> Vec<Seen<'_>> {
+    let mut seen: Vec<Seen<'_>> = findings
+        .iter()
+        .map(|finding| {
+            let kind = match (finding.kind, swapped) {
+                (Kind::Missing, true) => Kind::Extra,
+                (Kind::Extra, true) => Kind::Missing,
+                (kind, _) => kind,
+            };
+            let sides = [finding.legacy.as_deref(), finding.candidate.as_deref()];
+            let [legacy, candidate] = if swapped { [sides[1], sides[0]] } else { sides };
+            (finding.path.as_str(), kind.as_str(), legacy, candidate)
+        })
+        .collect();
+    seen.sort_unstable();
+    seen
+}

@@ -1,0 +1,177 @@
+//! Rules: no configuration makes compiling panic, its errors name rules that are there, and to ignore more never makes
+//! a mismatch of a match.
+
+use parity_comparator::{Limits, RuleConfig, Rules};
+use parity_schemas::time::Timestamp;
+use parity_schemas::verdict::{Part, Verdict};
+use serde::Deserialize;
+
+use super::laws::{Judge, answer};
+use super::source::{Document, KEYS, Source};
+use super::{limits, parts};
+
+const JSON: &str = "application/json";
+/// Rules in one built configuration.
+const RULES: usize = 6;
+
+#[derive(Deserialize)]
+struct File {
+    #[serde(default)]
+    rule: Vec<RuleConfig>,
+}
+
+/// A configuration and two documents as they are, or built from the bytes.
+pub(crate) fn rules(data: &[u8]) {
+    let limits = limits(data);
+    if let Some([file, legacy, candidate]) = parts(data) {
+        let file = std::str::from_utf8(file).ok();
+        if let Some(Ok(file)) = file.map(toml_edit::de::from_str::<File>) {
+            walked(&file.rule, legacy, candidate, limits);
+        }
+        return;
+    }
+    let mut source = Source::new(data);
+    let count = source.below(RULES);
+    let rules: Vec<RuleConfig> = (0..count).map(|index| rule(index, &mut source)).collect();
+    let document = Document::from_source(&mut source);
+    let mut other = document.clone();
+    for _ in 0..source.below(4) {
+        other.edit(&mut source);
+    }
+    other.permute(&mut source);
+    let (mut legacy, mut candidate) = (String::new(), String::new());
+    document.write(&mut Source::new(&[]), &mut legacy);
+    other.write(&mut source, &mut candidate);
+    walked(&rules, legacy.as_bytes(), candidate.as_bytes(), limits);
+}
+
+fn rule(index: usize, source: &mut Source<'_>) -> RuleConfig {
+    let part = source.pick(&[
+        Part::Body,
+        Part::Body,
+        Part::Body,
+        Part::Body,
+        Part::Header,
+        Part::Trailer,
+        Part::Status,
+    ]);
+    let some = |source: &mut Source<'_>, choices: &[&str]| {
+        (source.byte() % 4 != 3).then(|| source.pick(choices).to_owned())
+    };
+    let action = source.pick(&[
+        "ignore",
+        "ignore",
+        "unordered",
+        "unordered",
+        "key",
+        "tolerance",
+        "as",
+        "mask",
+        "ignored",
+    ]);
+    let bounds = &["1", "0.01", "1e-9", "0", "1e999999999", "-1", "x"];
+    RuleConfig {
+        id: if source.byte() == 255 {
+            "same".to_owned()
+        } else {
+            format!("rule-{index}")
+        },
+        route: (source.byte() % 16 == 15)
+            .then(|| source.pick(&["GET /", "GET /other", "nowhere"]).to_owned()),
+        part,
+        path: match part {
+            Part::Body => path(source),
+            Part::Status => source.pick(&["", "", "/x"]).to_owned(),
+            _ => source
+                .pick(&["content-type", "*", "set-cookie/a", "x/y", "\n"])
+                .to_owned(),
+        },
+        action: action.to_owned(),
+        field: (action == "key")
+            .then(|| some(source, &["id", "a", "", "é"]))
+            .flatten(),
+        absolute: (action == "tolerance")
+            .then(|| some(source, bounds))
+            .flatten(),
+        relative: (action == "tolerance" && source.byte().is_multiple_of(4))
+            .then(|| some(source, bounds))
+            .flatten(),
+        kind: (action == "as")
+            .then(|| some(source, &["timestamp", "uuid", "number", "date"]))
+            .flatten(),
+        reason: None,
+        owner: None,
+        expires: (source.byte() % 16 == 15)
+            .then(|| some(source, &["2027-03-01", "1960-01-01", "soon"]))
+            .flatten(),
+    }
+}
+
+fn path(source: &mut Source<'_>) -> String {
+    let mut path = String::new();
+    for _ in 0..source.below(5) {
+        path.push('/');
+        match source.below(4) {
+            0 => path.push_str("**"),
+            1 => path.push('*'),
+            2 => path.push_str(source.pick(&["0", "1", "2", "01", "~", "~1", "~0"])),
+            _ => path.push_str(source.pick(KEYS)),
+        }
+    }
+    if source.byte() == 255 {
+        path.insert(0, '$');
+    }
+    path
+}
+
+fn compiled(configs: &[RuleConfig]) -> Option<Rules> {
+    match Rules::compile(configs, Timestamp::from_micros(0)) {
+        Ok(rules) => {
+            assert_eq!(rules.ids().count(), configs.len());
+            Some(rules)
+        }
+        Err(errors) => {
+            assert!(!errors.is_empty());
+            assert!(errors.iter().all(|error| error.rule < configs.len()));
+            assert!(errors.is_sorted_by_key(|error| error.rule));
+            None
+        }
+    }
+}
+
+fn walked(configs: &[RuleConfig], legacy: &[u8], candidate: &[u8], limits: Limits) {
+    let Some(rules) = compiled(configs) else {
+        return;
+    };
+    let (legacy, candidate) = (answer(JSON, legacy), answer(JSON, candidate));
+    let verdict = Judge::new(rules, limits)
+        .compare(&legacy, &candidate)
+        .verdict;
+    for path in ["", "/**/a", "/*", "/**/id", "/*/0", "/a/**"] {
+        let mut more = configs.to_vec();
+        more.push(RuleConfig {
+            id: "one more".to_owned(),
+            route: None,
+            part: Part::Body,
+            path: path.to_owned(),
+            action: "ignore".to_owned(),
+            field: None,
+            absolute: None,
+            relative: None,
+            kind: None,
+            reason: None,
+            owner: None,
+            expires: None,
+        });
+        let Some(rules) = compiled(&more) else {
+            continue;
+        };
+        let with = Judge::new(rules, limits)
+            .compare(&legacy, &candidate)
+            .verdict;
+        assert!(
+            verdict != Verdict::Match || with != Verdict::Mismatch,
+            "to ignore `{path}` too made a mismatch"
+        );
+    }
+}
