@@ -16,6 +16,7 @@ use crate::collect::{Collector, Flow, shown};
 use crate::explain;
 use crate::instant::Instant;
 use crate::json::number::Decimal;
+use crate::limits::PATH_BYTES;
 use crate::media::MediaType;
 use crate::rules::{Action, Scope};
 use list::{directives, elements, parameterized, parameters, set};
@@ -138,7 +139,7 @@ impl Fields<'_, '_> {
         }
         let path = name.as_str();
         if let Some(rule) = self.rule(path, |action| matches!(action, Action::Ignore)) {
-            self.out.excused(rule, self.part, || path.to_owned());
+            self.out.excused(rule, self.part, || shown_path(path));
             return Flow::Continue(());
         }
         if default == Default::Ignored || self.nominated(name) {
@@ -168,7 +169,7 @@ impl Fields<'_, '_> {
             return Flow::Continue(());
         }
         if let Some(rule) = self.rule(path, |action| equal_by(action, &one, &two)) {
-            self.out.excused(rule, self.part, || path.to_owned());
+            self.out.excused(rule, self.part, || shown_path(path));
             return Flow::Continue(());
         }
         self.finding(path, Kind::Value, Some(&one), Some(&two))
@@ -216,7 +217,7 @@ impl Fields<'_, '_> {
     fn note(&mut self, path: &str) {
         if self.out.detail {
             let why = format!("default:{}", path.split('/').next().unwrap_or(path));
-            self.out.tolerated(self.part, || path.to_owned(), &why);
+            self.out.tolerated(self.part, || shown_path(path), &why);
         }
     }
 
@@ -233,9 +234,9 @@ impl Fields<'_, '_> {
                 |text: Option<&str>| text.map(|text| shown(text.as_bytes(), limits.value_bytes));
             Finding {
                 part,
-                path: path.to_owned(),
+                path: shown_path(path),
                 candidate_path: None,
-                pattern: path.to_owned(),
+                pattern: shown_path(path),
                 kind,
                 legacy: value(legacy),
                 candidate: value(candidate),
@@ -248,6 +249,11 @@ impl Fields<'_, '_> {
             }
         })
     }
+}
+
+/// A name may be as long as a service likes; the path of a finding may not.
+fn shown_path(path: &str) -> String {
+    shown(path.as_bytes(), PATH_BYTES)
 }
 
 /// The lines of a field as one list; `None` without any. Bytes that are not UTF-8 are shown as U+FFFD, and then the

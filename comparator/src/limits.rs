@@ -46,6 +46,9 @@ pub const TEXT_DIFF_BYTES: usize = 8_192;
 /// Some milliseconds in the worst case.
 pub const TEXT_DIFF_LINES: usize = 2_000;
 
+/// Longest path of a finding: keys and names of fields are the service's text, and may be as long as the answer.
+pub(crate) const PATH_BYTES: usize = 1_024;
+
 impl Default for Limits {
     fn default() -> Self {
         Self {

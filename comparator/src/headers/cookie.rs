@@ -13,7 +13,7 @@ use http::HeaderMap;
 use http::header::{DATE, SET_COOKIE};
 use parity_schemas::verdict::Kind;
 
-use super::Fields;
+use super::{Fields, shown_path};
 use crate::collect::Flow;
 use crate::instant::Instant;
 use crate::rules::Action;
@@ -179,7 +179,7 @@ impl Fields<'_, '_> {
             return Flow::Continue(());
         }
         if let Some(rule) = self.rule(&path, |action| matches!(action, Action::Ignore)) {
-            self.out.excused(rule, self.part, || path);
+            self.out.excused(rule, self.part, || shown_path(&path));
             return Flow::Continue(());
         }
         let common = ours.len().min(theirs.len());

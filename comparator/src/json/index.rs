@@ -218,10 +218,17 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// The content of a string or key as text; a lone surrogate becomes U+FFFD.
-    pub(crate) fn text(&self, at: u32) -> String {
+    /// What the first `limit` bytes of the content of a string or key stand for, as text. A lone surrogate, and what is
+    /// cut apart at the end, becomes U+FFFD.
+    pub(crate) fn text_begin(&self, at: u32, limit: usize) -> String {
+        let content = self.content(at);
+        let content = &content[..limit.min(content.len())];
         let mut scratch = Vec::new();
-        String::from_utf8_lossy(self.unescaped(at, &mut scratch)).into_owned()
+        if self.special(at) {
+            string::unescape(content, &mut scratch);
+            return String::from_utf8_lossy(&scratch).into_owned();
+        }
+        String::from_utf8_lossy(content).into_owned()
     }
 }
 

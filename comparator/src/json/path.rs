@@ -3,10 +3,12 @@
 use super::index::Tree;
 use super::key::is_value;
 use crate::collect::CUT_MARK;
+use crate::limits::PATH_BYTES;
 use crate::rules::pattern::push_escaped;
 
-/// Longest path in a finding: keys are the service's text, and may be as long as the body.
-const MAX_PATH_BYTES: usize = 1_024;
+/// Bytes of a key that are read for a path: with six for each byte, as in `\u0041`, they fill it. Every finding behind
+/// a long key would read it whole otherwise.
+const MAX_KEY_BYTES: usize = 6 * (PATH_BYTES + 1);
 
 /// Which of the two documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +78,7 @@ impl Path<'_> {
         for step in self.steps {
             out.push('/');
             push(step, &mut out);
-            if out.len() > MAX_PATH_BYTES {
+            if out.len() > PATH_BYTES {
                 return cut(out);
             }
         }
@@ -93,8 +95,8 @@ impl Path<'_> {
             return String::new();
         };
         match side {
-            Side::Legacy => self.legacy.text(*key),
-            Side::Candidate => self.candidate.text(*key),
+            Side::Legacy => self.legacy.text_begin(*key, MAX_KEY_BYTES),
+            Side::Candidate => self.candidate.text_begin(*key, MAX_KEY_BYTES),
         }
     }
 }
@@ -106,7 +108,7 @@ fn push_index(out: &mut String, index: Option<u32>) {
 }
 
 fn cut(mut path: String) -> String {
-    let end = path.floor_char_boundary(MAX_PATH_BYTES);
+    let end = path.floor_char_boundary(PATH_BYTES);
     path.truncate(end);
     path.push(CUT_MARK);
     path

@@ -46,14 +46,17 @@ impl Walk<'_, '_> {
         if missing.is_empty() || missing.len() > MAX_RENAMED || extra.len() > MAX_RENAMED {
             return renamed;
         }
+        // Made once: keys may be long, and each is compared with each.
+        let extra: Vec<(u32, String)> = extra
+            .iter()
+            .filter_map(|two| Some((*two, plain_name(self.candidate, *two)?)))
+            .collect();
         for one in missing {
             let Some(wanted) = plain_name(self.legacy, one) else {
                 continue;
             };
-            for two in &extra {
-                if plain_name(self.candidate, *two).as_ref() == Some(&wanted)
-                    && !renamed.candidate.contains(two)
-                {
+            for (two, name) in &extra {
+                if *name == wanted && !renamed.candidate.contains(two) {
                     let (child, _) = self.enter_key(frame, Side::Legacy, one);
                     let same = self.equal(one + 1, two + 1, child);
                     self.leave(child);

@@ -3,7 +3,7 @@
 
 use parity_comparator::{Limits, RuleConfig, Rules};
 use parity_schemas::time::Timestamp;
-use parity_schemas::verdict::{Part, Verdict};
+use parity_schemas::verdict::{Explanation, Part, Verdict};
 use serde::Deserialize;
 
 use super::laws::{Judge, answer};
@@ -61,6 +61,8 @@ fn rule(index: usize, source: &mut Source<'_>) -> RuleConfig {
     let action = source.pick(&[
         "ignore",
         "ignore",
+        "accept",
+        "accept",
         "unordered",
         "unordered",
         "key",
@@ -87,6 +89,11 @@ fn rule(index: usize, source: &mut Source<'_>) -> RuleConfig {
                 .to_owned(),
         },
         action: action.to_owned(),
+        explanations: if action == "accept" {
+            explanations(source)
+        } else {
+            Vec::new()
+        },
         field: (action == "key")
             .then(|| some(source, &["id", "a", "", "é"]))
             .flatten(),
@@ -107,6 +114,15 @@ fn rule(index: usize, source: &mut Source<'_>) -> RuleConfig {
     }
 }
 
+fn explanations(source: &mut Source<'_>) -> Vec<String> {
+    (0..source.below(4))
+        .map(|_| match source.byte() {
+            255 => "same_instnat".to_owned(),
+            byte => Explanation::ALL[usize::from(byte) % Explanation::ALL.len()].to_string(),
+        })
+        .collect()
+}
+
 fn path(source: &mut Source<'_>) -> String {
     let mut path = String::new();
     for _ in 0..source.below(5) {
@@ -118,10 +134,26 @@ fn path(source: &mut Source<'_>) -> String {
             _ => path.push_str(source.pick(KEYS)),
         }
     }
-    if source.byte() == 255 {
-        path.insert(0, '$');
+    match source.byte() {
+        // As JSONPath: the same segments, and now and then what is none.
+        0..16 => {
+            let mut jsonpath = String::from("$");
+            for segment in path.split('/').skip(1) {
+                match segment {
+                    "**" => jsonpath.push('.'),
+                    "*" => jsonpath.push_str("[*]"),
+                    "1" => jsonpath.push_str("[1]"),
+                    "2" => jsonpath.push_str("[?@.a]"),
+                    name => {
+                        jsonpath.push('.');
+                        jsonpath.push_str(name);
+                    }
+                }
+            }
+            jsonpath
+        }
+        _ => path,
     }
-    path
 }
 
 fn compiled(configs: &[RuleConfig]) -> Option<Rules> {
@@ -155,6 +187,7 @@ fn walked(configs: &[RuleConfig], legacy: &[u8], candidate: &[u8], limits: Limit
             part: Part::Body,
             path: path.to_owned(),
             action: "ignore".to_owned(),
+            explanations: Vec::new(),
             field: None,
             absolute: None,
             relative: None,
