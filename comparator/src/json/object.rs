@@ -364,6 +364,8 @@ fn listed(tree: Tree<'_>, keys: &[u32], limit: usize) -> String {
 }
 
 fn compare_keys(one: Tree<'_>, key: u32, two: Tree<'_>, other: u32) -> std::cmp::Ordering {
+    #[cfg(test)]
+    colliding::count();
     one.key_hash(key).cmp(&two.key_hash(other)).then_with(|| {
         let (mut first, mut second) = (Vec::new(), Vec::new());
         one.unescaped(key, &mut first)
@@ -383,3 +385,6 @@ fn push_keys(tree: Tree<'_>, from: u32, end: u32, out: &mut Vec<u32>) {
 fn sort_keys(tree: Tree<'_>, keys: &mut [u32]) {
     keys.sort_unstable_by(|one, two| compare_keys(tree, *one, tree, *two).then(one.cmp(two)));
 }
+
+#[cfg(test)]
+pub(super) mod colliding;

@@ -1,0 +1,141 @@
+//! Inputs made to be expensive: none costs more than in proportion to its size, unless a budget ends it before.
+//!
+//! Each is compared at one size and at four times that size, by both passes. What counts is the processor time of the
+//! thread, not the time that passes, so what else the machine does has little part in it: what is linear takes four
+//! times as much, what is quadratic sixteen times. A ratio above the bound is measured again before it is believed.
+
+mod attacks;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use attacks::{ATTACKS, FIELDS, Pair, YAML};
+use http::{HeaderMap, HeaderValue, Method};
+use parity_comparator::{AnswerPair, Comparator, DocumentKind, Limits, Rules};
+use parity_schemas::exchange::Capture;
+use parity_schemas::time::Timestamp;
+use parity_schemas::verdict::{Reason, Verdict};
+
+/// How much more four times the size may take: between four and sixteen.
+const GROWTH: f64 = 8.0;
+/// Below this a ratio says nothing: allocations and caches outweigh the work.
+const NEGLIGIBLE: Duration = Duration::from_millis(20);
+/// What is over the bound is measured so often, and the best of each size counts.
+const RUNS: usize = 5;
+
+/// Processor time that this thread has taken.
+fn processor_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::try_from(time).expect("time goes on")
+}
+
+fn answer(kind: DocumentKind, mut headers: HeaderMap, body: &str) -> Capture {
+    let content_type = match kind {
+        DocumentKind::Json => "application/json",
+        DocumentKind::Yaml => "application/yaml",
+        DocumentKind::Text | DocumentKind::Bytes => "text/plain",
+    };
+    headers.insert(
+        http::header::CONTENT_TYPE,
+        HeaderValue::from_static(content_type),
+    );
+    Capture {
+        status: 200,
+        headers,
+        body: body.as_bytes().to_vec().into(),
+        trailers: None,
+        elapsed: Duration::ZERO,
+    }
+}
+
+/// The verdict by both passes, and the time that they take.
+fn compared(pair: &Pair) -> (Verdict, Duration) {
+    let now = Timestamp::from_micros(0);
+    let rules = Rules::compile(&pair.rules, now).expect("the rules are right");
+    let mut comparator = Comparator::new(Arc::new(rules), Limits::default());
+    let legacy = answer(pair.kind, pair.headers[0].clone(), &pair.legacy);
+    let candidate = answer(pair.kind, pair.headers[1].clone(), &pair.candidate);
+    let before = processor_time();
+    let comparison = comparator.compare_answers(AnswerPair {
+        route: "GET /",
+        method: &Method::GET,
+        time: now,
+        legacy: &legacy,
+        candidate: &candidate,
+    });
+    (comparison.verdict, processor_time().saturating_sub(before))
+}
+
+/// Fails if four times the size takes much more than four times as much.
+fn grows_in_proportion(name: &str, size: usize, make: impl Fn(usize) -> Pair) {
+    let pairs = [make(size), make(size * 4)];
+    let mut best = [Duration::MAX; 2];
+    for _ in 0..RUNS {
+        for (best, pair) in best.iter_mut().zip(&pairs) {
+            *best = (*best).min(compared(pair).1);
+        }
+        let [small, large] = best.map(|time| time.as_secs_f64());
+        if best[1] < NEGLIGIBLE || large < small * GROWTH {
+            return;
+        }
+    }
+    panic!("{name}: {best:?} for {size} and four times as much");
+}
+
+#[test]
+fn bodies_grow_in_proportion() {
+    for (name, size, make) in ATTACKS {
+        grows_in_proportion(name, *size, make);
+    }
+}
+
+#[test]
+fn yaml_grows_in_proportion() {
+    for unit in YAML {
+        grows_in_proportion(unit, 8_000, |n| {
+            let text = unit.repeat(n);
+            Pair::json(text.clone(), text + "1").of(DocumentKind::Yaml)
+        });
+    }
+}
+
+#[test]
+fn fields_grow_in_proportion() {
+    for (name, size, make) in FIELDS {
+        grows_in_proportion(name, *size, |n| {
+            let mut pair = Pair::json("1".to_owned(), "1".to_owned());
+            pair.headers = [make(n, 0), make(n, 1)];
+            pair
+        });
+    }
+}
+
+#[test]
+fn what_cannot_be_had_within_the_budget_is_no_verdict() {
+    for (pair, expected) in [
+        (attacks::deep(100_000), Reason::TooDeep),
+        (attacks::alias_bomb(9), Reason::ResponseTooLarge),
+        (attacks::all_near(2_000), Reason::WorkBudget),
+        (attacks::all_near_but_too_few(700), Reason::WorkBudget),
+    ] {
+        assert_eq!(compared(&pair).0, Verdict::NotCompared(expected));
+    }
+}
+
+#[test]
+fn great_exponents_are_numbers_like_others() {
+    let verdict = |one: &str, two: &str, bound| {
+        let pair = Pair::json(one.to_owned(), two.to_owned()).rule("", "tolerance", Some(bound));
+        compared(&pair).0
+    };
+    for (one, two, bound, expected) in [
+        ("1e999999999", "1e999999998", "0.01", Verdict::Mismatch),
+        ("1e999999999", "1e999999998", "1e999999999", Verdict::Match),
+        ("1e999999999", "10e999999998", "0", Verdict::Match),
+        ("1e-999999999", "-1e-999999999", "0.01", Verdict::Match),
+        ("1e999999999", "1e-999999999", "1", Verdict::Mismatch),
+    ] {
+        assert_eq!(verdict(one, two, bound), expected, "{one} {two} {bound}");
+        assert_eq!(verdict(two, one, bound), expected, "{two} {one} {bound}");
+    }
+}
