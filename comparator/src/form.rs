@@ -14,7 +14,8 @@ use crate::json::string;
 pub(crate) fn to_json(text: &str) -> Vec<u8> {
     // In the order in which names come first.
     let mut names: Vec<(Cow<'_, str>, Vec<Cow<'_, str>>)> = Vec::new();
-    let mut places: HashMap<Cow<'_, str>, usize, foldhash::fast::FixedState> = HashMap::default();
+    // The names are the service's choice, so the hash must not be one that it knows.
+    let mut places: HashMap<Cow<'_, str>, usize, foldhash::fast::RandomState> = HashMap::default();
     for pair in text
         .trim_end_matches(['\r', '\n'])
         .split('&')

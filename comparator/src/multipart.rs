@@ -44,12 +44,14 @@ fn parts<'a>(body: &'a [u8], boundary: &[u8]) -> Result<Vec<&'a [u8]>, &'static 
     while let Some(found) = memchr::memmem::find(&body[from..], &delimiter) {
         let at = from + found;
         from = at + delimiter.len();
-        let at_line_start = at == 0 || body[at - 1] == b'\n';
+        if at > 0 && body[at - 1] != b'\n' {
+            continue;
+        }
         let rest = &body[from..];
         let last = rest.starts_with(b"--");
         // Behind the boundary only white space (RFC 2046 §5.1.1).
         let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        if !at_line_start || !(last || line.trim_ascii().is_empty()) {
+        if !(last || line.trim_ascii().is_empty()) {
             continue;
         }
         if let Some(begin) = begin {

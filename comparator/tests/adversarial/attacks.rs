@@ -36,6 +36,7 @@ impl Pair {
             part: Part::Body,
             path: path.to_owned(),
             action: action.to_owned(),
+            explanations: Vec::new(),
             field: (action == "key").then(|| "id".to_owned()),
             absolute: absolute.map(str::to_owned),
             relative: None,

@@ -29,16 +29,33 @@ fn processor_time() -> Duration {
     Duration::try_from(time).expect("time goes on")
 }
 
+/// A media type, what is repeated (with `#` for which one it is), and what stands at the end.
+const FRAMED: &[(&str, &str, &str)] = &[
+    ("text/event-stream", "data: {\"a\":#}\n\n", "\n\n"),
+    ("text/event-stream", "data: [\n", "\n\n"),
+    ("text/event-stream", ":\r", "\n\n"),
+    ("text/event-stream", "id: #\n", "\n\n"),
+    ("application/x-ndjson", "{\"id\":#}\n", "\n"),
+    ("application/json-seq", "\u{1e}[#]\n", "\n"),
+    ("application/x-www-form-urlencoded", "n#=%41+&", ""),
+    ("application/x-www-form-urlencoded", "a=#&", ""),
+    ("multipart/mixed; boundary=x", "--x", "\r\n--x--"),
+    ("multipart/mixed; boundary=x", "--x\n\n#\n", "\n--x--"),
+    ("multipart/mixed; boundary=x", "\n--x \t", "\n--x--"),
+    ("multipart/mixed; boundary=x", "--x\na: #\n\n\n", "\n--x--"),
+    ("text/plain; charset=shift_jis", "é", ""),
+];
+
 fn answer(kind: DocumentKind, mut headers: HeaderMap, body: &str) -> Capture {
     let content_type = match kind {
         DocumentKind::Json => "application/json",
+        DocumentKind::JsonLines => "application/x-ndjson",
         DocumentKind::Yaml => "application/yaml",
         DocumentKind::Text | DocumentKind::Bytes => "text/plain",
     };
-    headers.insert(
-        http::header::CONTENT_TYPE,
-        HeaderValue::from_static(content_type),
-    );
+    headers
+        .entry(http::header::CONTENT_TYPE)
+        .or_insert(HeaderValue::from_static(content_type));
     Capture {
         status: 200,
         headers,
@@ -95,6 +112,25 @@ fn yaml_grows_in_proportion() {
         grows_in_proportion(unit, 8_000, |n| {
             let text = unit.repeat(n);
             Pair::json(text.clone(), text + "1").of(DocumentKind::Yaml)
+        });
+    }
+}
+
+#[test]
+fn framed_bodies_grow_in_proportion() {
+    for (media_type, unit, end) in FRAMED {
+        let name = format!("{media_type}: {unit:?}");
+        grows_in_proportion(&name, 8_000, |n| {
+            let body: String = (0..n)
+                .map(|at| unit.replace('#', &at.to_string()))
+                .collect();
+            let mut pair = Pair::json(format!("{body}{end}"), format!("{body}1{end}"));
+            let headers = [(
+                http::header::CONTENT_TYPE,
+                HeaderValue::from_static(media_type),
+            )];
+            pair.headers = [(); 2].map(|()| HeaderMap::from_iter(headers.clone()));
+            pair
         });
     }
 }
