@@ -6,17 +6,17 @@ const LEGACY: &[u8] = include_bytes!("../pair/legacy.json");
 const CANDIDATE: &[u8] = include_bytes!("../pair/candidate.json");
 
 /// Two documents.
-pub struct Pair {
+pub(crate) struct Pair {
     /// Its name in the table.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// The legacy's.
-    pub legacy: Vec<u8>,
+    pub(crate) legacy: Vec<u8>,
     /// The candidate's, its keys in another order.
-    pub candidate: Vec<u8>,
+    pub(crate) candidate: Vec<u8>,
 }
 
 /// From two kilobytes to ten megabytes.
-pub fn pairs() -> Vec<Pair> {
+pub(crate) fn pairs() -> Vec<Pair> {
     vec![
         Pair {
             name: "2 KB account",
@@ -104,7 +104,7 @@ fn object(members: &[(&str, String)], backwards: bool) -> String {
 }
 
 /// The candidate with another status in so many elements, spread over the document.
-pub fn with_findings(candidate: &[u8], findings: usize) -> Vec<u8> {
+pub(crate) fn with_findings(candidate: &[u8], findings: usize) -> Vec<u8> {
     let text = std::str::from_utf8(candidate).expect("UTF-8");
     let places = text.matches("\"settled\"").count();
     assert!(

@@ -96,13 +96,18 @@ impl<'a> Collector<'a> {
     }
 
     fn note(&mut self, part: Part, path: impl FnOnce() -> String, why: impl FnOnce() -> String) {
-        if self.tolerated.len() < self.limits.tolerated {
+        if !self.is_full() {
             self.tolerated.push(Tolerated {
                 part,
                 path: path(),
                 why: why(),
             });
         }
+    }
+
+    /// Whether nothing that is tolerated would be listed any more.
+    pub(crate) fn is_full(&self) -> bool {
+        self.tolerated.len() >= self.limits.tolerated
     }
 
     /// The rules that excused something, with how often.

@@ -349,12 +349,12 @@ mod tests {
             body
         };
         let text = "0123456789".repeat(2 * SMALL);
-        let other = format!("{}x", &text[..text.len() - 1]);
+        let other = format!("{}x", text.strip_suffix('9').expect("its last digit"));
         for at in [&[][..], &[1], &[SMALL, 2 * SMALL], &[SMALL + 1, SMALL + 2]] {
             let body = cut(&text, at);
             assert!(body.same_bytes(&cut(&text, &[SMALL + 7])));
             assert!(!body.same_bytes(&cut(&other, &[SMALL + 7])));
-            assert!(!body.same_bytes(&cut(&text[1..], &[])));
+            assert!(!body.same_bytes(&cut(&text.repeat(2), &[])));
         }
         assert!(Body::default().same_bytes(&cut("", &[])));
     }

@@ -11,6 +11,8 @@ use super::script::Run;
 /// What is to be done with the elements of two arrays, in the order in which it is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pairing {
+    /// Proven to be equal, not only by a hash.
+    Equal(usize, usize),
     Both(usize, usize),
     LegacyOnly(usize),
     CandidateOnly(usize),

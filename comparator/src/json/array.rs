@@ -150,7 +150,9 @@ impl Walk<'_, '_> {
     ) -> Flow {
         for pair in pairs {
             match *pair {
-                Pairing::Both(one, two) => {
+                // What is equal is walked again only for the list of what is tolerated in it, and for hits of rules.
+                Pairing::Equal(..) if frame.is_empty() && self.out.is_full() => {}
+                Pairing::Equal(one, two) | Pairing::Both(one, two) => {
                     self.element(
                         legacy[one],
                         candidate[two],
@@ -188,7 +190,7 @@ impl Walk<'_, '_> {
         }
         let suffix = one.len() - middle.one.end;
         let ends = |from: [usize; 2], length| {
-            (0..length).map(move |step| Pairing::Both(from[0] + step, from[1] + step))
+            (0..length).map(move |step| Pairing::Equal(from[0] + step, from[1] + step))
         };
         let mut pairs: Vec<Pairing> = ends([0, 0], prefix).collect();
         pairs.extend_from_slice(&middle.pairs);
@@ -318,7 +320,7 @@ impl Walk<'_, '_> {
         middle.pairs = matches
             .iter()
             .enumerate()
-            .filter_map(|(index, found)| Some(Pairing::Both(from + index, other + (*found)?)))
+            .filter_map(|(index, found)| Some(Pairing::Equal(from + index, other + (*found)?)))
             .collect();
         true
     }

@@ -14,34 +14,15 @@ use super::walk::{Frame, Walk};
 const MAX_RENAMED: usize = 64;
 
 impl Walk<'_, '_> {
-    /// Keys that one side lacks and the other has under another case style, with an equal value.
-    pub(super) fn renamed(&mut self, [base, middle, end]: [usize; 3], frame: Frame) -> Renamed {
-        let lone =
-            |walk: &Self, side: Side, range: [usize; 2], others: [usize; 2], within: Side| {
-                let mut keys = SmallVec::<[u32; 8]>::new();
-                for position in range[0]..range[1] {
-                    let key = walk.indices[position];
-                    let found = walk.group(side, key, others, within);
-                    if found.0 == found.1 {
-                        keys.push(key);
-                    }
-                }
-                keys
-            };
-        let missing = lone(
-            self,
-            Side::Legacy,
-            [base, middle],
-            [middle, end],
-            Side::Candidate,
-        );
-        let extra = lone(
-            self,
-            Side::Candidate,
-            [middle, end],
-            [base, middle],
-            Side::Legacy,
-        );
+    /// Keys that one side lacks and the other has under another case style, with an equal value; looked for among the groups from `from` on.
+    pub(super) fn renamed(&mut self, from: usize, frame: Frame) -> Renamed {
+        let lone = |walk: &Self, side: Side| -> SmallVec<[u32; 8]> {
+            let lone = walk.groups[from..]
+                .iter()
+                .filter(|group| group.only() == Some(side));
+            lone.map(|group| group.first).collect()
+        };
+        let (missing, extra) = (lone(self, Side::Legacy), lone(self, Side::Candidate));
         let mut renamed = Renamed::default();
         if missing.is_empty() || missing.len() > MAX_RENAMED || extra.len() > MAX_RENAMED {
             return renamed;
@@ -76,6 +57,15 @@ impl Walk<'_, '_> {
 pub(super) struct Renamed {
     pub(super) legacy: SmallVec<[u32; 4]>,
     pub(super) candidate: SmallVec<[u32; 4]>,
+}
+
+impl Renamed {
+    pub(super) fn contains(&self, side: Side, key: u32) -> bool {
+        match side {
+            Side::Legacy => self.legacy.contains(&key),
+            Side::Candidate => self.candidate.contains(&key),
+        }
+    }
 }
 
 /// `userName`, `user_name` and `User-Name` are one name in different styles, and so is a name in NFC and in NFD. None

@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 
 use super::index::{Index, IndexError, Layout, NodeKind, ROOT, Tree};
 use super::number;
+use super::object::KeyGroup;
 use super::path::{Side, Step};
 use super::scalar::Scalar;
 use crate::collect::{Collector, Flow};
@@ -30,6 +31,7 @@ pub(crate) struct Scratch {
     nodes: Vec<u32>,
     steps: Vec<Step>,
     pub(super) indices: Vec<u32>,
+    groups: Vec<KeyGroup>,
     texts: [Vec<u8>; 2],
     key: Vec<u8>,
 }
@@ -78,6 +80,7 @@ pub(crate) fn compare(
     scratch.nodes.clear();
     scratch.steps.clear();
     scratch.indices.clear();
+    scratch.groups.clear();
     let trie = out.rules.trie();
     trie.enter(START, &scope.deciding, &mut scratch.nodes, 0);
     let frame = Frame {
@@ -94,6 +97,7 @@ pub(crate) fn compare(
         nodes: &mut scratch.nodes,
         steps: &mut scratch.steps,
         indices: &mut scratch.indices,
+        groups: &mut scratch.groups,
         texts: &mut scratch.texts,
         key: &mut scratch.key,
         probes: 0,
@@ -136,6 +140,7 @@ pub(super) struct Walk<'w, 'c> {
     nodes: &'w mut Vec<u32>,
     pub(super) steps: &'w mut Vec<Step>,
     pub(super) indices: &'w mut Vec<u32>,
+    pub(super) groups: &'w mut Vec<KeyGroup>,
     texts: &'w mut [Vec<u8>; 2],
     /// Of a key with escapes.
     key: &'w mut Vec<u8>,
@@ -367,7 +372,8 @@ impl<'w> Walk<'w, '_> {
         if self.same_text(legacy, candidate) {
             return true;
         }
-        let (nodes, steps, indices) = (self.nodes.len(), self.steps.len(), self.indices.len());
+        let (nodes, steps) = (self.nodes.len(), self.steps.len());
+        let (indices, groups) = (self.indices.len(), self.groups.len());
         self.probes += 1;
         let flow = self.values(legacy, candidate, frame);
         self.probes -= 1;
@@ -375,6 +381,7 @@ impl<'w> Walk<'w, '_> {
         self.nodes.truncate(nodes);
         self.steps.truncate(steps);
         self.indices.truncate(indices);
+        self.groups.truncate(groups);
         flow == ControlFlow::Continue(()) && !self.is_spent()
     }
 }

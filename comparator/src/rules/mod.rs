@@ -251,8 +251,10 @@ impl Rules {
             if matches!(action, Action::Ignore) && self.get(index).pattern.covers_root() {
                 scope.ignores_body.get_or_insert(index);
             }
-            scope.renames |=
-                matches!(action, Action::Accept(set) if set.contains(Explanation::Renamed));
+            if let Action::Accept(explanations) = action {
+                scope.renames |= explanations.contains(Explanation::Renamed);
+                scope.absences |= explanations.of_absence();
+            }
         }
         for index in scope.masks.iter().copied() {
             if self.get(index).part == Part::Body {
@@ -279,6 +281,8 @@ pub(crate) struct Scope {
     pub(crate) ignores_body: Option<u16>,
     /// One of them accepts a field under another name.
     pub(crate) renames: bool,
+    /// One of them accepts that one side lacks a member.
+    pub(crate) absences: bool,
     valid_from: Timestamp,
     valid_until: Timestamp,
 }
@@ -295,6 +299,7 @@ impl Default for Scope {
             masking: Reach::default(),
             ignores_body: None,
             renames: false,
+            absences: false,
             valid_from: Timestamp::from_micros(i64::MIN),
             valid_until: Timestamp::from_micros(i64::MAX),
         }

@@ -1,0 +1,199 @@
+//! Members matched through indices sorted by key: for objects of many keys, of repeated ones, and of renamed ones.
+
+use parity_schemas::verdict::{Explanation, Kind};
+use smallvec::SmallVec;
+
+use super::super::index::Tree;
+use super::super::path::{Side, Step};
+use super::super::rename::Renamed;
+use super::super::walk::{Frame, Walk};
+use crate::collect::{Flow, shown};
+
+/// The members of both objects that have one key: ranges of [`Walk::indices`], in the order of the text.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct KeyGroup {
+    pub(in super::super) legacy: [u32; 2],
+    pub(in super::super) candidate: [u32; 2],
+    /// The first member, in the legacy if it has any.
+    pub(in super::super) first: u32,
+}
+
+impl KeyGroup {
+    /// The side that alone has the key.
+    pub(in super::super) fn only(&self) -> Option<Side> {
+        match (
+            self.legacy[0] == self.legacy[1],
+            self.candidate[0] == self.candidate[1],
+        ) {
+            (false, true) => Some(Side::Legacy),
+            (true, false) => Some(Side::Candidate),
+            _ => None,
+        }
+    }
+}
+
+impl Walk<'_, '_> {
+    /// The members from two keys on, in the order of the legacy's; behind them what only the candidate has.
+    pub(super) fn sorted_members(
+        &mut self,
+        legacy_from: u32,
+        candidate_from: u32,
+        legacy: u32,
+        candidate: u32,
+        frame: Frame,
+    ) -> Flow {
+        let (base, first) = (self.indices.len(), self.groups.len());
+        let legacy_end = self.legacy.next(legacy);
+        push_keys(self.legacy, legacy_from, legacy_end, self.indices);
+        let middle = self.indices.len();
+        let candidate_end = self.candidate.next(candidate);
+        push_keys(self.candidate, candidate_from, candidate_end, self.indices);
+        sort_keys(self.legacy, &mut self.indices[base..middle]);
+        sort_keys(self.candidate, &mut self.indices[middle..]);
+        self.push_groups(base, middle);
+        let flow = self.grouped_members(first, frame);
+        self.indices.truncate(base);
+        self.groups.truncate(first);
+        flow
+    }
+
+    /// Merges the sorted keys of both sides into groups, in the order in which they are reported.
+    fn push_groups(&mut self, base: usize, middle: usize) {
+        let (first, end) = (self.groups.len(), self.indices.len());
+        let (legacy, candidate) = (self.legacy, self.candidate);
+        let until = |indices: &[u32], tree: Tree<'_>, from: usize, end: usize| {
+            let same = |at: &usize| compare_keys(tree, indices[from], tree, indices[*at]).is_eq();
+            (from + 1..end).find(|at| !same(at)).unwrap_or(end)
+        };
+        let (mut one, mut two) = (base, middle);
+        while one < middle || two < end {
+            let order = match (one < middle, two < end) {
+                (true, true) => {
+                    compare_keys(legacy, self.indices[one], candidate, self.indices[two])
+                }
+                (true, false) => std::cmp::Ordering::Less,
+                _ => std::cmp::Ordering::Greater,
+            };
+            let key = self.indices[if order.is_le() { one } else { two }];
+            let (mut after, mut behind) = (one, two);
+            if order.is_le() {
+                after = until(self.indices, legacy, one, middle);
+            }
+            if order.is_ge() {
+                behind = until(self.indices, candidate, two, end);
+            }
+            self.groups.push(KeyGroup {
+                legacy: [one as u32, after as u32],
+                candidate: [two as u32, behind as u32],
+                first: key,
+            });
+            (one, two) = (after, behind);
+        }
+        self.groups[first..]
+            .sort_unstable_by_key(|group| (group.only() == Some(Side::Candidate), group.first));
+    }
+
+    fn grouped_members(&mut self, from: usize, frame: Frame) -> Flow {
+        let end = self.groups.len();
+        let renamed = if self.detailed() || self.scope.renames {
+            // Only where a rule accepts it does a renaming decide anything.
+            let reading = self.reading;
+            self.reading |= !self.scope.renames;
+            let renamed = self.renamed(from, frame);
+            self.reading = reading;
+            if self.scope.renames && self.is_spent() {
+                return self.give_up();
+            }
+            renamed
+        } else {
+            Renamed::default()
+        };
+        for position in from..end {
+            let group = self.groups[position];
+            match group.only() {
+                Some(side) => {
+                    let near = renamed
+                        .contains(side, group.first)
+                        .then_some(Explanation::Renamed);
+                    self.absent_member(side, group.first, frame, near)?;
+                }
+                None if group.legacy[1] - group.legacy[0] == 1
+                    && group.candidate[1] - group.candidate[0] == 1 =>
+                {
+                    let other = self.indices[group.candidate[0] as usize];
+                    self.member(group.first, other, frame)?;
+                }
+                None => self.repeated(group, frame)?,
+            }
+        }
+        Flow::Continue(())
+    }
+
+    /// A key that at least one side has more than once: equal only if the values are, one by one.
+    fn repeated(&mut self, group: KeyGroup, frame: Frame) -> Flow {
+        let keys = |[from, end]: [u32; 2]| -> SmallVec<[u32; 8]> {
+            self.indices[from as usize..end as usize].into()
+        };
+        let (legacy, candidate) = (keys(group.legacy), keys(group.candidate));
+        let (child, any) = self.enter_key(frame, Side::Legacy, legacy[0]);
+        self.steps.push(Step::Key {
+            side: Side::Legacy,
+            key: legacy[0],
+            any,
+        });
+        let alike = legacy.len() == candidate.len()
+            && legacy
+                .iter()
+                .zip(&candidate)
+                .all(|(one, two)| self.probe(one + 1, two + 1, child));
+        let flow = if alike {
+            Flow::Continue(())
+        } else if self.is_spent() {
+            self.give_up()
+        } else if let Some(rule) = self.met(child).ignore {
+            self.excused(rule);
+            Flow::Continue(())
+        } else {
+            let (one, two) = (self.legacy, self.candidate);
+            self.report(Kind::DuplicateKey, |limit| {
+                (
+                    Some(listed(one, &legacy, limit)),
+                    Some(listed(two, &candidate, limit)),
+                    None,
+                )
+            })
+        };
+        self.steps.pop();
+        self.leave(child);
+        flow
+    }
+}
+
+/// The values of a repeated key, as received, in their order.
+fn listed(tree: Tree<'_>, keys: &[u32], limit: usize) -> String {
+    let values: Vec<&[u8]> = keys.iter().map(|key| tree.raw(key + 1)).collect();
+    shown(&values.join(&b", "[..]), limit)
+}
+
+fn compare_keys(one: Tree<'_>, key: u32, two: Tree<'_>, other: u32) -> std::cmp::Ordering {
+    #[cfg(test)]
+    super::colliding::count();
+    one.key_hash(key).cmp(&two.key_hash(other)).then_with(|| {
+        let (mut first, mut second) = (Vec::new(), Vec::new());
+        one.unescaped(key, &mut first)
+            .cmp(two.unescaped(other, &mut second))
+    })
+}
+
+fn push_keys(tree: Tree<'_>, from: u32, end: u32, out: &mut Vec<u32>) {
+    let mut key = from;
+    while key < end {
+        out.push(key);
+        key = tree.next(key + 1);
+    }
+}
+
+/// By content; the same content in the order of the text.
+fn sort_keys(tree: Tree<'_>, keys: &mut [u32]) {
+    keys.sort_unstable_by(|one, two| compare_keys(tree, *one, tree, *two).then(one.cmp(two)));
+}
