@@ -142,6 +142,8 @@ pub(crate) enum RulesCommand {
         /// Which one.
         name: Option<String>,
     },
+    /// List how two values can be near each other, in the words that `accept` takes
+    Explanations,
 }
 
 /// Which evidence; shared by `report` and `gate`.

@@ -167,7 +167,7 @@ fn elapsed(micros: u64) -> String {
 }
 
 /// What a word of the vocabulary means to somebody who reads it for the first time.
-fn explained(explanation: parity_schemas::verdict::Explanation) -> &'static str {
+pub(crate) fn explained(explanation: parity_schemas::verdict::Explanation) -> &'static str {
     use parity_schemas::verdict::Explanation as E;
     match explanation {
         E::SameInstant => "the same instant, spelt in another way",

@@ -1,39 +1,45 @@
-//! `parity rules`: the profiles, listed or printed. They are read where they are used, by the configuration.
+//! `parity rules`: what rules can be made of: the profiles, listed or printed, and the explanations that `accept` takes.
+//! Profiles are read where they are used, by the configuration.
 
 use std::fmt::Write;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use parity_comparator::rules::{PROFILES, Profile};
+use parity_schemas::verdict::Explanation;
 
 use crate::cli::RulesCommand;
 use crate::output;
 
 /// Runs it.
 pub(crate) fn run(command: &RulesCommand) -> Result<ExitCode> {
-    let RulesCommand::Profile { name } = command;
-    let text = match name {
-        Some(name) => match Profile::named(name) {
+    let text = match command {
+        RulesCommand::Profile { name: Some(name) } => match Profile::named(name) {
             Some(profile) => profile.text.to_owned(),
             None => {
                 bail!("`{name}` is no profile; `parity rules profile` lists the ones there are")
             }
         },
-        None => list(),
+        RulesCommand::Profile { name: None } => {
+            let about = |profile: &Profile| (profile.name, profile.about());
+            table(PROFILES.iter().map(about))
+        }
+        RulesCommand::Explanations => {
+            let about = |word: &Explanation| (word.as_str(), output::explained(*word));
+            table(Explanation::ALL.iter().map(about))
+        }
     };
     output::print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn list() -> String {
-    let width = PROFILES
-        .iter()
-        .map(|profile| profile.name.len())
-        .max()
-        .unwrap_or_default();
+/// One line for each name and what it says.
+fn table<'a>(lines: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> String {
+    let width = lines.clone().map(|(name, _)| name.len()).max();
+    let width = width.unwrap_or_default();
     let mut text = String::new();
-    for profile in PROFILES {
-        writeln!(text, "{:width$}  {}", profile.name, profile.about()).expect("memory");
+    for (name, about) in lines {
+        writeln!(text, "{name:width$}  {about}").expect("memory");
     }
     text
 }

@@ -9,6 +9,7 @@ mod command_diff_input;
 mod command_diff_text;
 mod command_gate;
 mod command_report;
+mod command_rules;
 mod configuration;
 mod configuration_stores;
 mod dashboards;

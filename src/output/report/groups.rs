@@ -50,6 +50,14 @@ pub(super) fn write(out: &mut String, report: &Report) -> std::fmt::Result {
         }
         more(out, rest.len(), MAX_GROUPS, "groups")?;
     }
+    let explained = report.groups.iter().find_map(|group| group.explanation);
+    if let Some(explanation) = explained {
+        let line = format!(
+            "What is meant to differ like that: a [[rule]] with action = \"accept\" and explanations = \
+             [\"{explanation}\"], or a profile (`parity rules`)"
+        );
+        writeln!(out, "{}", styled(DIM, line))?;
+    }
     Ok(())
 }
 
