@@ -120,7 +120,10 @@ fn one_cause_in_thirty_fields_of_three_routes_is_one_entry() {
     let end = lines.iter().skip(title).position(|line| line.is_empty());
     // With the line that says how to accept it.
     assert_eq!(end.unwrap_or(lines.len() - title), 10, "{text}");
-    assert!(text.contains("explanations = [\"null_vs_empty\"]"), "{text}");
+    assert!(
+        text.contains("explanations = [\"null_vs_empty\"]"),
+        "{text}"
+    );
     assert!(!text.contains("DIFFERENCES"), "{text}");
     for cell in [
         format!("<td>{findings}</td>"),

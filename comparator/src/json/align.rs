@@ -59,17 +59,6 @@ impl Middle {
     }
 }
 
-/// Small numbers for values of the same hash and kind.
-#[derive(Default)]
-pub(super) struct Classes(HashMap<(u64, u8), u32, foldhash::fast::FixedState>);
-
-impl Classes {
-    pub(super) fn of(&mut self, hash: u64, kind: NodeKind) -> u32 {
-        let next = self.0.len() as u32;
-        *self.0.entry((hash, kind as u8)).or_insert(next)
-    }
-}
-
 /// For each legacy element the index of the candidate's with the same value of `field`; `None` when an element of
 /// either side is no object, lacks the field, has it twice or as a container, or shares its value.
 pub(super) fn match_by_key(

@@ -8,7 +8,7 @@
 
 use parity_schemas::verdict::Kind;
 
-use super::align::{Classes, Middle, Pairing, match_by_key};
+use super::align::{Middle, Pairing, fixed_hash, match_by_key};
 use super::index::Tree;
 use super::path::{Side, Step};
 use super::script;
@@ -337,22 +337,16 @@ impl Walk<'_, '_> {
             middle.by_position();
             return;
         }
-        let mut classes = Classes::default();
         let child = self.enter_index(frame, None);
-        let mut class = |tree: Tree<'_>, walk: &mut Self, side: Side, at: u32| {
-            let hash = walk.canonical_hash(side, at, child);
-            classes.of(hash, tree.kind(at))
+        let mut hashes = |side: Side, elements: &[u32]| -> Vec<u64> {
+            let tree = self.tree(side);
+            let hash = |at: &u32| {
+                fixed_hash((self.canonical_hash(side, *at, child), tree.kind(*at) as u8))
+            };
+            elements.iter().map(hash).collect()
         };
-        let legacy = self.legacy;
-        let candidate = self.candidate;
-        let first: Vec<u32> = one[middle.one.clone()]
-            .iter()
-            .map(|at| class(legacy, self, Side::Legacy, *at))
-            .collect();
-        let second: Vec<u32> = two[middle.two.clone()]
-            .iter()
-            .map(|at| class(candidate, self, Side::Candidate, *at))
-            .collect();
+        let first = hashes(Side::Legacy, &one[middle.one.clone()]);
+        let second = hashes(Side::Candidate, &two[middle.two.clone()]);
         self.leave(child);
         let runs = script::common(&first, &second, SCRIPT_STEPS);
         if first.len() == second.len() {

@@ -39,13 +39,16 @@ pub(crate) struct Path<'a> {
 impl Path<'_> {
     /// JSON Pointer in the legacy's document; in the candidate's for what only that has.
     pub(crate) fn primary(&self) -> String {
+        if self.is_extra() {
+            return self.in_candidate();
+        }
         self.write(|step, out| match step {
             Step::Index { legacy, candidate } => push_index(out, legacy.or(*candidate)),
             Step::Key { .. } => self.push_key(step, out),
         })
     }
 
-    /// JSON Pointer in the candidate's document, where that has the value and at another place.
+    /// JSON Pointer in the candidate's document, where both have the value and there it is at another place.
     pub(crate) fn candidate(&self) -> Option<String> {
         let mut moved = false;
         for step in self.steps {
@@ -53,14 +56,30 @@ impl Path<'_> {
                 if candidate.is_none() {
                     return None;
                 }
-                moved |= legacy.is_some() && legacy != candidate;
+                moved |= legacy != candidate;
             }
         }
-        moved.then(|| {
-            self.write(|step, out| match step {
-                Step::Index { candidate, .. } => push_index(out, *candidate),
-                Step::Key { .. } => self.push_key(step, out),
-            })
+        (moved && !self.is_extra()).then(|| self.in_candidate())
+    }
+
+    /// Whether only the candidate has the value.
+    fn is_extra(&self) -> bool {
+        matches!(
+            self.steps.last(),
+            Some(
+                Step::Index { legacy: None, .. }
+                    | Step::Key {
+                        side: Side::Candidate,
+                        ..
+                    }
+            )
+        )
+    }
+
+    fn in_candidate(&self) -> String {
+        self.write(|step, out| match step {
+            Step::Index { candidate, .. } => push_index(out, *candidate),
+            Step::Key { .. } => self.push_key(step, out),
         })
     }
 

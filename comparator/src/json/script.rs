@@ -1,6 +1,6 @@
 //! What two sequences have in common, in order.
 //!
-//! Elements are small numbers, equal for equal elements. The longest common subsequence is found by Myers' greedy
+//! Elements are numbers, equal for equal elements: their hashes. The longest common subsequence is found by Myers' greedy
 //! algorithm ("An O(ND) Difference Algorithm and Its Variations", 1986), whose cost grows with the number of edits and not
 //! with the product of the lengths. It counts its steps, because a clock would make the result depend on the load: where
 //! there are too many edits for the steps that are allowed, the elements that occur once on each side are the anchors
@@ -16,13 +16,22 @@ pub(super) struct Run {
     pub(super) length: usize,
 }
 
-/// The stretches that both have, in order; at most `steps` are spent on making them as long as can be.
-pub(super) fn common(one: &[u32], two: &[u32], steps: u64) -> Vec<Run> {
-    shortest(one, two, steps).unwrap_or_else(|| anchored(one, two))
+/// The stretches that both have, in order; at most `steps` are spent on making them as long as can be. Of several ways
+/// that are as long, the same one is taken whichever side comes first.
+pub(super) fn common(one: &[u64], two: &[u64], steps: u64) -> Vec<Run> {
+    let swapped = one > two;
+    let (first, second) = if swapped { (two, one) } else { (one, two) };
+    let mut runs = shortest(first, second, steps).unwrap_or_else(|| anchored(first, second));
+    if swapped {
+        for run in &mut runs {
+            (run.one, run.two) = (run.two, run.one);
+        }
+    }
+    runs
 }
 
 /// Along a shortest edit script; `None` when it takes more than `steps` to find.
-fn shortest(one: &[u32], two: &[u32], mut steps: u64) -> Option<Vec<Run>> {
+fn shortest(one: &[u64], two: &[u64], mut steps: u64) -> Option<Vec<Run>> {
     // For each number of edits, how far each diagonal came in `one`; diagonal -d first, then every second one.
     let mut rounds: Vec<Vec<u32>> = Vec::new();
     loop {
@@ -67,7 +76,7 @@ fn step(last: &[u32], position: usize) -> (usize, usize) {
     }
 }
 
-fn same(one: &[u32], two: &[u32]) -> usize {
+fn same(one: &[u64], two: &[u64]) -> usize {
     one.iter()
         .zip(two)
         .take_while(|(one, two)| one == two)
@@ -101,9 +110,9 @@ fn walked_back(rounds: &[Vec<u32>], one: usize, two: usize) -> Vec<Run> {
 }
 
 /// The runs between and around the elements that occur once on each side, as many of these as stand in one order.
-fn anchored(one: &[u32], two: &[u32]) -> Vec<Run> {
+fn anchored(one: &[u64], two: &[u64]) -> Vec<Run> {
     // For each class the place on each side; `None` once there are two.
-    let mut places: HashMap<u32, [Option<Option<usize>>; 2], foldhash::fast::FixedState> =
+    let mut places: HashMap<u64, [Option<Option<usize>>; 2], foldhash::fast::FixedState> =
         HashMap::default();
     for (side, elements) in [one, two].into_iter().enumerate() {
         for (at, class) in elements.iter().enumerate() {
@@ -178,7 +187,7 @@ mod tests {
     use super::*;
 
     /// Length of the longest common subsequence, by the table.
-    fn longest(one: &[u32], two: &[u32]) -> usize {
+    fn longest(one: &[u64], two: &[u64]) -> usize {
         let mut table = vec![vec![0; two.len() + 1]; one.len() + 1];
         for (x, first) in one.iter().enumerate() {
             for (y, second) in two.iter().enumerate() {
@@ -192,7 +201,7 @@ mod tests {
         table[one.len()][two.len()]
     }
 
-    fn check(one: &[u32], two: &[u32], runs: &[Run]) -> Result<(), TestCaseError> {
+    fn check(one: &[u64], two: &[u64], runs: &[Run]) -> Result<(), TestCaseError> {
         let (mut x, mut y) = (0, 0);
         for run in runs {
             prop_assert!(run.length > 0 && run.one >= x && run.two >= y, "{runs:?}");
@@ -205,8 +214,8 @@ mod tests {
     proptest! {
         #[test]
         fn the_script_is_a_shortest_one(
-            one in prop::collection::vec(0_u32..5, 0..24),
-            two in prop::collection::vec(0_u32..5, 0..24),
+            one in prop::collection::vec(0_u64..5, 0..24),
+            two in prop::collection::vec(0_u64..5, 0..24),
         ) {
             let runs = shortest(&one, &two, u64::MAX).expect("no limit");
             check(&one, &two, &runs)?;
@@ -216,14 +225,14 @@ mod tests {
 
         #[test]
         fn anchors_are_common_and_all_of_what_is_unique_when_nothing_moved(
-            mut one in prop::collection::vec(0_u32..40, 0..40),
-            two in prop::collection::vec(0_u32..40, 0..40),
+            mut one in prop::collection::vec(0_u64..40, 0..40),
+            two in prop::collection::vec(0_u64..40, 0..40),
         ) {
             check(&one, &two, &anchored(&one, &two))?;
             // Only deletions: whatever is unique on both sides is found.
             one.sort_unstable();
             one.dedup();
-            let two: Vec<u32> = one.iter().copied().filter(|class| class % 3 > 0).collect();
+            let two: Vec<u64> = one.iter().copied().filter(|class| class % 3 > 0).collect();
             let runs = anchored(&one, &two);
             check(&one, &two, &runs)?;
             prop_assert_eq!(runs.iter().map(|run| run.length).sum::<usize>(), two.len());
@@ -232,9 +241,9 @@ mod tests {
 
     #[test]
     fn too_many_edits_for_the_steps_still_find_what_is_unique() {
-        let one: Vec<u32> = (0..10_000).collect();
+        let one: Vec<u64> = (0..10_000).collect();
         // Every third one is another, and ten are inserted.
-        let mut two: Vec<u32> = one
+        let mut two: Vec<u64> = one
             .iter()
             .map(|class| {
                 if class % 3 == 0 {
