@@ -74,10 +74,7 @@ fn an_unknown_profile_and_one_that_is_copied_beside_itself_are_refused() {
         none.stderr
     );
     let text = place.run(&["rules", "profile", "go-to-rust"]).stdout;
-    place.write(
-        "twice.toml",
-        &format!("profiles = [\"go-to-rust\"]\n{text}"),
-    );
+    place.write("twice.toml", format!("profiles = [\"go-to-rust\"]\n{text}"));
     let twice = place.run(&["diff", "a.json", "a.json", "--rules", "twice.toml"]);
     assert_eq!(twice.code, 2);
     assert!(
