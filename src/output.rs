@@ -180,6 +180,7 @@ pub(crate) fn explained(explanation: parity_schemas::verdict::Explanation) -> &'
         E::NotFinite => "not a number or infinite: JSON has no number for it",
         E::NullVsMissing => "null on one side, absent on the other",
         E::NullVsEmpty => "null on one side, empty on the other",
+        E::NullVsBlank => "null on one side, an empty text on the other",
         E::EmptyVsMissing => "a zero or empty value on one side, absent on the other",
         E::TypeOnly => "the same value in another JSON type",
         E::SameUuid => "the same UUID, spelt in another way",

@@ -48,6 +48,7 @@ fn rules() -> Rules {
         path: path.to_owned(),
         action: action.to_owned(),
         explanations: Vec::new(),
+        finding: None,
         field: None,
         absolute: None,
         relative: None,

@@ -42,6 +42,7 @@ fn near(one: &Value<'_>, two: &Value<'_>) -> Option<Explanation> {
         (Number, False) => (one.content() == b"0").then_some(Explanation::TypeOnly),
         (Null, String) if number::names_no_number(&two.text) => Some(Explanation::NotFinite),
         (Null, Number) => number::overflows(two.content()).then_some(Explanation::NotFinite),
+        (Null, String) if two.is_empty() => Some(Explanation::NullVsBlank),
         (Null, _) if two.is_empty() => Some(Explanation::NullVsEmpty),
         (String | Number, Array | Object) => structured_time(one, two)
             .or_else(|| bytes::same(one, two).then_some(Explanation::SameBytes)),

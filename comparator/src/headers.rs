@@ -9,7 +9,7 @@ mod list;
 
 use std::borrow::Cow;
 
-use http::{HeaderMap, HeaderName};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use parity_schemas::verdict::{Explanation, Finding, Kind, Part};
 
 use crate::collect::{Collector, Flow, shown};
@@ -152,7 +152,12 @@ impl Fields<'_, '_> {
             (None, Some(two)) => return self.finding(path, Kind::Extra, None, Some(&two)),
             (Some(one), Some(two)) => (one, two),
         };
+        // Bytes that are no text are shown as one replacement character: what that hides must not pass for equal.
+        let exact = [self.legacy, self.candidate]
+            .iter()
+            .all(|headers| headers.get_all(name).iter().all(is_text));
         let equal = match default {
+            _ if !exact && !matches!(default, Default::Validator | Default::Presence) => false,
             Default::Validator => one.starts_with("W/") == two.starts_with("W/"),
             Default::Presence => true,
             Default::Set => set(&one.to_ascii_lowercase()) == set(&two.to_ascii_lowercase()),
@@ -168,7 +173,7 @@ impl Fields<'_, '_> {
             }
             return Flow::Continue(());
         }
-        if let Some(rule) = self.rule(path, |action| equal_by(action, &one, &two)) {
+        if exact && let Some(rule) = self.rule(path, |action| equal_by(action, &one, &two)) {
             self.out.excused(rule, self.part, || shown_path(path));
             return Flow::Continue(());
         }
@@ -241,6 +246,8 @@ impl Fields<'_, '_> {
                 legacy: value(legacy),
                 candidate: value(candidate),
                 explanation: match (legacy, candidate) {
+                    // The same as shown, where they are no text.
+                    (Some(one), Some(two)) if one == two => None,
                     (Some(one), Some(two)) => explain::texts(one.as_bytes(), two.as_bytes()),
                     (Some(""), None) | (None, Some("")) => Some(Explanation::EmptyVsMissing),
                     _ => None,
@@ -256,8 +263,11 @@ fn shown_path(path: &str) -> String {
     shown(path.as_bytes(), PATH_BYTES)
 }
 
-/// The lines of a field as one list; `None` without any. Bytes that are not UTF-8 are shown as U+FFFD, and then the
-/// difference was already seen in the bytes.
+fn is_text(value: &HeaderValue) -> bool {
+    std::str::from_utf8(value.as_bytes()).is_ok()
+}
+
+/// The lines of a field as one list; `None` without any. Bytes that are not UTF-8 are shown as U+FFFD.
 fn joined<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<Cow<'a, str>> {
     let mut lines = headers.get_all(name).iter();
     let first = String::from_utf8_lossy(lines.next()?.as_bytes());
@@ -309,8 +319,8 @@ fn equal_by(action: &Action, legacy: &str, candidate: &str) -> bool {
             );
             one.is_some() && one == two
         }
-        Action::Accept(explanations) => explain::texts(legacy.as_bytes(), candidate.as_bytes())
-            .is_some_and(|near| explanations.contains(near)),
+        Action::Accept(..) => explain::texts(legacy.as_bytes(), candidate.as_bytes())
+            .is_some_and(|near| action.accepts(Kind::Value, near)),
         Action::Ignore | Action::Key(_) | Action::Mask => false,
     }
 }

@@ -165,7 +165,7 @@ impl Instant {
         ))
     }
 
-    /// A Unix time in seconds and nanoseconds, as `SystemTime` and protobuf's `Timestamp` are written.
+    /// A Unix time in seconds and nanoseconds, as serde writes Rust's system times and protobuf its `Timestamp` are written.
     pub(crate) fn from_unix(seconds: i64, nanos: u32) -> Self {
         Self {
             seconds,

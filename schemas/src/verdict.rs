@@ -226,8 +226,10 @@ vocabulary! {
         NotFinite = "not_finite",
         /// `null` on one side, absent on the other.
         NullVsMissing = "null_vs_missing",
-        /// `null` on one side, `[]`, `{}` or `""` on the other.
+        /// `null` on one side, `[]` or `{}` on the other.
         NullVsEmpty = "null_vs_empty",
+        /// `null` on one side, `""` on the other.
+        NullVsBlank = "null_vs_blank",
         /// `0`, `false`, `""`, `[]`, `{}` on one side, absent on the other (Go's omitempty).
         EmptyVsMissing = "empty_vs_missing",
         /// The same value in another JSON type, such as `1` and `"1"`, or `1` and `true`.

@@ -65,6 +65,7 @@ impl Layers {
             path: text("path").unwrap_or_default(),
             action: text("action").unwrap_or_default(),
             explanations: entry_list(entry, "explanations"),
+            finding: text("kind"),
             field: text("field"),
             absolute: text("absolute"),
             relative: text("relative"),

@@ -236,6 +236,10 @@ pub(crate) const RULE_KEYS: &[(&str, &str)] = &[
         "explanations",
         "For accept: how two values may differ, in the words of the report, such as null_vs_empty",
     ),
+    (
+        "kind",
+        "For accept: only findings of this kind, such as extra (only the candidate has it)",
+    ),
     ("field", "For key: the field that identifies an element"),
     (
         "absolute",

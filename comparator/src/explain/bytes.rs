@@ -12,16 +12,17 @@ use crate::json::index::{NodeKind, Tree};
 
 /// Longer texts are not decoded: it would cost more than it tells.
 const MAX_TEXT_BYTES: usize = 64 * 1024;
-/// Two texts are taken for two encodings of the same bytes from this length on; shorter words decode by chance.
+/// A text is taken for an encoding of another one from this length on; shorter words decode by chance.
 const MIN_TEXT_BYTES: usize = 8;
 
 /// Whether two values of different types are the same bytes.
 pub(super) fn same(one: &Value<'_>, two: &Value<'_>) -> bool {
     let text = |value: &Value<'_>| value.kind() == NodeKind::String;
     match (text(one), text(two)) {
+        // An empty text and an empty list are two values that are empty, not bytes.
         (true, false) => decoded(&one.text)
             .iter()
-            .any(|bytes| listed(two.tree, two.at, bytes)),
+            .any(|bytes| !bytes.is_empty() && listed(two.tree, two.at, bytes)),
         (false, false) => {
             let mut bytes = Vec::new();
             each(one.tree, one.at, |byte| {
@@ -36,11 +37,14 @@ pub(super) fn same(one: &Value<'_>, two: &Value<'_>) -> bool {
 /// Whether two different texts are the same bytes: in two encodings, or encoded and plain.
 pub(super) fn same_texts(one: &[u8], two: &[u8]) -> bool {
     let (first, second) = (decoded(one), decoded(two));
-    let plain = |encoded: &[Vec<u8>], text: &[u8]| {
-        !text.is_empty() && encoded.iter().any(|bytes| bytes == text)
+    // Digits alone are numbers, not bytes in hexadecimal.
+    let may_be_encoded =
+        |text: &[u8]| text.len() >= MIN_TEXT_BYTES && !text.iter().all(u8::is_ascii_digit);
+    let plain = |source: &[u8], encoded: &[Vec<u8>], text: &[u8]| {
+        may_be_encoded(source) && encoded.iter().any(|bytes| bytes == text)
     };
-    plain(&first, two)
-        || plain(&second, one)
+    plain(one, &first, two)
+        || plain(two, &second, one)
         || one.len().min(two.len()) >= MIN_TEXT_BYTES
             && first.iter().any(|bytes| second.contains(bytes))
 }

@@ -26,6 +26,9 @@ impl Nanoseconds {
             Some(rest) => (true, rest),
             None => (false, text),
         };
+        if text.is_empty() {
+            return None;
+        }
         let sum = match text.strip_prefix('P') {
             Some(rest) => iso(rest)?,
             None => parts(

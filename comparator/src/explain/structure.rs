@@ -16,7 +16,7 @@ pub(super) struct SecondsAndNanos {
     pub(super) since_epoch: bool,
 }
 
-/// Reads an object of seconds and nanoseconds, by the names that serde (`Duration`, `SystemTime`), protobuf and
+/// Reads an object of seconds and nanoseconds, by the names that serde (durations and system times), protobuf and
 /// Firestore give them, or the pair that the `time` crate makes of a duration.
 pub(super) fn seconds_and_nanos(tree: Tree<'_>, at: u32) -> Option<SecondsAndNanos> {
     if let Some([seconds, nanos]) = integers(tree, at).as_deref() {

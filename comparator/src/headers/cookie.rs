@@ -13,7 +13,7 @@ use http::HeaderMap;
 use http::header::{DATE, SET_COOKIE};
 use parity_schemas::verdict::Kind;
 
-use super::{Fields, shown_path};
+use super::{Fields, is_text, shown_path};
 use crate::collect::Flow;
 use crate::instant::Instant;
 use crate::rules::Action;
@@ -25,6 +25,8 @@ const LIFETIME_SLACK: i64 = 2;
 /// One line, taken apart.
 struct Cookie {
     line: String,
+    /// The line as it came, where it is no text: then only the same bytes are the same cookie.
+    raw: Option<Vec<u8>>,
     value: String,
     /// Sorted; names in lower case, values normalized. `Expires` is not among them.
     attributes: Vec<(String, String)>,
@@ -44,7 +46,8 @@ enum Expiry {
 
 impl Cookie {
     fn same(&self, other: &Self) -> bool {
-        self.value == other.value
+        self.raw == other.raw
+            && self.value == other.value
             && self.attributes == other.attributes
             && match (&self.expires, &other.expires) {
                 (Some(one), Some(two)) => self.has_max_age() || one.same(two),
@@ -98,6 +101,7 @@ fn by_name(headers: &HeaderMap) -> BTreeMap<String, Vec<Cookie>> {
         .and_then(|date| Instant::parse(date.as_bytes()));
     let mut cookies: BTreeMap<String, Vec<Cookie>> = BTreeMap::new();
     for line in headers.get_all(SET_COOKIE) {
+        let raw = (!is_text(line)).then(|| line.as_bytes().to_vec());
         let line = String::from_utf8_lossy(line.as_bytes()).into_owned();
         let mut parts = line.split(';');
         let pair = parts.next().unwrap_or_default();
@@ -112,10 +116,15 @@ fn by_name(headers: &HeaderMap) -> BTreeMap<String, Vec<Cookie>> {
             }
             !is_expires
         });
-        attributes.sort();
+        let attributes: Vec<_> = attributes
+            .into_iter()
+            .collect::<BTreeMap<_, _>>()
+            .into_iter()
+            .collect();
         let (name, value) = (name.trim().to_owned(), value.trim().to_owned());
         cookies.entry(name).or_default().push(Cookie {
             line,
+            raw,
             value,
             attributes,
             expires,
@@ -137,12 +146,15 @@ fn attribute(text: &str) -> Option<(String, String)> {
     let value = match name.as_str() {
         "" => return None,
         // RFC 6265 §5.2.3: a leading dot is ignored.
-        "domain" => value.trim_start_matches('.').to_ascii_lowercase(),
+        "domain" => value
+            .strip_prefix('.')
+            .unwrap_or(value)
+            .to_ascii_lowercase(),
         "samesite" | "priority" => value.to_ascii_lowercase(),
         // RFC 6265 §5.2.2: nothing and less delete the cookie alike.
         "max-age" => match value.parse::<i64>() {
-            Ok(seconds) => seconds.max(0).to_string(),
-            Err(_) => value.to_owned(),
+            Ok(seconds) if !value.starts_with('+') => seconds.max(0).to_string(),
+            _ => value.to_owned(),
         },
         _ => value.to_owned(),
     };

@@ -1,6 +1,6 @@
 //! Field values that are lists: of elements, of directives, of parameters.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The elements of a comma list without the white space around them.
 pub(super) fn elements(text: &str) -> impl Iterator<Item = &str> {
@@ -36,17 +36,30 @@ pub(super) fn set(text: &str) -> BTreeSet<&str> {
         .collect()
 }
 
+/// Directives by name; of one that is repeated with another value, the values in their order.
+type Directives = BTreeMap<String, Vec<String>>;
+
 /// The directives of a comma list (`Cache-Control`).
-pub(super) fn directives(text: &str) -> BTreeSet<String> {
-    set(text).into_iter().map(parameter).collect()
+pub(super) fn directives(text: &str) -> Directives {
+    by_name(elements(text))
 }
 
 /// The directives of a list by semicolons (`Strict-Transport-Security`).
-pub(super) fn parameters(text: &str) -> BTreeSet<String> {
-    split(text, ';')
-        .filter(|part| !part.is_empty())
-        .map(parameter)
-        .collect()
+pub(super) fn parameters(text: &str) -> Directives {
+    by_name(split(text, ';'))
+}
+
+fn by_name<'a>(parts: impl Iterator<Item = &'a str>) -> Directives {
+    let mut found = Directives::new();
+    for part in parts.filter(|part| !part.is_empty()).map(parameter) {
+        let name = part.split('=').next().unwrap_or_default().to_owned();
+        let values = found.entry(name).or_default();
+        // Said twice is said once.
+        if !values.contains(&part) {
+            values.push(part);
+        }
+    }
+    found
 }
 
 /// The elements of a comma list in their order, each with its parameters in one that does not depend on the text.

@@ -19,7 +19,7 @@ use crate::rules::Action;
 /// Steps of looking for a shortest edit script: over a thousand edits, which nobody reads, and some milliseconds.
 const SCRIPT_STEPS: u64 = 1_000_000;
 /// The field that is taken for the identity of an element when it is unique on both sides.
-const INFERRED_KEY: &str = "id";
+pub(super) const INFERRED_KEY: &str = "id";
 
 impl Walk<'_, '_> {
     pub(super) fn arrays(&mut self, legacy: u32, candidate: u32, frame: Frame, met: &Met) -> Flow {
@@ -41,7 +41,10 @@ impl Walk<'_, '_> {
         }
         if self.detailed() {
             let prefix = self.equal_prefix(legacy, candidate, frame);
-            if let Some(prefix) = prefix {
+            // Once the budget is spent, what is equal is not known any more: only by position is it still right.
+            if let Some(prefix) = prefix
+                && self.can_read()
+            {
                 return self.aligned(legacy, candidate, prefix, frame);
             }
         }
@@ -218,7 +221,8 @@ impl Walk<'_, '_> {
             pairs: Vec::new(),
             reordered: false,
         };
-        if middle.one.is_empty()
+        if self.is_spent()
+            || middle.one.is_empty()
             || middle.two.is_empty()
             || (middle.one.len() == 1 && middle.two.len() == 1)
         {

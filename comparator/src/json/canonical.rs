@@ -23,7 +23,10 @@ impl Walk<'_, '_> {
             return false;
         }
         let met = self.met(frame);
-        let accepted = |rule: &u16| matches!(self.out.rules.get(*rule).action, Action::Accept(set) if set.of_absence());
+        if self.exact {
+            return met.ignore.is_some();
+        }
+        let accepted = |rule: &u16| matches!(self.out.rules.get(*rule).action, Action::Accept(set, _) if set.of_absence());
         met.ignore.is_some() || met.scalar.iter().any(accepted)
     }
 
@@ -31,7 +34,7 @@ impl Walk<'_, '_> {
     pub(super) fn canonical_hash(&mut self, side: Side, at: u32, frame: Frame) -> u64 {
         let tree = self.tree(side);
         let met = self.met(frame);
-        if met.ignore.is_some() || !met.scalar.is_empty() {
+        if met.ignore.is_some() || (!self.exact && !met.scalar.is_empty()) {
             return WILDCARD;
         }
         let kind = tree.kind(at);

@@ -7,7 +7,8 @@
 
 use hashbrown::HashMap;
 
-use super::align::Pairing;
+use super::align::{Pairing, match_by_key};
+use super::array::INFERRED_KEY;
 use super::path::Side;
 use super::walk::{Frame, Walk};
 use crate::collect::Flow;
@@ -71,9 +72,70 @@ impl Walk<'_, '_> {
         frame: Frame,
     ) -> Option<Vec<Option<usize>>> {
         let child = self.enter_index(frame, None);
-        let found = self.match_classes(one, two, child);
+        let found = match self.match_directly(one, two, child) {
+            None => self.match_classes(one, two, child),
+            found => found,
+        };
         self.leave(child);
         found
+    }
+
+    /// Pairs all elements without asking each for each: those of one hash first, as if no rule made different values
+    /// equal, then by `id`. Where tolerances or accepted differences apply, everything may be in one class of the full
+    /// matching. `None` if anything is left over: then only the full matching can say whether it has a partner.
+    fn match_directly(
+        &mut self,
+        one: &[u32],
+        two: &[u32],
+        child: Frame,
+    ) -> Option<Vec<Option<usize>>> {
+        if child.is_empty() || one.len() != two.len() {
+            return None;
+        }
+        let mut places: HashMap<u64, Vec<usize>, foldhash::fast::FixedState> = HashMap::default();
+        for (position, element) in two.iter().enumerate().rev() {
+            let hash = self.exact_hash(Side::Candidate, *element, child)?;
+            places.entry(hash).or_default().push(position);
+        }
+        let mut found = vec![None; one.len()];
+        let mut taken = vec![false; two.len()];
+        for (position, element) in one.iter().enumerate() {
+            let hash = self.exact_hash(Side::Legacy, *element, child)?;
+            if let Some(other) = places.get_mut(&hash).and_then(Vec::pop) {
+                if !self.equal(*element, two[other], child) {
+                    return None;
+                }
+                found[position] = Some(other);
+                taken[other] = true;
+            }
+        }
+        let left: Vec<usize> = (0..one.len()).filter(|at| found[*at].is_none()).collect();
+        let right: Vec<usize> = (0..two.len()).filter(|at| !taken[*at]).collect();
+        if left.is_empty() {
+            return Some(found);
+        }
+        let elements =
+            |of: &[u32], at: &[usize]| -> Vec<u32> { at.iter().map(|at| of[*at]).collect() };
+        let (first, second) = (elements(one, &left), elements(two, &right));
+        let partners = match_by_key(self.legacy, &first, self.candidate, &second, INFERRED_KEY)?;
+        for (index, partner) in partners.into_iter().enumerate() {
+            let partner = partner?;
+            if !self.equal(first[index], second[partner], child) {
+                return None;
+            }
+            found[left[index]] = Some(right[partner]);
+        }
+        Some(found)
+    }
+
+    fn exact_hash(&mut self, side: Side, at: u32, child: Frame) -> Option<u64> {
+        if !self.spend(self.tree(side).cost(at)) {
+            return None;
+        }
+        self.exact = true;
+        let hash = self.canonical_hash(side, at, child);
+        self.exact = false;
+        Some(hash)
     }
 
     fn match_classes(
@@ -138,7 +200,7 @@ impl Walk<'_, '_> {
             return Some(());
         }
         if left.len().max(right.len()) > MAX_CLASS {
-            self.spend_all();
+            self.cannot_decide();
             return None;
         }
         let mut edges = Vec::with_capacity(left.len());

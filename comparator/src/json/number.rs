@@ -88,6 +88,13 @@ impl Decimal {
         self.negative
     }
 
+    /// Whether the digit at a place behind the point, beyond which there is none, is even.
+    fn is_even(&self, place: i128) -> bool {
+        let index = usize::try_from(self.magnitude + place - 1).ok();
+        let digit = index.and_then(|index| self.digits.get(index));
+        digit.is_none_or(|digit| digit % 2 == 0)
+    }
+
     /// Places behind the decimal point that the value needs; 0 for whole numbers.
     fn places(&self) -> i128 {
         (self.digits.len() as i128 - self.magnitude).max(0)
@@ -238,7 +245,13 @@ pub(crate) fn is_rounded(one: &[u8], two: &[u8]) -> bool {
     };
     // A zero without places is what anything small rounds to; that explains nothing.
     let coarse = if places < other { &first } else { &second };
-    !(coarse.is_zero() && places.min(other) <= 0) && first.within(&second, &half)
+    let fine = if places < other { &second } else { &first };
+    if (coarse.is_zero() && places.min(other) <= 0) || !first.within(&second, &half) {
+        return false;
+    }
+    // Exactly between two: away from zero, or to the even one.
+    let between = first.distance(&second).as_ref() == Some(&half);
+    !between || fine.at_most(coarse) || coarse.is_even(places.min(other))
 }
 
 /// Decimal places as written, less the exponent; 0 for a whole number.

@@ -4,7 +4,7 @@
 //! looked up: few by a scan from the last hit, many through sorted indices. A key that occurs more than once has no
 //! value that all parsers agree on, so it is a finding of its own unless both sides repeat it alike.
 
-use parity_schemas::verdict::Explanation;
+use parity_schemas::verdict::{Explanation, Kind};
 
 use super::index::Tree;
 use super::path::{Side, Step};
@@ -45,7 +45,7 @@ impl Walk<'_, '_> {
         )
     }
 
-    /// Members behind the ones that came in the same order on both sides, when only the verdict is wanted.
+    /// Members behind the ones that came in the same order on both sides, matched by a scan.
     #[expect(
         clippy::too_many_arguments,
         reason = "two spans and their objects; a struct would only rename them"
@@ -167,11 +167,16 @@ impl Walk<'_, '_> {
         let (child, any) = self.enter_key(frame, side, key);
         self.steps.push(Step::Key { side, key, any });
         // A member may be accepted as absent; an element may not, for without it the others stand elsewhere.
+        let kind = match side {
+            Side::Legacy => Kind::Missing,
+            Side::Candidate => Kind::Extra,
+        };
         let accepted = if child.is_empty() {
             None
         } else {
             self.accepts(
                 child,
+                kind,
                 near.or_else(|| explain::absent(self.tree(side), key + 1)),
             )
         };

@@ -23,6 +23,9 @@ use crate::rules::{Action, Scope};
 /// at the end of a deep document is not looked for again at every level.
 const MAX_COMPARED_BYTES: usize = 4_096;
 
+/// Steps of the work budget that looking for an explanation costs, besides one for each byte.
+const EXPLAINING: u64 = 16;
+
 /// Memory that is kept from one comparison to the next.
 #[derive(Default)]
 pub(crate) struct Scratch {
@@ -92,6 +95,7 @@ pub(crate) fn compare(
         candidate,
         budgets: [out.limits.work; 2],
         reading: false,
+        exact: false,
         out,
         scope,
         nodes: &mut scratch.nodes,
@@ -129,7 +133,7 @@ pub(super) struct Met {
     pub(super) unordered: Option<u16>,
     pub(super) key: Option<u16>,
     /// Tolerances, types and accepted explanations, in the order of the configuration.
-    pub(super) scalar: SmallVec<[u16; 4]>,
+    pub(super) scalar: SmallVec<[u16; 16]>,
 }
 
 pub(super) struct Walk<'w, 'c> {
@@ -151,6 +155,8 @@ pub(super) struct Walk<'w, 'c> {
     budgets: [u64; 2],
     /// Elements are being aligned for a reader.
     pub(super) reading: bool,
+    /// Values are hashed as if no rule made two different ones equal.
+    pub(super) exact: bool,
 }
 
 impl<'w> Walk<'w, '_> {
@@ -177,9 +183,16 @@ impl<'w> Walk<'w, '_> {
         self.budgets[usize::from(self.reading)] == 0
     }
 
-    /// Ends the budget: what is to be done cannot fit it.
-    pub(super) fn spend_all(&mut self) {
-        self.spend(u64::MAX);
+    /// Whether elements can still be aligned for a reader.
+    pub(super) fn can_read(&self) -> bool {
+        self.budgets[1] > 0
+    }
+
+    /// Ends the budget of the verdict: what is to be done cannot fit it. For a reader the next array may still do.
+    pub(super) fn cannot_decide(&mut self) {
+        if !self.reading {
+            self.spend(u64::MAX);
+        }
     }
 
     /// Whether two values are the same text and so equal whatever the rules say.
@@ -265,22 +278,36 @@ impl<'w> Walk<'w, '_> {
         if met.scalar.is_empty() {
             return false;
         }
-        let [one, two] = &mut *self.texts;
-        let one = Scalar::new(self.legacy, legacy, one);
-        let two = Scalar::new(self.candidate, candidate, two);
         let rules = self.out.rules;
         let as_numbers = met
             .scalar
             .iter()
             .any(|rule| matches!(rules.get(*rule).action, Action::Number));
-        // Only asked for when a rule wants it, and once.
+        // As it would be reported.
+        let kind = match (self.legacy.kind(legacy), self.candidate.kind(candidate)) {
+            (one, two) if one == two => Kind::Value,
+            (NodeKind::True | NodeKind::False, NodeKind::True | NodeKind::False) => Kind::Value,
+            _ => Kind::Type,
+        };
+        // Only asked for when a rule wants it, and once. It looks at every byte in several ways, which is nothing for
+        // a document that is walked once, and much for elements of which each is compared with each.
+        let asks = |rule: &u16| matches!(rules.get(*rule).action, Action::Accept(..));
+        if self.probes > 0 && met.scalar.iter().any(asks) {
+            let bytes = self.legacy.content(legacy).len() + self.candidate.content(candidate).len();
+            if !self.spend(EXPLAINING + bytes as u64) {
+                return false;
+            }
+        }
+        let [one, two] = &mut *self.texts;
+        let one = Scalar::new(self.legacy, legacy, one);
+        let two = Scalar::new(self.candidate, candidate, two);
         let mut near = None;
         let equal = |rule: &u16| match &rules.get(*rule).action {
-            Action::Accept(explanations) => near
+            action @ Action::Accept(..) => near
                 .get_or_insert_with(|| {
                     explain::values(self.legacy, legacy, self.candidate, candidate)
                 })
-                .is_some_and(|near| explanations.contains(near)),
+                .is_some_and(|near| action.accepts(kind, near)),
             action => one.equal(&two, action, as_numbers),
         };
         let Some(rule) = met.scalar.iter().copied().find(equal) else {
@@ -291,11 +318,15 @@ impl<'w> Walk<'w, '_> {
     }
 
     /// The rule that accepts that one side lacks a value, which is near to being absent in this way.
-    pub(super) fn accepts(&self, frame: Frame, near: Option<Explanation>) -> Option<u16> {
+    pub(super) fn accepts(
+        &self,
+        frame: Frame,
+        kind: Kind,
+        near: Option<Explanation>,
+    ) -> Option<u16> {
         let near = near?;
-        self.met(frame).scalar.into_iter().find(|rule| {
-            matches!(self.out.rules.get(*rule).action, Action::Accept(set) if set.contains(near))
-        })
+        let mut rules = self.met(frame).scalar.into_iter();
+        rules.find(|rule| self.out.rules.get(*rule).action.accepts(kind, near))
     }
 
     /// Which rules' patterns are met exactly at the value that `frame` belongs to.

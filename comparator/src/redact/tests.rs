@@ -29,6 +29,7 @@ fn mask(part: Part, path: &str) -> RuleConfig {
         path: path.to_owned(),
         action: "mask".to_owned(),
         explanations: Vec::new(),
+        finding: None,
         field: None,
         absolute: None,
         relative: None,

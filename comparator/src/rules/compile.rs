@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use parity_schemas::route::{RoutePolicy, RouteRule};
 use parity_schemas::time::Timestamp;
-use parity_schemas::verdict::{Explanation, Part};
+use parity_schemas::verdict::{Explanation, Kind, Part};
 use sha2::{Digest, Sha256};
 
 use super::pattern::Pattern;
@@ -150,6 +150,7 @@ impl Check<'_> {
             ("absolute", &config.absolute, "tolerance"),
             ("relative", &config.relative, "tolerance"),
             ("type", &config.kind, "as"),
+            ("kind", &config.finding, "accept"),
         ] {
             if value.is_some() && name != owner && ACTIONS.contains(&name) {
                 self.error(
@@ -223,7 +224,17 @@ impl Check<'_> {
                 );
             }
         }
-        whole.then_some(Action::Accept(set))
+        let kind = match config.finding.as_deref().map(str::parse::<Kind>) {
+            None => None,
+            Some(Ok(kind)) => Some(kind),
+            Some(Err(error)) => {
+                let known: Vec<&str> = Kind::ALL.iter().map(|kind| kind.as_str()).collect();
+                let word = config.finding.as_deref().unwrap_or_default();
+                self.error("kind", error.to_string(), Some(one_of(word, &known)));
+                return None;
+            }
+        };
+        whole.then_some(Action::Accept(set, kind))
     }
 
     fn tolerance(&mut self) -> Option<Action> {

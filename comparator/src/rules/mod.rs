@@ -14,13 +14,12 @@ pub(crate) mod trie;
 use std::sync::Arc;
 
 use parity_schemas::time::Timestamp;
-use parity_schemas::verdict::Part;
+use parity_schemas::verdict::{Explanation, Kind, Part};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::json::number::Decimal;
 pub use compile::{ACTIONS, TYPES};
-use parity_schemas::verdict::Explanation;
 use pattern::Pattern;
 pub use profile::{PROFILES, Profile};
 use trie::{Reach, Trie};
@@ -45,6 +44,9 @@ pub struct RuleConfig {
     /// `accept`: the explanations of the differences that count as equal.
     #[serde(default)]
     pub explanations: Vec<String>,
+    /// `accept`: only where the finding would be of this kind, such as `extra`.
+    #[serde(default, rename = "kind")]
+    pub finding: Option<String>,
     /// `key`: the field that tells elements apart.
     #[serde(default)]
     pub field: Option<String>,
@@ -91,8 +93,8 @@ pub struct RuleError {
 pub(crate) enum Action {
     /// Anything counts as equal, presence included.
     Ignore,
-    /// What is near in one of these ways counts as equal.
-    Accept(Explanations),
+    /// What is near in one of these ways counts as equal, as far as the finding would be of this kind.
+    Accept(Explanations, Option<Kind>),
     /// An array is a multiset; a header is a set of list elements.
     Unordered,
     /// The elements of an array are told apart by this field; their order does not count.
@@ -125,6 +127,16 @@ impl std::fmt::Debug for Explanations {
             .collect();
         words.sort_unstable();
         f.debug_list().entries(words).finish()
+    }
+}
+
+impl Action {
+    /// Whether it accepts a finding of this kind that is explained like this.
+    pub(crate) fn accepts(&self, kind: Kind, near: Explanation) -> bool {
+        match self {
+            Self::Accept(set, only) => set.contains(near) && only.is_none_or(|only| only == kind),
+            _ => false,
+        }
     }
 }
 
@@ -251,7 +263,7 @@ impl Rules {
             if matches!(action, Action::Ignore) && self.get(index).pattern.covers_root() {
                 scope.ignores_body.get_or_insert(index);
             }
-            if let Action::Accept(explanations) = action {
+            if let Action::Accept(explanations, _) = action {
                 scope.renames |= explanations.contains(Explanation::Renamed);
                 scope.absences |= explanations.of_absence();
             }
@@ -316,7 +328,7 @@ impl Scope {
         let accepted = |index: u16| match rules.get(index) {
             rule if !rule.pattern.covers_root() => None,
             rule => match rule.action {
-                Action::Accept(set) => Some((index, set)),
+                Action::Accept(set, None | Some(Kind::Value)) => Some((index, set)),
                 _ => None,
             },
         };

@@ -37,6 +37,7 @@ impl Pair {
             path: path.to_owned(),
             action: action.to_owned(),
             explanations: Vec::new(),
+            finding: None,
             field: (action == "key").then(|| "id".to_owned()),
             absolute: absolute.map(str::to_owned),
             relative: None,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use parity_comparator::rules::Profile;
 use parity_comparator::{Comparator, DocumentKind, Limits, Rules};
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Kind, Reason, Verdict};
@@ -159,4 +160,69 @@ fn a_proven_difference_stands_when_its_details_are_too_much_work() {
         assert_eq!(comparison.verdict, Verdict::Mismatch);
         assert!(comparison.findings_cut && !comparison.findings.is_empty());
     }
+}
+
+#[test]
+fn a_profile_does_not_make_elements_in_any_order_too_much_work() {
+    let mut rules = vec![rule("any", "", "unordered", None)];
+    rules.extend(Profile::named("go-to-rust").expect("a profile").rules());
+    let order = |at: usize, tags: &str| {
+        format!(r#"{{"id":{at},"name":"Customer {at}","tags":{tags},"at":"2026-03-01T09:30:12Z"}}"#)
+    };
+    let list = |orders: Vec<String>| format!("[{}]", orders.join(","));
+    let legacy = list((0..2_000).map(|at| order(at, "null")).collect());
+    for tags in ["null", "[]"] {
+        let candidate = list((0..2_000).rev().map(|at| order(at, tags)).collect());
+        let comparison = compare_with(
+            &rules,
+            legacy.as_bytes(),
+            candidate.as_bytes(),
+            DocumentKind::Json,
+        );
+        assert_eq!(comparison.verdict, Verdict::Match, "{tags}");
+    }
+}
+
+#[test]
+fn what_one_array_costs_a_reader_is_not_missing_for_the_next() {
+    // The first array cannot be aligned; the second one is equal by its rule, wherever its elements stand.
+    let numbers = |changed: usize| {
+        let numbers: Vec<String> = (0..1_200)
+            .map(|at| {
+                if at == changed {
+                    "x".to_owned()
+                } else {
+                    at.to_string()
+                }
+            })
+            .map(|text| format!("\"{text}\""))
+            .collect();
+        numbers.join(",")
+    };
+    let document = |changed, ids: [u8; 2]| {
+        let [one, two] = ids;
+        format!(
+            r#"{{"a":[{}],"b":[{{"id":{one},"n":5}},{{"id":{two},"n":5}}]}}"#,
+            numbers(changed)
+        )
+    };
+    let mut rules = vec![rule("ids", "/b/*/id", "ignore", None)];
+    rules.extend(Profile::named("go-to-rust").expect("a profile").rules());
+    let (legacy, candidate) = (document(3, [1, 2]), document(900, [2, 3]));
+    let comparison = compare_with(
+        &rules,
+        legacy.as_bytes(),
+        candidate.as_bytes(),
+        DocumentKind::Json,
+    );
+    assert_eq!(comparison.verdict, Verdict::Mismatch);
+    let elsewhere = comparison
+        .findings
+        .iter()
+        .find(|finding| !finding.path.starts_with("/a/"));
+    assert!(
+        elsewhere.is_none(),
+        "a finding at {}",
+        elsewhere.map_or("", |finding| &finding.path)
+    );
 }

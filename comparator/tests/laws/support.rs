@@ -33,6 +33,7 @@ pub(crate) fn rule(id: &str, path: &str, action: &str, absolute: Option<&str>) -
         path: path.to_owned(),
         action: action.to_owned(),
         explanations: Vec::new(),
+        finding: None,
         field: None,
         absolute: absolute.map(str::to_owned),
         relative: None,

@@ -64,7 +64,10 @@ impl Judge {
             text(legacy),
             text(candidate)
         );
-        if !forth.findings_cut && !back.findings_cut {
+        // What aligns arrays shares one budget, in the order of the legacy: once it is spent the sides differ in what is
+        // readable.
+        let ample = self.limits.work >= Limits::default().work;
+        if ample && !forth.findings_cut && !back.findings_cut {
             assert_eq!(
                 kinds(&forth.findings, false),
                 kinds(&back.findings, true),

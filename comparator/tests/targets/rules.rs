@@ -94,6 +94,8 @@ fn rule(index: usize, source: &mut Source<'_>) -> RuleConfig {
         } else {
             Vec::new()
         },
+        // With one, a rule has a direction, and the sides swapped another verdict.
+        finding: None,
         field: (action == "key")
             .then(|| some(source, &["id", "a", "", "é"]))
             .flatten(),
@@ -188,6 +190,7 @@ fn walked(configs: &[RuleConfig], legacy: &[u8], candidate: &[u8], limits: Limit
             path: path.to_owned(),
             action: "ignore".to_owned(),
             explanations: Vec::new(),
+            finding: None,
             field: None,
             absolute: None,
             relative: None,

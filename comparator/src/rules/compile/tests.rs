@@ -11,6 +11,7 @@ fn config(id: &str, path: &str, action: &str) -> RuleConfig {
         path: path.to_owned(),
         action: action.to_owned(),
         explanations: Vec::new(),
+        finding: None,
         field: None,
         absolute: None,
         relative: None,
