@@ -25,7 +25,11 @@ pub(crate) fn rules(data: &[u8]) {
     let limits = limits(data);
     if let Some([file, legacy, candidate]) = parts(data) {
         let file = std::str::from_utf8(file).ok();
-        if let Some(Ok(file)) = file.map(toml_edit::de::from_str::<File>) {
+        if let Some(Ok(mut file)) = file.map(toml_edit::de::from_str::<File>) {
+            // With a kind, a rule has a direction, and the sides swapped may have another verdict.
+            for rule in &mut file.rule {
+                rule.finding = None;
+            }
             walked(&file.rule, legacy, candidate, limits);
         }
         return;
@@ -94,7 +98,6 @@ fn rule(index: usize, source: &mut Source<'_>) -> RuleConfig {
         } else {
             Vec::new()
         },
-        // With one, a rule has a direction, and the sides swapped another verdict.
         finding: None,
         field: (action == "key")
             .then(|| some(source, &["id", "a", "", "é"]))
