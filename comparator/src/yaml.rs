@@ -98,6 +98,11 @@ impl Writer {
                         "an alias stands inside of what it stands for".to_owned(),
                     ));
                 };
+                if self.key_is_due() && matches!(value.first(), Some(b'[' | b'{')) {
+                    return Err(YamlError::Syntax(
+                        "a collection as a key has no JSON".to_owned(),
+                    ));
+                }
                 self.scalar(&value, 0)
             }
             Event::Scalar(value, style, anchor, tag) => {

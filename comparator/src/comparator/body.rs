@@ -83,8 +83,14 @@ pub(super) fn compare(
         Declared::of(&pair.legacy.headers),
         Declared::of(&pair.candidate.headers),
     ];
-    let legacy = charset::to_utf8(legacy, declared[0].charset.as_deref());
-    let candidate = charset::to_utf8(candidate, declared[1].charset.as_deref());
+    let [legacy, candidate] =
+        [(legacy, &declared[0]), (candidate, &declared[1])].map(|(body, declared)| match declared
+            .kind
+        {
+            // Two sequences of bytes may be one text; they are not the same bytes.
+            Some(BodyKind::Bytes | BodyKind::Multipart) => body,
+            _ => charset::to_utf8(body, declared.charset.as_deref()),
+        });
     decoded(&legacy, &candidate, &declared, scope, out, scratch)
 }
 

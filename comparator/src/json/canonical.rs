@@ -47,8 +47,12 @@ impl Walk<'_, '_> {
             NodeKind::Number => hash_bytes(kind, &number_text(tree.content(at))),
             NodeKind::Object => self.members_hash(side, at, frame, None),
             NodeKind::Array => {
-                let any_order = met.unordered.is_some() || met.key.is_some();
                 let mut state = fixed_hash(kind as u8);
+                if met.key.is_some() {
+                    // By the key, or by position where that cannot hold: elements then meet other rules.
+                    return state;
+                }
+                let any_order = met.unordered.is_some();
                 for (index, element) in tree.elements(at).enumerate() {
                     let child = self.enter_index(frame, (!any_order).then_some(index as u32));
                     if self.met(child).ignore.is_none() {

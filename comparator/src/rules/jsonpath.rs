@@ -5,7 +5,8 @@
 //! by counting (filters, slices, negative indices, several selectors in one bracket) have no segment: they are refused
 //! with what to write instead, never half understood.
 
-use super::pattern::{Segment, named};
+use super::pattern::Segment;
+use crate::json::string;
 
 type Refused = (String, Option<String>);
 
@@ -48,7 +49,12 @@ impl Reader<'_> {
     }
 
     fn refused(&self, what: &str, hint: Option<&str>) -> Refused {
-        let at = self.path.len() - self.rest.len();
+        let before = self.path.len() - self.rest.len();
+        let at = self
+            .path
+            .char_indices()
+            .take_while(|(at, _)| *at < before)
+            .count();
         let hint = hint.unwrap_or(
             "write a JSON Pointer with `*` and `**`, such as `/items/*/price`, or the like of `$.items[*].price`",
         );
@@ -114,8 +120,11 @@ impl Reader<'_> {
                 if digits.len() > 1 && digits.starts_with('0') {
                     return Err(self.refused("an index has no leading zeros", None));
                 }
+                let Ok(index) = digits.parse() else {
+                    return Err(self.refused("no array has so many elements", None));
+                };
                 self.rest = rest;
-                named(digits.to_owned())
+                Segment::Index(index)
             }
             Some(b':') => return Err(self.slice()),
             _ => return Err(self.refused("expected a name in quotes, an index or `*`", None)),
@@ -192,6 +201,15 @@ impl Reader<'_> {
     }
 }
 
+/// The segment that names a key, and no index.
+fn named(key: String) -> Segment {
+    Segment::Literal {
+        hash: string::hash(key.as_bytes()),
+        index: None,
+        text: key.into(),
+    }
+}
+
 /// The character of one `\uXXXX`, or of a surrogate pair, and how many bytes that is.
 fn code_point(text: &str) -> Option<(char, usize)> {
     let unit = |from: usize| -> Option<u32> {
@@ -217,11 +235,11 @@ mod tests {
         for (path, pointer) in [
             ("$", ""),
             ("$.items[*].price", "/items/*/price"),
-            ("$['items'][0]['price']", "/items/0/price"),
+            ("$['items'][0]['price']", "/items/~[0]/price"),
             ("$[\"a\"][ 'b' ]", "/a/b"),
             ("$..updated_at", "/**/updated_at"),
             ("$.a..*", "/a/**/*"),
-            ("$..[0]", "/**/0"),
+            ("$..[0]", "/**/~[0]"),
             ("$.a.*.b", "/a/*/b"),
             ("$['a/b']['~']", "/a~1b/~0"),
             (r"$['it\'s']['\u00e9']['\ud83d\ude00']", "/it's/é/😀"),
@@ -239,6 +257,14 @@ mod tests {
     #[test]
     fn what_has_no_pointer_is_refused_by_name_and_place() {
         for (path, message) in [
+            (
+                "$[99999999999]",
+                "`$[99999999999]`: no array has so many elements at character 3",
+            ),
+            (
+                "$['é'][?@.a]",
+                "`$['é'][?@.a]`: filters are not supported at character 8",
+            ),
             (
                 "$[?@.a]",
                 "`$[?@.a]`: filters are not supported at character 3",

@@ -19,6 +19,8 @@ pub(crate) enum Segment {
         /// The text as an array index, when it is one.
         index: Option<u32>,
     },
+    /// This index, and no key. Only JSONPath can say so.
+    Index(u32),
     /// `*`: any one key or index.
     Any,
     /// `**`: any number of keys and indices, none included.
@@ -115,7 +117,7 @@ impl Pattern {
         self.0.iter().all(|segment| match (segment, parts.next()) {
             (Segment::Literal { text, .. }, Some(part)) => **text == *part,
             (Segment::Any | Segment::Deep, Some(_)) => true,
-            (_, None) => false,
+            (Segment::Index(_), _) | (_, None) => false,
         })
     }
 
@@ -131,6 +133,12 @@ impl Pattern {
                         text.push('~');
                     }
                     push_escaped(&mut text, key);
+                }
+                // As no key is written.
+                Segment::Index(index) => {
+                    text.push_str("~[");
+                    text.push_str(&index.to_string());
+                    text.push(']');
                 }
                 Segment::Any => text.push('*'),
                 Segment::Deep => text.push_str("**"),
@@ -180,12 +188,7 @@ fn literal(text: &str) -> Result<Segment, (String, Option<String>)> {
             other => other,
         });
     }
-    Ok(named(key))
-}
-
-/// The segment that names a key, which may also be an index.
-pub(super) fn named(key: String) -> Segment {
-    Segment::Literal {
+    Ok(Segment::Literal {
         hash: string::hash(key.as_bytes()),
         // RFC 6901: no leading zeros, so `01` is a key only.
         index: key
@@ -193,7 +196,7 @@ pub(super) fn named(key: String) -> Segment {
             .ok()
             .filter(|index: &u32| index.to_string() == key),
         text: key.into(),
-    }
+    })
 }
 
 /// What the author of `items[*].price` or `items.price` meant.

@@ -22,8 +22,8 @@ pub(crate) struct Trie {
 struct Node {
     /// Sorted by hash.
     literals: Vec<Literal>,
-    /// The literals that can be an index of an array, sorted by it.
-    indices: Vec<(u32, u32)>,
+    /// Indices of arrays, and the literals that can be one, sorted.
+    indices: Vec<Index>,
     /// Behind `*`.
     any: Option<u32>,
     /// Behind `**`, which may stand for nothing: whoever enters this node enters that one.
@@ -38,7 +38,17 @@ struct Node {
 struct Literal {
     hash: u32,
     text: Box<str>,
+    /// It can be an index of an array, too.
+    indexed: bool,
     node: u32,
+}
+
+#[derive(Clone, Debug)]
+struct Index {
+    index: u32,
+    node: u32,
+    /// It is no key.
+    only: bool,
 }
 
 /// Some of the rules, and the nodes that lead to them.
@@ -111,12 +121,31 @@ impl Trie {
         let child = match segment {
             Segment::Any => *here.any.get_or_insert(next),
             Segment::Deep => *here.deep.get_or_insert(next),
+            Segment::Index(index) => {
+                let from = here.indices.partition_point(|known| known.index < *index);
+                let same = here.indices[from..]
+                    .iter()
+                    .take_while(|known| known.index == *index)
+                    .find(|known| known.only);
+                if let Some(known) = same {
+                    known.node
+                } else {
+                    let only = Index {
+                        index: *index,
+                        node: next,
+                        only: true,
+                    };
+                    here.indices.insert(from, only);
+                    next
+                }
+            }
             Segment::Literal { text, hash, index } => {
                 let from = here.literals.partition_point(|known| known.hash < *hash);
+                // A key that JSONPath names is no index, and so another literal.
                 let same = here.literals[from..]
                     .iter()
                     .take_while(|known| known.hash == *hash)
-                    .find(|known| known.text == *text);
+                    .find(|known| known.text == *text && known.indexed == index.is_some());
                 if let Some(known) = same {
                     known.node
                 } else {
@@ -124,12 +153,18 @@ impl Trie {
                     let literal = Literal {
                         hash,
                         text,
+                        indexed: index.is_some(),
                         node: next,
                     };
                     here.literals.insert(from, literal);
                     if let Some(index) = *index {
-                        let at = here.indices.partition_point(|known| known.0 < index);
-                        here.indices.insert(at, (index, next));
+                        let at = here.indices.partition_point(|known| known.index < index);
+                        let also = Index {
+                            index,
+                            node: next,
+                            only: false,
+                        };
+                        here.indices.insert(at, also);
                     }
                     next
                 }
@@ -179,8 +214,8 @@ impl Trie {
         let same = here.literals[first..]
             .iter()
             .take_while(|known| known.hash == hash)
-            .find(|known| known.text.as_bytes() == text);
-        if let Some(literal) = same {
+            .filter(|known| known.text.as_bytes() == text);
+        for literal in same {
             self.enter(literal.node, reach, nodes, from);
         }
         let Some(any) = here.any.filter(|any| reach.leads(*any)) else {
@@ -203,12 +238,17 @@ impl Trie {
         if here.repeats {
             self.enter(node, reach, nodes, from);
         }
-        let named = index.and_then(|index| {
-            let at = here.indices.binary_search_by_key(&index, |known| known.0);
-            Some(here.indices[at.ok()?].1)
-        });
-        for child in named.into_iter().chain(here.any) {
-            self.enter(child, reach, nodes, from);
+        if let Some(index) = index {
+            let first = here.indices.partition_point(|known| known.index < index);
+            for known in &here.indices[first..] {
+                if known.index != index {
+                    break;
+                }
+                self.enter(known.node, reach, nodes, from);
+            }
+        }
+        if let Some(any) = here.any {
+            self.enter(any, reach, nodes, from);
         }
     }
 }
