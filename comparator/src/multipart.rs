@@ -2,9 +2,13 @@
 //!
 //! The boundary is chosen at random and is no difference. A part's body is compared as its own media type says: JSON as
 //! such, text as text, anything else by hash and length. What is not framed as it says is refused as a whole.
+//!
+//! A part is `{"part-headers":{…},KIND:BODY}`, where the key `json`, `text` or `sha256` says what the body was, so no
+//! text can pass for JSON or for a hash. The body of a form's field stands below the name of the field: paths show it,
+//! and redaction finds secret names where it finds all others.
 
-use http::HeaderName;
-use http::header::CONTENT_LENGTH;
+use http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH};
+use http::{HeaderMap, HeaderName};
 use sha2::{Digest, Sha256};
 
 use crate::comparator::body::DIGEST_MARK;
@@ -14,8 +18,20 @@ use crate::message::read_fields;
 
 /// Parts of one body; more are an attack, and each costs memory.
 const MAX_PARTS: usize = 10_000;
+/// Names of one part: readers disagree on which of several counts, so the body stands below all of them; more are an
+/// attack, and each is a level of nesting.
+const MAX_NAMES: usize = 4;
 
-/// The parts as one JSON array of objects with `headers` and `body`; the error says what is wrong.
+/// The key of the header fields of a part.
+pub(crate) const HEADERS: &str = "part-headers";
+/// The key of a body that is JSON.
+const JSON: &str = "json";
+/// The key of a body that is text.
+pub(crate) const TEXT: &str = "text";
+/// The key of the hash of a body.
+pub(crate) const DIGEST: &str = "sha256";
+
+/// The parts as one JSON array of objects; the error says what is wrong.
 pub(crate) fn to_json(
     body: &[u8],
     boundary: Option<&str>,
@@ -79,7 +95,9 @@ fn write(
         read_fields(part).map_err(|_| "the header of a part is no header")?;
     // It follows from the rest.
     fields.remove(CONTENT_LENGTH);
-    out.extend_from_slice(b"{\"headers\":{");
+    out.push(b'{');
+    string::quote(HEADERS, out);
+    out.extend_from_slice(b":{");
     let mut names: Vec<&HeaderName> = fields.keys().collect();
     names.sort_by_key(|name| name.as_str());
     for (index, name) in names.into_iter().enumerate() {
@@ -88,17 +106,30 @@ fn write(
         }
         string::quote(name.as_str(), out);
         out.push(b':');
-        let values: Vec<_> = fields
-            .get_all(name)
-            .iter()
-            .map(|value| String::from_utf8_lossy(value.as_bytes()))
-            .collect();
-        string::quote(&values.join(", "), out);
+        let values: Vec<_> = fields.get_all(name).iter().map(AsRef::as_ref).collect();
+        header_value(&values.join(&b", "[..]), out);
     }
-    out.extend_from_slice(b"},\"body\":");
-    let kind = Declared::of(&fields).kind;
-    match std::str::from_utf8(content) {
-        Ok(_) if kind == Some(BodyKind::Json) && is_json(content) => out.extend_from_slice(content),
+    out.extend_from_slice(b"},");
+    let names = field_names(&fields);
+    if names.len() > MAX_NAMES {
+        return Err("a part with more names than are followed");
+    }
+    let claims_json = Declared::of(&fields).kind == Some(BodyKind::Json);
+    let text = std::str::from_utf8(content);
+    let key = match text {
+        Ok(_) if claims_json && is_json(content) => JSON,
+        Ok(_) => TEXT,
+        Err(_) => DIGEST,
+    };
+    string::quote(key, out);
+    out.push(b':');
+    for name in &names {
+        out.push(b'{');
+        string::quote(name, out);
+        out.push(b':');
+    }
+    match text {
+        Ok(_) if key == JSON => out.extend_from_slice(content),
         Ok(text) => string::quote(text, out),
         Err(_) => {
             let hash = crate::hex::encode(&Sha256::digest(content));
@@ -106,8 +137,69 @@ fn write(
             string::quote(&summary, out);
         }
     }
-    out.push(b'}');
+    out.extend(std::iter::repeat_n(b'}', names.len() + 1));
     Ok(())
+}
+
+/// A value as text. One that is no UTF-8 becomes an object, so that no text is equal to it.
+fn header_value(value: &[u8], out: &mut Vec<u8>) {
+    if let Ok(text) = std::str::from_utf8(value) {
+        string::quote(text, out);
+    } else {
+        out.extend_from_slice(b"{\"latin1\":");
+        string::quote(&latin1(value), out);
+        out.push(b'}');
+    }
+}
+
+fn latin1(bytes: &[u8]) -> String {
+    bytes.iter().copied().map(char::from).collect()
+}
+
+/// The values of all parameters `name` of the disposition. What is in quotes never ends a parameter, so the name of a
+/// file cannot hide that of the field.
+fn field_names(fields: &HeaderMap) -> Vec<String> {
+    let mut names = Vec::new();
+    for value in fields.get_all(CONTENT_DISPOSITION) {
+        let mut rest = value.as_bytes();
+        while let Some(at) = memchr::memchr(b';', rest) {
+            rest = rest[at + 1..].trim_ascii_start();
+            let length = rest.iter().take_while(|byte| !b"=;".contains(byte)).count();
+            let parameter = rest[..length].trim_ascii();
+            let wanted =
+                parameter.eq_ignore_ascii_case(b"name") || parameter.eq_ignore_ascii_case(b"name*");
+            rest = &rest[length..];
+            if let Some(behind) = rest.strip_prefix(b"=") {
+                let (name, behind) = parameter_value(behind.trim_ascii_start());
+                rest = behind;
+                if wanted {
+                    names.push(String::from_utf8(name).unwrap_or_else(|e| latin1(e.as_bytes())));
+                }
+            }
+        }
+    }
+    names
+}
+
+/// A parameter's value, a token or in quotes, and what follows it.
+fn parameter_value(text: &[u8]) -> (Vec<u8>, &[u8]) {
+    let Some(mut rest) = text.strip_prefix(b"\"") else {
+        let length = memchr::memchr(b';', text).unwrap_or(text.len());
+        return (text[..length].trim_ascii_end().to_vec(), &text[length..]);
+    };
+    let mut value = Vec::new();
+    while let Some((byte, behind)) = rest.split_first() {
+        rest = behind;
+        match (byte, behind.split_first()) {
+            (b'"', _) => break,
+            (b'\\', Some((escaped @ (b'"' | b'\\'), behind))) => {
+                value.push(*escaped);
+                rest = behind;
+            }
+            _ => value.push(*byte),
+        }
+    }
+    (value, rest)
 }
 
 #[cfg(test)]
@@ -140,15 +232,15 @@ mod tests {
         assert_eq!(
             json(&body).as_deref(),
             Ok(concat!(
-                r#"[{"headers":{"content-type":"application/json"},"body":{"a":1}},"#,
-                r#"{"headers":{"content-disposition":"form-data; name=\"f\""},"body":"line\r\n--xy\r\n"},"#,
-                r#"{"headers":{},"body":"bare"}]"#
+                r#"[{"part-headers":{"content-type":"application/json"},"json":{"a":1}},"#,
+                r#"{"part-headers":{"content-disposition":"form-data; name=\"f\""},"text":{"f":"line\r\n--xy\r\n"}},"#,
+                r#"{"part-headers":{},"text":"bare"}]"#
             ))
         );
         assert_eq!(json("--x--").as_deref(), Ok("[]"));
         assert_eq!(
             json("--x\n\n\n--x--").as_deref(),
-            Ok(r#"[{"headers":{},"body":""}]"#)
+            Ok(r#"[{"part-headers":{},"text":""}]"#)
         );
     }
 
@@ -171,8 +263,42 @@ mod tests {
         let out = to_json(body, Some("x"), &mut |_| true).expect("framed");
         let text = String::from_utf8(out).expect("UTF-8");
         assert!(
-            text.contains("\"body\":\"sha256:") && text.contains("(2 bytes)"),
+            text.contains("\"sha256\":\"sha256:") && text.contains("(2 bytes)"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_field_stands_below_its_names_and_no_header_is_lossy() {
+        let shown = |disposition: &[u8]| {
+            let body = [
+                b"--x\r\nContent-Disposition: ",
+                disposition,
+                b"\r\n\r\nv\r\n--x--",
+            ]
+            .concat();
+            let out = to_json(&body, Some("x"), &mut |_| true).expect("framed");
+            String::from_utf8(out).expect("UTF-8")
+        };
+        for (disposition, expected) in [
+            (&b"form-data; name=a"[..], r#""text":{"a":"v"}}]"#),
+            (
+                b"form-data; filename=\"; x\"; NAME = \"p\\\"q\"",
+                r#""text":{"p\"q":"v"}}]"#,
+            ),
+            (b"form-data; filename=\"; name=b\"", r#""text":"v"}]"#),
+            (b"form-data; name=a;name=\"b", r#""text":{"a":{"b":"v"}}}]"#),
+            (
+                b"form-data; filename=\"\xe9\"",
+                r#"{"content-disposition":{"latin1":"form-data; filename=\"é\""}},"text":"v"}]"#,
+            ),
+            (b"form-data; name=\"\xe9\"", r#""text":{"é":"v"}}]"#),
+        ] {
+            let json = shown(disposition);
+            assert!(json.ends_with(expected), "{json}");
+        }
+        let many =
+            b"--x\r\nContent-Disposition: a;name=1;name=2;name=3;name=4;name=5\r\n\r\nv\r\n--x--";
+        assert!(to_json(many, Some("x"), &mut |_| true).is_err());
     }
 }
