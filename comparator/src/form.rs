@@ -1,26 +1,34 @@
 //! `application/x-www-form-urlencoded` as an object: a name's value, or the list of its values when it has several.
 //!
-//! Names have no order, the values of one name do. Escapes are undone, so `%7E`, `%7e` and `~` are one; what is then no
-//! UTF-8 is kept as it was sent, so that two different bytes are never shown as the same replacement character.
+//! Names have no order, the values of one name do. Escapes are undone, so `%7E`, `%7e` and `~` are one. What is then no
+//! UTF-8 is equal to no text: a value becomes the object `{"percent":"%FF"}`, a name begins with a lone surrogate, which
+//! JSON can write and no decoded name can hold.
 
 use std::borrow::Cow;
 
 use hashbrown::HashMap;
-use percent_encoding::percent_decode_str;
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, percent_encode};
 
 use crate::json::string;
+
+/// Escaped where bytes are no UTF-8; the same bytes always give the same text.
+const ESCAPED: &AsciiSet = &CONTROLS.add(b'%');
+
+/// A name or value without escapes.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Plain<'a> {
+    Text(Cow<'a, str>),
+    /// No UTF-8, with escapes for what is no printable ASCII.
+    Bytes(String),
+}
 
 /// The form as one JSON object.
 pub(crate) fn to_json(text: &str) -> Vec<u8> {
     // In the order in which names come first.
-    let mut names: Vec<(Cow<'_, str>, Vec<Cow<'_, str>>)> = Vec::new();
+    let mut names: Vec<(Plain<'_>, Vec<Plain<'_>>)> = Vec::new();
     // The names are the service's choice, so the hash must not be one that it knows.
-    let mut places: HashMap<Cow<'_, str>, usize, foldhash::fast::RandomState> = HashMap::default();
-    for pair in text
-        .trim_end_matches(['\r', '\n'])
-        .split('&')
-        .filter(|pair| !pair.is_empty())
-    {
+    let mut places: HashMap<Plain<'_>, usize, foldhash::fast::RandomState> = HashMap::default();
+    for pair in text.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let (name, value) = (decoded(name), decoded(value));
         let place = *places.entry(name.clone()).or_insert(names.len());
@@ -34,10 +42,10 @@ pub(crate) fn to_json(text: &str) -> Vec<u8> {
         if index > 0 {
             out.push(b',');
         }
-        string::quote(name, &mut out);
+        write_name(name, &mut out);
         out.push(b':');
         match values.as_slice() {
-            [value] => string::quote(value, &mut out),
+            [value] => write_value(value, &mut out),
             values => list(values, &mut out),
         }
     }
@@ -45,24 +53,50 @@ pub(crate) fn to_json(text: &str) -> Vec<u8> {
     out
 }
 
-fn list(values: &[Cow<'_, str>], out: &mut Vec<u8>) {
+fn write_name(name: &Plain<'_>, out: &mut Vec<u8>) {
+    match name {
+        Plain::Text(text) => string::quote(text, out),
+        Plain::Bytes(escaped) => {
+            out.extend_from_slice(b"\"\\ud800");
+            let mut quoted = Vec::with_capacity(escaped.len() + 2);
+            string::quote(escaped, &mut quoted);
+            out.extend_from_slice(&quoted[1..]);
+        }
+    }
+}
+
+fn write_value(value: &Plain<'_>, out: &mut Vec<u8>) {
+    match value {
+        Plain::Text(text) => string::quote(text, out),
+        Plain::Bytes(escaped) => {
+            out.extend_from_slice(b"{\"percent\":");
+            string::quote(escaped, out);
+            out.push(b'}');
+        }
+    }
+}
+
+fn list(values: &[Plain<'_>], out: &mut Vec<u8>) {
     out.push(b'[');
     for (index, value) in values.iter().enumerate() {
         if index > 0 {
             out.push(b',');
         }
-        string::quote(value, out);
+        write_value(value, out);
     }
     out.push(b']');
 }
 
-fn decoded(text: &str) -> Cow<'_, str> {
+fn decoded(text: &str) -> Plain<'_> {
     if !text.contains(['+', '%']) {
-        return Cow::Borrowed(text);
+        return Plain::Text(Cow::Borrowed(text));
     }
     let spaced = text.replace('+', " ");
-    let plain = percent_decode_str(&spaced).decode_utf8();
-    plain.map_or(Cow::Borrowed(text), |plain| Cow::Owned(plain.into_owned()))
+    let bytes = Cow::from(percent_decode_str(&spaced));
+    match String::from_utf8(bytes.into_owned()) {
+        Ok(text) => Plain::Text(Cow::Owned(text)),
+        Err(error) => Plain::Bytes(percent_encode(error.as_bytes(), ESCAPED).to_string()),
+    }
 }
 
 #[cfg(test)]
@@ -76,8 +110,12 @@ mod tests {
             ("a=1&b=x+y%26", r#"{"a":"1","b":"x y&"}"#),
             ("a=1&b=2&a=3", r#"{"a":["1","3"],"b":"2"}"#),
             ("%61=%7E&a=~&b", r#"{"a":["~","~"],"b":""}"#),
-            ("a=%ff&b=%zz", r#"{"a":"%ff","b":"%zz"}"#),
-            ("a=\"=1\r\n", r#"{"a":"\"=1"}"#),
+            ("a=%ff&b=%zz", r#"{"a":{"percent":"%FF"},"b":"%zz"}"#),
+            (
+                "%ff%25=1&%FF%=2&%25ff=x",
+                r#"{"\ud800%FF%25":["1","2"],"%ff":"x"}"#,
+            ),
+            ("a=\"=1\r\n", r#"{"a":"\"=1\r\n"}"#),
         ] {
             assert_eq!(String::from_utf8_lossy(&to_json(text)), expected, "{text}");
         }
