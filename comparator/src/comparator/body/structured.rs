@@ -12,7 +12,7 @@ use super::{as_text, finding};
 use crate::collect::{Collector, Flow, shown};
 use crate::events;
 use crate::form;
-use crate::json::index::{IndexError, Layout};
+use crate::json::index::{Index, IndexError, Layout};
 use crate::json::{self, Outcome};
 use crate::media::Declared;
 use crate::multipart;
@@ -116,8 +116,10 @@ impl Structured<'_, '_> {
         let depth = self.out.limits.honoured_depth();
         self.converted(|_, body, scratch| {
             let text = text(without_bom(body))?;
-            let mut is_json = |data: &[u8]| scratch.is_json(data, depth);
-            Ok(vec![events::to_json(text, &mut is_json)])
+            let mut limit = None;
+            let mut is_json = |data: &[u8]| is_json(data, depth, scratch, &mut limit);
+            let json = events::to_json(text, &mut is_json);
+            limit.map_or(Ok(vec![json]), |reason| Err(Unread::Limit(reason)))
         })
     }
 
@@ -130,10 +132,12 @@ impl Structured<'_, '_> {
         let declared = self.declared;
         self.converted(|side, body, scratch| {
             let boundary = declared[side].boundary.as_deref();
-            let mut is_json = |part: &[u8]| scratch.is_json(part, depth);
-            match multipart::to_json(body, boundary, &mut is_json) {
-                Ok(json) => Ok(vec![json]),
-                Err(problem) => Err(Unread::Syntax(problem.to_owned())),
+            let mut limit = None;
+            let mut is_json = |part: &[u8]| is_json(part, depth, scratch, &mut limit);
+            match (multipart::to_json(body, boundary, &mut is_json), limit) {
+                (Err(problem), _) => Err(Unread::Syntax(problem.to_owned())),
+                (Ok(_), Some(reason)) => Err(Unread::Limit(reason)),
+                (Ok(json), None) => Ok(vec![json]),
             }
         })
     }
@@ -178,6 +182,24 @@ impl Structured<'_, '_> {
             }
         }
     }
+}
+
+/// Whether an embedded text is JSON. One that is beyond a limit leaves it in `limit`: taken for text, it would differ by
+/// the order of its keys.
+fn is_json(
+    text: &[u8],
+    depth: usize,
+    scratch: &mut json::Scratch,
+    limit: &mut Option<Reason>,
+) -> bool {
+    if scratch.is_json(text, depth) {
+        return true;
+    }
+    let read = Index::default()
+        .read(text, Layout::Document, depth)
+        .map(|_| ());
+    *limit = limit.or(read.err().as_ref().and_then(limit_of));
+    false
 }
 
 fn text(body: &[u8]) -> Result<&str, Unread> {
