@@ -4,19 +4,40 @@
 //! stays as received, number text and escapes included. What turns out not to be JSON is refused as a whole, and is
 //! then treated as plain text, so nothing passes because it was misunderstood.
 
+use parity_schemas::verdict::Part;
+
 use super::{Redactor, cards};
 use crate::collect::CUT_MARK;
+use crate::comparator::body::DIGEST_MARK;
 use crate::json::{number, string};
+use crate::multipart;
 use crate::rules::Scope;
 use crate::rules::trie::START;
 
 /// Containers followed; deeper text is treated as plain text.
 const MAX_DEPTH: usize = 1_000;
 
+/// Keys whose strings are plain text of the service: the data of an event, and a part of a multipart body.
+const TEXT_KEYS: [&str; 2] = ["data", multipart::TEXT];
+
+/// What strings at a place are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Content {
+    /// Values of JSON.
+    Values,
+    /// Plain text, in which secrets stand behind their names.
+    Text,
+    /// Hashes without a key.
+    Digest,
+    /// The header fields of a part: the next key is the name of one.
+    Headers,
+}
+
 /// A place in a body: where the `mask` rules are in their trie, and whether everything there is secret.
 #[derive(Clone)]
 pub(super) struct Position<'s> {
     pub(super) secret: bool,
+    content: Content,
     nodes: Vec<u32>,
     scope: &'s Scope,
 }
@@ -28,7 +49,9 @@ impl<'s> Position<'s> {
         let mut nodes = Vec::new();
         trie.enter(START, &scope.masking, &mut nodes, 0);
         let mut position = Self {
-            secret: masked(&nodes, redactor, scope),
+            // What was cut off are names, and any of them may be secret or masked.
+            secret: pointer.ends_with(CUT_MARK) || masked(&nodes, redactor, scope),
+            content: Content::Values,
             nodes,
             scope,
         };
@@ -48,9 +71,22 @@ impl<'s> Position<'s> {
             trie.step_key(*node, hash, key.as_bytes(), reach, &mut nodes, 0);
             trie.step_index(*node, index, reach, &mut nodes, 0);
         }
+        let content = match key {
+            multipart::HEADERS => Content::Headers,
+            multipart::DIGEST => Content::Digest,
+            _ if TEXT_KEYS.contains(&key) => Content::Text,
+            _ if self.content == Content::Headers => Content::Values,
+            _ => self.content,
+        };
+        let hidden_header = self.content == Content::Headers
+            && redactor.hides_header(Part::Header, key, self.scope);
         Self {
+            content,
             secret: self.secret
-                || redactor.names.contain(key)
+                || hidden_header
+                || redactor.secret_field(key)
+                // A name of a form that is no UTF-8: what it is to its reader is unknown.
+                || key.contains(char::REPLACEMENT_CHARACTER)
                 || masked(&nodes, redactor, self.scope),
             nodes,
             scope: self.scope,
@@ -269,6 +305,19 @@ impl<'a> Scanner<'a> {
         if position.secret {
             let hash = self.redactor.hash(content);
             self.push_quoted(&hash);
+        } else if position.content == Content::Digest && content.starts_with(DIGEST_MARK.as_bytes())
+        {
+            let text = String::from_utf8_lossy(content);
+            let shown = self.redactor.digest(&text);
+            self.push_quoted(&shown);
+        } else if position.content == Content::Text {
+            let text = String::from_utf8_lossy(content);
+            let clean = self.redactor.text(&text);
+            if clean == text {
+                self.out.push_str(raw);
+            } else {
+                self.push_quoted(&clean);
+            }
         } else if cards::any(content) || ends_in_digits(raw) {
             let text = String::from_utf8_lossy(content);
             let clean = self.redactor.without_cards(&text);

@@ -319,26 +319,26 @@ impl Redactor {
     }
 
     fn header_value(&self, part: Part, path: &str, value: &str, scope: &Scope) -> String {
-        let name = path.split('/').next().unwrap_or(path);
-        let masked = scope.masks.iter().any(|rule| {
-            let rule = self.rules.get(*rule);
-            rule.part == part && rule.pattern.covers_header(path)
-        });
-        if masked || !self.keep_headers.contains(name) {
+        if self.hides_header(part, path, scope) {
             return self.hash(value.as_bytes());
         }
         cards::replace(value, |card| self.hash(card.as_bytes())).into_owned()
     }
 
+    /// Whether the value of a header field, or of what is in it, must not leave.
+    fn hides_header(&self, part: Part, path: &str, scope: &Scope) -> bool {
+        let name = path.split('/').next().unwrap_or(path);
+        let masked = scope.masks.iter().any(|rule| {
+            let rule = self.rules.get(*rule);
+            rule.part == part && rule.pattern.covers_header(path)
+        });
+        masked || !self.keep_headers.contains(name)
+    }
+
     fn body_value(&self, path: &str, value: &str, scope: &Scope) -> String {
         let position = Position::at(path, self, scope);
-        // Without the key, a digest of a few bytes can be guessed.
-        if let Some(digest) = value.strip_prefix(DIGEST_MARK) {
-            let length = digest
-                .find(" (")
-                .and_then(|at| digest.get(at..))
-                .unwrap_or_default();
-            return format!("{}{length}", self.hash(digest.as_bytes()));
+        if value.starts_with(DIGEST_MARK) {
+            return self.digest(value);
         }
         if let Some(redacted) = self.json(value, position.clone()) {
             return redacted;
@@ -347,6 +347,16 @@ impl Redactor {
             return self.hash(value.as_bytes());
         }
         self.text(value)
+    }
+
+    /// The summary of bytes, with a keyed hash: without the key, a digest of a few bytes can be guessed.
+    fn digest(&self, summary: &str) -> String {
+        let digest = summary.strip_prefix(DIGEST_MARK).unwrap_or(summary);
+        let length = digest
+            .find(" (")
+            .and_then(|at| digest.get(at..))
+            .unwrap_or_default();
+        format!("{}{length}", self.hash(digest.as_bytes()))
     }
 
     fn masks_body_root(&self, scope: &Scope) -> bool {

@@ -10,6 +10,8 @@ use parity_schemas::time::Timestamp;
 use super::*;
 use crate::{Comparator, Limits, RuleConfig};
 
+mod leaks;
+
 const KEY: &[u8] = b"0123456789abcdef0123456789abcdef";
 
 fn redactor(config: &RedactConfig, rules: &[RuleConfig]) -> Redactor {

@@ -57,7 +57,7 @@ impl Redactor {
     /// A form (`a=1&b=2`): values of secret names are hashed, the others freed of card numbers.
     pub(super) fn form(&self, form: &str) -> String {
         fields(form, |name, value| {
-            if self.secret_field(name) {
+            if self.secret_field(name) || name.contains(char::REPLACEMENT_CHARACTER) {
                 Some(self.hash(value.as_bytes()))
             } else if cards::any(value.as_bytes()) {
                 Some(self.without_cards(value))
@@ -79,7 +79,7 @@ impl Redactor {
     }
 
     /// `user[password]` is as secret as `password`.
-    fn secret_field(&self, name: &str) -> bool {
+    pub(super) fn secret_field(&self, name: &str) -> bool {
         name.split(['[', ']']).any(|part| self.names.contain(part))
     }
 

@@ -1,0 +1,134 @@
+//! Whatever the secret name is in, its value is not in the record.
+
+use super::*;
+
+const FORM: &str = "application/x-www-form-urlencoded";
+const PARTS: &str = "multipart/form-data; boundary=x";
+
+/// The record of two answers, as text; they must differ.
+fn recorded(rules: &[RuleConfig], media: &str, legacy: &[u8], candidate: &[u8]) -> String {
+    let fields = [("content-type", media)];
+    let exchange = exchange(
+        "/users/1",
+        &fields,
+        legacy,
+        answer(&fields, legacy),
+        answer(&fields, candidate),
+    );
+    let record = record(&redactor(&RedactConfig::default(), rules), &exchange);
+    assert!(!record.findings.is_empty(), "{record:?}");
+    serde_json::to_string(&record).expect("a record")
+}
+
+/// Neither side's secret is in the record, in whichever order they answer.
+fn never_leaves(rules: &[RuleConfig], media: &str, legacy: &[u8], candidate: &[u8]) {
+    for (one, two) in [(legacy, candidate), (candidate, legacy)] {
+        let text = recorded(rules, media, one, two);
+        assert!(
+            !text.contains("hunter"),
+            "{media} {}: {text}",
+            String::from_utf8_lossy(one)
+        );
+    }
+}
+
+fn part(head: &str, body: &str) -> String {
+    format!("--x\r\n{head}\r\n\r\n{body}\r\n--x--\r\n")
+}
+
+#[test]
+fn names_that_a_cut_path_lost_are_secret() {
+    let deep = |value: &str| {
+        format!(
+            "{}{value}{}",
+            "{\"attributes\":".repeat(100),
+            "}".repeat(100)
+        )
+    };
+    let long = |value: &str| format!("{{\"{}\":{value}}}", "k".repeat(1_100));
+    let other = r#""other""#;
+    for wrap in [&deep as &dyn Fn(&str) -> String, &long] {
+        for (legacy, candidate) in [
+            (r#"{"password":"hunter2"}"#, r#"{"password":"hunter3"}"#),
+            (r#"{"password":"hunter2"}"#, other),
+        ] {
+            never_leaves(
+                &[],
+                "application/json",
+                wrap(legacy).as_bytes(),
+                wrap(candidate).as_bytes(),
+            );
+        }
+    }
+    let rules = [mask(Part::Body, &format!("/{}/iban", "k".repeat(1_100)))];
+    let [legacy, candidate] = [r#"{"iban":"hunter2"}"#, r#"{"iban":"hunter3"}"#].map(long);
+    never_leaves(
+        &rules,
+        "application/json",
+        legacy.as_bytes(),
+        candidate.as_bytes(),
+    );
+}
+
+#[test]
+fn keys_with_brackets_are_as_secret_as_what_is_in_them() {
+    for (media, legacy, candidate) in [
+        (FORM, "user[password]=hunter2", "user[password]=hunter3"),
+        (
+            FORM,
+            "user%5Bpassword%5D%5B%5D=hunter2&a=1",
+            "user%5bpassword%5d%5b%5d=hunter3&user[password][]=hunter4",
+        ),
+        (FORM, "password%FF=hunter2", "a=1"),
+        (
+            "application/json",
+            r#"{"user[password]":"hunter2"}"#,
+            r#"{"user[password]":["hunter3"]}"#,
+        ),
+    ] {
+        never_leaves(&[], media, legacy.as_bytes(), candidate.as_bytes());
+    }
+}
+
+#[test]
+fn text_within_events_and_parts_is_redacted_as_text() {
+    for (legacy, candidate) in [
+        ("password=hunter2", "password=hunter3"),
+        (r#"{"password":"hunter2",}"#, r#"{"password":"hunter3",}"#),
+        (
+            r#"{"a":["password=hunter2"]}"#,
+            r#"{"a":["token: hunter3"]}"#,
+        ),
+        (r#"{"password":"hunter2"}"#, "[DONE]"),
+    ] {
+        let event = |data: &str| format!("data: {data}\n\n");
+        never_leaves(
+            &[],
+            "text/event-stream",
+            event(legacy).as_bytes(),
+            event(candidate).as_bytes(),
+        );
+        let note = |text: &str| part("Content-Disposition: form-data; name=note", text);
+        never_leaves(
+            &[],
+            PARTS,
+            note(legacy).as_bytes(),
+            note(candidate).as_bytes(),
+        );
+    }
+}
+
+#[test]
+fn hashes_of_parts_are_keyed_and_their_headers_listed() {
+    let body = |byte: u8, header: &str| {
+        let head = format!(
+            "--x\r\nContent-Type: image/{header}\r\nX-Internal: {header}\r\nContent-Disposition: form-data; name=f; filename={header}\r\n\r\n"
+        );
+        [head.as_bytes(), &[byte], b"\r\n--x--"].concat()
+    };
+    let text = recorded(&[], PARTS, &body(0xff, "one"), &body(0xfe, "two"));
+    assert!(!text.contains("sha256:"), "{text}");
+    assert!(text.contains(" (1 bytes)"), "{text}");
+    assert!(text.contains("image/one"), "{text}");
+    assert!(!text.contains("filename="), "{text}");
+}
