@@ -22,6 +22,14 @@ const MAX_PARTS: usize = 10_000;
 /// attack, and each is a level of nesting.
 const MAX_NAMES: usize = 4;
 
+const NO_BOUNDARY: &str = "the media type of a multipart body names no boundary";
+const TOO_MANY: &str = "more parts than are followed";
+const NOT_CLOSED: &str = "the closing boundary of a multipart body is missing";
+const NO_HEADER: &str = "the header of a part is no header";
+const MANY_NAMES: &str = "a part with more names than are followed";
+/// All that can be wrong with a multipart body.
+pub(crate) const PROBLEMS: [&str; 5] = [NO_BOUNDARY, TOO_MANY, NOT_CLOSED, NO_HEADER, MANY_NAMES];
+
 /// The key of the header fields of a part.
 pub(crate) const HEADERS: &str = "part-headers";
 /// The key of a body that is JSON.
@@ -39,7 +47,7 @@ pub(crate) fn to_json(
 ) -> Result<Vec<u8>, &'static str> {
     let boundary = boundary
         .filter(|boundary| !boundary.is_empty())
-        .ok_or("the media type of a multipart body names no boundary")?;
+        .ok_or(NO_BOUNDARY)?;
     let mut out = vec![b'['];
     for (index, part) in parts(body, boundary.as_bytes())?.into_iter().enumerate() {
         if index > 0 {
@@ -78,12 +86,12 @@ fn parts<'a>(body: &'a [u8], boundary: &[u8]) -> Result<Vec<&'a [u8]>, &'static 
             return Ok(parts);
         }
         if parts.len() >= MAX_PARTS {
-            return Err("more parts than are followed");
+            return Err(TOO_MANY);
         }
         from += (line.len() + 1).min(rest.len());
         begin = Some(from);
     }
-    Err("the closing boundary of a multipart body is missing")
+    Err(NOT_CLOSED)
 }
 
 fn write(
@@ -91,8 +99,7 @@ fn write(
     is_json: &mut dyn FnMut(&[u8]) -> bool,
     out: &mut Vec<u8>,
 ) -> Result<(), &'static str> {
-    let (mut fields, content) =
-        read_fields(part).map_err(|_| "the header of a part is no header")?;
+    let (mut fields, content) = read_fields(part).map_err(|_| NO_HEADER)?;
     // It follows from the rest.
     fields.remove(CONTENT_LENGTH);
     out.push(b'{');
@@ -112,7 +119,7 @@ fn write(
     out.extend_from_slice(b"},");
     let names = field_names(&fields);
     if names.len() > MAX_NAMES {
-        return Err("a part with more names than are followed");
+        return Err(MANY_NAMES);
     }
     let claims_json = Declared::of(&fields).kind == Some(BodyKind::Json);
     let text = std::str::from_utf8(content);

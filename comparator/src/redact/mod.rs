@@ -31,11 +31,16 @@ use uuid::Uuid;
 use crate::comparator::Comparison;
 use crate::comparator::body::{DIGEST_MARK, EXCERPT_MARK};
 use crate::fingerprint;
+use crate::media::{BodyKind, Declared};
+use crate::multipart;
 use crate::rules::{Rules, Scope};
 
 pub(crate) use cards::starred;
 use json::Position;
 use names::SecretNames;
+
+const MULTIPART: Option<BodyKind> = Some(BodyKind::Multipart);
+const FORM: Option<BodyKind> = Some(BodyKind::Form);
 
 /// Bytes of a hash that are kept: 128 bits, so no two values of a service share one.
 const HASH_BYTES: usize = 16;
@@ -218,11 +223,14 @@ impl Redactor {
                 fingerprints.push(group.fingerprint.clone());
             }
         }
+        let kinds = [legacy, candidate].map(|answer| Declared::of(&answer.headers).kind);
         let findings = comparison
             .findings
             .iter()
             .zip(groups)
-            .map(|(finding, group)| self.finding(finding, group.fingerprint, group.pattern, &scope))
+            .map(|(finding, group)| {
+                self.finding(finding, group.fingerprint, group.pattern, &kinds, &scope)
+            })
             .collect();
         let micros =
             |elapsed: std::time::Duration| u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
@@ -258,10 +266,18 @@ impl Redactor {
         finding: &Finding,
         fingerprint: String,
         pattern: String,
+        kinds: &[Option<BodyKind>; 2],
         scope: &Scope,
     ) -> RecordedFinding {
+        let whole_body = finding.part == Part::Body && finding.path.is_empty();
         let value = |value: &Option<String>, path: &str| {
             value.as_deref().map(|value| match finding.kind {
+                _ if whole_body && self.is_text(value, scope) && kinds.contains(&MULTIPART) => {
+                    self.framed(value)
+                }
+                _ if whole_body && self.is_text(value, scope) && kinds.contains(&FORM) => {
+                    self.form(value)
+                }
                 Kind::Decode => self.problem(value, scope),
                 _ => self.value(finding.part, path, value, scope),
             })
@@ -278,13 +294,31 @@ impl Redactor {
             candidate: value(&finding.candidate, candidate_path.unwrap_or(&finding.path)),
             explanation: finding.explanation,
             text_diff: finding.text_diff.as_deref().map(|diff| {
-                if self.masks_body_root(scope) {
+                if self.masks_body_root(scope)
+                    || kinds.contains(&MULTIPART)
+                    || kinds.contains(&FORM)
+                {
                     self.hash(diff.as_bytes())
                 } else {
                     self.text(diff)
                 }
             }),
         }
+    }
+
+    /// Whether the value of a whole body is its text, rather than JSON or a hash.
+    fn is_text(&self, value: &str, scope: &Scope) -> bool {
+        let root = Position::at("", self, scope);
+        !root.secret && !value.starts_with(DIGEST_MARK) && self.json(value, root).is_none()
+    }
+
+    /// The text of a multipart body that is not compared by its parts: the name of a field is far from its value, so
+    /// none of it is kept. What is wrong with one is in our own words.
+    fn framed(&self, value: &str) -> String {
+        if multipart::PROBLEMS.contains(&value) {
+            return value.to_owned();
+        }
+        self.hash(value.as_bytes())
     }
 
     fn tolerated(&self, tolerated: &Tolerated) -> Tolerated {

@@ -1,4 +1,7 @@
 //! The full exchange behind a mismatch, redacted and bounded.
+//!
+//! Events and multipart bodies are shown as the JSON that they are compared as: secrets are found in it by the names
+//! that they stand behind.
 
 use http::HeaderMap;
 use parity_schemas::exchange::{Body, Exchange};
@@ -8,8 +11,11 @@ use parity_schemas::verdict::Part;
 use super::Redactor;
 use super::json::Position;
 use crate::decode;
-use crate::limits::DECODED_BYTES;
-use crate::media::MediaType;
+use crate::events;
+use crate::json::index::{Index, Layout};
+use crate::limits::{DECODED_BYTES, MAX_DEPTH};
+use crate::media::{BodyKind, Declared};
+use crate::multipart;
 use crate::rules::Scope;
 
 /// Bytes of a body that are recorded: a record of request and two answers stays far below the 900 KiB that a message
@@ -56,6 +62,13 @@ impl Redactor {
         let root = Position::at("", self, scope);
         let encodings = decode::encodings(headers);
         let decoded = decode::decode(&raw, &encodings, DECODED_BYTES);
+        let declared = Declared::of(headers);
+        if declared.kind == Some(BodyKind::Multipart) && !root.secret {
+            let parts = decoded
+                .ok()
+                .and_then(|body| self.parts(&body, declared.boundary.as_deref(), root));
+            return parts.unwrap_or_else(|| self.hash(&raw));
+        }
         let text = decoded
             .as_ref()
             .ok()
@@ -63,13 +76,31 @@ impl Redactor {
         let Some(text) = text.filter(|_| !root.secret) else {
             return self.hash(&raw);
         };
-        let essence = headers
-            .get(http::header::CONTENT_TYPE)
-            .map(|value| MediaType::parse(&String::from_utf8_lossy(value.as_bytes())).essence);
-        if essence.as_deref() == Some("application/x-www-form-urlencoded") {
-            return self.form(text);
+        let plain = text.trim_start_matches('\u{feff}');
+        match declared.kind {
+            Some(BodyKind::Form) => return self.form(text),
+            // The data of one event may be on several lines, which only together are a text.
+            Some(BodyKind::Events) => {
+                let events = events::to_json(plain, &mut is_json);
+                let events = std::str::from_utf8(&events).ok();
+                let shown = events.and_then(|events| self.json(events, root));
+                return shown.unwrap_or_else(|| self.hash(&raw));
+            }
+            _ => {}
         }
-        self.json(text.trim_start_matches('\u{feff}'), root)
-            .unwrap_or_else(|| self.text(text))
+        self.json(plain, root).unwrap_or_else(|| self.text(text))
     }
+
+    /// A multipart body as the list that paths of findings refer to; `None` when it is not framed as it says.
+    fn parts(&self, body: &[u8], boundary: Option<&str>, root: Position<'_>) -> Option<String> {
+        let parts = multipart::to_json(body, boundary, &mut is_json).ok()?;
+        self.json(std::str::from_utf8(&parts).ok()?, root)
+    }
+}
+
+/// Whether an embedded text is JSON, as deep as any comparison follows it.
+fn is_json(text: &[u8]) -> bool {
+    Index::default()
+        .read(text, Layout::Document, MAX_DEPTH)
+        .is_ok()
 }

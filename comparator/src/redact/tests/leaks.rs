@@ -132,3 +132,62 @@ fn hashes_of_parts_are_keyed_and_their_headers_listed() {
     assert!(text.contains("image/one"), "{text}");
     assert!(!text.contains("filename="), "{text}");
 }
+
+#[test]
+fn fields_of_parts_are_as_secret_as_their_names() {
+    for head in [
+        "Content-Disposition: form-data; name=\"password\"",
+        "Content-Disposition: form-data; filename=\"; name=x\"; name=\"user[password][]\"",
+        "Content-Disposition: form-data; name=\"a\"; name*=utf-8''password",
+        "Content-Type: application/json\r\nContent-Disposition: form-data; name=password",
+        "X-Password: hunter2",
+    ] {
+        let [legacy, candidate] = ["\"hunter2\"", "\"hunter3\""].map(|value| {
+            let value = if head.starts_with("X-") { "a" } else { value };
+            part(head, value)
+        });
+        let other = part("Content-Type: text/plain", "b");
+        never_leaves(&[], PARTS, legacy.as_bytes(), other.as_bytes());
+        if legacy != candidate {
+            never_leaves(&[], PARTS, legacy.as_bytes(), candidate.as_bytes());
+        }
+    }
+}
+
+#[test]
+fn bodies_that_one_side_cannot_read_or_has_not_are_no_way_out() {
+    let field = part("Content-Disposition: form-data; name=password", "hunter2");
+    for (media, legacy, candidate) in [
+        (PARTS, field.as_str(), ""),
+        (PARTS, field.as_str(), "no parts"),
+        (
+            PARTS,
+            field.as_str(),
+            "--x\r\nContent-Disposition: form-data; name=password\r\n\r\nhunter3",
+        ),
+        (PARTS, &field[..field.len() - 4], "no parts"),
+        (FORM, "user%5Bpassword%5D=hunter2", ""),
+    ] {
+        never_leaves(&[], media, legacy.as_bytes(), candidate.as_bytes());
+    }
+    let text = recorded(&[], PARTS, field.as_bytes(), b"no parts");
+    assert!(text.contains(crate::multipart::PROBLEMS[2]), "{text}");
+}
+
+#[test]
+fn samples_of_events_hide_what_is_written_over_several_lines() {
+    never_leaves(
+        &[],
+        "text/event-stream",
+        b"data: {\"password\":\ndata: \"hunter2\"}\n\n",
+        b"data: {\"password\":\ndata: \"hunter3\"}\n\n",
+    );
+}
+
+#[test]
+fn samples_of_parts_show_what_is_harmless() {
+    let [legacy, candidate] =
+        ["one", "two"].map(|value| part("Content-Disposition: form-data; name=note", value));
+    let text = recorded(&[], PARTS, legacy.as_bytes(), candidate.as_bytes());
+    assert!(text.contains(r#"\"text\":{\"note\":\"one\"}"#), "{text}");
+}
