@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use parity_comparator::rules::{ACTIONS, PROFILES, TYPES};
-use parity_schemas::verdict::{Explanation, Kind};
+use parity_schemas::verdict::{Explanation, Kind as FindingKind};
 use serde_json::{Map, Value, json};
 
 use super::Layers;
@@ -185,7 +185,7 @@ fn entries(keys: &[(&str, &str)], required: &[&str]) -> Value {
                 "part" => json!({"enum": ["status", "header", "trailer", "body"]}),
                 "action" => json!({"enum": ACTIONS}),
                 "type" => json!({"enum": TYPES}),
-                "kind" => json!({"enum": Kind::ALL}),
+                "kind" => json!({"enum": FindingKind::ALL}),
                 "explanations" => {
                     json!({"type": "array", "minItems": 1, "items": {"enum": Explanation::ALL}})
                 }

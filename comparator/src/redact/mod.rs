@@ -229,7 +229,7 @@ impl Redactor {
             .iter()
             .zip(groups)
             .map(|(finding, group)| {
-                self.finding(finding, group.fingerprint, group.pattern, &kinds, &scope)
+                self.finding(finding, group.fingerprint, group.pattern, kinds, &scope)
             })
             .collect();
         let micros =
@@ -266,7 +266,7 @@ impl Redactor {
         finding: &Finding,
         fingerprint: String,
         pattern: String,
-        kinds: &[Option<BodyKind>; 2],
+        kinds: [Option<BodyKind>; 2],
         scope: &Scope,
     ) -> RecordedFinding {
         let whole_body = finding.part == Part::Body && finding.path.is_empty();

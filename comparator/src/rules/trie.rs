@@ -45,7 +45,7 @@ struct Literal {
 
 #[derive(Clone, Debug)]
 struct Index {
-    index: u32,
+    at: u32,
     node: u32,
     /// It is no key.
     only: bool,
@@ -122,16 +122,16 @@ impl Trie {
             Segment::Any => *here.any.get_or_insert(next),
             Segment::Deep => *here.deep.get_or_insert(next),
             Segment::Index(index) => {
-                let from = here.indices.partition_point(|known| known.index < *index);
+                let from = here.indices.partition_point(|known| known.at < *index);
                 let same = here.indices[from..]
                     .iter()
-                    .take_while(|known| known.index == *index)
+                    .take_while(|known| known.at == *index)
                     .find(|known| known.only);
                 if let Some(known) = same {
                     known.node
                 } else {
                     let only = Index {
-                        index: *index,
+                        at: *index,
                         node: next,
                         only: true,
                     };
@@ -158,9 +158,9 @@ impl Trie {
                     };
                     here.literals.insert(from, literal);
                     if let Some(index) = *index {
-                        let at = here.indices.partition_point(|known| known.index < index);
+                        let at = here.indices.partition_point(|known| known.at < index);
                         let also = Index {
-                            index,
+                            at: index,
                             node: next,
                             only: false,
                         };
@@ -239,9 +239,9 @@ impl Trie {
             self.enter(node, reach, nodes, from);
         }
         if let Some(index) = index {
-            let first = here.indices.partition_point(|known| known.index < index);
+            let first = here.indices.partition_point(|known| known.at < index);
             for known in &here.indices[first..] {
-                if known.index != index {
+                if known.at != index {
                     break;
                 }
                 self.enter(known.node, reach, nodes, from);
