@@ -75,7 +75,7 @@ impl<'s> Position<'s> {
             multipart::HEADERS => Content::Headers,
             multipart::DIGEST => Content::Digest,
             _ if TEXT_KEYS.contains(&key) => Content::Text,
-            _ if self.content == Content::Headers => Content::Values,
+            _ if self.content == Content::Headers => Content::Text,
             _ => self.content,
         };
         let hidden_header = self.content == Content::Headers
@@ -310,7 +310,7 @@ impl<'a> Scanner<'a> {
             let text = String::from_utf8_lossy(content);
             let shown = self.redactor.digest(&text);
             self.push_quoted(&shown);
-        } else if position.content == Content::Text {
+        } else if position.content != Content::Values {
             let text = String::from_utf8_lossy(content);
             let clean = self.redactor.text(&text);
             if clean == text {

@@ -100,6 +100,10 @@ fn text_within_events_and_parts_is_redacted_as_text() {
             r#"{"a":["token: hunter3"]}"#,
         ),
         (r#"{"password":"hunter2"}"#, "[DONE]"),
+        (
+            r#"{"sha256":"password=hunter2"}"#,
+            r#"{"part-headers":{"accept":"password=hunter3"}}"#,
+        ),
     ] {
         let event = |data: &str| format!("data: {data}\n\n");
         never_leaves(
@@ -165,11 +169,7 @@ fn bodies_that_one_side_cannot_read_or_has_not_are_no_way_out() {
             field.as_str(),
             "--x\r\nContent-Disposition: form-data; name=password\r\n\r\nhunter3",
         ),
-        (
-            PARTS,
-            field.get(..field.len() - 4).expect("longer"),
-            "no parts",
-        ),
+        (PARTS, field.trim_end_matches("--\r\n"), "no parts"),
         (FORM, "user%5Bpassword%5D=hunter2", ""),
     ] {
         never_leaves(&[], media, legacy.as_bytes(), candidate.as_bytes());
