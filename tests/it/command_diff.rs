@@ -69,6 +69,14 @@ fn kinds_are_recognized_or_given() {
         0
     );
     assert_eq!(diff([("a", "{\"a\":1}"), ("b", "{\"a\": 1}")], &[]).0, 0);
+    // A document on each line, by the look and by the name.
+    let (one, two) = ("{\"a\":1}\n{\"a\":2}\n", "{\"a\":1.0}\n\n{ \"a\":2}");
+    assert_eq!(diff([("a", one), ("b", two)], &[]).0, 0);
+    assert_eq!(diff([("a.jsonl", one), ("b.ndjson", two)], &[]).0, 0);
+    // Names that are at odds say nothing, whichever comes first.
+    let (one, two) = ("{\"a\":1,\"b\":2}", "{\"b\":2,\"a\":1}");
+    assert_eq!(diff([("k.json", one), ("k.txt", two)], &[]).0, 0);
+    assert_eq!(diff([("k.txt", one), ("k.json", two)], &[]).0, 0);
     let http = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nDate: x\r\n\r\n";
     let chunked = "HTTP/1.1 200 Fine\r\ncontent-type: application/json; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n7\r\n{\"a\":1}\r\n0\r\n\r\n";
     assert_eq!(

@@ -115,17 +115,33 @@ pub(super) fn guess(legacy: &Input, candidate: &Input) -> DiffKind {
             return DiffKind::Http;
         }
         // JSON is YAML.
-        (Some(DiffKind::Json), Some(DiffKind::Yaml)) => return DiffKind::Yaml,
-        (Some(kind), _) | (None, Some(kind)) => return kind,
-        (None, None) => {}
+        (Some(DiffKind::Json), Some(DiffKind::Yaml))
+        | (Some(DiffKind::Yaml), Some(DiffKind::Json)) => return DiffKind::Yaml,
+        (Some(one), Some(two)) if one == two => return one,
+        (Some(kind), None) | (None, Some(kind)) => return kind,
+        // Neither name says it, or they are at odds.
+        _ => {}
     }
     if are_answers {
         DiffKind::Http
-    } else if both(|bytes| serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()) {
+    } else if both(is_json) {
         DiffKind::Json
+    } else if both(is_json_lines) {
+        DiffKind::Ndjson
     } else if both(|bytes| std::str::from_utf8(bytes).is_ok()) {
         DiffKind::Text
     } else {
         DiffKind::Bytes
     }
+}
+
+fn is_json(bytes: &[u8]) -> bool {
+    serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()
+}
+
+fn is_json_lines(bytes: &[u8]) -> bool {
+    let mut lines = bytes
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.trim_ascii().is_empty());
+    lines.all(is_json)
 }
