@@ -19,7 +19,7 @@ use parity_comparator::rules::Profile;
 use parity_comparator::{AnswerPair, Comparator, Limits, RuleConfig, Rules};
 use parity_schemas::exchange::Capture;
 use parity_schemas::time::Timestamp;
-use parity_schemas::verdict::{Part, Verdict};
+use parity_schemas::verdict::Verdict;
 
 fn capture(body: &[u8]) -> Capture {
     let mut headers = HeaderMap::new();
@@ -41,22 +41,7 @@ fn capture(body: &[u8]) -> Capture {
 
 /// Rules as an operator would have them, none of which excuses anything here, and a profile.
 fn rules() -> Rules {
-    let rule = |id: &str, path: &str, action: &str| RuleConfig {
-        id: id.to_owned(),
-        route: None,
-        part: Part::Body,
-        path: path.to_owned(),
-        action: action.to_owned(),
-        explanations: Vec::new(),
-        finding: None,
-        field: None,
-        absolute: None,
-        relative: None,
-        kind: None,
-        reason: None,
-        owner: None,
-        expires: None,
-    };
+    let rule = |id: &str, path: &str, action: &str| RuleConfig::new(id, path, action);
     let mut rules = vec![
         rule("updated-at", "/**/updated_at", "ignore"),
         rule("etag", "/meta/etag", "ignore"),

@@ -25,20 +25,8 @@ fn plain() -> Redactor {
 
 fn mask(part: Part, path: &str) -> RuleConfig {
     RuleConfig {
-        id: format!("mask {path}"),
-        route: None,
         part,
-        path: path.to_owned(),
-        action: "mask".to_owned(),
-        explanations: Vec::new(),
-        finding: None,
-        field: None,
-        absolute: None,
-        relative: None,
-        kind: None,
-        reason: None,
-        owner: None,
-        expires: None,
+        ..RuleConfig::new(&format!("mask {path}"), path, "mask")
     }
 }
 

@@ -70,6 +70,28 @@ pub struct RuleConfig {
     pub expires: Option<String>,
 }
 
+impl RuleConfig {
+    /// A rule for bodies on every route, with nothing said but these.
+    pub fn new(id: &str, path: &str, action: &str) -> Self {
+        Self {
+            id: id.to_owned(),
+            route: None,
+            part: body(),
+            path: path.to_owned(),
+            action: action.to_owned(),
+            explanations: Vec::new(),
+            finding: None,
+            field: None,
+            absolute: None,
+            relative: None,
+            kind: None,
+            reason: None,
+            owner: None,
+            expires: None,
+        }
+    }
+}
+
 const fn body() -> Part {
     Part::Body
 }

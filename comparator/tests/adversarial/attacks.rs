@@ -2,7 +2,6 @@
 
 use http::{HeaderMap, HeaderValue, header};
 use parity_comparator::{DocumentKind, RuleConfig};
-use parity_schemas::verdict::Part;
 
 /// Two answers, how their bodies are compared, and by which rules.
 pub(crate) struct Pair {
@@ -31,20 +30,10 @@ impl Pair {
 
     pub(crate) fn rule(mut self, path: &str, action: &str, absolute: Option<&str>) -> Self {
         self.rules.push(RuleConfig {
-            id: format!("rule-{}", self.rules.len()),
-            route: None,
-            part: Part::Body,
-            path: path.to_owned(),
-            action: action.to_owned(),
-            explanations: Vec::new(),
-            finding: None,
             field: (action == "key").then(|| "id".to_owned()),
             absolute: absolute.map(str::to_owned),
-            relative: None,
             kind: (action == "as").then(|| "number".to_owned()),
-            reason: None,
-            owner: None,
-            expires: None,
+            ..RuleConfig::new(&format!("rule-{}", self.rules.len()), path, action)
         });
         self
     }

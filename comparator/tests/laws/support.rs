@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use parity_comparator::{Comparator, Comparison, DocumentKind, Limits, RuleConfig, Rules};
 use parity_schemas::time::Timestamp;
-use parity_schemas::verdict::Part;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -27,20 +26,8 @@ pub(crate) fn compare(legacy: &[u8], candidate: &[u8]) -> Comparison {
 
 pub(crate) fn rule(id: &str, path: &str, action: &str, absolute: Option<&str>) -> RuleConfig {
     RuleConfig {
-        id: id.to_owned(),
-        route: None,
-        part: Part::Body,
-        path: path.to_owned(),
-        action: action.to_owned(),
-        explanations: Vec::new(),
-        finding: None,
-        field: None,
         absolute: absolute.map(str::to_owned),
-        relative: None,
-        kind: None,
-        reason: None,
-        owner: None,
-        expires: None,
+        ..RuleConfig::new(id, path, action)
     }
 }
 

@@ -186,22 +186,7 @@ fn walked(configs: &[RuleConfig], legacy: &[u8], candidate: &[u8], limits: Limit
         .verdict;
     for path in ["", "/**/a", "/*", "/**/id", "/*/0", "/a/**"] {
         let mut more = configs.to_vec();
-        more.push(RuleConfig {
-            id: "one more".to_owned(),
-            route: None,
-            part: Part::Body,
-            path: path.to_owned(),
-            action: "ignore".to_owned(),
-            explanations: Vec::new(),
-            finding: None,
-            field: None,
-            absolute: None,
-            relative: None,
-            kind: None,
-            reason: None,
-            owner: None,
-            expires: None,
-        });
+        more.push(RuleConfig::new("one more", path, "ignore"));
         let Some(rules) = compiled(&more) else {
             continue;
         };

@@ -4,22 +4,7 @@ use super::*;
 use crate::rules::Rules;
 
 fn config(id: &str, path: &str, action: &str) -> RuleConfig {
-    RuleConfig {
-        id: id.to_owned(),
-        route: None,
-        part: Part::Body,
-        path: path.to_owned(),
-        action: action.to_owned(),
-        explanations: Vec::new(),
-        finding: None,
-        field: None,
-        absolute: None,
-        relative: None,
-        kind: None,
-        reason: None,
-        owner: None,
-        expires: None,
-    }
+    RuleConfig::new(id, path, action)
 }
 
 fn time(text: &str) -> Timestamp {
