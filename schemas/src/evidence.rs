@@ -87,8 +87,16 @@ pub struct Thresholds {
     pub min_requests: u64,
     /// Highest allowed share of our own drops, 0..=1.
     pub max_dropped: f64,
+    /// Highest allowed share of pairs that cannot be compared because of the legacy's answer or of both, 0..=1: of all
+    /// requests, and of each required route. Absent in decisions of older programs, which had no such cap.
+    #[serde(default = "no_cap")]
+    pub max_uncomparable: f64,
     /// Routes that must be proven one by one.
     pub required_routes: Vec<String>,
+}
+
+const fn no_cap() -> f64 {
+    1.0
 }
 
 impl Default for Thresholds {
@@ -98,6 +106,8 @@ impl Default for Thresholds {
             confidence: 0.95,
             min_requests: 0,
             max_dropped: 0.05,
+            // As for our own drops: what cannot be compared proves nothing, whoever caused it.
+            max_uncomparable: 0.05,
             required_routes: Vec::new(),
         }
     }
@@ -112,6 +122,9 @@ pub struct RouteDecision {
     pub compared: u64,
     /// mismatch + candidate failures.
     pub differing: u64,
+    /// Pairs that could not be compared because of the legacy's answer or of both; part of neither.
+    #[serde(default)]
+    pub uncomparable: u64,
     /// differing / compared; 0 without any.
     pub rate: f64,
     /// One-sided Clopper-Pearson lower bound.

@@ -35,8 +35,9 @@ use smallvec::SmallVec;
 use crate::route::Route;
 use crate::time::Timestamp;
 
-/// One request with its two captures, both complete: what could not be captured whole never becomes an exchange,
-/// it is settled as `not_compared` where that was seen.
+/// One request with its two captures, both with status and header fields. A body that could not be kept is
+/// [`Omitted`]; what broke off or never came never becomes an exchange, it is settled as `not_compared` where that was
+/// seen.
 pub struct Exchange {
     /// When the head of the request was parsed.
     pub time: Timestamp,
@@ -173,18 +174,35 @@ impl Request {
     }
 }
 
-/// One side's whole answer.
+/// One side's answer.
 pub struct Capture {
     /// Status code.
     pub status: u16,
     /// Header fields as received, hop-by-hop ones included.
     pub headers: HeaderMap,
-    /// The whole body as received, still encoded by its `Content-Encoding`.
+    /// The whole body as received, still encoded by its `Content-Encoding`, or why there is none.
     pub body: Body,
-    /// Trailer fields, if any came.
+    /// Trailer fields, if any came. Of an answer whose body was omitted nothing is known of them.
     pub trailers: Option<HeaderMap>,
-    /// From sending the request to the last byte of the answer.
+    /// From sending the request to the last byte of the answer, or to where its body was given up.
     pub elapsed: Duration,
+}
+
+/// Why a capture has no body although the answer had one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Omitted {
+    /// It has no end, such as server-sent events; of gRPC, more than one message.
+    Stream,
+    /// It is over the limit of a body, and has at least so many bytes.
+    TooLarge {
+        /// As the head says, or as were seen.
+        at_least: u64,
+    },
+    /// It came whole and was let go, because that of the other side cannot be kept.
+    LetGo {
+        /// Its length.
+        bytes: u64,
+    },
 }
 
 /// A body as the chunks it was read in. Most answers fit one chunk, which is held inline.
@@ -194,6 +212,7 @@ pub struct Body {
     length: usize,
     /// Small chunks that came after the last of `chunks`.
     tail: Vec<u8>,
+    omitted: Option<Omitted>,
 }
 
 /// Smaller chunks are copied together. A chunk is a slice of the buffer that it was read into, 8 KiB or more, and keeps
@@ -201,6 +220,19 @@ pub struct Body {
 const SMALL: usize = 4096;
 
 impl Body {
+    /// A body that was not kept. It holds no bytes, and is not to be taken for an empty one.
+    pub fn omitted(why: Omitted) -> Self {
+        Self {
+            omitted: Some(why),
+            ..Self::default()
+        }
+    }
+
+    /// Why its bytes are not here, if they are not.
+    pub fn omission(&self) -> Option<Omitted> {
+        self.omitted
+    }
+
     /// Adds what was read next. The first chunk is kept as it is, for most bodies have no other.
     pub fn push(&mut self, chunk: Bytes) {
         if chunk.is_empty() {

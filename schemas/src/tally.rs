@@ -65,7 +65,7 @@ impl Counts {
         self.matched + self.mismatch + self.not_compared.values().sum::<u64>()
     }
 
-    /// Times the candidate failed.
+    /// Times the candidate failed, or only its answer could not be compared.
     pub fn candidate_failures(&self) -> u64 {
         self.sum_where(Reason::is_candidate_failure)
     }
@@ -73,6 +73,11 @@ impl Counts {
     /// Times we gave up ourselves.
     pub fn our_drops(&self) -> u64 {
         self.sum_where(Reason::is_our_drop)
+    }
+
+    /// Times the legacy's answer, or both, could not be compared.
+    pub fn uncomparable(&self) -> u64 {
+        self.sum_where(Reason::is_uncomparable)
     }
 
     /// What the gate counts for or against the candidate: match + mismatch + candidate failures.

@@ -114,13 +114,23 @@ vocabulary! {
         CandidateTls = "candidate_tls",
         /// The candidate's answer broke off.
         CandidateTruncated = "candidate_truncated",
-        /// An answer is over the body limit, as sent or once decompressed.
+        /// Of the two answers only the candidate's has no end.
+        CandidateStream = "candidate_stream",
+        /// Of the two answers only the candidate's is over the body limit, as sent or once decompressed.
+        CandidateTooLarge = "candidate_too_large",
+        /// Of the two answers only the candidate's has a content encoding that we cannot undo.
+        CandidateUndecodable = "candidate_undecodable",
+        /// Of the two answers only the candidate's is nested deeper than we follow.
+        CandidateTooDeep = "candidate_too_deep",
+        /// The comparison would cost more work than allowed, and an answer like the legacy's would not.
+        CandidateWorkBudget = "candidate_work_budget",
+        /// The legacy's answer, or both, is over the body limit, as sent or once decompressed.
         ResponseTooLarge = "response_too_large",
-        /// An answer without an end, such as server-sent events.
+        /// The legacy's answer, or both, is without an end, such as server-sent events.
         Stream = "stream",
-        /// A content encoding that we cannot undo.
+        /// The legacy's answer, or both, has a content encoding that we cannot undo.
         Undecodable = "undecodable",
-        /// Nested deeper than we follow, and the bytes differ.
+        /// The legacy's answer, or both, is nested deeper than we follow, and the bytes differ.
         TooDeep = "too_deep",
         /// The comparison would cost more work than allowed.
         WorkBudget = "work_budget",
@@ -137,7 +147,8 @@ impl Reason {
     /// How many reasons there are.
     pub const COUNT: usize = Self::ALL.len();
 
-    /// The candidate failed: this counts against it in the gate (DESIGN.md §3.3).
+    /// The candidate failed, or only its answer could not be compared: this counts against it in the gate
+    /// (DESIGN.md §3.3).
     pub const fn is_candidate_failure(self) -> bool {
         matches!(
             self,
@@ -147,7 +158,38 @@ impl Reason {
                 | Self::CandidateProtocol
                 | Self::CandidateTls
                 | Self::CandidateTruncated
+                | Self::CandidateStream
+                | Self::CandidateTooLarge
+                | Self::CandidateUndecodable
+                | Self::CandidateTooDeep
+                | Self::CandidateWorkBudget
         )
+    }
+
+    /// Both services answered, and the answer of the legacy, or those of both, could not be compared: too many of these
+    /// and a decision is undecided.
+    pub const fn is_uncomparable(self) -> bool {
+        matches!(
+            self,
+            Self::ResponseTooLarge
+                | Self::Stream
+                | Self::Undecodable
+                | Self::TooDeep
+                | Self::WorkBudget
+        )
+    }
+
+    /// The same where only the candidate's answer could not be compared; other reasons are the same whoever caused them.
+    #[must_use]
+    pub const fn of_candidate_alone(self) -> Self {
+        match self {
+            Self::ResponseTooLarge => Self::CandidateTooLarge,
+            Self::Stream => Self::CandidateStream,
+            Self::Undecodable => Self::CandidateUndecodable,
+            Self::TooDeep => Self::CandidateTooDeep,
+            Self::WorkBudget => Self::CandidateWorkBudget,
+            other => other,
+        }
     }
 
     /// We gave up, not the services: too many of these and a decision is undecided (DESIGN.md §3.3).
@@ -321,7 +363,15 @@ mod tests {
                 reason.is_candidate_failure(),
                 reason.as_str().starts_with("candidate_")
             );
-            assert!(!(reason.is_candidate_failure() && reason.is_our_drop()));
+            let classes = [
+                reason.is_candidate_failure(),
+                reason.is_our_drop(),
+                reason.is_uncomparable(),
+            ];
+            assert!(classes.into_iter().filter(|class| *class).count() <= 1);
+            let alone = reason.of_candidate_alone();
+            assert_eq!(reason.is_uncomparable(), alone != *reason);
+            assert!(alone == *reason || alone.is_candidate_failure());
         }
     }
 }
