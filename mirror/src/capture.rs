@@ -1,13 +1,14 @@
 //! Keeping an answer while it passes, up to the caps.
 //!
 //! Chunks are kept as the slices that came from the socket: a reference, no copy. Every byte is charged to the budget
-//! of the process. What does not fit is not cut to fit: an answer is captured whole or not at all.
+//! of the process. What does not fit is not cut to fit: a body is captured whole or not at all. Status and header fields
+//! are captured in either case: they may differ whatever the body is.
 
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::HeaderMap;
-use parity_schemas::exchange::{Body, Capture};
+use parity_schemas::exchange::{Body, Capture, Omitted};
 use parity_schemas::verdict::Reason;
 
 use crate::grpc::Messages;
@@ -22,6 +23,10 @@ pub(crate) struct Recorder {
     /// Counts the messages of gRPC: an answer of several is a stream.
     messages: Option<Messages>,
     body: Body,
+    /// Bytes of the body so far, kept or not.
+    seen: u64,
+    /// Why the body is not kept.
+    omitted: Option<Omitted>,
     trailers: Option<HeaderMap>,
     sent: Instant,
 }
@@ -35,34 +40,53 @@ impl Recorder {
             messages: headers::is_grpc(&headers).then(Messages::default),
             headers,
             body: Body::default(),
+            seen: 0,
+            omitted: None,
             trailers: None,
             sent,
         }
     }
 
-    /// Keeps a chunk, or says why the answer cannot be kept; then what was kept is given up.
-    pub(crate) fn data(&mut self, chunk: &Bytes) -> Result<(), Reason> {
+    /// Keeps a chunk, or says why the body is not kept from here on. The error says why there will be no capture at all.
+    pub(crate) fn data(&mut self, chunk: &Bytes) -> Result<Option<Omitted>, Reason> {
+        self.seen += chunk.len() as u64;
         let pending = &self.half.pending;
         if pending.is_doomed() {
             self.give_up();
-            return Ok(());
+            return Ok(None);
+        }
+        if self.omitted.is_some() {
+            return Ok(self.omitted);
         }
         if let Some(messages) = &mut self.messages
             && messages.count(chunk) > 1
         {
-            self.give_up();
-            return Err(Reason::Stream);
-        }
-        if self.body.len() + chunk.len() > pending.generation.limits.body {
-            self.give_up();
-            return Err(Reason::ResponseTooLarge);
-        }
-        if !pending.hold.borrow_mut().grow(chunk.len()) {
+            self.omit(Omitted::Stream);
+        } else if self.seen > pending.generation.limits.body as u64 {
+            self.omit(Omitted::TooLarge {
+                at_least: self.seen,
+            });
+        } else if pending.hold.borrow_mut().grow(chunk.len()) {
+            self.body.push(chunk.clone());
+        } else {
             self.give_up();
             return Err(Reason::ByteBudget);
         }
-        self.body.push(chunk.clone());
-        Ok(())
+        Ok(self.omitted)
+    }
+
+    /// Goes on without the body.
+    pub(crate) fn omit(&mut self, why: Omitted) {
+        self.give_up();
+        self.omitted = Some(why);
+        if matches!(why, Omitted::TooLarge { .. }) {
+            self.half.let_other_go();
+        }
+    }
+
+    /// Whether the body is kept.
+    pub(crate) fn keeps_body(&self) -> bool {
+        self.omitted.is_none()
     }
 
     /// Keeps the trailers.
@@ -70,17 +94,19 @@ impl Recorder {
         self.trailers = Some(trailers.clone());
     }
 
-    /// Remembers why this will not be an exchange and goes on without keeping anything.
-    pub(crate) fn note(&mut self, reason: Reason) {
-        self.half.pending.note(reason);
-    }
-
-    /// The answer is whole.
+    /// The answer is whole, or all that is wanted of it.
     pub(crate) fn complete(self, elapsed: Duration) {
+        let body = match self.omitted {
+            None => self.body,
+            Some(Omitted::TooLarge { at_least }) => Body::omitted(Omitted::TooLarge {
+                at_least: at_least.max(self.seen),
+            }),
+            Some(why) => Body::omitted(why),
+        };
         self.half.complete(Capture {
             status: self.status,
             headers: self.headers,
-            body: self.body,
+            body,
             trailers: self.trailers,
             elapsed,
         });

@@ -8,6 +8,7 @@ use http::uri::Scheme;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Version};
 use http_body::Body as _;
 use hyper::body::Incoming;
+use parity_schemas::exchange::Omitted;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 
@@ -307,17 +308,19 @@ fn answer(
         subject.with_head(|head| head.method != Method::HEAD && head.version != Version::HTTP_2);
     let recorder = match subject {
         Subject::Alone(_) => None,
-        Subject::Shadowed(half) if headers::is_stream(response.headers()) => {
-            // The half ends here, not with the stream: that ends when the client has had enough.
-            half.fail(Reason::Stream);
-            None
+        Subject::Shadowed(half) => {
+            let (status, headers) = (response.status().as_u16(), response.headers().clone());
+            let is_stream = headers::is_stream(&headers) && !response.body().is_end_stream();
+            let mut recorder = Recorder::new(half, status, headers, at);
+            if is_stream {
+                // The half ends here, not with the stream: that ends when the client has had enough.
+                recorder.omit(Omitted::Stream);
+                recorder.complete(at.elapsed());
+                None
+            } else {
+                Some(recorder)
+            }
         }
-        Subject::Shadowed(half) => Some(Recorder::new(
-            half,
-            response.status().as_u16(),
-            response.headers().clone(),
-            at,
-        )),
     };
     let driven = match (upload, link) {
         (Some(upload), Link::Own(link)) => Driven::Apart(Apart::drive(generation, link, upload)),

@@ -19,10 +19,10 @@ pub trait Observer {
     /// A request head was parsed.
     fn received(&self, route: &Arc<Route>);
 
-    /// The request ended without two whole captures.
+    /// The request ended without two captures.
     fn not_compared(&self, route: &Arc<Route>, reason: Reason);
 
-    /// Both captures are whole. The observer settles what follows, a full queue included.
+    /// Both captures are there, each with its body or why that was not kept. The observer settles what follows, a full queue included.
     fn exchange(&self, exchange: Exchange);
 
     /// The status that the client was answered with, ours for a legacy that is down.

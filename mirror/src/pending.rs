@@ -1,6 +1,6 @@
 //! Where the two halves of a shadowed request meet.
 //!
-//! Each half ends once: with a whole capture, or with the reason why there is none. When both have ended the request
+//! Each half ends once: with a capture, or with the reason why there is none. When both have ended the request
 //! is settled. Where several reasons apply, the first in the order of [`Reason`] counts; so a candidate that failed
 //! waits for what becomes of the legacy and the client, while a reason that nothing could precede settles at once
 //! and ends the other half's work.
@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use http::uri::Scheme;
 use http::{HeaderMap, Method, Request, Uri, Version};
-use parity_schemas::exchange::{self, Body, ByteHold, Capture, Exchange};
+use parity_schemas::exchange::{self, Body, ByteHold, Capture, Exchange, Omitted};
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 use smallvec::SmallVec;
@@ -86,6 +86,8 @@ pub(crate) struct Pending {
     legacy: Cell<Option<Capture>>,
     candidate: Cell<Option<Capture>>,
     reason: Cell<Option<Reason>>,
+    /// The candidate's body is not kept.
+    lets_go: Cell<bool>,
     open_halves: Cell<u8>,
 }
 
@@ -115,6 +117,7 @@ impl Pending {
             legacy: Cell::new(None),
             candidate: Cell::new(None),
             reason: Cell::new(None),
+            lets_go: Cell::new(false),
             open_halves: Cell::new(2),
         });
         let half = |side| Half {
@@ -145,14 +148,30 @@ impl Pending {
         }
     }
 
-    fn keep(&self, side: Side, capture: Capture) {
+    fn keep(&self, side: Side, mut capture: Capture) {
         if self.is_doomed() {
             self.hold.borrow_mut().shrink(capture.body.len());
             return;
         }
+        if side == Side::Candidate && self.lets_go.get() && capture.body.omission().is_none() {
+            let bytes = capture.body.len();
+            self.hold.borrow_mut().shrink(bytes);
+            capture.body = Body::omitted(Omitted::LetGo {
+                bytes: bytes as u64,
+            });
+        }
         match side {
             Side::Legacy => self.legacy.set(Some(capture)),
             Side::Candidate => self.candidate.set(Some(capture)),
+        }
+    }
+
+    /// Does not keep the candidate's body, because the legacy's is too large: that may go on for hours, and all the
+    /// while what is kept would be missing in everybody's budget.
+    fn let_candidate_go(&self) {
+        self.lets_go.set(true);
+        if let Some(capture) = self.candidate.take() {
+            self.keep(Side::Candidate, capture);
         }
     }
 
@@ -217,7 +236,14 @@ pub(crate) struct Half {
 }
 
 impl Half {
-    /// Ends with a whole capture.
+    /// This side's body is not kept: whether the other's is worth its room.
+    pub(crate) fn let_other_go(&self) {
+        if self.side == Side::Legacy {
+            self.pending.let_candidate_go();
+        }
+    }
+
+    /// Ends with a capture.
     pub(crate) fn complete(mut self, capture: Capture) {
         self.open = false;
         self.pending.keep(self.side, capture);

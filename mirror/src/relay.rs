@@ -8,6 +8,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::body::Incoming;
+use parity_schemas::exchange::Omitted;
 use parity_schemas::verdict::Reason;
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
@@ -190,15 +191,20 @@ impl Relay {
     }
 }
 
-/// Keeps a chunk; where it cannot be kept, the answer goes on to the client without being kept.
+/// Keeps a chunk; where it cannot be kept, the answer goes on to the client without being kept. One that is too large
+/// stays under observation: it may yet break off, or the client go away, and that would come first.
 fn record(slot: &mut Option<Recorder>, chunk: &Bytes) {
     let Some(recorder) = slot else {
         return;
     };
     match recorder.data(chunk) {
-        Ok(()) => {}
-        // The half stays open: the answer may yet break off, or the client go away, and that would come first.
-        Err(Reason::ResponseTooLarge) => recorder.note(Reason::ResponseTooLarge),
+        Ok(None | Some(Omitted::TooLarge { .. } | Omitted::LetGo { .. })) => {}
+        Ok(Some(Omitted::Stream)) => {
+            if let Some(recorder) = slot.take() {
+                let elapsed = recorder.sent().elapsed();
+                recorder.complete(elapsed);
+            }
+        }
         Err(reason) => {
             if let Some(recorder) = slot.take() {
                 recorder.fail(reason);

@@ -12,6 +12,7 @@ use std::time::Instant;
 use http::uri::Scheme;
 use http::{HeaderMap, Method, StatusCode};
 use http_body::Body as _;
+use parity_schemas::exchange::Omitted;
 use parity_schemas::route::Route;
 use parity_schemas::verdict::Reason;
 
@@ -162,22 +163,33 @@ impl Attempt {
         if headers::loses_coding(&head.headers) {
             return Err(Reason::CandidateProtocol);
         }
-        if headers::is_stream(&head.headers) {
-            return Err(Reason::Stream);
-        }
-        let limits = &pending.generation.limits;
-        if body.size_hint().lower() > limits.body as u64 {
-            return Err(Reason::ResponseTooLarge);
-        }
         let Some(half) = self.half.take() else {
             return Ok(());
         };
+        let announced = body.size_hint().lower();
+        let omitted = if headers::is_stream(&head.headers) && !body.is_end_stream() {
+            Some(Omitted::Stream)
+        } else if announced > pending.generation.limits.body as u64 {
+            Some(Omitted::TooLarge {
+                at_least: announced,
+            })
+        } else {
+            None
+        };
         let recorder = Recorder::new(half, head.status.as_u16(), head.headers, at);
-        let (recorder, ended) = self.recorder.insert((recorder, at));
+        let (recorder, ended) = self.recorder.insert((recorder, Instant::now()));
+        if let Some(why) = omitted {
+            recorder.omit(why);
+            return Ok(());
+        }
         while let Some(frame) = poll_fn(|cx| link.poll_frame(&mut body, cx)).await {
             let frame = frame.map_err(|error| failure::within_body(&error))?;
             if let Some(chunk) = frame.data_ref() {
-                recorder.data(chunk)?;
+                if recorder.data(chunk)?.is_some() {
+                    // The connection goes with its link: what is left of the answer is for nobody.
+                    *ended = Instant::now();
+                    return Ok(());
+                }
                 if body.is_end_stream() {
                     break;
                 }
@@ -198,7 +210,9 @@ impl Attempt {
                     Side::Legacy => Upstream::Legacy,
                     Side::Candidate => Upstream::Candidate,
                 };
-                generation.worker.metrics.answered(upstream, elapsed);
+                if recorder.keeps_body() {
+                    generation.worker.metrics.answered(upstream, elapsed);
+                }
                 recorder.complete(elapsed);
             }
             (Err(reason), Some((recorder, _)), _) => recorder.fail(reason),
