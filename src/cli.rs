@@ -203,6 +203,10 @@ pub(crate) struct GateArgs {
     /// Highest allowed share of requests that we dropped ourselves.
     #[arg(long, default_value = "0.05", value_name = "SHARE", value_parser = share)]
     pub(crate) max_dropped: f64,
+    /// Highest allowed share of pairs that cannot be compared because of the legacy's answer or of both (streams, too large,
+    /// encodings that are not known): in all, and of each required route.
+    #[arg(long, default_value = "0.05", value_name = "SHARE", value_parser = share)]
+    pub(crate) max_uncomparable: f64,
     /// A route that must be proven on its own, such as "GET /users/{id}"; may be repeated.
     #[arg(long, value_name = "ROUTE")]
     pub(crate) require_route: Vec<String>,

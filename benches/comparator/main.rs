@@ -60,6 +60,7 @@ fn ours(
 ) {
     let (legacy, candidate) = (capture(legacy), capture(candidate));
     let answers = AnswerPair {
+        asked_together: true,
         route: "GET /accounts/{id}",
         method: &Method::GET,
         time: Timestamp::from_micros(0),

@@ -6,7 +6,7 @@
 
 use std::ops::ControlFlow;
 
-use parity_schemas::verdict::{Finding, Part, Reason, Tolerated};
+use parity_schemas::verdict::{Finding, Note, Part, Reason, Tolerated};
 
 use crate::limits::Limits;
 use crate::rules::Rules;
@@ -35,6 +35,7 @@ pub(crate) struct Collector<'a> {
     /// What `findings` hold.
     finding_bytes: usize,
     pub(crate) tolerated: Vec<Tolerated>,
+    pub(crate) notes: Vec<Note>,
     /// By position of the rule.
     pub(crate) hits: &'a mut Vec<u32>,
 }
@@ -57,6 +58,7 @@ impl<'a> Collector<'a> {
             findings_cut: false,
             finding_bytes: 0,
             tolerated: Vec::new(),
+            notes: Vec::new(),
             hits,
         }
     }
@@ -84,18 +86,25 @@ impl<'a> Collector<'a> {
         self.hits[usize::from(rule)] += 1;
         if self.detail {
             let rules = self.rules;
-            self.note(part, path, || format!("rule:{}", rules.get(rule).id));
+            self.list(part, path, || format!("rule:{}", rules.get(rule).id));
         }
     }
 
     /// Notes a difference that is none by default.
     pub(crate) fn tolerated(&mut self, part: Part, path: impl FnOnce() -> String, why: &str) {
         if self.detail {
-            self.note(part, path, || why.to_owned());
+            self.list(part, path, || why.to_owned());
         }
     }
 
-    fn note(&mut self, part: Part, path: impl FnOnce() -> String, why: impl FnOnce() -> String) {
+    /// Says what a reader should know of the pair as a whole.
+    pub(crate) fn note(&mut self, note: Note) {
+        if self.detail && !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    fn list(&mut self, part: Part, path: impl FnOnce() -> String, why: impl FnOnce() -> String) {
         if !self.is_full() {
             self.tolerated.push(Tolerated {
                 part,

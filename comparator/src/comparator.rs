@@ -4,9 +4,9 @@
 //! header fields, trailers and body, in this order, first for whether anything differs, and a second time for the
 //! details only if something does.
 //!
-//! A difference that is proven stands: an answer with another status is a mismatch even when its body cannot be
-//! decoded. Only where nothing else differs does an undecodable, too large or too deep body leave the pair
-//! `not_compared`.
+//! A difference that is proven stands: an answer with another status is a mismatch even when its body has no end or
+//! cannot be decoded. Only where nothing else differs does a body that cannot be compared leave the pair
+//! `not_compared`, and the reason says whether the candidate alone is to blame.
 
 pub(crate) mod body;
 
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use http::Method;
 use parity_schemas::exchange::{Capture, Exchange};
 use parity_schemas::time::Timestamp;
-use parity_schemas::verdict::{Finding, Kind, Part, Reason, Tolerated, Verdict};
+use parity_schemas::verdict::{Finding, Kind, Note, Part, Reason, Tolerated, Verdict};
 
 use crate::collect::{Collector, Flow, Stop};
 use crate::grpc;
@@ -36,6 +36,10 @@ pub struct Comparison {
     pub findings_cut: bool,
     /// What differs but counts as equal; gathered for mismatches and for documents only.
     pub tolerated: Vec<Tolerated>,
+    /// Why a mismatch has no finding of its body: that was not compared.
+    pub body_not_compared: Option<Reason>,
+    /// What else a reader should know; gathered as what is tolerated.
+    pub notes: Vec<Note>,
     /// For each rule that excused a difference, by its position in [`Rules::ids`], how many.
     pub rule_hits: Vec<(usize, u32)>,
 }
@@ -53,6 +57,8 @@ pub struct AnswerPair<'a> {
     pub legacy: &'a Capture,
     /// What the candidate answered.
     pub candidate: &'a Capture,
+    /// Both were asked at the same time, so that their clocks can be compared. Saved answers may be of different days.
+    pub asked_together: bool,
 }
 
 /// How two documents are compared.
@@ -99,6 +105,7 @@ impl Comparator {
             time: exchange.time,
             legacy: &exchange.legacy,
             candidate: &exchange.candidate,
+            asked_together: true,
         })
     }
 
@@ -142,9 +149,19 @@ impl Comparator {
             DocumentKind::Bytes => BodyKind::Bytes,
         };
         let declared = [Declared::only(kind), Declared::only(kind)];
-        self.settle(&limits, true, |out, scratch| {
+        let mut comparison = self.settle(&limits, true, |out, scratch| {
             body::decoded(legacy, candidate, &declared, &scope, out, scratch)
-        })
+        });
+        // Equal bytes match, whatever they hold; but nobody who compares two files wants to learn that both are broken
+        // from somebody else.
+        if legacy == candidate {
+            if legacy.is_empty() {
+                comparison.notes.push(Note::BothEmpty);
+            } else if body::is_broken(legacy, kind, limits.honoured_depth()) {
+                comparison.notes.push(Note::BothInvalid);
+            }
+        }
+        comparison
     }
 
     /// The verdict of a walk that only looks for it, with the details of a second one where they are wanted. The details
@@ -169,6 +186,7 @@ impl Comparator {
         if proven && details.verdict != Verdict::Mismatch {
             details.verdict = Verdict::Mismatch;
             details.findings_cut = true;
+            details.body_not_compared = None;
             details.findings.push(Finding {
                 part: Part::Body,
                 path: String::new(),
@@ -201,10 +219,14 @@ impl Comparator {
             Some(reason) => Verdict::NotCompared(reason),
             None => Verdict::Match,
         };
+        let rule_hits = out.rule_hits();
+        let of_body = out.findings.iter().any(|finding| finding.part == Part::Body);
         Comparison {
             verdict,
+            body_not_compared: gave_up.filter(|_| out.differs && detail && !of_body),
+            notes: out.notes,
             findings_cut: out.findings_cut || (out.differs && gave_up.is_some()),
-            rule_hits: out.rule_hits(),
+            rule_hits,
             findings: out.findings,
             tolerated: out.tolerated,
         }
@@ -226,18 +248,24 @@ fn answers(
             grpc::plain(answer)
         }
     });
+    let apart = pair.legacy.elapsed.max(pair.candidate.elapsed);
     headers::compare(Fields {
         part: Part::Header,
         legacy: &legacy.0,
         candidate: &candidate.0,
+        apart: pair.asked_together.then_some(apart),
         scope,
         out,
     })?;
-    if !(legacy.1.is_empty() && candidate.1.is_empty()) {
+    // They come behind the body, so of one that was not read to its end nothing is known of them.
+    let read = |answer: &Capture| answer.body.omission().is_none();
+    let ended = read(pair.legacy) && read(pair.candidate);
+    if ended && !(legacy.1.is_empty() && candidate.1.is_empty()) {
         headers::compare(Fields {
             part: Part::Trailer,
             legacy: &legacy.1,
             candidate: &candidate.1,
+            apart: None,
             scope,
             out,
         })?;

@@ -1,8 +1,8 @@
 //! Undoes `Content-Encoding`, within a limit on what comes out.
 //!
 //! Output is read into a buffer that grows with what really arrives: a claimed size is never trusted, and a
-//! decompression bomb ends at the limit. What cannot be undone, or breaks off, is `undecodable`: half an answer is no
-//! evidence for either side.
+//! decompression bomb ends at the limit. A body that is not what its encoding says is told apart from one whose encoding
+//! is not known here: of the first it is proven that no client can read it.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -17,6 +17,30 @@ const MAX_ENCODINGS: usize = 4;
 const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 /// Bytes the brotli decoder reads at a time.
 const BROTLI_INPUT_BYTES: usize = 4_096;
+
+/// Why a body could not be had without its encodings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// An encoding that is not known here, too many of them, or something behind the end that readers treat differently.
+    #[error("an encoding that is not known")]
+    Unknown,
+    /// It is not in this encoding, or breaks off.
+    #[error("invalid {0}")]
+    Broken(&'static str),
+    /// It is over the limit.
+    #[error("it is too large once decompressed")]
+    TooLarge,
+}
+
+impl DecodeError {
+    /// Why the body cannot be compared.
+    pub const fn reason(self) -> Reason {
+        match self {
+            Self::Unknown | Self::Broken(_) => Reason::Undecodable,
+            Self::TooLarge => Reason::ResponseTooLarge,
+        }
+    }
+}
 
 /// The encodings of a body in the order in which they were applied, lower case, `identity` left out.
 pub(crate) fn encodings(headers: &HeaderMap) -> Vec<String> {
@@ -43,9 +67,9 @@ pub fn decode<'a>(
     body: &'a [u8],
     encodings: &[String],
     limit: usize,
-) -> Result<Cow<'a, [u8]>, Reason> {
+) -> Result<Cow<'a, [u8]>, DecodeError> {
     if encodings.len() > MAX_ENCODINGS {
-        return Err(Reason::Undecodable);
+        return Err(DecodeError::Unknown);
     }
     let mut decoded = Cow::Borrowed(body);
     // Nothing at all is what a server sends when there is nothing to encode.
@@ -58,40 +82,51 @@ pub fn decode<'a>(
     Ok(decoded)
 }
 
-fn undo(body: &[u8], name: &str, limit: usize) -> Result<Vec<u8>, Reason> {
+fn undo(body: &[u8], name: &str, limit: usize) -> Result<Vec<u8>, DecodeError> {
     match name {
-        "gzip" | "x-gzip" => read(flate2::read::MultiGzDecoder::new(body), limit),
+        "gzip" | "x-gzip" => {
+            let all = read(flate2::read::MultiGzDecoder::new(body), "gzip", limit);
+            // What stands behind a whole member is skipped by some readers, and is an error to others.
+            let whole = || read(flate2::read::GzDecoder::new(body), "gzip", limit).is_ok();
+            match all {
+                Err(DecodeError::Broken(_)) if whole() => Err(DecodeError::Unknown),
+                decided => decided,
+            }
+        }
         // RFC 9110 says zlib; some servers send the bare stream, which cannot be mistaken for the other: it would have
         // to begin with a zlib header whose checksum fits and still be a stream.
-        "deflate" => match read(flate2::read::ZlibDecoder::new(body), limit) {
-            Err(Reason::Undecodable) => read(flate2::read::DeflateDecoder::new(body), limit),
+        "deflate" => match read(flate2::read::ZlibDecoder::new(body), "deflate", limit) {
+            Err(DecodeError::Broken(_)) => {
+                read(flate2::read::DeflateDecoder::new(body), "deflate", limit)
+            }
             decided => decided,
         },
         "br" => read(
             brotli_decompressor::Decompressor::new(body, BROTLI_INPUT_BYTES),
+            "br",
             limit,
         ),
         "zstd" => {
-            let mut decoder =
-                zstd::stream::read::Decoder::new(body).map_err(|_| Reason::Undecodable)?;
+            let broken = |_| DecodeError::Broken("zstd");
+            let mut decoder = zstd::stream::read::Decoder::new(body).map_err(broken)?;
             decoder
                 .window_log_max(ZSTD_WINDOW_LOG_MAX)
-                .map_err(|_| Reason::Undecodable)?;
-            read(decoder, limit)
+                .map_err(broken)?;
+            read(decoder, "zstd", limit)
         }
-        _ => Err(Reason::Undecodable),
+        _ => Err(DecodeError::Unknown),
     }
 }
 
 /// Reads to the end, or to one byte beyond the limit.
-fn read(source: impl Read, limit: usize) -> Result<Vec<u8>, Reason> {
+fn read(source: impl Read, encoding: &'static str, limit: usize) -> Result<Vec<u8>, DecodeError> {
     let mut out = Vec::new();
     source
         .take(limit as u64 + 1)
         .read_to_end(&mut out)
-        .map_err(|_| Reason::Undecodable)?;
+        .map_err(|_| DecodeError::Broken(encoding))?;
     if out.len() > limit {
-        return Err(Reason::ResponseTooLarge);
+        return Err(DecodeError::TooLarge);
     }
     Ok(out)
 }
@@ -110,7 +145,7 @@ mod tests {
         encoder.finish().expect("memory")
     }
 
-    fn undo_all(body: &[u8], names: &[&str], limit: usize) -> Result<Vec<u8>, Reason> {
+    fn undo_all(body: &[u8], names: &[&str], limit: usize) -> Result<Vec<u8>, DecodeError> {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         decode(body, &names, limit).map(Cow::into_owned)
     }
@@ -149,23 +184,31 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_corrupt_or_unknown_is_undecodable() {
+    fn what_is_cut_or_corrupt_is_told_apart_from_what_is_not_known() {
         let whole = gzip(TEXT);
-        for (body, names) in [
-            (&whole[..whole.len() - 9], &["gzip"][..]),
-            (&whole[..5], &["gzip"]),
-            (TEXT, &["gzip"]),
-            (TEXT, &["br"]),
-            (TEXT, &["zstd"]),
-            (TEXT, &["deflate"]),
-            (TEXT, &["compress"]),
-            (TEXT, &["gzip", "gzip", "gzip", "gzip", "gzip"]),
+        let followed = [&whole[..], b"\0\0\0\0"].concat();
+        let second_is_cut = [&whole[..], &whole[..whole.len() - 9]].concat();
+        for (body, names, expected) in [
+            (
+                &whole[..whole.len() - 9],
+                &["gzip"][..],
+                DecodeError::Broken("gzip"),
+            ),
+            (&whole[..5], &["gzip"], DecodeError::Broken("gzip")),
+            (TEXT, &["gzip"], DecodeError::Broken("gzip")),
+            (TEXT, &["br"], DecodeError::Broken("br")),
+            (TEXT, &["zstd"], DecodeError::Broken("zstd")),
+            (TEXT, &["deflate"], DecodeError::Broken("deflate")),
+            (TEXT, &["compress"], DecodeError::Unknown),
+            (
+                TEXT,
+                &["gzip", "gzip", "gzip", "gzip", "gzip"],
+                DecodeError::Unknown,
+            ),
+            (&followed, &["gzip"], DecodeError::Unknown),
+            (&second_is_cut, &["gzip"], DecodeError::Unknown),
         ] {
-            assert_eq!(
-                undo_all(body, names, 1_000),
-                Err(Reason::Undecodable),
-                "{names:?}"
-            );
+            assert_eq!(undo_all(body, names, 1_000), Err(expected), "{names:?}");
         }
         assert_eq!(undo_all(b"", &["gzip"], 1_000), Ok(Vec::new()));
     }
@@ -176,7 +219,7 @@ mod tests {
         assert!(bomb.len() < 20_000);
         assert_eq!(
             undo_all(&bomb, &["gzip"], 1_000_000),
-            Err(Reason::ResponseTooLarge)
+            Err(DecodeError::TooLarge)
         );
         assert_eq!(
             undo_all(&gzip(TEXT), &["gzip"], TEXT.len()).as_deref(),

@@ -8,7 +8,9 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use parity_schemas::report::RuleHits;
-use parity_schemas::verdict::{Explanation, Finding, Kind, Part, Reason, Tolerated, Verdict};
+use parity_schemas::verdict::{
+    Explanation, Finding, Kind, Note, Part, Reason, Tolerated, Verdict,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +29,12 @@ pub struct DiffDocument {
     pub verdict: String,
     /// Why it was not compared.
     pub reason: Option<Reason>,
+    /// Of a mismatch: why there is no finding of the bodies, where they could not be compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body_not_compared: Option<Reason>,
+    /// What a reader should know of the pair as a whole.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Note>,
     /// What differs.
     pub findings: Vec<DiffFinding>,
     /// What differs but counts as equal.
@@ -140,6 +148,8 @@ impl From<&Comparison> for DiffDocument {
                 Verdict::NotCompared(reason) => Some(reason),
                 Verdict::Match | Verdict::Mismatch => None,
             },
+            body_not_compared: comparison.body_not_compared,
+            notes: comparison.notes.clone(),
             findings: comparison.findings.iter().map(DiffFinding::from).collect(),
             tolerated: comparison.tolerated.clone(),
             truncated: comparison.findings_cut,

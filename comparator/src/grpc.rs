@@ -8,9 +8,8 @@ use std::borrow::Cow;
 
 use http::{HeaderMap, HeaderName};
 use parity_schemas::exchange::Capture;
-use parity_schemas::verdict::Reason;
 
-use crate::decode;
+use crate::decode::{self, DecodeError};
 use crate::media::{self, BodyKind};
 
 /// Whether the message is compressed, and its length.
@@ -64,17 +63,22 @@ pub(crate) struct Messages<'a> {
     pub(crate) kind: BodyKind,
 }
 
-/// Two bodies as what is to be compared of them, and as what. Bodies that are not framed are compared as they are.
+/// Two bodies as what is to be compared of them, and as what. Bodies that are not framed are compared as they are. The
+/// error is that of the legacy and that of the candidate.
 pub(crate) fn messages<'a>(
     answers: [&Capture; 2],
     bodies: [&'a [u8]; 2],
     limit: usize,
-) -> Result<Messages<'a>, Reason> {
-    let read = |index: usize| -> Result<Option<Vec<Vec<u8>>>, Reason> {
+) -> Result<Messages<'a>, [Option<DecodeError>; 2]> {
+    let read = |index: usize| {
         let encodings = decode::listed(&answers[index].headers, &ENCODING);
         unframe(bodies[index], &encodings, limit)
     };
-    let (Some(legacy), Some(candidate)) = (read(0)?, read(1)?) else {
+    let (legacy, candidate) = match (read(0), read(1)) {
+        (Ok(legacy), Ok(candidate)) => (legacy, candidate),
+        (legacy, candidate) => return Err([legacy.err(), candidate.err()]),
+    };
+    let (Some(legacy), Some(candidate)) = (legacy, candidate) else {
         let [legacy, candidate] = bodies.map(Cow::Borrowed);
         let kind = BodyKind::Bytes;
         return Ok(Messages {
@@ -119,7 +123,7 @@ fn unframe(
     mut body: &[u8],
     encodings: &[String],
     limit: usize,
-) -> Result<Option<Vec<Vec<u8>>>, Reason> {
+) -> Result<Option<Vec<Vec<u8>>>, DecodeError> {
     let mut messages = Vec::new();
     let mut left = limit;
     while !body.is_empty() {

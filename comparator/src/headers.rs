@@ -1,13 +1,16 @@
 //! Header and trailer fields.
 //!
 //! Names have no case and fields no order. Most values are compared as text; those that no service controls, or that
-//! follow from the transport, count only by presence, as sets, or not at all ([`Default`]). The lines of one field are
-//! one comma list (RFC 9110 §5.3), whose order counts; `Set-Cookie` is the exception and is compared cookie by cookie.
+//! follow from the transport, count only by presence, as sets, or not at all ([`Default`]). A field that comes in
+//! several lines, and one that is known to be a comma list (RFC 9110 §5.3), is compared by its elements, whose order
+//! counts. `Set-Cookie` is compared cookie by cookie, and the clocks of `Date` must agree.
 
+mod clock;
 mod cookie;
 mod list;
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use parity_schemas::verdict::{Explanation, Finding, Kind, Part};
@@ -40,14 +43,20 @@ enum Default {
     Parameterized,
     MediaType,
     Cookies,
-    /// As text.
+    /// The clock that wrote it.
+    Clock,
+    /// A list in its order.
+    List,
+    /// As text, also where it has commas.
+    Single,
+    /// As text; of several lines, as a list.
     Text,
 }
 
 fn default_of(name: &HeaderName) -> Default {
     match name.as_str() {
-        "date"
-        | "server"
+        "date" => Default::Clock,
+        "server"
         | "via"
         | "x-powered-by"
         | "age"
@@ -82,6 +91,35 @@ fn default_of(name: &HeaderName) -> Default {
         | "preference-applied" => Default::Parameterized,
         "content-type" => Default::MediaType,
         "set-cookie" => Default::Cookies,
+        "accept-ch"
+        | "accept-ranges"
+        | "access-control-allow-headers"
+        | "access-control-allow-methods"
+        | "access-control-expose-headers"
+        | "allow"
+        | "cache-status"
+        | "cdn-cache-control"
+        | "clear-site-data"
+        | "content-language"
+        | "content-security-policy"
+        | "critical-ch"
+        | "permissions-policy"
+        | "pragma"
+        | "sec-websocket-extensions"
+        | "sec-websocket-protocol"
+        | "server-timing"
+        | "timing-allow-origin"
+        | "warning"
+        | "www-authenticate"
+        | "x-robots-tag" => Default::List,
+        "access-control-allow-origin"
+        | "access-control-max-age"
+        | "content-location"
+        | "content-range"
+        | "expires"
+        | "location"
+        | "refresh"
+        | "retry-after" => Default::Single,
         _ => Default::Text,
     }
 }
@@ -91,6 +129,8 @@ pub(crate) struct Fields<'a, 'c> {
     pub(crate) part: Part,
     pub(crate) legacy: &'a HeaderMap,
     pub(crate) candidate: &'a HeaderMap,
+    /// How far apart the answers may have been written; `None` where that is not known.
+    pub(crate) apart: Option<Duration>,
     pub(crate) scope: &'a Scope,
     pub(crate) out: &'a mut Collector<'c>,
 }
@@ -142,7 +182,12 @@ impl Fields<'_, '_> {
             self.out.excused(rule, self.part, || shown_path(path));
             return Flow::Continue(());
         }
-        if default == Default::Ignored || self.nominated(name) {
+        let agree = || match default {
+            Default::Ignored => true,
+            Default::Clock => clock::agree(self.legacy, self.candidate, self.apart),
+            _ => self.nominated(name),
+        };
+        if agree() {
             self.note(path);
             return Flow::Continue(());
         }
@@ -165,10 +210,12 @@ impl Fields<'_, '_> {
             Default::Parameters => parameters(&one) == parameters(&two),
             Default::Parameterized => parameterized(&one).eq(parameterized(&two)),
             Default::MediaType => MediaType::parse(&one).means_the_same(&MediaType::parse(&two)),
-            _ => elements(&one).eq(elements(&two)),
+            Default::List => elements(&one).eq(elements(&two)),
+            Default::Text if self.in_lines(name) => elements(&one).eq(elements(&two)),
+            _ => one == two,
         };
         if equal {
-            if one != two || default == Default::Text {
+            if one != two || matches!(default, Default::List | Default::Text) {
                 self.note(path);
             }
             return Flow::Continue(());
@@ -188,23 +235,24 @@ impl Fields<'_, '_> {
             .eq(self.candidate.get_all(name))
     }
 
-    /// Whether each side that has the field names it in its `Connection` as meant for the next hop only. A side speaks
-    /// for itself alone: else a candidate could hide a difference by naming the legacy's field.
+    /// Whether both sides name the field in their `Connection` as meant for the next hop only. One alone does not do: a
+    /// candidate could hide whatever it adds or changes.
     fn nominated(&self, name: &HeaderName) -> bool {
-        let sides = [self.legacy, self.candidate];
-        sides
-            .iter()
-            .filter(|headers| headers.contains_key(name))
-            .all(|headers| {
-                headers
-                    .get_all(http::header::CONNECTION)
-                    .iter()
-                    .any(|line| {
-                        let line = String::from_utf8_lossy(line.as_bytes());
-                        line.split(',')
-                            .any(|token| token.trim().eq_ignore_ascii_case(name.as_str()))
-                    })
+        [self.legacy, self.candidate].iter().all(|headers| {
+            let mut lines = headers.get_all(http::header::CONNECTION).iter();
+            lines.any(|line| {
+                let line = String::from_utf8_lossy(line.as_bytes());
+                line.split(',')
+                    .any(|token| token.trim().eq_ignore_ascii_case(name.as_str()))
             })
+        })
+    }
+
+    /// Whether a side has the field in several lines, as only a list may be (RFC 9110 §5.3).
+    fn in_lines(&self, name: &HeaderName) -> bool {
+        [self.legacy, self.candidate]
+            .iter()
+            .any(|headers| headers.get_all(name).iter().nth(1).is_some())
     }
 
     /// The first rule for this path whose action `applies`.

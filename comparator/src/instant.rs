@@ -217,6 +217,11 @@ impl Instant {
             && self.seconds + self.offset.unwrap_or(0) == other.seconds + other.offset.unwrap_or(0)
     }
 
+    /// Unix seconds; a naive time is taken for UTC, as the dates of HTTP that name no zone are.
+    pub(crate) fn utc_seconds(&self) -> i64 {
+        self.seconds
+    }
+
     /// Whole seconds from `other` until this; `None` when one of them is naive.
     pub(crate) fn seconds_since(&self, other: &Self) -> Option<i64> {
         (self.offset.is_some() && other.offset.is_some()).then(|| self.seconds - other.seconds)

@@ -77,7 +77,8 @@ fn is_plain_json(value: &[u8]) -> bool {
 pub(crate) struct MediaType {
     /// `type/subtype` in lower case.
     pub(crate) essence: String,
-    /// Names in lower case, values as received without quotes; sorted, because their order means nothing.
+    /// Names in lower case, values as received without quotes; sorted by name, because their order means nothing. Those of
+    /// one name stay in theirs: the first of them counts for some readers, the last for others.
     pub(crate) parameters: Vec<(String, String)>,
 }
 
@@ -95,7 +96,7 @@ impl MediaType {
                 )
             })
             .collect();
-        parameters.sort();
+        parameters.sort_by(|one, two| one.0.cmp(&two.0));
         Self {
             essence,
             parameters,

@@ -37,6 +37,7 @@ fn allocations(rules: Rules, [legacy, candidate]: [&Capture; 2]) -> (u64, Verdic
     let mut comparator = Comparator::new(Arc::new(rules), Limits::default());
     let mut compare = || {
         let pair = AnswerPair {
+            asked_together: true,
             route: "GET /orders",
             method: &Method::GET,
             time: Timestamp::from_micros(0),

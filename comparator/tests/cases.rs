@@ -25,7 +25,7 @@ use parity_comparator::{
 };
 use parity_schemas::exchange::Capture;
 use parity_schemas::time::Timestamp;
-use parity_schemas::verdict::{Finding, Kind};
+use parity_schemas::verdict::{Finding, Kind, Verdict};
 use similar::TextDiff;
 
 /// When the rules of the cases are read.
@@ -203,6 +203,7 @@ impl Pair {
             time: time(EXCHANGED),
             legacy,
             candidate,
+            asked_together: true,
         };
         let explained = comparator.explain_answers(pair);
         assert_same(&self.name, &comparator.compare_answers(pair), &explained);
@@ -220,7 +221,12 @@ fn assert_same(case: &str, one: &Comparison, two: &Comparison) {
 /// Whether exchanging the sides exchanges what is said of them and nothing else. A case whose findings depend on the
 /// direction has a file `one-way` that says why; the verdict never does.
 fn mirrors(case: &Path, forth: &Comparison, back: &Comparison) -> Result<(), String> {
-    let verdicts = (forth.verdict, forth.findings_cut) == (back.verdict, back.findings_cut);
+    // Who is to blame changes with the sides; what happened does not.
+    let verdict = |comparison: &Comparison| match comparison.verdict {
+        Verdict::NotCompared(reason) => Verdict::NotCompared(reason.of_candidate_alone()),
+        verdict => verdict,
+    };
+    let verdicts = (verdict(forth), forth.findings_cut) == (verdict(back), back.findings_cut);
     if !verdicts {
         return Err(format!("{:?} becomes {:?}", forth.verdict, back.verdict));
     }

@@ -247,6 +247,16 @@ vocabulary! {
 }
 
 vocabulary! {
+    /// What a reader should know of a pair as a whole, whatever its verdict.
+    Note as "note" {
+        /// Neither side has a byte.
+        BothEmpty = "both_empty",
+        /// Neither side is what both claim to be, such as JSON; they were compared as they are.
+        BothInvalid = "both_invalid",
+    }
+}
+
+vocabulary! {
     /// How two values are near each other although they are not equal. Of several, the first in this order.
     Explanation as "explanation" {
         /// Two spellings of one instant, such as `.12Z` and `.120Z`.

@@ -80,6 +80,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
                 time: now,
                 legacy: &legacy,
                 candidate: &candidate,
+                asked_together: false,
             });
             let bodies =
                 [legacy, candidate].map(|answer| answer.body.contiguous().into_owned().into());

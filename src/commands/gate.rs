@@ -26,6 +26,7 @@ pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
         confidence: args.confidence,
         min_requests: args.min_requests,
         max_dropped: args.max_dropped,
+        max_uncomparable: args.max_uncomparable,
         required_routes: args.require_route.clone(),
     };
     let reader = Reader::open(&store)?;

@@ -14,11 +14,12 @@ mod stat;
 mod tolerated;
 mod value;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use parity_comparator::{Comparison, Limits, Rules};
-use parity_schemas::verdict::{Explanation, Finding, Kind, Part, Reason, Verdict};
+use parity_schemas::verdict::{Explanation, Finding, Kind, Note, Part, Reason, Verdict};
 use parity_schemas::visible::visible;
 
 use super::report::kind as kind_in_words;
@@ -90,7 +91,22 @@ impl View<'_> {
             findings(self, out)?;
         }
         tolerated::write(self, out)?;
+        self.notes(out)?;
         self.verdict(out)
+    }
+
+    /// What the verdict does not say: two files may be equal and both broken.
+    fn notes(&self, out: &mut String) -> std::fmt::Result {
+        for note in &self.comparison.notes {
+            let words = match note {
+                Note::BothEmpty => "both are empty",
+                Note::BothInvalid => {
+                    "both are not what they were compared as; what is said is of their text"
+                }
+            };
+            writeln!(out, "{}", styled(OPEN, format_args!("note: {words}")))?;
+        }
+        Ok(())
     }
 
     fn room(&self) -> Room {
@@ -259,15 +275,18 @@ impl View<'_> {
                 });
                 let kinds: Vec<String> = kinds.collect();
                 let count = plural(findings.len() as u64, "difference", "differences");
-                let (least, cut) = if self.comparison.findings_cut {
+                let (least, cut) = if let Some(reason) = self.comparison.body_not_compared {
+                    let cut = format!("; the bodies were not compared: {reason}, {}", why(reason));
+                    ("at least ", Cow::Owned(cut))
+                } else if self.comparison.findings_cut {
                     let cut = if findings.len() >= self.limits.findings {
                         "; the comparison stops there"
                     } else {
                         "; a limit ended the comparison there"
                     };
-                    ("at least ", cut)
+                    ("at least ", Cow::Borrowed(cut))
                 } else {
-                    ("", "")
+                    ("", Cow::Borrowed(""))
                 };
                 let word = styled(BAD, "mismatch");
                 writeln!(out, "{word}: {least}{count} ({}){cut}", kinds.join(", "))
@@ -292,11 +311,20 @@ fn plural(count: u64, one: &str, many: &str) -> String {
 fn why(reason: Reason) -> &'static str {
     match reason {
         Reason::TooDeep => "nested deeper than is followed, and the bytes differ",
+        Reason::CandidateTooDeep => "only the candidate is nested deeper than is followed",
         Reason::ResponseTooLarge => {
             "larger than is followed, as read or once decompressed or expanded"
         }
-        Reason::WorkBudget => "matching elements in any order would cost more work than allowed",
+        Reason::CandidateTooLarge => {
+            "only the candidate is larger than is followed, as read or once decompressed or expanded"
+        }
+        Reason::WorkBudget | Reason::CandidateWorkBudget => {
+            "matching elements in any order would cost more work than allowed"
+        }
         Reason::Undecodable => "a content encoding that cannot be undone",
+        Reason::CandidateUndecodable => {
+            "only the candidate has a content encoding that cannot be undone"
+        }
         _ => "no verdict can be had",
     }
 }

@@ -7,13 +7,13 @@ use std::borrow::Cow;
 
 use http::Method;
 use parity_schemas::exchange::{Body, Capture};
-use parity_schemas::verdict::{Explanation, Finding, Kind, Part};
+use parity_schemas::verdict::{Explanation, Finding, Kind, Part, Reason};
 use sha2::{Digest, Sha256};
 
 use super::{AnswerPair, give_up};
 use crate::charset;
 use crate::collect::{Collector, Flow, shown};
-use crate::decode;
+use crate::decode::{self, DecodeError};
 use crate::grpc;
 use crate::json;
 use crate::json::index::Layout;
@@ -21,10 +21,12 @@ use crate::media::{BodyKind, Declared};
 use crate::rules::Scope;
 use crate::text;
 
+mod omitted;
 mod structured;
 
 pub(crate) use structured::EXCERPT_MARK;
-use structured::Structured;
+pub(super) use structured::is_broken;
+use structured::{Structured, decode_finding};
 
 /// How the summary of bytes begins.
 pub(crate) const DIGEST_MARK: &str = "sha256:";
@@ -44,6 +46,10 @@ pub(super) fn compare(
         decode::encodings(&pair.legacy.headers),
         decode::encodings(&pair.candidate.headers),
     );
+    let bodies = [legacy, candidate];
+    if bodies.iter().flatten().any(|body| body.omission().is_some()) {
+        return omitted::compare(pair, bodies, [&one, &two], scope, out);
+    }
     let same = match (legacy, candidate) {
         (Some(legacy), Some(candidate)) => legacy.same_bytes(candidate),
         (legacy, candidate) => legacy.or(candidate).is_none_or(Body::is_empty),
@@ -65,8 +71,11 @@ pub(super) fn compare(
         decode::decode(&candidate, &two, limit),
     ) {
         (Ok(legacy), Ok(candidate)) => (legacy, candidate),
-        (Err(reason), Ok(_)) | (Ok(_), Err(reason)) => return give_up(reason),
-        (Err(one), Err(two)) => return give_up(one.min(two)),
+        (legacy, candidate) => {
+            let errors = [legacy.as_ref().err(), candidate.as_ref().err()].map(Option::<&_>::copied);
+            let texts = [legacy.unwrap_or_default(), candidate.unwrap_or_default()];
+            return undecoded(errors, [&texts[0], &texts[1]], out);
+        }
     };
     if grpc::are_both(pair.legacy, pair.candidate) {
         let read = grpc::messages([pair.legacy, pair.candidate], [&legacy, &candidate], limit);
@@ -76,7 +85,7 @@ pub(super) fn compare(
                 let (legacy, candidate) = (&read.legacy, &read.candidate);
                 decoded(legacy, candidate, &declared, scope, out, scratch)
             }
-            Err(reason) => give_up(reason),
+            Err(errors) => undecoded(errors, [&legacy, &candidate], out),
         };
     }
     let declared = [
@@ -92,6 +101,57 @@ pub(super) fn compare(
             _ => charset::to_utf8(body, declared.charset.as_deref()),
         });
     decoded(&legacy, &candidate, &declared, scope, out, scratch)
+}
+
+/// Two bodies of which at least one could not be had without its encodings. `texts` are those that could.
+fn undecoded(
+    errors: [Option<DecodeError>; 2],
+    texts: [&[u8]; 2],
+    out: &mut Collector<'_>,
+) -> Flow {
+    match errors {
+        // No client can read the one, and each can read the other.
+        [None, Some(problem @ DecodeError::Broken(_))] => {
+            let legacy = readable(texts[0]);
+            decode_finding(None, Some(problem.to_string()), [&legacy, &[]], out)
+        }
+        [Some(problem @ DecodeError::Broken(_)), None] => {
+            let candidate = readable(texts[1]);
+            decode_finding(Some(problem.to_string()), None, [&[], &candidate], out)
+        }
+        // More than the limit is not nothing.
+        [None, Some(DecodeError::TooLarge)] if texts[0].is_empty() => {
+            out.finding(|_| finding(Kind::Extra, None, Some(OVER_THE_LIMIT.to_owned()), None))
+        }
+        [Some(DecodeError::TooLarge), None] if texts[1].is_empty() => {
+            out.finding(|_| finding(Kind::Missing, Some(OVER_THE_LIMIT.to_owned()), None, None))
+        }
+        errors => {
+            let reasons = errors.map(|error| error.map(DecodeError::reason));
+            give_up(of_whom(reasons).unwrap_or(Reason::Undecodable))
+        }
+    }
+}
+
+/// How a body that is not kept is shown.
+const OVER_THE_LIMIT: &str = "more bytes than are compared";
+
+/// A text as it is, other bytes as their summary.
+fn readable(body: &[u8]) -> Cow<'_, [u8]> {
+    match std::str::from_utf8(body) {
+        Ok(_) => Cow::Borrowed(body),
+        Err(_) => Cow::Owned(summary(body).into_bytes()),
+    }
+}
+
+/// Why a pair is not compared, from why the legacy's and the candidate's body cannot be: what only the candidate caused
+/// is told as such.
+fn of_whom([legacy, candidate]: [Option<Reason>; 2]) -> Option<Reason> {
+    match (legacy, candidate) {
+        (None, candidate) => candidate.map(Reason::of_candidate_alone),
+        (Some(legacy), Some(candidate)) => Some(legacy.min(candidate)),
+        (legacy, None) => legacy,
+    }
 }
 
 /// What was sent as the body; `None` where HTTP says that there is none.

@@ -1,6 +1,7 @@
 //! Pass, fail or undecided: what the counts prove.
 //!
-//! Each compared request is a trial that either agrees or differs; a candidate that failed to answer differs. From the
+//! Each compared request is a trial that either agrees or differs; a candidate that failed to answer, or whose answer alone
+//! could not be compared, differs. From the
 //! counts follow exact one-sided Clopper-Pearson bounds ([`bounds`]) on the share of requests that differ. The gate
 //! fails when a lower bound is above what is allowed, passes when the upper bounds of the total and of every required
 //! route are within it, and is otherwise undecided and says how many more requests would settle it.
@@ -10,7 +11,9 @@
 //! 2. A route, or all together, is proven to differ too much: fail. Our own drops do not excuse it: a difference that
 //!    was seen was seen, and a candidate that is down makes us drop.
 //! 3. Of all received requests we dropped more than `max_dropped`: undecided.
-//! 4. The bounds are within what is allowed: pass. With 0 allowed no number of requests can prove that, and it says so.
+//! 4. Of the pairs that were to be compared, more than `max_uncomparable` could not be because of the legacy's answer or of
+//!    both, in all or on a required route: undecided. Routes that are not required may be streams altogether.
+//! 5. The bounds are within what is allowed: pass. With 0 allowed no number of requests can prove that, and it says so.
 //!
 //! This module imports nothing else of this crate: it must be readable on its own.
 
@@ -24,6 +27,7 @@ use parity_schemas::evidence::{
 };
 use parity_schemas::tally::Counts;
 use parity_schemas::time::Timestamp;
+use parity_schemas::verdict::Reason;
 use uuid::Uuid;
 
 use words::{number, percent, percents};
@@ -102,6 +106,7 @@ fn judge(route: &str, counts: &Counts, thresholds: &Thresholds) -> RouteDecision
         route: route.to_owned(),
         compared,
         differing,
+        uncomparable: counts.uncomparable(),
         rate: if compared == 0 {
             0.0
         } else {
@@ -165,6 +170,8 @@ fn conclude(
         return (Outcome::Fail, reasons);
     }
     reasons.extend(too_many_dropped(counts, thresholds));
+    let mostly = most_frequent(counts, Reason::is_uncomparable);
+    reasons.extend(too_many_uncomparable(TOTAL, total, mostly, thresholds));
     let required = |route: &&RouteDecision| thresholds.required_routes.contains(&route.route);
     for (name, route) in std::iter::once((TOTAL, total)).chain(
         routes
@@ -172,6 +179,9 @@ fn conclude(
             .filter(required)
             .map(|route| (route.route.as_str(), route)),
     ) {
+        if name != TOTAL {
+            reasons.extend(too_many_uncomparable(name, route, None, thresholds));
+        }
         if route.outcome != Outcome::Pass {
             reasons.push(open(name, route, thresholds));
         }
@@ -248,16 +258,38 @@ fn too_many_dropped(counts: &Counts, thresholds: &Thresholds) -> Option<String> 
     ))
 }
 
+/// Pairs that prove nothing, and neither we nor the candidate alone are the cause. Not of all requests received: most of
+/// those may have been meant for the legacy only.
+fn too_many_uncomparable(
+    name: &str,
+    route: &RouteDecision,
+    mostly: Option<Reason>,
+    thresholds: &Thresholds,
+) -> Option<String> {
+    let pairs = route.compared + route.uncomparable;
+    let share = route.uncomparable as f64 / pairs.max(1) as f64;
+    if share <= thresholds.max_uncomparable {
+        return None;
+    }
+    let (share, allowed) = percents(share, thresholds.max_uncomparable);
+    let mostly = mostly.map_or(String::new(), |reason| format!(" (mostly `{reason}`)"));
+    Some(format!(
+        "{name}: {share} % of the pairs could not be compared{mostly}, {allowed} % allowed; what they would have shown is unknown"
+    ))
+}
+
+fn most_frequent(counts: &Counts, wanted: impl Fn(Reason) -> bool) -> Option<Reason> {
+    let counted = counts.not_compared.iter();
+    let wanted = counted.filter(|(reason, count)| wanted(**reason) && **count > 0);
+    wanted.max_by_key(|(_, count)| **count).map(|(reason, _)| *reason)
+}
+
 fn candidate_failures(counts: &Counts) -> Option<String> {
     let failures = counts.candidate_failures();
-    let (reason, _) = counts
-        .not_compared
-        .iter()
-        .filter(|(reason, _)| reason.is_candidate_failure())
-        .max_by_key(|(_, count)| **count)?;
+    let reason = most_frequent(counts, Reason::is_candidate_failure)?;
     (failures > 0).then(|| {
         format!(
-            "the candidate failed to answer {} of {} requests (mostly `{reason}`); each counts as different",
+            "the candidate failed, or gave no answer that can be compared, for {} of {} requests (mostly `{reason}`); each counts as different",
             number(failures),
             number(counts.compared())
         )

@@ -52,7 +52,7 @@ pub(super) fn parameters(text: &str) -> Directives {
 fn by_name<'a>(parts: impl Iterator<Item = &'a str>) -> Directives {
     let mut found = Directives::new();
     for part in parts.filter(|part| !part.is_empty()).map(parameter) {
-        let name = part.split('=').next().unwrap_or_default().to_owned();
+        let name = name_of(&part).to_owned();
         let values = found.entry(name).or_default();
         // Said twice is said once.
         if !values.contains(&part) {
@@ -62,7 +62,8 @@ fn by_name<'a>(parts: impl Iterator<Item = &'a str>) -> Directives {
     found
 }
 
-/// The elements of a comma list in their order, each with its parameters in one that does not depend on the text.
+/// The elements of a comma list in their order, each with its parameters in one that does not depend on the text. Those
+/// of one name stay as they are: readers disagree about which of them counts.
 pub(super) fn parameterized(text: &str) -> impl Iterator<Item = (&str, Vec<String>)> {
     elements(text).map(|element| {
         let mut parts = split(element, ';');
@@ -71,9 +72,13 @@ pub(super) fn parameterized(text: &str) -> impl Iterator<Item = (&str, Vec<Strin
             .filter(|part| !part.is_empty())
             .map(parameter)
             .collect();
-        parameters.sort();
+        parameters.sort_by(|one, two| name_of(one).cmp(name_of(two)));
         (item, parameters)
     })
+}
+
+fn name_of(parameter: &str) -> &str {
+    parameter.split('=').next().unwrap_or_default()
 }
 
 /// A name without case and its value without quotes, which mean nothing around a token (RFC 9110 §5.6.6).
@@ -115,6 +120,8 @@ mod tests {
         assert!(!same("a,b", "b,a"));
         assert!(!same("a;x=1", "a;x=2"));
         assert!(!same("a;x=A", "a;x=a"));
+        assert!(!same("a;x=1;x=2", "a;x=2;x=1"));
+        assert!(same("a;x=1;y=0;x=2", "a;y=0;x=1;x=2"));
         assert_eq!(
             parameters("max-age=1; includeSubDomains"),
             parameters("includesubdomains;max-age=\"1\"")

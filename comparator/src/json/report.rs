@@ -2,10 +2,17 @@
 
 use parity_schemas::verdict::{Explanation, Finding, Kind, Part, Reason};
 
+use super::index::ROOT;
 use super::path::{Path, Side};
 use super::walk::{Frame, Walk};
 use crate::collect::{Flow, Stop, shown};
 use crate::explain;
+
+/// Matching elements in any order takes at most about the cube of their number: each is asked of each, and each may
+/// move all that have a place.
+const MATCHING_POWER: u32 = 3;
+/// A candidate that does the same work answers with about as much; twice as much is another answer.
+const OUT_OF_PROPORTION: u64 = 2;
 
 impl Walk<'_, '_> {
     /// Something is there on one side only. The step into it has been taken.
@@ -106,12 +113,19 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// The budget was spent while a verdict depended on it.
+    /// The budget was spent while a verdict depended on it. The candidate alone is to blame if an answer like the
+    /// legacy's would always have fitted, or if its own is out of proportion.
     pub(super) fn give_up(&self) -> Flow {
-        Flow::Break(if self.probes > 0 {
-            Stop::Enough
+        if self.probes > 0 {
+            return Flow::Break(Stop::Enough);
+        }
+        let (legacy, candidate) = (self.legacy.cost(ROOT), self.candidate.cost(ROOT));
+        let fits = legacy.saturating_pow(MATCHING_POWER) <= self.out.limits.work;
+        let reason = if fits || candidate > legacy.saturating_mul(OUT_OF_PROPORTION) {
+            Reason::CandidateWorkBudget
         } else {
-            Stop::GiveUp(Reason::WorkBudget)
-        })
+            Reason::WorkBudget
+        };
+        Flow::Break(Stop::GiveUp(reason))
     }
 }

@@ -13,7 +13,7 @@ use crate::json::number::Decimal;
 
 /// Version of what is equal by default. It is part of the rules hash, so evidence gathered under other semantics is
 /// never added to new evidence. Raise it with every change that could turn a match into a mismatch or back.
-pub(super) const COMPARATOR_VERSION: u32 = 2;
+pub(super) const COMPARATOR_VERSION: u32 = 3;
 
 /// Rules are walked with every differing value; a thousand is far above what people can still review.
 const MAX_RULES: usize = 1_000;

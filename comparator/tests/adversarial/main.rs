@@ -74,6 +74,7 @@ fn compared(pair: &Pair) -> (Verdict, Duration) {
     let candidate = answer(pair.kind, pair.headers[1].clone(), &pair.candidate);
     let before = processor_time();
     let comparison = comparator.compare_answers(AnswerPair {
+        asked_together: true,
         route: "GET /",
         method: &Method::GET,
         time: now,

@@ -89,6 +89,7 @@ impl Judge {
             time: Timestamp::from_micros(0),
             legacy,
             candidate,
+            asked_together: true,
         };
         let quick = self.comparator.compare_answers(pair);
         let detailed = self.comparator.explain_answers(pair);
@@ -119,9 +120,10 @@ impl Judge {
     /// Whether two verdicts are the same. Where so little work is allowed that it may run out, how much a matching
     /// takes depends on where it begins; then one of them may be that it did run out.
     fn agree(&self, one: &Comparison, two: &Comparison) -> bool {
-        let spent = Verdict::NotCompared(Reason::WorkBudget);
+        let spent = Verdict::NotCompared(Reason::CandidateWorkBudget);
         let may_run_out = self.limits.work < Limits::default().work;
-        one.verdict == two.verdict || (may_run_out && [one.verdict, two.verdict].contains(&spent))
+        let verdicts = [one.verdict, two.verdict].map(whoever_caused);
+        verdicts[0] == verdicts[1] || (may_run_out && verdicts.contains(&spent))
     }
 
     fn within_limits(&self, comparison: &Comparison) {
@@ -141,6 +143,14 @@ impl Judge {
             let diff = finding.text_diff.as_ref().map_or(0, String::len);
             assert!(diff <= self.limits.text_diff_bytes + MARK_BYTES);
         }
+    }
+}
+
+/// A verdict that is the same whichever side cannot be compared.
+fn whoever_caused(verdict: Verdict) -> Verdict {
+    match verdict {
+        Verdict::NotCompared(reason) => Verdict::NotCompared(reason.of_candidate_alone()),
+        verdict => verdict,
     }
 }
 

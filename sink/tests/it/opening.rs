@@ -12,6 +12,7 @@ pub(crate) fn decision() -> Decision {
         route: String::new(),
         compared: 998,
         differing: 8,
+        uncomparable: 0,
         rate: 0.008,
         lower: 0.004,
         upper: 0.0144,

@@ -5,8 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use parity_comparator::decode::decode;
-use parity_schemas::verdict::Reason;
+use parity_comparator::decode::{DecodeError, decode};
 
 use crate::cli::DiffKind;
 
@@ -59,7 +58,7 @@ impl Input {
                         input.extension = self::extension(&path.with_extension(""));
                     }
                 }
-                Err(Reason::ResponseTooLarge) => {
+                Err(DecodeError::TooLarge) => {
                     bail!("{shown} is larger than {MAX_INPUT_BYTES} bytes once decompressed")
                 }
                 // Broken, or bytes that happen to begin so: compared as they are.

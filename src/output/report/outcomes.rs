@@ -85,10 +85,29 @@ fn advice(reason: Reason) -> &'static str {
         Reason::CandidateProtocol => "the candidate did not answer in HTTP; counts against it",
         Reason::CandidateTls => "the TLS handshake with the candidate failed; counts against it",
         Reason::CandidateTruncated => "the candidate's answer broke off; counts against it",
-        Reason::ResponseTooLarge => "an answer is over limits.body, as sent or decompressed",
-        Reason::Stream => "an answer without an end",
-        Reason::Undecodable => "a content encoding that cannot be undone",
-        Reason::TooDeep => "nested deeper than is followed, and the bytes differ",
+        Reason::CandidateStream => "only the candidate's answer has no end; counts against it",
+        Reason::CandidateTooLarge => {
+            "only the candidate's answer is over limits.body, as sent or decompressed; counts against it"
+        }
+        Reason::CandidateUndecodable => {
+            "only the candidate's answer has a content encoding that is not known; counts against it"
+        }
+        Reason::CandidateTooDeep => {
+            "only the candidate's answer is nested deeper than is followed; counts against it"
+        }
+        Reason::CandidateWorkBudget => {
+            "the candidate's answer takes more work to compare than one like the legacy's; counts against it"
+        }
+        Reason::ResponseTooLarge => {
+            "the legacy's answer, or both, is over limits.body, as sent or decompressed"
+        }
+        Reason::Stream => "the legacy's answer, or both, has no end",
+        Reason::Undecodable => {
+            "the legacy's answer, or both, has a content encoding that cannot be undone"
+        }
+        Reason::TooDeep => {
+            "the legacy's answer, or both, is nested deeper than is followed, and the bytes differ"
+        }
         Reason::WorkBudget => "comparing would cost more work than allowed",
         Reason::QueueFull => "more exchanges waited for comparison than limits.queue",
         Reason::InternalPanic => "a bug of parity; please report it with the log",

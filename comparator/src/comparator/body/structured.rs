@@ -5,16 +5,16 @@
 
 use std::borrow::Cow;
 
-use parity_schemas::verdict::{Kind, Part, Reason};
+use parity_schemas::verdict::{Kind, Note, Part, Reason};
 
 use super::super::give_up;
-use super::{as_text, finding};
+use super::{as_text, finding, of_whom};
 use crate::collect::{Collector, Flow, shown};
 use crate::events;
 use crate::form;
 use crate::json::index::{Index, IndexError, Layout};
 use crate::json::{self, Outcome};
-use crate::media::Declared;
+use crate::media::{BodyKind, Declared};
 use crate::multipart;
 use crate::rules::Scope;
 use crate::yaml::{self, YamlError};
@@ -76,7 +76,7 @@ impl Structured<'_, '_> {
                 legacy: first,
                 candidate: second,
             } => {
-                let given_up = [&first, &second].into_iter().flatten().find_map(limit_of);
+                let limits = [&first, &second].map(|error| error.as_ref().and_then(limit_of));
                 match (first, second) {
                     // Where nobody says JSON, being none is no fault.
                     (Some(IndexError::Syntax { .. }), _) | (_, Some(IndexError::Syntax { .. }))
@@ -85,17 +85,20 @@ impl Structured<'_, '_> {
                         as_text(legacy, candidate, self.scope, out)
                     }
                     (Some(IndexError::Syntax { .. }), Some(IndexError::Syntax { .. })) => {
+                        out.note(Note::BothInvalid);
                         as_text(legacy, candidate, self.scope, out)
                     }
-                    (Some(error @ IndexError::Syntax { .. }), None) => {
+                    // What is beyond a limit on the other side is either a document, which this is not, or is none
+                    // either, and then they are two texts that break at different places.
+                    (Some(error @ IndexError::Syntax { .. }), _) => {
                         let problem = broken(&error, &one);
                         decode_finding(Some(problem), None, [&one, &two], out)
                     }
-                    (None, Some(error @ IndexError::Syntax { .. })) => {
+                    (_, Some(error @ IndexError::Syntax { .. })) => {
                         let problem = broken(&error, &two);
                         decode_finding(None, Some(problem), [&one, &two], out)
                     }
-                    _ => give_up(given_up.unwrap_or(Reason::TooDeep)),
+                    _ => give_up(of_whom(limits).unwrap_or(Reason::TooDeep)),
                 }
             }
         }
@@ -151,18 +154,22 @@ impl Structured<'_, '_> {
         let (out, scratch) = (self.out, self.scratch);
         let (one, two) = match (read(0, legacy, scratch), read(1, candidate, scratch)) {
             (Ok(one), Ok(two)) => (one, two),
-            (Err(Unread::Limit(one)), Err(Unread::Limit(two))) => return give_up(one.min(two)),
-            (Err(Unread::Limit(reason)), _) | (_, Err(Unread::Limit(reason))) => {
-                return give_up(reason);
-            }
             (Err(Unread::Syntax(_)), Err(Unread::Syntax(_))) => {
+                out.note(Note::BothInvalid);
                 return as_text(legacy, candidate, self.scope, out);
             }
-            (Err(Unread::Syntax(error)), Ok(_)) => {
+            (Err(Unread::Syntax(error)), _) => {
                 return decode_finding(Some(error), None, self.bodies, out);
             }
-            (Ok(_), Err(Unread::Syntax(error))) => {
+            (_, Err(Unread::Syntax(error))) => {
                 return decode_finding(None, Some(error), self.bodies, out);
+            }
+            (one, two) => {
+                let limits = [one.err(), two.err()].map(|error| match error {
+                    Some(Unread::Limit(reason)) => Some(reason),
+                    _ => None,
+                });
+                return give_up(of_whom(limits).unwrap_or(Reason::TooDeep));
             }
         };
         // One document is itself; several, or none, are a list.
@@ -174,11 +181,8 @@ impl Structured<'_, '_> {
         match json::compare(&one, &two, Layout::Document, self.scope, out, scratch) {
             Outcome::Compared(flow) => flow,
             Outcome::Invalid { legacy, candidate } => {
-                let reason = [&legacy, &candidate]
-                    .into_iter()
-                    .flatten()
-                    .find_map(limit_of);
-                give_up(reason.unwrap_or(Reason::Undecodable))
+                let limits = [&legacy, &candidate].map(|error| error.as_ref().and_then(limit_of));
+                give_up(of_whom(limits).unwrap_or(Reason::Undecodable))
             }
         }
     }
@@ -230,8 +234,31 @@ fn broken(error: &IndexError, text: &[u8]) -> String {
     }
 }
 
+/// Whether a document is not of the kind that it is compared as. What is beyond a limit is not known to be broken.
+pub(in super::super) fn is_broken(document: &[u8], kind: BodyKind, depth: usize) -> bool {
+    let plain = without_bom(document);
+    let layout = match kind {
+        BodyKind::Json => Layout::Document,
+        BodyKind::JsonLines => Layout::Lines,
+        BodyKind::Yaml => {
+            let documents =
+                text(plain).map(|text| yaml::documents(text, depth, text.len().max(YAML_BYTES)));
+            return matches!(documents, Err(_) | Ok(Err(YamlError::Syntax(_))));
+        }
+        _ => return false,
+    };
+    let mut index = Index::default();
+    matches!(
+        index.read(plain, layout, depth),
+        Err(IndexError::Syntax { .. })
+    )
+}
+
+/// What a small YAML document may come to; a larger one as much as it has.
+const YAML_BYTES: usize = 1 << 20;
+
 /// One side is not what it claims to be: what is wrong with it, beside the other side's text.
-fn decode_finding(
+pub(super) fn decode_finding(
     legacy: Option<String>,
     candidate: Option<String>,
     texts: [&[u8]; 2],

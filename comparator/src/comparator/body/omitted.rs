@@ -1,0 +1,148 @@
+//! Bodies of which at least one was not kept: what is proven without it, and whose doing it is that the rest is not.
+//!
+//! Something is not nothing, bytes of another length are other bytes, and of gRPC several messages are not one. Anything
+//! else may be equal: a text of many lines may be the same JSON as one of a single line.
+
+use http::HeaderMap;
+use http::header::CONTENT_LENGTH;
+use parity_schemas::exchange::{Body, Omitted};
+use parity_schemas::verdict::{Kind, Part, Reason};
+
+use super::super::{AnswerPair, give_up};
+use super::{finding, of_whom};
+use crate::collect::{Collector, Flow};
+use crate::decode::{self, DecodeError};
+use crate::grpc;
+use crate::media::{BodyKind, Declared};
+use crate::rules::Scope;
+
+/// What is known of the length of a body without its encodings.
+#[derive(Clone, Copy)]
+enum Length {
+    Exactly(u64),
+    AtLeast(u64),
+    Unknown,
+}
+
+/// One side.
+struct Side {
+    length: Length,
+    /// Why it cannot be compared, if it cannot.
+    reason: Option<Reason>,
+}
+
+/// Compares two bodies of which at least one was not kept; `None` is a body that HTTP says is none.
+pub(super) fn compare(
+    pair: &AnswerPair<'_>,
+    bodies: [Option<&Body>; 2],
+    encodings: [&[String]; 2],
+    scope: &Scope,
+    out: &mut Collector<'_>,
+) -> Flow {
+    if let Some(rule) = scope.ignores_body {
+        out.excused(rule, Part::Body, String::new);
+        return Flow::Continue(());
+    }
+    let answers = [pair.legacy, pair.candidate];
+    let limit = out.limits.decoded_bytes;
+    let sides =
+        [0, 1].map(|side| Side::of(bodies[side], &answers[side].headers, encodings[side], limit));
+    let grpc = grpc::are_both(pair.legacy, pair.candidate);
+    if grpc {
+        let several = bodies.map(|body| body.and_then(Body::omission) == Some(Omitted::Stream));
+        let whole = bodies.map(|body| body.is_none_or(|body| body.omission().is_none()));
+        if (several[0] && whole[1]) || (whole[0] && several[1]) {
+            let shown = several.map(|several| {
+                let words = if several { "several messages" } else { "one message at most" };
+                Some(words.to_owned())
+            });
+            let [legacy, candidate] = shown;
+            return out.finding(|_| finding(Kind::Value, legacy, candidate, None));
+        }
+    }
+    let [one, two] = [sides[0].length, sides[1].length];
+    let kind = match (one.is_empty(), two.is_empty()) {
+        (Some(true), Some(false)) => Some(Kind::Extra),
+        (Some(false), Some(true)) => Some(Kind::Missing),
+        _ => None,
+    };
+    if let Some(kind) = kind {
+        let shown = |length: Length| (length.is_empty() == Some(false)).then(|| length.shown());
+        return out.finding(|_| finding(kind, shown(one), shown(two), None));
+    }
+    let are_bytes = || {
+        let kinds = answers.map(|answer| Declared::of(&answer.headers).kind);
+        !grpc && kinds == [Some(BodyKind::Bytes); 2]
+    };
+    if one.differs(two) && are_bytes() {
+        return out.finding(|_| finding(Kind::Value, Some(one.shown()), Some(two.shown()), None));
+    }
+    let reasons = sides.map(|side| side.reason);
+    give_up(of_whom(reasons).unwrap_or(Reason::ResponseTooLarge))
+}
+
+impl Side {
+    fn of(body: Option<&Body>, headers: &HeaderMap, encodings: &[String], limit: usize) -> Self {
+        let plain = |length| {
+            if encodings.is_empty() {
+                length
+            } else {
+                Length::Unknown
+            }
+        };
+        let side = |length, reason| Self { length, reason };
+        let Some(body) = body else {
+            return side(Length::Exactly(0), None);
+        };
+        match body.omission() {
+            Some(Omitted::Stream) => side(Length::Unknown, Some(Reason::Stream)),
+            Some(Omitted::TooLarge { at_least }) => {
+                let length = stated(headers).map_or(Length::AtLeast(at_least), Length::Exactly);
+                side(plain(length), Some(Reason::ResponseTooLarge))
+            }
+            Some(Omitted::LetGo { bytes: 0 }) => side(Length::Exactly(0), None),
+            Some(Omitted::LetGo { bytes }) => side(plain(Length::Exactly(bytes)), None),
+            None => match decode::decode(&body.contiguous(), encodings, limit) {
+                Ok(text) => side(Length::Exactly(text.len() as u64), None),
+                Err(error @ DecodeError::TooLarge) => {
+                    side(Length::AtLeast(limit as u64), Some(error.reason()))
+                }
+                Err(error) => side(Length::Unknown, Some(error.reason())),
+            },
+        }
+    }
+}
+
+/// The length that the head states.
+fn stated(headers: &HeaderMap) -> Option<u64> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+impl Length {
+    /// `None` where it is not known.
+    fn is_empty(self) -> Option<bool> {
+        match self {
+            Self::Exactly(length) => Some(length == 0),
+            Self::AtLeast(length) => (length > 0).then_some(false),
+            Self::Unknown => None,
+        }
+    }
+
+    /// Whether it is proven that they are not the same.
+    fn differs(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Exactly(one), Self::Exactly(two)) => one != two,
+            (Self::Exactly(exact), Self::AtLeast(least))
+            | (Self::AtLeast(least), Self::Exactly(exact)) => exact < least,
+            _ => false,
+        }
+    }
+
+    fn shown(self) -> String {
+        match self {
+            Self::Exactly(length) => format!("{length} bytes"),
+            Self::AtLeast(length) => format!("at least {length} bytes"),
+            Self::Unknown => String::new(),
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The clocks of two services, as their `Date` shows them.
+//!
+//! Both answers are to one request, so their dates differ by no more than the time that the answers took and what clocks
+//! are off. A service whose clock is wrong sets cookies that are over, signs tokens that are not yet valid, and lets
+//! caches keep what is old; every other time in its answers may be compared as a distance from its `Date`, so a wrong
+//! clock shows nowhere else.
+
+use std::time::Duration;
+
+use http::HeaderMap;
+use http::header::{AGE, DATE};
+
+use crate::instant::Instant;
+
+/// How far two clocks may be off. Machines that keep time are within a second of each other; protocols that depend on
+/// clocks (Kerberos, signed requests) allow five minutes, so a service that is further off fails there, too.
+const CLOCK_SLACK: Duration = Duration::from_secs(300);
+
+/// Whether the dates of two answers may be of one time, `apart` being how long the slower one took. Where one is missing,
+/// or nobody knows when the answers were written, nothing can be said against them.
+pub(super) fn agree(legacy: &HeaderMap, candidate: &HeaderMap, apart: Option<Duration>) -> bool {
+    let (Some(apart), true, true) = (
+        apart,
+        legacy.contains_key(DATE),
+        candidate.contains_key(DATE),
+    ) else {
+        return true;
+    };
+    match (written(legacy), written(candidate)) {
+        (Some(one), Some(two)) => one.abs_diff(two) <= (apart + CLOCK_SLACK).as_secs(),
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+/// When an answer was handed over, in Unix seconds: a cache keeps the date and adds how old the answer is.
+fn written(headers: &HeaderMap) -> Option<i64> {
+    let date = Instant::parse(headers.get(DATE)?.as_bytes())?;
+    let age = headers.get(AGE).and_then(|age| age.to_str().ok());
+    let age = age.and_then(|age| age.parse::<u32>().ok());
+    Some(date.utc_seconds() + i64::from(age.unwrap_or(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn at(date: &'static str, age: Option<&'static str>) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert(DATE, HeaderValue::from_static(date));
+        if let Some(age) = age {
+            headers.insert(AGE, HeaderValue::from_static(age));
+        }
+        headers
+    }
+
+    #[test]
+    fn dates_of_one_time_agree_also_through_a_cache_and_a_wrong_clock_does_not() {
+        const NOON: &str = "Sun, 01 Feb 2026 12:00:00 GMT";
+        let noon = at(NOON, None);
+        for (date, age, seconds, expected) in [
+            ("Sun, 01 Feb 2026 12:00:09 GMT", None, 0, true),
+            ("Sun, 01 Feb 2026 11:55:00 GMT", None, 0, true),
+            ("Sun, 01 Feb 2026 11:54:59 GMT", None, 0, false),
+            ("Sun, 01 Feb 2026 11:54:59 GMT", None, 1, true),
+            ("Sun, 01 Feb 2026 10:00:00 GMT", None, 0, false),
+            ("Sun, 01 Feb 2026 10:00:00 GMT", Some("7200"), 0, true),
+            ("Wed, 01 Jan 2020 12:00:00 GMT", None, 0, false),
+            ("Sun Feb  1 12:00:00 2026", None, 0, true),
+            ("yesterday", None, 0, false),
+        ] {
+            let other = at(date, age);
+            let apart = Some(Duration::from_secs(seconds));
+            assert_eq!(agree(&noon, &other, apart), expected, "{date}");
+            assert_eq!(agree(&other, &noon, apart), expected, "{date}");
+            assert!(agree(&noon, &other, None));
+        }
+        let none = HeaderMap::new();
+        assert!(agree(&noon, &none, Some(Duration::ZERO)));
+        let (one, two) = (at("a", None), at("b", None));
+        assert!(agree(&one, &two, Some(Duration::ZERO)));
+    }
+}
