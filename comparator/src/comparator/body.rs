@@ -74,7 +74,7 @@ pub(super) fn compare(
         (legacy, candidate) => {
             let errors = [legacy.as_ref().err(), candidate.as_ref().err()].map(Option::<&_>::copied);
             let texts = [legacy.unwrap_or_default(), candidate.unwrap_or_default()];
-            return undecoded(errors, [&texts[0], &texts[1]], out);
+            return undecoded(pair, errors, [&texts[0], &texts[1]], out);
         }
     };
     if grpc::are_both(pair.legacy, pair.candidate) {
@@ -85,7 +85,7 @@ pub(super) fn compare(
                 let (legacy, candidate) = (&read.legacy, &read.candidate);
                 decoded(legacy, candidate, &declared, scope, out, scratch)
             }
-            Err(errors) => undecoded(errors, [&legacy, &candidate], out),
+            Err(errors) => undecoded(pair, errors, [&legacy, &candidate], out),
         };
     }
     let declared = [
@@ -105,6 +105,7 @@ pub(super) fn compare(
 
 /// Two bodies of which at least one could not be had without its encodings. `texts` are those that could.
 fn undecoded(
+    pair: &AnswerPair<'_>,
     errors: [Option<DecodeError>; 2],
     texts: [&[u8]; 2],
     out: &mut Collector<'_>,
@@ -112,11 +113,11 @@ fn undecoded(
     match errors {
         // No client can read the one, and each can read the other.
         [None, Some(problem @ DecodeError::Broken(_))] => {
-            let legacy = readable(texts[0]);
+            let legacy = readable(pair.legacy, texts[0]);
             decode_finding(None, Some(problem.to_string()), [&legacy, &[]], out)
         }
         [Some(problem @ DecodeError::Broken(_)), None] => {
-            let candidate = readable(texts[1]);
+            let candidate = readable(pair.candidate, texts[1]);
             decode_finding(Some(problem.to_string()), None, [&[], &candidate], out)
         }
         // More than the limit is not nothing.
@@ -136,11 +137,14 @@ fn undecoded(
 /// How a body that is not kept is shown.
 const OVER_THE_LIMIT: &str = "more bytes than are compared";
 
-/// A text as it is, other bytes as their summary.
-fn readable(body: &[u8]) -> Cow<'_, [u8]> {
-    match std::str::from_utf8(body) {
-        Ok(_) => Cow::Borrowed(body),
-        Err(_) => Cow::Owned(summary(body).into_bytes()),
+/// What is text by its type and its bytes as it is, other bytes as their summary.
+fn readable<'a>(answer: &Capture, body: &'a [u8]) -> Cow<'a, [u8]> {
+    let kind = Declared::of(&answer.headers).kind;
+    let is_text = !matches!(kind, Some(BodyKind::Bytes | BodyKind::Multipart));
+    if is_text && std::str::from_utf8(body).is_ok() {
+        Cow::Borrowed(body)
+    } else {
+        Cow::Owned(summary(body).into_bytes())
     }
 }
 
