@@ -97,8 +97,9 @@ impl Instant {
             .split(|byte| matches!(byte, b' ' | b',' | b'-'))
             .filter(|word| !word.is_empty());
         for (position, word) in words.enumerate() {
-            let lower = word.to_ascii_lowercase();
-            let known = (1..).zip(MONTHS).find(|(_, month)| month[..] == lower[..]);
+            let known = (1..)
+                .zip(MONTHS)
+                .find(|(_, month)| word.eq_ignore_ascii_case(*month));
             let known = known.map(|(number, _)| number);
             match (word.len(), known) {
                 (_, Some(number)) if month.is_none() => month = Some(number),

@@ -231,6 +231,62 @@ fn a_required_route_must_be_proven_on_its_own() {
 }
 
 #[test]
+fn what_nobody_could_compare_is_capped_in_all_and_on_required_routes() {
+    let streams = |count: u64| [(Reason::Stream, count), (Reason::SampledOut, 1_000_000)];
+    let routes = |events: u64| {
+        vec![
+            ("GET /a", counts(100_000, 0, &[])),
+            ("GET /events", counts(0, 0, &streams(events))),
+        ]
+    };
+    let allowed = gate(routes(5_000), &Thresholds::default());
+    assert_eq!(allowed.outcome, Outcome::Pass, "{:?}", allowed.reasons);
+    assert_eq!(allowed.total.uncomparable, 5_000);
+    let too_many = gate(routes(6_000), &Thresholds::default());
+    assert_eq!(too_many.outcome, Outcome::Undecided);
+    assert_eq!(
+        too_many.reasons,
+        [
+            "all requests: 5.66 % of the pairs could not be compared (mostly `stream`), 5.00 % allowed; what they would have shown is unknown"
+        ]
+    );
+    let required = Thresholds {
+        required_routes: vec!["GET /half".to_owned()],
+        ..Thresholds::default()
+    };
+    let mut with_half = routes(0);
+    with_half.push(("GET /half", counts(5_000, 0, &streams(1_000))));
+    let half = gate(with_half.clone(), &required);
+    assert_eq!(half.outcome, Outcome::Undecided);
+    assert_eq!(
+        half.reasons,
+        [
+            "GET /half: 16.67 % of the pairs could not be compared, 5.00 % allowed; what they would have shown is unknown"
+        ]
+    );
+    assert_eq!(gate(with_half, &Thresholds::default()).outcome, Outcome::Pass);
+}
+
+#[test]
+fn what_only_the_candidate_made_uncomparable_differs() {
+    for reason in Reason::ALL {
+        let alone = reason.of_candidate_alone();
+        if alone == *reason {
+            continue;
+        }
+        let decision = gate(
+            vec![("GET /a", counts(3_000, 0, &[(alone, 3_000)]))],
+            &Thresholds::default(),
+        );
+        assert_eq!(decision.outcome, Outcome::Fail, "{alone}");
+        assert_eq!(
+            (decision.total.compared, decision.total.differing),
+            (6_000, 3_000)
+        );
+    }
+}
+
+#[test]
 fn the_edges_of_what_may_be_allowed() {
     let none_allowed = Thresholds {
         max_mismatch_rate: 0.0,

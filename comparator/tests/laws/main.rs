@@ -4,4 +4,5 @@ mod arrays;
 mod edits;
 mod limits;
 mod support;
+mod uncomparable;
 mod writing;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use parity_mirror::Limits;
+use parity_schemas::exchange::Omitted;
 use parity_schemas::verdict::Reason;
 
 use crate::support::{Next, Rig, Service, ok};
@@ -22,6 +23,30 @@ fn check(candidate: &Service, reason: Reason, limits: impl FnOnce(&mut Limits)) 
     }
     assert_eq!(mirror.control.in_flight(), 0);
     assert_eq!(mirror.control.shadow_bytes_held(), 0);
+}
+
+/// Answers that the breaker must not be fed with: as many as would open it.
+const IN_A_ROW: usize = 30;
+
+/// The client gets the legacy's bytes on one connection, again and again; each request is settled as an exchange that
+/// knows the candidate's head and why its body was not kept.
+fn check_omitted(candidate: &Service, expected: impl Fn(Omitted) -> bool) {
+    let legacy = Service::saying(ok("the legacy's"));
+    let mirror = Rig::new(&legacy, candidate).start();
+    let mut client = mirror.client();
+    for _ in 0..IN_A_ROW {
+        let reply = client.get("/");
+        assert_eq!((reply.status(), reply.text()), (200, "the legacy's"));
+        let exchange = mirror.ledger.exchange();
+        assert_eq!((exchange.legacy.status, exchange.candidate.status), (200, 500));
+        assert_eq!(exchange.candidate.headers["x-sign"], "seen");
+        let omitted = exchange.candidate.body.omission();
+        assert!(omitted.is_some_and(&expected), "{omitted:?}");
+        assert_eq!(&*exchange.legacy.body.contiguous(), b"the legacy's");
+    }
+    assert_eq!(mirror.control.in_flight(), 0);
+    assert_eq!(mirror.control.shadow_bytes_held(), 0);
+    candidate.wait_open(0);
 }
 
 fn saying(answer: &'static str, reason: Reason) {
@@ -195,24 +220,62 @@ fn a_head_without_an_end() {
 #[test]
 fn an_answer_without_an_end() {
     let candidate = Service::new(|_, conn| {
-        conn.say("HTTP/1.1 200 OK\r\n\r\n");
+        conn.say("HTTP/1.1 500 No\r\nx-sign: seen\r\n\r\n");
         while conn.say([b'x'; 4096]) {}
         Next::Close
     });
-    check(&candidate, Reason::ResponseTooLarge, |limits| {
-        limits.candidate_deadline = Duration::from_secs(10);
+    check_omitted(&candidate, |omitted| {
+        matches!(omitted, Omitted::TooLarge { at_least } if at_least > 1 << 20)
     });
-    candidate.wait_open(0);
+}
+
+#[test]
+fn an_announced_length_over_the_limit_is_not_waited_for() {
+    let candidate = Service::saying_then(
+        "HTTP/1.1 500 No\r\nx-sign: seen\r\ncontent-length: 99999999\r\n\r\nsome",
+        || Next::Hang,
+    );
+    check_omitted(&candidate, |omitted| {
+        omitted
+            == Omitted::TooLarge {
+                at_least: 99_999_999,
+            }
+    });
 }
 
 #[test]
 fn a_stream_of_events() {
     let candidate = Service::saying_then(
-        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: 1\n\n",
+        "HTTP/1.1 500 No\r\nx-sign: seen\r\ncontent-type: text/event-stream\r\n\r\ndata: 1\n\n",
         || Next::Hang,
     );
-    check(&candidate, Reason::Stream, |_| {});
-    candidate.wait_open(0);
+    check_omitted(&candidate, |omitted| omitted == Omitted::Stream);
+}
+
+#[test]
+fn an_answer_without_a_body_is_no_stream_whatever_it_says() {
+    for (method, answer) in [
+        (
+            "HEAD",
+            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 99999999\r\n\r\n",
+        ),
+        (
+            "GET",
+            "HTTP/1.1 204 None\r\ncontent-type: text/event-stream\r\n\r\n",
+        ),
+        (
+            "GET",
+            "HTTP/1.1 304 Same\r\ncontent-type: text/event-stream\r\ncontent-length: 99999999\r\n\r\n",
+        ),
+    ] {
+        let service = Service::saying(answer);
+        let mirror = Rig::new(&service, &service).start();
+        mirror.client().ask(method, "/");
+        let exchange = mirror.ledger.exchange();
+        for capture in [&exchange.legacy, &exchange.candidate] {
+            assert_eq!((capture.body.omission(), capture.body.len()), (None, 0));
+        }
+    }
 }
 
 #[test]

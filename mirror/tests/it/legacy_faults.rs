@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use parity_schemas::exchange::Omitted;
 use parity_schemas::verdict::Reason;
 
 use crate::support::{Next, Rig, Running, Service, ok};
@@ -176,7 +177,7 @@ fn the_mirror_has_no_patience_of_its_own_with_the_legacy() {
 }
 
 #[test]
-fn a_stream_of_events_reaches_the_client_and_is_not_compared() {
+fn a_stream_of_events_reaches_the_client_and_only_its_head_is_kept() {
     let (go, wait) = std::sync::mpsc::channel::<()>();
     let wait = std::sync::Mutex::new(wait);
     let legacy = Service::new(move |_, conn| {
@@ -196,6 +197,8 @@ fn a_stream_of_events_reaches_the_client_and_is_not_compared() {
         client.read_until(b"tick");
     }
     // Settled while the stream runs.
-    assert_eq!(mirror.ledger.reason(), Reason::Stream);
+    let exchange = mirror.ledger.exchange();
+    assert_eq!(exchange.legacy.body.omission(), Some(Omitted::Stream));
+    assert_eq!(exchange.candidate.body.omission(), None);
     drop(go);
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use parity_schemas::exchange::Omitted;
 use parity_schemas::verdict::Reason;
 
 use crate::support::{Client, Next, Rig, Running, Service, ok};
@@ -18,25 +19,66 @@ fn with_body_limit(legacy: &Service, candidate: &Service) -> Running {
 }
 
 #[test]
-fn an_answer_at_the_cap_is_compared_and_one_byte_more_is_not() {
-    for (legacy, candidate, fits) in [
-        (1000, 1000, true),
-        (1001, 10, false),
-        (10, 1001, false),
-        (1001, 1001, false),
+fn a_body_at_the_cap_is_kept_and_of_one_with_a_byte_more_the_head() {
+    let large = Some(Omitted::TooLarge { at_least: 1001 });
+    let let_go = Some(Omitted::LetGo { bytes: 10 });
+    for (legacy, candidate, omitted) in [
+        (1000, 1000, [None, None]),
+        (1001, 10, [large, let_go]),
+        (10, 1001, [None, large]),
+        (1001, 1001, [large, large]),
     ] {
         let mirror = with_body_limit(
             &Service::saying(of(legacy)),
             &Service::saying(of(candidate)),
         );
         assert_eq!(mirror.client().get("/").body.len(), legacy);
-        if fits {
-            assert_eq!(mirror.ledger.exchange().legacy.body.len(), legacy);
-        } else {
-            assert_eq!(mirror.ledger.reason(), Reason::ResponseTooLarge);
-        }
+        let exchange = mirror.ledger.exchange();
+        let answers = [&exchange.legacy, &exchange.candidate];
+        assert_eq!(answers.map(|answer| answer.status), [200, 200]);
+        assert_eq!(answers.map(|answer| answer.body.omission()), omitted);
+        let kept = if omitted[0].is_none() { legacy } else { 0 };
+        assert_eq!(exchange.legacy.body.len(), kept);
+        drop(exchange);
         assert_eq!(mirror.control.shadow_bytes_held(), 0);
     }
+}
+
+#[test]
+fn beside_a_large_answer_that_goes_on_nothing_is_held() {
+    let (go, wait) = std::sync::mpsc::channel::<()>();
+    let wait = std::sync::Mutex::new(wait);
+    let legacy = Service::new(move |_, conn| {
+        conn.say("HTTP/1.1 200 OK\r\ncontent-length: 1500\r\n\r\n");
+        for size in [500, 501, 499] {
+            wait.lock().expect("no panic").recv().expect("told");
+            conn.say(vec![b'x'; size]);
+        }
+        Next::Keep
+    });
+    let mirror = with_body_limit(&legacy, &Service::saying(of(10)));
+    let mut client = mirror.client();
+    client.send("GET / HTTP/1.1\r\nhost: test\r\n\r\n");
+    go.send(()).expect("the legacy waits");
+    mirror.wait("both are kept so far", |mirror| {
+        mirror.control.shadow_bytes_held() == 510 && mirror.control.in_flight() == 0
+    });
+    go.send(()).expect("the legacy waits");
+    mirror.wait("nothing is kept any more", |mirror| {
+        mirror.control.shadow_bytes_held() == 0
+    });
+    assert_eq!(mirror.ledger.balance(), (1, 0), "it may yet break off");
+    go.send(()).expect("the legacy waits");
+    assert_eq!(client.reply().body.len(), 1500);
+    let exchange = mirror.ledger.exchange();
+    let bodies = [&exchange.legacy.body, &exchange.candidate.body];
+    assert_eq!(
+        bodies.map(|body| body.omission()),
+        [
+            Some(Omitted::TooLarge { at_least: 1500 }),
+            Some(Omitted::LetGo { bytes: 10 })
+        ]
+    );
 }
 
 #[test]
@@ -49,7 +91,8 @@ fn a_chunked_answer_is_counted_as_it_comes() {
         );
         let mirror = with_body_limit(&Service::saying(answer), &Service::saying(ok("")));
         assert_eq!(mirror.client().get("/").body.len(), chunks * 500);
-        assert_eq!(mirror.ledger.reasons(1).is_empty(), fits);
+        let omitted = mirror.ledger.exchange().legacy.body.omission();
+        assert_eq!(omitted.is_none(), fits);
     }
 }
 

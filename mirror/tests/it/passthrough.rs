@@ -4,6 +4,7 @@ use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use parity_schemas::exchange::Omitted;
 
 use crate::support::{Client, Next, Rig, Running, Service, ok};
 
@@ -209,9 +210,10 @@ fn a_body_far_above_every_buffer_arrives_whole() {
             "chunk {index}"
         );
     }
+    let at_least = (CHUNK * CHUNKS) as u64;
     assert_eq!(
-        mirror.ledger.reason(),
-        parity_schemas::verdict::Reason::ResponseTooLarge
+        mirror.ledger.exchange().legacy.body.omission(),
+        Some(Omitted::TooLarge { at_least })
     );
     assert_eq!(mirror.control.shadow_bytes_held(), 0);
 }

@@ -212,7 +212,7 @@ fn lying() -> Vec<Fault> {
         Fault::new(
             "endless",
             &[
-                "response_too_large",
+                "candidate_too_large",
                 "byte_budget",
                 "candidate_timeout",
                 "breaker_open",

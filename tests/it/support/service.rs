@@ -74,6 +74,7 @@ impl Request {
 }
 
 /// An answer with a Content-Length.
+#[derive(Clone)]
 pub(crate) struct Answer {
     status: u16,
     headers: Vec<(String, String)>,
