@@ -45,6 +45,11 @@ const MAX_EARLIER_ANSWERS: usize = 64;
 /// Encodings that `curl --compressed` asks for.
 const UNDONE_BY_CURL: [&str; 5] = ["gzip", "x-gzip", "deflate", "br", "zstd"];
 
+/// Whether a text begins with the head of an answer.
+pub fn is_answer(text: &[u8]) -> bool {
+    read_head(text, 1).is_ok()
+}
+
 /// Reads an answer.
 pub fn read_answer(text: &[u8]) -> Result<Capture, MessageError> {
     let mut head = read_head(text, 1)?;
@@ -97,7 +102,9 @@ impl Head<'_> {
     /// is that body, whatever it looks like.
     fn is_followed(&self) -> bool {
         let no_body = match self.status {
-            100..200 | 300..400 => true,
+            100..=199 | 300..=399 => true,
+            // Asked again with credentials; curl leaves the body of the refusal out.
+            401 | 407 => true,
             // The answer of a proxy to CONNECT.
             200..300 => !self.headers.contains_key(CONTENT_TYPE),
             _ => false,
@@ -262,6 +269,12 @@ mod tests {
             ("HTTP/1.1 200 Connection established\r\n\r\n", "x", 200, "x"),
             (
                 "HTTP/1.1 301 Moved\nLocation: /b\n\nHTTP/2 302 \n\n",
+                "x",
+                200,
+                "x",
+            ),
+            (
+                "HTTP/1.1 401 Unauthorized\r\nContent-Type: text/html\r\nContent-Length: 9\r\n\r\n",
                 "x",
                 200,
                 "x",

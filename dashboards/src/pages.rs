@@ -15,7 +15,7 @@ use parity_schemas::id::new_id;
 use parity_schemas::record::{Mismatch, RecordedFinding, RecordedMessage};
 use parity_schemas::report::{CauseReport, Report};
 use parity_schemas::time::Timestamp;
-use parity_schemas::verdict::Reason;
+use parity_schemas::verdict::{NOT_COMPARED, Reason};
 use parity_schemas::visible::{visible, visible_value};
 use rust_embed::RustEmbed;
 
@@ -111,6 +111,13 @@ impl MismatchPage {
 
     fn diff(finding: &RecordedFinding) -> String {
         finding.text_diff.as_deref().map(lines).unwrap_or_default()
+    }
+
+    /// Why nothing is said of the bodies, where that is so.
+    fn not_compared(&self) -> Option<String> {
+        let mut tolerated = self.mismatch.tolerated.iter();
+        let reason = tolerated.find_map(|tolerated| tolerated.why.strip_prefix(NOT_COMPARED));
+        reason.map(visible)
     }
 
     fn messages(&self) -> Vec<(&'static str, &RecordedMessage)> {

@@ -155,9 +155,10 @@ pub struct RecordedMessage {
     pub headers: Vec<(String, String)>,
     /// The redacted body as text; for bytes that are no text, `hmac:…` of them.
     pub body: String,
-    /// Length of the original body in bytes, as received.
+    /// Length of the original body in bytes, as received; at least that of one that was not kept, and 0 of one without an
+    /// end.
     pub body_bytes: u64,
-    /// The recorded text was cut at the limit for samples.
+    /// The recorded text was cut at the limit for samples; nothing is left of a body that was not kept.
     pub body_cut: bool,
 }
 

@@ -74,6 +74,10 @@ pub struct GroupReport {
     pub kind: Kind,
     /// How near they are.
     pub explanation: Option<Explanation>,
+    /// Mismatches at the same place, with the same codes, that speak against the explanation: it may be near by chance. 0
+    /// without an explanation, and in documents of older programs.
+    #[serde(default)]
+    pub against: u64,
     /// The legacy's status code.
     pub legacy_status: u16,
     /// The candidate's status code.
@@ -108,6 +112,9 @@ pub struct CoincidingGroup {
     pub kind: Kind,
     /// How near they are.
     pub explanation: Option<Explanation>,
+    /// As in [`GroupReport::against`].
+    #[serde(default)]
+    pub against: u64,
     /// Its finding in the mismatch that is the example of both.
     pub example: Option<GroupExample>,
 }
@@ -128,7 +135,16 @@ pub struct Member<'a> {
     /// Its own.
     pub explanation: Option<Explanation>,
     /// Its own.
+    pub against: u64,
+    /// Its own.
     pub example: Option<&'a GroupExample>,
+}
+
+impl Member<'_> {
+    /// The explanation, where nothing speaks against it.
+    pub fn hint(&self) -> Option<Explanation> {
+        self.explanation.filter(|_| self.against == 0)
+    }
 }
 
 impl GroupReport {
@@ -141,6 +157,7 @@ impl GroupReport {
             pattern: &self.pattern,
             kind: self.kind,
             explanation: self.explanation,
+            against: self.against,
             example: self.example.as_ref(),
         };
         std::iter::once(itself).chain(self.also.iter().map(|other| Member {
@@ -150,6 +167,7 @@ impl GroupReport {
             pattern: &other.pattern,
             kind: other.kind,
             explanation: other.explanation,
+            against: other.against,
             example: other.example.as_ref(),
         }))
     }

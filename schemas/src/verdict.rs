@@ -346,9 +346,13 @@ pub struct Tolerated {
     pub part: Part,
     /// Where in it; as in a finding.
     pub path: String,
-    /// `rule:ID`, or the name of a default such as `equal_decimal`.
+    /// `rule:ID`, the name of a default such as `equal_decimal`, or [`NOT_COMPARED`] and a [`Reason`] where it is not known
+    /// to be equal.
     pub why: String,
 }
+
+/// How [`Tolerated::why`] begins for a body that was not compared, because the mismatch was proven without it.
+pub const NOT_COMPARED: &str = "not_compared:";
 
 #[cfg(test)]
 mod tests {

@@ -8,6 +8,7 @@ mod assemble;
 mod causes;
 mod clickhouse;
 mod groups;
+mod hints;
 mod sqlite;
 
 use parity_schemas::evidence::Evidence;

@@ -22,7 +22,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use parity_schemas::exchange::Exchange;
 use parity_schemas::record::{Mismatch, MismatchClass, RecordedFinding};
 use parity_schemas::tally::Identity;
-use parity_schemas::verdict::{Finding, Kind, Part, Tolerated};
+use parity_schemas::verdict::{Finding, Kind, NOT_COMPARED, Part, Tolerated};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
@@ -31,6 +31,7 @@ use uuid::Uuid;
 use crate::comparator::Comparison;
 use crate::comparator::body::{DIGEST_MARK, EXCERPT_MARK};
 use crate::fingerprint;
+use crate::limits::TOLERATED;
 use crate::media::{BodyKind, Declared};
 use crate::multipart;
 use crate::rules::{Rules, Scope};
@@ -169,6 +170,15 @@ pub struct RecordContext<'a> {
     pub keep_sample: bool,
 }
 
+/// Why a mismatch says nothing of its bodies, at the head of what it tolerates: they are not said to be equal.
+fn not_compared(comparison: &Comparison) -> Option<Tolerated> {
+    comparison.body_not_compared.map(|reason| Tolerated {
+        part: Part::Body,
+        path: String::new(),
+        why: format!("{NOT_COMPARED}{reason}"),
+    })
+}
+
 /// Turns captured values into what may be recorded.
 pub struct Redactor {
     keep_headers: HashSet<String>,
@@ -246,10 +256,10 @@ impl Redactor {
             fingerprints,
             findings,
             findings_cut: comparison.findings_cut,
-            tolerated: comparison
-                .tolerated
-                .iter()
-                .map(|tolerated| self.tolerated(tolerated))
+            tolerated: not_compared(comparison)
+                .into_iter()
+                .chain(comparison.tolerated.iter().map(|one| self.tolerated(one)))
+                .take(TOLERATED)
                 .collect(),
             legacy_status: legacy.status,
             candidate_status: candidate.status,

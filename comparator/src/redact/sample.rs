@@ -4,7 +4,7 @@
 //! that they stand behind.
 
 use http::HeaderMap;
-use parity_schemas::exchange::{Body, Exchange};
+use parity_schemas::exchange::{Body, Exchange, Omitted};
 use parity_schemas::record::{RecordedMessage, Sample};
 use parity_schemas::verdict::Part;
 
@@ -49,8 +49,12 @@ impl Redactor {
                 })
                 .collect(),
             body: text,
-            body_bytes: body.len() as u64,
-            body_cut,
+            body_bytes: match body.omission() {
+                None => body.len() as u64,
+                Some(Omitted::TooLarge { at_least: bytes } | Omitted::LetGo { bytes }) => bytes,
+                Some(Omitted::Stream) => 0,
+            },
+            body_cut: body_cut || body.omission().is_some(),
         }
     }
 

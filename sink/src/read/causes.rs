@@ -6,6 +6,8 @@
 //! explained by none, it is told by itself, lest a consequence be taken for a cause. So a reader who has read the causes
 //! and the groups in none of them has read everything, and nothing twice.
 //!
+//! An explanation that something at its place speaks against is no cause.
+//!
 //! Bodies of different routes have nothing in common only because their paths are equal: `/id` need not mean the same.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -37,7 +39,7 @@ impl<'a> Name<'a> {
             part: member.part,
             name: member.pattern,
             kind: member.kind,
-            explanation: member.explanation,
+            explanation: member.hint(),
             values: member
                 .example
                 .filter(|_| !one_sided)
@@ -46,7 +48,7 @@ impl<'a> Name<'a> {
     }
 
     fn of_explanation(member: &Member<'a>) -> Option<Self> {
-        member.explanation.map(Self::Explanation)
+        member.hint().map(Self::Explanation)
     }
 }
 

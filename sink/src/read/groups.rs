@@ -18,6 +18,7 @@ use parity_schemas::verdict::{Kind, Part};
 use uuid::Uuid;
 
 use crate::error::StoreError;
+use super::hints::Hints;
 use crate::tally::{OTHER, other_group};
 
 /// Groups that a report names; those beyond, in the order of their first interval, are added up as `_other`. Nobody
@@ -143,8 +144,12 @@ impl Groups {
     ) -> Result<Vec<GroupReport>, StoreError> {
         let mut reports = Vec::with_capacity(self.count);
         for (route, groups) in self.by_route {
+            let mut hints = Hints::default();
+            for sums in groups.values() {
+                hints.add(&sums.group, sums.count);
+            }
             for (first, others) in coinciding(groups.into_values()) {
-                reports.push(first.into_report(&route, others, &mut example)?);
+                reports.push(first.into_report(&route, others, &hints, &mut example)?);
             }
         }
         reports.sort_unstable_by(|one: &GroupReport, other| {
@@ -234,6 +239,7 @@ impl Sums {
         self,
         route: &str,
         others: Vec<Self>,
+        hints: &Hints,
         example: &mut impl FnMut(Uuid) -> Result<Option<Rc<ExampleRow>>, StoreError>,
     ) -> Result<GroupReport, StoreError> {
         let mut example_id = self.examples.first().map_or(Uuid::nil(), |(_, id)| *id);
@@ -250,6 +256,7 @@ impl Sums {
             .into_iter()
             .map(|other| CoincidingGroup {
                 example: shown(&other.group),
+                against: hints.against(&other.group),
                 fingerprint: other.group.fingerprint,
                 part: other.group.part,
                 pattern: other.group.pattern,
@@ -259,6 +266,7 @@ impl Sums {
             .collect();
         Ok(GroupReport {
             example: shown(&self.group),
+            against: hints.against(&self.group),
             fingerprint: self.group.fingerprint,
             route: route.to_owned(),
             part: self.group.part,

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use parity_comparator::decode::{DecodeError, decode};
+use parity_comparator::message::is_answer;
 
 use crate::cli::DiffKind;
 
@@ -102,12 +103,16 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// By extension, else by an `HTTP/` first line, else by a look.
+/// As answers if both begin with the head of one, else by extension, else by a look.
 pub(super) fn guess(legacy: &Input, candidate: &Input) -> DiffKind {
     let both = |test: fn(&[u8]) -> bool| test(&legacy.bytes) && test(&candidate.bytes);
+    // What `curl -i` wrote is that whatever it was saved as; no other document begins so.
+    if both(is_answer) {
+        return DiffKind::Http;
+    }
     let are_answers = both(|bytes| bytes.starts_with(b"HTTP/"));
     match (legacy.kind_by_extension(), candidate.kind_by_extension()) {
-        // No JSON begins like that, and no YAML that anybody writes: `curl -i` was saved under the name of the body.
+        // No JSON begins like that, and no YAML that anybody writes: somebody should learn what is wrong with the head.
         (Some(DiffKind::Json | DiffKind::Yaml), _) | (_, Some(DiffKind::Json | DiffKind::Yaml))
             if are_answers =>
         {

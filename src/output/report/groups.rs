@@ -50,8 +50,9 @@ pub(super) fn write(out: &mut String, report: &Report) -> std::fmt::Result {
         }
         more(out, rest.len(), MAX_GROUPS, "groups")?;
     }
-    let explained = report.groups.iter().find_map(|group| group.explanation);
-    if let Some(explanation) = explained {
+    let mut members = report.groups.iter().flat_map(GroupReport::members);
+    let hint = members.find_map(|member| member.hint());
+    if let Some(explanation) = hint {
         let line = format!(
             "What is meant to differ like that: a [[rule]] with action = \"accept\" and explanations = \
              [\"{explanation}\"], or a profile (`parity rules`)"
@@ -168,12 +169,14 @@ fn write_group(out: &mut String, group: &GroupReport) -> std::fmt::Result {
         }
     }
     if let Some(explanation) = group.explanation {
-        writeln!(out, "         {explanation}: {}", explained(explanation))?;
+        let words = explained(explanation);
+        writeln!(out, "         {explanation}: {words}{}", contradicted(group.against))?;
     }
     for other in group.also.iter().take(MAX_ALSO) {
         let how = kind(other.kind);
         let near = other.explanation.map_or(String::new(), |explanation| {
-            format!("  {explanation}: {}", explained(explanation))
+            let words = explained(explanation);
+            format!("  {explanation}: {words}{}", contradicted(other.against))
         });
         writeln!(
             out,
@@ -191,6 +194,15 @@ fn write_group(out: &mut String, group: &GroupReport) -> std::fmt::Result {
         writeln!(out, "         {line}")?;
     }
     Ok(())
+}
+
+/// What speaks against an explanation.
+fn contradicted(against: u64) -> String {
+    if against == 0 {
+        return String::new();
+    }
+    let count = grouped(against);
+    format!("; perhaps by chance, for {count} at the same place have no such explanation")
 }
 
 fn place(part: Part, pattern: &str) -> String {

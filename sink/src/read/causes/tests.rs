@@ -6,7 +6,8 @@ use uuid::Uuid;
 
 use super::*;
 
-/// `ROUTE COUNT MEMBER, MEMBER…`, a member being `PART PATTERN KIND EXPLANATION` and, of headers, `LEGACY CANDIDATE`.
+/// `ROUTE COUNT MEMBER, MEMBER…`, a member being `PART PATTERN KIND EXPLANATION` and, of headers, `LEGACY CANDIDATE`. An
+/// explanation with `?` is contradicted.
 fn groups(lines: &[&str]) -> Vec<GroupReport> {
     lines
         .iter()
@@ -27,6 +28,7 @@ fn groups(lines: &[&str]) -> Vec<GroupReport> {
                 pattern: first.pattern,
                 kind: first.kind,
                 explanation: first.explanation,
+                against: first.against,
                 legacy_status: 200,
                 candidate_status: 200,
                 count: count.parse().expect("a count"),
@@ -48,7 +50,8 @@ fn coinciding(fingerprint: String, member: &str) -> CoincidingGroup {
         part: words[0].parse().expect("a part"),
         pattern: words[1].to_owned(),
         kind: words[2].parse().expect("a kind"),
-        explanation: words[3].parse().ok(),
+        explanation: words[3].trim_end_matches('?').parse().ok(),
+        against: u64::from(words[3].ends_with('?')),
         example: value(4).map(|legacy| GroupExample {
             target: "/".to_owned(),
             path: words[1].to_owned(),
@@ -98,6 +101,19 @@ fn groups_with_one_explanation_have_one_cause_and_are_not_added_up_within_a_rout
             "GET_/b 2: body /x value case_only"
         ]),
         ["case_only 4 in 4 on 2: 0.0 1.0"]
+    );
+}
+
+#[test]
+fn an_explanation_that_may_be_chance_is_no_cause() {
+    assert_eq!(
+        told(&[
+            "GET_/a 24: body /fee value -",
+            "GET_/a 5: body /fee value rounded?",
+            "GET_/b 9: body /x value rounded",
+            "GET_/c 8: body /y value rounded",
+        ]),
+        ["rounded 17 in 17 on 2: 2.0 3.0"]
     );
 }
 

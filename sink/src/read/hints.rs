@@ -1,0 +1,112 @@
+//! What speaks for and against the explanations that groups have.
+//!
+//! An explanation is proven for each finding by itself, and near by chance for some: of the fees that a wrong formula gives,
+//! now and then one looks rounded. So an explanation says why a place differs only if it holds for all of the place. What
+//! counts against it are other values there that nothing explains; a value that is missing altogether may have a cause of
+//! its own, as long as that is rare.
+
+use std::collections::HashMap;
+
+use parity_schemas::tally::Group;
+use parity_schemas::verdict::{Kind, Part};
+
+/// Of this many mismatches at a place one may be missing, in another order or broken without an explanation.
+const ONE_IN: u64 = 20;
+
+/// Where groups of one route have something to say of each other.
+#[derive(PartialEq, Eq, Hash)]
+struct Place {
+    part: Part,
+    pattern: String,
+    legacy_status: u16,
+    candidate_status: u16,
+}
+
+impl Place {
+    fn of(group: &Group) -> Self {
+        Self {
+            part: group.part,
+            pattern: group.pattern.clone(),
+            legacy_status: group.legacy_status,
+            candidate_status: group.candidate_status,
+        }
+    }
+}
+
+/// Mismatches of one place.
+#[derive(Default)]
+struct Told {
+    explained: u64,
+    /// Two values that nothing explains.
+    values: u64,
+    /// Anything else that nothing explains.
+    other: u64,
+}
+
+/// All places of one route.
+#[derive(Default)]
+pub(super) struct Hints(HashMap<Place, Told>);
+
+impl Hints {
+    pub(super) fn add(&mut self, group: &Group, count: u64) {
+        let told = self.0.entry(Place::of(group)).or_default();
+        *match (group.explanation, group.kind) {
+            (Some(_), _) => &mut told.explained,
+            (None, Kind::Value | Kind::Type) => &mut told.values,
+            (None, _) => &mut told.other,
+        } += count;
+    }
+
+    /// How many mismatches speak against the explanation of a group.
+    pub(super) fn against(&self, group: &Group) -> u64 {
+        match (group.explanation, self.0.get(&Place::of(group))) {
+            (Some(_), Some(told)) if told.other * ONE_IN > told.explained => {
+                told.values + told.other
+            }
+            (Some(_), Some(told)) => told.values,
+            _ => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use parity_schemas::verdict::Explanation;
+
+    use super::*;
+    use crate::tally::other_group;
+
+    fn group(pattern: &str, kind: Kind, explanation: Option<Explanation>) -> Group {
+        Group {
+            part: Part::Body,
+            pattern: pattern.to_owned(),
+            kind,
+            explanation,
+            ..other_group()
+        }
+    }
+
+    #[test]
+    fn a_hint_holds_for_all_of_its_place_or_is_contradicted() {
+        let rounded = group("/fee", Kind::Value, Some(Explanation::Rounded));
+        let near = group("/fee", Kind::Value, Some(Explanation::NearDouble));
+        let wrong = group("/fee", Kind::Value, None);
+        let missing = group("/fee", Kind::Missing, None);
+        let elsewhere = group("/total", Kind::Value, None);
+        let against = |groups: &[(&Group, u64)]| {
+            let mut hints = Hints::default();
+            for (group, count) in groups {
+                hints.add(group, *count);
+            }
+            hints.against(&rounded)
+        };
+        assert_eq!(against(&[(&rounded, 5), (&wrong, 24)]), 24);
+        assert_eq!(against(&[(&rounded, 10_000), (&wrong, 1)]), 1);
+        assert_eq!(against(&[(&rounded, 5), (&near, 20), (&elsewhere, 9)]), 0);
+        assert_eq!(against(&[(&rounded, 20), (&missing, 1)]), 0);
+        assert_eq!(against(&[(&rounded, 20), (&missing, 2)]), 2);
+        let mut hints = Hints::default();
+        hints.add(&wrong, 3);
+        assert_eq!(hints.against(&wrong), 0);
+    }
+}
