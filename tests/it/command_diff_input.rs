@@ -135,6 +135,90 @@ fn answers_as_curl_saves_them_are_read() {
 }
 
 #[test]
+fn saved_answers_are_known_by_their_first_line_whatever_they_are_called() {
+    let json = "Content-Type: application/json";
+    let one = format!("HTTP/1.1 200 OK\r\n{json}\r\n\r\n{{\"a\":1}}");
+    let two = format!("HTTP/2 200 \n{json}\n\n{{\"a\": 1.0}}\n");
+    let followed = format!(
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 401 Unauthorized\r\nContent-Type: text/html\r\n\r\nHTTP/2 302 \r\nlocation: /b\r\n\r\n{one}"
+    );
+    for name in ["b", "b.txt", "b.json", "b.yaml", "b.md", "b.bin", "b.log", "b.ndjson"] {
+        for candidate in [&two, &followed] {
+            for legacy in ["a", "a.txt", "a.http"] {
+                let files = [(legacy, one.as_bytes()), (name, candidate.as_bytes())];
+                let ended = diff(files, &[]);
+                assert_eq!(ended.code, 0, "{name} {}{}", ended.stdout, ended.stderr);
+            }
+        }
+        let files = [("a.txt", one.as_bytes()), (name, two.as_bytes())];
+        assert_eq!(diff(files, &["--as", "text"]).code, 1, "{name}");
+    }
+    // A text about HTTP is no answer.
+    let about = "HTTP/1.1 200 is what it says\nand then it goes on\n";
+    let ended = diff([("a.txt", about.as_bytes()), ("b.txt", about.as_bytes())], &[]);
+    assert_eq!((ended.code, &*ended.stderr), (0, ""));
+}
+
+#[test]
+fn two_files_that_are_empty_or_broken_are_equal_and_it_is_said() {
+    let compared = |name: &'static str, text: &str| {
+        let files = [(name, text.as_bytes()), ("b", text.as_bytes())];
+        let place = Place::new();
+        let ended = diff_in(&place, files, &[]);
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        let document = place.run(&["diff", name, "b", "--output", "json"]).json();
+        (ended.stdout, document["notes"].clone())
+    };
+    for (name, text, words, note) in [
+        ("a.json", "", "both are empty", "both_empty"),
+        ("a.txt", "", "both are empty", "both_empty"),
+        ("a.json", "{\"a\":", "both are not what they were compared as", "both_invalid"),
+        ("a.ndjson", "{}\n{\"a\":\n", "both are not what they were compared as", "both_invalid"),
+        ("a.yaml", "a: [1", "both are not what they were compared as", "both_invalid"),
+    ] {
+        let (text, notes) = compared(name, text);
+        assert!(text.contains(&format!("note: {words}")), "{name}: {text}");
+        assert!(text.ends_with("match\n"), "{name}: {text}");
+        assert_eq!(notes, serde_json::json!([note]), "{name}");
+    }
+    for (name, text) in [("a.json", "{}"), ("a.txt", "{"), ("a.yaml", "a: 1")] {
+        let (text, notes) = compared(name, text);
+        assert_eq!((text.as_str(), notes), ("match\n", serde_json::Value::Null));
+    }
+    let broken = [("a.json", &b"{\"a\":1"[..]), ("b.json", b"{\"a\":2")];
+    let ended = diff(broken, &[]);
+    assert_eq!(ended.code, 1);
+    assert!(ended.stdout.contains("note: both are not"), "{}", ended.stdout);
+}
+
+#[test]
+fn what_was_not_compared_of_two_answers_is_said_beside_what_differs() {
+    let answer = |head: &str, body: &[u8]| [head.as_bytes(), b"\r\n\r\n", body].concat();
+    let json = "Content-Type: application/json";
+    let legacy = answer(&format!("HTTP/1.1 200 OK\r\n{json}"), b"{}");
+    let unknown = format!("HTTP/1.1 500 No\r\n{json}\r\nContent-Encoding: compress");
+    let files = [("a.http", &*legacy), ("b.http", &*answer(&unknown, b"{}"))];
+    let ended = diff(files, &[]);
+    assert_eq!(ended.code, 1);
+    assert!(
+        ended.stdout.ends_with(
+            "mismatch: at least 1 difference (value); the bodies were not compared: candidate_undecodable, only the candidate has a content encoding that cannot be undone\n"
+        ),
+        "{}",
+        ended.stdout
+    );
+    let document = diff(files, &["--output", "json"]).json();
+    assert_eq!(document["body_not_compared"], "candidate_undecodable");
+    // Answers that were saved on different days are no proof of a wrong clock.
+    let at = |date: &str| answer(&format!("HTTP/1.1 200 OK\r\n{json}\r\nDate: {date}"), b"{}");
+    let days = [
+        ("a.http", &*at("Sun, 01 Feb 2026 12:00:00 GMT")),
+        ("b.http", &*at("Mon, 02 Feb 2026 12:00:00 GMT")),
+    ];
+    assert_eq!(diff(days, &[]).code, 0);
+}
+
+#[test]
 fn what_is_no_file_or_has_no_end_is_an_error_or_not_compared() {
     let place = Place::new();
     place.write("a.json", "[1]");

@@ -135,6 +135,65 @@ fn one_cause_in_thirty_fields_of_three_routes_is_one_entry() {
 }
 
 #[test]
+fn a_wrong_value_that_now_and_then_looks_rounded_is_not_to_be_accepted() {
+    let place = Place::new();
+    let legacy = Service::json("{\"fee\":1.2345}");
+    let candidate = Service::start(|request| {
+        let few = ["/1", "/2", "/3", "/4", "/5"].contains(&request.target.as_str());
+        Answer::json(if few { "{\"fee\":1.23}" } else { "{\"fee\":2.5}" })
+    });
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    for number in 1..=29 {
+        mirror.get(&format!("/{number}"));
+    }
+    mirror.settled(29);
+    let page = mirror.ask("/").text();
+    mirror.stop();
+    let report = place.report().0;
+    let groups = report["groups"].as_array().expect("groups");
+    let against: Vec<_> = groups
+        .iter()
+        .map(|group| (&group["count"], &group["explanation"], &group["against"]))
+        .collect();
+    assert_eq!(
+        against,
+        [
+            (&24.into(), &serde_json::Value::Null, &0.into()),
+            (&5.into(), &"rounded".into(), &24.into())
+        ]
+    );
+    let text = place.run(&["report"]).stdout;
+    assert!(
+        text.contains("perhaps by chance, for 24 at the same place have no such explanation"),
+        "{text}"
+    );
+    assert!(!text.contains("explanations ="), "{text}");
+    assert!(page.contains("rounded, perhaps by chance"), "{page}");
+}
+
+#[test]
+fn a_mismatch_whose_body_was_not_compared_says_so_in_the_record_and_on_its_page() {
+    let place = Place::new();
+    let legacy = Service::json("{\"a\":1}");
+    let candidate = Service::start(|_| {
+        Answer::new(500, "data: 1\n\n").header("content-type", "text/event-stream")
+    });
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    mirror.get("/a");
+    let report = mirror.settled(1);
+    let status = "GET /a status  value -".to_owned();
+    assert!(report.groups().contains(&status));
+    let id = report.0["groups"][0]["example_id"].clone();
+    let page = mirror.ask(&format!("/mismatches/{}", id.as_str().expect("an id"))).text();
+    assert!(
+        page.contains("The bodies were not compared: candidate_stream"),
+        "{page}"
+    );
+    assert!(page.contains("The body was not kept; it has no end."), "{page}");
+    mirror.stop();
+}
+
+#[test]
 fn what_differs_in_the_same_answers_is_one_group() {
     let place = Place::new();
     let answer = |status, body: &'static str| Service::start(move |_| Answer::new(status, body));
