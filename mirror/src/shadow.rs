@@ -153,6 +153,7 @@ impl Attempt {
             response,
             mut link,
             at,
+            head_at,
         } = send(pending, self.side).await?;
         let (head, mut body) = response.into_parts();
         if head.status == StatusCode::SWITCHING_PROTOCOLS {
@@ -172,7 +173,7 @@ impl Attempt {
         let Some(half) = self.half.take() else {
             return Ok(());
         };
-        let recorder = Recorder::new(half, head.status.as_u16(), head.headers, at);
+        let recorder = Recorder::new(half, head.status.as_u16(), head.headers, at, head_at);
         let (recorder, ended) = self.recorder.insert((recorder, at));
         while let Some(frame) = poll_fn(|cx| link.poll_frame(&mut body, cx)).await {
             let frame = frame.map_err(|error| failure::within_body(&error))?;

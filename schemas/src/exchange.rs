@@ -183,7 +183,10 @@ pub struct Capture {
     pub body: Body,
     /// Trailer fields, if any came.
     pub trailers: Option<HeaderMap>,
-    /// From sending the request to the last byte of the answer.
+    /// From sending the request to the head of the answer.
+    pub head_elapsed: Duration,
+    /// From sending the request to the last byte of the answer, without the time in which we did not read because the
+    /// client did not take what there was.
     pub elapsed: Duration,
 }
 
