@@ -19,12 +19,14 @@ use crossbeam_channel::{Receiver, Sender, TryRecvError, TrySendError, bounded};
 use parity_comparator::redact::{RecordContext, Redactor};
 use parity_comparator::{Comparator, Comparison, fingerprint};
 use parity_mirror::Observer;
-use parity_schemas::exchange::Exchange;
+use parity_schemas::clients::ClientOutcome;
+use parity_schemas::exchange::{Capture, Exchange};
 use parity_schemas::id::new_id;
 use parity_schemas::record::Record;
 use parity_schemas::route::Route;
 use parity_schemas::tally::{Group, Identity};
 use parity_schemas::verdict::{Reason, Verdict};
+use parity_sink::tally::Elapsed;
 use parity_sink::{RecordSender, Recorder, TallyBook, TallyConfig, Writer, WriterOptions, tally};
 use prometheus_client::registry::Registry;
 use uuid::Uuid;
@@ -235,6 +237,10 @@ impl Observer for Observing {
     fn answered(&self, route: &Arc<Route>, status: u16) {
         self.recorder.answered(route, status);
     }
+
+    fn client(&self, route: &Arc<Route>, outcome: ClientOutcome) {
+        self.recorder.client(route, outcome);
+    }
 }
 
 /// What all comparing threads share.
@@ -292,17 +298,20 @@ impl Comparing {
             self.recorder.rule_hits(route, &comparison.rule_hits);
         }
         let micros = |elapsed: Duration| u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
-        let legacy_us = micros(exchange.legacy.elapsed);
-        let candidate_us = micros(exchange.candidate.elapsed);
+        let elapsed = |capture: &Capture| Elapsed {
+            head_us: micros(capture.head_elapsed),
+            end_us: micros(capture.elapsed),
+        };
+        let (legacy, candidate) = (elapsed(&exchange.legacy), elapsed(&exchange.candidate));
         match comparison.verdict {
             Verdict::NotCompared(reason) => self.recorder.not_compared(route, reason),
-            Verdict::Match => self.recorder.matched(route, legacy_us, candidate_us),
+            Verdict::Match => self.recorder.matched(route, legacy, candidate),
             Verdict::Mismatch => {
                 let id = new_id();
                 let groups = self.record(exchange, &comparison, id);
                 let time = exchange.time;
                 self.recorder
-                    .mismatch(route, legacy_us, candidate_us, id, time, &groups);
+                    .mismatch(route, legacy, candidate, id, time, &groups);
             }
         }
     }

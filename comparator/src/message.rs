@@ -85,6 +85,7 @@ pub fn read_answer(text: &[u8]) -> Result<Capture, MessageError> {
         headers,
         body: body.into(),
         trailers,
+        head_elapsed: Duration::ZERO,
         elapsed: Duration::ZERO,
     })
 }

@@ -28,6 +28,7 @@ fn capture(body: &str, content_type: &'static str) -> Capture {
         headers,
         body: body.as_bytes().to_vec().into(),
         trailers: None,
+        head_elapsed: Duration::ZERO,
         elapsed: Duration::ZERO,
     }
 }

@@ -175,6 +175,7 @@ impl Pair {
             headers: HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(media_type))]),
             body: body.to_vec().into(),
             trailers: None,
+            head_elapsed: Duration::ZERO,
             elapsed: Duration::ZERO,
         };
         let mirrored = self.compare_answers(&mut comparator, &answer(legacy), &answer(candidate));

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parity_mirror::{Config, Mirror, Observer, Policy, Target, UpstreamUrl};
+use parity_schemas::clients::ClientOutcome;
 use parity_schemas::exchange::Exchange;
 use parity_schemas::route::Route;
 use parity_schemas::verdict::Reason;
@@ -41,6 +42,8 @@ impl Observer for Counter {
     }
 
     fn answered(&self, _: &Arc<Route>, _: u16) {}
+
+    fn client(&self, _: &Arc<Route>, _: ClientOutcome) {}
 }
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -125,6 +125,10 @@ pub(crate) struct Progress {
     /// Since when the client has been waited for, with the bytes then.
     since: Cell<Option<(Instant, u64)>>,
     stalled: Cell<bool>,
+    /// How long the legacy was kept waiting for bytes that came later, in all.
+    waited: Cell<Duration>,
+    /// Since when it waits.
+    waits_since: Cell<Option<Instant>>,
 }
 
 impl Progress {
@@ -135,6 +139,8 @@ impl Progress {
             waiting: RefCell::new(None),
             since: Cell::new(None),
             stalled: Cell::new(false),
+            waited: Cell::new(Duration::ZERO),
+            waits_since: Cell::new(None),
         })
     }
 
@@ -146,6 +152,28 @@ impl Progress {
     /// Bytes that went on so far.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes.get()
+    }
+
+    /// How long the client kept the legacy waiting, up to the bytes that came last. A legacy that answers while it waits
+    /// has not waited for what never came.
+    pub(crate) fn waited(&self) -> Duration {
+        self.waited.get()
+    }
+
+    /// The client is waited for.
+    fn waits(&self, waker: Waker) {
+        *self.waiting.borrow_mut() = Some(waker);
+        if self.waits_since.get().is_none() {
+            self.waits_since.set(Some(Instant::now()));
+        }
+    }
+
+    /// The client has sent something, or ended.
+    fn came(&self) {
+        self.waiting.take();
+        if let Some(since) = self.waits_since.take() {
+            self.waited.set(self.waited.get() + since.elapsed());
+        }
     }
 
     /// Ends a body whose client has sent nothing for `patience`. A legacy that does not take what there is does not
@@ -203,10 +231,10 @@ impl Tee {
                 self.fail();
                 return Poll::Ready(Some(Err(BodyError::Stalled)));
             }
-            *self.progress.waiting.borrow_mut() = Some(cx.waker().clone());
+            self.progress.waits(cx.waker().clone());
             return Poll::Pending;
         };
-        self.progress.waiting.take();
+        self.progress.came();
         match &mut polled {
             Some(Ok(frame)) => {
                 if let Some(chunk) = frame.data_ref() {

@@ -29,11 +29,18 @@ pub(crate) struct Recorder {
     omitted: Option<Omitted>,
     trailers: Option<HeaderMap>,
     sent: Instant,
+    head_at: Instant,
 }
 
 impl Recorder {
-    /// From the head on. `sent` is when the request was handed to the connection.
-    pub(crate) fn new(half: Half, status: u16, headers: HeaderMap, sent: Instant) -> Self {
+    /// From the head on, which was there at `head_at`. `sent` is when the request was handed to the connection.
+    pub(crate) fn new(
+        half: Half,
+        status: u16,
+        headers: HeaderMap,
+        sent: Instant,
+        head_at: Instant,
+    ) -> Self {
         Self {
             half,
             status,
@@ -44,6 +51,7 @@ impl Recorder {
             omitted: None,
             trailers: None,
             sent,
+            head_at,
         }
     }
 
@@ -108,6 +116,7 @@ impl Recorder {
             headers: self.headers,
             body,
             trailers: self.trailers,
+            head_elapsed: self.head_at.saturating_duration_since(self.sent),
             elapsed,
         });
     }

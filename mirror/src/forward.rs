@@ -8,6 +8,7 @@ use http::uri::Scheme;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Version};
 use http_body::Body as _;
 use hyper::body::Incoming;
+use parity_schemas::clients::ClientOutcome;
 use parity_schemas::exchange::Omitted;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
@@ -21,9 +22,9 @@ use crate::generation::Generation;
 use crate::headers;
 use crate::host;
 use crate::link::Link;
-use crate::observer::Ticket;
+use crate::observer::{ClientTicket, Ticket};
 use crate::pending::{Form, Half, Head, Pending, Side};
-use crate::relay::{Apart, Driven, Relay};
+use crate::relay::{Answered, Apart, Driven, Relay};
 use crate::service::{SendError, Sent};
 use crate::shadow;
 use crate::tap::{self, Mirrored};
@@ -82,11 +83,12 @@ async fn answer_to(
         .routes
         .borrow_mut()
         .resolve(&parts.method, parts.uri.path());
-    let ticket = Ticket::receive(&generation, route);
+    let (ticket, client_ticket) = Ticket::receive(&generation, route);
     if parts.method == Method::CONNECT {
         // A tunnel to where the client says would make a forward proxy of us; the legacy is not asked either.
         let answer = refuse(
             &ticket,
+            client_ticket,
             StatusCode::NOT_IMPLEMENTED,
             words::REFUSED_CONNECT,
             busy,
@@ -106,6 +108,7 @@ async fn answer_to(
     if generation.mode == Mode::Tap {
         let mirrored = Mirrored {
             ticket,
+            client_ticket,
             head,
             body,
             policy: policy.or_else(|| wants_upgrade.then_some(Reason::Upgrade)),
@@ -119,12 +122,22 @@ async fn answer_to(
             // Where the body would end and the other protocol begin is for two parsers to disagree about.
             refuse(
                 &ticket,
+                client_ticket,
                 StatusCode::BAD_REQUEST,
                 words::REFUSED_UPGRADE,
                 busy,
             )
         } else {
-            tunnel::open(&client, &generation, &ticket, &head, upgrade, busy).await
+            tunnel::open(
+                &client,
+                &generation,
+                &ticket,
+                client_ticket,
+                &head,
+                upgrade,
+                busy,
+            )
+            .await
         };
         ticket.not_compared(policy.unwrap_or(Reason::Upgrade));
         return Ok(answer);
@@ -147,6 +160,7 @@ async fn answer_to(
             if let Subject::Shadowed(half) = subject {
                 half.fail(failure.reason());
             }
+            client_ticket.end(failure.outcome());
             let (status, words) = failure.answer().ok_or(ClientGone)?;
             generation.observer.answered(&route, status.as_u16());
             return Ok(words::text(status, words, busy));
@@ -155,7 +169,14 @@ async fn answer_to(
     generation
         .observer
         .answered(&route, sent.response.status().as_u16());
-    Ok(answer(&generation, subject, sent, upload, busy))
+    Ok(answer(
+        &generation,
+        subject,
+        client_ticket,
+        sent,
+        upload,
+        busy,
+    ))
 }
 
 /// A request on the client's path, with or without a shadow.
@@ -188,6 +209,15 @@ impl Failure {
             Self::ClientGone => Reason::ClientAborted,
             Self::TimedOut => Reason::LegacyTimeout,
             Self::Unreachable | Self::Wrong => Reason::LegacyUnreachable,
+        }
+    }
+
+    /// What became of the client.
+    fn outcome(&self) -> ClientOutcome {
+        match self {
+            Self::ClientGone => ClientOutcome::ClientAborted,
+            Self::TimedOut => ClientOutcome::LegacyTimeout,
+            Self::Unreachable | Self::Wrong => ClientOutcome::LegacyUnreachable,
         }
     }
 
@@ -249,10 +279,13 @@ async fn send(
         {
             Err(Failure::Wrong)
         }
-        Ok(sent) => {
+        Ok(mut sent) => {
             generation.worker.shared.legacy_answers(true);
             let waited = sent.at.saturating_duration_since(started);
             generation.worker.metrics.overhead(waited);
+            // The candidate gets the body at once; what the legacy waited for the client's is not its own time.
+            let waited = progress.as_ref().map(|progress| progress.waited());
+            sent.at = (sent.at + waited.unwrap_or_default()).min(sent.head_at);
             let running = upload() == Upload::Running;
             Ok((sent, progress.filter(|_| running)))
         }
@@ -262,10 +295,15 @@ async fn send(
 }
 
 /// Tells of a legacy that does not answer: loudly when it stops, quietly while it stays so.
-pub(crate) fn legacy_failed(worker: &Worker, error: &SendError) -> (StatusCode, &'static str) {
-    unreachable(worker, error)
+pub(crate) fn legacy_failed(
+    worker: &Worker,
+    error: &SendError,
+) -> (StatusCode, &'static str, ClientOutcome) {
+    let failure = unreachable(worker, error);
+    let (status, words) = failure
         .answer()
-        .unwrap_or((StatusCode::BAD_GATEWAY, words::LEGACY_DOWN))
+        .unwrap_or((StatusCode::BAD_GATEWAY, words::LEGACY_DOWN));
+    (status, words, failure.outcome())
 }
 
 fn unreachable(worker: &Worker, error: &SendError) -> Failure {
@@ -298,11 +336,17 @@ fn unreachable(worker: &Worker, error: &SendError) -> Failure {
 fn answer(
     generation: &Rc<Generation>,
     subject: Subject,
+    client_ticket: ClientTicket,
     sent: Sent,
     upload: Option<Rc<Progress>>,
     busy: Busy,
 ) -> Response<Answer> {
-    let Sent { response, link, at } = sent;
+    let Sent {
+        response,
+        link,
+        at,
+        head_at,
+    } = sent;
     // The length of an answer that has no body: HTTP/2 needs no help to send it, and HEAD is hyper's to know.
     let keeps_length =
         subject.with_head(|head| head.method != Method::HEAD && head.version != Version::HTTP_2);
@@ -311,7 +355,7 @@ fn answer(
         Subject::Shadowed(half) => {
             let (status, headers) = (response.status().as_u16(), response.headers().clone());
             let is_stream = headers::is_stream(&headers) && !response.body().is_end_stream();
-            let mut recorder = Recorder::new(half, status, headers, at);
+            let mut recorder = Recorder::new(half, status, headers, at, head_at);
             if is_stream {
                 // The half ends here, not with the stream: that ends when the client has had enough.
                 recorder.omit(Omitted::Stream);
@@ -329,7 +373,9 @@ fn answer(
     let passed = Passed {
         driven,
         recorder,
+        client_ticket,
         sent: at,
+        head_at,
         keeps_length,
         busy,
     };
@@ -340,7 +386,9 @@ fn answer(
 pub(crate) struct Passed {
     pub(crate) driven: Driven,
     pub(crate) recorder: Option<Recorder>,
+    pub(crate) client_ticket: ClientTicket,
     pub(crate) sent: Instant,
+    pub(crate) head_at: Instant,
     /// Whether the `Content-Length` of a 304 must be kept by us.
     pub(crate) keeps_length: bool,
     pub(crate) busy: Busy,
@@ -361,11 +409,19 @@ pub(crate) fn relay(
     let Passed {
         driven,
         recorder,
+        client_ticket,
         sent,
+        head_at,
         keeps_length,
         busy,
     } = passed;
-    let mut relay = Relay::new(generation, incoming, driven, recorder, sent);
+    let answered = Answered {
+        client_ticket,
+        status: parts.status.as_u16(),
+        sent,
+        head_at,
+    };
+    let mut relay = Relay::new(generation, incoming, driven, recorder, answered);
     let content = if bodiless {
         // hyper will not ask a body that has ended, so the end is told here.
         relay.finish();
@@ -400,10 +456,12 @@ fn last(mut answer: Response<Answer>, version: Version) -> Response<Answer> {
 /// Our own answer to what is never passed on.
 fn refuse(
     ticket: &Ticket,
+    client_ticket: ClientTicket,
     status: StatusCode,
     words: &'static str,
     busy: Busy,
 ) -> Response<Answer> {
     ticket.answered(status);
+    client_ticket.end(ClientOutcome::Refused);
     words::text(status, words, busy)
 }

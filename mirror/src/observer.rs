@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use http::StatusCode;
+use parity_schemas::clients::ClientOutcome;
 use parity_schemas::exchange::Exchange;
 use parity_schemas::route::Route;
 use parity_schemas::verdict::Reason;
@@ -14,7 +15,8 @@ use crate::generation::Generation;
 /// then that worker's clients wait.
 ///
 /// For each parsed request head there is one call of [`received`](Self::received), and then exactly one of either
-/// [`not_compared`](Self::not_compared) or [`exchange`](Self::exchange): conservation.
+/// [`not_compared`](Self::not_compared) or [`exchange`](Self::exchange), and exactly one of [`client`](Self::client):
+/// conservation, once for the verdict and once for what the client got. The two come in any order.
 pub trait Observer {
     /// A request head was parsed.
     fn received(&self, route: &Arc<Route>);
@@ -25,8 +27,12 @@ pub trait Observer {
     /// Both captures are there, each with its body or why that was not kept. The observer settles what follows, a full queue included.
     fn exchange(&self, exchange: Exchange);
 
-    /// The status that the client was answered with, ours for a legacy that is down.
+    /// The status that the client was answered with, ours for a legacy that is down. Told with the head of the answer; not
+    /// told where there was none.
     fn answered(&self, route: &Arc<Route>, status: u16);
+
+    /// What became of the client, told when its answer is over, or will not come.
+    fn client(&self, route: &Arc<Route>, outcome: ClientOutcome);
 }
 
 /// One received request that has to end in exactly one outcome. To forget it is impossible: dropping it settles it.
@@ -37,14 +43,20 @@ pub(crate) struct Ticket {
 }
 
 impl Ticket {
-    /// Counts the request as received.
-    pub(crate) fn receive(generation: &Rc<Generation>, route: Arc<Route>) -> Self {
+    /// Counts the request as received. From here on it has to be settled twice: as an exchange, and for its client.
+    pub(crate) fn receive(generation: &Rc<Generation>, route: Arc<Route>) -> (Self, ClientTicket) {
         generation.observer.received(&route);
-        Self {
+        let client = ClientTicket {
+            generation: Rc::clone(generation),
+            route: Arc::clone(&route),
+            settled: false,
+        };
+        let ticket = Self {
             generation: Rc::clone(generation),
             route,
             settled: false,
-        }
+        };
+        (ticket, client)
     }
 
     /// The route that the request was counted under.
@@ -74,6 +86,38 @@ impl Ticket {
         self.settled = true;
         self.generation.worker.metrics.not_sent(reason);
         self.generation.observer.not_compared(&self.route, reason);
+    }
+}
+
+/// The client of one received request, which has to get exactly one outcome, whatever becomes of the comparison. To
+/// forget it is impossible: dropping it says that the client is gone, or what cut it off.
+pub(crate) struct ClientTicket {
+    generation: Rc<Generation>,
+    route: Arc<Route>,
+    settled: bool,
+}
+
+impl ClientTicket {
+    /// The client has all that it will get.
+    pub(crate) fn end(mut self, outcome: ClientOutcome) {
+        self.settle(outcome);
+    }
+
+    fn settle(&mut self, outcome: ClientOutcome) {
+        self.settled = true;
+        self.generation.observer.client(&self.route, outcome);
+    }
+}
+
+impl Drop for ClientTicket {
+    fn drop(&mut self) {
+        if !self.settled {
+            self.settle(match self.generation.worker.loss() {
+                Reason::InternalPanic => ClientOutcome::InternalPanic,
+                Reason::Shutdown => ClientOutcome::Shutdown,
+                _ => ClientOutcome::ClientAborted,
+            });
+        }
     }
 }
 

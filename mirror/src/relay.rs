@@ -1,13 +1,17 @@
 //! The legacy's body on its way to the client, and what becomes of the legacy's connection behind it.
+//!
+//! Here ends the time that the legacy took: with its last byte, less the time in which nobody asked for the next one
+//! because the client had not taken those before. A slow client would else make a slow legacy.
 
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::body::Incoming;
+use parity_schemas::clients::ClientOutcome;
 use parity_schemas::exchange::Omitted;
 use parity_schemas::verdict::Reason;
 use tokio::sync::oneshot;
@@ -19,6 +23,7 @@ use crate::generation::Generation;
 use crate::headers;
 use crate::link::{Link, http1};
 use crate::metrics::Upstream;
+use crate::observer::ClientTicket;
 
 /// Who moves the bytes of the legacy's connection while the answer is read.
 pub(crate) enum Driven {
@@ -87,13 +92,30 @@ impl Drop for Apart {
     }
 }
 
+/// What was answered, to whom, and when.
+pub(crate) struct Answered {
+    pub(crate) client_ticket: ClientTicket,
+    pub(crate) status: u16,
+    /// When the request was handed to the connection, later by what the client's body made it wait.
+    pub(crate) sent: Instant,
+    /// When the head of the answer was there.
+    pub(crate) head_at: Instant,
+}
+
 /// The rest of the legacy's answer after its head.
 pub(crate) struct Relay {
     incoming: Incoming,
     driven: Driven,
     recorder: Option<Recorder>,
     generation: Rc<Generation>,
+    /// The client, until its answer is over; and the status that it was answered with.
+    client_ticket: Option<ClientTicket>,
+    status: u16,
     sent: Instant,
+    /// Since when the client has not asked for more; `None` while the legacy is waited for.
+    client_since: Option<Instant>,
+    /// How long it has not, in all.
+    client_took: Duration,
     /// An error that waits until the bytes before it have been flushed to the client.
     failed: Option<hyper::Error>,
 }
@@ -104,14 +126,24 @@ impl Relay {
         incoming: Incoming,
         driven: Driven,
         recorder: Option<Recorder>,
-        sent: Instant,
+        answered: Answered,
     ) -> Self {
+        let Answered {
+            client_ticket,
+            status,
+            sent,
+            head_at,
+        } = answered;
         Self {
             incoming,
             driven,
             recorder,
             generation: Rc::clone(generation),
+            client_ticket: Some(client_ticket),
+            status,
             sent,
+            client_since: Some(head_at),
+            client_took: Duration::ZERO,
             failed: None,
         }
     }
@@ -131,6 +163,9 @@ impl Relay {
         if let Some(error) = self.failed.take() {
             return Poll::Ready(Some(Err(error)));
         }
+        if let Some(since) = self.client_since.take() {
+            self.client_took += since.elapsed();
+        }
         match ready!(self.poll_incoming(cx)) {
             Some(Ok(mut frame)) => {
                 if let Some(chunk) = frame.data_ref() {
@@ -145,6 +180,9 @@ impl Relay {
                     }
                     self.finish();
                 }
+                if self.client_ticket.is_some() {
+                    self.client_since = Some(Instant::now());
+                }
                 Poll::Ready(Some(Ok(frame)))
             }
             None => {
@@ -154,6 +192,9 @@ impl Relay {
             Some(Err(error)) => {
                 if let Some(recorder) = self.recorder.take() {
                     recorder.fail(Reason::LegacyTruncated);
+                }
+                if let Some(client) = self.client_ticket.take() {
+                    client.end(ClientOutcome::LegacyTruncated);
                 }
                 self.driven = Driven::Elsewhere;
                 // The client shall see all that came, and then the connection break: one more turn to flush.
@@ -182,7 +223,15 @@ impl Relay {
             Driven::Apart(apart) => apart.finish(),
             Driven::Elsewhere => {}
         }
-        let elapsed = now.saturating_duration_since(self.sent);
+        let Some(client) = self.client_ticket.take() else {
+            return;
+        };
+        client.end(ClientOutcome::of_status(self.status));
+        // An answer without a body was over with its head, before anybody asked for more.
+        let until = self.client_since.take().unwrap_or(now);
+        let elapsed = until
+            .saturating_duration_since(self.sent)
+            .saturating_sub(self.client_took);
         let metrics = &self.generation.worker.metrics;
         metrics.answered(Upstream::Legacy, elapsed);
         if let Some(recorder) = self.recorder.take() {

@@ -35,6 +35,19 @@ pub(crate) struct Sent {
     pub(crate) link: Link,
     /// When the request was handed to the connection.
     pub(crate) at: Instant,
+    /// When the head of the answer was there.
+    pub(crate) head_at: Instant,
+}
+
+impl Sent {
+    fn now(response: Response<Incoming>, link: Link, at: Instant) -> Self {
+        Self {
+            response,
+            link,
+            at,
+            head_at: Instant::now(),
+        }
+    }
 }
 
 /// A request that got no answer.
@@ -76,7 +89,7 @@ impl Service {
         let offer = self.offer(grpc);
         if let Some((mut link, at)) = self.there(offer).await {
             match link.send(make(body, link.wire(), scheme)).await {
-                Ok(response) => return Ok(Sent { response, link, at }),
+                Ok(response) => return Ok(Sent::now(response, link, at)),
                 Err(mut failed) => match failed.take_message() {
                     Some(unsent) => body = unsent.into_body(),
                     None if replayable && failure::may_be_stale(failed.error()) => {
@@ -89,7 +102,7 @@ impl Service {
         let mut link = self.open(offer).await?;
         let at = Instant::now();
         match link.send(make(body, link.wire(), scheme)).await {
-            Ok(response) => Ok(Sent { response, link, at }),
+            Ok(response) => Ok(Sent::now(response, link, at)),
             Err(failed) => Err(SendError::Exchange(failed.into_error())),
         }
     }

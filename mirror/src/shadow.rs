@@ -154,6 +154,7 @@ impl Attempt {
             response,
             mut link,
             at,
+            head_at,
         } = send(pending, self.side).await?;
         let (head, mut body) = response.into_parts();
         if head.status == StatusCode::SWITCHING_PROTOCOLS {
@@ -176,7 +177,7 @@ impl Attempt {
         } else {
             None
         };
-        let recorder = Recorder::new(half, head.status.as_u16(), head.headers, at);
+        let recorder = Recorder::new(half, head.status.as_u16(), head.headers, at, head_at);
         let (recorder, ended) = self.recorder.insert((recorder, Instant::now()));
         if let Some(why) = omitted {
             recorder.omit(why);

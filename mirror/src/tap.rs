@@ -12,6 +12,7 @@ use http::uri::Uri;
 use http::{HeaderValue, Response, StatusCode};
 use http_body::Body as _;
 use hyper::body::Incoming;
+use parity_schemas::clients::ClientOutcome;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 
@@ -19,7 +20,7 @@ use crate::body::{Answer, Content, Progress, Tee};
 use crate::client::{Busy, Client};
 use crate::forward::ClientGone;
 use crate::generation::Generation;
-use crate::observer::Ticket;
+use crate::observer::{ClientTicket, Ticket};
 use crate::pending::{Head, Pending, Side};
 use crate::shadow;
 
@@ -29,6 +30,7 @@ const SUFFIX: &str = "-shadow";
 /// A mirrored request, parsed.
 pub(crate) struct Mirrored {
     pub(crate) ticket: Ticket,
+    pub(crate) client_ticket: ClientTicket,
     pub(crate) head: Head,
     pub(crate) body: Incoming,
     /// Why it is not for the services, if so.
@@ -45,6 +47,7 @@ pub(crate) async fn serve(
 ) -> Result<Response<Answer>, ClientGone> {
     let Mirrored {
         ticket,
+        client_ticket,
         mut head,
         body,
         policy,
@@ -85,6 +88,7 @@ pub(crate) async fn serve(
             shadow::start(legacy, Side::Legacy);
         }
     }
+    client_ticket.end(ClientOutcome::Tapped);
     let mut response = Response::new(Answer::new(Content::Empty, busy));
     *response.status_mut() = StatusCode::NO_CONTENT;
     Ok(response)

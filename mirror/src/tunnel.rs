@@ -13,6 +13,7 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1::Builder;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
+use parity_schemas::clients::ClientOutcome;
 
 use crate::body::{Answer, Content, Outbound};
 use crate::client::{Busy, Client};
@@ -21,7 +22,7 @@ use crate::forward;
 use crate::generation::Generation;
 use crate::headers::{self, Wire};
 use crate::link::{MAX_BUFFER_BYTES, MAX_HEAD_BYTES};
-use crate::observer::Ticket;
+use crate::observer::{ClientTicket, Ticket};
 use crate::pending::{Form, Head};
 use crate::relay::Driven;
 use crate::service::SendError;
@@ -32,6 +33,7 @@ pub(crate) async fn open(
     client: &Rc<Client>,
     generation: &Rc<Generation>,
     ticket: &Ticket,
+    client_ticket: ClientTicket,
     head: &Head,
     client_side: OnUpgrade,
     busy: Busy,
@@ -41,14 +43,16 @@ pub(crate) async fn open(
     let mut response = match ask(generation, head).await {
         Ok(response) => response,
         Err(error) => {
-            let (status, words) = forward::legacy_failed(worker, &error);
+            let (status, words, outcome) = forward::legacy_failed(worker, &error);
             ticket.answered(status);
+            client_ticket.end(outcome);
             return words::text(status, words, busy);
         }
     };
     worker.shared.legacy_answers(true);
     if headers::loses_coding(response.headers()) {
         ticket.answered(StatusCode::BAD_GATEWAY);
+        client_ticket.end(ClientOutcome::LegacyUnreachable);
         return words::text(StatusCode::BAD_GATEWAY, words::LEGACY_WRONG, busy);
     }
     ticket.answered(response.status());
@@ -56,12 +60,16 @@ pub(crate) async fn open(
         let passed = forward::Passed {
             driven: Driven::Elsewhere,
             recorder: None,
+            client_ticket,
             sent,
+            head_at: Instant::now(),
             keeps_length: head.method != Method::HEAD,
             busy,
         };
         return forward::relay(generation, response, passed);
     }
+    // What goes through the tunnel is between client and legacy.
+    client_ticket.end(ClientOutcome::Informational);
     let legacy_side = hyper::upgrade::on(&mut response);
     let holder = Rc::clone(client);
     worker.spawn(async move {

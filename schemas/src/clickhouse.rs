@@ -19,6 +19,7 @@ pub const VERSION: u32 = SOURCES[SOURCES.len() - 1].0;
 const SOURCES: &[(u32, &str)] = &[
     (1, include_str!("../clickhouse/0001_record.sql")),
     (2, include_str!("../clickhouse/0002_exchange_digest.sql")),
+    (3, include_str!("../clickhouse/0003_clients.sql")),
 ];
 
 /// Batches whose token a table remembers: far more than can be repeated by one process, which has at most one batch
@@ -87,7 +88,9 @@ pub fn script(layout: &Layout, program: &str) -> String {
 /// Notes in [`VERSION_TABLE`] that a migration has been applied.
 pub fn record_version(version: u32, program: &str) -> String {
     format!(
-        "INSERT INTO {VERSION_TABLE} (version, program) VALUES ({version}, {})",
+        // On a cluster it must be stored when it is answered: a client of another server looks for it at once.
+        "INSERT INTO {VERSION_TABLE} (version, program) SETTINGS distributed_foreground_insert = 1 \
+         VALUES ({version}, {})",
         quoted(program)
     )
 }

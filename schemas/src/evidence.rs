@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::clients::Clients;
 use crate::tally::{Counts, Identity};
 use crate::time::Timestamp;
 
@@ -170,6 +171,9 @@ pub struct Decision {
     pub migration: String,
     /// The answer.
     pub outcome: Outcome,
+    /// What became of the clients meanwhile. Nothing is decided from it. Absent in documents of older programs.
+    #[serde(default)]
+    pub clients: Clients,
     /// Why, one sentence each; the first is the weightiest.
     pub reasons: Vec<String>,
     /// What was allowed.

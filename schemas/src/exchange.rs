@@ -184,7 +184,10 @@ pub struct Capture {
     pub body: Body,
     /// Trailer fields, if any came. Of an answer whose body was omitted nothing is known of them.
     pub trailers: Option<HeaderMap>,
-    /// From sending the request to the last byte of the answer, or to where its body was given up.
+    /// From sending the request to the head of the answer.
+    pub head_elapsed: Duration,
+    /// From sending the request to the last byte of the answer, without the time in which we did not read because the
+    /// client did not take what there was; of a body that was given up, to there.
     pub elapsed: Duration,
 }
 

@@ -1,46 +1,79 @@
 //! Latency histograms that merge by adding counts.
 //!
-//! Log-linear buckets over microseconds: four per power of two, so a quantile is right to within 19 %, from 16 µs to
-//! over an hour. The bounds are fixed for ever, because counts of different instances and versions are added up.
-//! We keep our own 40 lines instead of `hdrhistogram`: the hot path needs an array index from a duration and nothing
-//! else, and the stored form must be a plain map that SQL can sum.
+//! Log-linear buckets over microseconds: 32 per power of two, so a quantile is right to within 3 %, and exact below
+//! 32 µs. What is longer than an hour is in the last one. The numbers of the buckets are fixed for ever, because counts of
+//! different instances and versions are added up. Older programs wrote four buckets per power of two under lower
+//! numbers; those are still read, and merged with the finer ones by what they cover.
+//!
+//! We keep this instead of `hdrhistogram`: the hot path needs an array index from a duration and nothing else, and the
+//! stored form must be a plain map that SQL can sum.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Buckets per power of two.
-const STEPS: u64 = 4;
-/// Everything below 16 µs is one bucket: less is below what a network round trip can be.
-const FIRST_EXPONENT: u32 = 4;
-/// The last bucket begins at 2^32 µs, over an hour; what is longer is in it too.
-const LAST_EXPONENT: u32 = 32;
+/// Buckets per power of two (octave).
+pub const STEPS: usize = 32;
+/// The exponent of [`STEPS`]: all durations below 2⁵ µs are octave 0, one bucket for each microsecond.
+const STEP_BITS: u32 = STEPS.ilog2();
+/// 2³² µs, over an hour, is the first duration that is too long for all octaves.
+const END_EXPONENT: u32 = 32;
+/// How many octaves there are.
+pub const OCTAVES: usize = (END_EXPONENT - STEP_BITS) as usize + 1;
+/// The number of the first bucket. Lower ones are those of older programs.
+const FIRST: u16 = 1_024;
 
-/// How many buckets there are: what an array of counters must hold.
-pub const BUCKETS: usize = 2 + (LAST_EXPONENT - FIRST_EXPONENT) as usize * STEPS as usize;
+/// Buckets per power of two of older programs.
+const COARSE_STEPS: u64 = 4;
+/// Everything below 16 µs was one bucket of theirs.
+const COARSE_EXPONENT: u32 = 4;
+/// Their last bucket began at 2³² µs.
+const COARSE_LAST: u16 = 1 + (END_EXPONENT - COARSE_EXPONENT) as u16 * COARSE_STEPS as u16;
+
+/// Octave and step of a duration in microseconds; the last ones of all for what is too long.
+pub fn place(micros: u64) -> (usize, usize) {
+    let micros = micros.min((1 << END_EXPONENT) - 1);
+    // What is below has no bits to leave out.
+    let exponent = micros.max(1).ilog2().max(STEP_BITS - 1);
+    let octave = exponent + 1 - STEP_BITS;
+    let step = (micros >> octave.saturating_sub(1)) as usize & (STEPS - 1);
+    (octave as usize, step)
+}
+
+/// The number under which counts of a place are stored.
+pub fn bucket_at(octave: usize, step: usize) -> u16 {
+    FIRST + (octave * STEPS + step) as u16
+}
 
 /// The bucket of a duration in microseconds.
-pub fn bucket(micros: u64) -> usize {
-    let exponent = micros.max(1).ilog2();
-    if exponent < FIRST_EXPONENT {
-        return 0;
-    }
-    if exponent >= LAST_EXPONENT {
-        return BUCKETS - 1;
-    }
-    let step = (micros >> (exponent - 2)) & (STEPS - 1);
-    1 + (exponent - FIRST_EXPONENT) as usize * STEPS as usize + step as usize
+pub fn bucket(micros: u64) -> u16 {
+    let (octave, step) = place(micros);
+    bucket_at(octave, step)
 }
 
 /// The first duration in microseconds that is too long for `bucket`; `u64::MAX` for the last.
-pub fn upper_bound(bucket: usize) -> u64 {
+pub fn upper_bound(bucket: u16) -> u64 {
+    let Some(index) = bucket.checked_sub(FIRST) else {
+        return coarse_upper_bound(bucket);
+    };
+    let (octave, step) = (usize::from(index) / STEPS, usize::from(index) % STEPS);
+    match octave {
+        0 => step as u64 + 1,
+        _ if octave >= OCTAVES || (octave, step) == (OCTAVES - 1, STEPS - 1) => u64::MAX,
+        _ => ((STEPS + step + 1) as u64) << (octave - 1),
+    }
+}
+
+fn coarse_upper_bound(bucket: u16) -> u64 {
     match bucket {
-        0 => 1 << FIRST_EXPONENT,
-        _ if bucket >= BUCKETS - 1 => u64::MAX,
+        0 => 1 << COARSE_EXPONENT,
+        _ if bucket >= COARSE_LAST => u64::MAX,
         _ => {
-            let (octave, step) = ((bucket - 1) as u64 / STEPS, (bucket - 1) as u64 % STEPS);
-            (STEPS + step + 1) << (octave + u64::from(FIRST_EXPONENT) - 2)
+            let index = u64::from(bucket - 1);
+            let (octave, step) = (index / COARSE_STEPS, index % COARSE_STEPS);
+            (COARSE_STEPS + step + 1) << (octave + u64::from(COARSE_EXPONENT) - 2)
         }
     }
 }
@@ -52,9 +85,9 @@ pub struct Histogram(pub BTreeMap<u16, u64>);
 
 impl Histogram {
     /// Adds `count` durations that fell into `bucket`.
-    pub fn add(&mut self, bucket: usize, count: u64) {
+    pub fn add(&mut self, bucket: u16, count: u64) {
         if count > 0 {
-            *self.0.entry(bucket as u16).or_default() += count;
+            *self.0.entry(bucket).or_default() += count;
         }
     }
 
@@ -67,15 +100,65 @@ impl Histogram {
 
     /// An upper bound in microseconds for the quantile `q` in 0..=1; `None` without any count.
     pub fn quantile(&self, q: f64) -> Option<u64> {
+        let mut bounds: Vec<(u64, u64)> = self
+            .0
+            .iter()
+            .map(|(bucket, count)| (upper_bound(*bucket), *count))
+            .collect();
+        // In order already, but for the buckets of older programs.
+        bounds.sort_unstable();
         let total: u64 = self.0.values().sum();
         let rank = ((total as f64 * q).ceil() as u64).clamp(1, total.max(1));
         let mut seen = 0;
-        self.0.iter().find_map(|(bucket, count)| {
+        bounds.into_iter().find_map(|(bound, count)| {
             seen += count;
-            (seen >= rank).then(|| upper_bound(usize::from(*bucket)))
+            (seen >= rank).then_some(bound)
         })
     }
+
+    /// It in a few characters: runs of buckets, each `FIRST:COUNT,COUNT,…`, joined by `;`. A tenth of what the map takes
+    /// as JSON, for stores that do not compress.
+    pub fn to_runs(&self) -> String {
+        let mut runs = String::new();
+        let mut next = None;
+        for (bucket, count) in &self.0 {
+            let gap = next.map(|next| bucket.saturating_sub(next));
+            // Writing to a String cannot fail.
+            let _infallible = match gap {
+                Some(gap) if gap <= MAX_GAP => {
+                    (0..gap).for_each(|_| runs.push_str(",0"));
+                    write!(runs, ",{count}")
+                }
+                Some(_) => write!(runs, ";{bucket}:{count}"),
+                None => write!(runs, "{bucket}:{count}"),
+            };
+            next = bucket.checked_add(1);
+        }
+        runs
+    }
+
+    /// What [`Self::to_runs`] wrote, or the JSON map of an older program; `None` if it is neither.
+    pub fn from_text(text: &str) -> Option<Self> {
+        if text.starts_with('{') {
+            return serde_json::from_str(text).ok();
+        }
+        let mut histogram = Self::default();
+        for run in text.split(';').filter(|run| !run.is_empty()) {
+            let (first, counts) = run.split_once(':')?;
+            let mut bucket: u16 = first.parse().ok()?;
+            for (place, count) in counts.split(',').enumerate() {
+                if place > 0 {
+                    bucket = bucket.checked_add(1)?;
+                }
+                histogram.add(bucket, count.parse().ok()?);
+            }
+        }
+        Some(histogram)
+    }
 }
+
+/// Buckets without a count that are written as 0 within a run: beyond it a new run is shorter.
+const MAX_GAP: u16 = 2;
 
 #[cfg(test)]
 mod tests {
@@ -85,12 +168,36 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_duration_is_below_its_bucket_and_not_below_the_one_before(micros in 0..1_u64 << 34) {
-            let index = bucket(micros);
-            prop_assert!(index < BUCKETS);
-            prop_assert!(micros < upper_bound(index));
-            prop_assert!(index == 0 || micros >= upper_bound(index - 1));
+        fn a_duration_is_below_its_bucket_and_at_most_a_thirty_second_below(micros in 0..1_u64 << 34) {
+            let bucket = bucket(micros);
+            let bound = upper_bound(bucket);
+            prop_assert!(micros < bound);
+            prop_assert!(bucket == FIRST || micros >= upper_bound(bucket - 1));
+            if bound < u64::MAX {
+                prop_assert!((bound - 1) as f64 <= micros as f64 * (1.0 + 1.0 / 32.0));
+            }
         }
+
+        #[test]
+        fn runs_read_back(counts in proptest::collection::btree_map(any::<u16>(), 1..u64::MAX, 0..40)) {
+            let histogram = Histogram(counts);
+            let text = histogram.to_runs();
+            prop_assert_eq!(Histogram::from_text(&text), Some(histogram.clone()), "{}", text);
+            let json = serde_json::to_string(&histogram).expect("it is JSON");
+            prop_assert_eq!(Histogram::from_text(&json), Some(histogram));
+        }
+    }
+
+    #[test]
+    fn every_bucket_has_a_place_and_the_last_takes_all() {
+        for octave in 0..OCTAVES {
+            for step in 0..STEPS {
+                let last = upper_bound(bucket_at(octave, step)).min(1 << END_EXPONENT) - 1;
+                assert_eq!(place(last), (octave, step));
+            }
+        }
+        assert_eq!(place(u64::MAX), (OCTAVES - 1, STEPS - 1));
+        assert_eq!(upper_bound(u16::MAX), u64::MAX);
     }
 
     #[test]
@@ -99,8 +206,39 @@ mod tests {
         assert_eq!(histogram.quantile(0.5), None);
         histogram.add(bucket(100), 99);
         histogram.add(bucket(10_000), 1);
-        assert_eq!(histogram.quantile(0.5), Some(112));
-        assert_eq!(histogram.quantile(0.99), Some(112));
+        assert_eq!(histogram.quantile(0.5), Some(102));
+        assert_eq!(histogram.quantile(0.99), Some(102));
         assert_eq!(histogram.quantile(1.0), Some(10_240));
+    }
+
+    #[test]
+    fn buckets_of_older_programs_take_their_place_among_the_finer_ones() {
+        // 20 was 448 to 512 µs, 0 was all below 16 µs.
+        let mut histogram = Histogram::from_text(r#"{"0":10,"20":10}"#).expect("a map");
+        histogram.add(bucket(100), 10);
+        assert_eq!(histogram.quantile(0.3), Some(16));
+        assert_eq!(histogram.quantile(0.6), Some(102));
+        assert_eq!(histogram.quantile(0.9), Some(512));
+        assert_eq!(upper_bound(COARSE_LAST), u64::MAX);
+    }
+
+    #[test]
+    fn runs_are_short_and_what_is_none_is_refused() {
+        let histogram = Histogram([(1_030, 5), (1_031, 1), (1_034, 2), (1_040, 7)].into());
+        assert_eq!(histogram.to_runs(), "1030:5,1,0,0,2;1040:7");
+        assert_eq!(Histogram::default().to_runs(), "");
+        assert_eq!(Histogram::from_text(""), Some(Histogram::default()));
+        for text in [
+            "x",
+            "1",
+            "1:",
+            "1:2,,3",
+            "65535:1,1",
+            "1:-1",
+            "{\"a\":1}",
+            "70000:1",
+        ] {
+            assert_eq!(Histogram::from_text(text), None, "{text}");
+        }
     }
 }

@@ -12,6 +12,7 @@
 //! new id or the present time.
 
 pub mod clickhouse;
+pub mod clients;
 pub mod digest;
 pub mod evidence;
 pub mod exchange;

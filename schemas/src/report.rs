@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::evidence::Window;
-use crate::tally::Counts;
+use crate::evidence::{Evidence, RouteEvidence, Window};
+use crate::tally::{Counts, Identity};
 use crate::time::Timestamp;
 use crate::verdict::{Explanation, Kind, Part};
 
@@ -19,6 +19,9 @@ pub const REPORT_SCHEMA: &str = "parity.report/v1";
 pub struct Report {
     /// [`REPORT_SCHEMA`].
     pub schema: String,
+    /// All routes together. First, since what became of the clients is what matters first.
+    #[serde(flatten)]
+    pub counts: Counts,
     /// The name of the effort.
     pub migration: String,
     /// As recorded.
@@ -31,9 +34,6 @@ pub struct Report {
     pub window: Option<Window>,
     /// Who counted.
     pub instances: Vec<String>,
-    /// All routes together.
-    #[serde(flatten)]
-    pub counts: Counts,
     /// By route: most differing first, then most received, then by name.
     pub routes: Vec<RouteReport>,
     /// What several groups share. Absent in documents of older programs.
@@ -53,10 +53,17 @@ pub struct RouteReport {
     /// Its outcomes.
     #[serde(flatten)]
     pub counts: Counts,
-    /// Microseconds, by quantile name (`p50`, `p99`), of compared requests.
+    /// Microseconds to the last byte of the answer, by quantile name (`p50`, `p95`, `p99`), of compared requests. Measured
+    /// at the service: without the time in which we waited for the client.
     pub legacy_us: BTreeMap<String, u64>,
     /// Likewise.
     pub candidate_us: BTreeMap<String, u64>,
+    /// Microseconds to the head of the answer. Absent in documents of older programs.
+    #[serde(default)]
+    pub legacy_head_us: BTreeMap<String, u64>,
+    /// Likewise.
+    #[serde(default)]
+    pub candidate_head_us: BTreeMap<String, u64>,
 }
 
 /// One group of mismatches.
@@ -174,6 +181,29 @@ impl GroupReport {
 }
 
 impl Report {
+    /// The evidence that it was made of; `None` when nothing was recorded. Who shows a report and a decision takes both
+    /// from here: read one after the other they could be of two moments.
+    pub fn evidence(&self) -> Option<Evidence> {
+        Some(Evidence {
+            identity: Identity {
+                migration: self.migration.clone(),
+                legacy_version: self.legacy_version.clone(),
+                candidate_version: self.candidate_version.clone(),
+                rules_hash: self.rules_hash.clone(),
+            },
+            window: self.window?,
+            instances: self.instances.clone(),
+            routes: self
+                .routes
+                .iter()
+                .map(|route| RouteEvidence {
+                    route: route.route.clone(),
+                    counts: route.counts.clone(),
+                })
+                .collect(),
+        })
+    }
+
     /// The groups of each cause, and those that are in none: everything in `groups`, and nothing twice.
     pub fn by_cause(&self) -> (Vec<(&CauseReport, Vec<Member<'_>>)>, Vec<&GroupReport>) {
         let members: HashMap<&str, Member<'_>> = self

@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::clients::{ClientOutcome, Clients};
 use crate::digest::ExchangeDigest;
 use crate::histogram::Histogram;
 use crate::time::Timestamp;
@@ -35,11 +36,15 @@ pub struct Identity {
     pub rules_hash: String,
 }
 
-/// How requests ended. `received` is counted on its own, where the request head is parsed.
+/// How requests ended. `received` is counted on its own, where the request head is parsed. It is settled twice: by what
+/// the client got, and by the verdict.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "WrittenCounts")]
 pub struct Counts {
     /// Request heads parsed.
     pub received: u64,
+    /// What became of the clients, by outcome; outcomes without a count are absent.
+    pub clients: Clients,
     /// Verdict `match`.
     #[serde(rename = "match")]
     pub matched: u64,
@@ -49,10 +54,51 @@ pub struct Counts {
     pub not_compared: BTreeMap<Reason, u64>,
 }
 
+/// Counts as they are found written.
+#[derive(Deserialize, JsonSchema)]
+struct WrittenCounts {
+    /// Request heads parsed.
+    received: u64,
+    /// What became of the clients, by outcome; outcomes without a count are absent. Older programs do not tell.
+    clients: Option<Clients>,
+    /// Verdict `match`.
+    #[serde(rename = "match")]
+    matched: u64,
+    /// Verdict `mismatch`.
+    mismatch: u64,
+    /// Verdict `not_compared`, by reason; reasons without a count are absent.
+    not_compared: BTreeMap<Reason, u64>,
+}
+
+impl From<WrittenCounts> for Counts {
+    fn from(written: WrittenCounts) -> Self {
+        Self {
+            received: written.received,
+            clients: written
+                .clients
+                .unwrap_or_else(|| Self::clients_not_recorded(written.received)),
+            matched: written.matched,
+            mismatch: written.mismatch,
+            not_compared: written.not_compared,
+        }
+    }
+}
+
 impl Counts {
+    /// What stands for the clients of `received` requests that an older program counted.
+    pub fn clients_not_recorded(received: u64) -> Clients {
+        (received > 0)
+            .then_some((ClientOutcome::NotRecorded, received))
+            .into_iter()
+            .collect()
+    }
+
     /// Adds what `other` counted.
     pub fn merge(&mut self, other: &Self) {
         self.received += other.received;
+        for (outcome, count) in &other.clients {
+            *self.clients.entry(*outcome).or_default() += count;
+        }
         self.matched += other.matched;
         self.mismatch += other.mismatch;
         for (reason, count) in &other.not_compared {
@@ -63,6 +109,29 @@ impl Counts {
     /// Requests that have an outcome. At rest this equals `received` (invariant 2).
     pub fn settled(&self) -> u64 {
         self.matched + self.mismatch + self.not_compared.values().sum::<u64>()
+    }
+
+    /// Requests whose client has an outcome. At rest this equals `received`, too.
+    pub fn clients_settled(&self) -> u64 {
+        self.clients.values().sum()
+    }
+
+    /// Clients that were there and did not get a whole answer (see [`ClientOutcome::is_failure`]).
+    pub fn clients_failed(&self) -> u64 {
+        self.clients_where(ClientOutcome::is_failure)
+    }
+
+    /// Clients that got the legacy's whole answer, whatever it said.
+    pub fn clients_answered(&self) -> u64 {
+        self.clients_where(ClientOutcome::is_answered)
+    }
+
+    fn clients_where(&self, wanted: impl Fn(ClientOutcome) -> bool) -> u64 {
+        self.clients
+            .iter()
+            .filter(|(outcome, _)| wanted(**outcome))
+            .map(|(_, count)| count)
+            .sum()
     }
 
     /// Times the candidate failed, or only its answer could not be compared.
@@ -122,10 +191,16 @@ pub struct Tally {
     pub counts: Counts,
     /// Differences that each rule excused, by rule id.
     pub rule_hits: BTreeMap<String, u64>,
-    /// Of compared requests.
+    /// Of compared requests: from sending the request to the last byte of the answer.
     pub legacy_latency: Histogram,
     /// Of compared requests.
     pub candidate_latency: Histogram,
+    /// Of compared requests: from sending the request to the head of the answer. Absent in records of older programs.
+    #[serde(default)]
+    pub legacy_head_latency: Histogram,
+    /// Of compared requests.
+    #[serde(default)]
+    pub candidate_head_latency: Histogram,
 }
 
 /// What all mismatches with one fingerprint have in common.
@@ -183,6 +258,31 @@ pub struct GroupTally {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counts_of_an_older_program_are_read_and_its_clients_are_not_recorded() {
+        let counts = Counts {
+            received: 7,
+            matched: 7,
+            clients: [
+                (ClientOutcome::Success, 6),
+                (ClientOutcome::LegacyTruncated, 1),
+            ]
+            .into(),
+            ..Counts::default()
+        };
+        let mut json = serde_json::to_value(&counts).expect("it is JSON");
+        let read = |json: &serde_json::Value| {
+            serde_json::from_value::<Counts>(json.clone()).expect("it is read")
+        };
+        assert_eq!(read(&json), counts);
+        json.as_object_mut()
+            .and_then(|fields| fields.remove("clients"))
+            .expect("it was there");
+        let older = read(&json);
+        assert_eq!(older.clients, [(ClientOutcome::NotRecorded, 7)].into());
+        assert_eq!((older.clients_settled(), older.clients_failed()), (7, 0));
+    }
 
     #[test]
     fn a_group_of_an_older_program_is_read_and_its_exchanges_are_unknown() {

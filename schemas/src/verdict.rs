@@ -5,9 +5,6 @@
 //! [`Explanation`]) are open to both. The words are those of DESIGN.md §3 and §4 and never change their spelling:
 //! they are stored.
 
-use std::fmt;
-use std::str::FromStr;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,8 +34,8 @@ impl Verdict {
 #[derive(Debug, thiserror::Error)]
 #[error("`{word}` is not a {vocabulary}")]
 pub struct UnknownWord {
-    word: String,
-    vocabulary: &'static str,
+    pub(crate) word: String,
+    pub(crate) vocabulary: &'static str,
 }
 
 macro_rules! vocabulary {
@@ -57,13 +54,13 @@ macro_rules! vocabulary {
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.pad(self.as_str())
             }
         }
 
-        impl FromStr for $name {
+        impl std::str::FromStr for $name {
             type Err = UnknownWord;
             fn from_str(word: &str) -> Result<Self, UnknownWord> {
                 match word {
@@ -74,6 +71,8 @@ macro_rules! vocabulary {
         }
     };
 }
+
+pub(crate) use vocabulary;
 
 vocabulary! {
     /// Why an exchange has no verdict; where several apply, the first in this order (DESIGN.md §3).

@@ -6,6 +6,7 @@ use std::error::Error;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
+use parity_schemas::clients::ClientOutcome;
 use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::histogram::Histogram;
 use parity_schemas::id::new_id;
@@ -42,6 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for request in 0..COUNTED {
         recorder.received(&route);
         recorder.answered(&route, 200);
+        recorder.client(&route, ClientOutcome::Success);
         recorder.matched(&route, u64::from(request % 5_000), 900);
     }
     let each = began.elapsed() / COUNTED;
@@ -193,13 +195,20 @@ fn tally(number: u32, started: Timestamp) -> Vec<Record> {
         route: format!("GET /route/{}", number % 10),
         counts: Counts {
             received: 1_000,
+            clients: [
+                (ClientOutcome::Success, 998),
+                (ClientOutcome::ClientAborted, 2),
+            ]
+            .into(),
             matched: 980,
             mismatch: 10,
             not_compared: [(Reason::UnsafeMethod, 5), (Reason::CandidateTimeout, 5)].into(),
         },
         rule_hits: [("updated-at".to_owned(), 980)].into(),
         legacy_latency: latency.clone(),
-        candidate_latency: latency,
+        candidate_latency: latency.clone(),
+        legacy_head_latency: latency.clone(),
+        candidate_head_latency: latency,
     };
     let groups = (0..GROUPS_PER_TALLY).map(|group| {
         Record::GroupTally(Box::new(GroupTally {

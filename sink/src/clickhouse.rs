@@ -38,6 +38,14 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Keeps connections through address translation alive.
 const TCP_KEEPALIVE: Duration = Duration::from_mins(1);
 
+/// Which replica of a shard is asked and written to: the first one in the list of the cluster that answers, whichever
+/// server we are connected to. So a reader finds what was written before, and two questions are of one state. Replicas
+/// behind the first are for when it fails.
+pub(crate) const REPLICA_ORDER: [(&str, &str); 2] = [
+    ("load_balancing", "in_order"),
+    ("prefer_localhost_replica", "0"),
+];
+
 /// A database on a server.
 #[derive(Clone)]
 pub(crate) struct Server {
@@ -65,10 +73,19 @@ impl Server {
         if let Some(password) = &access.password {
             client = client.with_password(password.expose());
         }
-        Ok(Self {
+        let server = Self {
             client,
             url: url.clone(),
-        })
+        };
+        Ok(server.with_settings(&REPLICA_ORDER))
+    }
+
+    /// The same server, asked with these settings, too.
+    pub(crate) fn with_settings(mut self, settings: &[(&str, &str)]) -> Self {
+        for (name, value) in settings {
+            self.client = self.client.with_setting(*name, *value);
+        }
+        self
     }
 
     /// The server of a store that is a `ClickHouse`.

@@ -49,6 +49,8 @@ use crate::url::{KafkaUrl, StoreUrl};
 const FETCH_SHARE: usize = 4;
 /// The client's own smallest unit.
 const MIN_FETCH_BYTES: usize = 1 << 20;
+/// Longest name of a member that a broker takes.
+const MAX_MEMBER_BYTES: usize = 249;
 /// Longest time between two polls before the group takes us for stuck. We poll every few milliseconds; only finishing
 /// batches during a rebalance takes longer.
 const MAX_POLL_INTERVAL: Duration = Duration::from_mins(2);
@@ -59,8 +61,8 @@ pub struct SinkOptions {
     /// The consumer group, `parity-sink-TOPIC` unless named. All sinks that move one topic into one database share it;
     /// those of another topic should not, since whoever joins or leaves a group disturbs all of it.
     pub group: Option<String>,
-    /// Name within the group (static membership); a restart under the same name takes its partitions back without a
-    /// rebalance.
+    /// Name within the group and topic (static membership); a restart under the same name takes its partitions back
+    /// without a rebalance.
     pub instance: Option<String>,
     /// Records of a batch.
     pub batch_rows: usize,
@@ -191,7 +193,7 @@ impl Sink {
         let shared = Arc::new(Shared::default());
         let dead = Arc::new(DeadLetters::new(&dead, &base)?);
         let workers = Workers::start(&url.topic, target, &dead, &options, &shared)?;
-        let context = Context::new(Arc::clone(&shared), workers.progress());
+        let context = Context::new(&url.topic, Arc::clone(&shared), workers.progress());
         let consumer: BaseConsumer<Context> = consumer_config(&base, &url.topic, &options)
             .create_with_context(context)
             .map_err(|error| kafka::refused(url, &error))?;
@@ -278,7 +280,7 @@ fn consumer_config(base: &ClientConfig, topic: &str, options: &SinkOptions) -> C
         .set("check.crcs", "true")
         .set("statistics.interval.ms", "1000");
     if let Some(instance) = &options.instance {
-        config.set("group.instance.id", instance);
+        config.set("group.instance.id", member_of(instance, topic));
     }
     config
 }
@@ -288,6 +290,36 @@ fn group_of(topic: &str) -> String {
     format!("parity-sink-{topic}")
 }
 
+/// The name of a member that stays one over a restart. The topic is a part of it: a broker gives a member that it knows
+/// what it had, without asking what it wants now, and that would be the partitions of another topic.
+fn member_of(instance: &str, topic: &str) -> String {
+    let name = format!("{instance}.{topic}");
+    if name.len() <= MAX_MEMBER_BYTES {
+        return name;
+    }
+    // Names are the same for the same topic for ever, so the hash must be.
+    let hash = topic.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{instance}.{hash:016x}")
+}
+
 fn millis(duration: Duration) -> String {
     duration.as_millis().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_member_is_one_of_its_topic_and_its_name_is_not_too_long() {
+        assert_eq!(
+            member_of("sink-1", "parity.records"),
+            "sink-1.parity.records"
+        );
+        let long = |last| member_of("sink-1", &format!("{}{last}", "x".repeat(248)));
+        assert_eq!(long('a').len(), "sink-1.".len() + 16);
+        assert_ne!(long('a'), long('b'));
+    }
 }

@@ -148,6 +148,28 @@ pub enum StoreError {
         /// The version of this program.
         known: u32,
     },
+    /// A replica came or went while it was read, again and again.
+    #[error(
+        "cannot read {url} from one replica: the replica that answers for shard {shard} changed in each of {attempts} attempts; ask again when the cluster is quiet"
+    )]
+    Replicas {
+        /// As given.
+        url: ClickHouseUrl,
+        /// The number of the shard.
+        shard: u32,
+        /// How often it was tried.
+        attempts: usize,
+    },
+    /// Tables of one server cannot become those of a cluster.
+    #[error(
+        "{url} holds the tables of one server, which cannot be spread over the cluster {cluster}; name another database, or leave out --cluster"
+    )]
+    OneServer {
+        /// As given.
+        url: ClickHouseUrl,
+        /// As given.
+        cluster: String,
+    },
     /// Anything else that the server said.
     #[error("cannot {action} {url}: {message}")]
     Server {

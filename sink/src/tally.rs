@@ -11,6 +11,7 @@
 //! written.)
 
 mod counters;
+mod durations;
 mod gather;
 mod interval;
 mod recorder;
@@ -25,8 +26,8 @@ use parity_schemas::tally::{Counts, Group, GroupTally, Identity, Tally};
 use parity_schemas::time::Timestamp;
 use uuid::Uuid;
 
-pub use self::counters::OTHER;
 pub(crate) use self::counters::other_group;
+pub use self::counters::{Elapsed, OTHER};
 pub use self::recorder::Recorder;
 pub use self::routes::EditionId;
 pub use self::samples::SAMPLES_PER_GROUP;
@@ -189,7 +190,7 @@ impl TallyBook {
 
     /// What the process counted since it began, up to this moment.
     pub fn totals(&self) -> Totals {
-        let (named, last_comparison) = self.metrics();
+        let (named, last_comparison, last_failed_client) = self.metrics();
         let routes: Vec<RouteEvidence> = named
             .into_iter()
             .map(|(route, totals)| RouteEvidence {
@@ -206,10 +207,18 @@ impl TallyBook {
             total,
             routes,
             last_comparison,
+            last_failed_client,
         }
     }
 
-    fn metrics(&self) -> (Vec<(String, RouteTotals)>, Option<Timestamp>) {
+    /// Routes that counted anything, when last something was compared, and when last a client failed.
+    fn metrics(
+        &self,
+    ) -> (
+        Vec<(String, RouteTotals)>,
+        Option<Timestamp>,
+        Option<Timestamp>,
+    ) {
         let mut state = lock(&self.state);
         self.gather(&mut state, Timestamp::now());
         let routes = self.routes.read().unwrap_or_else(PoisonError::into_inner);
@@ -217,6 +226,7 @@ impl TallyBook {
         (
             totals::named(labels.zip(&state.totals)),
             state.last_comparison,
+            state.last_failed_client,
         )
     }
 
@@ -254,6 +264,8 @@ impl TallyBook {
             rule_hits: std::collections::BTreeMap::new(),
             legacy_latency: parity_schemas::histogram::Histogram::default(),
             candidate_latency: parity_schemas::histogram::Histogram::default(),
+            legacy_head_latency: parity_schemas::histogram::Histogram::default(),
+            candidate_head_latency: parity_schemas::histogram::Histogram::default(),
         }
     }
 }

@@ -65,6 +65,7 @@ pub fn decide(
     routes.sort_by(worst_first);
     let (outcome, reasons) = conclude(migration, &counts, &total, &routes, thresholds);
     Decision {
+        clients: counts.clients,
         schema: GATE_SCHEMA.to_owned(),
         decision_id,
         time,

@@ -11,10 +11,10 @@ use super::*;
 fn counts(matched: u64, mismatch: u64, not_compared: &[(Reason, u64)]) -> Counts {
     let not_compared: BTreeMap<Reason, u64> = not_compared.iter().copied().collect();
     let mut counts = Counts {
-        received: 0,
         matched,
         mismatch,
         not_compared,
+        ..Counts::default()
     };
     counts.received = counts.settled();
     counts

@@ -47,6 +47,7 @@ fn answer(fields: &[(&str, &str)], body: &[u8]) -> Capture {
         headers: headers(fields),
         body: body.to_vec().into(),
         trailers: None,
+        head_elapsed: Duration::from_micros(1_500),
         elapsed: Duration::from_micros(1_500),
     }
 }

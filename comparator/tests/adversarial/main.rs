@@ -61,6 +61,7 @@ fn answer(kind: DocumentKind, mut headers: HeaderMap, body: &str) -> Capture {
         headers,
         body: body.as_bytes().to_vec().into(),
         trailers: None,
+        head_elapsed: Duration::ZERO,
         elapsed: Duration::ZERO,
     }
 }

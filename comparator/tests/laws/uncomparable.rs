@@ -88,6 +88,7 @@ fn answer(status: u16, is: Is, json: &str) -> Capture {
         headers,
         body,
         trailers: None,
+        head_elapsed: Duration::ZERO,
         elapsed: Duration::ZERO,
     }
 }

@@ -26,6 +26,7 @@ pub(super) fn answer(content_type: &'static str, body: &[u8]) -> Capture {
         headers,
         body: body.to_vec().into(),
         trailers: None,
+        head_elapsed: Duration::ZERO,
         elapsed: Duration::ZERO,
     }
 }

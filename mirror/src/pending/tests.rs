@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Uri, Version};
+use parity_schemas::clients::ClientOutcome;
 use parity_schemas::exchange::Exchange;
 use parity_schemas::route::Route;
 use parity_schemas::time::Timestamp;
@@ -38,6 +39,7 @@ impl Observer for Log {
         self.0.borrow_mut().push(None);
     }
     fn answered(&self, _: &Arc<Route>, _: u16) {}
+    fn client(&self, _: &Arc<Route>, _: ClientOutcome) {}
 }
 
 fn generation(log: &Rc<Log>) -> Rc<Generation> {
@@ -51,7 +53,7 @@ fn generation(log: &Rc<Log>) -> Rc<Generation> {
 }
 
 fn open(generation: &Rc<Generation>) -> (Half, Half) {
-    let ticket = Ticket::receive(generation, Arc::new(Route::new("GET /")));
+    let (ticket, _client) = Ticket::receive(generation, Arc::new(Route::new("GET /")));
     let head = Head {
         method: Method::GET,
         uri: Uri::from_static("/"),
@@ -63,7 +65,8 @@ fn open(generation: &Rc<Generation>) -> (Half, Half) {
 }
 
 fn complete(half: Half) {
-    let mut recorder = Recorder::new(half, 200, HeaderMap::new(), Instant::now());
+    let now = Instant::now();
+    let mut recorder = Recorder::new(half, 200, HeaderMap::new(), now, now);
     recorder
         .data(&Bytes::from_static(b"body"))
         .expect("there is room");

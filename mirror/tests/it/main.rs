@@ -2,6 +2,7 @@
 
 mod aborts;
 mod candidate_faults;
+mod clients;
 mod conservation;
 mod control;
 mod drain;
@@ -16,6 +17,7 @@ mod setup;
 mod slow_clients;
 mod support;
 mod tap;
+mod timing;
 mod tls;
 mod transports;
 mod upgrades;

@@ -198,6 +198,8 @@ mod tests {
             rule_hits: std::collections::BTreeMap::new(),
             legacy_latency: parity_schemas::histogram::Histogram::default(),
             candidate_latency: parity_schemas::histogram::Histogram::default(),
+            legacy_head_latency: parity_schemas::histogram::Histogram::default(),
+            candidate_head_latency: parity_schemas::histogram::Histogram::default(),
         };
         serde_json::to_vec(&tally).expect("it is JSON")
     }

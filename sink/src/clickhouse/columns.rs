@@ -74,6 +74,9 @@ const TALLIES: &[Column] = &[
     column("rule_hits", "Map(String, UInt64)", 3),
     column("legacy_latency", "Map(UInt16, UInt64)", 3),
     column("candidate_latency", "Map(UInt16, UInt64)", 3),
+    column("clients", "Map(String, UInt64)", 3),
+    column("legacy_head_latency", "Map(UInt16, UInt64)", 3),
+    column("candidate_head_latency", "Map(UInt16, UInt64)", 3),
 ];
 
 const GROUP_TALLIES: &[Column] = &[

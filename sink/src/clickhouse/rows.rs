@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use parity_schemas::evidence::Decision;
+use parity_schemas::histogram::Histogram;
 use parity_schemas::record::MismatchClass;
 use parity_schemas::tally::{GroupTally, Identity, Tally};
 use parity_schemas::time::Timestamp;
@@ -184,7 +185,19 @@ fn write_tally(row: &mut Encoder<'_>, tally: &Tally) {
         row.string(rule);
         row.u64(*hits);
     });
-    for histogram in [&tally.legacy_latency, &tally.candidate_latency] {
+    histograms(row, [&tally.legacy_latency, &tally.candidate_latency]);
+    row.list(2, tally.counts.clients.iter(), |row, (outcome, count)| {
+        row.string(outcome.as_str());
+        row.u64(*count);
+    });
+    histograms(
+        row,
+        [&tally.legacy_head_latency, &tally.candidate_head_latency],
+    );
+}
+
+fn histograms(row: &mut Encoder<'_>, both: [&Histogram; 2]) {
+    for histogram in both {
         row.list(2, histogram.0.iter(), |row, (bucket, count)| {
             row.u16(*bucket);
             row.u64(*count);

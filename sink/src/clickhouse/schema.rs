@@ -11,13 +11,16 @@ use parity_schemas::clickhouse::{
 };
 use serde::Deserialize;
 
-use super::{Fault, Server, runtime, within};
+use super::{Fault, QUESTION_TIMEOUT, Server, runtime, within};
 use crate::error::StoreError;
 use crate::store::StoreConfig;
 use crate::write::Retention;
 
 /// Looking at one small table.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a server waits for the others of its cluster to run a statement, in seconds: less than we wait for the server,
+/// so that it tells which of them did not. They run it when they are back.
+const ON_CLUSTER_SECONDS: &str = "60";
 /// `UNKNOWN_TABLE` and `UNKNOWN_DATABASE`.
 const ABSENT: [u32; 2] = [60, 81];
 const PROGRAM: &str = concat!("parity ", env!("CARGO_PKG_VERSION"));
@@ -41,13 +44,15 @@ impl fmt::Display for Applied {
     }
 }
 
-/// Creates what is missing, and sets how long what is kept.
+/// Creates what is missing, and sets how long what is kept. Tables that are there keep their layout: those of a cluster are
+/// changed on all of it, also where [`Layout::Single`] is given.
 pub fn apply_schema(
     store: &StoreConfig,
     layout: &Layout,
     retention: &Retention,
 ) -> Result<Applied, StoreError> {
-    let server = Server::of(store)?;
+    let settings = [("distributed_ddl_task_timeout", ON_CLUSTER_SECONDS)];
+    let server = Server::of(store)?.with_settings(&settings);
     runtime()?.block_on(apply(&server, layout, retention))
 }
 
@@ -83,6 +88,7 @@ async fn apply(
     if from > VERSION {
         return Err(newer(server, from));
     }
+    let layout = &layout_there(server, layout).await?;
     create_database(server, layout).await?;
     let failed = |fault: Fault| server.failed("apply the schema to", &fault);
     for statement in version_table(layout) {
@@ -102,6 +108,59 @@ async fn apply(
         server.execute(&statement).await.map_err(failed)?;
     }
     Ok(Applied { from, to: VERSION })
+}
+
+/// The layout of the tables that are there, or the one that is wanted where there are none.
+async fn layout_there(server: &Server, wanted: &Layout) -> Result<Layout, StoreError> {
+    #[derive(clickhouse::Row, Deserialize)]
+    struct Found {
+        engine: String,
+        engine_full: String,
+    }
+    let sql = format!(
+        "SELECT engine, engine_full FROM system.tables WHERE database = currentDatabase() AND name = '{VERSION_TABLE}'"
+    );
+    let asked = within(
+        CHECK_TIMEOUT,
+        server.client().query_raw(&sql).fetch_all::<Found>(),
+    );
+    let found = match asked.await {
+        Ok(mut found) => found.pop(),
+        // The database itself is not there.
+        Err(fault) if fault.code.is_some_and(|code| ABSENT.contains(&code)) => None,
+        Err(fault) => return Err(server.failed("look at the schema of", &fault)),
+    };
+    let Some(found) = found else {
+        return Ok(wanted.clone());
+    };
+    let cluster = (found.engine == "Distributed")
+        .then(|| cluster_of(&found.engine_full))
+        .flatten();
+    match (cluster, wanted) {
+        (None, Layout::Single) => Ok(Layout::Single),
+        (None, Layout::Cluster(cluster)) => Err(StoreError::OneServer {
+            url: server.url().clone(),
+            cluster: cluster.clone(),
+        }),
+        // The same servers may be a cluster under several names.
+        (Some(_), Layout::Cluster(cluster)) => Ok(Layout::Cluster(cluster.clone())),
+        (Some(cluster), Layout::Single) => Ok(Layout::Cluster(cluster)),
+    }
+}
+
+/// The cluster in `Distributed('cluster', 'database', 'table', …)`.
+fn cluster_of(engine: &str) -> Option<String> {
+    let quoted = engine.strip_prefix("Distributed(")?.trim_start();
+    let quoted = quoted.strip_prefix('\'')?;
+    let mut name = String::new();
+    let mut rest = quoted.chars();
+    loop {
+        match rest.next()? {
+            '\'' => return Some(name),
+            '\\' => name.push(rest.next()?),
+            other => name.push(other),
+        }
+    }
 }
 
 /// A user who may not create databases may still use one that is there.
@@ -126,7 +185,7 @@ async fn create_database(server: &Server, layout: &Layout) -> Result<(), StoreEr
     let create = format!("CREATE DATABASE IF NOT EXISTS `{name}`{on_cluster}");
     // Asked without a database: the one that is meant is not there yet.
     let client = server.client().clone().with_database("default");
-    within(CHECK_TIMEOUT, client.query_raw(&create).execute())
+    within(QUESTION_TIMEOUT, client.query_raw(&create).execute())
         .await
         .map_err(|fault| server.failed("create the database of", &fault))
 }
@@ -188,5 +247,28 @@ fn newer(server: &Server, found: u32) -> StoreError {
         url: server.url().clone(),
         found,
         known: VERSION,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cluster_is_read_out_of_the_engine() {
+        for (engine, expected) in [
+            (
+                "Distributed('main', 'parity', 'tallies_local', cityHash64(id))",
+                Some("main"),
+            ),
+            (
+                r"Distributed('it\'s', currentDatabase(), 't')",
+                Some("it's"),
+            ),
+            ("Distributed('main", None),
+            ("ReplacingMergeTree ORDER BY version", None),
+        ] {
+            assert_eq!(cluster_of(engine).as_deref(), expected, "{engine}");
+        }
     }
 }

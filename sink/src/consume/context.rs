@@ -8,7 +8,7 @@ use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer as _, ConsumerContext, Rebalance};
 use rdkafka::error::{KafkaError, KafkaResult};
 use rdkafka::statistics::Statistics;
-use rdkafka::topic_partition_list::{Offset, TopicPartitionList, TopicPartitionListElem};
+use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
 
 use super::health::Shared;
 use super::progress::Progress;
@@ -20,6 +20,7 @@ const HAND_OVER: Duration = Duration::from_secs(5);
 
 /// Callbacks of the consumer; they run within `poll`, on its thread.
 pub(super) struct Context {
+    topic: String,
     shared: Arc<Shared>,
     progress: Arc<Progress>,
     /// Partitions that were taken from us and that the poller has not heard of yet.
@@ -27,12 +28,25 @@ pub(super) struct Context {
 }
 
 impl Context {
-    pub(super) fn new(shared: Arc<Shared>, progress: Arc<Progress>) -> Self {
+    pub(super) fn new(topic: &str, shared: Arc<Shared>, progress: Arc<Progress>) -> Self {
         Self {
+            topic: topic.to_owned(),
             shared,
             progress,
             revoked: Mutex::default(),
         }
+    }
+
+    /// The partitions of our topic in a list, and a topic that is not ours, if there is one.
+    fn own(&self, list: &TopicPartitionList) -> (Vec<i32>, Option<String>) {
+        let elements = list.elements();
+        let (own, others): (Vec<_>, Vec<_>) = elements
+            .iter()
+            .partition(|element| element.topic() == self.topic);
+        (
+            own.iter().map(|element| element.partition()).collect(),
+            others.first().map(|element| element.topic().to_owned()),
+        )
     }
 
     pub(super) fn take_revoked(&self) -> Vec<i32> {
@@ -75,11 +89,7 @@ impl ConsumerContext for Context {
         let Rebalance::Revoke(partitions) = rebalance else {
             return;
         };
-        let gone: Vec<i32> = partitions
-            .elements()
-            .iter()
-            .map(TopicPartitionListElem::partition)
-            .collect();
+        let (gone, _) = self.own(partitions);
         // Lost without having been asked (we were taken for dead): they are somebody else's already.
         let lost = consumer.assignment_lost();
         let done = self
@@ -88,6 +98,9 @@ impl ConsumerContext for Context {
         if !lost && !done.is_empty() {
             let mut offsets = TopicPartitionList::new();
             for element in partitions.elements() {
+                if element.topic() != self.topic {
+                    continue;
+                }
                 if let Some(next) = done.get(&element.partition()) {
                     let added = offsets.add_partition_offset(
                         element.topic(),
@@ -111,15 +124,18 @@ impl ConsumerContext for Context {
         if let Rebalance::Error(error) = rebalance {
             tracing::warn!(%error, "a rebalance failed");
         }
-        let partitions: Vec<i32> = consumer.assignment().map_or_else(
-            |_| Vec::new(),
-            |list| {
-                list.elements()
-                    .iter()
-                    .map(TopicPartitionListElem::partition)
-                    .collect()
-            },
-        );
+        let (partitions, foreign) = consumer
+            .assignment()
+            .map_or_else(|_| (Vec::new(), None), |list| self.own(&list));
+        if let Some(foreign) = foreign {
+            // A sink that is ready moves its topic. Records of another one are left alone until the group has settled.
+            tracing::warn!(
+                topic = foreign,
+                "the group has given this sink partitions of another topic"
+            );
+            self.shared.assigned_another_topic(&foreign, &self.topic);
+            return;
+        }
         tracing::info!(?partitions, "partitions of this sink");
         self.shared.assigned(&partitions);
     }

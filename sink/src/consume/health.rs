@@ -66,6 +66,8 @@ struct State {
     lags: BTreeMap<i32, i64>,
     broker: Option<Failure>,
     database: Option<Failure>,
+    /// The group gives us what we did not ask for.
+    group: Option<Failure>,
     last_write: Option<Timestamp>,
     dead_letters: BTreeMap<&'static str, u64>,
 }
@@ -73,7 +75,11 @@ struct State {
 impl Shared {
     pub(super) fn health(&self) -> SinkHealth {
         let state = self.state();
-        let failure = state.database.clone().or_else(|| state.broker.clone());
+        let failure = state
+            .database
+            .clone()
+            .or_else(|| state.group.clone())
+            .or_else(|| state.broker.clone());
         SinkHealth {
             ready: state.joined && failure.is_none(),
             partitions: state.partitions.len(),
@@ -93,6 +99,7 @@ impl Shared {
     pub(super) fn assigned(&self, partitions: &[i32]) {
         let mut state = self.state();
         state.joined = true;
+        state.group = None;
         state.partitions = partitions.to_vec();
         let own = state.partitions.clone();
         state.lags.retain(|partition, _| own.contains(partition));
@@ -100,6 +107,21 @@ impl Shared {
         self.metrics.rebalances.inc();
         let count = i64::try_from(partitions.len()).unwrap_or(i64::MAX);
         self.metrics.assigned.set(count);
+    }
+
+    /// The group has given us what we did not ask for.
+    pub(super) fn assigned_another_topic(&self, topic: &str, own: &str) {
+        let mut state = self.state();
+        state.joined = false;
+        state.partitions.clear();
+        state.lags.clear();
+        let message = format!(
+            "Kafka: the group has partitions of the topic {topic} for this sink, which moves {own}; use another --group or --instance"
+        );
+        fail(&mut state.group, message);
+        drop(state);
+        self.metrics.rebalances.inc();
+        self.metrics.assigned.set(0);
     }
 
     pub(super) fn set_lags(&self, lags: BTreeMap<i32, i64>) {

@@ -141,6 +141,8 @@ impl Poller {
             };
             wait = Duration::ZERO;
             match polled {
+                // Not ours to move, and above all not ours to commit as if it were.
+                Ok(message) if message.topic() != self.topic => {}
                 Ok(message) => {
                     let partition =
                         self.partitions

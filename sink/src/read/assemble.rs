@@ -19,7 +19,7 @@ use super::groups::{ExampleRow, Groups};
 use crate::error::StoreError;
 
 /// The quantiles of a report.
-const QUANTILES: [(&str, f64); 2] = [("p50", 0.5), ("p99", 0.99)];
+const QUANTILES: [(&str, f64); 3] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)];
 
 /// The counts of one tally.
 pub(super) struct CountsRow<'a> {
@@ -35,6 +35,8 @@ pub(super) struct DetailsRow {
     pub(super) rule_hits: BTreeMap<String, u64>,
     pub(super) legacy_latency: Histogram,
     pub(super) candidate_latency: Histogram,
+    pub(super) legacy_head_latency: Histogram,
+    pub(super) candidate_head_latency: Histogram,
 }
 
 /// Sums of rows.
@@ -52,6 +54,8 @@ struct RouteSums {
     counts: Counts,
     legacy_latency: Histogram,
     candidate_latency: Histogram,
+    legacy_head_latency: Histogram,
+    candidate_head_latency: Histogram,
 }
 
 impl Sums {
@@ -73,6 +77,9 @@ impl Sums {
         let sums = self.route(route);
         sums.legacy_latency.merge(&row.legacy_latency);
         sums.candidate_latency.merge(&row.candidate_latency);
+        sums.legacy_head_latency.merge(&row.legacy_head_latency);
+        sums.candidate_head_latency
+            .merge(&row.candidate_head_latency);
         for (rule, hits) in row.rule_hits {
             *self.rules.entry(rule).or_default() += hits;
         }
@@ -158,6 +165,8 @@ fn routes(sums: BTreeMap<String, RouteSums>) -> Vec<RouteReport> {
             counts: sums.counts,
             legacy_us: quantiles(&sums.legacy_latency),
             candidate_us: quantiles(&sums.candidate_latency),
+            legacy_head_us: quantiles(&sums.legacy_head_latency),
+            candidate_head_us: quantiles(&sums.candidate_head_latency),
         })
         .collect();
     // Stable, and sorted by name before.

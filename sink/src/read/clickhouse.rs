@@ -8,21 +8,22 @@
 //! the counts before its group, and never a group without its counts.
 
 mod mismatches;
-
-use std::collections::HashMap;
+mod replicas;
+mod rows;
 
 use clickhouse::Row;
-use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::evidence::Evidence;
 use parity_schemas::record::Mismatch;
 use parity_schemas::report::Report;
-use parity_schemas::tally::{Counts, Group, GroupTally, Identity};
+use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use tokio::runtime::Runtime;
 use uuid::Uuid;
 
-use super::assemble::{CountsRow, DetailsRow, Sums, nothing};
+use self::replicas::{BY_ORIGIN, ORIGIN, Replicas, SETTINGS};
+use self::rows::{ExampleRow, GroupRow, TallyRow};
+use super::assemble::{Sums, nothing};
 use super::groups::EXAMPLES_TRIED;
 use super::{MismatchFilter, RecordReader, Selection};
 use crate::clickhouse::{Server, runtime, schema, within};
@@ -39,14 +40,19 @@ const GROUPS_PER_QUESTION: usize = 500;
 pub(super) struct ClickHouseReader {
     server: Server,
     runtime: Runtime,
+    replicas: Replicas,
 }
 
 impl ClickHouseReader {
     pub(super) fn open(store: &StoreConfig) -> Result<Self, StoreError> {
-        let server = Server::of(store)?;
+        let server = Server::of(store)?.with_settings(&SETTINGS);
         let runtime = runtime()?;
         runtime.block_on(schema::check(&server))?;
-        Ok(Self { server, runtime })
+        Ok(Self {
+            server,
+            runtime,
+            replicas: Replicas::default(),
+        })
     }
 
     /// All rows of a question.
@@ -66,9 +72,11 @@ impl ClickHouseReader {
             legacy_version: String,
             candidate_version: String,
             rules_hash: String,
+            shard: u32,
+            server: String,
         }
-        let mut sql = String::from(
-            "SELECT legacy_version, candidate_version, rules_hash FROM tallies WHERE migration = ?",
+        let mut sql = format!(
+            "SELECT legacy_version, candidate_version, rules_hash, {ORIGIN} FROM tallies WHERE migration = ?"
         );
         let versions = [
             (" AND legacy_version = ?", &selection.legacy_version),
@@ -90,8 +98,11 @@ impl ClickHouseReader {
         if let Some(since) = selection.since {
             question = question.bind(since.as_micros());
         }
-        let found = self.ask::<Found>(question)?.pop();
-        Ok(found.map(|found| Identity {
+        let Some(found) = self.ask::<Found>(question)?.pop() else {
+            return Ok(None);
+        };
+        self.came_from(found.shard, found.server)?;
+        Ok(Some(Identity {
             migration: selection.migration().to_owned(),
             legacy_version: found.legacy_version,
             candidate_version: found.candidate_version,
@@ -133,21 +144,32 @@ impl ClickHouseReader {
         selection: &Selection,
         with_details: bool,
     ) -> Result<(), StoreError> {
-        let details = if with_details {
-            "sumMap(t.rule_hits) AS rule_hits, sumMap(t.legacy_latency) AS legacy_latency, \
-             sumMap(t.candidate_latency) AS candidate_latency"
-        } else {
-            "CAST(map(), 'Map(String, UInt64)') AS rule_hits, CAST(map(), 'Map(UInt16, UInt64)') AS legacy_latency, \
-             CAST(map(), 'Map(UInt16, UInt64)') AS candidate_latency"
+        let detail = |column: &str, kind: &str| {
+            if with_details {
+                format!(", sumMap(t.{column}) AS {column}")
+            } else {
+                format!(", CAST(map(), 'Map({kind}, UInt64)') AS {column}")
+            }
         };
+        let details: String = [
+            ("rule_hits", "String"),
+            ("legacy_latency", "UInt16"),
+            ("candidate_latency", "UInt16"),
+            ("legacy_head_latency", "UInt16"),
+            ("candidate_head_latency", "UInt16"),
+        ]
+        .map(|(column, kind)| detail(column, kind))
+        .concat();
         let select = format!(
-            "SELECT instance, route, min(toUnixTimestamp64Micro(t.interval_start)) AS begins, \
+            "SELECT {ORIGIN}, instance, route, min(toUnixTimestamp64Micro(t.interval_start)) AS begins, \
              max(toUnixTimestamp64Micro(t.interval_start) + t.interval_us) AS ends, \
              sum(t.received) AS received, sum(t.match) AS matched, sum(t.mismatch) AS mismatch, \
-             sumMap(t.not_compared) AS not_compared, {details} FROM tallies AS t FINAL"
+             sumMap(t.clients) AS clients, sumMap(t.not_compared) AS not_compared{details} FROM tallies AS t FINAL"
         );
-        let question = self.of_identity(&select, identity, selection, "GROUP BY instance, route");
-        for row in self.ask::<TallyRow>(question)? {
+        let tail = format!("GROUP BY instance, route, {BY_ORIGIN}");
+        let question = self.of_identity(&select, identity, selection, &tail);
+        for mut row in self.ask::<TallyRow>(question)? {
+            self.came_from(row.shard, std::mem::take(&mut row.server))?;
             row.add(sums, with_details)?;
         }
         Ok(())
@@ -161,18 +183,23 @@ impl ClickHouseReader {
     ) -> Result<(), StoreError> {
         // One example each: the newest. More are only looked for where that one is gone, since they cost several times
         // the rest.
-        let select = "SELECT route, fingerprint, any(t.part) AS part, any(t.pattern) AS pattern, any(t.kind) AS kind, \
+        let select = format!(
+            "SELECT {ORIGIN}, route, fingerprint, any(t.part) AS part, any(t.pattern) AS pattern, any(t.kind) AS kind, \
              any(t.explanation) AS explanation, any(t.legacy_status) AS legacy_status, \
              any(t.candidate_status) AS candidate_status, sum(t.count) AS count, \
              toUnixTimestamp64Micro(min(t.first_seen)) AS first_seen, \
              toUnixTimestamp64Micro(max(t.last_seen)) AS last_seen, \
              toString(argMax(t.example_id, (t.last_seen, toUInt128(t.example_id)))) AS example_id, \
              toUInt32(if(min(t.exchange_digest) = 0, 0, (sum(t.exchange_digest) - 1) % 4294967295 + 1)) AS exchange_digest \
-             FROM group_tallies AS t FINAL";
+             FROM group_tallies AS t FINAL"
+        );
         // In a fixed order, because beyond its cap a report folds groups in the order in which they come.
-        let tail = "GROUP BY route, fingerprint ORDER BY min(t.interval_start), fingerprint, route";
-        let question = self.of_identity(select, identity, selection, tail);
-        for row in self.ask::<GroupRow>(question)? {
+        let tail = format!(
+            "GROUP BY route, fingerprint, {BY_ORIGIN} ORDER BY min(t.interval_start), fingerprint, route, shard"
+        );
+        let question = self.of_identity(&select, identity, selection, &tail);
+        for mut row in self.ask::<GroupRow>(question)? {
+            self.came_from(row.shard, std::mem::take(&mut row.server))?;
             row.add(sums, identity)?;
         }
         Ok(())
@@ -220,8 +247,8 @@ impl ClickHouseReader {
     }
 }
 
-impl RecordReader for ClickHouseReader {
-    fn evidence(&self, selection: &Selection) -> Result<Option<Evidence>, StoreError> {
+impl ClickHouseReader {
+    fn read_evidence(&self, selection: &Selection) -> Result<Option<Evidence>, StoreError> {
         let Some(identity) = self.identity(selection)? else {
             return Ok(None);
         };
@@ -230,7 +257,7 @@ impl RecordReader for ClickHouseReader {
         Ok(sums.into_evidence(identity))
     }
 
-    fn report(&self, selection: &Selection) -> Result<Report, StoreError> {
+    fn read_report(&self, selection: &Selection) -> Result<Report, StoreError> {
         let Some(identity) = self.identity(selection)? else {
             return nothing(selection);
         };
@@ -251,6 +278,16 @@ impl RecordReader for ClickHouseReader {
         }
         sums.into_report(identity, |id| Ok(examples.get(&id).cloned()))
     }
+}
+
+impl RecordReader for ClickHouseReader {
+    fn evidence(&self, selection: &Selection) -> Result<Option<Evidence>, StoreError> {
+        self.of_one_replica(|| self.read_evidence(selection))
+    }
+
+    fn report(&self, selection: &Selection) -> Result<Report, StoreError> {
+        self.of_one_replica(|| self.read_report(selection))
+    }
 
     fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError> {
         self.find_mismatch(id)
@@ -270,116 +307,6 @@ fn since_condition(selection: &Selection) -> &'static str {
         " AND interval_start >= fromUnixTimestamp64Micro(toInt64(?), 'UTC')"
     } else {
         ""
-    }
-}
-
-#[derive(Row, Serialize, Deserialize)]
-struct TallyRow {
-    instance: String,
-    route: String,
-    begins: i64,
-    ends: i64,
-    received: u64,
-    matched: u64,
-    mismatch: u64,
-    not_compared: HashMap<String, u64>,
-    rule_hits: HashMap<String, u64>,
-    legacy_latency: HashMap<u16, u64>,
-    candidate_latency: HashMap<u16, u64>,
-}
-
-impl TallyRow {
-    fn add(self, sums: &mut Sums, with_details: bool) -> Result<(), StoreError> {
-        let not_compared = self
-            .not_compared
-            .into_iter()
-            .filter(|(_, count)| *count > 0)
-            .map(|(word, count)| {
-                let reason = word
-                    .parse()
-                    .map_err(|_| StoreError::value("tallies", "not_compared", &word))?;
-                Ok((reason, count))
-            })
-            .collect::<Result<_, StoreError>>()?;
-        sums.add_counts(&CountsRow {
-            instance: &self.instance,
-            interval_start: Timestamp::from_micros(self.begins),
-            interval_us: self.ends - self.begins,
-            route: &self.route,
-            counts: Counts {
-                received: self.received,
-                matched: self.matched,
-                mismatch: self.mismatch,
-                not_compared,
-            },
-        });
-        if with_details {
-            let histogram = |map: HashMap<u16, u64>| {
-                parity_schemas::histogram::Histogram(map.into_iter().collect())
-            };
-            sums.add_details(
-                &self.route,
-                DetailsRow {
-                    rule_hits: self.rule_hits.into_iter().collect(),
-                    legacy_latency: histogram(self.legacy_latency),
-                    candidate_latency: histogram(self.candidate_latency),
-                },
-            );
-        }
-        Ok(())
-    }
-}
-
-#[derive(Row, Serialize, Deserialize)]
-struct GroupRow {
-    route: String,
-    fingerprint: String,
-    part: String,
-    pattern: String,
-    kind: String,
-    explanation: String,
-    legacy_status: u16,
-    candidate_status: u16,
-    count: u64,
-    first_seen: i64,
-    last_seen: i64,
-    example_id: String,
-    exchange_digest: u32,
-}
-
-#[derive(Row, Serialize, Deserialize)]
-struct ExampleRow {
-    route: String,
-    fingerprint: String,
-    last_seen: i64,
-    example_id: String,
-}
-
-impl GroupRow {
-    fn add(self, sums: &mut Sums, identity: &Identity) -> Result<(), StoreError> {
-        let group = Group {
-            fingerprint: self.fingerprint,
-            part: word("group_tallies", "part", &self.part)?,
-            pattern: self.pattern,
-            kind: word("group_tallies", "kind", &self.kind)?,
-            explanation: optional_word("group_tallies", "explanation", &self.explanation)?,
-            legacy_status: self.legacy_status,
-            candidate_status: self.candidate_status,
-        };
-        sums.groups.add(GroupTally {
-            tally_id: Uuid::nil(),
-            revision: 0,
-            identity: identity.clone(),
-            interval_start: Timestamp::from_micros(self.first_seen),
-            route: self.route,
-            group,
-            count: self.count,
-            first_seen: Timestamp::from_micros(self.first_seen),
-            last_seen: Timestamp::from_micros(self.last_seen),
-            example_id: word("group_tallies", "example_id", &self.example_id)?,
-            exchange_digest: ExchangeDigest::from_number(self.exchange_digest),
-        });
-        Ok(())
     }
 }
 

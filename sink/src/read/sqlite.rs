@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::evidence::Evidence;
+use parity_schemas::histogram::Histogram;
 use parity_schemas::record::{Mismatch, MismatchClass};
 use parity_schemas::report::Report;
 use parity_schemas::tally::{Counts, Group, GroupTally, Identity};
@@ -217,13 +218,18 @@ fn since(selection: &Selection) -> i64 {
 }
 
 fn counts<'a>(row: &'a Fields<'_>) -> Result<CountsRow<'a>, StoreError> {
+    let received = row.count(4, "received")?;
     Ok(CountsRow {
         instance: row.text(0, "instance")?,
         interval_start: row.time(1, "interval_start")?,
         interval_us: row.integer(2, "interval_us")?,
         route: row.text(3, "route")?,
         counts: Counts {
-            received: row.count(4, "received")?,
+            received,
+            clients: match row.optional_text(8, "clients")? {
+                Some(text) => from_json("tallies", "clients", text)?,
+                None => Counts::clients_not_recorded(received),
+            },
             matched: row.count(5, "match")?,
             mismatch: row.count(6, "mismatch")?,
             not_compared: row.json(7, "not_compared")?,
@@ -233,9 +239,11 @@ fn counts<'a>(row: &'a Fields<'_>) -> Result<CountsRow<'a>, StoreError> {
 
 fn details(row: &Fields<'_>) -> Result<DetailsRow, StoreError> {
     Ok(DetailsRow {
-        rule_hits: row.json(8, "rule_hits")?,
-        legacy_latency: row.json(9, "legacy_latency")?,
-        candidate_latency: row.json(10, "candidate_latency")?,
+        rule_hits: row.json(9, "rule_hits")?,
+        legacy_latency: row.histogram(10, "legacy_latency")?,
+        candidate_latency: row.histogram(11, "candidate_latency")?,
+        legacy_head_latency: row.histogram(12, "legacy_head_latency")?,
+        candidate_head_latency: row.histogram(13, "candidate_head_latency")?,
     })
 }
 
@@ -356,6 +364,11 @@ impl Fields<'_> {
         parse(self.table, column, self.text(index, column)?)
     }
 
+    fn histogram(&self, index: usize, column: &'static str) -> Result<Histogram, StoreError> {
+        let text = self.text(index, column)?;
+        Histogram::from_text(text).ok_or_else(|| StoreError::value(self.table, column, text))
+    }
+
     fn json<T: DeserializeOwned>(
         &self,
         index: usize,
@@ -384,15 +397,16 @@ fn from_json<T: DeserializeOwned>(
 
 const SELECT_COUNTS: (&str, &str) = (
     "tallies",
-    "SELECT instance, interval_start, interval_us, route, received, \"match\", mismatch, not_compared FROM tallies \
+    "SELECT instance, interval_start, interval_us, route, received, \"match\", mismatch, not_compared, clients \
+     FROM tallies \
      WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash = ?4 \
      AND interval_start >= ?5",
 );
 
 const SELECT_TALLIES: (&str, &str) = (
     "tallies",
-    "SELECT instance, interval_start, interval_us, route, received, \"match\", mismatch, not_compared, rule_hits, \
-     legacy_latency, candidate_latency FROM tallies \
+    "SELECT instance, interval_start, interval_us, route, received, \"match\", mismatch, not_compared, clients, \
+     rule_hits, legacy_latency, candidate_latency, legacy_head_latency, candidate_head_latency FROM tallies \
      WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash = ?4 \
      AND interval_start >= ?5",
 );

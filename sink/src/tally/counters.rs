@@ -12,12 +12,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use foldhash::fast::RandomState;
+use parity_schemas::clients::ClientOutcome;
 use parity_schemas::digest::ExchangeDigest;
-use parity_schemas::histogram::{self, BUCKETS};
 use parity_schemas::tally::Group;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Kind, Reason};
 use uuid::Uuid;
+
+use super::durations::Durations;
 
 /// A map with the fast hasher; keys are bounded in number, and its seed differs per process.
 pub(super) type FastMap<K, V> = HashMap<K, V, RandomState>;
@@ -39,12 +41,42 @@ pub(super) const RECEIVED: usize = 0;
 pub(super) const MATCHED: usize = 1;
 pub(super) const CLASSES: usize = 2;
 pub(super) const REASONS: usize = CLASSES + CODE_CLASSES.len();
-pub(super) const OUTCOMES: usize = REASONS + Reason::COUNT;
+pub(super) const CLIENTS: usize = REASONS + Reason::COUNT;
+pub(super) const OUTCOMES: usize = CLIENTS + ClientOutcome::COUNT;
 
-/// Slots of [`RouteCounters::compared`]: two histograms, then one slot per rule.
-pub(super) const LEGACY_LATENCY: usize = 0;
-pub(super) const CANDIDATE_LATENCY: usize = BUCKETS;
-pub(super) const RULES: usize = 2 * BUCKETS;
+/// Places of [`Compared::durations`].
+pub(super) const LEGACY: usize = 0;
+pub(super) const CANDIDATE: usize = 1;
+pub(super) const LEGACY_HEAD: usize = 2;
+pub(super) const CANDIDATE_HEAD: usize = 3;
+/// How many there are.
+pub(super) const DURATIONS: usize = 4;
+
+/// How long a service took for an answer, in microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Elapsed {
+    /// To its head.
+    pub head_us: u64,
+    /// To its last byte.
+    pub end_us: u64,
+}
+
+impl From<u64> for Elapsed {
+    /// An answer that was over with its head.
+    fn from(micros: u64) -> Self {
+        Self {
+            head_us: micros,
+            end_us: micros,
+        }
+    }
+}
+
+/// What is counted of comparisons beside their verdicts.
+pub(super) struct Compared {
+    pub(super) durations: [Durations; DURATIONS],
+    /// Hits by rule.
+    pub(super) rules: Box<[AtomicU64]>,
+}
 
 /// What one recorder counted of one route since it began.
 pub(super) struct RouteCounters {
@@ -54,7 +86,7 @@ pub(super) struct RouteCounters {
     pub(super) generation: AtomicU64,
     pub(super) outcomes: [AtomicU64; OUTCOMES],
     /// Made with the first comparison: threads that only forward never need its two kilobytes.
-    compared: OnceLock<Box<[AtomicU64]>>,
+    compared: OnceLock<Box<Compared>>,
     rules: usize,
 }
 
@@ -74,43 +106,42 @@ impl RouteCounters {
         add(&self.generation, 1);
     }
 
-    pub(super) fn latency(&self, legacy_us: u64, candidate_us: u64) {
-        let slots = self.compared_or_new();
-        add(&slots[LEGACY_LATENCY + histogram::bucket(legacy_us)], 1);
-        add(
-            &slots[CANDIDATE_LATENCY + histogram::bucket(candidate_us)],
-            1,
-        );
+    pub(super) fn elapsed(&self, legacy: Elapsed, candidate: Elapsed) {
+        let durations = &self.compared_or_new().durations;
+        durations[LEGACY].count(legacy.end_us);
+        durations[CANDIDATE].count(candidate.end_us);
+        durations[LEGACY_HEAD].count(legacy.head_us);
+        durations[CANDIDATE_HEAD].count(candidate.head_us);
         add(&self.generation, 1);
     }
 
     pub(super) fn rule_hits(&self, hits: &[(usize, u32)]) {
-        let slots = self.compared_or_new();
+        let slots = &self.compared_or_new().rules;
         for (rule, count) in hits {
             debug_assert!(*rule < self.rules, "rule {rule} was not announced");
-            if let Some(slot) = slots.get(RULES + rule) {
+            if let Some(slot) = slots.get(*rule) {
                 add(slot, u64::from(*count));
             }
         }
         add(&self.generation, 1);
     }
 
-    pub(super) fn compared(&self) -> &[AtomicU64] {
-        self.compared.get().map_or(&[], |slots| slots)
+    pub(super) fn compared(&self) -> Option<&Compared> {
+        self.compared.get().map(|compared| &**compared)
     }
 
-    fn compared_or_new(&self) -> &[AtomicU64] {
+    fn compared_or_new(&self) -> &Compared {
         self.compared.get_or_init(|| {
-            (0..RULES + self.rules)
-                .map(|_| AtomicU64::new(0))
-                .collect::<Vec<_>>()
-                .into_boxed_slice()
+            Box::new(Compared {
+                durations: [const { Durations::new() }; DURATIONS],
+                rules: (0..self.rules).map(|_| AtomicU64::new(0)).collect(),
+            })
         })
     }
 }
 
 /// Adds to a counter that only the calling thread writes.
-fn add(counter: &AtomicU64, by: u64) {
+pub(super) fn add(counter: &AtomicU64, by: u64) {
     counter.store(
         counter.load(Ordering::Relaxed).wrapping_add(by),
         Ordering::Release,

@@ -7,9 +7,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use parity_schemas::clients::ClientOutcome;
 use parity_schemas::time::Timestamp;
 
-use super::counters::{MATCHED, OUTCOMES, RECEIVED, RouteCounters, Shard, lock};
+use super::counters::{
+    CLIENTS, DURATIONS, MATCHED, OUTCOMES, RECEIVED, RouteCounters, Shard, lock,
+};
+use super::durations::Seen;
 use super::interval::{Interval, minute};
 use super::totals::RouteTotals;
 use super::{MAX_UNWRITTEN_INTERVALS, TallyBook};
@@ -33,6 +37,8 @@ pub(super) struct State {
     pub(super) acknowledged: u32,
     pub(super) totals: Vec<RouteTotals>,
     pub(super) last_comparison: Option<Timestamp>,
+    /// When last a client failed.
+    pub(super) last_failed_client: Option<Timestamp>,
 }
 
 /// A shard and what was read from it last.
@@ -45,7 +51,8 @@ struct Baseline {
     counters: Arc<RouteCounters>,
     generation: u64,
     outcomes: [u64; OUTCOMES],
-    compared: Vec<u64>,
+    durations: [Seen; DURATIONS],
+    rules: Vec<u64>,
 }
 
 impl TallyBook {
@@ -151,7 +158,8 @@ impl Source {
                 counters,
                 generation: 0,
                 outcomes: [0; OUTCOMES],
-                compared: Vec::new(),
+                durations: Default::default(),
+                rules: Vec::new(),
             }));
     }
 }
@@ -183,22 +191,33 @@ impl Baseline {
         }
         self.generation = generation;
         for slot in RECEIVED + 1..OUTCOMES {
-            if self.gather_slot(slot, state, interval) && slot == MATCHED {
+            if !self.gather_slot(slot, state, interval) {
+                continue;
+            }
+            if slot == MATCHED {
                 state.last_comparison = Some(now);
+            } else if is_failed_client(slot) {
+                state.last_failed_client = Some(now);
             }
         }
-        let counters = Arc::clone(&self.counters);
-        let compared = counters.compared();
-        self.compared.resize(compared.len(), 0);
-        for (slot, (counter, seen)) in compared.iter().zip(&mut self.compared).enumerate() {
-            let count = counter.load(Ordering::Acquire);
-            if count != *seen {
-                interval.change(counters.route).add_compared(
-                    slot,
-                    count.wrapping_sub(*seen),
-                    compared.len(),
-                );
-                *seen = count;
+        let Some(compared) = self.counters.compared() else {
+            return;
+        };
+        let route = self.counters.route;
+        for (place, seen) in self.durations.iter_mut().enumerate() {
+            seen.gather(&compared.durations[place], |bucket, new| {
+                interval.change(route).add_durations(place, bucket, new);
+            });
+        }
+        self.rules.resize(compared.rules.len(), 0);
+        for (rule, (counter, seen)) in compared.rules.iter().zip(&mut self.rules).enumerate() {
+            let hits = counter.load(Ordering::Acquire);
+            if hits != *seen {
+                let new = hits.wrapping_sub(*seen);
+                interval
+                    .change(route)
+                    .add_rule_hits(rule, new, compared.rules.len());
+                *seen = hits;
             }
         }
     }
@@ -216,4 +235,10 @@ impl Baseline {
         interval.change(route).add_outcome(slot, new);
         true
     }
+}
+
+fn is_failed_client(slot: usize) -> bool {
+    slot.checked_sub(CLIENTS)
+        .and_then(|place| ClientOutcome::ALL.get(place))
+        .is_some_and(|outcome| outcome.is_failure())
 }

@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use parity_schemas::histogram::{BUCKETS, Histogram};
+use parity_schemas::clients::{ClientOutcome, Clients};
+use parity_schemas::histogram::Histogram;
 use parity_schemas::id::new_id;
 use parity_schemas::tally::{Counts, GroupTally, INTERVAL_MICROS, Tally};
 use parity_schemas::time::Timestamp;
@@ -13,8 +14,8 @@ use parity_schemas::verdict::Reason;
 use uuid::Uuid;
 
 use super::counters::{
-    CANDIDATE_LATENCY, FastMap, GroupCount, LEGACY_LATENCY, MATCHED, Mismatches, OTHER, OUTCOMES,
-    REASONS, RECEIVED, RULES,
+    CANDIDATE, CANDIDATE_HEAD, CLIENTS, DURATIONS, FastMap, GroupCount, LEGACY, LEGACY_HEAD,
+    MATCHED, Mismatches, OTHER, OUTCOMES, REASONS, RECEIVED,
 };
 
 /// The number of the minute (interval) that a time lies in.
@@ -40,8 +41,9 @@ pub(super) struct RouteTally {
     end: Timestamp,
     outcomes: [u64; OUTCOMES],
     mismatch: u64,
-    /// Empty until something was compared.
-    compared: Vec<u64>,
+    durations: [Histogram; DURATIONS],
+    /// Hits by rule; empty until something was compared.
+    rules: Vec<u64>,
     groups: FastMap<String, GroupState>,
 }
 
@@ -85,7 +87,8 @@ impl Interval {
             end,
             outcomes: [0; OUTCOMES],
             mismatch: 0,
-            compared: Vec::new(),
+            durations: Default::default(),
+            rules: Vec::new(),
             groups: FastMap::default(),
         });
         tally.changed = true;
@@ -111,12 +114,16 @@ impl RouteTally {
         self.outcomes[slot] += count;
     }
 
-    /// `slots` is the length of the counters' array.
-    pub(super) fn add_compared(&mut self, slot: usize, count: u64, slots: usize) {
-        if self.compared.len() < slots {
-            self.compared.resize(slots, 0);
+    pub(super) fn add_durations(&mut self, place: usize, bucket: u16, count: u64) {
+        self.durations[place].add(bucket, count);
+    }
+
+    /// `rules` is how many there are.
+    pub(super) fn add_rule_hits(&mut self, rule: usize, hits: u64, rules: usize) {
+        if self.rules.len() < rules {
+            self.rules.resize(rules, 0);
         }
-        self.compared[slot] += count;
+        self.rules[rule] += hits;
     }
 
     /// Adds mismatches; new groups beyond `room` count under `_other`. Returns how many groups were new.
@@ -180,12 +187,13 @@ impl RouteTally {
         // The end is exclusive, and something was counted: the shortest interval is one microsecond.
         tally.interval_us = (self.end.as_micros() - start.as_micros()).max(1);
         tally.counts = counts(&self.outcomes, self.mismatch);
-        tally.legacy_latency = latency(&self.compared, LEGACY_LATENCY);
-        tally.candidate_latency = latency(&self.compared, CANDIDATE_LATENCY);
+        tally.legacy_latency = self.durations[LEGACY].clone();
+        tally.candidate_latency = self.durations[CANDIDATE].clone();
+        tally.legacy_head_latency = self.durations[LEGACY_HEAD].clone();
+        tally.candidate_head_latency = self.durations[CANDIDATE_HEAD].clone();
         tally.rule_hits = self
-            .compared
+            .rules
             .iter()
-            .skip(RULES)
             .zip(rule_ids)
             .filter(|(hits, _)| **hits > 0)
             .map(|(hits, id)| (id.clone(), *hits))
@@ -225,18 +233,16 @@ pub(super) fn counts(outcomes: &[u64; OUTCOMES], mismatch: u64) -> Counts {
         .map(|reason| (*reason, outcomes[REASONS + reason.index()]))
         .filter(|(_, count)| *count > 0)
         .collect();
+    let clients: Clients = ClientOutcome::ALL
+        .iter()
+        .map(|outcome| (*outcome, outcomes[CLIENTS + outcome.index()]))
+        .filter(|(_, count)| *count > 0)
+        .collect();
     Counts {
         received: outcomes[RECEIVED],
+        clients,
         matched: outcomes[MATCHED],
         mismatch,
         not_compared,
     }
-}
-
-fn latency(compared: &[u64], first: usize) -> Histogram {
-    let mut histogram = Histogram::default();
-    for (bucket, count) in compared.iter().skip(first).take(BUCKETS).enumerate() {
-        histogram.add(bucket, *count);
-    }
-    histogram
 }

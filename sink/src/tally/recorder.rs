@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use parity_schemas::clients::ClientOutcome;
 use parity_schemas::route::Route;
 use parity_schemas::tally::Group;
 use parity_schemas::time::Timestamp;
@@ -13,15 +14,15 @@ use parity_schemas::verdict::Reason;
 use uuid::Uuid;
 
 use super::counters::{
-    CLASSES, FastMap, MATCHED, REASONS, RECEIVED, RouteCounters, Shard, Sighting,
+    CLASSES, CLIENTS, Elapsed, FastMap, MATCHED, REASONS, RECEIVED, RouteCounters, Shard, Sighting,
 };
 use super::{EditionId, TallyBook};
 
 /// One thread's pen. `Send`, so that it can be made where the thread is made, and not `Sync`.
 ///
 /// Every request must be told of with [`received`](Self::received) once, and with exactly one of
-/// [`matched`](Self::matched), [`mismatch`](Self::mismatch) and [`not_compared`](Self::not_compared) once; on whatever
-/// recorder.
+/// [`matched`](Self::matched), [`mismatch`](Self::mismatch) and [`not_compared`](Self::not_compared) once, and with
+/// [`client`](Self::client) once; on whatever recorder.
 pub struct Recorder {
     book: Arc<TallyBook>,
     shard: Arc<Shard>,
@@ -59,16 +60,28 @@ impl Recorder {
         self.with(route, |counters| counters.outcome(CLASSES + class));
     }
 
+    /// What became of the client.
+    pub fn client(&self, route: &Route, outcome: ClientOutcome) {
+        self.with(route, |counters| {
+            counters.outcome(CLIENTS + outcome.index());
+        });
+    }
+
     /// The request ended without a verdict.
     pub fn not_compared(&self, route: &Route, reason: Reason) {
         self.with(route, |counters| counters.outcome(REASONS + reason.index()));
     }
 
-    /// The answers are equal; times in microseconds.
-    pub fn matched(&self, route: &Route, legacy_us: u64, candidate_us: u64) {
+    /// The answers are equal.
+    pub fn matched(
+        &self,
+        route: &Route,
+        legacy: impl Into<Elapsed>,
+        candidate: impl Into<Elapsed>,
+    ) {
         self.with(route, |counters| {
             counters.outcome(MATCHED);
-            counters.latency(legacy_us, candidate_us);
+            counters.elapsed(legacy.into(), candidate.into());
         });
     }
 
@@ -80,12 +93,12 @@ impl Recorder {
     }
 
     /// The answers differ. `id` and `time` are those of the mismatch record; `groups` may name a group for each
-    /// finding: each fingerprint counts once. Times in microseconds.
+    /// finding: each fingerprint counts once.
     pub fn mismatch(
         &self,
         route: &Route,
-        legacy_us: u64,
-        candidate_us: u64,
+        legacy: impl Into<Elapsed>,
+        candidate: impl Into<Elapsed>,
         id: Uuid,
         time: Timestamp,
         groups: &[Group],
@@ -94,7 +107,7 @@ impl Recorder {
             let seen = Sighting::new(id, time, groups);
             self.shard
                 .add_mismatch(counters.route, &seen, self.book.max_groups());
-            counters.latency(legacy_us, candidate_us);
+            counters.elapsed(legacy.into(), candidate.into());
         });
     }
 

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use parity_schemas::clients::ClientOutcome;
 use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::id::new_id;
 use parity_schemas::tally::INTERVAL_MICROS;
@@ -95,6 +96,7 @@ enum Step {
     Received(usize, usize),
     Matched(usize, usize),
     NotCompared(usize, usize, usize),
+    Client(usize, usize, usize),
     Mismatch(usize, usize, Vec<u8>),
     RuleHits(usize, usize, usize, u32),
     NewThread(usize),
@@ -122,6 +124,8 @@ fn step() -> impl Strategy<Value = Step> {
         2 => at.clone().prop_map(|(thread, route)| Step::Matched(thread, route)),
         1 => (at.clone(), 0..Reason::COUNT)
             .prop_map(|((thread, route), reason)| Step::NotCompared(thread, route, reason)),
+        2 => (at.clone(), 0..ClientOutcome::COUNT)
+            .prop_map(|((thread, route), outcome)| Step::Client(thread, route, outcome)),
         2 => (at.clone(), vec(0..5_u8, 0..6))
             .prop_map(|((thread, route), groups)| Step::Mismatch(thread, route, groups)),
         1 => (at, 0..2_usize, 1..9_u32)
@@ -161,7 +165,8 @@ proptest! {
                     expected.route(route).received += 1;
                 }
                 Step::Matched(thread, route) => {
-                    threads[thread].matched(&routes[route], 100, 200);
+                    let legacy = Elapsed { head_us: 50, end_us: 100 };
+                    threads[thread].matched(&routes[route], legacy, 200);
                     expected.route(route).matched += 1;
                     expected.compared += 1;
                 }
@@ -169,6 +174,11 @@ proptest! {
                     let reason = Reason::ALL[reason];
                     threads[thread].not_compared(&routes[route], reason);
                     *expected.route(route).not_compared.entry(reason).or_default() += 1;
+                }
+                Step::Client(thread, route, outcome) => {
+                    let outcome = ClientOutcome::ALL[outcome];
+                    threads[thread].client(&routes[route], outcome);
+                    *expected.route(route).clients.entry(outcome).or_default() += 1;
                 }
                 Step::Mismatch(thread, route, mut names) => {
                     let groups: Vec<Group> = names.iter().map(|name| group(&name.to_string())).collect();
@@ -229,8 +239,14 @@ proptest! {
             let hits: u64 = store.tallies.values().filter_map(|tally| tally.rule_hits.get(id)).sum();
             prop_assert_eq!(hits, expected.hits[rule]);
         }
-        let durations: u64 = store.tallies.values().flat_map(|tally| tally.legacy_latency.0.values()).sum();
-        prop_assert_eq!(durations, expected.compared);
+        for durations in [
+            |tally: &Tally| tally.legacy_latency.0.values().sum::<u64>(),
+            |tally: &Tally| tally.candidate_latency.0.values().sum::<u64>(),
+            |tally: &Tally| tally.legacy_head_latency.0.values().sum::<u64>(),
+            |tally: &Tally| tally.candidate_head_latency.0.values().sum::<u64>(),
+        ] {
+            prop_assert_eq!(store.tallies.values().map(durations).sum::<u64>(), expected.compared);
+        }
     }
 }
 
@@ -256,6 +272,7 @@ fn threads_and_snapshots_run_into_each_other_and_nothing_is_lost() {
                         let route = &routes[(thread + request) as usize % routes.len()];
                         recorder.received(route);
                         recorder.answered(route, 200);
+                        recorder.client(route, ClientOutcome::Success);
                         match request % 4 {
                             0 | 1 => recorder.matched(route, 1_000, request),
                             2 => recorder.not_compared(route, Reason::QueueFull),
@@ -279,6 +296,7 @@ fn threads_and_snapshots_run_into_each_other_and_nothing_is_lost() {
                 total.settled() <= total.received,
                 "an outcome without a request: {total:?}"
             );
+            assert!(total.clients_settled() <= total.received, "{total:?}");
         }
         for thread in threads {
             thread.join().expect("no panic");
@@ -288,6 +306,7 @@ fn threads_and_snapshots_run_into_each_other_and_nothing_is_lost() {
     let total = store.total();
     assert_eq!(total.received, THREADS * EACH);
     assert_eq!(total.settled(), total.received);
+    assert_eq!(total.clients_settled(), total.received);
     assert_eq!(total.mismatch, THREADS * EACH / 4);
     let groups: u64 = store.groups.values().map(|group| group.count).sum();
     assert_eq!(groups, total.mismatch);
@@ -407,6 +426,10 @@ fn metrics_have_the_promised_names_and_labels() {
     recorder.answered(&known, 204);
     recorder.matched(&known, 1, 1);
     recorder.answered(&beyond, 502);
+    recorder.client(&known, ClientOutcome::Success);
+    assert_eq!(book.totals().last_failed_client, None);
+    recorder.client(&beyond, ClientOutcome::LegacyUnreachable);
+    assert!(book.totals().last_failed_client.is_some());
     recorder.not_compared(&beyond, Reason::LegacyUnreachable);
     let mut missing = group("y");
     missing.kind = Kind::Missing;
@@ -417,6 +440,9 @@ fn metrics_have_the_promised_names_and_labels() {
         "# TYPE parity_requests counter",
         r#"parity_requests_total{route="GET /users/{id}",method="GET",code_class="2xx"} 1"#,
         r#"parity_requests_total{route="_other",method="_other",code_class="5xx"} 1"#,
+        r#"parity_clients_total{route="GET /users/{id}",outcome="2xx"} 1"#,
+        r#"parity_clients_total{route="GET /users/{id}",outcome="legacy_unreachable"} 0"#,
+        r#"parity_clients_total{route="_other",outcome="legacy_unreachable"} 1"#,
         r#"parity_comparisons_total{route="GET /users/{id}",result="match"} 1"#,
         r#"parity_comparisons_total{route="GET /users/{id}",result="mismatch"} 1"#,
         r#"parity_comparisons_total{route="_other",result="legacy_unreachable"} 1"#,

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use parity_schemas::clients::ClientOutcome;
 use parity_schemas::evidence::RouteEvidence;
 use parity_schemas::tally::Counts;
 use parity_schemas::time::Timestamp;
@@ -19,7 +20,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
 use super::TallyBook;
-use super::counters::{CLASSES, CODE_CLASSES, KINDS, MATCHED, OTHER, OUTCOMES, REASONS};
+use super::counters::{CLASSES, CLIENTS, CODE_CLASSES, KINDS, MATCHED, OTHER, OUTCOMES, REASONS};
 use super::interval::counts;
 
 /// What the process counted since it began.
@@ -33,6 +34,9 @@ pub struct Totals {
     pub routes: Vec<RouteEvidence>,
     /// When last a verdict was `match` or `mismatch`, to within a quarter of a second; `None` before the first.
     pub last_comparison: Option<Timestamp>,
+    /// When last a client did not get a whole answer although it was there, to within a quarter of a second; `None` while
+    /// there was none.
+    pub last_failed_client: Option<Timestamp>,
 }
 
 /// Counts of one route since the process began.
@@ -72,7 +76,7 @@ impl RouteTotals {
 }
 
 /// Adds the book's metrics to a registry that has no prefix of its own: `parity_requests_total`,
-/// `parity_comparisons_total`, `parity_mismatches_total`, `parity_last_comparison_timestamp_seconds`.
+/// `parity_clients_total`, `parity_comparisons_total`, `parity_mismatches_total`, `parity_last_comparison_timestamp_seconds`.
 pub fn register(book: Arc<TallyBook>, registry: &mut Registry) {
     registry.register_collector(Box::new(TallyMetrics(book)));
 }
@@ -90,7 +94,7 @@ type Series<'a> = (&'a str, &'a str, u64);
 
 impl Collector for TallyMetrics {
     fn encode(&self, mut encoder: DescriptorEncoder) -> fmt::Result {
-        let (routes, last_comparison) = self.0.metrics();
+        let (routes, last_comparison, _) = self.0.metrics();
         let metric = encoder.encode_descriptor(
             "parity_requests",
             "Answers given to clients",
@@ -98,6 +102,14 @@ impl Collector for TallyMetrics {
             MetricType::Counter,
         )?;
         encode_requests(metric, &routes)?;
+
+        let metric = encoder.encode_descriptor(
+            "parity_clients",
+            "Requests by what became of their client, told when its answer is over; each received request has one outcome",
+            None,
+            MetricType::Counter,
+        )?;
+        encode(metric, "outcome", &clients(&routes))?;
 
         let metric = encoder.encode_descriptor(
             "parity_comparisons",
@@ -154,6 +166,25 @@ fn encode(mut metric: MetricEncoder<'_>, label: &str, series: &[Series<'_>]) -> 
         ConstCounter::new(*count).encode(metric.encode_family(&labels)?)?;
     }
     Ok(())
+}
+
+/// The failures that an alert is set on are there from a route's first request, so that a rate over them never begins at
+/// nothing.
+fn clients(routes: &[(String, RouteTotals)]) -> Vec<Series<'_>> {
+    const ALERTED: [ClientOutcome; 2] = [
+        ClientOutcome::LegacyUnreachable,
+        ClientOutcome::LegacyTruncated,
+    ];
+    let mut series = Vec::new();
+    for (route, totals) in routes {
+        for outcome in ClientOutcome::ALL {
+            let count = totals.outcomes[CLIENTS + outcome.index()];
+            if count > 0 || ALERTED.contains(outcome) {
+                series.push((route.as_str(), outcome.as_str(), count));
+            }
+        }
+    }
+    series
 }
 
 /// `match` and `mismatch` are there from a route's first request, so that a rate over them never begins at nothing.

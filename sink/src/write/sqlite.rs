@@ -159,10 +159,13 @@ enum Row<'a> {
     },
     Tally {
         tally: &'a Tally,
+        clients: String,
         not_compared: String,
         rule_hits: String,
         legacy_latency: String,
         candidate_latency: String,
+        legacy_head_latency: String,
+        candidate_head_latency: String,
     },
     Group(&'a GroupTally),
     Decision(&'a Decision),
@@ -187,10 +190,13 @@ impl<'a> Row<'a> {
     fn tally(tally: &'a Tally) -> Self {
         Self::Tally {
             tally,
+            clients: json(&tally.counts.clients),
             not_compared: json(&tally.counts.not_compared),
             rule_hits: json(&tally.rule_hits),
-            legacy_latency: json(&tally.legacy_latency),
-            candidate_latency: json(&tally.candidate_latency),
+            legacy_latency: tally.legacy_latency.to_runs(),
+            candidate_latency: tally.candidate_latency.to_runs(),
+            legacy_head_latency: tally.legacy_head_latency.to_runs(),
+            candidate_head_latency: tally.candidate_head_latency.to_runs(),
         }
     }
 
@@ -242,10 +248,13 @@ impl<'a> Row<'a> {
                 ]),
             Self::Tally {
                 tally,
+                clients,
                 not_compared,
                 rule_hits,
                 legacy_latency,
                 candidate_latency,
+                legacy_head_latency,
+                candidate_head_latency,
             } => transaction.prepare_cached(INSERT_TALLY)?.execute(params![
                 tally.id.to_string(),
                 tally.revision,
@@ -264,6 +273,9 @@ impl<'a> Row<'a> {
                 rule_hits,
                 legacy_latency,
                 candidate_latency,
+                clients,
+                legacy_head_latency,
+                candidate_head_latency,
             ]),
             Self::Group(group) => transaction.prepare_cached(INSERT_GROUP)?.execute(params![
                 group.tally_id.to_string(),
@@ -326,12 +338,14 @@ const INSERT_MISMATCH: &str = "INSERT INTO mismatches (id, migration, legacy_ver
 
 const INSERT_TALLY: &str = "INSERT INTO tallies (id, revision, migration, legacy_version, candidate_version, \
     rules_hash, instance, interval_start, interval_us, route, received, \"match\", mismatch, not_compared, rule_hits, \
-    legacy_latency, candidate_latency) \
-    VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17) \
+    legacy_latency, candidate_latency, clients, legacy_head_latency, candidate_head_latency) \
+    VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20) \
     ON CONFLICT (id) DO UPDATE SET revision = excluded.revision, interval_us = excluded.interval_us, \
     received = excluded.received, \"match\" = excluded.\"match\", mismatch = excluded.mismatch, \
     not_compared = excluded.not_compared, rule_hits = excluded.rule_hits, \
-    legacy_latency = excluded.legacy_latency, candidate_latency = excluded.candidate_latency \
+    legacy_latency = excluded.legacy_latency, candidate_latency = excluded.candidate_latency, \
+    clients = excluded.clients, legacy_head_latency = excluded.legacy_head_latency, \
+    candidate_head_latency = excluded.candidate_head_latency \
     WHERE excluded.revision > tallies.revision";
 
 const INSERT_GROUP: &str = "INSERT INTO group_tallies (tally_id, revision, fingerprint, part, pattern, kind, \

@@ -397,6 +397,41 @@ fn a_second_sink_joins_and_leaves_under_flow() {
 
 #[test]
 #[ignore = "needs Kafka and ClickHouse: run tests/run"]
+fn a_sink_that_is_started_again_on_another_topic_moves_that_one() {
+    let (kafka, server) = (Kafka::shared(), ClickHouse::shared());
+    let database = server.database();
+    let target = with_tables(&database);
+    let (before, now) = (kafka.topic(4), kafka.topic(4));
+    let options = SinkOptions {
+        group: Some(crate::servers::name("group")),
+        instance: Some("sink-1".to_owned()),
+        // Longer than the restart takes, so that the broker still knows the member.
+        session_timeout: Duration::from_secs(15),
+        ..options()
+    };
+    let first = Running::start(kafka, &before, &target, options.clone());
+    wait_until("the first has its partitions", || {
+        let health = first.handle.health();
+        health.ready && health.partitions == 4
+    });
+    // A member with a name does not leave its group when it ends, as if it were killed.
+    first.stop();
+
+    send(kafka, &now, &mismatches(50));
+    send(kafka, &before, &mismatches(7));
+    let second = Running::start(kafka, &now, &target, options.clone());
+    wait_until("it says that it is ready", || second.handle.health().ready);
+    assert_eq!(
+        second.handle.health().partitions,
+        4,
+        "those of its own topic"
+    );
+    wait_stored(&database, 50);
+    assert_eq!(second.stop().stored, 50, "nothing of the other topic");
+}
+
+#[test]
+#[ignore = "needs Kafka and ClickHouse: run tests/run"]
 fn duplicates_are_one_and_the_same_offsets_of_another_topic_are_not() {
     let (kafka, server) = (Kafka::shared(), ClickHouse::shared());
     let database = server.database();

@@ -1,6 +1,7 @@
 //! The sink against real files, real threads and real processes that are killed.
 
 mod clickhouse;
+mod cluster;
 mod coinciding;
 mod concurrency;
 mod consume;

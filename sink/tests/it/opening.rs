@@ -25,6 +25,7 @@ pub(crate) fn decision() -> Decision {
         time: Timestamp::now(),
         migration: "default".to_owned(),
         outcome: Outcome::Fail,
+        clients: parity_schemas::clients::Clients::new(),
         reasons: vec!["8 of 998 differ".to_owned()],
         thresholds: Thresholds::default(),
         evidence: None,

@@ -1,5 +1,6 @@
 //! What is read back, from what was written.
 
+use parity_schemas::clients::ClientOutcome;
 use parity_schemas::id::new_id;
 use parity_schemas::record::Record;
 use parity_schemas::route::Route;
@@ -39,6 +40,7 @@ fn what_was_counted_is_reported_with_an_example_of_each_group() {
     }
     let other = Route::new("POST /quotes");
     recorder.received(&other);
+    recorder.client(&other, ClientOutcome::LegacyUnreachable);
     recorder.not_compared(&other, Reason::UnsafeMethod);
     let finished = writer.finish(PATIENCE).expect("the writer ends");
     assert_eq!(
@@ -53,7 +55,16 @@ fn what_was_counted_is_reported_with_an_example_of_each_group() {
     assert_eq!(report.instances, ["here"]);
     let names: Vec<_> = report.routes.iter().map(|route| &*route.route).collect();
     assert_eq!(names, ["GET /users/{id}", "POST /quotes"]);
-    assert_eq!(report.routes[0].legacy_us["p50"], 1_024);
+    assert_eq!(report.counts.clients_settled(), report.counts.received);
+    let failed: Vec<_> = report
+        .routes
+        .iter()
+        .map(|route| route.counts.clients_failed())
+        .collect();
+    assert_eq!(failed, [0, 1]);
+    let legacy = &report.routes[0].legacy_us;
+    assert_eq!([legacy["p50"], legacy["p95"], legacy["p99"]], [1_008; 3]);
+    assert_eq!(report.routes[0].candidate_head_us["p50"], 912);
     assert_eq!(
         (report.rules[0].id.as_str(), report.rules[0].hits),
         ("updated-at", 194)

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parity_schemas::clickhouse::Layout;
+use parity_schemas::clients::ClientOutcome;
 use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::id::new_id;
 use parity_schemas::record::{
@@ -223,6 +224,7 @@ pub(crate) fn mismatch(fingerprint: &str, time: Timestamp, body: usize) -> Misma
 pub(crate) fn matched(recorder: &Recorder, route: &Route) {
     recorder.received(route);
     recorder.answered(route, 200);
+    recorder.client(route, ClientOutcome::Success);
     recorder.matched(route, 1_000, 900);
 }
 
@@ -231,6 +233,7 @@ pub(crate) fn mismatched(recorder: &Recorder, route: &Route, body: usize) -> Rec
     let record = mismatch("f00d", Timestamp::now(), body);
     recorder.received(route);
     recorder.answered(route, 200);
+    recorder.client(route, ClientOutcome::Success);
     recorder.mismatch(route, 1_000, 900, record.id, record.time, &[group("f00d")]);
     Record::Mismatch(Box::new(record))
 }
@@ -270,10 +273,13 @@ pub(crate) fn tally(route: &str, start: Timestamp, matched: u64) -> Tally {
         counts: Counts {
             received: matched,
             matched,
+            clients: [(ClientOutcome::Success, matched)].into(),
             ..Counts::default()
         },
         rule_hits: std::collections::BTreeMap::new(),
         legacy_latency: parity_schemas::histogram::Histogram::default(),
         candidate_latency: parity_schemas::histogram::Histogram::default(),
+        legacy_head_latency: parity_schemas::histogram::Histogram::default(),
+        candidate_head_latency: parity_schemas::histogram::Histogram::default(),
     }
 }

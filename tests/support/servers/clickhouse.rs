@@ -17,7 +17,13 @@ pub(crate) struct ClickHouse {
     process: Option<Process>,
     folder: Option<TempDir>,
     port: u16,
+    tcp_port: u16,
+    /// `remote_servers` of its configuration; empty without a cluster.
+    remote_servers: String,
 }
+
+/// The name of every cluster here.
+pub(crate) const CLUSTER: &str = "together";
 
 impl ClickHouse {
     /// The one of all tests of this process that do not harm it.
@@ -36,6 +42,8 @@ impl ClickHouse {
                     process: None,
                     folder: None,
                     port: 0,
+                    tcp_port: 0,
+                    remote_servers: String::new(),
                 }
             }
             Err(_) => Self::own(),
@@ -44,16 +52,51 @@ impl ClickHouse {
 
     /// One that may be stopped.
     pub(crate) fn own() -> Self {
+        let mut server = Self::ready();
+        server.start();
+        server
+    }
+
+    /// Not started yet.
+    fn ready() -> Self {
         let port = free_port();
-        let mut server = Self {
+        Self {
             address: format!("127.0.0.1:{port}"),
             user: None,
             process: None,
             folder: Some(tempfile::tempdir().expect("a folder for the server")),
             port,
-        };
-        server.start();
-        server
+            tcp_port: free_port(),
+            remote_servers: String::new(),
+        }
+    }
+
+    /// Servers that know each other as the cluster [`CLUSTER`]: for each shard the number of its replicas. Sharding and
+    /// the choice of replicas are real; nothing is replicated, and nothing can be done ON CLUSTER.
+    pub(crate) fn cluster(shards: &[usize]) -> Vec<Self> {
+        let mut servers = Vec::new();
+        let mut xml = String::new();
+        for replicas in shards {
+            xml.push_str("<shard><internal_replication>true</internal_replication>");
+            for _ in 0..*replicas {
+                let server = Self::ready();
+                xml.push_str("<replica><host>127.0.0.1</host><port>");
+                xml.push_str(&server.tcp_port.to_string());
+                xml.push_str("</port></replica>");
+                servers.push(server);
+            }
+            xml.push_str("</shard>");
+        }
+        for server in &mut servers {
+            server.remote_servers = format!("<{CLUSTER}>{xml}</{CLUSTER}>");
+            server.start();
+        }
+        servers
+    }
+
+    /// `host:port` of the native interface, by which the servers of a cluster talk.
+    pub(crate) fn native(&self) -> String {
+        format!("127.0.0.1:{}", self.tcp_port)
     }
 
     /// Starts it (again) and waits until it answers.
@@ -61,16 +104,23 @@ impl ClickHouse {
         let folder = self.folder.as_ref().expect("its own").path();
         let log = folder.join("log");
         let home = program("clickhouse-26.7.3-stable.1");
+        let config = folder.join("config.xml");
+        let xml = format!(
+            "<clickhouse><remote_servers>{}</remote_servers></clickhouse>",
+            self.remote_servers
+        );
+        std::fs::write(&config, xml).expect("a configuration");
         // It is `clickhouse local`: a server for as long as its one query runs.
         let command: Vec<String> = [
             home.join("clickhouse").display().to_string(),
             home.join("libchdb.so").display().to_string(),
+            format!("--config-file={}", config.display()),
             "--multiquery".to_owned(),
             format!("--path={}", folder.join("data").display()),
             format!("--http_port={}", self.port),
-            format!("--tcp_port={}", free_port()),
+            format!("--tcp_port={}", self.tcp_port),
             "--listen_host=127.0.0.1".to_owned(),
-            "--query=SYSTEM START LISTEN HTTP; SELECT sleepEachRow(3) FROM numbers(1000000) \
+            "--query=SYSTEM START LISTEN HTTP; SYSTEM START LISTEN TCP; SELECT sleepEachRow(3) FROM numbers(1000000) \
              SETTINGS max_block_size=1, function_sleep_max_microseconds_per_block=0 FORMAT Null"
                 .to_owned(),
         ]

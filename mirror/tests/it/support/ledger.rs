@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Condvar, Mutex};
 
 use parity_mirror::Observer;
+use parity_schemas::clients::ClientOutcome;
 use parity_schemas::exchange::Exchange;
 use parity_schemas::route::Route;
 use parity_schemas::verdict::Reason;
@@ -17,6 +18,7 @@ struct Entries {
     exchanges: Vec<Exchange>,
     exchanged: usize,
     answered: Vec<(String, u16)>,
+    clients: Vec<ClientOutcome>,
 }
 
 impl Entries {
@@ -102,6 +104,27 @@ impl Ledger {
         (entries.received, entries.settled())
     }
 
+    /// Waits for the clients of `count` requests and returns what became of them, in the order of settling.
+    pub(crate) fn clients(&self, count: usize) -> Vec<ClientOutcome> {
+        self.wait(
+            |entries| entries.clients.len() >= count,
+            |entries| {
+                assert_eq!((entries.received, entries.clients.len()), (count, count));
+                entries.clients.clone()
+            },
+        )
+    }
+
+    /// What became of the client of the only request.
+    pub(crate) fn client(&self) -> ClientOutcome {
+        self.clients(1)[0]
+    }
+
+    /// Clients that have an outcome.
+    pub(crate) fn clients_settled(&self) -> usize {
+        self.inner.0.lock().expect("no panic").clients.len()
+    }
+
     pub(crate) fn answered(&self) -> Vec<(String, u16)> {
         self.inner.0.lock().expect("no panic").answered.clone()
     }
@@ -125,5 +148,9 @@ impl Observer for Ledger {
 
     fn answered(&self, route: &Arc<Route>, status: u16) {
         self.write(|entries| entries.answered.push((route.to_string(), status)));
+    }
+
+    fn client(&self, _: &Arc<Route>, outcome: ClientOutcome) {
+        self.write(|entries| entries.clients.push(outcome));
     }
 }

@@ -137,6 +137,8 @@ impl Running {
         let drained = thread.join().expect("no worker panics");
         let (received, settled) = self.ledger.balance();
         assert_eq!(received, settled, "received and settled");
+        let clients = self.ledger.clients_settled();
+        assert_eq!(received, clients, "received, and clients with an outcome");
         assert_eq!(self.control.in_flight(), 0, "in flight after the end");
         drained
     }

@@ -1,0 +1,144 @@
+//! What became of the clients: one outcome for every received request, whether it was shadowed or not.
+//!
+//! It is counted apart from why a request has no verdict. That reason is the first that applies: while the breaker is
+//! open, or for a method that is never shadowed, it says nothing of the legacy. Only this count tells whether users got
+//! their answers.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::verdict::{UnknownWord, vocabulary};
+
+vocabulary! {
+    /// What became of the client of one received request. The outcomes exclude each other, and at rest their sum is
+    /// `received`.
+    ClientOutcome as "outcome of a client" {
+        /// It was switched to another protocol (101).
+        Informational = "1xx",
+        /// It got the legacy's whole answer, which was a success.
+        Success = "2xx",
+        /// It got the legacy's whole answer, which was a redirection.
+        Redirection = "3xx",
+        /// It got the legacy's whole answer, which was an error of the client.
+        ClientError = "4xx",
+        /// It got the legacy's whole answer, which was an error of the legacy.
+        ServerError = "5xx",
+        /// It got the legacy's whole answer, whose status is in no class.
+        OtherStatus = "other_status",
+        /// It got our 502: the legacy could not be reached, broke before it answered, or answered what is no HTTP.
+        LegacyUnreachable = "legacy_unreachable",
+        /// It got our 504: the legacy did not accept the connection in time.
+        LegacyTimeout = "legacy_timeout",
+        /// It got the begin of an answer of the legacy that broke off.
+        LegacyTruncated = "legacy_truncated",
+        /// It went away before it had its whole answer.
+        ClientAborted = "client_aborted",
+        /// We refused it, for it is nothing that is passed on: CONNECT, or an upgrade with a body.
+        Refused = "refused",
+        /// It is a proxy that sent us a copy, and was told that we have it (204). Its own client is served elsewhere.
+        Tapped = "tapped",
+        /// A bug of ours cut it off.
+        InternalPanic = "internal_panic",
+        /// Our end cut it off: the time to drain was over.
+        Shutdown = "shutdown",
+        /// Counted by an older program, which did not tell.
+        NotRecorded = "not_recorded",
+    }
+}
+
+/// Counts by outcome; outcomes without a count are absent.
+pub type Clients = BTreeMap<ClientOutcome, u64>;
+
+impl ClientOutcome {
+    /// How many outcomes there are.
+    pub const COUNT: usize = Self::ALL.len();
+
+    /// The legacy's whole answer with this status.
+    pub const fn of_status(status: u16) -> Self {
+        match status / 100 {
+            1 => Self::Informational,
+            2 => Self::Success,
+            3 => Self::Redirection,
+            4 => Self::ClientError,
+            5 => Self::ServerError,
+            _ => Self::OtherStatus,
+        }
+    }
+
+    /// Whether the client got the legacy's whole answer, whatever that said.
+    pub const fn is_answered(self) -> bool {
+        matches!(
+            self,
+            Self::Informational
+                | Self::Success
+                | Self::Redirection
+                | Self::ClientError
+                | Self::ServerError
+                | Self::OtherStatus
+        )
+    }
+
+    /// Whether the client was there and did not get a whole answer, by the fault of the legacy or ours.
+    pub const fn is_failure(self) -> bool {
+        matches!(
+            self,
+            Self::LegacyUnreachable
+                | Self::LegacyTimeout
+                | Self::LegacyTruncated
+                | Self::InternalPanic
+                | Self::Shutdown
+        )
+    }
+
+    /// What that means, in a few words behind a count.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Informational => "switched to another protocol",
+            Self::Success => "answered by the legacy",
+            Self::Redirection => "redirected by the legacy",
+            Self::ClientError => "refused by the legacy as the client's error",
+            Self::ServerError => "answered by the legacy with an error of its own",
+            Self::OtherStatus => "answered by the legacy with a status of no class",
+            Self::LegacyUnreachable => {
+                "got 502 from parity: the legacy could not be reached or did not answer"
+            }
+            Self::LegacyTimeout => {
+                "got 504 from parity: the legacy did not accept the connection in time"
+            }
+            Self::LegacyTruncated => "got an answer of the legacy that broke off",
+            Self::ClientAborted => "went away before they had their whole answer",
+            Self::Refused => "refused by parity: CONNECT, or an upgrade with a body",
+            Self::Tapped => "copies from a proxy, whose clients are served elsewhere",
+            Self::InternalPanic => "cut off by a bug of parity; please report it with the log",
+            Self::Shutdown => "cut off by the end of parity: the time to drain was over",
+            Self::NotRecorded => "counted by an older parity, which did not tell",
+        }
+    }
+
+    /// Position in [`ClientOutcome::ALL`], for counters kept in an array.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_outcome_has_its_place_and_is_one_thing_at_most() {
+        for (index, outcome) in ClientOutcome::ALL.iter().enumerate() {
+            assert_eq!(outcome.index(), index);
+            assert_eq!(
+                outcome.as_str().parse::<ClientOutcome>().ok(),
+                Some(*outcome)
+            );
+            assert!(!(outcome.is_answered() && outcome.is_failure()));
+        }
+        assert_eq!(ClientOutcome::of_status(503), ClientOutcome::ServerError);
+        assert_eq!(ClientOutcome::of_status(0), ClientOutcome::OtherStatus);
+        assert_eq!(ClientOutcome::of_status(999), ClientOutcome::OtherStatus);
+    }
+}

@@ -1,0 +1,126 @@
+//! One replica of each shard for all questions of one answer.
+//!
+//! On a cluster every question may go to another replica, and replicas are not equally far: a report would show groups of
+//! one and counts of another, above each other. So the server is told to take the first replica of its list that is not
+//! behind, which is also the one that rows are inserted into ([`crate::clickhouse::REPLICA_ORDER`]); and each row tells
+//! which server it came from. Where that changes between two questions, because a replica went or came back, everything
+//! is asked again.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use super::ClickHouseReader;
+use crate::error::StoreError;
+use crate::url::ClickHouseUrl;
+
+/// The columns that tell where a row came from, and what a question that adds up groups by. A single server is shard 0.
+/// One thing alone may be the same for two servers: hosts and ports of containers, the identity of a copied disk.
+pub(super) const ORIGIN: &str = "shardNum() AS shard, \
+     concat(toString(serverUUID()), ' ', hostName(), ':', toString(tcpPort())) AS server";
+pub(super) const BY_ORIGIN: &str = "shard, server";
+
+/// How a reader asks a cluster, beside the order of the replicas.
+pub(super) const SETTINGS: [(&str, &str); 4] = [
+    // Seconds that a replica may be behind: one that is back after a failure is not asked until it has caught up. While
+    // all are behind, the one that is least is asked.
+    ("max_replica_delay_for_distributed_queries", "1"),
+    ("fallback_to_stale_replicas_for_distributed_queries", "1"),
+    // A second replica would be asked as soon as the first takes a moment.
+    ("use_hedged_requests", "0"),
+    // Several replicas would share a question between them.
+    ("enable_parallel_replicas", "0"),
+];
+
+/// How often an answer is begun anew: replicas change when one fails, not all the time.
+const ATTEMPTS: usize = 5;
+
+/// Which server answered for each shard.
+#[derive(Default)]
+pub(super) struct Replicas(RefCell<BTreeMap<u32, String>>);
+
+impl Replicas {
+    /// Asks until all rows of a shard came from one replica.
+    fn ask_until_same<T>(&self, ask: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let mut attempt = 1;
+        loop {
+            self.0.borrow_mut().clear();
+            match ask() {
+                Err(StoreError::Replicas { .. }) if attempt < ATTEMPTS => attempt += 1,
+                answer => return answer,
+            }
+        }
+    }
+
+    /// An error if a row of this shard came from another server before.
+    fn came_from(&self, url: &ClickHouseUrl, shard: u32, server: String) -> Result<(), StoreError> {
+        let mut servers = self.0.borrow_mut();
+        match servers.get(&shard) {
+            Some(known) if *known != server => Err(StoreError::Replicas {
+                url: url.clone(),
+                shard,
+                attempts: ATTEMPTS,
+            }),
+            Some(_) => Ok(()),
+            None => {
+                servers.insert(shard, server);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl ClickHouseReader {
+    /// Asks for an answer whose rows are all of one replica of their shard.
+    pub(super) fn of_one_replica<T>(
+        &self,
+        ask: impl Fn() -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.replicas.ask_until_same(ask)
+    }
+
+    /// Notes where a row came from.
+    pub(super) fn came_from(&self, shard: u32, server: String) -> Result<(), StoreError> {
+        self.replicas.came_from(self.server.url(), shard, server)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+    use crate::url::StoreUrl;
+
+    #[test]
+    fn an_answer_is_begun_anew_when_a_replica_changes_and_given_up_when_that_does_not_end() {
+        let StoreUrl::ClickHouse(url) =
+            "clickhouse://127.0.0.1:8123/parity".parse().expect("a URL")
+        else {
+            panic!("it is a ClickHouse");
+        };
+        let replicas = Replicas::default();
+        let asked = Cell::new(0);
+        let answer = |servers: &[(u32, &str)], second: &str| {
+            asked.set(asked.get() + 1);
+            for (shard, server) in servers {
+                replicas.came_from(&url, *shard, (*server).to_owned())?;
+            }
+            replicas.came_from(&url, 1, second.to_owned())?;
+            Ok(asked.get())
+        };
+        let stays = replicas.ask_until_same(|| answer(&[(1, "a"), (2, "b"), (1, "a")], "a"));
+        assert_eq!(stays.expect("of one replica"), 1);
+        let failed_once = replicas.ask_until_same(|| {
+            let second = if asked.get() < 3 { "c" } else { "a" };
+            answer(&[(1, "a"), (2, "b")], second)
+        });
+        assert_eq!(failed_once.expect("of one replica"), 4);
+        let never = replicas.ask_until_same(|| answer(&[(1, "a")], "c"));
+        let message = never.expect_err("it never ends").to_string();
+        assert!(
+            message.contains("shard 1 changed in each of 5"),
+            "{message}"
+        );
+        assert_eq!(asked.get(), 4 + ATTEMPTS);
+    }
+}
