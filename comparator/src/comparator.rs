@@ -13,7 +13,7 @@ pub(crate) mod body;
 use std::sync::Arc;
 
 use http::Method;
-use parity_schemas::exchange::{Capture, Exchange};
+use parity_schemas::exchange::{Capture, Exchange, Omitted};
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Finding, Kind, Note, Part, Reason, Tolerated, Verdict};
 
@@ -220,7 +220,10 @@ impl Comparator {
             None => Verdict::Match,
         };
         let rule_hits = out.rule_hits();
-        let of_body = out.findings.iter().any(|finding| finding.part == Part::Body);
+        let of_body = out
+            .findings
+            .iter()
+            .any(|finding| finding.part == Part::Body);
         Comparison {
             verdict,
             body_not_compared: gave_up.filter(|_| out.differs && detail && !of_body),
@@ -257,9 +260,7 @@ fn answers(
         scope,
         out,
     })?;
-    // They come behind the body, so of one that was not read to its end nothing is known of them.
-    let read = |answer: &Capture| answer.body.omission().is_none();
-    let ended = read(pair.legacy) && read(pair.candidate);
+    let ended = read_to_its_end(pair.legacy) && read_to_its_end(pair.candidate);
     if ended && !(legacy.1.is_empty() && candidate.1.is_empty()) {
         headers::compare(Fields {
             part: Part::Trailer,
@@ -271,6 +272,12 @@ fn answers(
         })?;
     }
     body::compare(pair, scope, out, scratch)
+}
+
+/// Whether what stands behind the body is known: trailers, or that there are none.
+fn read_to_its_end(answer: &Capture) -> bool {
+    let body_came = matches!(answer.body.omission(), None | Some(Omitted::LetGo { .. }));
+    body_came || answer.trailers.is_some()
 }
 
 fn status(pair: &AnswerPair<'_>, scope: &Scope, out: &mut Collector<'_>) -> Flow {

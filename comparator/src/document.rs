@@ -8,9 +8,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use parity_schemas::report::RuleHits;
-use parity_schemas::verdict::{
-    Explanation, Finding, Kind, Note, Part, Reason, Tolerated, Verdict,
-};
+use parity_schemas::verdict::{Explanation, Finding, Kind, Note, Part, Reason, Tolerated, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

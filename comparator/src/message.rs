@@ -103,9 +103,8 @@ impl Head<'_> {
     /// is that body, whatever it looks like.
     fn is_followed(&self) -> bool {
         let no_body = match self.status {
-            100..=199 | 300..=399 => true,
-            // Asked again with credentials; curl leaves the body of the refusal out.
-            401 | 407 => true,
+            // 401 and 407 are asked again with credentials, and curl leaves the body of the refusal out.
+            100..=199 | 300..=399 | 401 | 407 => true,
             // The answer of a proxy to CONNECT.
             200..300 => !self.headers.contains_key(CONTENT_TYPE),
             _ => false,

@@ -101,9 +101,10 @@ fn equal_answers_allocate_nothing() {
         for (candidate, content_type) in [(candidate, JSON), (candidate, EXPRESS)] {
             let mut candidate = capture(candidate, content_type);
             // By default a clock may be a little off, and an ETag counts only by whether there is one.
-            candidate
-                .headers
-                .insert("date", HeaderValue::from_static("Thu, 01 Jan 2026 00:00:09 GMT"));
+            candidate.headers.insert(
+                "date",
+                HeaderValue::from_static("Thu, 01 Jan 2026 00:00:09 GMT"),
+            );
             candidate
                 .headers
                 .insert("etag", HeaderValue::from_static("\"b\""));

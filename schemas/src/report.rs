@@ -119,7 +119,7 @@ pub struct CoincidingGroup {
     pub kind: Kind,
     /// How near they are.
     pub explanation: Option<Explanation>,
-    /// As in [`GroupReport::against`].
+    /// Mismatches at its place that speak against the explanation.
     #[serde(default)]
     pub against: u64,
     /// Its finding in the mismatch that is the example of both.

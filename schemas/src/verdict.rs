@@ -146,8 +146,7 @@ impl Reason {
     /// How many reasons there are.
     pub const COUNT: usize = Self::ALL.len();
 
-    /// The candidate failed, or only its answer could not be compared: this counts against it in the gate
-    /// (DESIGN.md §3.3).
+    /// The candidate failed, or only its answer could not be compared: this counts against it in the gate.
     pub const fn is_candidate_failure(self) -> bool {
         matches!(
             self,
@@ -345,8 +344,8 @@ pub struct Tolerated {
     pub part: Part,
     /// Where in it; as in a finding.
     pub path: String,
-    /// `rule:ID`, the name of a default such as `equal_decimal`, or [`NOT_COMPARED`] and a [`Reason`] where it is not known
-    /// to be equal.
+    /// `rule:ID`, the name of a default such as `equal_decimal`, or `not_compared:` and a reason where it is not known to be
+    /// equal.
     pub why: String,
 }
 

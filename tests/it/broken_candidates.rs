@@ -106,7 +106,8 @@ fn an_answer_with_another_status_is_a_mismatch_whatever_its_body_is() {
 
 #[test]
 fn a_body_that_only_the_candidate_made_uncomparable_counts_against_it() {
-    let encoded = |body: Vec<u8>, coding: &str| Answer::json(body).header("content-encoding", coding);
+    let encoded =
+        |body: Vec<u8>, coding: &str| Answer::json(body).header("content-encoding", coding);
     let mut cut = gzip(BODY.as_bytes());
     cut.truncate(cut.len() - 9);
     let deep = "[".repeat(1_000) + &"]".repeat(1_000);
@@ -184,7 +185,9 @@ fn what_the_legacy_made_uncomparable_has_a_cap_of_its_own() {
     assert_eq!(decision["thresholds"]["max_uncomparable"], 0.05);
     let reason = decision["reasons"][0].as_str().expect("a reason");
     assert!(
-        reason.starts_with("all requests: 10.00 % of the pairs could not be compared (mostly `stream`)"),
+        reason.starts_with(
+            "all requests: 10.00 % of the pairs could not be compared (mostly `stream`)"
+        ),
         "{reason}"
     );
     let allowed = ["--max-mismatch-rate", "0.1", "--max-uncomparable", "0.2"];

@@ -142,7 +142,9 @@ fn saved_answers_are_known_by_their_first_line_whatever_they_are_called() {
     let followed = format!(
         "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 401 Unauthorized\r\nContent-Type: text/html\r\n\r\nHTTP/2 302 \r\nlocation: /b\r\n\r\n{one}"
     );
-    for name in ["b", "b.txt", "b.json", "b.yaml", "b.md", "b.bin", "b.log", "b.ndjson"] {
+    for name in [
+        "b", "b.txt", "b.json", "b.yaml", "b.md", "b.bin", "b.log", "b.ndjson",
+    ] {
         for candidate in [&two, &followed] {
             for legacy in ["a", "a.txt", "a.http"] {
                 let files = [(legacy, one.as_bytes()), (name, candidate.as_bytes())];
@@ -155,7 +157,10 @@ fn saved_answers_are_known_by_their_first_line_whatever_they_are_called() {
     }
     // A text about HTTP is no answer.
     let about = "HTTP/1.1 200 is what it says\nand then it goes on\n";
-    let ended = diff([("a.txt", about.as_bytes()), ("b.txt", about.as_bytes())], &[]);
+    let ended = diff(
+        [("a.txt", about.as_bytes()), ("b.txt", about.as_bytes())],
+        &[],
+    );
     assert_eq!((ended.code, &*ended.stderr), (0, ""));
 }
 
@@ -172,9 +177,24 @@ fn two_files_that_are_empty_or_broken_are_equal_and_it_is_said() {
     for (name, text, words, note) in [
         ("a.json", "", "both are empty", "both_empty"),
         ("a.txt", "", "both are empty", "both_empty"),
-        ("a.json", "{\"a\":", "both are not what they were compared as", "both_invalid"),
-        ("a.ndjson", "{}\n{\"a\":\n", "both are not what they were compared as", "both_invalid"),
-        ("a.yaml", "a: [1", "both are not what they were compared as", "both_invalid"),
+        (
+            "a.json",
+            "{\"a\":",
+            "both are not what they were compared as",
+            "both_invalid",
+        ),
+        (
+            "a.ndjson",
+            "{}\n{\"a\":\n",
+            "both are not what they were compared as",
+            "both_invalid",
+        ),
+        (
+            "a.yaml",
+            "a: [1",
+            "both are not what they were compared as",
+            "both_invalid",
+        ),
     ] {
         let (text, notes) = compared(name, text);
         assert!(text.contains(&format!("note: {words}")), "{name}: {text}");
@@ -188,7 +208,11 @@ fn two_files_that_are_empty_or_broken_are_equal_and_it_is_said() {
     let broken = [("a.json", &b"{\"a\":1"[..]), ("b.json", b"{\"a\":2")];
     let ended = diff(broken, &[]);
     assert_eq!(ended.code, 1);
-    assert!(ended.stdout.contains("note: both are not"), "{}", ended.stdout);
+    assert!(
+        ended.stdout.contains("note: both are not"),
+        "{}",
+        ended.stdout
+    );
 }
 
 #[test]

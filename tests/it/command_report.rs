@@ -140,7 +140,11 @@ fn a_wrong_value_that_now_and_then_looks_rounded_is_not_to_be_accepted() {
     let legacy = Service::json("{\"fee\":1.2345}");
     let candidate = Service::start(|request| {
         let few = ["/1", "/2", "/3", "/4", "/5"].contains(&request.target.as_str());
-        Answer::json(if few { "{\"fee\":1.23}" } else { "{\"fee\":2.5}" })
+        Answer::json(if few {
+            "{\"fee\":1.23}"
+        } else {
+            "{\"fee\":2.5}"
+        })
     });
     let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
     for number in 1..=29 {
@@ -184,12 +188,17 @@ fn a_mismatch_whose_body_was_not_compared_says_so_in_the_record_and_on_its_page(
     let status = "GET /a status  value -".to_owned();
     assert!(report.groups().contains(&status));
     let id = report.0["groups"][0]["example_id"].clone();
-    let page = mirror.ask(&format!("/mismatches/{}", id.as_str().expect("an id"))).text();
+    let page = mirror
+        .ask(&format!("/mismatches/{}", id.as_str().expect("an id")))
+        .text();
     assert!(
         page.contains("The bodies were not compared: candidate_stream"),
         "{page}"
     );
-    assert!(page.contains("The body was not kept; it has no end."), "{page}");
+    assert!(
+        page.contains("The body was not kept; it has no end."),
+        "{page}"
+    );
     mirror.stop();
 }
 

@@ -47,7 +47,11 @@ pub(super) fn compare(
         decode::encodings(&pair.candidate.headers),
     );
     let bodies = [legacy, candidate];
-    if bodies.iter().flatten().any(|body| body.omission().is_some()) {
+    if bodies
+        .iter()
+        .flatten()
+        .any(|body| body.omission().is_some())
+    {
         return omitted::compare(pair, bodies, [&one, &two], scope, out);
     }
     let same = match (legacy, candidate) {
@@ -72,7 +76,8 @@ pub(super) fn compare(
     ) {
         (Ok(legacy), Ok(candidate)) => (legacy, candidate),
         (legacy, candidate) => {
-            let errors = [legacy.as_ref().err(), candidate.as_ref().err()].map(Option::<&_>::copied);
+            let errors =
+                [legacy.as_ref().err(), candidate.as_ref().err()].map(Option::<&_>::copied);
             let texts = [legacy.unwrap_or_default(), candidate.unwrap_or_default()];
             return undecoded(pair, errors, [&texts[0], &texts[1]], out);
         }

@@ -282,7 +282,9 @@ fn too_many_uncomparable(
 fn most_frequent(counts: &Counts, wanted: impl Fn(Reason) -> bool) -> Option<Reason> {
     let counted = counts.not_compared.iter();
     let wanted = counted.filter(|(reason, count)| wanted(**reason) && **count > 0);
-    wanted.max_by_key(|(_, count)| **count).map(|(reason, _)| *reason)
+    wanted
+        .max_by_key(|(_, count)| **count)
+        .map(|(reason, _)| *reason)
 }
 
 fn candidate_failures(counts: &Counts) -> Option<String> {

@@ -264,7 +264,10 @@ fn what_nobody_could_compare_is_capped_in_all_and_on_required_routes() {
             "GET /half: 16.67 % of the pairs could not be compared, 5.00 % allowed; what they would have shown is unknown"
         ]
     );
-    assert_eq!(gate(with_half, &Thresholds::default()).outcome, Outcome::Pass);
+    assert_eq!(
+        gate(with_half, &Thresholds::default()).outcome,
+        Outcome::Pass
+    );
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::instant::Instant;
 
 /// How far two clocks may be off. Machines that keep time are within a second of each other; protocols that depend on
 /// clocks (Kerberos, signed requests) allow five minutes, so a service that is further off fails there, too.
-const CLOCK_SLACK: Duration = Duration::from_secs(300);
+const CLOCK_SLACK: Duration = Duration::from_mins(5);
 
 /// Whether the dates of two answers may be of one time, `apart` being how long the slower one took. Where one is missing,
 /// or nobody knows when the answers were written, nothing can be said against them.

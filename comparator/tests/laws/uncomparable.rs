@@ -93,7 +93,12 @@ fn answer(status: u16, is: Is, json: &str) -> Capture {
     }
 }
 
-fn compare_by(rules: &[RuleConfig], method: &Method, legacy: &Capture, candidate: &Capture) -> Comparison {
+fn compare_by(
+    rules: &[RuleConfig],
+    method: &Method,
+    legacy: &Capture,
+    candidate: &Capture,
+) -> Comparison {
     let now = Timestamp::from_micros(0);
     let rules = Rules::compile(rules, now).expect("the rules are right");
     let mut comparator = Comparator::new(Arc::new(rules), Limits::default());
@@ -133,7 +138,11 @@ fn each_two_bodies_have_one_verdict() {
                 &answer(200, legacy, "{\"a\":1}"),
                 &answer(200, candidate, "{\"a\":1}"),
             );
-            assert_eq!(word(equal.verdict), expected, "{legacy:?} against {candidate:?}");
+            assert_eq!(
+                word(equal.verdict),
+                expected,
+                "{legacy:?} against {candidate:?}"
+            );
             let other = compare(
                 &answer(200, legacy, "{\"a\":1}"),
                 &answer(500, candidate, "{\"a\":1}"),
@@ -142,8 +151,15 @@ fn each_two_bodies_have_one_verdict() {
             assert!(other.findings[0].part == Part::Status);
             // The body has a finding, or it is said why it has none.
             let not_compared = other.body_not_compared.map(Verdict::NotCompared);
-            let of_body = other.findings.iter().any(|finding| finding.part == Part::Body);
-            assert_eq!(of_body, expected == "mismatch", "{legacy:?} against {candidate:?}");
+            let of_body = other
+                .findings
+                .iter()
+                .any(|finding| finding.part == Part::Body);
+            assert_eq!(
+                of_body,
+                expected == "mismatch",
+                "{legacy:?} against {candidate:?}"
+            );
             assert_eq!(
                 not_compared.map(word),
                 (!["match", "mismatch"].contains(&expected)).then(|| expected.to_owned())
@@ -163,7 +179,10 @@ fn where_there_is_no_body_or_it_does_not_count_the_head_decides() {
             let ignored = compare_by(&ignore, &Method::GET, &one, &two);
             assert_eq!(ignored.verdict, Verdict::Match, "{legacy:?} {candidate:?}");
             for status in [204, 304] {
-                let (one, two) = (answer(status, legacy, "{}"), answer(status, candidate, "{}"));
+                let (one, two) = (
+                    answer(status, legacy, "{}"),
+                    answer(status, candidate, "{}"),
+                );
                 assert_eq!(compare(&one, &two).verdict, Verdict::Match);
             }
         }
@@ -174,10 +193,14 @@ fn where_there_is_no_body_or_it_does_not_count_the_head_decides() {
 fn lengths_prove_what_they_can() {
     let of = |media, body, length: Option<&'static str>| {
         let mut answer = answer(200, Is::Empty, "");
-        answer.headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
+        answer
+            .headers
+            .insert(CONTENT_TYPE, HeaderValue::from_static(media));
         if let Some(length) = length {
             let name = HeaderName::from_static("content-length");
-            answer.headers.insert(name, HeaderValue::from_static(length));
+            answer
+                .headers
+                .insert(name, HeaderValue::from_static(length));
         }
         answer.body = body;
         answer
@@ -187,8 +210,18 @@ fn lengths_prove_what_they_can() {
     for (media, legacy, candidate, expected) in [
         // Bytes of another length are other bytes; a text of another length may be the same JSON.
         ("image/png", (large(), None), (let_go(9), None), "mismatch"),
-        ("application/json", (large(), None), (let_go(9), None), "response_too_large"),
-        ("application/json", (large(), None), (let_go(0), None), "mismatch"),
+        (
+            "application/json",
+            (large(), None),
+            (let_go(9), None),
+            "response_too_large",
+        ),
+        (
+            "application/json",
+            (large(), None),
+            (let_go(0), None),
+            "mismatch",
+        ),
         (
             "image/png",
             (large(), Some("3000000")),
@@ -201,7 +234,12 @@ fn lengths_prove_what_they_can() {
             (large(), Some("3000000")),
             "response_too_large",
         ),
-        ("image/png", (large(), None), (large(), None), "response_too_large"),
+        (
+            "image/png",
+            (large(), None),
+            (large(), None),
+            "response_too_large",
+        ),
     ] {
         let legacy = of(media, legacy.0, legacy.1);
         let candidate = of(media, candidate.0, candidate.1);
@@ -214,7 +252,9 @@ fn lengths_prove_what_they_can() {
 fn several_messages_of_grpc_are_not_one_and_trailers_behind_them_are_not_known() {
     let grpc = |body: Body, status: Option<&'static str>| {
         let mut answer = answer(200, Is::Empty, "");
-        answer.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
+        answer
+            .headers
+            .insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
         answer.body = body;
         answer.trailers = status.map(|status| {
             let name = HeaderName::from_static("grpc-status");
@@ -234,6 +274,19 @@ fn several_messages_of_grpc_are_not_one_and_trailers_behind_them_are_not_known()
     assert_eq!(word(compare(&several(), &several()).verdict), "stream");
     let large = grpc(Body::omitted(Omitted::TooLarge { at_least: 2 << 20 }), None);
     assert_eq!(word(compare(&one(), &large).verdict), "c_too_large");
+    // A large answer of the legacy was read to its end, and then it said that it failed.
+    let legacy = |status| {
+        let body = Body::omitted(Omitted::TooLarge { at_least: 2 << 20 });
+        grpc(body, Some(status))
+    };
+    let let_go = grpc(Body::omitted(Omitted::LetGo { bytes: 6 }), Some("0"));
+    assert_eq!(
+        word(compare(&legacy("0"), &let_go).verdict),
+        "response_too_large"
+    );
+    let failed = compare(&legacy("13"), &let_go);
+    assert_eq!(failed.verdict, Verdict::Mismatch);
+    assert!(failed.findings[0].part == Part::Trailer);
     let failed = grpc(Body::default(), Some("5"));
     assert_eq!(word(compare(&one(), &failed).verdict), "mismatch");
 }

@@ -38,7 +38,10 @@ fn check_omitted(candidate: &Service, expected: impl Fn(Omitted) -> bool) {
         let reply = client.get("/");
         assert_eq!((reply.status(), reply.text()), (200, "the legacy's"));
         let exchange = mirror.ledger.exchange();
-        assert_eq!((exchange.legacy.status, exchange.candidate.status), (200, 500));
+        assert_eq!(
+            (exchange.legacy.status, exchange.candidate.status),
+            (200, 500)
+        );
         assert_eq!(exchange.candidate.headers["x-sign"], "seen");
         let omitted = exchange.candidate.body.omission();
         assert!(omitted.is_some_and(&expected), "{omitted:?}");
@@ -224,9 +227,10 @@ fn an_answer_without_an_end() {
         while conn.say([b'x'; 4096]) {}
         Next::Close
     });
-    check_omitted(&candidate, |omitted| {
-        matches!(omitted, Omitted::TooLarge { at_least } if at_least > 1 << 20)
-    });
+    check_omitted(
+        &candidate,
+        |omitted| matches!(omitted, Omitted::TooLarge { at_least } if at_least > 1 << 20),
+    );
 }
 
 #[test]

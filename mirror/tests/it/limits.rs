@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use parity_schemas::exchange::Omitted;
+use parity_schemas::exchange::{Body, Omitted};
 use parity_schemas::verdict::Reason;
 
 use crate::support::{Client, Next, Rig, Running, Service, ok};
@@ -73,7 +73,7 @@ fn beside_a_large_answer_that_goes_on_nothing_is_held() {
     let exchange = mirror.ledger.exchange();
     let bodies = [&exchange.legacy.body, &exchange.candidate.body];
     assert_eq!(
-        bodies.map(|body| body.omission()),
+        bodies.map(Body::omission),
         [
             Some(Omitted::TooLarge { at_least: 1500 }),
             Some(Omitted::LetGo { bytes: 10 })

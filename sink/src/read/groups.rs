@@ -17,8 +17,8 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Kind, Part};
 use uuid::Uuid;
 
-use crate::error::StoreError;
 use super::hints::Hints;
+use crate::error::StoreError;
 use crate::tally::{OTHER, other_group};
 
 /// Groups that a report names; those beyond, in the order of their first interval, are added up as `_other`. Nobody

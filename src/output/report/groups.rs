@@ -170,7 +170,11 @@ fn write_group(out: &mut String, group: &GroupReport) -> std::fmt::Result {
     }
     if let Some(explanation) = group.explanation {
         let words = explained(explanation);
-        writeln!(out, "         {explanation}: {words}{}", contradicted(group.against))?;
+        writeln!(
+            out,
+            "         {explanation}: {words}{}",
+            contradicted(group.against)
+        )?;
     }
     for other in group.also.iter().take(MAX_ALSO) {
         let how = kind(other.kind);

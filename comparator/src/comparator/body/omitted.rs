@@ -53,7 +53,11 @@ pub(super) fn compare(
         let whole = bodies.map(|body| body.is_none_or(|body| body.omission().is_none()));
         if (several[0] && whole[1]) || (whole[0] && several[1]) {
             let shown = several.map(|several| {
-                let words = if several { "several messages" } else { "one message at most" };
+                let words = if several {
+                    "several messages"
+                } else {
+                    "one message at most"
+                };
                 Some(words.to_owned())
             });
             let [legacy, candidate] = shown;
