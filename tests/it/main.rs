@@ -4,6 +4,7 @@
 //! tested beside it; here is what only the whole can show.
 
 mod architecture;
+mod clients;
 mod command_diff;
 mod command_diff_input;
 mod command_diff_text;
