@@ -14,7 +14,7 @@ use anyhow::{Context, Result, anyhow};
 use parity_dashboards::{Process, Site, Status};
 use parity_mirror::{Drained, Mirror, RunError};
 use parity_schemas::time::Timestamp;
-use parity_sink::RecordSender;
+use parity_sink::{RecordSender, TallyBook};
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use tokio::sync::watch;
@@ -71,6 +71,7 @@ impl Instance {
         let control = Arc::new(MirrorControl {
             mirror: mirror.control(),
             records: pipeline.writer().handle(),
+            book: pipeline.book(),
             accepting: AtomicBool::new(true),
             config_error: Mutex::default(),
         });
@@ -212,6 +213,8 @@ struct MirrorControl {
     mirror: parity_mirror::Control,
     /// Knows how the store is doing.
     records: RecordSender,
+    /// Knows what became of the clients.
+    book: Arc<TallyBook>,
     accepting: AtomicBool,
     /// Why the last reload was refused.
     config_error: Mutex<Option<String>>,
@@ -262,7 +265,10 @@ impl parity_dashboards::Control for MirrorControl {
 
     fn status(&self) -> Status {
         let store = self.records.health();
+        let totals = self.book.totals();
         Status {
+            clients: totals.total.clients,
+            last_failed_client: totals.last_failed_client,
             ready: self.accepting.load(Ordering::Relaxed),
             shadowing: self.mirror.shadowing(),
             legacy_reachable: self.mirror.legacy_reachable(),

@@ -116,6 +116,11 @@ impl Pipeline {
         self.writer.register(registry);
     }
 
+    /// What was counted since the process began.
+    pub(crate) fn book(&self) -> Arc<TallyBook> {
+        Arc::clone(&self.book)
+    }
+
     /// The writer, for its health.
     pub(crate) fn writer(&self) -> &Writer {
         &self.writer

@@ -20,6 +20,8 @@ use axum::http::{StatusCode, header};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use parity_schemas::clients::Clients;
+use parity_schemas::time::Timestamp;
 use parity_sink::StoreConfig;
 use prometheus_client::registry::Registry;
 use serde::Serialize;
@@ -43,6 +45,10 @@ pub trait Control: Send + Sync {
     reason = "a document: each says something else, and none depends on another"
 )]
 pub struct Status {
+    /// What became of the clients since the process began, by outcome; outcomes without a count are absent.
+    pub clients: Clients,
+    /// When last a client did not get a whole answer although it was there; `None` while there was none.
+    pub last_failed_client: Option<Timestamp>,
     /// Requests are accepted; `false` while draining.
     pub ready: bool,
     /// Whether requests are shadowed.

@@ -10,6 +10,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use parity_comparator::decision;
+use parity_schemas::clients;
 use parity_schemas::evidence::{Decision, Outcome, Thresholds};
 use parity_schemas::id::new_id;
 use parity_schemas::record::{Mismatch, RecordedFinding, RecordedMessage};
@@ -71,11 +72,19 @@ impl ReportPage {
             .collect()
     }
 
+    /// Median and 99th percentile.
     fn millis(quantiles: &std::collections::BTreeMap<String, u64>) -> String {
-        quantiles.get("p50").map_or_else(
-            || "–".to_owned(),
-            |us| format!("{:.1} ms", *us as f64 / 1e3),
-        )
+        let of = |name| quantiles.get(name).map(|us| *us as f64 / 1e3);
+        match (of("p50"), of("p99")) {
+            (Some(median), Some(most)) => format!("{median:.1} / {most:.1} ms"),
+            _ => "–".to_owned(),
+        }
+    }
+
+    /// What became of the clients, in one sentence.
+    fn clients(&self) -> String {
+        let counts = &self.report.counts;
+        clients::told(counts.received, &counts.clients, |count| count.to_string())
     }
 }
 
@@ -179,16 +188,13 @@ pub(crate) async fn report(
 ) -> Response {
     let read = async {
         let selection = question.selection(&site)?;
-        api::read(&site, move |reader| {
-            Ok((reader.report(&selection)?, reader.evidence(&selection)?))
-        })
-        .await
+        api::read(&site, move |reader| reader.report(&selection)).await
     };
     match read.await {
-        Ok((report, evidence)) => {
+        Ok(report) => {
             let decision = decision::decide(
                 &report.migration,
-                evidence.as_ref(),
+                report.evidence().as_ref(),
                 &Thresholds::default(),
                 new_id(),
                 Timestamp::now(),

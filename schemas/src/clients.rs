@@ -123,6 +123,40 @@ impl ClientOutcome {
     }
 }
 
+/// What became of all of them, in one sentence about clients; `number` writes a count.
+pub fn told(received: u64, clients: &Clients, number: impl Fn(u64) -> String) -> String {
+    let sum = |wanted: fn(ClientOutcome) -> bool| -> u64 {
+        let counted = clients.iter().filter(|(outcome, _)| wanted(**outcome));
+        counted.map(|(_, count)| count).sum()
+    };
+    let (failed, answered) = (
+        sum(ClientOutcome::is_failure),
+        sum(ClientOutcome::is_answered),
+    );
+    let tapped = sum(|outcome| outcome == ClientOutcome::Tapped);
+    if failed > 0 {
+        let share = failed as f64 / received.max(1) as f64 * 100.0;
+        format!(
+            "{} of {} got no whole answer ({share:.2} %)",
+            number(failed),
+            number(received)
+        )
+    } else if tapped > 0 && answered == 0 {
+        format!(
+            "not seen here: {} copies came from a proxy, which answers its clients by itself",
+            number(tapped)
+        )
+    } else if answered == received {
+        format!("all {} got the legacy's whole answer", number(received))
+    } else {
+        format!(
+            "{} of {} got the legacy's whole answer",
+            number(answered),
+            number(received)
+        )
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,6 +171,25 @@ mod tests {
             );
             assert!(!(outcome.is_answered() && outcome.is_failure()));
         }
+        let told = |received, clients: &[(ClientOutcome, u64)]| {
+            told(received, &clients.iter().copied().collect(), |count| {
+                count.to_string()
+            })
+        };
+        use ClientOutcome::{ClientAborted, LegacyTruncated, Success, Tapped};
+        assert_eq!(
+            told(2, &[(Success, 2)]),
+            "all 2 got the legacy's whole answer"
+        );
+        assert_eq!(
+            told(2, &[(Success, 1), (ClientAborted, 1)]),
+            "1 of 2 got the legacy's whole answer"
+        );
+        assert_eq!(
+            told(8, &[(Success, 7), (LegacyTruncated, 1)]),
+            "1 of 8 got no whole answer (12.50 %)"
+        );
+        assert!(told(3, &[(Tapped, 3)]).starts_with("not seen here: 3 copies"));
         assert_eq!(ClientOutcome::of_status(503), ClientOutcome::ServerError);
         assert_eq!(ClientOutcome::of_status(0), ClientOutcome::OtherStatus);
         assert_eq!(ClientOutcome::of_status(999), ClientOutcome::OtherStatus);

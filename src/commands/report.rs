@@ -4,10 +4,9 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use parity_comparator::decision;
-use parity_schemas::evidence::{Decision, Evidence, RouteEvidence, Thresholds};
+use parity_schemas::evidence::{Decision, Thresholds};
 use parity_schemas::id::new_id;
 use parity_schemas::report::Report;
-use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
 use parity_sink::Reader;
 
@@ -33,27 +32,9 @@ pub(crate) fn print(report: &Report, format: OutputFormat) -> Result<()> {
 
 /// How the gate sees this report at its default thresholds: for the verdict sentence, never stored.
 fn view(report: &Report) -> Decision {
-    let evidence = report.window.map(|window| Evidence {
-        identity: Identity {
-            migration: report.migration.clone(),
-            legacy_version: report.legacy_version.clone(),
-            candidate_version: report.candidate_version.clone(),
-            rules_hash: report.rules_hash.clone(),
-        },
-        window,
-        instances: report.instances.clone(),
-        routes: report
-            .routes
-            .iter()
-            .map(|route| RouteEvidence {
-                route: route.route.clone(),
-                counts: route.counts.clone(),
-            })
-            .collect(),
-    });
     decision::decide(
         &report.migration,
-        evidence.as_ref(),
+        report.evidence().as_ref(),
         &Thresholds::default(),
         new_id(),
         Timestamp::now(),

@@ -17,6 +17,15 @@ pub(crate) fn text(decision: &Decision) -> String {
 }
 
 fn write(out: &mut String, decision: &Decision) -> std::fmt::Result {
+    // Nothing is decided from it, and nobody who reads a PASS may overlook it.
+    if decision
+        .clients
+        .iter()
+        .any(|(outcome, _)| outcome.is_failure())
+    {
+        let received = decision.clients.values().sum();
+        super::report::clients_headline(out, received, &decision.clients)?;
+    }
     let word = |outcome: Outcome| match outcome {
         Outcome::Pass => styled(GOOD, "PASS"),
         Outcome::Fail => styled(BAD, "FAIL"),

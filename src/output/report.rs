@@ -1,8 +1,9 @@
 //! The text report: the first thing that a person reads.
 //!
-//! In the order in which one asks: is it equal, and if that is open, why? where is it not? what differs, with one
+//! In the order in which one asks: did the clients get their answers? is it equal, and if that is open, why? where is it not? what differs, with one
 //! example each? what was not compared, and why? Everything here is also in the JSON documents of report and gate.
 
+mod clients;
 mod groups;
 mod outcomes;
 
@@ -15,6 +16,7 @@ use parity_schemas::tally::Counts;
 
 use super::{BAD, BOLD, DIM, GOOD, OPEN, elapsed, grouped, percent, shown, styled};
 
+pub(super) use clients::headline as clients_headline;
 pub(super) use groups::kind;
 
 /// More routes than a screen holds are counted, not listed.
@@ -28,6 +30,9 @@ pub(crate) fn text(report: &Report, decision: &Decision) -> String {
 }
 
 fn write(out: &mut String, report: &Report, decision: &Decision) -> std::fmt::Result {
+    if report.window.is_some() {
+        clients::write(out, report)?;
+    }
     writeln!(out, "{}", verdict(report, decision))?;
     let Some(window) = &report.window else {
         return Ok(());

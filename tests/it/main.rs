@@ -5,6 +5,7 @@
 
 mod architecture;
 mod broken_candidates;
+mod clients;
 mod command_diff;
 mod command_diff_input;
 mod command_diff_text;
