@@ -178,7 +178,8 @@ impl State {
             .partition(|interval| interval.is_stored(acknowledged));
         self.closed = lacking;
         self.stored.extend(stored);
-        let groups = |stored: &VecDeque<Interval>| stored.iter().map(Interval::groups).sum::<usize>();
+        let groups =
+            |stored: &VecDeque<Interval>| stored.iter().map(Interval::groups).sum::<usize>();
         while self.stored.len() > STORED_KEPT || groups(&self.stored) > MAX_GROUPS_HELD {
             self.stored.pop_front();
         }

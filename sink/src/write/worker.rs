@@ -265,8 +265,7 @@ impl<S: BatchStore> Worker<S> {
             Err(failed) => {
                 let worth_it = !self.progress.batch.is_empty()
                     && matches!(&failed, Failed::Write(error) if S::may_take_tallies(error));
-                if let (true, Some(snapshot), Some(store)) =
-                    (worth_it, &snapshot, &mut self.store)
+                if let (true, Some(snapshot), Some(store)) = (worth_it, &snapshot, &mut self.store)
                     && store.write(&[], Some(snapshot)).is_ok()
                 {
                     self.book.acknowledge(snapshot);

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -154,6 +155,15 @@ impl Place {
         Report(ended.json())
     }
 
+    /// What `SQLite` finds wrong with the store in this place: `ok` if nothing.
+    pub(crate) fn integrity(&self) -> String {
+        let connection =
+            rusqlite::Connection::open(self.path().join("parity.db")).expect("the file opens");
+        connection
+            .query_row("PRAGMA integrity_check", [], |row| row.get(0))
+            .expect("the check runs")
+    }
+
     fn start(&self, command: &mut Command) -> Mirror<'_> {
         let mut child = command
             .stdin(Stdio::null())
@@ -192,6 +202,25 @@ impl Place {
         assert_eq!(ended.code, 0, "{}", ended.stderr);
         Report(ended.json())
     }
+}
+
+/// The same command under a limit of so many KiB a file, which stands in for a full disk: the same errors come back. The
+/// limit can be raised while it runs.
+pub(crate) fn limited<'a>(place: &Place, command: &'a mut Command, kib: u32) -> &'a mut Command {
+    let program = command.get_program().to_owned();
+    let arguments: Vec<_> = command.get_args().map(ToOwned::to_owned).collect();
+    let environment: Vec<_> = command
+        .get_envs()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
+        .collect();
+    *command = Command::new("bash");
+    command
+        .arg("-c")
+        .arg(format!("ulimit -S -f {kib}; exec \"$0\" \"$@\""))
+        .arg(program)
+        .args(arguments)
+        .envs(environment)
+        .current_dir(place.path())
 }
 
 /// A running `parity mirror` or `parity ui`.
@@ -235,6 +264,21 @@ impl Mirror<'_> {
             kib.expect("a number") << 10
         };
         (read("VmRSS:"), read("VmHWM:"))
+    }
+
+    /// Lifts the limit of [`limited`]: there is room on the disk again.
+    pub(crate) fn make_room(&self) {
+        let pid = i32::try_from(self.pid()).ok().and_then(Pid::from_raw);
+        let unlimited = Rlimit {
+            current: None,
+            maximum: None,
+        };
+        prlimit(pid, Resource::Fsize, unlimited).expect("the limit is raised");
+    }
+
+    /// What the mirror says of itself.
+    pub(crate) fn status(&self) -> Value {
+        self.ask("/api/v1/status").json()
     }
 
     /// Sends a signal by name.
