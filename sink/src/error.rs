@@ -278,13 +278,10 @@ impl StoreError {
 
     /// The error with what caused it, in one line.
     pub(crate) fn told(&self) -> String {
-        let mut text = self.to_string();
-        let mut cause = std::error::Error::source(self);
-        while let Some(error) = cause {
-            text = format!("{text}: {error}");
-            cause = error.source();
+        match std::error::Error::source(self) {
+            Some(cause) => format!("{self}: {cause}"),
+            None => self.to_string(),
         }
-        text
     }
 
     pub(crate) fn value(table: &'static str, column: &'static str, value: &str) -> Self {

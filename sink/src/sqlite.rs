@@ -87,14 +87,16 @@ fn create(path: &Path, patience: Duration) -> Result<Connection, StoreError> {
         let _told_by_the_first_write = std::fs::set_permissions(path, Permissions::from_mode(MODE));
     }
     let failed = |error| failed("open", path, error);
-    // Only a file without any table heeds this, so it must come first.
-    connection
-        .pragma_update(None, "auto_vacuum", "INCREMENTAL")
-        .map_err(failed)?;
-    check_owner(&connection, path, true)?;
+    let is_new = check_owner(&connection, path, true)?;
     let found = version(&connection, path)?;
     if found > VERSION {
         return Err(newer(path, found));
+    }
+    if is_new {
+        // Only a file without any table heeds this, so it comes before the first. In any other it would be a write.
+        connection
+            .pragma_update(None, "auto_vacuum", "INCREMENTAL")
+            .map_err(failed)?;
     }
     for (name, value) in [
         ("journal_mode", "WAL"),
@@ -188,8 +190,9 @@ fn connect(path: &Path, flags: OpenFlags, patience: Duration) -> Result<Connecti
     Ok(connection)
 }
 
-/// Refuses files that are not ours; with `may_be_new`, a file without any table is about to become ours.
-fn check_owner(connection: &Connection, path: &Path, may_be_new: bool) -> Result<(), StoreError> {
+/// Refuses files that are not ours; with `may_be_new`, a file without any table is about to become ours. Whether it is
+/// such a one.
+fn check_owner(connection: &Connection, path: &Path, may_be_new: bool) -> Result<bool, StoreError> {
     let failed = |error| failed("open", path, error);
     // Of one moment: another process may be making the file ours just now.
     let moment = connection.unchecked_transaction().map_err(failed)?;
@@ -197,13 +200,13 @@ fn check_owner(connection: &Connection, path: &Path, may_be_new: bool) -> Result
         .pragma_query_value(None, "application_id", |row| row.get(0))
         .map_err(failed)?;
     if id == APPLICATION_ID {
-        return Ok(());
+        return Ok(false);
     }
     let tables: i64 = moment
         .query_row("SELECT count(*) FROM sqlite_schema", (), |row| row.get(0))
         .map_err(failed)?;
     match (id, tables) {
-        (0, 0) if may_be_new => Ok(()),
+        (0, 0) if may_be_new => Ok(true),
         (0, 0) => Err(StoreError::NotARecord {
             path: path.into(),
             why: "it is empty",

@@ -154,8 +154,10 @@ impl Guard {
         path: &Path,
         before: Option<FileId>,
     ) -> Result<Self, Fault> {
+        // Where the file is, not where a link to it is.
+        let file_path = path.canonicalize().map_err(Fault::Hidden)?;
         let beside = |suffix: &str| {
-            let mut name = path.as_os_str().to_owned();
+            let mut name = file_path.as_os_str().to_owned();
             name.push(suffix);
             PathBuf::from(name)
         };

@@ -6,12 +6,13 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{client, wait_for};
+use super::{PATIENCE, client, wait_for};
 
 /// What a command left behind.
 pub(crate) struct Ended {
@@ -300,14 +301,33 @@ impl Mirror<'_> {
         client::get(self.admin, path)
     }
 
-    /// Waits until every received request is settled in the store, and gives the report.
+    /// Waits until every received request is settled in the store, and gives the report. The store may have to come first.
     pub(crate) fn settled(&self, received: u64) -> Report {
-        let mut last = Report(Value::Null);
-        wait_for("the record to settle", || {
-            last = self.place.report();
-            (last.count("received") == received && last.settled() == received).then_some(())
-        });
-        last
+        self.reported("sqlite:parity.db", |report| {
+            report.count("received") == received && report.settled() == received
+        })
+    }
+
+    /// Waits for a report of a store that is as expected.
+    fn reported(&self, store: &str, expected: impl Fn(&Report) -> bool) -> Report {
+        let begin = Instant::now();
+        loop {
+            let ended = self
+                .place
+                .run(&["report", "--output", "json", "--store", store]);
+            let report = (ended.code == 0).then(|| Report(ended.json()));
+            if let Some(report) = report.filter(&expected) {
+                return report;
+            }
+            assert!(
+                begin.elapsed() < PATIENCE,
+                "the record does not settle: {} {}\n{}",
+                ended.stdout,
+                ended.stderr,
+                self.log()
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Waits until a store has every received request, settled, and gives its report.
@@ -315,13 +335,10 @@ impl Mirror<'_> {
     /// Through Kafka and into `ClickHouse`, counts of requests and counts of groups come in inserts of their own, the
     /// groups last; so the groups are waited for, too.
     pub(crate) fn settled_in(&self, store: &str, received: u64) -> Report {
-        let mut last = Report(Value::Null);
-        wait_for("the record to settle", || {
-            last = self.place.report_of(store);
-            let settled = last.count("received") == received && last.settled() == received;
-            (settled && last.grouped() >= last.count("mismatch")).then_some(())
-        });
-        last
+        self.reported(store, |report| {
+            let settled = report.count("received") == received && report.settled() == received;
+            settled && report.grouped() >= report.count("mismatch")
+        })
     }
 
     /// SIGTERM, and the exit code after the drain.
