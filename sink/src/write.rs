@@ -124,7 +124,7 @@ struct Inlets {
 
 /// What the thread does until it is told to finish. It says how the first attempt to open the store ended, if that is
 /// for it to do.
-type Work = Box<dyn FnOnce(&Opened) -> FinishReport + Send>;
+type Work = Box<dyn FnOnce(Opened) -> FinishReport + Send>;
 
 /// What is wrong with the settings of a store is an error now.
 fn work(store: &StoreConfig, inlets: Inlets) -> Result<Work, StoreError> {
@@ -132,16 +132,19 @@ fn work(store: &StoreConfig, inlets: Inlets) -> Result<Work, StoreError> {
         StoreUrl::Sqlite(path) => {
             let (path, pages) = (path.clone(), inlets.options.max_page_count);
             let open: Opener<_> = Box::new(move || SqliteStore::open(&path, pages));
-            Box::new(move |opened| Worker::new(open, inlets).run(opened))
+            Box::new(move |opened| Worker::new(open, inlets).run(&opened))
         }
         StoreUrl::Kafka(url) => {
             let writer = KafkaWriter::open(url, &store.kafka, &store.spool, inlets)?;
-            Box::new(move |_| writer.run())
+            Box::new(move |opened| {
+                drop(opened);
+                writer.run()
+            })
         }
         StoreUrl::ClickHouse(_) => {
             let store = store.clone();
             let open: Opener<_> = Box::new(move || ClickHouseStore::open(&store));
-            Box::new(move |opened| Worker::new(open, inlets).run(opened))
+            Box::new(move |opened| Worker::new(open, inlets).run(&opened))
         }
     })
 }
@@ -192,7 +195,7 @@ impl Writer {
             .name("parity-writer".to_owned())
             .spawn(move || {
                 let _ending = ending;
-                catch_unwind(AssertUnwindSafe(move || work(&opened))).unwrap_or_else(|_| {
+                catch_unwind(AssertUnwindSafe(move || work(opened))).unwrap_or_else(|_| {
                     at_panic.failed(PANICKED.to_owned(), Timestamp::now());
                     tracing::error!("{PANICKED}");
                     panicked()
