@@ -205,9 +205,9 @@ pub(crate) struct Handover {
 pub(crate) struct Successor(tokio::net::UnixStream);
 
 impl Prepared {
-    /// Does everything that can fail, so that it fails while the running mirror still serves. To be called within a
-    /// runtime.
-    pub(crate) fn bind(path: &Path) -> Result<Self> {
+    /// Does everything that can fail, so that it fails while the running mirror still serves. `None` where the disk has no
+    /// room for a socket: serving is worth more than being able to hand over. To be called within a runtime.
+    pub(crate) fn bind(path: &Path) -> Result<Option<Self>> {
         let found = std::fs::symlink_metadata(path).map(|found| found.file_type());
         if found.is_ok_and(|found| !found.is_socket()) {
             bail!(
@@ -220,17 +220,30 @@ impl Prepared {
         let beside = PathBuf::from(beside);
         // Left behind by a killed process with our number.
         let _none = std::fs::remove_file(&beside);
-        let listener = UnixListener::bind(&beside)
-            .and_then(|listener| {
-                let own = std::fs::Permissions::from_mode(0o600);
-                std::fs::set_permissions(&beside, own).map(|()| listener)
-            })
-            .with_context(|| format!("cannot listen on {} for a handover", path.display()))?;
-        Ok(Self {
-            path: path.to_owned(),
-            beside,
-            listener: Some(listener),
-        })
+        let bound = UnixListener::bind(&beside).and_then(|listener| {
+            let own = std::fs::Permissions::from_mode(0o600);
+            std::fs::set_permissions(&beside, own).map(|()| listener)
+        });
+        match bound {
+            Ok(listener) => Ok(Some(Self {
+                path: path.to_owned(),
+                beside,
+                listener: Some(listener),
+            })),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::StorageFull
+                        | io::ErrorKind::QuotaExceeded
+                        | io::ErrorKind::ReadOnlyFilesystem
+                ) =>
+            {
+                tracing::error!(%error, path = %path.display(), "the next mirror cannot take over from this one");
+                Ok(None)
+            }
+            Err(error) => Err(error)
+                .with_context(|| format!("cannot listen on {} for a handover", path.display())),
+        }
     }
 
     /// Takes the place of whoever answered there before. There is no moment without a socket.

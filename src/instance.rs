@@ -1,7 +1,8 @@
 //! One running mirror: ports, proxy, pipeline, admin port, and how they end.
 //!
-//! Starting binds every port and opens the store before the first request is accepted, so that whatever is wrong is
-//! an error of the command and nothing is left half started. Ending follows the flow: the proxy drains, the pipeline
+//! Starting binds every port before the first request is accepted, so that whatever is wrong with the settings is an
+//! error of the command and nothing is left half started. A store that cannot be written to for now is none: clients are
+//! served, and the store comes when it can. Ending follows the flow: the proxy drains, the pipeline
 //! compares and stores what is left, and the admin port answers probes until then.
 
 use std::future::Future;
@@ -276,6 +277,9 @@ impl parity_dashboards::Control for MirrorControl {
             shadows_in_flight: self.mirror.in_flight(),
             shadow_bytes: self.mirror.shadow_bytes_held(),
             store_error: store.failure.map(|failure| failure.message),
+            store_loss: store
+                .loss
+                .map(|loss| format!("{}: {}", loss.since, loss.message)),
             records_queued: store.queued_records,
             records_dropped: store.dropped_records,
             spool_bytes: store.spool_bytes,

@@ -26,6 +26,9 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     output::choose_color(cli.color);
     telemetry::start(&cli);
+    if let Err(error) = signals::survive_file_size_limit() {
+        return error::report(&error);
+    }
     let ended = match cli.command {
         Command::Demo(args) => commands::demo::run(&args),
         Command::Mirror(args) => commands::mirror::run(&args),

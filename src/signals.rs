@@ -6,6 +6,20 @@ use std::io::IsTerminal as _;
 use anyhow::{Context, Result};
 use tokio::signal::{self, unix::SignalKind};
 
+/// Makes writing beyond the limit on file sizes (`ulimit -f`) an error of that write, as a full disk is, instead of
+/// the end of the process by SIGXFSZ. To be called before any file is written, and by every command.
+pub(crate) fn survive_file_size_limit() -> Result<()> {
+    let exceeded = SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw());
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()
+        .context("the signal runtime")?;
+    let _entered = runtime.enter();
+    // A signal that was listened to once never has its default effect again, also when nobody listens any more.
+    let _listening = signal::unix::signal(exceeded).context("cannot listen to SIGXFSZ")?;
+    Ok(())
+}
+
 /// A signal of the operating system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signal {

@@ -22,6 +22,9 @@ pub(crate) fn start(cli: &Cli) {
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        // Its way to tell that a line could not be written is to print to stderr, which panics when that is the file on
+        // the full disk that the line was for.
+        .log_internal_errors(false)
         .with_ansi(color);
     let started = match cli.log_format {
         LogFormat::Text => builder.with_target(false).try_init(),

@@ -63,6 +63,9 @@ pub struct Status {
     pub shadow_bytes: usize,
     /// The last error of the store; `None` while it works.
     pub store_error: Option<String>,
+    /// When the store was last deleted, replaced or set back under the mirror, and how, since the mirror began. It stays
+    /// when the store works again, because what it held before may be gone.
+    pub store_loss: Option<String>,
     /// Records that wait to be written.
     pub records_queued: u64,
     /// Records that never reached the store; their mismatches are counted all the same.

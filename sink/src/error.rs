@@ -62,6 +62,14 @@ pub enum StoreError {
         /// How long we waited.
         waited: Duration,
     },
+    /// It changed while it was being opened, or its files cannot be looked at.
+    #[error("cannot open {path}: {why}", path = path.display())]
+    Unguarded {
+        /// As given.
+        path: PathBuf,
+        /// What was seen.
+        why: String,
+    },
     /// Anything else that the database said.
     #[error("cannot {action} {path}", path = path.display())]
     Database {
@@ -180,13 +188,21 @@ pub enum StoreError {
         /// What was said.
         message: String,
     },
-    /// The folder for records that wait for a broker.
+    /// The folder for records that wait for a broker is not for us.
     #[error("cannot use the spool {folder}: {why}", folder = folder.display())]
     Spool {
         /// As given.
         folder: PathBuf,
         /// What is wrong with it.
         why: String,
+    },
+    /// The system does not let us use the folder for records that wait for a broker.
+    #[error("cannot use the spool {folder}", folder = folder.display())]
+    SpoolIo {
+        /// As given.
+        folder: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
     },
     /// Where a Kafka is needed.
     #[error(
@@ -248,6 +264,48 @@ pub enum StoreError {
 const MAX_SHOWN_BYTES: usize = 100;
 
 impl StoreError {
+    /// Whether somebody has to change something before a new attempt can do better: the store is another one than was
+    /// meant, or not for this program. A mirror does not start with such a store. Everything else (a full disk, a lock, a
+    /// server that is away) may be over in a moment, and a mirror serves meanwhile.
+    pub fn is_configuration(&self) -> bool {
+        match self {
+            Self::Missing { .. }
+            | Self::NoFolder { .. }
+            | Self::NotARecord { .. }
+            | Self::NewerSchema { .. }
+            | Self::OlderSchema { .. }
+            | Self::WriteOnly { .. }
+            | Self::NotClickHouse { .. }
+            | Self::Certificates { .. }
+            | Self::Refused { .. }
+            | Self::NoTables { .. }
+            | Self::OlderTables { .. }
+            | Self::NewerTables { .. }
+            | Self::Spool { .. }
+            | Self::NotKafka { .. }
+            | Self::KafkaConfig { .. }
+            | Self::NoTopic { .. } => true,
+            Self::Locked { .. }
+            | Self::Unguarded { .. }
+            | Self::Database { .. }
+            | Self::Unreachable { .. }
+            | Self::Server { .. }
+            | Self::SpoolIo { .. }
+            | Self::NoBroker { .. }
+            | Self::Value { .. }
+            | Self::Thread(_)
+            | Self::Stuck(_) => false,
+        }
+    }
+
+    /// The error with what caused it, in one line.
+    pub(crate) fn told(&self) -> String {
+        match std::error::Error::source(self) {
+            Some(cause) => format!("{self}: {cause}"),
+            None => self.to_string(),
+        }
+    }
+
     pub(crate) fn value(table: &'static str, column: &'static str, value: &str) -> Self {
         let mut value = value.to_owned();
         if value.len() > MAX_SHOWN_BYTES {

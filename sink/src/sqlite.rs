@@ -8,12 +8,17 @@
 //! that a minute of traffic restores.
 //!
 //! A file is ours by its `application_id`; a database of somebody else is refused, never migrated.
+//!
+//! No file of a store is ever opened but by `SQLite`, not even to create it: see [`guard`].
 
-use std::fs::OpenOptions;
-use std::os::unix::fs::OpenOptionsExt as _;
+pub(crate) mod guard;
+
+use std::fs::{OpenOptions, Permissions};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use parity_schemas::id::new_id;
 use parity_schemas::sqlite::{MIGRATIONS, VERSION};
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
@@ -34,26 +39,39 @@ const WAL_BYTES_KEPT: u32 = 16 << 20;
 
 const NO_URI: OpenFlags = OpenFlags::SQLITE_OPEN_NO_MUTEX;
 
-/// Opens for writing; creates the file and brings its schema up to date.
-pub(crate) fn open_or_create(path: &Path) -> Result<Connection, StoreError> {
-    patiently(|| create(path))
+/// A store is its owner's alone: bodies are kept clear but for secrets.
+const MODE: u32 = 0o600;
+
+/// Opens for writing; creates the file and brings its schema up to date. Waits for other processes for at most
+/// `patience`.
+pub(crate) fn open_or_create(path: &Path, patience: Duration) -> Result<Connection, StoreError> {
+    patiently(patience, || create(path, patience))
 }
 
 /// `SQLite` does not wait for every lock: who switches a new file to WAL while another process does the same is turned
 /// away at once. So opening as a whole is tried again for as long as a wait would have lasted.
-fn patiently(open: impl Fn() -> Result<Connection, StoreError>) -> Result<Connection, StoreError> {
+fn patiently(
+    patience: Duration,
+    open: impl Fn() -> Result<Connection, StoreError>,
+) -> Result<Connection, StoreError> {
     let began = Instant::now();
     loop {
         match open() {
-            Err(StoreError::Locked { .. }) if began.elapsed() < BUSY_TIMEOUT => {
+            Err(StoreError::Locked { .. }) if began.elapsed() < patience => {
                 std::thread::sleep(OPEN_AGAIN_AFTER);
+            }
+            Err(StoreError::Locked { path, .. }) => {
+                return Err(StoreError::Locked {
+                    path,
+                    waited: patience,
+                });
             }
             opened => return opened,
         }
     }
 }
 
-fn create(path: &Path) -> Result<Connection, StoreError> {
+fn create(path: &Path, patience: Duration) -> Result<Connection, StoreError> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
@@ -61,24 +79,24 @@ fn create(path: &Path) -> Result<Connection, StoreError> {
     if !folder.is_dir() {
         return Err(StoreError::NoFolder { path: path.into() });
     }
-    // Bodies are stored clear but for secrets, so the file is its owner's alone; SQLite gives its WAL the same mode.
-    // One that is there already keeps the mode that its owner gave it, and what else is wrong SQLite tells better.
-    let _exists = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path);
+    let unprotected = make_private(path, folder);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | NO_URI;
-    let mut connection = connect(path, flags)?;
+    let mut connection = connect(path, flags, patience)?;
+    if unprotected {
+        // Still before anything is in it.
+        let _told_by_the_first_write = std::fs::set_permissions(path, Permissions::from_mode(MODE));
+    }
     let failed = |error| failed("open", path, error);
-    // Only a file without any table heeds this, so it must come first.
-    connection
-        .pragma_update(None, "auto_vacuum", "INCREMENTAL")
-        .map_err(failed)?;
-    check_owner(&connection, path, true)?;
+    let is_new = check_owner(&connection, path, true)?;
     let found = version(&connection, path)?;
     if found > VERSION {
         return Err(newer(path, found));
+    }
+    if is_new {
+        // Only a file without any table heeds this, so it comes before the first. In any other it would be a write.
+        connection
+            .pragma_update(None, "auto_vacuum", "INCREMENTAL")
+            .map_err(failed)?;
     }
     for (name, value) in [
         ("journal_mode", "WAL"),
@@ -101,6 +119,28 @@ fn create(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
+/// Makes a new store, empty and readable by its owner only, before `SQLite` opens it: it would let others read it. Its log
+/// gets the mode of the file. A file that is there keeps the mode that its owner gave it.
+///
+/// The file gets its name when our descriptor of it is closed: as long as it has none, nobody can hold a lock on it that
+/// the closing would take away. What goes wrong here, `SQLite` meets as well, and tells better. Whether it did not work.
+fn make_private(path: &Path, folder: &Path) -> bool {
+    if path.try_exists().unwrap_or(true) {
+        return false;
+    }
+    let nameless = folder.join(format!(".parity-{}.new", new_id()));
+    let made = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(MODE)
+        .open(&nameless)
+        .map(drop);
+    // Fails where another process was faster, and on file systems without links.
+    let named = made.and_then(|()| std::fs::hard_link(&nameless, path));
+    let _removed = std::fs::remove_file(&nameless);
+    named.is_err()
+}
+
 /// Opens an existing, current store for one-off writes.
 pub(crate) fn open_existing(path: &Path) -> Result<Connection, StoreError> {
     let connection = open_checked(path, OpenFlags::SQLITE_OPEN_READ_WRITE | NO_URI)?;
@@ -116,14 +156,14 @@ pub(crate) fn open_read_only(path: &Path) -> Result<Connection, StoreError> {
 }
 
 fn open_checked(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
-    patiently(|| check(path, flags))
+    patiently(BUSY_TIMEOUT, || check(path, flags))
 }
 
 fn check(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
     if !path.try_exists().unwrap_or(true) {
         return Err(StoreError::Missing { path: path.into() });
     }
-    let connection = connect(path, flags)?;
+    let connection = connect(path, flags, BUSY_TIMEOUT)?;
     check_owner(&connection, path, false)?;
     let found = version(&connection, path)?;
     match found.cmp(&VERSION) {
@@ -137,7 +177,7 @@ fn check(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
     }
 }
 
-fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
+fn connect(path: &Path, flags: OpenFlags, patience: Duration) -> Result<Connection, StoreError> {
     if path.is_dir() {
         return Err(StoreError::NotARecord {
             path: path.into(),
@@ -146,12 +186,13 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
     }
     let failed = |error| failed("open", path, error);
     let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
-    connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
+    connection.busy_timeout(patience).map_err(failed)?;
     Ok(connection)
 }
 
-/// Refuses files that are not ours; with `may_be_new`, a file without any table is about to become ours.
-fn check_owner(connection: &Connection, path: &Path, may_be_new: bool) -> Result<(), StoreError> {
+/// Refuses files that are not ours; with `may_be_new`, a file without any table is about to become ours. Whether it is
+/// such a one.
+fn check_owner(connection: &Connection, path: &Path, may_be_new: bool) -> Result<bool, StoreError> {
     let failed = |error| failed("open", path, error);
     // Of one moment: another process may be making the file ours just now.
     let moment = connection.unchecked_transaction().map_err(failed)?;
@@ -159,13 +200,13 @@ fn check_owner(connection: &Connection, path: &Path, may_be_new: bool) -> Result
         .pragma_query_value(None, "application_id", |row| row.get(0))
         .map_err(failed)?;
     if id == APPLICATION_ID {
-        return Ok(());
+        return Ok(false);
     }
     let tables: i64 = moment
         .query_row("SELECT count(*) FROM sqlite_schema", (), |row| row.get(0))
         .map_err(failed)?;
     match (id, tables) {
-        (0, 0) if may_be_new => Ok(()),
+        (0, 0) if may_be_new => Ok(true),
         (0, 0) => Err(StoreError::NotARecord {
             path: path.into(),
             why: "it is empty",

@@ -183,9 +183,15 @@ impl TallyBook {
         let mut state = lock(&self.state);
         let acknowledged = state.acknowledged.max(snapshot.number);
         state.acknowledged = acknowledged;
-        state
-            .closed
-            .retain(|interval| !interval.is_stored(acknowledged));
+        state.set_stored_aside();
+    }
+
+    /// The store has lost what it had: everything that is still here is offered again. What it has all the same is not
+    /// counted twice, because the rows keep their ids.
+    pub(crate) fn offer_again(&self) {
+        let mut state = lock(&self.state);
+        state.acknowledged = 0;
+        state.take_back();
     }
 
     /// What the process counted since it began, up to this moment.

@@ -33,7 +33,7 @@ use self::health::Shared;
 use self::kafka::KafkaWriter;
 use self::queue::{Bytes, Queued};
 use self::sqlite::SqliteStore;
-use self::worker::Worker;
+use self::worker::{Opened, Opener, Worker};
 use crate::error::StoreError;
 use crate::store::StoreConfig;
 use crate::tally::TallyBook;
@@ -44,6 +44,9 @@ use crate::url::StoreUrl;
 pub const MAX_BATCH_INTERVAL: Duration = Duration::from_millis(250);
 /// How much longer than its deadline a writer may take to end: one write that is under way.
 const FINISH_GRACE: Duration = Duration::from_secs(5);
+/// How long a start waits for the store. A new one needs milliseconds; whoever needs longer (a lock, a migration, a
+/// server far away) is not waited for, because clients are waiting for the proxy.
+const START_PATIENCE: Duration = Duration::from_secs(2);
 /// How long a writer that is dropped without [`Writer::finish`] may take.
 const DROP_DEADLINE: Duration = Duration::from_secs(1);
 
@@ -119,23 +122,29 @@ struct Inlets {
     options: WriterOptions,
 }
 
-/// What the thread does until it is told to finish.
-type Work = Box<dyn FnOnce() -> FinishReport + Send>;
+/// What the thread does until it is told to finish. It says how the first attempt to open the store ended, if that is
+/// for it to do.
+type Work = Box<dyn FnOnce(Opened) -> FinishReport + Send>;
 
-/// Opens the store, so that whatever is wrong is an error now and not on the thread.
-fn open(store: &StoreConfig, inlets: Inlets) -> Result<Work, StoreError> {
+/// What is wrong with the settings of a store is an error now.
+fn work(store: &StoreConfig, inlets: Inlets) -> Result<Work, StoreError> {
     Ok(match &store.url {
         StoreUrl::Sqlite(path) => {
-            let store = SqliteStore::open(path, inlets.options.max_page_count)?;
-            Box::new(move || Worker::new(store, inlets).run())
+            let (path, pages) = (path.clone(), inlets.options.max_page_count);
+            let open: Opener<_> = Box::new(move || SqliteStore::open(&path, pages));
+            Box::new(move |opened| Worker::new(open, inlets).run(&opened))
         }
         StoreUrl::Kafka(url) => {
             let writer = KafkaWriter::open(url, &store.kafka, &store.spool, inlets)?;
-            Box::new(move || writer.run())
+            Box::new(move |opened| {
+                drop(opened);
+                writer.run()
+            })
         }
         StoreUrl::ClickHouse(_) => {
-            let store = ClickHouseStore::open(store)?;
-            Box::new(move || Worker::new(store, inlets).run())
+            let store = store.clone();
+            let open: Opener<_> = Box::new(move || ClickHouseStore::open(&store));
+            Box::new(move |opened| Worker::new(open, inlets).run(&opened))
         }
     })
 }
@@ -151,7 +160,10 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Opens the store, creates it if it is not there, brings its schema up to date, and starts the thread.
+    /// Starts the thread, which opens the store, creates it if it is not there and brings its schema up to date.
+    ///
+    /// An error is what another attempt cannot mend ([`StoreError::is_configuration`]). A store that cannot be opened for
+    /// now, or not soon, is none: the thread tries on, [`Writer::health`] says why, and counts wait meanwhile.
     pub fn open(
         store: &StoreConfig,
         book: Arc<TallyBook>,
@@ -175,19 +187,25 @@ impl Writer {
             shared: Arc::clone(&shared),
             options,
         };
-        let work = open(store, inlets)?;
+        let work = work(store, inlets)?;
+        // Without room, so that what is sent is heard.
+        let (opened, outcome) = bounded(0);
         let at_panic = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("parity-writer".to_owned())
             .spawn(move || {
                 let _ending = ending;
-                catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+                catch_unwind(AssertUnwindSafe(move || work(opened))).unwrap_or_else(|_| {
                     at_panic.failed(PANICKED.to_owned(), Timestamp::now());
                     tracing::error!("{PANICKED}");
                     panicked()
                 })
             })
             .map_err(StoreError::Thread)?;
+        // Closed without a word where nothing has to be waited for.
+        if let Ok(Err(error)) = outcome.recv_timeout(START_PATIENCE) {
+            return Err(error);
+        }
         Ok(Self {
             sender,
             finish,

@@ -27,7 +27,7 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
         let _entered = signals.runtime().enter();
         settings.handover.as_deref().map(Prepared::bind)
     };
-    let prepared = prepared.transpose()?;
+    let prepared = prepared.transpose()?.flatten();
     let mut instance = Instance::start(&settings, &mut inherited)?;
     // Nothing from here on ends this process: the one before it is about to.
     let handover = match (prepared, instance.take_sockets()) {

@@ -22,10 +22,12 @@ mod floods;
 mod isolation;
 mod judges;
 mod mirror;
+mod no_room;
 mod record;
 mod reload;
 mod restart;
 mod scale;
+mod store_lost;
 mod support;
 mod tap;
 

@@ -1,21 +1,11 @@
 //! The store under stress: killed, full, missing, foreign, secret.
 
-use std::process::Command;
-
-use crate::support::process::Place;
+use crate::support::process::{Place, limited};
 use crate::support::service::{Answer, Service, nobody};
 use crate::support::{client, wait_for};
 
 fn pair() -> (Service, Service) {
     (Service::json("{\"a\":1}"), Service::json("{\"a\":2}"))
-}
-
-fn integrity(place: &Place) -> String {
-    let connection =
-        rusqlite::Connection::open(place.path().join("parity.db")).expect("the file opens");
-    connection
-        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
-        .expect("the check runs")
 }
 
 #[test]
@@ -34,7 +24,7 @@ fn what_was_stored_survives_sigkill_and_the_next_start_continues() {
         "{}",
         report.0
     );
-    assert_eq!(integrity(&place), "ok");
+    assert_eq!(place.integrity(), "ok");
     let before = report.count("received");
     let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
     (0..5).for_each(|_| drop(mirror.get("/x")));
@@ -45,32 +35,13 @@ fn what_was_stored_survives_sigkill_and_the_next_start_continues() {
     mirror.stop();
 }
 
-/// The same command under a limit of 600 KiB a file, which stands in for a full disk: the same errors come back.
-fn limited<'a>(place: &Place, command: &'a mut Command) -> &'a mut Command {
-    let program = command.get_program().to_owned();
-    let arguments: Vec<_> = command.get_args().map(ToOwned::to_owned).collect();
-    let environment: Vec<_> = command
-        .get_envs()
-        .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
-        .collect();
-    *command = Command::new("bash");
-    // SIGXFSZ would kill a shell that ignores nothing; the program must get the error instead.
-    command
-        .arg("-c")
-        .arg("trap '' XFSZ; ulimit -f 600; exec \"$0\" \"$@\"")
-        .arg(program)
-        .args(arguments)
-        .envs(environment)
-        .current_dir(place.path())
-}
-
 #[test]
 fn a_full_disk_costs_the_clients_nothing() {
     let body = |letter: char| format!("{{\"text\":\"{}\"}}", letter.to_string().repeat(40_000));
     let (legacy, candidate) = (Service::json(&body('a')), Service::json(&body('b')));
     let place = Place::new();
     let mirror = place.mirror_with(&legacy.url(), &candidate.url(), &[], |command| {
-        limited(&place, command)
+        limited(&place, command, 600)
     });
     for _ in 0..200 {
         let answer = mirror.get("/large");
@@ -105,7 +76,7 @@ fn a_full_disk_costs_the_clients_nothing() {
         mirror.log()
     );
     mirror.kill();
-    assert_eq!(integrity(&place), "ok");
+    assert_eq!(place.integrity(), "ok");
 }
 
 #[test]
@@ -212,7 +183,7 @@ fn a_spool_on_a_full_disk_costs_no_client_anything_and_keeps_what_it_has() {
     let store = format!("{}/t", nobody().replace("http://", "kafka://"));
     let more = ["--store", store.as_str()];
     let mirror = place.mirror_with(&legacy.url(), &candidate.url(), &more, |command| {
-        limited(&place, command)
+        limited(&place, command, 600)
     });
     let status = || mirror.ask("/api/v1/status").json();
     let told = || {

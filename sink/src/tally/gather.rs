@@ -20,6 +20,9 @@ use super::{MAX_UNWRITTEN_INTERVALS, TallyBook};
 
 /// Groups in all tallies that are held; beyond it new ones count under [`super::OTHER`]. At some 300 bytes each this is 6 MB.
 const MAX_GROUPS_HELD: usize = 20_000;
+/// Closed intervals that are kept after the store has them, because it may lose what it has. A store that loses its log
+/// loses at most the last minute, which touches two.
+const STORED_KEPT: usize = 2;
 /// Counts that were gathered this late after an interval's end still belong to it without making it longer: the book
 /// is read several times a second, so this is the error of attribution on a busy machine.
 const MAX_GATHER_LAG_MICROS: i64 = 1_000_000;
@@ -30,6 +33,8 @@ pub(super) struct State {
     sources: Vec<Source>,
     pub(super) open: Option<Interval>,
     pub(super) closed: VecDeque<Interval>,
+    /// Closed and stored, the last ones; see [`STORED_KEPT`].
+    stored: VecDeque<Interval>,
     /// End of the last closed interval, or the start of the process.
     resume_at: Timestamp,
     gathered_at: Timestamp,
@@ -171,6 +176,27 @@ impl State {
             gathered_at: at,
             ..Self::default()
         }
+    }
+
+    /// Sets aside the closed intervals that the store has.
+    pub(super) fn set_stored_aside(&mut self) {
+        let acknowledged = self.acknowledged;
+        let (stored, lacking): (VecDeque<_>, VecDeque<_>) = std::mem::take(&mut self.closed)
+            .into_iter()
+            .partition(|interval| interval.is_stored(acknowledged));
+        self.closed = lacking;
+        self.stored.extend(stored);
+        let groups =
+            |stored: &VecDeque<Interval>| stored.iter().map(Interval::groups).sum::<usize>();
+        while self.stored.len() > STORED_KEPT || groups(&self.stored) > MAX_GROUPS_HELD {
+            self.stored.pop_front();
+        }
+    }
+
+    /// Puts those that were set aside before the others again.
+    pub(super) fn take_back(&mut self) {
+        self.stored.append(&mut self.closed);
+        self.closed = std::mem::take(&mut self.stored);
     }
 
     fn totals_of(&mut self, route: u32) -> &mut RouteTotals {

@@ -18,6 +18,9 @@ use super::queue::Dropped;
 pub struct Health {
     /// What is wrong since the last good write; `None` when nothing is.
     pub failure: Option<Failure>,
+    /// What happened to the store, and when, when it last was no longer the one that had been opened; it stays when
+    /// another one has been opened since.
+    pub loss: Option<Failure>,
     /// Records that wait to be written.
     pub queued_records: u64,
     /// Records dropped since the process began, for whatever reason.
@@ -28,7 +31,7 @@ pub struct Health {
     pub spool_bytes: u64,
 }
 
-/// A store that cannot be written to.
+/// Something that is, or was, wrong with a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// What the store said last.
@@ -88,6 +91,7 @@ pub(super) struct Shared {
 #[derive(Default)]
 struct State {
     failure: Option<Failure>,
+    loss: Option<Failure>,
     last_write: Option<Timestamp>,
 }
 
@@ -96,6 +100,7 @@ impl Shared {
         let state = self.state();
         Health {
             failure: state.failure.clone(),
+            loss: state.loss.clone(),
             queued_records: u64::try_from(self.metrics.queue_depth.get()).unwrap_or(0),
             dropped_records: self.metrics.dropped_total(),
             last_write: state.last_write,
@@ -107,12 +112,29 @@ impl Shared {
         let mut state = self.state();
         state.failure = None;
         state.last_write = Some(now);
+        self.metrics.store_failing.set(0);
+    }
+
+    /// It would take what there is, but there is nothing.
+    pub(super) fn works(&self) {
+        self.state().failure = None;
+        self.metrics.store_failing.set(0);
+    }
+
+    /// The store is no longer the one that was opened.
+    pub(super) fn lost(&self, message: String, now: Timestamp) {
+        self.state().loss = Some(Failure {
+            message,
+            since: now,
+        });
+        self.metrics.store_losses.inc();
     }
 
     pub(super) fn failed(&self, message: String, now: Timestamp) {
         let mut state = self.state();
         let since = state.failure.as_ref().map_or(now, |failure| failure.since);
         state.failure = Some(Failure { message, since });
+        self.metrics.store_failing.set(1);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -128,6 +150,8 @@ pub(super) struct Metrics {
     pub(super) write_seconds: Histogram,
     pub(super) write_errors: Counter,
     pub(super) store_bytes: Gauge,
+    pub(super) store_failing: Gauge,
+    pub(super) store_losses: Counter,
     pub(super) spool_bytes: Gauge,
     pub(super) spool_records: Gauge,
     pub(super) spool_damaged: Counter,
@@ -145,6 +169,8 @@ impl Default for Metrics {
             write_seconds: Histogram::new(exponential_buckets(1e-4, 4.0, 9)),
             write_errors: Counter::default(),
             store_bytes: Gauge::default(),
+            store_failing: Gauge::default(),
+            store_losses: Counter::default(),
             spool_bytes: Gauge::default(),
             spool_records: Gauge::default(),
             spool_damaged: Counter::default(),
@@ -190,6 +216,16 @@ impl Metrics {
             "parity_sink_store_bytes",
             "Size of the store on disk",
             self.store_bytes.clone(),
+        );
+        registry.register(
+            "parity_sink_store_failing",
+            "1 while the store cannot be opened or written to",
+            self.store_failing.clone(),
+        );
+        registry.register(
+            "parity_sink_store_losses",
+            "Times that the store was deleted, replaced or set back while it was open",
+            self.store_losses.clone(),
         );
         registry.register(
             "parity_sink_spool_bytes",

@@ -8,7 +8,8 @@
 //! Counts do not go to the spool's log: the book offers them again until they are acknowledged, and only the latest
 //! matter. See [`tallies`].
 //!
-//! A broker that is away is a state, not an error: the thread never ends because of it, and it never blocks anybody.
+//! A broker that is away is a state, not an error: the thread never ends because of it, and it never blocks anybody. So
+//! is a spool whose folder cannot be made (a full disk): until it can, records are sent without being kept.
 
 mod deliveries;
 mod producer;
@@ -47,6 +48,8 @@ const REST: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(3);
 /// How often the backlog is forced to the disk: what a lost machine (not a lost process) can cost of it.
 const SYNC_EVERY: Duration = Duration::from_millis(500);
+/// How often a spool is tried that could not be opened.
+const SPOOL_AGAIN_AFTER: Duration = Duration::from_secs(1);
 /// At the end, a broker that is away already is waited for this long; what is on disk is safe.
 const LAST_WAIT: Duration = Duration::from_secs(1);
 
@@ -54,6 +57,10 @@ const LAST_WAIT: Duration = Duration::from_secs(1);
 pub(super) struct KafkaWriter {
     outlet: Outlet,
     spool: Spool,
+    /// What the spool is to be opened with, should it not be open yet.
+    spool_config: SpoolConfig,
+    topic: String,
+    spool_tried: Instant,
     inlets: Inlets,
     tallies: Tallies,
     trouble: Trouble,
@@ -69,7 +76,7 @@ pub(super) struct KafkaWriter {
 }
 
 impl KafkaWriter {
-    /// Takes hold of the spool and sets the client up. The broker need not be there.
+    /// Takes hold of the spool and sets the client up. The broker need not be there, nor a disk with room.
     pub(super) fn open(
         url: &KafkaUrl,
         access: &KafkaAccess,
@@ -77,29 +84,54 @@ impl KafkaWriter {
         inlets: Inlets,
     ) -> Result<Self, StoreError> {
         let outlet = Outlet::open(url, access)?;
-        let spool = Spool::open(spool, &url.to_string())?;
-        let lagging = !spool.is_empty();
-        if lagging {
-            tracing::info!(
-                bytes = spool.bytes(),
-                "the spool holds records of an earlier run; they are sent first"
-            );
-        }
         let now = Instant::now();
-        Ok(Self {
+        let mut writer = Self {
             tallies: Tallies::new(inlets.options.batch_interval),
             outlet,
-            spool,
+            spool: Spool::without_folder(spool),
+            spool_config: spool.clone(),
+            topic: url.to_string(),
+            spool_tried: now,
             inlets,
             trouble: Trouble::default(),
-            lagging,
+            lagging: false,
             rest_until: None,
             last_progress: now,
             last_sync: now,
             sent: 0,
             unspooled: 0,
             careful: Careful::default(),
-        })
+        };
+        match writer.open_spool() {
+            Err(error) if error.is_configuration() => return Err(error),
+            Err(error) => writer.complain(&error.told()),
+            Ok(()) => {}
+        }
+        Ok(writer)
+    }
+
+    fn open_spool(&mut self) -> Result<(), StoreError> {
+        self.spool_tried = Instant::now();
+        self.spool = Spool::open(&self.spool_config, &self.topic)?;
+        self.lagging = !self.spool.is_empty();
+        if self.lagging {
+            tracing::info!(
+                bytes = self.spool.bytes(),
+                "the spool holds records of an earlier run; they are sent first"
+            );
+        }
+        Ok(())
+    }
+
+    /// Tries again to open a spool that could not be opened.
+    fn mind_spool(&mut self) {
+        if self.spool.has_folder() || self.spool_tried.elapsed() < SPOOL_AGAIN_AFTER {
+            return;
+        }
+        match self.open_spool() {
+            Ok(()) => tracing::info!("the spool can be used now"),
+            Err(error) => self.complain(&error.told()),
+        }
     }
 
     /// Works until told to finish.
@@ -121,6 +153,7 @@ impl KafkaWriter {
 
     /// Everything that is not new records.
     fn turn(&mut self) {
+        self.mind_spool();
         self.hear();
         self.send_backlog();
         self.tallies.turn(

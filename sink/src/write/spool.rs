@@ -71,8 +71,8 @@ pub(super) struct Spool {
     next_number: u32,
     cursor: Cursor,
     damaged: u64,
-    /// Kept for the lock's sake.
-    _lock: File,
+    /// Kept for the lock's sake; `None` while the folder cannot be used.
+    lock: Option<File>,
 }
 
 /// What is to be read next.
@@ -86,9 +86,9 @@ impl Spool {
     pub(super) fn open(config: &SpoolConfig, topic: &str) -> Result<Self, StoreError> {
         let within = config.folder.join(SUCCESSOR);
         let mut folder = config.folder.clone();
-        let failed = |error: std::io::Error| StoreError::Spool {
+        let failed = |source: std::io::Error| StoreError::SpoolIo {
             folder: config.folder.clone(),
-            why: error.to_string(),
+            source,
         };
         let mut held = hold(&folder).map_err(failed)?;
         if held.is_none() && config.succeeding {
@@ -114,29 +114,50 @@ impl Spool {
         let first = segments.keys().next().copied().unwrap_or(next_number);
         let mut spool = Self {
             folder,
+            segments,
+            next_number,
+            lock: Some(lock),
+            ..Self::without_folder(config)
+        };
+        spool.seek(Position {
+            segment: first,
+            index: 0,
+        });
+        spool.adopt_tallies().map_err(failed)?;
+        Ok(spool)
+    }
+
+    /// A spool whose folder cannot be used for now: nothing is in it, and nothing can be put there.
+    pub(super) fn without_folder(config: &SpoolConfig) -> Self {
+        Self {
+            folder: config.folder.clone(),
             max_bytes: config.max_bytes,
             segment_bytes: SEGMENT_BYTES
                 .min(config.max_bytes / MIN_SEGMENTS)
                 .max(MIN_SEGMENT_BYTES),
-            segments,
+            segments: BTreeMap::new(),
             active: None,
-            next_number,
+            next_number: 0,
             cursor: Cursor {
                 at: Position {
-                    segment: first,
+                    segment: 0,
                     index: 0,
                 },
                 reader: None,
             },
             damaged: 0,
-            _lock: lock,
-        };
-        spool.adopt_tallies().map_err(failed)?;
-        Ok(spool)
+            lock: None,
+        }
+    }
+
+    /// Whether there is a folder to put records in.
+    pub(super) fn has_folder(&self) -> bool {
+        self.lock.is_some()
     }
 
     /// Appends encoded frames, `count` of them, all or none. Gives the place of the first; the others follow it.
     pub(super) fn append(&mut self, frames: &[u8], count: u32) -> Result<Position, AppendError> {
+        self.needs_folder().map_err(AppendError::Failed)?;
         if self.bytes() + frames.len() as u64 > self.max_bytes {
             return Err(AppendError::Full);
         }
@@ -323,6 +344,7 @@ impl Spool {
 
     /// Replaces the counts that could not be sent; nothing removes them.
     pub(super) fn keep_tallies(&self, frames: &[u8]) -> std::io::Result<()> {
+        self.needs_folder()?;
         let path = self.folder.join(TALLIES_FILE);
         if frames.is_empty() {
             return match std::fs::remove_file(&path) {
@@ -356,6 +378,14 @@ impl Spool {
         let bytes = adopted.metadata()?.len();
         self.segments.insert(number, Segment::found(adopted, bytes));
         Ok(())
+    }
+
+    fn needs_folder(&self) -> std::io::Result<()> {
+        if self.has_folder() {
+            Ok(())
+        } else {
+            Err(std::io::Error::other("its folder cannot be used"))
+        }
     }
 
     fn begin_segment(&mut self) -> std::io::Result<()> {

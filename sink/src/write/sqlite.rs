@@ -5,6 +5,7 @@
 //! Rows are turned into text before the transaction begins, so that the write lock, which the gate may be waiting
 //! for, is held for the inserts alone.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -20,11 +21,14 @@ use super::retention::{Retention, Step};
 use super::worker::{BatchStore, Written};
 use crate::error::StoreError;
 use crate::sqlite;
+use crate::sqlite::guard::{Fault, FileId, Guard};
 use crate::tally::Snapshot;
 
 /// How long one attempt waits for another writer. Short, because the writer tries again by itself and must notice
 /// in between that it shall end.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long opening waits for another process, which needs milliseconds to set a file up. The proxy may be waiting.
+const OPEN_PATIENCE: Duration = Duration::from_millis(500);
 /// How long closing waits for readers before it leaves the log to whoever opens the file next.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
@@ -32,11 +36,34 @@ const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 pub(super) struct SqliteStore {
     connection: Connection,
     path: PathBuf,
+    guard: Guard,
+}
+
+/// Why the file cannot be written to, with its path.
+#[derive(Debug)]
+pub(super) struct SqliteFault {
+    path: PathBuf,
+    fault: Fault,
+}
+
+impl fmt::Display for SqliteFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        match &self.fault {
+            Fault::Lost(loss) => write!(f, "{path}: {loss}"),
+            fault => write!(f, "cannot write to {path}: {fault}"),
+        }
+    }
 }
 
 impl SqliteStore {
     pub(super) fn open(path: &Path, max_page_count: Option<u32>) -> Result<Self, StoreError> {
-        let connection = sqlite::open_or_create(path)?;
+        let unguarded = |fault| StoreError::Unguarded {
+            path: path.into(),
+            why: format!("{fault}"),
+        };
+        let before = FileId::at(path).map_err(unguarded)?;
+        let connection = sqlite::open_or_create(path, OPEN_PATIENCE)?;
         let failed = |error| sqlite::failed("open", path, error);
         connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
         if let Some(pages) = max_page_count {
@@ -44,35 +71,28 @@ impl SqliteStore {
                 .pragma_update(None, "max_page_count", pages)
                 .map_err(failed)?;
         }
+        let guard = Guard::of(&connection, path, before).map_err(unguarded)?;
         Ok(Self {
             connection,
             path: path.into(),
+            guard,
         })
     }
-}
 
-impl BatchStore for SqliteStore {
-    type Error = rusqlite::Error;
+    fn fault(&self, fault: impl Into<Fault>) -> SqliteFault {
+        SqliteFault {
+            path: self.path.clone(),
+            fault: fault.into(),
+        }
+    }
 
-    /// Writes all of it in one transaction, or nothing.
-    fn write(
-        &mut self,
-        records: &[Queued],
-        snapshot: Option<&Snapshot>,
-    ) -> rusqlite::Result<Written> {
-        let rows: Vec<Row<'_>> = records
-            .iter()
-            .map(|queued| Row::of(&queued.record))
-            .chain(snapshot.into_iter().flat_map(|snapshot| {
-                let tallies = snapshot.tallies.iter().map(Row::tally);
-                tallies.chain(snapshot.groups.iter().map(Row::Group))
-            }))
-            .collect();
+    /// Inserts all rows in one transaction, or none.
+    fn insert(&mut self, rows: &[Row<'_>]) -> rusqlite::Result<Written> {
         let mut written = Written::default();
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
-        for row in &rows {
+        for row in rows {
             match row.insert(&transaction) {
                 Ok(_) => written.rows += 1,
                 Err(error) if is_fault_of_the_row(&error) => {
@@ -85,42 +105,97 @@ impl BatchStore for SqliteStore {
         transaction.commit()?;
         Ok(written)
     }
+}
 
-    fn may_take_tallies(error: &rusqlite::Error) -> bool {
-        // Whoever holds the lock holds it against tallies too.
-        !matches!(
-            error.sqlite_error_code(),
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
-        )
+impl BatchStore for SqliteStore {
+    type Error = SqliteFault;
+
+    fn check(&mut self) -> Result<(), SqliteFault> {
+        self.guard
+            .check(&self.connection)
+            .map_err(|fault| self.fault(fault))
     }
 
-    fn retain(&mut self, retention: &Retention) -> rusqlite::Result<Step> {
-        super::retention::step(&mut self.connection, retention)
+    fn write(
+        &mut self,
+        records: &[Queued],
+        snapshot: Option<&Snapshot>,
+    ) -> Result<Written, SqliteFault> {
+        let rows: Vec<Row<'_>> = records
+            .iter()
+            .map(|queued| Row::of(&queued.record))
+            .chain(snapshot.into_iter().flat_map(|snapshot| {
+                let tallies = snapshot.tallies.iter().map(Row::tally);
+                tallies.chain(snapshot.groups.iter().map(Row::Group))
+            }))
+            .collect();
+        let written = self.insert(&rows).map_err(|error| self.fault(error))?;
+        let last = snapshot.and_then(|snapshot| snapshot.tallies.last());
+        let known = last.map(|tally| (tally.id.to_string(), tally.revision));
+        self.guard
+            .wrote(&self.connection, known)
+            .map_err(|fault| self.fault(fault))?;
+        Ok(written)
+    }
+
+    fn may_take_tallies(error: &SqliteFault) -> bool {
+        // Whoever holds the lock holds it against tallies too, and what is not there takes none.
+        matches!(&error.fault, Fault::Database(error) if !matches!(
+            error.sqlite_error_code(),
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+        ))
+    }
+
+    fn is_lost(error: &SqliteFault) -> bool {
+        matches!(error.fault, Fault::Lost(_))
+    }
+
+    fn give_up(self, error: &SqliteFault) {
+        if let Fault::Lost(loss) = error.fault {
+            self.guard.give_up(self.connection, loss);
+        }
+    }
+
+    /// Removes what is too old, and in the end copies the log into the file: what stands in the log alone is never older
+    /// than the counts that the book still has, should the log be lost.
+    fn retain(&mut self, retention: &Retention) -> Result<Step, SqliteFault> {
+        let mut retain = || {
+            let step = super::retention::step(&mut self.connection, retention)?;
+            if !matches!(step, Step::More) {
+                // What a reader is in the way of is copied the next time.
+                self.connection
+                    .query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()))?;
+            }
+            Ok(step)
+        };
+        let step = retain().map_err(|error: rusqlite::Error| self.fault(error))?;
+        self.guard
+            .wrote(&self.connection, None)
+            .map_err(|fault| self.fault(fault))?;
+        Ok(step)
     }
 
     /// Size on disk, the log included.
     fn bytes(&self) -> Option<u64> {
-        let mut log = self.path.clone().into_os_string();
-        log.push("-wal");
-        let files = [self.path.as_path(), Path::new(&log)];
-        Some(
-            files
-                .iter()
-                .filter_map(|path| path.metadata().ok())
-                .map(|metadata| metadata.len())
-                .sum(),
-        )
+        Some(self.guard.bytes())
     }
 
     /// Copies the log into the file and closes it. A log that cannot be copied now is no loss: whoever opens the file
     /// next finds it.
-    fn close(self) -> rusqlite::Result<()> {
-        self.connection.busy_timeout(CLOSE_TIMEOUT)?;
-        let copied = self
-            .connection
-            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()));
-        let closed = self.connection.close().map_err(|(_, error)| error);
-        copied.and(closed)
+    fn close(self) -> Result<(), SqliteFault> {
+        let path = self.path;
+        let close = || {
+            self.connection.busy_timeout(CLOSE_TIMEOUT)?;
+            let copied = self
+                .connection
+                .query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()));
+            let closed = self.connection.close().map_err(|(_, error)| error);
+            copied.and(closed)
+        };
+        close().map_err(|error| SqliteFault {
+            path,
+            fault: error.into(),
+        })
     }
 }
 

@@ -1,15 +1,17 @@
 //! The writer thread of a store that takes batches: gathers one, writes it with the tallies, and keeps the store
 //! within its limits.
 //!
-//! One thread, because `SQLite` has one writer anyway and a batch is one transaction. A store that fails is tried again
-//! with the same batch until it works or the process ends; meanwhile the queue fills and then drops, by the rules of
+//! One thread, because `SQLite` has one writer anyway and a batch is one transaction. The thread also opens the store, as
+//! often as it takes: a proxy does not wait for a disk. A store that fails is tried again with the same batch until it
+//! works or the process ends; meanwhile the queue fills and then drops, by the rules of
 //! [`super::queue`], and the tallies stay in the book. Tallies are also tried on their own: they are small and are
 //! what decisions are made from, so they go in even when the batch does not fit.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, select};
+use crossbeam_channel::{Receiver, RecvTimeoutError, SendError, Sender, select};
 use parity_schemas::time::Timestamp;
 
 use super::health::{DropReason, Shared};
@@ -17,6 +19,7 @@ use super::queue::{Bytes, Queued};
 use super::retention::Step;
 use super::trouble::Trouble;
 use super::{FinishReport, Inlets, Retention, WriterOptions};
+use crate::error::StoreError;
 use crate::tally::{Snapshot, TallyBook};
 
 /// Bytes of one batch: bounds the transaction, and with it how long the write lock is held.
@@ -26,9 +29,14 @@ const RETENTION_PERIOD: Duration = Duration::from_mins(1);
 
 /// What the thread asks of a store. A batch is written as a whole or not at all; every write is idempotent by the
 /// records' own ids, so that a failed one can be repeated.
-pub(super) trait BatchStore: Send + 'static {
+pub(super) trait BatchStore: Sized + Send + 'static {
     /// What can go wrong.
     type Error: std::fmt::Display;
+
+    /// Whether it is still what was opened; asked before each write, and several times a second without one.
+    fn check(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
 
     /// Writes all of it, or nothing.
     fn write(
@@ -39,6 +47,14 @@ pub(super) trait BatchStore: Send + 'static {
 
     /// Whether the tallies alone are worth an attempt after `error`: not when nothing at all can be written.
     fn may_take_tallies(error: &Self::Error) -> bool;
+
+    /// Whether `error` says that this is no longer what was opened: it is given up, and opened anew.
+    fn is_lost(_error: &Self::Error) -> bool {
+        false
+    }
+
+    /// Leaves a lost store to itself.
+    fn give_up(self, _error: &Self::Error) {}
 
     /// One small step towards the limits.
     fn retain(&mut self, retention: &Retention) -> Result<Step, Self::Error>;
@@ -59,9 +75,32 @@ pub(super) struct Written {
     pub(super) rejected: usize,
 }
 
+/// How to get the store.
+pub(super) type Opener<S> = Box<dyn Fn() -> Result<S, StoreError> + Send>;
+
+/// Hears how the first attempt to open the store ended: an error when there is no use in another one.
+pub(super) type Opened = Sender<Result<(), StoreError>>;
+
+/// Why nothing could be written.
+enum Failed<E> {
+    Open(StoreError),
+    Write(E),
+}
+
+impl<E: fmt::Display> fmt::Display for Failed<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Open(error) => f.write_str(&error.told()),
+            Self::Write(error) => error.fmt(f),
+        }
+    }
+}
+
 /// Everything that the thread owns.
-pub(super) struct Worker<S> {
-    store: S,
+pub(super) struct Worker<S: BatchStore> {
+    open: Opener<S>,
+    /// `None` while it cannot be opened.
+    store: Option<S>,
     book: Arc<TallyBook>,
     records: Receiver<Queued>,
     finish: Receiver<Instant>,
@@ -99,9 +138,10 @@ impl Default for Progress {
 
 impl<S: BatchStore> Worker<S> {
     /// Everything that it needs.
-    pub(super) fn new(store: S, inlets: Inlets) -> Self {
+    pub(super) fn new(open: Opener<S>, inlets: Inlets) -> Self {
         Self {
-            store,
+            open,
+            store: None,
             book: inlets.book,
             records: inlets.records,
             finish: inlets.finish,
@@ -112,8 +152,24 @@ impl<S: BatchStore> Worker<S> {
         }
     }
 
-    /// Works until told to finish.
-    pub(super) fn run(mut self) -> FinishReport {
+    /// Works until told to finish, or until it turns out that there is no use in it.
+    pub(super) fn run(mut self, opened: &Opened) -> FinishReport {
+        match self.hold() {
+            // Nobody listens any more when it took too long; then it is as with any later attempt.
+            Ok(_) => drop(opened.send(Ok(()))),
+            Err(Failed::Open(error)) if error.is_configuration() => match opened.send(Err(error)) {
+                Ok(()) => return FinishReport::default(),
+                Err(SendError(unheard)) => {
+                    if let Err(error) = unheard {
+                        self.note(&Failed::Open(error));
+                    }
+                }
+            },
+            Err(failed) => {
+                self.note(&failed);
+                drop(opened.send(Ok(())));
+            }
+        }
         let deadline = loop {
             if let Some(deadline) = self.collect() {
                 break deadline;
@@ -190,40 +246,99 @@ impl<S: BatchStore> Worker<S> {
         });
         let snapshot = snapshot.filter(|snapshot| !snapshot.is_empty());
         if self.progress.batch.is_empty() && snapshot.is_none() {
-            return true;
+            return match self.hold() {
+                Ok(_) => {
+                    self.recovered();
+                    true
+                }
+                Err(failed) => {
+                    self.failed(failed);
+                    false
+                }
+            };
         }
         match self.attempt(snapshot.as_ref()) {
             Ok(written) => {
                 self.settle(written);
                 true
             }
-            Err(error) => {
-                let worth_it = !self.progress.batch.is_empty() && S::may_take_tallies(&error);
-                if let (true, Some(snapshot)) = (worth_it, &snapshot)
-                    && self.store.write(&[], Some(snapshot)).is_ok()
+            Err(failed) => {
+                let worth_it = !self.progress.batch.is_empty()
+                    && matches!(&failed, Failed::Write(error) if S::may_take_tallies(error));
+                if let (true, Some(snapshot), Some(store)) = (worth_it, &snapshot, &mut self.store)
+                    && store.write(&[], Some(snapshot)).is_ok()
                 {
                     self.book.acknowledge(snapshot);
                 }
-                self.shared.metrics.write_errors.inc();
-                self.shared.failed(error.to_string(), Timestamp::now());
-                let dropped = self.shared.metrics.dropped_total();
-                let now = Instant::now();
-                self.progress.trouble.failed(&error, dropped, now);
+                self.failed(failed);
                 false
             }
         }
     }
 
-    fn attempt(&mut self, snapshot: Option<&Snapshot>) -> Result<Written, S::Error> {
+    /// The store, opened if need be, and still what was opened.
+    fn hold(&mut self) -> Result<&mut S, Failed<S::Error>> {
+        let mut store = match self.store.take() {
+            Some(store) => store,
+            None => (self.open)().map_err(Failed::Open)?,
+        };
+        let checked = store.check();
+        let store = self.store.insert(store);
+        checked.map(|()| store).map_err(Failed::Write)
+    }
+
+    fn failed(&mut self, failed: Failed<S::Error>) {
+        self.note(&failed);
+        if let Failed::Write(error) = failed
+            && S::is_lost(&error)
+            && let Some(store) = self.store.take()
+        {
+            let message = error.to_string();
+            tracing::error!(
+                "{message}; the counts of the last minutes are written again, older ones and mismatch records are what is in the store now"
+            );
+            self.shared.lost(message, Timestamp::now());
+            store.give_up(&error);
+            // What was acknowledged may be gone. What is not gone falls to the ids.
+            self.book.offer_again();
+        }
+    }
+
+    /// Counts, tells, and decides when to try again.
+    fn note(&mut self, failed: &Failed<S::Error>) {
+        self.shared.metrics.write_errors.inc();
+        self.shared.failed(failed.to_string(), Timestamp::now());
+        let dropped = self.shared.metrics.dropped_total();
+        self.progress
+            .trouble
+            .failed(failed, dropped, Instant::now());
+    }
+
+    /// There is a store again, and nothing to write.
+    fn recovered(&mut self) {
+        if self.progress.trouble.retry_after().is_some() {
+            self.shared.works();
+            let dropped = self.shared.metrics.dropped_total();
+            self.progress.trouble.worked(dropped);
+        }
+    }
+
+    fn attempt(&mut self, snapshot: Option<&Snapshot>) -> Result<Written, Failed<S::Error>> {
+        self.hold()?;
+        let Some(store) = &mut self.store else {
+            return Ok(Written::default());
+        };
         let began = Instant::now();
-        let written = self.store.write(&self.progress.batch, snapshot)?;
+        let written = store
+            .write(&self.progress.batch, snapshot)
+            .map_err(Failed::Write)?;
         if let Some(snapshot) = snapshot {
             self.book.acknowledge(snapshot);
         }
         let metrics = &self.shared.metrics;
         metrics.write_seconds.observe(began.elapsed().as_secs_f64());
         metrics.batch_rows.observe(written.rows as f64);
-        if let Some(bytes) = self.store.bytes() {
+        if let Some(bytes) = store.bytes() {
             metrics
                 .store_bytes
                 .set(i64::try_from(bytes).unwrap_or(i64::MAX));
@@ -257,7 +372,10 @@ impl<S: BatchStore> Worker<S> {
         if now < self.progress.next_retention || busy {
             return;
         }
-        let step = self.store.retain(&self.options.retention);
+        let Some(store) = &mut self.store else {
+            return;
+        };
+        let step = store.retain(&self.options.retention);
         if !matches!(step, Ok(Step::More)) {
             self.progress.next_retention = now + RETENTION_PERIOD;
         }
@@ -305,7 +423,7 @@ impl<S: BatchStore> Worker<S> {
             spooled_records: 0,
             failure: self.shared.health().failure.map(|failure| failure.message),
         };
-        if let Err(error) = self.store.close() {
+        if let Some(Err(error)) = self.store.map(S::close) {
             tracing::warn!(%error, "the store could not be tidied up on closing; nothing is lost by that");
         }
         report

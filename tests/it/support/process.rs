@@ -6,11 +6,13 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{client, wait_for};
+use super::{PATIENCE, client, wait_for};
 
 /// What a command left behind.
 pub(crate) struct Ended {
@@ -154,6 +156,15 @@ impl Place {
         Report(ended.json())
     }
 
+    /// What `SQLite` finds wrong with the store in this place: `ok` if nothing.
+    pub(crate) fn integrity(&self) -> String {
+        let connection =
+            rusqlite::Connection::open(self.path().join("parity.db")).expect("the file opens");
+        connection
+            .query_row("PRAGMA integrity_check", [], |row| row.get(0))
+            .expect("the check runs")
+    }
+
     fn start(&self, command: &mut Command) -> Mirror<'_> {
         let mut child = command
             .stdin(Stdio::null())
@@ -192,6 +203,25 @@ impl Place {
         assert_eq!(ended.code, 0, "{}", ended.stderr);
         Report(ended.json())
     }
+}
+
+/// The same command under a limit of so many KiB a file, which stands in for a full disk: the same errors come back. The
+/// limit can be raised while it runs.
+pub(crate) fn limited<'a>(place: &Place, command: &'a mut Command, kib: u32) -> &'a mut Command {
+    let program = command.get_program().to_owned();
+    let arguments: Vec<_> = command.get_args().map(ToOwned::to_owned).collect();
+    let environment: Vec<_> = command
+        .get_envs()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
+        .collect();
+    *command = Command::new("bash");
+    command
+        .arg("-c")
+        .arg(format!("ulimit -S -f {kib}; exec \"$0\" \"$@\""))
+        .arg(program)
+        .args(arguments)
+        .envs(environment)
+        .current_dir(place.path())
 }
 
 /// A running `parity mirror` or `parity ui`.
@@ -237,6 +267,21 @@ impl Mirror<'_> {
         (read("VmRSS:"), read("VmHWM:"))
     }
 
+    /// Lifts the limit of [`limited`]: there is room on the disk again.
+    pub(crate) fn make_room(&self) {
+        let pid = i32::try_from(self.pid()).ok().and_then(Pid::from_raw);
+        let unlimited = Rlimit {
+            current: None,
+            maximum: None,
+        };
+        prlimit(pid, Resource::Fsize, unlimited).expect("the limit is raised");
+    }
+
+    /// What the mirror says of itself.
+    pub(crate) fn status(&self) -> Value {
+        self.ask("/api/v1/status").json()
+    }
+
     /// Sends a signal by name.
     pub(crate) fn signal(&self, name: &str) {
         let sent = Command::new("kill")
@@ -256,14 +301,33 @@ impl Mirror<'_> {
         client::get(self.admin, path)
     }
 
-    /// Waits until every received request is settled in the store, and gives the report.
+    /// Waits until every received request is settled in the store, and gives the report. The store may have to come first.
     pub(crate) fn settled(&self, received: u64) -> Report {
-        let mut last = Report(Value::Null);
-        wait_for("the record to settle", || {
-            last = self.place.report();
-            (last.count("received") == received && last.settled() == received).then_some(())
-        });
-        last
+        self.reported("sqlite:parity.db", |report| {
+            report.count("received") == received && report.settled() == received
+        })
+    }
+
+    /// Waits for a report of a store that is as expected.
+    fn reported(&self, store: &str, expected: impl Fn(&Report) -> bool) -> Report {
+        let begin = Instant::now();
+        loop {
+            let ended = self
+                .place
+                .run(&["report", "--output", "json", "--store", store]);
+            let report = (ended.code == 0).then(|| Report(ended.json()));
+            if let Some(report) = report.filter(&expected) {
+                return report;
+            }
+            assert!(
+                begin.elapsed() < PATIENCE,
+                "the record does not settle: {} {}\n{}",
+                ended.stdout,
+                ended.stderr,
+                self.log()
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Waits until a store has every received request, settled, and gives its report.
@@ -271,13 +335,10 @@ impl Mirror<'_> {
     /// Through Kafka and into `ClickHouse`, counts of requests and counts of groups come in inserts of their own, the
     /// groups last; so the groups are waited for, too.
     pub(crate) fn settled_in(&self, store: &str, received: u64) -> Report {
-        let mut last = Report(Value::Null);
-        wait_for("the record to settle", || {
-            last = self.place.report_of(store);
-            let settled = last.count("received") == received && last.settled() == received;
-            (settled && last.grouped() >= last.count("mismatch")).then_some(())
-        });
-        last
+        self.reported(store, |report| {
+            let settled = report.count("received") == received && report.settled() == received;
+            settled && report.grouped() >= report.count("mismatch")
+        })
     }
 
     /// SIGTERM, and the exit code after the drain.

@@ -98,8 +98,11 @@ impl KafkaWriter {
             self.last_progress = Instant::now();
             let shared = &self.inlets.shared;
             shared.metrics.acknowledged.inc_by(acknowledged);
-            shared.wrote(Timestamp::now());
-            self.trouble.worked(shared.metrics.dropped_total());
+            // A spool that cannot be used stays wrong, however well the broker takes what was not kept.
+            if self.spool.has_folder() {
+                shared.wrote(Timestamp::now());
+                self.trouble.worked(shared.metrics.dropped_total());
+            }
         }
         if let Some(first) = undelivered {
             self.inlets.shared.metrics.resent.inc();

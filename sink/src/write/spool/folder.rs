@@ -54,9 +54,9 @@ pub(super) fn take_over(from: &Path, into: &Path, topic: &str) -> Result<(), Sto
     if !from.exists() {
         return Ok(());
     }
-    let failed = |error: std::io::Error| StoreError::Spool {
+    let failed = |source: std::io::Error| StoreError::SpoolIo {
         folder: from.to_owned(),
-        why: error.to_string(),
+        source,
     };
     let Some(_lock) = hold(from).map_err(failed)? else {
         return Ok(());
@@ -87,16 +87,22 @@ pub(super) fn take_over(from: &Path, into: &Path, topic: &str) -> Result<(), Sto
 /// A folder belongs to one topic for as long as it holds anything.
 pub(super) fn claim(folder: &Path, topic: &str, left_behind: bool) -> Result<(), StoreError> {
     let path = folder.join(TOPIC_FILE);
-    let failed = |why: String| StoreError::Spool {
-        folder: folder.to_owned(),
-        why,
-    };
     let owner = std::fs::read_to_string(&path).unwrap_or_default();
-    if left_behind && !owner.is_empty() && owner.trim() != topic {
-        return Err(failed(format!(
-            "it holds records for {}; start the mirror with that topic once to send them, or name another folder with --spool",
-            parity_schemas::visible::visible_up_to(owner.trim(), 200)
-        )));
+    if owner.trim() == topic {
+        // Not written again: on a full disk that would empty the file, and the records would be anybody's.
+        return Ok(());
     }
-    std::fs::write(&path, topic).map_err(|error| failed(error.to_string()))
+    if left_behind && !owner.is_empty() {
+        return Err(StoreError::Spool {
+            folder: folder.to_owned(),
+            why: format!(
+                "it holds records for {}; start the mirror with that topic once to send them, or name another folder with --spool",
+                parity_schemas::visible::visible_up_to(owner.trim(), 200)
+            ),
+        });
+    }
+    std::fs::write(&path, topic).map_err(|source| StoreError::SpoolIo {
+        folder: folder.to_owned(),
+        source,
+    })
 }

@@ -1,0 +1,418 @@
+//! The file of the store while it is open: its locks hold against other programs, and when it is deleted, replaced or
+//! set back, that is told at once and no count is lost.
+
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+
+use crate::support::process::{Mirror, Place};
+use crate::support::service::Service;
+use crate::support::wait_for;
+
+/// How soon a loss is to be told, with room for a machine on which all tests run at once.
+const TOLD_WITHIN: Duration = Duration::from_secs(3);
+
+struct Pair {
+    legacy: Service,
+    candidate: Service,
+}
+
+impl Pair {
+    fn new() -> Self {
+        Self {
+            legacy: Service::json("{\"a\":1}"),
+            candidate: Service::json("{\"a\":2}"),
+        }
+    }
+
+    fn mirror<'a>(&self, place: &'a Place) -> Mirror<'a> {
+        place.mirror(&self.legacy.url(), &self.candidate.url(), &[])
+    }
+}
+
+fn store(place: &Place) -> PathBuf {
+    place.path().join("parity.db")
+}
+
+fn beside(place: &Place, suffix: &str) -> PathBuf {
+    place.path().join(format!("parity.db{suffix}"))
+}
+
+fn send(mirror: &Mirror<'_>, requests: u64) {
+    (0..requests).for_each(|_| assert_eq!(mirror.get("/x").status, 200));
+}
+
+/// Waits until the mirror tells of a loss, and gives its words.
+fn told_loss(mirror: &Mirror<'_>) -> String {
+    let began = Instant::now();
+    let told = wait_for("the loss to be told", || {
+        mirror.status()["store_loss"].as_str().map(str::to_owned)
+    });
+    assert!(
+        began.elapsed() < TOLD_WITHIN,
+        "told after {:?}",
+        began.elapsed()
+    );
+    told
+}
+
+/// Inodes of which a process holds a POSIX lock.
+fn locked_inodes(pid: u32) -> Vec<u64> {
+    let locks = std::fs::read_to_string("/proc/locks").expect("Linux lists them");
+    let of_process = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let is_ours = words.get(1) == Some(&"POSIX") && words.get(4)?.parse() == Ok(pid);
+        let inode = words.get(5)?.rsplit(':').next()?.parse().ok()?;
+        is_ours.then_some(inode)
+    };
+    locks.lines().filter_map(of_process).collect()
+}
+
+/// Descriptors that a process has of a file.
+fn descriptors(pid: u32, path: &Path) -> usize {
+    let path = path.canonicalize().expect("it is there");
+    std::fs::read_dir(format!("/proc/{pid}/fd"))
+        .expect("it runs")
+        .filter(|entry| {
+            let link = entry
+                .as_ref()
+                .ok()
+                .and_then(|entry| entry.path().read_link().ok());
+            link.as_deref() == Some(&path)
+        })
+        .count()
+}
+
+/// What somebody does at a shell: look, and go.
+fn look_by_another_program(place: &Place) {
+    let other = Connection::open(store(place)).expect("the file opens");
+    let rows: i64 = other
+        .query_row("SELECT count(*) FROM tallies", [], |row| row.get(0))
+        .expect("a query");
+    assert!(rows > 0);
+    other.close().expect("it closes");
+}
+
+#[test]
+fn a_new_store_is_locked_private_and_held_by_one_descriptor_of_each_file() {
+    let (pair, place) = (Pair::new(), Place::new());
+    let mirror = pair.mirror(&place);
+    send(&mirror, 1);
+    mirror.settled(1);
+    let locked = locked_inodes(mirror.pid());
+    for path in [store(&place), beside(&place, "-shm")] {
+        let inode = path.metadata().expect("it is there").ino();
+        assert!(locked.contains(&inode), "{} of {locked:?}", path.display());
+    }
+    for path in [
+        store(&place),
+        beside(&place, "-wal"),
+        beside(&place, "-shm"),
+    ] {
+        assert_eq!(descriptors(mirror.pid(), &path), 1, "{}", path.display());
+        let mode = path.metadata().expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{}", path.display());
+    }
+    // The page reads in the same process, by descriptors of its own. When they go, the locks stay.
+    assert_eq!(mirror.ask("/").status, 200);
+    wait_for("the locks after a page", || {
+        let inode = store(&place).metadata().expect("it is there").ino();
+        locked_inodes(mirror.pid()).contains(&inode).then_some(())
+    });
+    let left: Vec<_> = std::fs::read_dir(place.path())
+        .expect("readable")
+        .map(|entry| entry.expect("readable").file_name())
+        .collect();
+    assert_eq!(left.len(), 3, "{left:?}");
+    mirror.stop();
+}
+
+#[test]
+fn another_program_that_looks_at_a_new_store_takes_nothing_from_it() {
+    let (pair, place) = (Pair::new(), Place::new());
+    let mirror = pair.mirror(&place);
+    send(&mirror, 40);
+    mirror.settled(40);
+    let log = beside(&place, "-wal").metadata().expect("a log").ino();
+    look_by_another_program(&place);
+    assert_eq!(beside(&place, "-wal").metadata().expect("still").ino(), log);
+    send(&mirror, 100);
+    mirror.settled(140);
+    assert!(
+        mirror.status()["store_loss"].is_null(),
+        "{}",
+        mirror.status()
+    );
+    mirror.kill();
+    let report = place.report();
+    assert_eq!(
+        (report.count("received"), report.count("mismatch")),
+        (140, 140)
+    );
+    assert_eq!(place.integrity(), "ok");
+}
+
+#[test]
+fn two_mirrors_of_one_name_on_one_store_and_a_visitor_lose_nothing() {
+    let (pair, place) = (Pair::new(), Place::new());
+    let first = pair.mirror(&place);
+    send(&first, 20);
+    first.settled(20);
+    look_by_another_program(&place);
+    let second = pair.mirror(&place);
+    for _ in 0..10 {
+        send(&first, 10);
+        look_by_another_program(&place);
+        send(&second, 10);
+    }
+    first.settled(220);
+    for mirror in [&first, &second] {
+        assert!(
+            mirror.status()["store_loss"].is_null(),
+            "{}",
+            mirror.status()
+        );
+    }
+    first.kill();
+    second.kill();
+    assert_eq!(place.report().count("received"), 220);
+    assert_eq!(place.integrity(), "ok");
+}
+
+/// Does something to an open store. The loss is told, with `words`, and every count is there in the end.
+fn survives(words: &str, harm: impl FnOnce(&Place)) {
+    let (pair, place) = (Pair::new(), Place::new());
+    let mirror = pair.mirror(&place);
+    send(&mirror, 30);
+    mirror.settled(30);
+    harm(&place);
+    let told = told_loss(&mirror);
+    assert!(told.contains(words), "{told}");
+    send(&mirror, 20);
+    mirror.settled(50);
+    wait_for("the store to work again", || {
+        mirror.status()["store_error"].is_null().then_some(())
+    });
+    let page = mirror.ask("/").text();
+    assert!(
+        page.contains("The store was lost") && page.contains(words),
+        "{page}"
+    );
+    let metrics = mirror.ask("/metrics").text();
+    assert!(
+        metrics.contains("parity_sink_store_losses_total 1"),
+        "{metrics}"
+    );
+    assert!(metrics.contains("parity_sink_store_failing 0"), "{metrics}");
+    assert_eq!(mirror.ask("/readyz").status, 200);
+    assert!(mirror.log().contains(words), "{}", mirror.log());
+    mirror.kill();
+    assert_eq!(place.report().count("received"), 50);
+    assert_eq!(place.integrity(), "ok");
+}
+
+fn remove(path: &Path) {
+    std::fs::remove_file(path).expect("it was there");
+}
+
+#[test]
+fn a_deleted_store_is_made_anew_with_the_counts() {
+    survives("deleted", |place| remove(&store(place)));
+    survives("deleted", |place| {
+        for suffix in ["", "-wal", "-shm"] {
+            remove(&beside(place, suffix));
+        }
+    });
+}
+
+#[test]
+fn a_log_that_is_deleted_is_put_into_the_file_first() {
+    survives("its log", |place| remove(&beside(place, "-wal")));
+    survives("its log", |place| remove(&beside(place, "-shm")));
+    survives("its log", |place| {
+        remove(&beside(place, "-wal"));
+        remove(&beside(place, "-shm"));
+    });
+}
+
+#[test]
+fn an_emptied_store_is_made_anew_with_the_counts() {
+    survives("emptied", |place| {
+        std::fs::write(store(place), "").expect("it is emptied");
+    });
+}
+
+/// What another mirror has recorded: twelve requests.
+fn another_record() -> Place {
+    let (pair, place) = (Pair::new(), Place::new());
+    let mirror = pair.mirror(&place);
+    send(&mirror, 12);
+    mirror.settled(12);
+    assert_eq!(mirror.stop().0, 0);
+    place
+}
+
+#[test]
+fn another_record_put_in_its_place_gets_the_counts_too() {
+    let other = another_record();
+    let (pair, place) = (Pair::new(), Place::new());
+    let mirror = pair.mirror(&place);
+    send(&mirror, 30);
+    mirror.settled(30);
+    let held = place.path().join("held.db");
+    std::fs::copy(store(&other), &held).expect("it is copied");
+    std::fs::rename(&held, store(&place)).expect("it is put there");
+    assert!(told_loss(&mirror).contains("another file was put in its place"));
+    mirror.settled(42);
+    assert_eq!(mirror.stop().0, 0);
+    assert_eq!(place.integrity(), "ok");
+}
+
+#[test]
+fn a_record_copied_over_it_is_noticed_and_gets_the_counts_too() {
+    let other = another_record();
+    let (pair, place) = (Pair::new(), Place::new());
+    let mirror = pair.mirror(&place);
+    send(&mirror, 30);
+    mirror.settled(30);
+    // As after a quiet minute: what the mirror wrote stands in the file. What stands in the log alone would hide most of
+    // the other content.
+    let other_program = Connection::open(store(&place)).expect("the file opens");
+    other_program
+        .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+        .expect("the log is copied");
+    drop(other_program);
+    // The same file with another content, as `cp` leaves it.
+    std::fs::copy(store(&other), store(&place)).expect("it is copied");
+    told_loss(&mirror);
+    mirror.settled(42);
+    send(&mirror, 5);
+    mirror.settled(47);
+    assert_eq!(mirror.stop().0, 0);
+    assert_eq!(place.integrity(), "ok");
+}
+
+#[test]
+fn a_store_set_back_to_a_backup_gets_what_it_lacks() {
+    let (pair, place) = (Pair::new(), Place::new());
+    let mirror = pair.mirror(&place);
+    send(&mirror, 10);
+    mirror.settled(10);
+    let other = Connection::open(store(&place)).expect("the store");
+    other
+        .busy_timeout(Duration::from_secs(10))
+        .expect("a time-out");
+    let backup = place.path().join("backup.db");
+    let run = |sql: &str| other.execute_batch(sql).expect("SQL of the test's own");
+    run(&format!("VACUUM INTO '{}'", backup.display()));
+    send(&mirror, 20);
+    mirror.settled(30);
+    run(&format!("ATTACH '{}' AS backup", backup.display()));
+    run("BEGIN IMMEDIATE");
+    for table in ["mismatches", "tallies", "group_tallies"] {
+        run(&format!("DELETE FROM main.{table}"));
+        run(&format!(
+            "INSERT INTO main.{table} SELECT * FROM backup.{table}"
+        ));
+    }
+    run("COMMIT");
+    drop(other);
+    assert!(told_loss(&mirror).contains("set back"));
+    mirror.settled(30);
+    mirror.kill();
+    assert_eq!(place.report().count("received"), 30);
+    assert_eq!(place.integrity(), "ok");
+}
+
+/// Puts something in the place of the store that is none: that is told for as long as it is there, and nothing is done
+/// to it. When it is taken away, every count is stored.
+fn waits_for_the_store(words: &str, foreign: impl FnOnce(&Path)) {
+    let (pair, place) = (Pair::new(), Place::new());
+    let mirror = pair.mirror(&place);
+    send(&mirror, 30);
+    mirror.settled(30);
+    let held = place.path().join("held.db");
+    foreign(&held);
+    let bytes = std::fs::read(&held).expect("it was made");
+    std::fs::rename(&held, store(&place)).expect("it is put there");
+    told_loss(&mirror);
+    let error = wait_for(words, || {
+        let status = mirror.status();
+        let error = status["store_error"].as_str()?.to_owned();
+        error.contains(words).then_some(error)
+    });
+    send(&mirror, 20);
+    let metrics = mirror.ask("/metrics").text();
+    assert!(
+        metrics.contains("parity_sink_store_failing 1"),
+        "{error}: {metrics}"
+    );
+    assert_eq!(mirror.ask("/readyz").status, 200);
+    let left = std::fs::read(store(&place)).expect("it is there");
+    assert!(left == bytes, "{words}: it is left alone");
+    remove(&store(&place));
+    mirror.settled(50);
+    assert_eq!(mirror.stop().0, 0);
+}
+
+#[test]
+fn what_is_no_record_in_its_place_is_left_alone() {
+    waits_for_the_store("no SQLite database", |path| {
+        std::fs::write(path, "not a database\n".repeat(1_000)).expect("a file");
+    });
+    waits_for_the_store("another program", |path| {
+        let other = Connection::open(path).expect("a file");
+        other
+            .execute_batch("CREATE TABLE users (id INTEGER)")
+            .expect("a table");
+    });
+    waits_for_the_store("schema version 99", |path| {
+        std::fs::copy(store(&another_record()), path).expect("a file");
+        let newer = Connection::open(path).expect("a file");
+        newer
+            .pragma_update(None, "user_version", 99)
+            .expect("a version");
+        newer
+            .pragma_update(None, "journal_mode", "DELETE")
+            .expect("one file");
+    });
+}
+
+#[test]
+fn a_folder_that_is_removed_is_waited_for() {
+    let (pair, place) = (Pair::new(), Place::new());
+    let folder = place.path().join("records");
+    std::fs::create_dir(&folder).expect("a folder");
+    let more = ["--store", "sqlite:records/parity.db"];
+    let mirror = place.mirror(&pair.legacy.url(), &pair.candidate.url(), &more);
+    send(&mirror, 30);
+    mirror.settled_in(more[1], 30);
+    std::fs::remove_dir_all(&folder).expect("it is removed");
+    assert!(told_loss(&mirror).contains("deleted"));
+    wait_for("the missing folder to be told", || {
+        let status = mirror.status();
+        status["store_error"]
+            .as_str()?
+            .contains("its folder does not exist")
+            .then_some(())
+    });
+    send(&mirror, 20);
+    std::fs::create_dir(&folder).expect("a folder");
+    mirror.settled_in(more[1], 50);
+    assert_eq!(mirror.stop().0, 0);
+}
+
+#[test]
+fn a_store_that_is_moved_away_is_whole_where_it_is_now() {
+    let (pair, place) = (Pair::new(), Place::new());
+    let mirror = pair.mirror(&place);
+    send(&mirror, 30);
+    mirror.settled(30);
+    std::fs::rename(store(&place), place.path().join("old.db")).expect("it is moved");
+    told_loss(&mirror);
+    mirror.settled(30);
+    assert_eq!(place.report_of("sqlite:old.db").count("received"), 30);
+    assert_eq!(mirror.stop().0, 0);
+}
