@@ -114,6 +114,8 @@ vocabulary! {
         CandidateTls = "candidate_tls",
         /// The candidate's answer broke off.
         CandidateTruncated = "candidate_truncated",
+        /// The candidate sent far more frames, interim answers or protocol bytes than its answer needed.
+        CandidateFlood = "candidate_flood",
         /// An answer is over the body limit, as sent or once decompressed.
         ResponseTooLarge = "response_too_large",
         /// An answer without an end, such as server-sent events.
@@ -147,6 +149,7 @@ impl Reason {
                 | Self::CandidateProtocol
                 | Self::CandidateTls
                 | Self::CandidateTruncated
+                | Self::CandidateFlood
         )
     }
 

@@ -11,6 +11,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use http::{Request, Response};
+use http_body::Body as _;
 use hyper::body::Incoming;
 use hyper::client::conn::TrySendError;
 use hyper::client::conn::http2::{Builder, SendRequest};
@@ -18,9 +19,12 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
+use crate::account::Account;
 use crate::body::Outbound;
 use crate::connect::UpstreamIo;
+use crate::link::frames::Frames;
 use crate::local::LocalExecutor;
+use crate::turns;
 
 /// Streams on one connection at a time: what Envoy advises, and what most servers allow.
 const MAX_STREAMS: usize = 100;
@@ -41,6 +45,8 @@ struct Shared {
     allowed: Rc<Cell<usize>>,
     idle_since: Cell<Instant>,
     driver: AbortHandle,
+    /// What the service may send, if that is limited.
+    account: Option<Rc<Account>>,
 }
 
 impl Shared {
@@ -68,10 +74,17 @@ impl Stream {
         }
     }
 
+    pub(super) fn account(&self) -> Option<&Account> {
+        self.connection.account.as_deref()
+    }
+
     pub(super) async fn send(
         &self,
         request: Request<Outbound>,
     ) -> Result<Response<Incoming>, TrySendError<Request<Outbound>>> {
+        if let Some(account) = self.account() {
+            account.stream(request.body().size_hint().lower());
+        }
         let mut sender = self.connection.sender.clone();
         sender.try_send_request(request).await
     }
@@ -134,7 +147,14 @@ impl Streams {
     }
 
     /// Speaks HTTP/2 on a fresh connection, and takes its first stream.
-    pub(crate) async fn open(&self, io: UpstreamIo) -> hyper::Result<Stream> {
+    pub(crate) async fn open(
+        &self,
+        io: UpstreamIo,
+        account: Option<Rc<Account>>,
+    ) -> hyper::Result<Stream> {
+        if let Some(account) = &account {
+            account.share(CONNECTION_WINDOW);
+        }
         let (sender, connection) = Builder::new(LocalExecutor)
             .timer(TokioTimer::new())
             .initial_stream_window_size(STREAM_WINDOW)
@@ -142,12 +162,13 @@ impl Streams {
             .max_header_list_size(MAX_HEADER_LIST)
             .keep_alive_interval(PING)
             .keep_alive_timeout(PING)
-            .handshake(TokioIo::new(io))
+            .handshake(TokioIo::new(Frames::new(io, account.clone())))
             .await?;
         // Not one of the worker's tasks, which the drain waits for: it lives as long as it is kept here.
         let allowed = Rc::new(Cell::new(connection.current_max_send_streams()));
         let driver = tokio::task::spawn_local({
             let allowed = Rc::clone(&allowed);
+            let account = account.clone();
             let mut connection = connection;
             async move {
                 let ended = poll_fn(|cx| {
@@ -155,7 +176,11 @@ impl Streams {
                     allowed.set(connection.current_max_send_streams());
                     polled
                 });
-                if let Err(error) = ended.await {
+                let ended = match account {
+                    Some(account) => turns::sliced(account.turns(), ended).await,
+                    None => ended.await,
+                };
+                if let Err(error) = ended {
                     tracing::debug!(%error, "HTTP/2 connection to a service ended");
                 }
             }
@@ -166,6 +191,7 @@ impl Streams {
             allowed,
             idle_since: Cell::new(Instant::now()),
             driver: driver.abort_handle(),
+            account,
         });
         let stream = Stream::on(&shared);
         self.connections.borrow_mut().push(shared);
