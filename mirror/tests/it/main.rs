@@ -5,6 +5,7 @@ mod candidate_faults;
 mod conservation;
 mod control;
 mod drain;
+mod floods;
 mod hop_by_hop;
 mod http2;
 mod legacy_faults;
