@@ -26,8 +26,10 @@ use crate::turns::Turns;
 /// small body that is flushed after each word take, and costs less than a millisecond.
 const PIECES: i64 = 2048;
 /// Payload that each piece beyond has to carry, on average. Encoders that flush each line of JSON send 50 to 200 bytes in
-/// a chunk, and twice that is one read and one chunk.
+/// a chunk, which takes three: a read counts for two.
 const PAYLOAD_OF_PIECE: i64 = 16;
+/// A read or write counts for so many: with the wake-up that mostly precedes it, it costs more than a chunk.
+const PIECES_OF_CALL: usize = 2;
 /// Most that an account can hold, in allowances: what was saved up by good answers is spent by a flood.
 const MOST_ALLOWANCES: i64 = 4;
 /// Bytes of an answer without any payload: its head, as much as it may have, and interim answers before it, or a
@@ -43,7 +45,7 @@ const BYTES_OF_STEP: usize = 64;
 /// The same of payload, which is only moved.
 const PAYLOAD_OF_STEP: usize = 1024;
 /// A system call, in steps.
-const STEPS_OF_CALL: usize = 2;
+const STEPS_OF_CALL: usize = 4;
 
 /// Most that is read at a time while a head is waited for: what hyper begins with. It parses all that was read in one go.
 const HEAD_READ: usize = 8 * 1024;
@@ -197,14 +199,14 @@ impl Account {
         self.unexplained.set(unexplained);
         self.turns.spend(steps);
         self.wire.set(self.wire.get() - bytes as i64);
-        self.pieces(1);
+        self.pieces(PIECES_OF_CALL);
         self.check()
     }
 
     /// Something was written.
     pub(crate) fn wrote(&self) -> io::Result<()> {
         self.turns.spend(STEPS_OF_CALL);
-        self.pieces(1);
+        self.pieces(PIECES_OF_CALL);
         self.check()
     }
 

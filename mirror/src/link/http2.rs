@@ -24,7 +24,6 @@ use crate::body::Outbound;
 use crate::connect::UpstreamIo;
 use crate::link::frames::Frames;
 use crate::local::LocalExecutor;
-use crate::turns;
 
 /// Streams on one connection at a time: what Envoy advises, and what most servers allow.
 const MAX_STREAMS: usize = 100;
@@ -155,7 +154,8 @@ impl Streams {
         if let Some(account) = &account {
             account.share(CONNECTION_WINDOW);
         }
-        let (sender, connection) = Builder::new(LocalExecutor)
+        let turns = account.as_ref().map(|account| Rc::clone(account.turns()));
+        let (sender, connection) = Builder::new(LocalExecutor(turns))
             .timer(TokioTimer::new())
             .initial_stream_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
@@ -168,7 +168,6 @@ impl Streams {
         let allowed = Rc::new(Cell::new(connection.current_max_send_streams()));
         let driver = tokio::task::spawn_local({
             let allowed = Rc::clone(&allowed);
-            let account = account.clone();
             let mut connection = connection;
             async move {
                 let ended = poll_fn(|cx| {
@@ -176,11 +175,7 @@ impl Streams {
                     allowed.set(connection.current_max_send_streams());
                     polled
                 });
-                let ended = match account {
-                    Some(account) => turns::sliced(account.turns(), ended).await,
-                    None => ended.await,
-                };
-                if let Err(error) = ended {
+                if let Err(error) = ended.await {
                     tracing::debug!(%error, "HTTP/2 connection to a service ended");
                 }
             }
