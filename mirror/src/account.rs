@@ -31,7 +31,7 @@ const PAYLOAD_OF_PIECE: i64 = 16;
 /// A read or write counts for so many: with the wake-up that mostly precedes it, it costs more than a chunk.
 const PIECES_OF_CALL: usize = 2;
 /// Most that an account can hold, in allowances: what was saved up by good answers is spent by a flood.
-const MOST_ALLOWANCES: i64 = 4;
+const MOST_ALLOWANCES: i64 = 2;
 /// Bytes of an answer without any payload: its head, as much as it may have, and interim answers before it, or a
 /// handshake of TLS.
 const WIRE_BYTES: i64 = MAX_HEAD_BYTES as i64 + 32 * 1024;
