@@ -16,8 +16,7 @@ use socket2::SockRef;
 
 const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
 /// What nginx says of a file, so that there is nothing to find.
-const LIKE_NGINX: &str =
-    "last-modified: Thu, 01 Jan 2026 00:00:00 GMT\r\netag: \"6955b900-7d0\"\r\naccept-ranges: bytes\r\n";
+const LIKE_NGINX: &str = "last-modified: Thu, 01 Jan 2026 00:00:00 GMT\r\netag: \"6955b900-7d0\"\r\naccept-ranges: bytes\r\n";
 const CHUNKED: &str =
     "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
 const LARGE: usize = 1 << 20;

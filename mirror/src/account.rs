@@ -156,7 +156,8 @@ impl Account {
 
     /// A stream with a request of so many bytes is opened.
     pub(crate) fn stream(&self, body: u64) {
-        self.pieces.set(self.pieces.get() + PIECES * PAYLOAD_OF_PIECE);
+        self.pieces
+            .set(self.pieces.get() + PIECES * PAYLOAD_OF_PIECE);
         self.wire.set(self.wire.get() + WIRE_BYTES);
         self.credit(body);
     }

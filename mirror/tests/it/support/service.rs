@@ -191,16 +191,12 @@ impl Service {
     ) -> Self {
         let (listener, url) = listen();
         let port = url.rsplit(':').next().expect("a port").to_owned();
-        Self::accept(
-            format!("https://localhost:{port}"),
-            script,
-            move || {
-                let (stream, _) = listener.accept()?;
-                let session = ServerConnection::new(Arc::clone(&config))
-                    .map_err(|error| io::Error::other(error.to_string()))?;
-                Ok(Conn::Tls(Box::new(StreamOwned::new(session, stream))))
-            },
-        )
+        Self::accept(format!("https://localhost:{port}"), script, move || {
+            let (stream, _) = listener.accept()?;
+            let session = ServerConnection::new(Arc::clone(&config))
+                .map_err(|error| io::Error::other(error.to_string()))?;
+            Ok(Conn::Tls(Box::new(StreamOwned::new(session, stream))))
+        })
     }
 
     /// Behind a Unix socket.
