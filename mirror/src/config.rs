@@ -127,8 +127,8 @@ pub struct Limits {
     pub upstream_idle_connections: usize,
     /// From the end of an early answer to when a connection whose upload makes no progress any more is cut.
     pub linger: Duration,
-    /// This many failures of the candidate to connect or to answer in time, without a success between, open the
-    /// breaker.
+    /// This many failures of the candidate to connect or to answer in time, or floods of it, without a success between,
+    /// open the breaker.
     pub breaker_failures: u32,
     /// An open breaker lets one request through in this time, to see whether the candidate is back.
     pub breaker_pause: Duration,

@@ -20,6 +20,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use crate::headers::Wire;
+use crate::metered::{Metered, Paid, Payer};
 use crate::tls::TlsError;
 use crate::upstream::UpstreamUrl;
 
@@ -143,15 +144,19 @@ impl Connector {
     }
 
     /// Opens one connection; how long that takes is the caller's to bound.
-    pub(crate) async fn connect(
+    pub(crate) async fn connect<P: Payer>(
         &self,
         offer: Offer,
         lookups: &Lookups,
-    ) -> Result<UpstreamIo, ConnectError> {
+        payer: P,
+    ) -> Result<UpstreamIo<P>, ConnectError> {
         match &self.target {
-            Target::Tcp(host, port) => Ok(UpstreamIo::Tcp(tcp(host, *port, lookups).await?)),
-            Target::Tls(host, port, client) => {
+            Target::Tcp(host, port) => {
                 let stream = tcp(host, *port, lookups).await?;
+                Ok(UpstreamIo::Tcp(Metered::new(stream, payer)))
+            }
+            Target::Tls(host, port, client) => {
+                let stream = Metered::new(tcp(host, *port, lookups).await?, payer);
                 let connector = match offer {
                     Offer::Http1 => &client.http1,
                     Offer::Http2 => &client.http2,
@@ -165,7 +170,7 @@ impl Connector {
             }
             Target::Unix(path) => unix(path)
                 .await
-                .map(UpstreamIo::Unix)
+                .map(|stream| UpstreamIo::Unix(Metered::new(stream, payer)))
                 .map_err(ConnectError::from_io),
         }
     }
@@ -281,13 +286,13 @@ pub(crate) fn tune(stream: &TcpStream) {
 }
 
 /// A connection to a service.
-pub(crate) enum UpstreamIo {
-    Tcp(TcpStream),
-    Tls(Box<TlsStream<TcpStream>>),
-    Unix(UnixStream),
+pub(crate) enum UpstreamIo<P = Paid> {
+    Tcp(Metered<TcpStream, P>),
+    Tls(Box<TlsStream<Metered<TcpStream, P>>>),
+    Unix(Metered<UnixStream, P>),
 }
 
-impl UpstreamIo {
+impl<P> UpstreamIo<P> {
     /// What the service chose of what it was offered; a service that chooses nothing speaks HTTP/1.1.
     pub(crate) fn chosen(&self) -> Wire {
         match self {
@@ -316,7 +321,7 @@ macro_rules! each {
     };
 }
 
-impl AsyncRead for UpstreamIo {
+impl<P: Payer> AsyncRead for UpstreamIo<P> {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -326,7 +331,7 @@ impl AsyncRead for UpstreamIo {
     }
 }
 
-impl AsyncWrite for UpstreamIo {
+impl<P: Payer> AsyncWrite for UpstreamIo<P> {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,

@@ -22,7 +22,9 @@ pub(crate) fn before_head(error: &hyper::Error) -> Reason {
         return Reason::CandidateProtocol;
     }
     if let Some(error) = http2(error) {
-        return if is_broken(error) {
+        return if is_flood(error) {
+            Reason::CandidateFlood
+        } else if is_broken(error) {
             Reason::CandidateReset
         } else {
             Reason::CandidateProtocol
@@ -42,8 +44,12 @@ pub(crate) fn before_head(error: &hyper::Error) -> Reason {
 
 /// Why the candidate's body did not come to its end.
 pub(crate) fn within_body(error: &hyper::Error) -> Reason {
-    if http2(error).is_some_and(|error| !is_broken(error)) {
-        return Reason::CandidateProtocol;
+    if let Some(error) = http2(error).filter(|error| !is_broken(error)) {
+        return if is_flood(error) {
+            Reason::CandidateFlood
+        } else {
+            Reason::CandidateProtocol
+        };
     }
     match io_kind(error) {
         // A chunk size that is none, a trailer block over the limit.
@@ -78,6 +84,11 @@ fn http2(error: &hyper::Error) -> Option<&h2::Error> {
 fn is_broken(error: &h2::Error) -> bool {
     let ended = error.is_remote() || error.is_io();
     ended && error.reason() != Some(h2::Reason::PROTOCOL_ERROR)
+}
+
+/// Whether the library had enough of frames that carry nothing, before our own count of them had.
+fn is_flood(error: &h2::Error) -> bool {
+    error.is_library() && error.reason() == Some(h2::Reason::ENHANCE_YOUR_CALM)
 }
 
 fn causes(error: &hyper::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {

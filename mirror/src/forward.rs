@@ -324,6 +324,8 @@ fn unreachable(worker: &Worker, error: &SendError) -> Failure {
                 tracing::debug!(%error, "legacy broke before it answered");
             }
         }
+        // Only what a shadow may be sent is limited.
+        SendError::Flood => tracing::debug!("legacy sent far more than its answer needed"),
     }
     match error {
         SendError::Connect(ConnectError::TimedOut(_)) => Failure::TimedOut,

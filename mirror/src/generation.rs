@@ -88,9 +88,18 @@ impl Generation {
             tls,
         } = loaded;
         let [legacy_lookups, candidate_lookups] = &worker.lookups;
-        let service = |connector: &Connector, target: &Target, lookups| {
-            Service::new(connector.clone(), target.clone(), &policy.limits, lookups)
+        let service = |connector: &Connector, target: &Target, lookups, limited: bool| {
+            let turns = limited.then(|| Rc::clone(&worker.turns));
+            Service::new(
+                connector.clone(),
+                target.clone(),
+                &policy.limits,
+                lookups,
+                turns,
+            )
         };
+        // What a client waits for is not ours to limit. In a tap nobody waits for the legacy either.
+        let tap = policy.mode == Mode::Tap;
         Self {
             observer,
             worker: Rc::clone(worker),
@@ -99,8 +108,8 @@ impl Generation {
             routes: RefCell::new(RouteResolver::new(Arc::clone(&policy.routes))),
             sampler: Sampler::new(policy.sampling.clone()),
             forwarding: policy.forwarding.clone(),
-            legacy: service(legacy, &policy.legacy, legacy_lookups),
-            candidate: service(candidate, &policy.candidate, candidate_lookups),
+            legacy: service(legacy, &policy.legacy, legacy_lookups, tap),
+            candidate: service(candidate, &policy.candidate, candidate_lookups, true),
             tls: tls.clone(),
         }
     }

@@ -15,6 +15,7 @@
 //! The parts: [`Mirror`] binds and runs, [`Config`] says where and [`Policy`] how, [`Control`] is the handle of the running
 //! process (it also applies another policy), [`Metrics`] is what Prometheus reads.
 
+mod account;
 mod body;
 mod breaker;
 mod capture;
@@ -32,6 +33,7 @@ mod host;
 mod link;
 mod listen;
 mod local;
+mod metered;
 mod metrics;
 mod mirror;
 mod observer;
@@ -45,6 +47,7 @@ mod tap;
 mod target;
 mod tls;
 mod tunnel;
+mod turns;
 mod upstream;
 mod words;
 mod worker;

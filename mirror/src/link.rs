@@ -1,5 +1,6 @@
 //! The way to a service that one request has: a connection of its own (HTTP/1.1), or a stream among others (HTTP/2).
 
+pub(crate) mod frames;
 pub(crate) mod http1;
 pub(crate) mod http2;
 
@@ -12,6 +13,7 @@ use http_body::{Body as _, Frame};
 use hyper::body::Incoming;
 use hyper::client::conn::TrySendError;
 
+use crate::account::Account;
 use crate::body::Outbound;
 use crate::headers::Wire;
 
@@ -35,6 +37,35 @@ impl Link {
             Self::Own(_) => Wire::Http1,
             Self::Stream(_) => Wire::Http2,
         }
+    }
+
+    fn account(&self) -> Option<&Account> {
+        match self {
+            Self::Own(link) => link.account(),
+            Self::Stream(stream) => stream.account(),
+        }
+    }
+
+    /// Whether it broke because the service sent far more than its answers needed.
+    pub(crate) fn is_flooded(&self) -> bool {
+        self.account().is_some_and(Account::is_flooded)
+    }
+
+    /// Credits a part of an answer's body to the account of the connection. Returns `false` if the account is overdrawn
+    /// nevertheless; waits, if the slice of work is used up.
+    pub(crate) async fn credit(&self, bytes: usize) -> bool {
+        let Some(account) = self.account() else {
+            return true;
+        };
+        match self {
+            Self::Own(_) => account.chunk(bytes),
+            Self::Stream(_) => account.delivered(bytes),
+        }
+        if account.check().is_err() {
+            return false;
+        }
+        account.turns().go_on().await;
+        true
     }
 
     /// Sends a request and waits for the head of its answer.

@@ -9,16 +9,23 @@ use std::task::{Context, Poll};
 use hyper::rt::Executor;
 use tokio::task::AbortHandle;
 
+use crate::turns::{self, Turns};
 use crate::worker::Worker;
 
 /// Runs tasks on the thread they come from, outside the count of the worker: those of connections to services, whose
-/// end nobody waits for.
-#[derive(Clone, Copy)]
-pub(crate) struct LocalExecutor;
+/// end nobody waits for. Those of shadows run in slices.
+#[derive(Clone)]
+pub(crate) struct LocalExecutor(pub(crate) Option<Rc<Turns>>);
 
 impl<F: Future<Output = ()> + 'static> Executor<F> for LocalExecutor {
     fn execute(&self, task: F) {
-        drop(tokio::task::spawn_local(task));
+        drop(match &self.0 {
+            Some(turns) => {
+                let turns = Rc::clone(turns);
+                tokio::task::spawn_local(async move { turns::sliced(&turns, task).await })
+            }
+            None => tokio::task::spawn_local(task),
+        });
     }
 }
 

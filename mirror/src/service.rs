@@ -8,6 +8,7 @@ use http::uri::Scheme;
 use http::{Request, Response};
 use hyper::body::Incoming;
 
+use crate::account::Account;
 use crate::body::Outbound;
 use crate::config::Limits;
 use crate::connect::{ConnectError, Connector, Lookups, Offer, UpstreamIo};
@@ -17,6 +18,7 @@ use crate::link::Link;
 use crate::link::http1::{Connected, Pool};
 use crate::link::http2::Streams;
 use crate::target::{Protocol, Target};
+use crate::turns::Turns;
 
 /// A service and the worker's connections to it.
 pub(crate) struct Service {
@@ -27,6 +29,8 @@ pub(crate) struct Service {
     pool: Pool,
     streams: Streams,
     lookups: Rc<Lookups>,
+    /// The slices in which its answers are read, if they are those of shadows: then what it sends is limited.
+    turns: Option<Rc<Turns>>,
 }
 
 /// A request that got the head of an answer.
@@ -54,6 +58,8 @@ impl Sent {
 pub(crate) enum SendError {
     Connect(ConnectError),
     Exchange(hyper::Error),
+    /// It sent far more than its answer needed.
+    Flood,
 }
 
 impl Service {
@@ -62,6 +68,7 @@ impl Service {
         target: Target,
         limits: &Limits,
         lookups: &Rc<Lookups>,
+        turns: Option<Rc<Turns>>,
     ) -> Self {
         Self {
             connector,
@@ -70,6 +77,7 @@ impl Service {
             pool: Pool::new(limits.upstream_idle_connections, limits.upstream_idle),
             streams: Streams::new(limits.upstream_idle),
             lookups: Rc::clone(lookups),
+            turns,
         }
     }
 
@@ -92,6 +100,7 @@ impl Service {
                 Ok(response) => return Ok(Sent::now(response, link, at)),
                 Err(mut failed) => match failed.take_message() {
                     Some(unsent) => body = unsent.into_body(),
+                    None if link.is_flooded() => return Err(SendError::Flood),
                     None if replayable && failure::may_be_stale(failed.error()) => {
                         body = Outbound::Empty;
                     }
@@ -103,6 +112,7 @@ impl Service {
         let at = Instant::now();
         match link.send(make(body, link.wire(), scheme)).await {
             Ok(response) => Ok(Sent::now(response, link, at)),
+            Err(_) if link.is_flooded() => Err(SendError::Flood),
             Err(failed) => Err(SendError::Exchange(failed.into_error())),
         }
     }
@@ -120,9 +130,9 @@ impl Service {
         self.streams.sweep(now);
     }
 
-    /// A connection that is nobody else's.
-    pub(crate) async fn connect(&self, offer: Offer) -> Result<UpstreamIo, SendError> {
-        let connected = self.connector.connect(offer, &self.lookups).await;
+    /// A connection that is nobody else's, and on which nothing is limited.
+    pub(crate) async fn connect(&self, offer: Offer) -> Result<UpstreamIo<()>, SendError> {
+        let connected = self.connector.connect(offer, &self.lookups, ()).await;
         connected.map_err(SendError::Connect)
     }
 
@@ -159,7 +169,14 @@ impl Service {
     async fn open(&self, offer: Offer) -> Result<Link, SendError> {
         let shared = offer == Offer::Http2 || self.chosen.get() == Some(Wire::Http2);
         let _opening = shared.then(|| self.streams.opening());
-        let io = self.connect(offer).await?;
+        let account = self.turns.as_ref().map(Account::open);
+        let flooded = || account.as_ref().is_some_and(|account| account.is_flooded());
+        let payer = account.clone();
+        let connected = self.connector.connect(offer, &self.lookups, payer).await;
+        let io = connected.map_err(|error| match error {
+            _ if flooded() => SendError::Flood,
+            error => SendError::Connect(error),
+        })?;
         let wire = match offer {
             Offer::Http1 => Wire::Http1,
             Offer::Http2 => Wire::Http2,
@@ -169,9 +186,15 @@ impl Service {
             self.chosen.set(Some(wire));
         }
         match wire {
-            Wire::Http1 => Connected::open(io).await.map(Link::Own),
-            Wire::Http2 => self.streams.open(io).await.map(Link::Stream),
+            Wire::Http1 => Connected::open(io, account.clone()).await.map(Link::Own),
+            Wire::Http2 => {
+                let opened = self.streams.open(io, account.clone()).await;
+                opened.map(Link::Stream)
+            }
         }
-        .map_err(SendError::Exchange)
+        .map_err(|error| match error {
+            _ if flooded() => SendError::Flood,
+            error => SendError::Exchange(error),
+        })
     }
 }

@@ -25,6 +25,7 @@ use crate::headers;
 use crate::metrics::{Outcome, Upstream};
 use crate::pending::{Form, Half, Head, Pending, Side};
 use crate::service::{SendError, Sent, Service};
+use crate::turns;
 
 /// Why this request is not for the candidate, from what its head says; `None` if it is.
 ///
@@ -84,7 +85,8 @@ async fn run(half: Half, slot: Slot, side: Side) {
         half: Some(half),
         recorder: None,
     };
-    let outcome = tokio::time::timeout(deadline, attempt.run(&pending))
+    let attempting = tokio::time::timeout(deadline, attempt.run(&pending));
+    let outcome = turns::sliced(&generation.worker.turns, attempting)
         .await
         .unwrap_or(Err(Reason::CandidateTimeout));
     drop(slot);
@@ -103,7 +105,10 @@ fn judge(generation: &Generation, outcome: Result<(), Reason>) {
     let worker = &generation.worker;
     match outcome {
         Err(
-            reason @ (Reason::CandidateRefused | Reason::CandidateTimeout | Reason::CandidateTls),
+            reason @ (Reason::CandidateRefused
+            | Reason::CandidateTimeout
+            | Reason::CandidateTls
+            | Reason::CandidateFlood),
         ) => {
             worker
                 .shared
@@ -184,12 +189,21 @@ impl Attempt {
             return Ok(());
         }
         while let Some(frame) = poll_fn(|cx| link.poll_frame(&mut body, cx)).await {
-            let frame = frame.map_err(|error| failure::within_body(&error))?;
+            let frame = frame.map_err(|error| {
+                if link.is_flooded() {
+                    Reason::CandidateFlood
+                } else {
+                    failure::within_body(&error)
+                }
+            })?;
             if let Some(chunk) = frame.data_ref() {
                 if recorder.data(chunk)?.is_some() {
                     // The connection goes with its link: what is left of the answer is for nobody.
                     *ended = Instant::now();
                     return Ok(());
+                }
+                if !link.credit(chunk.len()).await {
+                    return Err(Reason::CandidateFlood);
                 }
                 if body.is_end_stream() {
                     break;
@@ -257,6 +271,7 @@ async fn send(pending: &Pending, side: Side) -> Result<Sent, Reason> {
                 failure::connecting(&error)
             }
             SendError::Exchange(error) => failure::before_head(&error),
+            SendError::Flood => Reason::CandidateFlood,
         })
 }
 

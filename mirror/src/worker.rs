@@ -19,6 +19,7 @@ use crate::control::Shared;
 use crate::generation::{Applied, Generation};
 use crate::local::StreamTask;
 use crate::metrics::WorkerHandle;
+use crate::turns::Turns;
 
 /// A worker's own state.
 pub(crate) struct Worker {
@@ -30,6 +31,8 @@ pub(crate) struct Worker {
     pub(crate) cutting: Cell<bool>,
     /// Set when the drain begins.
     pub(crate) draining: Cell<bool>,
+    /// By which shadows let clients go first.
+    pub(crate) turns: Rc<Turns>,
     /// Of the legacy's name and of the candidate's: they share the threads, whatever the generation.
     pub(crate) lookups: [Rc<Lookups>; 2],
     /// `None` before the first policy, and after the end.
@@ -52,6 +55,7 @@ impl Worker {
             metrics,
             cutting: Cell::new(false),
             draining: Cell::new(false),
+            turns: Rc::default(),
             lookups: [(), ()].map(|()| Rc::new(Lookups::new())),
             current: RefCell::new(None),
             former: RefCell::default(),

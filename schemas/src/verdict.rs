@@ -113,6 +113,8 @@ vocabulary! {
         CandidateTls = "candidate_tls",
         /// The candidate's answer broke off.
         CandidateTruncated = "candidate_truncated",
+        /// The candidate sent far more frames, interim answers or protocol bytes than its answer needed.
+        CandidateFlood = "candidate_flood",
         /// Of the two answers only the candidate's has no end.
         CandidateStream = "candidate_stream",
         /// Of the two answers only the candidate's is over the body limit, as sent or once decompressed.
@@ -156,6 +158,7 @@ impl Reason {
                 | Self::CandidateProtocol
                 | Self::CandidateTls
                 | Self::CandidateTruncated
+                | Self::CandidateFlood
                 | Self::CandidateStream
                 | Self::CandidateTooLarge
                 | Self::CandidateUndecodable

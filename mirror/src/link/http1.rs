@@ -15,6 +15,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
+use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -26,6 +27,7 @@ use hyper::client::conn::TrySendError;
 use hyper::client::conn::http1::{Builder, Connection, SendRequest};
 use hyper_util::rt::TokioIo;
 
+use crate::account::Account;
 use crate::body::Outbound;
 use crate::connect::UpstreamIo;
 use crate::link::{MAX_BUFFER_BYTES, MAX_HEAD_BYTES};
@@ -37,11 +39,16 @@ pub(crate) struct Connected {
     sender: SendRequest<Outbound>,
     /// `None` once the connection has ended.
     driver: Option<Driver>,
+    /// What the service may send, if that is limited.
+    account: Option<Rc<Account>>,
 }
 
 impl Connected {
     /// Speaks HTTP on a fresh connection.
-    pub(crate) async fn open(io: UpstreamIo) -> hyper::Result<Box<Self>> {
+    pub(crate) async fn open(
+        io: UpstreamIo,
+        account: Option<Rc<Account>>,
+    ) -> hyper::Result<Box<Self>> {
         // `max_headers` stays at hyper's default of 100, because setting it, to whatever number, moves the parser's
         // arrays from the stack to the heap: with 512 fields a thousand shadows in flight were seen to take 10 MiB more.
         let (sender, driver) = Builder::new()
@@ -52,7 +59,12 @@ impl Connected {
         Ok(Box::new(Self {
             sender,
             driver: Some(driver),
+            account,
         }))
+    }
+
+    pub(super) fn account(&self) -> Option<&Account> {
+        self.account.as_deref()
     }
 
     /// Sends a request and waits for the head of its answer.
@@ -60,10 +72,13 @@ impl Connected {
         &mut self,
         request: Request<Outbound>,
     ) -> Result<Response<Incoming>, TrySendError<Request<Outbound>>> {
+        if let Some(account) = &self.account {
+            account.begin(request.body().size_hint().lower());
+        }
         let mut answer = pin!(self.sender.try_send_request(request));
         let driver = &mut self.driver;
         let mut written = false;
-        poll_fn(|cx| {
+        let answer = poll_fn(|cx| {
             // At first there is nothing to read.
             if std::mem::replace(&mut written, true) {
                 let arrived = poll_after(driver, &mut silent(), |cx| answer.as_mut().poll(cx));
@@ -73,7 +88,11 @@ impl Connected {
             }
             poll_after(driver, cx, |cx| answer.as_mut().poll(cx))
         })
-        .await
+        .await?;
+        if let Some(account) = &self.account {
+            account.answered(answer.body().size_hint().exact().is_some());
+        }
+        Ok(answer)
     }
 
     /// The next frame of the answer's body.

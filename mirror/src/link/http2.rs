@@ -11,6 +11,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use http::{Request, Response};
+use http_body::Body as _;
 use hyper::body::Incoming;
 use hyper::client::conn::TrySendError;
 use hyper::client::conn::http2::{Builder, SendRequest};
@@ -18,8 +19,10 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
+use crate::account::Account;
 use crate::body::Outbound;
 use crate::connect::UpstreamIo;
+use crate::link::frames::Frames;
 use crate::local::LocalExecutor;
 
 /// Streams on one connection at a time: what Envoy advises, and what most servers allow.
@@ -41,6 +44,8 @@ struct Shared {
     allowed: Rc<Cell<usize>>,
     idle_since: Cell<Instant>,
     driver: AbortHandle,
+    /// What the service may send, if that is limited.
+    account: Option<Rc<Account>>,
 }
 
 impl Shared {
@@ -68,10 +73,17 @@ impl Stream {
         }
     }
 
+    pub(super) fn account(&self) -> Option<&Account> {
+        self.connection.account.as_deref()
+    }
+
     pub(super) async fn send(
         &self,
         request: Request<Outbound>,
     ) -> Result<Response<Incoming>, TrySendError<Request<Outbound>>> {
+        if let Some(account) = self.account() {
+            account.stream(request.body().size_hint().lower());
+        }
         let mut sender = self.connection.sender.clone();
         sender.try_send_request(request).await
     }
@@ -134,15 +146,23 @@ impl Streams {
     }
 
     /// Speaks HTTP/2 on a fresh connection, and takes its first stream.
-    pub(crate) async fn open(&self, io: UpstreamIo) -> hyper::Result<Stream> {
-        let (sender, connection) = Builder::new(LocalExecutor)
+    pub(crate) async fn open(
+        &self,
+        io: UpstreamIo,
+        account: Option<Rc<Account>>,
+    ) -> hyper::Result<Stream> {
+        if let Some(account) = &account {
+            account.share(CONNECTION_WINDOW);
+        }
+        let turns = account.as_ref().map(|account| Rc::clone(account.turns()));
+        let (sender, connection) = Builder::new(LocalExecutor(turns))
             .timer(TokioTimer::new())
             .initial_stream_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
             .max_header_list_size(MAX_HEADER_LIST)
             .keep_alive_interval(PING)
             .keep_alive_timeout(PING)
-            .handshake(TokioIo::new(io))
+            .handshake(TokioIo::new(Frames::new(io, account.clone())))
             .await?;
         // Not one of the worker's tasks, which the drain waits for: it lives as long as it is kept here.
         let allowed = Rc::new(Cell::new(connection.current_max_send_streams()));
@@ -166,6 +186,7 @@ impl Streams {
             allowed,
             idle_since: Cell::new(Instant::now()),
             driver: driver.abort_handle(),
+            account,
         });
         let stream = Stream::on(&shared);
         self.connections.borrow_mut().push(shared);

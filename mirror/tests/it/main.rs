@@ -6,6 +6,7 @@ mod clients;
 mod conservation;
 mod control;
 mod drain;
+mod floods;
 mod hop_by_hop;
 mod http2;
 mod legacy_faults;

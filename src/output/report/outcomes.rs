@@ -85,6 +85,9 @@ fn advice(reason: Reason) -> &'static str {
         Reason::CandidateProtocol => "the candidate did not answer in HTTP; counts against it",
         Reason::CandidateTls => "the TLS handshake with the candidate failed; counts against it",
         Reason::CandidateTruncated => "the candidate's answer broke off; counts against it",
+        Reason::CandidateFlood => {
+            "the candidate sent far more frames or protocol bytes than its answer needed; counts against it"
+        }
         Reason::CandidateStream => "only the candidate's answer has no end; counts against it",
         Reason::CandidateTooLarge => {
             "only the candidate's answer is over limits.body, as sent or decompressed; counts against it"

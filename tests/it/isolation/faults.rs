@@ -91,7 +91,7 @@ const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
 
 /// All of them.
 pub(super) fn all() -> Vec<Fault> {
-    [connecting(), silent(), broken(), lying()]
+    [connecting(), silent(), broken(), lying(), flooding()]
         .into_iter()
         .flatten()
         .collect()
@@ -203,6 +203,28 @@ fn broken() -> Vec<Fault> {
                 format!("{HEAD}transfer-encoding: chunked\r\n\r\n50\r\n{{\"a\""),
             );
         }),
+    ]
+}
+
+/// Those whose answers cost far more to read than their bytes.
+fn flooding() -> Vec<Fault> {
+    vec![
+        Fault::new(
+            "1 MiB, byte by chunk",
+            &["candidate_flood", "breaker_open"],
+            |stream| {
+                say(stream, format!("{HEAD}transfer-encoding: chunked\r\n\r\n"));
+                say(stream, "1\r\nx\r\n".repeat(1 << 20));
+            },
+        ),
+        Fault::new(
+            "103 as fast as it goes",
+            &["candidate_flood", "breaker_open"],
+            |stream| {
+                let some = "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(1000);
+                while say(stream, &some) {}
+            },
+        ),
     ]
 }
 

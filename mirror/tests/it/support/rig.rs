@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -95,9 +96,19 @@ impl Rig {
         let ledger = Ledger::default();
         let (address, control, metrics) = (mirror.local_addr(), mirror.control(), mirror.metrics());
         let observers = ledger.clone();
+        let workers = Arc::<Mutex<Vec<PathBuf>>>::default();
+        let threads = Arc::clone(&workers);
         let thread = thread::spawn(move || {
             mirror
-                .run(move |_| observers.observer(), &signal)
+                .run(
+                    move |_| {
+                        // Called on the worker's own thread, so this is the worker's.
+                        let thread = std::fs::read_link("/proc/thread-self").expect("Linux");
+                        threads.lock().expect("no panic").push(thread);
+                        observers.observer()
+                    },
+                    &signal,
+                )
                 .expect("workers run")
         });
         Running {
@@ -105,6 +116,7 @@ impl Rig {
             control,
             metrics,
             ledger,
+            workers,
             shutdown,
             thread: Some(thread),
         }
@@ -117,6 +129,7 @@ pub(crate) struct Running {
     pub(crate) control: Control,
     pub(crate) metrics: Metrics,
     pub(crate) ledger: Ledger,
+    workers: Arc<Mutex<Vec<PathBuf>>>,
     shutdown: watch::Sender<bool>,
     thread: Option<JoinHandle<Drained>>,
 }
@@ -128,6 +141,18 @@ impl Running {
 
     pub(crate) fn signal(&self) {
         self.shutdown.send_replace(true);
+    }
+
+    /// Time that the workers have been on a processor.
+    pub(crate) fn cpu(&self) -> Duration {
+        let workers = self.workers.lock().expect("no panic");
+        let nanoseconds = workers.iter().map(|thread| {
+            let file = PathBuf::from("/proc").join(thread).join("schedstat");
+            let text = std::fs::read_to_string(file).expect("it runs");
+            let first = text.split(' ').next().expect("a number");
+            first.parse::<u64>().expect("a number")
+        });
+        Duration::from_nanos(nanoseconds.sum())
     }
 
     /// Signals, waits for the end, and checks conservation.

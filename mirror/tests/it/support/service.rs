@@ -68,6 +68,12 @@ impl Conn {
             .is_ok()
     }
 
+    /// The same connection, to be read while this one is written to.
+    pub(crate) fn other_end(&self) -> Self {
+        let socket = self.socket().expect("TCP");
+        Self::Tcp(socket.try_clone().expect("a descriptor"))
+    }
+
     fn socket(&self) -> Option<&TcpStream> {
         match self {
             Self::Tcp(stream) => Some(stream),
@@ -171,22 +177,26 @@ impl Service {
 
     /// Behind TLS.
     pub(crate) fn tls(config: Arc<ServerConfig>, answer: &str) -> Self {
-        let (listener, url) = listen();
         let answer = answer.to_owned();
+        Self::tls_with(config, move |_, conn| {
+            conn.say(&answer);
+            Next::Keep
+        })
+    }
+
+    /// Behind TLS, by a script.
+    pub(crate) fn tls_with(
+        config: Arc<ServerConfig>,
+        script: impl Fn(&Request, &mut Conn) -> Next + Send + Sync + 'static,
+    ) -> Self {
+        let (listener, url) = listen();
         let port = url.rsplit(':').next().expect("a port").to_owned();
-        Self::accept(
-            format!("https://localhost:{port}"),
-            move |_, conn| {
-                conn.say(&answer);
-                Next::Keep
-            },
-            move || {
-                let (stream, _) = listener.accept()?;
-                let session = ServerConnection::new(Arc::clone(&config))
-                    .map_err(|error| io::Error::other(error.to_string()))?;
-                Ok(Conn::Tls(Box::new(StreamOwned::new(session, stream))))
-            },
-        )
+        Self::accept(format!("https://localhost:{port}"), script, move || {
+            let (stream, _) = listener.accept()?;
+            let session = ServerConnection::new(Arc::clone(&config))
+                .map_err(|error| io::Error::other(error.to_string()))?;
+            Ok(Conn::Tls(Box::new(StreamOwned::new(session, stream))))
+        })
     }
 
     /// Behind a Unix socket.
