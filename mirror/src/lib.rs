@@ -45,6 +45,8 @@ mod tap;
 mod target;
 mod tls;
 mod tunnel;
+mod unread;
+mod upload;
 mod upstream;
 mod words;
 mod worker;

@@ -65,6 +65,12 @@ impl Head {
         self.version == Version::HTTP_2 && headers::is_grpc(&self.headers)
     }
 
+    /// Whether its client sends the body only when it is told to. HTTP/1.0 has no such thing (RFC 9110 §10.1.1), and over
+    /// HTTP/2 nobody would be told.
+    pub(crate) fn asks_to_send(&self) -> bool {
+        self.version == Version::HTTP_11 && headers::expects_continue(&self.headers)
+    }
+
     /// Whether sending it twice is as good as once (RFC 9110 §9.2.2).
     pub(crate) fn is_idempotent(&self) -> bool {
         self.method.is_idempotent()

@@ -144,8 +144,10 @@ async fn unless_told<T>(client: &Client, mut work: Pin<&mut impl Future<Output =
 async fn speak_http1(client: &Rc<Client>, io: ClientIo) -> hyper::Result<()> {
     let of_requests = Rc::clone(client);
     let service = service_fn(move |request| forward::serve(Rc::clone(&of_requests), request));
-    // No date of ours, no timer of hyper's. `max_headers` stays at its default of 100 (see `Connected::open`).
+    // No date of ours, no timer of hyper's. `max_headers` stays at its default of 100 (see `Connected::open`). A client
+    // that ends its side still gets its answer (see `io`).
     let connection = http1::Builder::new()
+        .half_close(true)
         .auto_date_header(false)
         .header_read_timeout(None)
         .max_header_size(MAX_HEAD_BYTES)

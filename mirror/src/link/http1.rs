@@ -47,6 +47,9 @@ impl Connected {
         let (sender, driver) = Builder::new()
             .max_header_size(MAX_HEAD_BYTES)
             .max_buf_size(MAX_BUFFER_BYTES)
+            // A proxy repairs both in answers (RFC 9112 §5.1, §5.2); in requests they are refused.
+            .allow_obsolete_multiline_headers_in_responses(true)
+            .allow_spaces_after_header_name_in_responses(true)
             .handshake(TokioIo::new(io))
             .await?;
         Ok(Box::new(Self {
