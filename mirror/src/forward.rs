@@ -298,6 +298,7 @@ pub(crate) fn legacy_failed(worker: &Worker, error: &SendError) -> (StatusCode, 
 fn unreachable(worker: &Worker, error: &SendError) -> Failure {
     let changed = worker.shared.legacy_answers(false);
     match error {
+        SendError::Spared => tracing::debug!("no connection to spare"),
         SendError::Connect(error) => {
             let error = error.io();
             if changed {

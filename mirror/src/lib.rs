@@ -22,6 +22,7 @@ mod client;
 mod config;
 mod connect;
 mod control;
+mod descriptors;
 mod failure;
 mod forward;
 mod forwarding;
@@ -53,6 +54,7 @@ mod worker;
 
 pub use config::{Config, Limits, Mode, Policy, ServerTls};
 pub use control::{CheckedPolicy, Control};
+pub use descriptors::Connections;
 pub use forwarding::Forwarding;
 pub use metrics::Metrics;
 pub use mirror::{BindError, Drained, Mirror, RunError};

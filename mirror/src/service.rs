@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use http::uri::Scheme;
 use http::{Request, Response};
@@ -11,12 +11,19 @@ use hyper::body::Incoming;
 use crate::body::Outbound;
 use crate::config::Limits;
 use crate::connect::{ConnectError, Connector, Lookups, Offer, UpstreamIo};
+use crate::descriptors::{self, Descriptor};
 use crate::failure;
 use crate::headers::Wire;
 use crate::link::Link;
 use crate::link::http1::{Connected, Pool};
 use crate::link::http2::Streams;
+use crate::pending::Side;
 use crate::target::{Protocol, Target};
+use crate::worker::Worker;
+
+/// How long a client's request waits for a descriptor that others give up, and how often it tries.
+const SCARCE_PATIENCE: Duration = Duration::from_secs(2);
+const SCARCE_PAUSE: Duration = Duration::from_millis(10);
 
 /// A service and the worker's connections to it.
 pub(crate) struct Service {
@@ -27,6 +34,8 @@ pub(crate) struct Service {
     pool: Pool,
     streams: Streams,
     lookups: Rc<Lookups>,
+    side: Side,
+    worker: Rc<Worker>,
 }
 
 /// A request that got the head of an answer.
@@ -39,6 +48,8 @@ pub(crate) struct Sent {
 
 /// A request that got no answer.
 pub(crate) enum SendError {
+    /// There is no connection to spare for it.
+    Spared,
     Connect(ConnectError),
     Exchange(hyper::Error),
 }
@@ -48,15 +59,19 @@ impl Service {
         connector: Connector,
         target: Target,
         limits: &Limits,
-        lookups: &Rc<Lookups>,
+        worker: &Rc<Worker>,
+        side: Side,
     ) -> Self {
+        let idle = limits.upstream_idle_connections.min(worker.shared.idle);
         Self {
             connector,
             target,
             chosen: Cell::new(None),
-            pool: Pool::new(limits.upstream_idle_connections, limits.upstream_idle),
+            pool: Pool::new(idle, limits.upstream_idle),
             streams: Streams::new(limits.upstream_idle),
-            lookups: Rc::clone(lookups),
+            lookups: Rc::clone(&worker.lookups[side as usize]),
+            side,
+            worker: Rc::clone(worker),
         }
     }
 
@@ -97,8 +112,17 @@ impl Service {
     /// Takes a connection back for the next request.
     pub(crate) fn put(&self, link: Link, now: Instant) {
         if let Link::Own(link) = link {
-            self.pool.put(link, now);
+            let yields = self.side == Side::Candidate && self.worker.shared.candidates.are_scarce();
+            if !yields {
+                self.pool.put(link, now);
+            }
         }
+    }
+
+    /// Closes what is idle.
+    pub(crate) fn clear(&self) {
+        self.pool.clear();
+        self.streams.clear();
     }
 
     /// Closes what has been idle for too long.
@@ -109,8 +133,36 @@ impl Service {
 
     /// A connection that is nobody else's.
     pub(crate) async fn connect(&self, offer: Offer) -> Result<UpstreamIo, SendError> {
-        let connected = self.connector.connect(offer, &self.lookups).await;
-        connected.map_err(SendError::Connect)
+        let begun = Instant::now();
+        loop {
+            match self.connector.connect(offer, &self.lookups).await {
+                Err(error) if descriptors::are_used_up(error.io()) => {
+                    self.worker.yield_descriptors();
+                    if self.side == Side::Candidate {
+                        tracing::debug!(error = %error.io(), "no connection to spare for a shadow");
+                        return Err(SendError::Spared);
+                    }
+                    if begun.elapsed() >= SCARCE_PATIENCE {
+                        return Err(SendError::Connect(error));
+                    }
+                    tokio::time::sleep(SCARCE_PAUSE).await;
+                }
+                connected => return connected.map_err(SendError::Connect),
+            }
+        }
+    }
+
+    /// The place of a connection to the candidate, that of an idle one if need be; the legacy needs none.
+    fn place(&self) -> Result<Option<Descriptor>, SendError> {
+        if self.side == Side::Legacy {
+            return Ok(None);
+        }
+        let candidates = &self.worker.shared.candidates;
+        let place = candidates.take().or_else(|| {
+            self.worker.yield_descriptors();
+            candidates.take()
+        });
+        place.map(Some).ok_or(SendError::Spared)
     }
 
     fn offer(&self, grpc: bool) -> Offer {
@@ -146,6 +198,7 @@ impl Service {
     async fn open(&self, offer: Offer) -> Result<Link, SendError> {
         let shared = offer == Offer::Http2 || self.chosen.get() == Some(Wire::Http2);
         let _opening = shared.then(|| self.streams.opening());
+        let place = self.place()?;
         let io = self.connect(offer).await?;
         let wire = match offer {
             Offer::Http1 => Wire::Http1,
@@ -156,8 +209,8 @@ impl Service {
             self.chosen.set(Some(wire));
         }
         match wire {
-            Wire::Http1 => Connected::open(io).await.map(Link::Own),
-            Wire::Http2 => self.streams.open(io).await.map(Link::Stream),
+            Wire::Http1 => Connected::open(io, place).await.map(Link::Own),
+            Wire::Http2 => self.streams.open(io, place).await.map(Link::Stream),
         }
         .map_err(SendError::Exchange)
     }

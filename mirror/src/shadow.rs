@@ -113,6 +113,8 @@ fn judge(generation: &Generation, outcome: Result<(), Reason>) {
                 _ => Outcome::Error,
             });
         }
+        // It was not asked.
+        Err(Reason::InFlightCap) => worker.metrics.shadow(Outcome::Shed),
         Err(reason) => {
             worker.shared.breaker.succeeded();
             worker.metrics.shadow(if reason.is_our_drop() {
@@ -237,6 +239,7 @@ async fn send(pending: &Pending, side: Side) -> Result<Sent, Reason> {
         .send(make, body, replayable, grpc)
         .await
         .map_err(|error| match error {
+            SendError::Spared => Reason::InFlightCap,
             SendError::Connect(error) => {
                 tracing::debug!(error = %error.io(), "a shadow's service cannot be reached");
                 failure::connecting(&error)

@@ -28,6 +28,7 @@ use hyper_util::rt::TokioIo;
 
 use crate::body::Outbound;
 use crate::connect::UpstreamIo;
+use crate::descriptors::Descriptor;
 use crate::link::{MAX_BUFFER_BYTES, MAX_HEAD_BYTES};
 
 type Driver = Connection<TokioIo<UpstreamIo>, Outbound>;
@@ -37,11 +38,16 @@ pub(crate) struct Connected {
     sender: SendRequest<Outbound>,
     /// `None` once the connection has ended.
     driver: Option<Driver>,
+    /// Kept for its drop.
+    _place: Option<Descriptor>,
 }
 
 impl Connected {
     /// Speaks HTTP on a fresh connection.
-    pub(crate) async fn open(io: UpstreamIo) -> hyper::Result<Box<Self>> {
+    pub(crate) async fn open(
+        io: UpstreamIo,
+        place: Option<Descriptor>,
+    ) -> hyper::Result<Box<Self>> {
         // `max_headers` stays at hyper's default of 100, because setting it, to whatever number, moves the parser's
         // arrays from the stack to the heap: with 512 fields a thousand shadows in flight were seen to take 10 MiB more.
         let (sender, driver) = Builder::new()
@@ -55,6 +61,7 @@ impl Connected {
         Ok(Box::new(Self {
             sender,
             driver: Some(driver),
+            _place: place,
         }))
     }
 
@@ -171,6 +178,11 @@ impl Pool {
         if link.is_reusable() && idle.len() < self.capacity {
             idle.push_back((now, link));
         }
+    }
+
+    /// Closes all of them.
+    pub(crate) fn clear(&self) {
+        self.idle.borrow_mut().clear();
     }
 
     /// Closes what has been idle for too long.

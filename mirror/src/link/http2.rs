@@ -20,6 +20,7 @@ use tokio::task::AbortHandle;
 
 use crate::body::Outbound;
 use crate::connect::UpstreamIo;
+use crate::descriptors::Descriptor;
 use crate::local::LocalExecutor;
 
 /// Streams on one connection at a time: what Envoy advises, and what most servers allow.
@@ -41,6 +42,8 @@ struct Shared {
     allowed: Rc<Cell<usize>>,
     idle_since: Cell<Instant>,
     driver: AbortHandle,
+    /// Kept for its drop.
+    _place: Option<Descriptor>,
 }
 
 impl Shared {
@@ -134,7 +137,11 @@ impl Streams {
     }
 
     /// Speaks HTTP/2 on a fresh connection, and takes its first stream.
-    pub(crate) async fn open(&self, io: UpstreamIo) -> hyper::Result<Stream> {
+    pub(crate) async fn open(
+        &self,
+        io: UpstreamIo,
+        place: Option<Descriptor>,
+    ) -> hyper::Result<Stream> {
         let (sender, connection) = Builder::new(LocalExecutor)
             .timer(TokioTimer::new())
             .initial_stream_window_size(STREAM_WINDOW)
@@ -166,6 +173,7 @@ impl Streams {
             allowed,
             idle_since: Cell::new(Instant::now()),
             driver: driver.abort_handle(),
+            _place: place,
         });
         let stream = Stream::on(&shared);
         self.connections.borrow_mut().push(shared);
@@ -180,6 +188,13 @@ impl Streams {
             .iter()
             .find(|connection| connection.has_room())?;
         Some(Stream::on(found))
+    }
+
+    /// Closes what has no stream.
+    pub(crate) fn clear(&self) {
+        self.connections
+            .borrow_mut()
+            .retain(|connection| connection.streams.get() > 0);
     }
 
     /// Closes what has had no stream for too long.

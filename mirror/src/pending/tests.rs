@@ -18,6 +18,7 @@ use super::{Half, Head, Pending};
 use crate::capture::Recorder;
 use crate::config::{Limits, Policy};
 use crate::control::Shared;
+use crate::descriptors::Connections;
 use crate::forwarding::Peer;
 use crate::generation::{Generation, Loaded};
 use crate::metrics::Metrics;
@@ -41,7 +42,12 @@ impl Observer for Log {
 }
 
 fn generation(log: &Rc<Log>) -> Rc<Generation> {
-    let shared = Arc::new(Shared::new(1, true, &Limits::default()));
+    let shared = Arc::new(Shared::new(
+        1,
+        Connections::default(),
+        true,
+        &Limits::default(),
+    ));
     let metrics = Metrics::new(1, Arc::clone(&shared)).worker(0);
     let worker = Rc::new(Worker::new(0, shared, metrics));
     let target = || Target::new(UpstreamUrl::parse("unix:/nobody").expect("a URL"));
