@@ -4,7 +4,6 @@
 //! token is asked for. So their number has a cap, beyond which they wait in the system's backlog, where they cost
 //! us nothing; a head must come in time; and no connection lasts, so that whoever waits gets a turn.
 
-use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::pin::pin;
@@ -100,10 +99,6 @@ async fn one(stream: TcpStream, router: Router, mut ending: watch::Receiver<bool
 
 /// Until a connection has had its time, or the port ends.
 async fn over(ending: &mut watch::Receiver<bool>) {
-    let ended = async {
-        // A sender that is gone has ended as well.
-        let _ended = ending.wait_for(|ending| *ending).await;
-        Ok::<(), Infallible>(())
-    };
-    let _either = tokio::time::timeout(LIFE, ended).await;
+    // A sender that is gone has ended as well.
+    let _either = tokio::time::timeout(LIFE, ending.wait_for(|ending| *ending)).await;
 }

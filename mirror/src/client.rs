@@ -4,6 +4,7 @@
 //! all connections of a worker, once a second, instead of a timer per request: hyper's own timer costs an allocation
 //! and a registration for every request, and cannot tell an idle connection from one that trickles a head.
 
+mod heads;
 mod io;
 mod linger;
 mod serve;

@@ -73,6 +73,7 @@ async fn answer_to(
     let (parts, body) = request.into_parts();
     let version = parts.version;
     let upload = watched(client, body);
+    let spelling = client.socket().and_then(|socket| socket.take_spelling());
     if let Err(fault) = host::check(&parts) {
         // Not received: like a head that hyper refuses to parse.
         client.worker.metrics.refused();
@@ -106,6 +107,7 @@ async fn answer_to(
     let head = Head {
         method: parts.method,
         uri: parts.uri,
+        spelling,
         headers: parts.headers,
         version: parts.version,
         peer: Rc::clone(&client.peer),
@@ -256,6 +258,7 @@ async fn send(
             forwarding: &generation.forwarding,
             wire,
             scheme,
+            spells: true,
         };
         let mut request = subject.with_head(|head| head.request(&form, body));
         if let (Some(told), Wire::Http1) = (&asked, wire) {

@@ -42,6 +42,7 @@ mod relay;
 mod sampling;
 mod service;
 mod shadow;
+mod spelling;
 mod tap;
 mod target;
 mod tls;

@@ -230,6 +230,7 @@ async fn send(pending: &Pending, side: Side) -> Result<Sent, Reason> {
             forwarding: &generation.forwarding,
             wire,
             scheme,
+            spells: true,
         };
         let mut request = pending.head.borrow().request(&form, body);
         headers::mark_shadow(request.headers_mut());

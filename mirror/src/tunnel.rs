@@ -126,6 +126,7 @@ async fn ask(generation: &Rc<Generation>, head: &Head) -> Result<Response<Incomi
         forwarding: &generation.forwarding,
         wire: Wire::Http1,
         scheme: service.connector.scheme(),
+        spells: false,
     };
     let mut request = head.request(&form, Outbound::Empty);
     put_protocols(request.headers_mut(), take_protocols(&head.headers));

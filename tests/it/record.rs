@@ -47,21 +47,8 @@ fn what_was_stored_survives_sigkill_and_the_next_start_continues() {
 
 /// The same command under a limit of 600 KiB a file, which stands in for a full disk: the same errors come back.
 fn limited<'a>(place: &Place, command: &'a mut Command) -> &'a mut Command {
-    let program = command.get_program().to_owned();
-    let arguments: Vec<_> = command.get_args().map(ToOwned::to_owned).collect();
-    let environment: Vec<_> = command
-        .get_envs()
-        .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
-        .collect();
-    *command = Command::new("bash");
     // SIGXFSZ would kill a shell that ignores nothing; the program must get the error instead.
-    command
-        .arg("-c")
-        .arg("trap '' XFSZ; ulimit -f 600; exec \"$0\" \"$@\"")
-        .arg(program)
-        .args(arguments)
-        .envs(environment)
-        .current_dir(place.path())
+    place.under("trap '' XFSZ; ulimit -f 600", command)
 }
 
 #[test]

@@ -11,20 +11,24 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use bytes::{Buf as _, Bytes};
+use bytes::{Buf as _, BytesMut};
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
+use super::heads::{Heads, MAX_LINE};
 use super::linger::Linger;
 use super::traffic::Traffic;
+use crate::spelling::Spelling;
 
 /// A client's socket.
 pub(super) struct ClientIo {
     stream: Stream,
     /// Bytes that have been read already.
-    first: Bytes,
+    first: BytesMut,
+    /// Of HTTP/1.
+    heads: Option<Heads>,
     traffic: Arc<Traffic>,
     /// Set once our side has been closed.
     linger: Option<Linger>,
@@ -35,14 +39,30 @@ enum Stream {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
+macro_rules! each {
+    ($stream:expr, $io:ident => $call:expr) => {
+        match $stream {
+            Stream::Clear(io) => {
+                let $io = Pin::new(io);
+                $call
+            }
+            Stream::Tls(io) => {
+                let $io = Pin::new(io);
+                $call
+            }
+        }
+    };
+}
+
 impl ClientIo {
-    pub(super) fn clear(stream: TcpStream, first: Bytes, traffic: &Arc<Traffic>) -> Self {
+    pub(super) fn clear(stream: TcpStream, first: BytesMut, traffic: &Arc<Traffic>) -> Self {
         if !first.is_empty() {
             traffic.read();
         }
         Self {
             stream: Stream::Clear(stream),
             first,
+            heads: None,
             traffic: Arc::clone(traffic),
             linger: None,
         }
@@ -51,10 +71,95 @@ impl ClientIo {
     pub(super) fn tls(stream: TlsStream<TcpStream>, traffic: &Arc<Traffic>) -> Self {
         Self {
             stream: Stream::Tls(Box::new(stream)),
-            first: Bytes::new(),
+            first: BytesMut::new(),
+            heads: None,
             traffic: Arc::clone(traffic),
             linger: None,
         }
+    }
+
+    /// Replaces in the heads of HTTP/1 what a target must not have.
+    pub(super) fn with_heads(mut self) -> Self {
+        self.heads = Some(Heads::new());
+        self
+    }
+
+    /// What has been read already, or what comes.
+    fn poll_more(
+        &mut self,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.first.has_remaining() {
+            let length = self.first.len().min(buffer.remaining());
+            buffer.put_slice(&self.first.split_to(length));
+            return Poll::Ready(Ok(()));
+        }
+        let before = buffer.filled().len();
+        ready!(each!(&mut self.stream, io => io.poll_read(cx, buffer)))?;
+        if buffer.filled().len() > before {
+            self.traffic.read();
+            self.traffic.set_blind(false);
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Reads on until the first line of a head is whole, unless it is far too long or the client ends within it.
+    fn poll_line(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !has_line(&self.first) && self.first.len() < MAX_LINE {
+            let mut space = [0; 2 * 1024];
+            let mut more = ReadBuf::new(&mut space);
+            ready!(each!(&mut self.stream, io => io.poll_read(cx, &mut more)))?;
+            if more.filled().is_empty() {
+                break;
+            }
+            self.traffic.read();
+            self.first.extend_from_slice(more.filled());
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Reads for hyper, which speaks HTTP/1.
+    fn poll_heads(
+        &mut self,
+        mut heads: Heads,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> (Heads, Poll<io::Result<()>>) {
+        let (announced, within) = (
+            self.traffic.takes_announced(),
+            self.traffic.is_within_body(),
+        );
+        heads.asked(announced, within);
+        let before = buffer.filled().len();
+        if !heads.begins() || self.first.is_empty() {
+            let polled = self.poll_more(cx, buffer);
+            if !matches!(polled, Poll::Ready(Ok(()))) {
+                return (heads, polled);
+            }
+            let (_, come) = buffer.filled_mut().split_at_mut(before);
+            if come.is_empty() || !heads.begins() || has_line(come) {
+                if let Some(spelling) = heads.pass(come) {
+                    self.traffic.put_spelling(spelling);
+                }
+                return (heads, polled);
+            }
+            self.first.extend_from_slice(come);
+            buffer.set_filled(before);
+        }
+        let polled = self.poll_line(cx);
+        if !matches!(polled, Poll::Ready(Ok(()))) {
+            return (heads, polled);
+        }
+        // All of the line at once, though it may go on in parts.
+        if let Some(spelling) = first_line(&mut self.first).and_then(Spelling::take) {
+            self.traffic.put_spelling(spelling);
+        }
+        let length = self.first.len().min(buffer.remaining());
+        let mut come = self.first.split_to(length);
+        let _replaced_already = heads.pass(&mut come);
+        buffer.put_slice(&come);
+        (heads, Poll::Ready(Ok(())))
     }
 
     /// Looks whether a client whose answer is awaited has broken off. Who waits for an answer does not read, so that
@@ -91,19 +196,22 @@ impl Stream {
     }
 }
 
-macro_rules! each {
-    ($stream:expr, $io:ident => $call:expr) => {
-        match $stream {
-            Stream::Clear(io) => {
-                let $io = Pin::new(io);
-                $call
-            }
-            Stream::Tls(io) => {
-                let $io = Pin::new(io);
-                $call
-            }
-        }
-    };
+/// Whether the first line that is not empty is whole.
+fn has_line(bytes: &[u8]) -> bool {
+    let start = bytes.iter().position(|byte| !is_end_of_line(*byte));
+    start.is_some_and(|start| memchr::memchr(b'\n', &bytes[start..]).is_some())
+}
+
+fn is_end_of_line(byte: u8) -> bool {
+    matches!(byte, b'\r' | b'\n')
+}
+
+/// The first line that is not empty, without its end.
+fn first_line(bytes: &mut [u8]) -> Option<&mut [u8]> {
+    let start = bytes.iter().position(|byte| !is_end_of_line(*byte))?;
+    let bytes = bytes.get_mut(start..)?;
+    let length = memchr::memchr(b'\n', bytes)?;
+    bytes.get_mut(..length)
 }
 
 impl AsyncRead for ClientIo {
@@ -112,18 +220,12 @@ impl AsyncRead for ClientIo {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.first.has_remaining() {
-            let length = self.first.len().min(buffer.remaining());
-            buffer.put_slice(&self.first.split_to(length));
-            return Poll::Ready(Ok(()));
-        }
-        let before = buffer.filled().len();
-        ready!(each!(&mut self.stream, io => io.poll_read(cx, buffer)))?;
-        if buffer.filled().len() > before {
-            self.traffic.read();
-            self.traffic.set_blind(false);
-        }
-        Poll::Ready(Ok(()))
+        let Some(heads) = self.heads.filter(|_| !self.traffic.is_tunnel()) else {
+            return self.poll_more(cx, buffer);
+        };
+        let (heads, polled) = self.poll_heads(heads, cx, buffer);
+        self.heads = Some(heads);
+        polled
     }
 }
 

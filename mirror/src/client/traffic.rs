@@ -5,7 +5,11 @@
 //! one thread.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::task::Poll;
+
+use super::heads::Announced;
+use crate::spelling::Spelling;
 
 /// The state of one client's socket.
 #[derive(Default)]
@@ -21,6 +25,10 @@ pub(crate) struct Traffic {
     unread: AtomicBool,
     lingering: AtomicBool,
     tunnel: AtomicBool,
+    announced: Mutex<Option<Announced>>,
+    within_body: AtomicBool,
+    has_spelling: AtomicBool,
+    spelling: Mutex<Option<Spelling>>,
 }
 
 fn get(flag: &AtomicBool) -> bool {
@@ -71,10 +79,49 @@ impl Traffic {
         }
     }
 
+    /// hyper has parsed a head, and reads on by what it says.
+    pub(super) fn announce(&self, announced: Announced) {
+        set(&self.within_body, announced != Announced::Nothing);
+        *self
+            .announced
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(announced);
+    }
+
+    /// What was announced since the last call.
+    pub(super) fn takes_announced(&self) -> Option<Announced> {
+        self.announced
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    }
+
+    /// Whether the body of the request at hand has not come to its end.
+    pub(super) fn is_within_body(&self) -> bool {
+        get(&self.within_body)
+    }
+
+    /// How the client wrote the target of the head that comes next, where the parser does not take it.
+    pub(super) fn put_spelling(&self, spelling: Spelling) {
+        set(&self.has_spelling, true);
+        *self.spelling.lock().unwrap_or_else(PoisonError::into_inner) = Some(spelling);
+    }
+
+    pub(crate) fn take_spelling(&self) -> Option<Spelling> {
+        if !self.has_spelling.swap(false, Ordering::Relaxed) {
+            return None;
+        }
+        self.spelling
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    }
+
     /// The request is whole: from here to the end of its answer nobody reads, so the socket is watched for a client
     /// that breaks off.
     pub(crate) fn await_answer(&self) {
         set(&self.awaited, true);
+        set(&self.within_body, false);
     }
 
     pub(super) fn is_awaited(&self) -> bool {

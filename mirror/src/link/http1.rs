@@ -29,15 +29,17 @@ use hyper_util::rt::TokioIo;
 use crate::body::Outbound;
 use crate::connect::UpstreamIo;
 use crate::descriptors::Descriptor;
+use crate::link::spelled::{self, Overlay, Spelled};
 use crate::link::{MAX_BUFFER_BYTES, MAX_HEAD_BYTES};
 
-type Driver = Connection<TokioIo<UpstreamIo>, Outbound>;
+type Driver = Connection<TokioIo<Spelled>, Outbound>;
 
 /// A connection and its driver.
 pub(crate) struct Connected {
     sender: SendRequest<Outbound>,
     /// `None` once the connection has ended.
     driver: Option<Driver>,
+    overlay: Overlay,
     /// Kept for its drop.
     _place: Option<Descriptor>,
 }
@@ -48,6 +50,7 @@ impl Connected {
         io: UpstreamIo,
         place: Option<Descriptor>,
     ) -> hyper::Result<Box<Self>> {
+        let overlay = Overlay::default();
         // `max_headers` stays at hyper's default of 100, because setting it, to whatever number, moves the parser's
         // arrays from the stack to the heap: with 512 fields a thousand shadows in flight were seen to take 10 MiB more.
         let (sender, driver) = Builder::new()
@@ -56,11 +59,12 @@ impl Connected {
             // A proxy repairs both in answers (RFC 9112 §5.1, §5.2); in requests they are refused.
             .allow_obsolete_multiline_headers_in_responses(true)
             .allow_spaces_after_header_name_in_responses(true)
-            .handshake(TokioIo::new(io))
+            .handshake(TokioIo::new(Spelled::new(io, &overlay)))
             .await?;
         Ok(Box::new(Self {
             sender,
             driver: Some(driver),
+            overlay,
             _place: place,
         }))
     }
@@ -68,8 +72,9 @@ impl Connected {
     /// Sends a request and waits for the head of its answer.
     pub(crate) async fn send(
         &mut self,
-        request: Request<Outbound>,
+        mut request: Request<Outbound>,
     ) -> Result<Response<Incoming>, TrySendError<Request<Outbound>>> {
+        spelled::spell(&self.overlay, &mut request);
         let mut answer = pin!(self.sender.try_send_request(request));
         let driver = &mut self.driver;
         let mut written = false;

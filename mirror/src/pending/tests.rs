@@ -61,6 +61,7 @@ fn open(generation: &Rc<Generation>) -> (Half, Half) {
     let head = Head {
         method: Method::GET,
         uri: Uri::from_static("/"),
+        spelling: None,
         headers: HeaderMap::new(),
         version: Version::HTTP_11,
         peer: Rc::new(Peer::new(Ipv4Addr::LOCALHOST.into(), false)),

@@ -18,6 +18,7 @@ mod setup;
 mod slow_clients;
 mod support;
 mod tap;
+mod targets;
 mod tls;
 mod transports;
 mod unread_bodies;
