@@ -21,7 +21,8 @@ const SCARCE: Duration = Duration::from_secs(2);
 pub struct Connections {
     /// Requests of HTTP/2 at a time, in all client connections: each may need a connection to the legacy.
     pub streams: usize,
-    /// To the candidate, in use and idle; more are not opened, and their requests count as `in_flight_cap`.
+    /// For shadows (to the candidate, in a tap also to the legacy), in use and idle; more are not opened, and their
+    /// requests count as `in_flight_cap`.
     pub candidate: usize,
     /// Idle ones that each worker keeps to each service, if the policy allows as many.
     pub idle: usize,

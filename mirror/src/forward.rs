@@ -359,7 +359,8 @@ fn answer(
         )),
     };
     let driven = match (early, link) {
-        (Some(upload), Link::Own(link)) => {
+        // A client that is answered before it was told to send has nothing to send any more.
+        (Some(upload), Link::Own(link)) if !upload.is_held() => {
             if !ends_here && version != Version::HTTP_2 {
                 upload.promise();
             }

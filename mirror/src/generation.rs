@@ -95,6 +95,7 @@ impl Generation {
                 &policy.limits,
                 worker,
                 side,
+                policy.mode,
             )
         };
         Self {

@@ -9,7 +9,7 @@ use http::{Request, Response};
 use hyper::body::Incoming;
 
 use crate::body::Outbound;
-use crate::config::Limits;
+use crate::config::{Limits, Mode};
 use crate::connect::{ConnectError, Connector, Lookups, Offer, UpstreamIo};
 use crate::descriptors::{self, Descriptor};
 use crate::failure;
@@ -34,7 +34,8 @@ pub(crate) struct Service {
     pool: Pool,
     streams: Streams,
     lookups: Rc<Lookups>,
-    side: Side,
+    /// Whether it is asked by shadows, whose connections are counted and give way.
+    yields: bool,
     worker: Rc<Worker>,
 }
 
@@ -61,6 +62,7 @@ impl Service {
         limits: &Limits,
         worker: &Rc<Worker>,
         side: Side,
+        mode: Mode,
     ) -> Self {
         let idle = limits.upstream_idle_connections.min(worker.shared.idle);
         Self {
@@ -70,7 +72,7 @@ impl Service {
             pool: Pool::new(idle, limits.upstream_idle),
             streams: Streams::new(limits.upstream_idle),
             lookups: Rc::clone(&worker.lookups[side as usize]),
-            side,
+            yields: side == Side::Candidate || mode == Mode::Tap,
             worker: Rc::clone(worker),
         }
     }
@@ -112,8 +114,7 @@ impl Service {
     /// Takes a connection back for the next request.
     pub(crate) fn put(&self, link: Link, now: Instant) {
         if let Link::Own(link) = link {
-            let yields = self.side == Side::Candidate && self.worker.shared.candidates.are_scarce();
-            if !yields {
+            if !(self.yields && self.worker.shared.candidates.are_scarce()) {
                 self.pool.put(link, now);
             }
         }
@@ -138,7 +139,7 @@ impl Service {
             match self.connector.connect(offer, &self.lookups).await {
                 Err(error) if descriptors::are_used_up(error.io()) => {
                     self.worker.yield_descriptors();
-                    if self.side == Side::Candidate {
+                    if self.yields {
                         tracing::debug!(error = %error.io(), "no connection to spare for a shadow");
                         return Err(SendError::Spared);
                     }
@@ -152,9 +153,9 @@ impl Service {
         }
     }
 
-    /// The place of a connection to the candidate, that of an idle one if need be; the legacy needs none.
+    /// The place of a connection for a shadow, that of an idle one if need be; clients need none.
     fn place(&self) -> Result<Option<Descriptor>, SendError> {
-        if self.side == Side::Legacy {
+        if !self.yields {
             return Ok(None);
         }
         let candidates = &self.worker.shared.candidates;

@@ -113,8 +113,8 @@ fn judge(generation: &Generation, outcome: Result<(), Reason>) {
                 _ => Outcome::Error,
             });
         }
-        // It was not asked.
-        Err(Reason::InFlightCap) => worker.metrics.shadow(Outcome::Shed),
+        // It was not asked; that it was shed is counted with its reason.
+        Err(Reason::InFlightCap) => {}
         Err(reason) => {
             worker.shared.breaker.succeeded();
             worker.metrics.shadow(if reason.is_our_drop() {

@@ -153,11 +153,16 @@ impl Progress {
         self.bytes.get()
     }
 
+    /// Whether the client still waits to be told to send.
+    pub(crate) fn is_held(&self) -> bool {
+        self.told.borrow().is_some()
+    }
+
     /// Whether what is left is known, and little enough to be read for nobody. A client that was never told to send
     /// may send or not, so that nobody knows what would come next.
     pub(crate) fn has_little_left(&self) -> bool {
         let left = self.size_hint().exact();
-        self.told.borrow().is_none() && left.is_some_and(|left| left <= DISCARDED)
+        !self.is_held() && left.is_some_and(|left| left <= DISCARDED)
     }
 
     /// The answer leaves the connection open.
@@ -174,7 +179,7 @@ impl Progress {
 
     /// Whether it ends within the blink of an eye.
     pub(crate) async fn ends_soon(&self) -> bool {
-        if self.told.borrow().is_some() {
+        if self.is_held() {
             return false;
         }
         let discarded = tokio::time::timeout(GLANCE, self.discard()).await;

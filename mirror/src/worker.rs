@@ -14,6 +14,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use crate::client::Client;
+use crate::config::Mode;
 use crate::connect::Lookups;
 use crate::control::Shared;
 use crate::generation::{Applied, Generation};
@@ -156,6 +157,9 @@ impl Worker {
         let former = former.iter().filter_map(Weak::upgrade);
         for generation in former.chain(current.clone()) {
             generation.candidate.clear();
+            if generation.mode == Mode::Tap {
+                generation.legacy.clear();
+            }
         }
     }
 

@@ -30,12 +30,14 @@ fn a_refusal_arrives_instead_of_100() {
     let candidate = Service::saying(ok("a"));
     let mirror = rig(&legacy, &candidate);
     for _ in 0..5 {
+        let asked = Instant::now();
         let mut client = mirror.client();
         client.send(ASKING);
         let answer = String::from_utf8(client.rest()).expect("text");
         assert!(answer.starts_with("HTTP/1.1 401 "), "{answer}");
         assert!(answer.contains("connection: close"), "{answer}");
         assert!(answer.ends_with("\r\n\r\nno"), "{answer}");
+        assert!(asked.elapsed() < Duration::from_secs(1), "it ends at once");
     }
     assert_eq!(candidate.connections(), 0);
 }
