@@ -30,13 +30,14 @@ pub(crate) struct AdminPort {
 
 impl AdminPort {
     /// Serves `site` on a bound listener.
-    pub(crate) fn start(listener: TcpListener, site: Site) -> Result<Self> {
+    /// `connections` are open at a time at most.
+    pub(crate) fn start(listener: TcpListener, site: Site, connections: usize) -> Result<Self> {
         listener.set_nonblocking(true).context("the admin port")?;
         let address = listener.local_addr().context("the admin port")?;
         let (stop, stopped) = watch::channel(false);
         let thread = std::thread::Builder::new()
             .name("admin".to_owned())
-            .spawn(move || serve(listener, site, stopped))
+            .spawn(move || serve(listener, site, connections, stopped))
             .context("cannot start the admin thread")?;
         Ok(Self {
             address,
@@ -64,7 +65,12 @@ impl AdminPort {
     }
 }
 
-fn serve(listener: TcpListener, site: Site, mut stopped: watch::Receiver<bool>) -> Result<()> {
+fn serve(
+    listener: TcpListener,
+    site: Site,
+    connections: usize,
+    mut stopped: watch::Receiver<bool>,
+) -> Result<()> {
     /// An open page must not hold up the end of the process.
     const GRACE: std::time::Duration = std::time::Duration::from_secs(1);
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -83,9 +89,10 @@ fn serve(listener: TcpListener, site: Site, mut stopped: watch::Receiver<bool>) 
             tokio::time::sleep(GRACE).await;
         };
         tokio::select! {
-            served = parity_dashboards::serve(listener, site, shutdown) => served.context("the admin port"),
-            () = overdue => Ok(()),
+            () = parity_dashboards::serve(listener, site, connections, shutdown) => {}
+            () = overdue => {}
         }
+        Ok(())
     })
 }
 

@@ -1,12 +1,77 @@
 //! File descriptors: raised to what the system allows, and shared out so that they cannot run out.
 //!
-//! Every client connection may need one to the legacy besides its own, as many requests of HTTP/2 one each, and every
-//! shadow in flight one to the candidate. A process that runs out of them accepts nobody, so it takes fewer clients instead.
+//! Clients come first: whoever is accepted finds a connection to the legacy. Shadows get what is left, and give way
+//! where that is little; the admin port and the store have their own. With few descriptors there are fewer of all, and
+//! the process says so.
 
+use parity_mirror::{Config, Connections};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Idle connections to both services, the store, the spool, the admin port, the log.
-const SPARE: u64 = 640;
+/// Standard streams, listening and control sockets, files of the store, of the spool and of the configuration, the log,
+/// what a look-up of a name opens, and some to spare.
+const PROCESS: usize = 96;
+/// Of each worker: its copy of the listening socket, an event queue, a waker, and look-ups of names.
+const WORKER: usize = 8;
+/// Of a connection to the admin port: itself, and the files or the connection of the store that it asks.
+const ADMIN: usize = 4;
+/// Fewer clients at a time than this are worth a word.
+const FEW_CLIENTS: usize = 1_000;
+/// Fewer clients than this are no service at all, and no reason to refuse one.
+const FEWEST: usize = 16;
+
+/// How many connections of each kind there may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shares {
+    descriptors: u64,
+    /// Clients of the proxy.
+    pub(crate) clients: usize,
+    /// Besides them, to the services.
+    pub(crate) others: Connections,
+    /// To the admin port.
+    pub(crate) admin: usize,
+}
+
+impl Shares {
+    /// What so many descriptors allow of what is wanted.
+    pub(crate) fn of(descriptors: u64, config: &Config) -> Self {
+        let available = usize::try_from(descriptors).unwrap_or(usize::MAX);
+        let workers = config.workers.get();
+        let admin = (available / 32).clamp(4, parity_dashboards::CONNECTIONS);
+        let reserved = PROCESS.min(available / 4) + WORKER * workers + ADMIN * admin;
+        let left = available.saturating_sub(reserved);
+        // A client costs its own connection and one to the legacy; for two of them there is a request of HTTP/2 more at
+        // a time, and for four an idle connection that another worker keeps. Eleven for four clients, and an eighth for
+        // shadows.
+        let clients = (left - left / 8) / 11 * 4;
+        let clients = clients.min(config.connections).max(FEWEST);
+        let streams = (clients / 2).max(1);
+        let idle = clients / 4;
+        let candidate = left.saturating_sub(2 * clients + streams + idle).max(1);
+        Self {
+            descriptors,
+            clients,
+            others: Connections {
+                streams,
+                candidate,
+                idle: idle.div_ceil(workers),
+            },
+            admin,
+        }
+    }
+
+    /// What to tell an operator whose system allows few, and what to do about it.
+    pub(crate) fn low(&self, config: &Config) -> Option<String> {
+        let shadows = config.policy.limits.in_flight;
+        let few = self.clients < FEW_CLIENTS.min(config.connections);
+        (few || self.others.candidate < shadows).then(|| {
+            format!(
+                "{} file descriptors are allowed: at most {} clients at a time, and {} connections to the candidate \
+                 (shadows beyond count as in_flight_cap); raise `ulimit -n`",
+                self.descriptors, self.clients, self.others.candidate
+            )
+        })
+    }
+}
 
 /// Raises the limit of this process to the highest that it may have, and returns it.
 pub(crate) fn raise() -> u64 {
@@ -24,24 +89,68 @@ pub(crate) fn raise() -> u64 {
     }
 }
 
-/// How many clients may be connected at a time with so many descriptors, of the `wanted` ones.
-pub(crate) fn clients(descriptors: u64, in_flight: usize, wanted: usize) -> usize {
-    let left = descriptors.saturating_sub(SPARE + in_flight as u64) / 3;
-    // Too few for anything is no reason to serve nobody.
-    usize::try_from(left)
-        .unwrap_or(usize::MAX)
-        .clamp(16, wanted)
-}
-
 #[cfg(test)]
 mod tests {
+    use parity_mirror::{Policy, Target};
+
     use super::*;
 
+    fn config(workers: usize) -> Config {
+        let target = || Target::new("http://127.0.0.1:1".parse().expect("a URL"));
+        Config {
+            listen: ([127, 0, 0, 1], 0).into(),
+            workers: std::num::NonZeroUsize::new(workers).expect("some"),
+            connections: Config::CONNECTIONS,
+            others: Connections::default(),
+            shadowing: true,
+            policy: Policy::new(target(), target()),
+        }
+    }
+
     #[test]
-    fn clients_leave_room_for_what_they_cause() {
-        assert_eq!(clients(1 << 20, 1024, 10_000), 10_000);
-        assert_eq!(clients(u64::MAX, 1024, 10_000), 10_000);
-        assert_eq!(clients(4096, 1024, 10_000), 810);
-        assert_eq!(clients(1024, 1024, 10_000), 16);
+    fn many_descriptors_hold_nobody_back() {
+        for descriptors in [u64::MAX, 1 << 20, 64 * 1024] {
+            let config = config(8);
+            let shares = Shares::of(descriptors, &config);
+            assert_eq!(shares.clients, Config::CONNECTIONS);
+            assert!(shares.others.candidate > 4 * config.policy.limits.in_flight);
+            assert!(shares.others.idle >= 256);
+            assert_eq!(shares.low(&config), None);
+        }
+    }
+
+    #[test]
+    fn with_few_descriptors_clients_leave_room_for_what_they_cause_and_shadows_get_the_rest() {
+        for (descriptors, workers, least) in [
+            (256, 2, 32),
+            (1024, 1, 200),
+            (1024, 8, 200),
+            (4096, 4, 1000),
+        ] {
+            let config = config(workers);
+            let shares = Shares::of(descriptors, &config);
+            let Connections {
+                streams,
+                candidate,
+                idle,
+            } = shares.others;
+            assert!(shares.clients >= least, "{shares:?}");
+            assert!(candidate >= 8, "{shares:?}");
+            let used = 2 * shares.clients + streams + idle * (workers - 1) + candidate;
+            let fixed =
+                PROCESS.min(descriptors as usize / 4) + WORKER * workers + ADMIN * shares.admin;
+            assert!(
+                used + fixed <= descriptors as usize + 2 * workers,
+                "{shares:?}"
+            );
+            let low = shares.low(&config).expect("a word");
+            assert!(low.contains("ulimit -n"), "{low}");
+        }
+    }
+
+    #[test]
+    fn hardly_any_descriptors_are_no_reason_to_serve_nobody() {
+        let shares = Shares::of(64, &config(2));
+        assert_eq!((shares.clients, shares.others.candidate), (FEWEST, 1));
     }
 }

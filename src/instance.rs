@@ -22,7 +22,7 @@ use tokio::sync::watch;
 
 use crate::admin::{AdminPort, bind_admin, register_build_info};
 use crate::config::MirrorSettings;
-use crate::descriptors;
+use crate::descriptors::{self, Shares};
 use crate::error;
 use crate::handover::Inherited;
 use crate::pipeline::Pipeline;
@@ -47,7 +47,13 @@ impl Instance {
     /// that are wanted.
     pub(crate) fn start(settings: &MirrorSettings, inherited: &mut Inherited) -> Result<Self> {
         let mut config = settings.mirror.clone();
-        config.connections = clients(&config);
+        let shares = Shares::of(descriptors::raise(), &config);
+        let descriptors_low = shares.low(&config);
+        if let Some(low) = &descriptors_low {
+            tracing::warn!("{low}");
+        }
+        config.connections = shares.clients;
+        config.others = shares.others;
         let mirror = match inherited.proxy(config.listen) {
             Some(listener) => Mirror::adopt(config, listener)?,
             None => Mirror::bind(config)?,
@@ -74,6 +80,7 @@ impl Instance {
             records: pipeline.writer().handle(),
             book: pipeline.book(),
             accepting: AtomicBool::new(true),
+            descriptors_low,
             config_error: Mutex::default(),
         });
         let site = Site {
@@ -83,7 +90,7 @@ impl Instance {
             registry,
             token: settings.admin.token.clone(),
         };
-        let admin = AdminPort::start(listener, site)?;
+        let admin = AdminPort::start(listener, site, shares.admin)?;
         let (stop, stopped) = watch::channel(false);
         let (end, ended) = watch::channel(false);
         let observers = pipeline.observers();
@@ -191,24 +198,6 @@ impl Instance {
     }
 }
 
-/// Fewer clients at a time than this are worth a word at the start.
-const FEW_CLIENTS: usize = 1_000;
-
-/// How many clients the process has descriptors for.
-fn clients(config: &parity_mirror::Config) -> usize {
-    let descriptors = descriptors::raise();
-    let in_flight = config.policy.limits.in_flight;
-    let clients = descriptors::clients(descriptors, in_flight, config.connections);
-    if clients < FEW_CLIENTS {
-        tracing::warn!(
-            descriptors,
-            clients,
-            "few file descriptors are allowed, so fewer clients are accepted at a time; raise `ulimit -n`"
-        );
-    }
-    clients
-}
-
 /// What the admin port may do with the mirror.
 struct MirrorControl {
     mirror: parity_mirror::Control,
@@ -217,6 +206,8 @@ struct MirrorControl {
     /// Knows what became of the clients.
     book: Arc<TallyBook>,
     accepting: AtomicBool,
+    /// What few file descriptors keep us from.
+    descriptors_low: Option<String>,
     /// Why the last reload was refused.
     config_error: Mutex<Option<String>>,
 }
@@ -283,6 +274,7 @@ impl parity_dashboards::Control for MirrorControl {
             records_queued: store.queued_records,
             records_dropped: store.dropped_records,
             spool_bytes: store.spool_bytes,
+            descriptors_low: self.descriptors_low.clone(),
             config_error: self
                 .config_error
                 .lock()

@@ -5,6 +5,7 @@
 //! page of another origin. With a token, every request must carry it: `Authorization: Bearer TOKEN`, or Basic with
 //! the token as the password, which is what a browser can ask its user for.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
@@ -29,7 +30,9 @@ pub async fn admit(State(site): State<Arc<Site>>, request: Request, next: Next) 
                 "Basic realm=\"parity\", charset=\"UTF-8\"",
             );
             let text = "this port needs a token: Authorization: Bearer TOKEN, or any user with the token as password\n";
-            return (StatusCode::UNAUTHORIZED, [challenge], text).into_response();
+            // Nobody keeps a connection that has no token.
+            let last = (header::CONNECTION, "close");
+            return (StatusCode::UNAUTHORIZED, [challenge, last], text).into_response();
         }
         None if !is_loopback_name(host(headers)) => {
             let text = "the Host is no loopback name; reach this port as 127.0.0.1 or localhost\n";
@@ -100,15 +103,35 @@ fn host(headers: &HeaderMap) -> &str {
         .unwrap_or_default()
 }
 
+/// Read to its last byte: what stands behind a bracket or a colon is no name's to choose.
 fn is_loopback_name(host: &str) -> bool {
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => host.split(':').next().unwrap_or_default(),
+    let (address, port) = if let Some(rest) = host.strip_prefix('[') {
+        let Some((inner, behind)) = rest.split_once(']') else {
+            return false;
+        };
+        let address = inner.parse::<Ipv6Addr>().map(IpAddr::V6);
+        let port = match behind.strip_prefix(':') {
+            None if behind.is_empty() => None,
+            None => return false,
+            port => port,
+        };
+        (address.ok(), port)
+    } else {
+        let (name, port) = match host.split_once(':') {
+            Some((name, port)) => (name, Some(port)),
+            None => (host, None),
+        };
+        let address = if name.eq_ignore_ascii_case("localhost") {
+            Some(IpAddr::V4(Ipv4Addr::LOCALHOST))
+        } else {
+            name.parse::<Ipv4Addr>().map(IpAddr::V4).ok()
+        };
+        (address, port)
     };
-    name.eq_ignore_ascii_case("localhost")
-        || name
-            .parse::<std::net::IpAddr>()
-            .is_ok_and(|address| address.is_loopback())
+    let port_is_one = port.is_none_or(|port| {
+        port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok()
+    });
+    port_is_one && address.is_some_and(|address| address.is_loopback())
 }
 
 /// Programs send no Origin; browsers send theirs with every request that can change something.
@@ -148,6 +171,7 @@ mod tests {
             "127.0.0.1:9900",
             "127.1.2.3",
             "[::1]:9900",
+            "[::1]",
             "LOCALHOST",
         ] {
             assert!(is_loopback_name(name), "{name}");
@@ -159,6 +183,20 @@ mod tests {
             "10.0.0.1",
             "[::2]",
             "127.0.0.1.evil.example",
+            "[::1].evil.example",
+            "[::1].evil.example:9900",
+            "[::1]evil",
+            "[::1]:9900.evil.example",
+            "[127.0.0.1]:9900",
+            "[localhost]",
+            "[::1",
+            "::1",
+            "localhost:evil.example",
+            "localhost:",
+            "localhost:99999",
+            "127.0.0.1:80:80",
+            "user@localhost",
+            "localhost, evil.example",
         ] {
             assert!(!is_loopback_name(name), "{name}");
         }

@@ -10,9 +10,12 @@
 mod api;
 pub mod guard;
 mod pages;
+mod server;
 
 use std::future::Future;
 use std::sync::Arc;
+
+pub use server::CONNECTIONS;
 
 use axum::Router;
 use axum::extract::State;
@@ -72,6 +75,8 @@ pub struct Status {
     pub records_dropped: u64,
     /// Bytes of records that wait on disk for a Kafka broker.
     pub spool_bytes: u64,
+    /// What few file descriptors keep this process from; `None` while there are enough.
+    pub descriptors_low: Option<String>,
     /// Why the last reload of the configuration was refused; `None` while what was given last holds.
     pub config_error: Option<String>,
 }
@@ -140,15 +145,15 @@ pub struct Site {
     pub token: Option<String>,
 }
 
-/// Serves until `shutdown` completes; requests under way are finished.
+/// Serves until `shutdown` completes; requests under way are finished. At most `connections` are open at a time; more
+/// wait to be accepted.
 pub async fn serve(
     listener: TcpListener,
     site: Site,
-    shutdown: impl Future<Output = ()> + Send + 'static,
-) -> std::io::Result<()> {
-    axum::serve(listener, router(Arc::new(site)))
-        .with_graceful_shutdown(shutdown)
-        .await
+    connections: usize,
+    shutdown: impl Future<Output = ()>,
+) {
+    server::serve(listener, router(Arc::new(site)), connections, shutdown).await;
 }
 
 fn router(site: Arc<Site>) -> Router {

@@ -57,6 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             .first()
             .map_or(Ok(NonZeroUsize::MIN), |it| it.parse())?,
         connections: Config::CONNECTIONS,
+        others: parity_mirror::Connections::default(),
         shadowing: true,
         policy: Policy::new(
             Target::new(UpstreamUrl::parse(legacy)?),

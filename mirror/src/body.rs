@@ -3,16 +3,13 @@
 //! Nothing here collects a body for the path of the client. Frames go on as they come; a copy is a second reference
 //! to the same bytes.
 
-use std::cell::{Cell, RefCell};
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use http::HeaderMap;
 use http_body::{Body as HttpBody, Frame, SizeHint};
-use hyper::body::Incoming;
 use parity_schemas::exchange::Body;
 use parity_schemas::verdict::Reason;
 
@@ -22,6 +19,7 @@ use crate::headers;
 use crate::pending::{Half, Side};
 use crate::relay::Relay;
 use crate::shadow;
+use crate::upload::{BodyError, Progress};
 
 /// Body of a request to a service.
 pub(crate) enum Outbound {
@@ -31,17 +29,6 @@ pub(crate) enum Outbound {
     Live(Tee),
     /// The copy of one that came in whole.
     Copy(Box<Copied>),
-}
-
-/// Why a client's body did not come to its end.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum BodyError {
-    /// The client went away, or sent what is no body.
-    #[error(transparent)]
-    Client(#[from] hyper::Error),
-    /// The client sent nothing for [`Limits::client_stall`](crate::Limits::client_stall).
-    #[error("the client stopped sending")]
-    Stalled,
 }
 
 impl HttpBody for Outbound {
@@ -62,7 +49,7 @@ impl HttpBody for Outbound {
     fn is_end_stream(&self) -> bool {
         match self {
             Self::Empty => true,
-            Self::Live(tee) => tee.incoming.is_end_stream(),
+            Self::Live(tee) => tee.upload.is_end_stream(),
             Self::Copy(copied) => copied.chunks.len() == 0 && copied.trailers.is_none(),
         }
     }
@@ -70,7 +57,7 @@ impl HttpBody for Outbound {
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Empty => SizeHint::with_exact(0),
-            Self::Live(tee) => tee.incoming.size_hint(),
+            Self::Live(tee) => tee.upload.size_hint(),
             Self::Copy(copied) if copied.sized => SizeHint::with_exact(copied.left as u64),
             Self::Copy(_) => SizeHint::default(),
         }
@@ -105,120 +92,21 @@ impl Copied {
     }
 }
 
-/// How far a request's body has come.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Upload {
-    /// More is to come.
-    Running,
-    /// All of it went to the legacy's connection.
-    Complete,
-    /// The client went away in the middle.
-    ClientGone,
-}
-
-/// How a request's body comes along, for those who wait for it.
-pub(crate) struct Progress {
-    state: Cell<Upload>,
-    bytes: Cell<u64>,
-    /// Who to wake when the client has been waited for too long; `None` while nobody waits for the client.
-    waiting: RefCell<Option<Waker>>,
-    /// Since when the client has been waited for, with the bytes then.
-    since: Cell<Option<(Instant, u64)>>,
-    stalled: Cell<bool>,
-    /// How long the legacy was kept waiting for bytes that came later, in all.
-    waited: Cell<Duration>,
-    /// Since when it waits.
-    waits_since: Cell<Option<Instant>>,
-}
-
-impl Progress {
-    pub(crate) fn new() -> Rc<Self> {
-        Rc::new(Self {
-            state: Cell::new(Upload::Running),
-            bytes: Cell::new(0),
-            waiting: RefCell::new(None),
-            since: Cell::new(None),
-            stalled: Cell::new(false),
-            waited: Cell::new(Duration::ZERO),
-            waits_since: Cell::new(None),
-        })
-    }
-
-    /// How far it has come.
-    pub(crate) fn upload(&self) -> Upload {
-        self.state.get()
-    }
-
-    /// Bytes that went on so far.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.bytes.get()
-    }
-
-    /// How long the client kept the legacy waiting, up to the bytes that came last. A legacy that answers while it waits
-    /// has not waited for what never came.
-    pub(crate) fn waited(&self) -> Duration {
-        self.waited.get()
-    }
-
-    /// The client is waited for.
-    fn waits(&self, waker: Waker) {
-        *self.waiting.borrow_mut() = Some(waker);
-        if self.waits_since.get().is_none() {
-            self.waits_since.set(Some(Instant::now()));
-        }
-    }
-
-    /// The client has sent something, or ended.
-    fn came(&self) {
-        self.waiting.take();
-        if let Some(since) = self.waits_since.take() {
-            self.waited.set(self.waited.get() + since.elapsed());
-        }
-    }
-
-    /// Ends a body whose client has sent nothing for `patience`. A legacy that does not take what there is does not
-    /// count: then nobody waits for the client.
-    pub(crate) fn sweep(&self, now: Instant, patience: Duration) {
-        if self.waiting.borrow().is_none() {
-            self.since.set(None);
-            return;
-        }
-        match self.since.get() {
-            Some((since, bytes)) if bytes == self.bytes.get() => {
-                if now.saturating_duration_since(since) >= patience {
-                    self.stalled.set(true);
-                    if let Some(waker) = self.waiting.take() {
-                        waker.wake();
-                    }
-                }
-            }
-            _ => self.since.set(Some((now, self.bytes.get()))),
-        }
-    }
-}
-
 /// The client's body on its way to the legacy, copied while it passes.
 pub(crate) struct Tee {
-    incoming: Incoming,
+    upload: Rc<Progress>,
     copy: Option<Half>,
     /// Counts the messages of gRPC: a request of several is a stream.
     messages: Option<Messages>,
-    progress: Rc<Progress>,
 }
 
 impl Tee {
     /// With `copy`, the candidate is started when the body is complete.
-    pub(crate) fn new(
-        incoming: Incoming,
-        copy: Option<Half>,
-        progress: Rc<Progress>,
-        grpc: bool,
-    ) -> Self {
+    pub(crate) fn new(upload: Rc<Progress>, copy: Option<Half>, grpc: bool) -> Self {
         Self {
-            incoming,
+            upload,
             copy,
             messages: grpc.then(Messages::default),
-            progress,
         }
     }
 
@@ -226,22 +114,12 @@ impl Tee {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        let Poll::Ready(mut polled) = Pin::new(&mut self.incoming).poll_frame(cx) else {
-            if self.progress.stalled.get() {
-                self.fail();
-                return Poll::Ready(Some(Err(BodyError::Stalled)));
-            }
-            self.progress.waits(cx.waker().clone());
-            return Poll::Pending;
-        };
-        self.progress.came();
+        let mut polled = ready!(self.upload.poll_frame(cx));
         match &mut polled {
             Some(Ok(frame)) => {
                 if let Some(chunk) = frame.data_ref() {
                     self.keep(chunk);
-                    let bytes = &self.progress.bytes;
-                    bytes.set(bytes.get() + chunk.len() as u64);
-                    if self.incoming.is_end_stream() {
+                    if self.upload.is_end_stream() {
                         self.complete();
                     }
                 } else if let Some(trailers) = frame.trailers_mut() {
@@ -255,11 +133,10 @@ impl Tee {
             Some(Err(_)) => self.fail(),
             None => self.complete(),
         }
-        Poll::Ready(polled.map(|frame| frame.map_err(BodyError::Client)))
+        Poll::Ready(polled)
     }
 
     fn fail(&mut self) {
-        self.progress.state.set(Upload::ClientGone);
         if let Some(copy) = self.copy.take() {
             copy.fail(Reason::ClientAborted);
         }
@@ -303,7 +180,6 @@ impl Tee {
     }
 
     fn complete(&mut self) {
-        self.progress.state.set(Upload::Complete);
         if let Some(copy) = self.copy.take() {
             shadow::start(copy, Side::Candidate);
         }

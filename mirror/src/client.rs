@@ -4,8 +4,11 @@
 //! all connections of a worker, once a second, instead of a timer per request: hyper's own timer costs an allocation
 //! and a registration for every request, and cannot tell an idle connection from one that trickles a head.
 
+mod heads;
 mod io;
+mod linger;
 mod serve;
+mod traffic;
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -15,14 +18,14 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::body::{Progress, Upload};
 use crate::config::Limits;
 use crate::forwarding::Peer;
 use crate::local::StreamTask;
+use crate::upload::{Progress, Upload};
 use crate::worker::Worker;
 
-use io::Traffic;
 pub(crate) use serve::serve;
+pub(crate) use traffic::Traffic;
 
 /// What a connection has been told to do.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,8 +52,6 @@ pub(crate) struct Client {
     /// `begun` at the last round of the drain.
     drained_at: Cell<Option<u64>>,
     traffic: Arc<Traffic>,
-    /// `Traffic::reads` when the connection became idle: more means that a head has begun.
-    reads_when_idle: Cell<u64>,
     uploads: RefCell<Vec<Weak<Progress>>>,
     /// Answers of HTTP/2, each of which may stand still by itself.
     answers: RefCell<Vec<Weak<Taking>>>,
@@ -116,7 +117,6 @@ impl Client {
             begun: Cell::new(0),
             drained_at: Cell::new(None),
             traffic: Arc::default(),
-            reads_when_idle: Cell::new(0),
             uploads: RefCell::default(),
             answers: RefCell::default(),
             waits: Waits::default(),
@@ -152,6 +152,11 @@ impl Client {
         Some(taking)
     }
 
+    /// The socket of one request at a time; with HTTP/2 a connection says nothing about one stream of many.
+    pub(crate) fn socket(&self) -> Option<&Arc<Traffic>> {
+        (!self.http2.get()).then_some(&self.traffic)
+    }
+
     /// Watches a request's body for standing still.
     pub(crate) fn watch(&self, upload: &Rc<Progress>) {
         let mut uploads = self.uploads.borrow_mut();
@@ -178,6 +183,10 @@ impl Client {
             now.saturating_duration_since(begun) >= patience
         };
         self.sweep_stalls(now, limits);
+        if self.busy.get() > 0 && self.traffic.is_blind() {
+            self.traffic.ask_for_look();
+            self.wake();
+        }
         if self.busy.get() > 0 || self.is_uploading() {
             return;
         }
@@ -185,7 +194,9 @@ impl Client {
             if for_long(&self.waits.end, limits.header_read) {
                 self.tell(Order::Close);
             }
-        } else if self.http2.get() || self.traffic.reads() == self.reads_when_idle.get() {
+        } else if self.traffic.is_lingering() {
+            // It has its own limits.
+        } else if self.http2.get() || !self.traffic.has_begun() {
             // Pings and settings of HTTP/2 are no request.
             if for_long(&self.waits.idle, limits.client_idle) {
                 self.tell(Order::Finish);
@@ -226,6 +237,10 @@ impl Client {
 
     fn tell(&self, order: Order) {
         self.order.set(self.order.get().max(order));
+        self.wake();
+    }
+
+    fn wake(&self) {
         if let Some(waker) = &*self.waker.borrow() {
             waker.wake_by_ref();
         }
@@ -264,6 +279,6 @@ impl Drop for Busy {
     fn drop(&mut self) {
         let client = &self.client;
         client.busy.set(client.busy.get() - 1);
-        client.reads_when_idle.set(client.traffic.reads());
+        client.traffic.idle();
     }
 }

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use parity_schemas::route::RouteRule;
 
+use crate::descriptors::Connections;
 use crate::forwarding::Forwarding;
 use crate::sampling::Sampling;
 use crate::target::Target;
@@ -24,6 +25,8 @@ pub struct Config {
     pub workers: NonZeroUsize,
     /// Client connections; when they are used up, no more are accepted until one ends.
     pub connections: usize,
+    /// Connections besides those of clients.
+    pub others: Connections,
     /// Whether shadowing is on at the start; [`Control`](crate::Control) changes it later.
     pub shadowing: bool,
     /// What holds until another policy is applied.

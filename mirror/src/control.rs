@@ -10,6 +10,7 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::breaker::Breaker;
 use crate::config::Limits;
+use crate::descriptors::{Connections, Descriptors};
 use crate::generation::{Applied, Loaded};
 use crate::observer::Observer;
 use crate::rate::RateCap;
@@ -26,6 +27,10 @@ pub(crate) struct Shared {
     pub(crate) connections: Arc<Semaphore>,
     /// Requests of HTTP/2 at a time, in all connections of the process.
     pub(crate) streams: Arc<Semaphore>,
+    /// Connections to the candidate.
+    pub(crate) candidates: Arc<Descriptors>,
+    /// Idle connections that each worker keeps to each service.
+    pub(crate) idle: usize,
     shadowing: AtomicBool,
     in_flight: AtomicUsize,
     legacy_down: AtomicBool,
@@ -34,14 +39,22 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(connections: usize, shadowing: bool, limits: &Limits) -> Self {
+    pub(crate) fn new(
+        connections: usize,
+        others: Connections,
+        shadowing: bool,
+        limits: &Limits,
+    ) -> Self {
         Self {
             budget: ByteBudget::new(limits.shadow_bytes),
             breaker: Breaker::new(),
             rate: RateCap::new(),
             connections: Arc::new(Semaphore::new(connections.min(Semaphore::MAX_PERMITS))),
-            // As many as could come by HTTP/1.1.
-            streams: Arc::new(Semaphore::new(connections.min(Semaphore::MAX_PERMITS))),
+            streams: Arc::new(Semaphore::new(
+                others.streams.clamp(1, Semaphore::MAX_PERMITS),
+            )),
+            candidates: Descriptors::new(others.candidate),
+            idle: others.idle,
             shadowing: AtomicBool::new(shadowing),
             in_flight: AtomicUsize::new(0),
             legacy_down: AtomicBool::new(false),

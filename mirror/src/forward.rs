@@ -1,25 +1,28 @@
 //! The client's path: from a parsed head to the legacy's answer. It waits for the legacy and for nothing else.
 
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Instant;
 
-use http::header::{CONNECTION, CONTENT_LENGTH};
+use http::header::{CONTENT_LENGTH, EXPECT};
 use http::uri::Scheme;
-use http::{HeaderValue, Method, Request, Response, StatusCode, Version};
+use http::{Method, Request, Response, StatusCode, Version};
 use http_body::Body as _;
 use hyper::body::Incoming;
+use hyper::ext;
+use hyper::upgrade::OnUpgrade;
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::exchange::Omitted;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 
-use crate::body::{Answer, Content, Outbound, Progress, Tee, Upload};
+use crate::body::{Answer, Content, Outbound, Tee};
 use crate::capture::Recorder;
 use crate::client::{Busy, Client};
 use crate::config::Mode;
 use crate::connect::ConnectError;
 use crate::generation::Generation;
-use crate::headers;
+use crate::headers::{self, Wire};
 use crate::host;
 use crate::link::Link;
 use crate::observer::{ClientTicket, Ticket};
@@ -29,6 +32,8 @@ use crate::service::{SendError, Sent};
 use crate::shadow;
 use crate::tap::{self, Mirrored};
 use crate::tunnel;
+use crate::unread::{abandon, behind, last};
+use crate::upload::{Progress, Upload};
 use crate::words;
 use crate::worker::Worker;
 
@@ -41,11 +46,15 @@ pub(crate) struct ClientGone;
 /// before it sends another request.
 pub(crate) async fn serve(
     client: Rc<Client>,
-    request: Request<Incoming>,
+    mut request: Request<Incoming>,
 ) -> Result<Response<Answer>, ClientGone> {
     let worker = Rc::clone(&client.worker);
     let version = request.version();
-    let response = answer_to(client, request).await?;
+    let mut offer = tunnel::offer(&mut request);
+    let response = answer_to(&client, request, &mut offer).await?;
+    if let Some(offer) = offer {
+        tunnel::decline(client, offer);
+    }
     if worker.draining.get() && response.status() != StatusCode::SWITCHING_PROTOCOLS {
         return Ok(last(response, version));
     }
@@ -53,8 +62,9 @@ pub(crate) async fn serve(
 }
 
 async fn answer_to(
-    client: Rc<Client>,
-    mut request: Request<Incoming>,
+    client: &Rc<Client>,
+    request: Request<Incoming>,
+    offer: &mut Option<OnUpgrade>,
 ) -> Result<Response<Answer>, ClientGone> {
     let started = Instant::now();
     let time = Timestamp::now();
@@ -62,22 +72,21 @@ async fn answer_to(
     busy.take_place().await;
     let generation = client.worker.generation();
     let wants_upgrade = headers::wants_upgrade(request.headers());
-    let upgrade = wants_upgrade.then(|| hyper::upgrade::on(&mut request));
     let (parts, body) = request.into_parts();
+    let version = parts.version;
+    let upload = watched(client, body);
+    let spelling = client.socket().and_then(|socket| socket.take_spelling());
     if let Err(fault) = host::check(&parts) {
         // Not received: like a head that hyper refuses to parse.
         client.worker.metrics.refused();
-        return Ok(words::text(
-            StatusCode::BAD_REQUEST,
-            words::for_host(fault),
-            busy,
-        ));
+        let answer = words::text(StatusCode::BAD_REQUEST, words::for_host(fault), busy);
+        return Ok(behind(client, version, upload, answer).await);
     }
     if headers::has_other_coding(&parts.headers) {
         // RFC 9112 §6.1 has this status for it. Where such a body ends is not certain, so nothing is read behind it.
         client.worker.metrics.refused();
         let answer = words::text(StatusCode::NOT_IMPLEMENTED, words::REFUSED_CODING, busy);
-        return Ok(last(answer, parts.version));
+        return Ok(abandon(client, version, answer));
     }
     let route = generation
         .routes
@@ -95,12 +104,13 @@ async fn answer_to(
         );
         ticket.not_compared(Reason::UnsafeMethod);
         // What a client sends behind it in the hope of a tunnel may be somebody else's bytes (RFC 9931).
-        return Ok(last(answer, parts.version));
+        return Ok(abandon(client, version, answer));
     }
     let policy = shadow::refusal(&generation, ticket.route(), &parts.method, &parts.headers);
     let head = Head {
         method: parts.method,
         uri: parts.uri,
+        spelling,
         headers: parts.headers,
         version: parts.version,
         peer: Rc::clone(&client.peer),
@@ -110,31 +120,31 @@ async fn answer_to(
             ticket,
             client_ticket,
             head,
-            body,
+            upload,
             policy: policy.or_else(|| wants_upgrade.then_some(Reason::Upgrade)),
             time,
         };
-        return tap::serve(&client, &generation, mirrored, busy).await;
+        return tap::serve(&generation, mirrored, busy).await;
     }
-    if let Some(upgrade) = upgrade {
-        let has_body = !body.is_end_stream();
-        let answer = if has_body {
+    if wants_upgrade {
+        let answer = if upload.is_some() {
             // Where the body would end and the other protocol begin is for two parsers to disagree about.
-            refuse(
+            let answer = refuse(
                 &ticket,
                 client_ticket,
                 StatusCode::BAD_REQUEST,
                 words::REFUSED_UPGRADE,
                 busy,
-            )
+            );
+            behind(client, version, upload, answer).await
         } else {
             tunnel::open(
-                &client,
+                client,
                 &generation,
                 &ticket,
                 client_ticket,
                 &head,
-                upgrade,
+                offer,
                 busy,
             )
             .await
@@ -142,7 +152,8 @@ async fn answer_to(
         ticket.not_compared(policy.unwrap_or(Reason::Upgrade));
         return Ok(answer);
     }
-    let too_large = body.size_hint().lower() > generation.limits.body as u64;
+    let at_least = upload.as_ref().map_or(0, |body| body.size_hint().lower());
+    let too_large = at_least > generation.limits.body as u64;
     let refusal = policy.or_else(|| too_large.then_some(Reason::RequestTooLarge));
     let route = ticket.route().clone();
     let (subject, candidate) = if let Some(reason) = refusal {
@@ -153,8 +164,8 @@ async fn answer_to(
         (Subject::Shadowed(legacy), Some(candidate))
     };
 
-    let sent = send(&client, &generation, &subject, body, candidate, started).await;
-    let (sent, upload) = match sent {
+    let sent = send(&generation, &subject, upload.as_ref(), candidate, started).await;
+    let sent = match sent {
         Ok(sent) => sent,
         Err(failure) => {
             if let Subject::Shadowed(half) = subject {
@@ -163,20 +174,32 @@ async fn answer_to(
             client_ticket.end(failure.outcome());
             let (status, words) = failure.answer().ok_or(ClientGone)?;
             generation.observer.answered(&route, status.as_u16());
-            return Ok(words::text(status, words, busy));
+            let answer = words::text(status, words, busy);
+            return Ok(behind(client, version, upload, answer).await);
         }
     };
     generation
         .observer
         .answered(&route, sent.response.status().as_u16());
-    Ok(answer(
-        &generation,
-        subject,
-        client_ticket,
+    let answered = LegacyAnswer {
         sent,
+        client_ticket,
         upload,
-        busy,
-    ))
+    };
+    Ok(answer(client, &generation, subject, answered, busy))
+}
+
+/// The body of a request, if it has one. Where it has none, the client has said all and waits.
+fn watched(client: &Client, body: Incoming) -> Option<Rc<Progress>> {
+    if body.is_end_stream() {
+        if let Some(socket) = client.socket() {
+            socket.await_answer();
+        }
+        return None;
+    }
+    let upload = Progress::new(body, client.socket());
+    client.watch(&upload);
+    Some(upload)
 }
 
 /// A request on the client's path, with or without a shadow.
@@ -232,35 +255,31 @@ impl Failure {
     }
 }
 
-/// Sends the request to the legacy and, when it is complete, to the candidate. The body's progress is given back if
-/// it has not ended.
+/// Sends the request to the legacy and, when it is complete, to the candidate.
+///
+/// A client that asks whether to send its body (`Expect: 100-continue`) is answered by the legacy, which is asked the
+/// same: its 100 lets the body come, a final answer is passed on without one. HTTP/2 cannot be asked so: hyper does
+/// not tell of interim answers there, and a legacy by it has a while to refuse.
 async fn send(
-    client: &Rc<Client>,
     generation: &Rc<Generation>,
     subject: &Subject,
-    body: Incoming,
+    progress: Option<&Rc<Progress>>,
     candidate: Option<Half>,
     started: Instant,
-) -> Result<(Sent, Option<Rc<Progress>>), Failure> {
+) -> Result<Sent, Failure> {
     let service = &generation.legacy;
     let grpc = subject.with_head(Head::is_grpc);
-    let mut progress = None;
-    let outbound = if body.is_end_stream() {
+    let mut asked = None;
+    let outbound = if let Some(upload) = progress {
+        asked = subject.with_head(Head::asks_to_send).then(|| upload.hold());
+        Outbound::Live(Tee::new(Rc::clone(upload), candidate, grpc))
+    } else {
         if let Some(candidate) = candidate {
             shadow::start(candidate, Side::Candidate);
         }
         Outbound::Empty
-    } else {
-        let shared = Progress::new();
-        client.watch(&shared);
-        progress = Some(Rc::clone(&shared));
-        Outbound::Live(Tee::new(body, candidate, shared, grpc))
     };
-    let upload = || {
-        progress
-            .as_ref()
-            .map_or(Upload::Complete, |progress| progress.upload())
-    };
+    let upload = || progress.map_or(Upload::Complete, |progress| progress.upload());
     let replayable = progress.is_none() && subject.with_head(Head::is_idempotent);
     let make = |body, wire, scheme: &Scheme| {
         let form = Form {
@@ -268,8 +287,19 @@ async fn send(
             forwarding: &generation.forwarding,
             wire,
             scheme,
+            spells: true,
         };
-        subject.with_head(|head| head.request(&form, body))
+        let mut request = subject.with_head(|head| head.request(&form, body));
+        if let (Some(told), Wire::Http1) = (&asked, wire) {
+            let told = Arc::clone(told);
+            request.headers_mut().insert(EXPECT, headers::CONTINUE);
+            ext::on_informational(&mut request, move |interim| {
+                if interim.status() == StatusCode::CONTINUE {
+                    told.notify_one();
+                }
+            });
+        }
+        request
     };
     match service.send(make, outbound, replayable, grpc).await {
         // An answer to an upgrade that nobody asked for is none, nor is one that nobody behind us could decode.
@@ -284,10 +314,9 @@ async fn send(
             let waited = sent.at.saturating_duration_since(started);
             generation.worker.metrics.overhead(waited);
             // The candidate gets the body at once; what the legacy waited for the client's is not its own time.
-            let waited = progress.as_ref().map(|progress| progress.waited());
+            let waited = progress.map(|progress| progress.waited());
             sent.at = (sent.at + waited.unwrap_or_default()).min(sent.head_at);
-            let running = upload() == Upload::Running;
-            Ok((sent, progress.filter(|_| running)))
+            Ok(sent)
         }
         Err(_) if upload() == Upload::ClientGone => Err(Failure::ClientGone),
         Err(error) => Err(unreachable(&generation.worker, &error)),
@@ -309,6 +338,7 @@ pub(crate) fn legacy_failed(
 fn unreachable(worker: &Worker, error: &SendError) -> Failure {
     let changed = worker.shared.legacy_answers(false);
     match error {
+        SendError::Spared => tracing::debug!("no connection to spare"),
         SendError::Connect(error) => {
             let error = error.io();
             if changed {
@@ -334,21 +364,39 @@ fn unreachable(worker: &Worker, error: &SendError) -> Failure {
     }
 }
 
+/// The head of the legacy's answer, and what is still open of its request.
+struct LegacyAnswer {
+    sent: Sent,
+    client_ticket: ClientTicket,
+    /// The request's body, if it has one.
+    upload: Option<Rc<Progress>>,
+}
+
 /// The legacy's answer for the client, and what is kept of it.
 fn answer(
+    client: &Client,
     generation: &Rc<Generation>,
     subject: Subject,
-    client_ticket: ClientTicket,
-    sent: Sent,
-    upload: Option<Rc<Progress>>,
+    answered: LegacyAnswer,
     busy: Busy,
 ) -> Response<Answer> {
+    let LegacyAnswer {
+        sent,
+        client_ticket,
+        upload,
+    } = answered;
     let Sent {
         response,
         link,
         at,
         head_at,
     } = sent;
+    let version = subject.with_head(|head| head.version);
+    let early = upload.filter(|upload| upload.upload() == Upload::Running);
+    // Whether the legacy reads the rest is its own affair, and not known yet.
+    let ends_here = early
+        .as_ref()
+        .is_some_and(|rest| link.wire() == Wire::Http2 || !rest.has_little_left());
     // The length of an answer that has no body: HTTP/2 needs no help to send it, and HEAD is hyper's to know.
     let keeps_length =
         subject.with_head(|head| head.method != Method::HEAD && head.version != Version::HTTP_2);
@@ -368,8 +416,14 @@ fn answer(
             }
         }
     };
-    let driven = match (upload, link) {
-        (Some(upload), Link::Own(link)) => Driven::Apart(Apart::drive(generation, link, upload)),
+    let driven = match (early, link) {
+        // A client that is answered before it was told to send has nothing to send any more.
+        (Some(upload), Link::Own(link)) if !upload.is_held() => {
+            if !ends_here && version != Version::HTTP_2 {
+                upload.promise();
+            }
+            Driven::Apart(Apart::drive(generation, link, upload))
+        }
         (_, link) => Driven::Here(link),
     };
     let passed = Passed {
@@ -381,7 +435,12 @@ fn answer(
         keeps_length,
         busy,
     };
-    relay(generation, response, passed)
+    let answer = relay(generation, response, passed);
+    if ends_here {
+        abandon(client, version, answer)
+    } else {
+        answer
+    }
 }
 
 /// An answer on its way, apart from itself.
@@ -442,17 +501,6 @@ fn framed_length(parts: &http::response::Parts) -> Option<u64> {
     }
     let value = parts.headers.get(CONTENT_LENGTH)?;
     value.to_str().ok()?.parse().ok()
-}
-
-/// Makes an answer the last one on its connection, whatever the client has sent behind its request. HTTP/2 has no behind,
-/// and says by itself when a connection ends.
-fn last(mut answer: Response<Answer>, version: Version) -> Response<Answer> {
-    if version != Version::HTTP_2 {
-        answer
-            .headers_mut()
-            .insert(CONNECTION, HeaderValue::from_static("close"));
-    }
-    answer
 }
 
 /// Our own answer to what is never passed on.

@@ -15,6 +15,7 @@ use crate::config::{Limits, Mode, Policy};
 use crate::connect::Connector;
 use crate::forwarding::Forwarding;
 use crate::observer::Observer;
+use crate::pending::Side;
 use crate::sampling::Sampler;
 use crate::service::Service;
 use crate::target::Target;
@@ -87,14 +88,14 @@ impl Generation {
             candidate,
             tls,
         } = loaded;
-        let [legacy_lookups, candidate_lookups] = &worker.lookups;
-        let service = |connector: &Connector, target: &Target, lookups, limited: bool| {
+        let service = |connector: &Connector, target: &Target, side, limited: bool| {
             let turns = limited.then(|| Rc::clone(&worker.turns));
             Service::new(
                 connector.clone(),
                 target.clone(),
                 &policy.limits,
-                lookups,
+                worker,
+                side,
                 turns,
             )
         };
@@ -108,8 +109,8 @@ impl Generation {
             routes: RefCell::new(RouteResolver::new(Arc::clone(&policy.routes))),
             sampler: Sampler::new(policy.sampling.clone()),
             forwarding: policy.forwarding.clone(),
-            legacy: service(legacy, &policy.legacy, legacy_lookups, tap),
-            candidate: service(candidate, &policy.candidate, candidate_lookups, true),
+            legacy: service(legacy, &policy.legacy, Side::Legacy, tap),
+            candidate: service(candidate, &policy.candidate, Side::Candidate, true),
             tls: tls.clone(),
         }
     }

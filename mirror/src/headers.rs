@@ -1,8 +1,9 @@
 //! Header fields on their way through: what a proxy must take away, and how they fit a version.
 //!
-//! Taken away in both directions: the hop-by-hop fields, every field that any `Connection` line nominates, and
-//! `Expect` (hyper answers it for HTTP/1.1; over HTTP/2, where hardly anybody sends it, a client waits for its own time-out). `Alt-Svc` is taken from answers, for it would lead clients around the mirror. What is
-//! added is said in [`crate::forwarding`].
+//! Taken away in both directions: the hop-by-hop fields and every field that any `Connection` line nominates. `Expect`
+//! is taken from requests, and asked anew where the legacy can answer it (see `forward::send`; over HTTP/2, where hardly
+//! anybody sends it, a client waits for its own time-out). `Alt-Svc` is taken from answers, for it would lead clients
+//! around the mirror. What is added is said in [`crate::forwarding`].
 //!
 //! Names go out in lower case, fields of one name in their order: what HTTP calls equal, we do not preserve further.
 
@@ -16,6 +17,8 @@ use smallvec::SmallVec;
 /// Marks what the candidate gets, so that it can leave out side effects of its own.
 pub(crate) const SHADOW: HeaderName = HeaderName::from_static("x-parity-shadow");
 const SHADOW_VALUE: HeaderValue = HeaderValue::from_static("1");
+/// What a client expects that wants to be asked for its body.
+pub(crate) const CONTINUE: HeaderValue = HeaderValue::from_static("100-continue");
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
 
@@ -154,6 +157,12 @@ pub(crate) fn loses_coding(headers: &HeaderMap) -> bool {
             .any(|token| {
                 !token.eq_ignore_ascii_case("chunked") && !token.eq_ignore_ascii_case("identity")
             })
+}
+
+/// Whether the client waits to be asked for its body, as hyper reads it: of several fields the last one counts.
+pub(crate) fn expects_continue(headers: &HeaderMap) -> bool {
+    let expected = headers.get_all(EXPECT).iter().next_back();
+    expected.is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(CONTINUE.as_bytes()))
 }
 
 /// Adds the mark of a shadow.

@@ -3,6 +3,7 @@
 pub(crate) mod frames;
 pub(crate) mod http1;
 pub(crate) mod http2;
+mod spelled;
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

@@ -11,6 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use crate::client;
+use crate::descriptors;
 use crate::generation::Applied;
 use crate::worker::Worker;
 
@@ -101,6 +102,9 @@ async fn accept(worker: &Rc<Worker>, listener: &TcpListener) {
                     tracing::warn!(%error, "cannot accept connections; trying on");
                 }
                 failing = true;
+                if descriptors::are_used_up(&error) {
+                    worker.yield_descriptors();
+                }
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }

@@ -296,6 +296,11 @@ impl Collector for Metrics {
                 "Open connections of clients",
                 open,
             ),
+            (
+                "parity_candidate_connections",
+                "Open connections to the candidate, in use and idle",
+                self.shared.candidates.open() as u64,
+            ),
         ] {
             let gauge = ConstGauge::new(value);
             gauge.encode(encoder.encode_descriptor(name, help, None, MetricType::Gauge)?)?;

@@ -130,7 +130,12 @@ impl Mirror {
         // Every worker holds a permit while it waits for a client.
         let connections = config.connections.max(config.workers.get());
         let limits = &loaded.policy.limits;
-        let shared = Arc::new(Shared::new(connections, config.shadowing, limits));
+        let shared = Arc::new(Shared::new(
+            connections,
+            config.others,
+            config.shadowing,
+            limits,
+        ));
         Ok(Self {
             listener,
             address,

@@ -22,6 +22,7 @@ use crate::generation::Generation;
 use crate::headers::{self, Wire};
 use crate::observer::Ticket;
 use crate::service::Service;
+use crate::spelling::Spelling;
 
 /// Reasons up to this one are settled as soon as they are known: no candidate can change them.
 const LAST_DECISIVE: Reason = Reason::LegacyTruncated;
@@ -30,6 +31,8 @@ const LAST_DECISIVE: Reason = Reason::LegacyTruncated;
 pub(crate) struct Head {
     pub(crate) method: Method,
     pub(crate) uri: Uri,
+    /// How the client wrote the target, where `uri` cannot have it.
+    pub(crate) spelling: Option<Spelling>,
     pub(crate) headers: HeaderMap,
     pub(crate) version: Version,
     pub(crate) peer: Rc<Peer>,
@@ -41,6 +44,8 @@ pub(crate) struct Form<'a> {
     pub(crate) forwarding: &'a Forwarding,
     pub(crate) wire: Wire,
     pub(crate) scheme: &'a Scheme,
+    /// Whether the connection can write a target as the client wrote it.
+    pub(crate) spells: bool,
 }
 
 impl Head {
@@ -51,9 +56,17 @@ impl Head {
         form.forwarding
             .request(&mut headers, &self.peer, self.version);
         service.target.change(&mut headers);
-        let target = service.target.target(&self.uri);
-        let uri = headers::fit(form.wire, target, &mut headers, form.scheme);
+        let mut target = service.target.target(&self.uri);
         let mut request = Request::new(body);
+        if let Some(spelling) = &self.spelling {
+            let spelling = spelling.clone().within(common_end(&self.uri, &target));
+            if form.spells && form.wire == Wire::Http1 {
+                request.extensions_mut().insert(spelling);
+            } else {
+                target = spelling.encoded(&target).unwrap_or(target);
+            }
+        }
+        let uri = headers::fit(form.wire, target, &mut headers, form.scheme);
         *request.method_mut() = self.method.clone();
         *request.uri_mut() = uri;
         *request.headers_mut() = headers;
@@ -63,6 +76,12 @@ impl Head {
     /// Whether it calls a gRPC service, which speaks HTTP/2 only.
     pub(crate) fn is_grpc(&self) -> bool {
         self.version == Version::HTTP_2 && headers::is_grpc(&self.headers)
+    }
+
+    /// Whether its client sends the body only when it is told to. HTTP/1.0 has no such thing (RFC 9110 §10.1.1), and over
+    /// HTTP/2 nobody would be told.
+    pub(crate) fn asks_to_send(&self) -> bool {
+        self.version == Version::HTTP_11 && headers::expects_continue(&self.headers)
     }
 
     /// Whether sending it twice is as good as once (RFC 9110 §9.2.2).
@@ -199,7 +218,10 @@ impl Pending {
                 route: ticket.route().clone(),
                 request: exchange::Request {
                     method: std::mem::take(&mut head.method),
-                    target: target(&head.uri).into(),
+                    target: match &head.spelling {
+                        Some(spelling) => spelling.text(target(&head.uri)).into(),
+                        None => target(&head.uri).into(),
+                    },
                     headers: std::mem::take(&mut head.headers),
                     body: self.body.take(),
                 },
@@ -226,6 +248,14 @@ impl Pending {
 /// Path and query as on the request line.
 fn target(uri: &Uri) -> &str {
     uri.path_and_query().map_or("/", |target| target.as_str())
+}
+
+/// How many bytes at the ends of two targets are the same.
+fn common_end(one: &Uri, other: &Uri) -> usize {
+    let [one, other] = [one, other].map(|uri| target(uri).bytes().rev());
+    one.zip(other)
+        .take_while(|(one, other)| one == other)
+        .count()
 }
 
 /// One side's obligation to end. Dropping it ends it as lost.

@@ -17,13 +17,13 @@ use parity_schemas::verdict::Reason;
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
-use crate::body::Progress;
 use crate::capture::Recorder;
 use crate::generation::Generation;
 use crate::headers;
 use crate::link::{Link, http1};
 use crate::metrics::Upstream;
 use crate::observer::ClientTicket;
+use crate::upload::Progress;
 
 /// Who moves the bytes of the legacy's connection while the answer is read.
 pub(crate) enum Driven {
@@ -45,6 +45,7 @@ pub(crate) struct Apart {
 impl Apart {
     /// Drives the link until its request has gone out too. Once the answer is over, an upload that makes no progress
     /// for [`Limits::linger`](crate::Limits::linger) is cut: into a service that has answered already it may never end.
+    /// What is left of it then is read for nobody, if the client may use its connection again.
     pub(crate) fn drive(
         generation: &Rc<Generation>,
         mut link: Box<http1::Connected>,
@@ -70,7 +71,10 @@ impl Apart {
             };
             if reusable {
                 owner.legacy.put(Link::Own(link), Instant::now());
+            } else {
+                drop(link);
             }
+            upload.keep_promise().await;
         });
         Self {
             task: task.abort_handle(),

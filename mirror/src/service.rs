@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use http::uri::Scheme;
 use http::{Request, Response};
@@ -12,13 +12,21 @@ use crate::account::Account;
 use crate::body::Outbound;
 use crate::config::Limits;
 use crate::connect::{ConnectError, Connector, Lookups, Offer, UpstreamIo};
+use crate::descriptors::{self, Descriptor};
 use crate::failure;
 use crate::headers::Wire;
 use crate::link::Link;
 use crate::link::http1::{Connected, Pool};
 use crate::link::http2::Streams;
+use crate::metered::Payer;
+use crate::pending::Side;
 use crate::target::{Protocol, Target};
 use crate::turns::Turns;
+use crate::worker::Worker;
+
+/// How long a client's request waits for a descriptor that others give up, and how often it tries.
+const SCARCE_PATIENCE: Duration = Duration::from_secs(2);
+const SCARCE_PAUSE: Duration = Duration::from_millis(10);
 
 /// A service and the worker's connections to it.
 pub(crate) struct Service {
@@ -29,8 +37,10 @@ pub(crate) struct Service {
     pool: Pool,
     streams: Streams,
     lookups: Rc<Lookups>,
-    /// The slices in which its answers are read, if they are those of shadows: then what it sends is limited.
+    /// The slices in which its answers are read, if it is asked by shadows: then what it sends is limited, and its
+    /// connections are counted and give way.
     turns: Option<Rc<Turns>>,
+    worker: Rc<Worker>,
 }
 
 /// A request that got the head of an answer.
@@ -56,6 +66,8 @@ impl Sent {
 
 /// A request that got no answer.
 pub(crate) enum SendError {
+    /// There is no connection to spare for it.
+    Spared,
     Connect(ConnectError),
     Exchange(hyper::Error),
     /// It sent far more than its answer needed.
@@ -67,17 +79,20 @@ impl Service {
         connector: Connector,
         target: Target,
         limits: &Limits,
-        lookups: &Rc<Lookups>,
+        worker: &Rc<Worker>,
+        side: Side,
         turns: Option<Rc<Turns>>,
     ) -> Self {
+        let idle = limits.upstream_idle_connections.min(worker.shared.idle);
         Self {
             connector,
             target,
             chosen: Cell::new(None),
-            pool: Pool::new(limits.upstream_idle_connections, limits.upstream_idle),
+            pool: Pool::new(idle, limits.upstream_idle),
             streams: Streams::new(limits.upstream_idle),
-            lookups: Rc::clone(lookups),
+            lookups: Rc::clone(&worker.lookups[side as usize]),
             turns,
+            worker: Rc::clone(worker),
         }
     }
 
@@ -120,8 +135,16 @@ impl Service {
     /// Takes a connection back for the next request.
     pub(crate) fn put(&self, link: Link, now: Instant) {
         if let Link::Own(link) = link {
-            self.pool.put(link, now);
+            if !(self.serves_shadows() && self.worker.shared.candidates.are_scarce()) {
+                self.pool.put(link, now);
+            }
         }
+    }
+
+    /// Closes what is idle.
+    pub(crate) fn clear(&self) {
+        self.pool.clear();
+        self.streams.clear();
     }
 
     /// Closes what has been idle for too long.
@@ -132,8 +155,50 @@ impl Service {
 
     /// A connection that is nobody else's, and on which nothing is limited.
     pub(crate) async fn connect(&self, offer: Offer) -> Result<UpstreamIo<()>, SendError> {
-        let connected = self.connector.connect(offer, &self.lookups, ()).await;
-        connected.map_err(SendError::Connect)
+        self.connect_for(offer, ()).await
+    }
+
+    /// A connection whose bytes are paid by `payer`.
+    async fn connect_for<P: Payer + Clone>(
+        &self,
+        offer: Offer,
+        payer: P,
+    ) -> Result<UpstreamIo<P>, SendError> {
+        let begun = Instant::now();
+        loop {
+            let connected = self.connector.connect(offer, &self.lookups, payer.clone());
+            match connected.await {
+                Err(error) if descriptors::are_used_up(error.io()) => {
+                    self.worker.yield_descriptors();
+                    if self.serves_shadows() {
+                        tracing::debug!(error = %error.io(), "no connection to spare for a shadow");
+                        return Err(SendError::Spared);
+                    }
+                    if begun.elapsed() >= SCARCE_PATIENCE {
+                        return Err(SendError::Connect(error));
+                    }
+                    tokio::time::sleep(SCARCE_PAUSE).await;
+                }
+                connected => return connected.map_err(SendError::Connect),
+            }
+        }
+    }
+
+    fn serves_shadows(&self) -> bool {
+        self.turns.is_some()
+    }
+
+    /// The place of a connection for a shadow, that of an idle one if need be; clients need none.
+    fn place(&self) -> Result<Option<Descriptor>, SendError> {
+        if !self.serves_shadows() {
+            return Ok(None);
+        }
+        let candidates = &self.worker.shared.candidates;
+        let place = candidates.take().or_else(|| {
+            self.worker.yield_descriptors();
+            candidates.take()
+        });
+        place.map(Some).ok_or(SendError::Spared)
     }
 
     fn offer(&self, grpc: bool) -> Offer {
@@ -169,13 +234,14 @@ impl Service {
     async fn open(&self, offer: Offer) -> Result<Link, SendError> {
         let shared = offer == Offer::Http2 || self.chosen.get() == Some(Wire::Http2);
         let _opening = shared.then(|| self.streams.opening());
+        let place = self.place()?;
         let account = self.turns.as_ref().map(Account::open);
         let flooded = || account.as_ref().is_some_and(|account| account.is_flooded());
         let payer = account.clone();
-        let connected = self.connector.connect(offer, &self.lookups, payer).await;
+        let connected = self.connect_for(offer, payer).await;
         let io = connected.map_err(|error| match error {
             _ if flooded() => SendError::Flood,
-            error => SendError::Connect(error),
+            error => error,
         })?;
         let wire = match offer {
             Offer::Http1 => Wire::Http1,
@@ -186,9 +252,12 @@ impl Service {
             self.chosen.set(Some(wire));
         }
         match wire {
-            Wire::Http1 => Connected::open(io, account.clone()).await.map(Link::Own),
+            Wire::Http1 => {
+                let opened = Connected::open(io, account.clone(), place).await;
+                opened.map(Link::Own)
+            }
             Wire::Http2 => {
-                let opened = self.streams.open(io, account.clone()).await;
+                let opened = self.streams.open(io, account.clone(), place).await;
                 opened.map(Link::Stream)
             }
         }

@@ -119,6 +119,8 @@ fn judge(generation: &Generation, outcome: Result<(), Reason>) {
                 _ => Outcome::Error,
             });
         }
+        // It was not asked; that it was shed is counted with its reason.
+        Err(Reason::InFlightCap) => {}
         Err(reason) => {
             worker.shared.breaker.succeeded();
             worker.metrics.shadow(if reason.is_our_drop() {
@@ -257,6 +259,7 @@ async fn send(pending: &Pending, side: Side) -> Result<Sent, Reason> {
             forwarding: &generation.forwarding,
             wire,
             scheme,
+            spells: true,
         };
         let mut request = pending.head.borrow().request(&form, body);
         headers::mark_shadow(request.headers_mut());
@@ -266,6 +269,7 @@ async fn send(pending: &Pending, side: Side) -> Result<Sent, Reason> {
         .send(make, body, replayable, grpc)
         .await
         .map_err(|error| match error {
+            SendError::Spared => Reason::InFlightCap,
             SendError::Connect(error) => {
                 tracing::debug!(error = %error.io(), "a shadow's service cannot be reached");
                 failure::connecting(&error)

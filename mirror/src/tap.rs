@@ -10,19 +10,18 @@ use std::rc::Rc;
 use http::header::HOST;
 use http::uri::Uri;
 use http::{HeaderValue, Response, StatusCode};
-use http_body::Body as _;
-use hyper::body::Incoming;
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 
-use crate::body::{Answer, Content, Progress, Tee};
-use crate::client::{Busy, Client};
+use crate::body::{Answer, Content, Tee};
+use crate::client::Busy;
 use crate::forward::ClientGone;
 use crate::generation::Generation;
 use crate::observer::{ClientTicket, Ticket};
 use crate::pending::{Head, Pending, Side};
 use crate::shadow;
+use crate::upload::Progress;
 
 /// What Envoy adds to the name in a mirrored request's host.
 const SUFFIX: &str = "-shadow";
@@ -32,7 +31,7 @@ pub(crate) struct Mirrored {
     pub(crate) ticket: Ticket,
     pub(crate) client_ticket: ClientTicket,
     pub(crate) head: Head,
-    pub(crate) body: Incoming,
+    pub(crate) upload: Option<Rc<Progress>>,
     /// Why it is not for the services, if so.
     pub(crate) policy: Option<Reason>,
     pub(crate) time: Timestamp,
@@ -40,7 +39,6 @@ pub(crate) struct Mirrored {
 
 /// Takes a copy of a request and answers 204.
 pub(crate) async fn serve(
-    client: &Rc<Client>,
     generation: &Rc<Generation>,
     mirrored: Mirrored,
     busy: Busy,
@@ -49,12 +47,13 @@ pub(crate) async fn serve(
         ticket,
         client_ticket,
         mut head,
-        body,
+        upload,
         policy,
         time,
     } = mirrored;
     ticket.answered(StatusCode::NO_CONTENT);
-    let too_large = body.size_hint().lower() > generation.limits.body as u64;
+    let at_least = upload.as_ref().map_or(0, |body| body.size_hint().lower());
+    let too_large = at_least > generation.limits.body as u64;
     let refusal = policy.or_else(|| too_large.then_some(Reason::RequestTooLarge));
     let grpc = head.is_grpc();
     strip_suffix(&mut head);
@@ -65,20 +64,16 @@ pub(crate) async fn serve(
         Some(Pending::open(generation, ticket, head, time))
     };
     let (legacy, candidate) = halves.unzip();
-    if body.is_end_stream() {
-        if let Some(candidate) = candidate {
-            shadow::start(candidate, Side::Candidate);
-        }
-    } else {
+    if let Some(upload) = upload {
         // Read to its end even if it is for nobody: the proxy would take an early answer for a fault.
-        let progress = Progress::new();
-        client.watch(&progress);
-        let mut tee = Tee::new(body, candidate, progress, grpc);
+        let mut tee = Tee::new(upload, candidate, grpc);
         while let Some(frame) = poll_fn(|cx| tee.poll(cx)).await {
             if frame.is_err() {
                 return Err(ClientGone);
             }
         }
+    } else if let Some(candidate) = candidate {
+        shadow::start(candidate, Side::Candidate);
     }
     if let Some(legacy) = legacy {
         if legacy.pending.is_doomed() {

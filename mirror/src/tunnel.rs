@@ -8,12 +8,13 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use http::header::{CONNECTION, HeaderMap, HeaderValue, UPGRADE};
-use http::{Method, Response, StatusCode};
+use http::{Method, Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::Builder;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use parity_schemas::clients::ClientOutcome;
+use tokio::io::AsyncWriteExt as _;
 
 use crate::body::{Answer, Content, Outbound};
 use crate::client::{Busy, Client};
@@ -35,7 +36,7 @@ pub(crate) async fn open(
     ticket: &Ticket,
     client_ticket: ClientTicket,
     head: &Head,
-    client_side: OnUpgrade,
+    offer: &mut Option<OnUpgrade>,
     busy: Busy,
 ) -> Response<Answer> {
     let worker = &client.worker;
@@ -68,9 +69,17 @@ pub(crate) async fn open(
         };
         return forward::relay(generation, response, passed);
     }
+    let Some(client_side) = offer.take() else {
+        // Never so: hyper offers what asks for an upgrade.
+        client_ticket.end(ClientOutcome::Refused);
+        return words::text(StatusCode::BAD_GATEWAY, words::LEGACY_WRONG, busy);
+    };
     // What goes through the tunnel is between client and legacy.
     client_ticket.end(ClientOutcome::Informational);
     let legacy_side = hyper::upgrade::on(&mut response);
+    if let Some(socket) = client.socket() {
+        socket.becomes_tunnel();
+    }
     let holder = Rc::clone(client);
     worker.spawn(async move {
         join(client_side, legacy_side).await;
@@ -84,12 +93,34 @@ pub(crate) async fn open(
     Response::from_parts(parts, Answer::new(Content::Empty, busy))
 }
 
+/// What hyper offers with a request that names another protocol, wanted or not.
+pub(crate) fn offer(request: &mut Request<Incoming>) -> Option<OnUpgrade> {
+    let offers = request.headers().contains_key(UPGRADE) || request.method() == Method::CONNECT;
+    (offers && request.version() != Version::HTTP_2).then(|| hyper::upgrade::on(request))
+}
+
+/// Takes the socket at the end of a connection on which an upgrade did not come about, and ends it as hyper ends others.
+pub(crate) fn decline(client: Rc<Client>, offer: OnUpgrade) {
+    let worker = Rc::clone(&client.worker);
+    worker.spawn(async move {
+        // A later request on the connection has an offer of its own, and this one is void.
+        if let Ok(socket) = offer.await
+            && let Err(error) = TokioIo::new(socket).shutdown().await
+        {
+            tracing::debug!(%error, "client connection ended");
+        }
+        drop(client);
+    });
+}
+
 async fn ask(generation: &Rc<Generation>, head: &Head) -> Result<Response<Incoming>, SendError> {
     let service = &generation.legacy;
     let io = service.connect(Offer::Http1).await?;
     let (mut sender, connection) = Builder::new()
         .max_header_size(MAX_HEAD_BYTES)
         .max_buf_size(MAX_BUFFER_BYTES)
+        .allow_obsolete_multiline_headers_in_responses(true)
+        .allow_spaces_after_header_name_in_responses(true)
         .handshake(TokioIo::new(io))
         .await
         .map_err(SendError::Exchange)?;
@@ -104,6 +135,7 @@ async fn ask(generation: &Rc<Generation>, head: &Head) -> Result<Response<Incomi
         forwarding: &generation.forwarding,
         wire: Wire::Http1,
         scheme: service.connector.scheme(),
+        spells: false,
     };
     let mut request = head.request(&form, Outbound::Empty);
     put_protocols(request.headers_mut(), take_protocols(&head.headers));

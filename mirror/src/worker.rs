@@ -14,6 +14,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use crate::client::Client;
+use crate::config::Mode;
 use crate::connect::Lookups;
 use crate::control::Shared;
 use crate::generation::{Applied, Generation};
@@ -134,13 +135,35 @@ impl Worker {
         let generation = self.generation();
         let mut former = self.former.borrow_mut();
         former.retain(|generation| generation.strong_count() > 0);
-        let former = former.iter().filter_map(Weak::upgrade);
-        for generation in former.chain([Rc::clone(&generation)]) {
+        let kept = former.iter().filter_map(Weak::upgrade);
+        for generation in kept.chain([Rc::clone(&generation)]) {
             generation.legacy.sweep(now);
             generation.candidate.sweep(now);
         }
+        drop(former);
+        if self.shared.candidates.are_scarce() {
+            self.close_idle_candidates();
+        }
         for client in self.clients.borrow().values() {
             client.sweep(now, &generation.limits);
+        }
+    }
+
+    /// Descriptors are missing: idle connections to the candidate are closed, here now and at the other workers soon.
+    pub(crate) fn yield_descriptors(&self) {
+        self.shared.candidates.miss();
+        self.close_idle_candidates();
+    }
+
+    fn close_idle_candidates(&self) {
+        let former = self.former.borrow();
+        let current = self.current.borrow();
+        let former = former.iter().filter_map(Weak::upgrade);
+        for generation in former.chain(current.clone()) {
+            generation.candidate.clear();
+            if generation.mode == Mode::Tap {
+                generation.legacy.clear();
+            }
         }
     }
 

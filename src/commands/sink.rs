@@ -38,6 +38,7 @@ pub(crate) fn run(args: &SinkArgs) -> Result<ExitCode> {
             registry,
             token: settings.admin.token,
         },
+        parity_dashboards::CONNECTIONS,
     )?;
     output::note(&format!(
         "moving {} to {} · admin port on http://{}/ · Ctrl-C finishes the batches in hand and ends",

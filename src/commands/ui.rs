@@ -22,6 +22,7 @@ pub(crate) fn run(args: &UiArgs) -> Result<ExitCode> {
     let port = AdminPort::start(
         listener,
         reading_site(settings.store, settings.migration, admin.token),
+        parity_dashboards::CONNECTIONS,
     )?;
     output::note(&format!("serving http://{}/ · Ctrl-C ends", port.address()));
     signals.wait(std::future::pending(), |signal| signal == Signal::End);

@@ -16,6 +16,7 @@ mod configuration;
 mod configuration_stores;
 mod dashboards;
 mod demo;
+mod descriptors;
 mod documents;
 mod faults;
 mod floods;

@@ -1,86 +1,42 @@
 //! A client's socket: in clear or by TLS, with the bytes that were read to find out what it speaks.
+//!
+//! **Clients that end their side and wait.** A client may close its sending direction behind its request and still
+//! read the answer. TCP tells that apart from a client that closed altogether only by what comes back when something
+//! is sent: so the end of what a client sends ends nothing while its request is at hand. Clients that vanish are found
+//! out by a reset (at once, or within a second where something stands unread before it), by a write that fails, or by
+//! keep-alive: a system forgets a closed connection after a minute, and answers the next probe with a reset.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 
-use bytes::{Buf as _, Bytes};
+use bytes::{Buf as _, BytesMut};
+use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
-/// What the sweep may know of the traffic. Atomic only because an upgraded socket must be `Send`; there is one writer.
-#[derive(Default)]
-pub(super) struct Traffic {
-    reads: AtomicU64,
-    writes: AtomicU64,
-    blocked: AtomicBool,
-}
-
-impl Traffic {
-    /// Number of reads that brought bytes.
-    pub(super) fn reads(&self) -> u64 {
-        self.reads.load(Ordering::Relaxed)
-    }
-
-    /// Number of writes that took bytes after one that did not.
-    pub(super) fn writes(&self) -> u64 {
-        self.writes.load(Ordering::Relaxed)
-    }
-
-    /// Whether the client does not take what it is sent.
-    pub(super) fn is_blocked(&self) -> bool {
-        self.blocked.load(Ordering::Relaxed)
-    }
-
-    fn read(&self) {
-        self.reads.store(self.reads() + 1, Ordering::Relaxed);
-    }
-
-    fn wrote<T>(&self, polled: &Poll<T>) {
-        if polled.is_pending() {
-            self.blocked.store(true, Ordering::Relaxed);
-        } else if self.is_blocked() {
-            self.blocked.store(false, Ordering::Relaxed);
-            self.writes.store(self.writes() + 1, Ordering::Relaxed);
-        }
-    }
-}
+use super::heads::{Heads, MAX_LINE};
+use super::linger::Linger;
+use super::traffic::Traffic;
+use crate::spelling::Spelling;
 
 /// A client's socket.
 pub(super) struct ClientIo {
     stream: Stream,
     /// Bytes that have been read already.
-    first: Bytes,
+    first: BytesMut,
+    /// Of HTTP/1.
+    heads: Option<Heads>,
     traffic: Arc<Traffic>,
+    /// Set once our side has been closed.
+    linger: Option<Linger>,
 }
 
 enum Stream {
     Clear(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
-}
-
-impl ClientIo {
-    pub(super) fn clear(stream: TcpStream, first: Bytes, traffic: &Arc<Traffic>) -> Self {
-        if !first.is_empty() {
-            traffic.read();
-        }
-        Self {
-            stream: Stream::Clear(stream),
-            first,
-            traffic: Arc::clone(traffic),
-        }
-    }
-
-    pub(super) fn tls(stream: TlsStream<TcpStream>, traffic: &Arc<Traffic>) -> Self {
-        Self {
-            stream: Stream::Tls(Box::new(stream)),
-            first: Bytes::new(),
-            traffic: Arc::clone(traffic),
-        }
-    }
 }
 
 macro_rules! each {
@@ -98,9 +54,39 @@ macro_rules! each {
     };
 }
 
-impl AsyncRead for ClientIo {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
+impl ClientIo {
+    pub(super) fn clear(stream: TcpStream, first: BytesMut, traffic: &Arc<Traffic>) -> Self {
+        if !first.is_empty() {
+            traffic.read();
+        }
+        Self {
+            stream: Stream::Clear(stream),
+            first,
+            heads: None,
+            traffic: Arc::clone(traffic),
+            linger: None,
+        }
+    }
+
+    pub(super) fn tls(stream: TlsStream<TcpStream>, traffic: &Arc<Traffic>) -> Self {
+        Self {
+            stream: Stream::Tls(Box::new(stream)),
+            first: BytesMut::new(),
+            heads: None,
+            traffic: Arc::clone(traffic),
+            linger: None,
+        }
+    }
+
+    /// Replaces in the heads of HTTP/1 what a target must not have.
+    pub(super) fn with_heads(mut self) -> Self {
+        self.heads = Some(Heads::new());
+        self
+    }
+
+    /// What has been read already, or what comes.
+    fn poll_more(
+        &mut self,
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
@@ -113,8 +99,133 @@ impl AsyncRead for ClientIo {
         ready!(each!(&mut self.stream, io => io.poll_read(cx, buffer)))?;
         if buffer.filled().len() > before {
             self.traffic.read();
+            self.traffic.set_blind(false);
         }
         Poll::Ready(Ok(()))
+    }
+
+    /// Reads on until the first line of a head is whole, unless it is far too long or the client ends within it.
+    fn poll_line(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !has_line(&self.first) && self.first.len() < MAX_LINE {
+            let mut space = [0; 2 * 1024];
+            let mut more = ReadBuf::new(&mut space);
+            ready!(each!(&mut self.stream, io => io.poll_read(cx, &mut more)))?;
+            if more.filled().is_empty() {
+                break;
+            }
+            self.traffic.read();
+            self.first.extend_from_slice(more.filled());
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Reads for hyper, which speaks HTTP/1.
+    fn poll_heads(
+        &mut self,
+        mut heads: Heads,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> (Heads, Poll<io::Result<()>>) {
+        let (announced, within) = (
+            self.traffic.takes_announced(),
+            self.traffic.is_within_body(),
+        );
+        heads.asked(announced, within);
+        let before = buffer.filled().len();
+        if !heads.begins() || self.first.is_empty() {
+            let polled = self.poll_more(cx, buffer);
+            if !matches!(polled, Poll::Ready(Ok(()))) {
+                return (heads, polled);
+            }
+            let (_, come) = buffer.filled_mut().split_at_mut(before);
+            if come.is_empty() || !heads.begins() || has_line(come) {
+                if let Some(spelling) = heads.pass(come) {
+                    self.traffic.put_spelling(spelling);
+                }
+                return (heads, polled);
+            }
+            self.first.extend_from_slice(come);
+            buffer.set_filled(before);
+        }
+        let polled = self.poll_line(cx);
+        if !matches!(polled, Poll::Ready(Ok(()))) {
+            return (heads, polled);
+        }
+        // All of the line at once, though it may go on in parts.
+        if let Some(spelling) = first_line(&mut self.first).and_then(Spelling::take) {
+            self.traffic.put_spelling(spelling);
+        }
+        let length = self.first.len().min(buffer.remaining());
+        let mut come = self.first.split_to(length);
+        let _replaced_already = heads.pass(&mut come);
+        buffer.put_slice(&come);
+        (heads, Poll::Ready(Ok(())))
+    }
+
+    /// Looks whether a client whose answer is awaited has broken off. Who waits for an answer does not read, so that
+    /// nothing else would tell.
+    fn watch(&self, cx: &mut Context<'_>) -> io::Result<()> {
+        if !self.traffic.is_awaited() || (self.traffic.is_blind() && !self.traffic.takes_look()) {
+            return Ok(());
+        }
+        let stream = match &self.stream {
+            Stream::Clear(stream) => stream,
+            Stream::Tls(stream) => stream.get_ref().0,
+        };
+        let mut byte = [0];
+        match stream.poll_peek(cx, &mut ReadBuf::new(&mut byte)) {
+            Poll::Pending => {
+                self.traffic.set_blind(false);
+                Ok(())
+            }
+            Poll::Ready(Err(error)) => Err(error),
+            Poll::Ready(Ok(_)) => {
+                self.traffic.set_blind(true);
+                SockRef::from(stream).take_error()?.map_or(Ok(()), Err)
+            }
+        }
+    }
+}
+
+impl Stream {
+    fn socket(&mut self) -> &mut TcpStream {
+        match self {
+            Self::Clear(stream) => stream,
+            Self::Tls(stream) => stream.get_mut().0,
+        }
+    }
+}
+
+/// Whether the first line that is not empty is whole.
+fn has_line(bytes: &[u8]) -> bool {
+    let start = bytes.iter().position(|byte| !is_end_of_line(*byte));
+    start.is_some_and(|start| memchr::memchr(b'\n', &bytes[start..]).is_some())
+}
+
+fn is_end_of_line(byte: u8) -> bool {
+    matches!(byte, b'\r' | b'\n')
+}
+
+/// The first line that is not empty, without its end.
+fn first_line(bytes: &mut [u8]) -> Option<&mut [u8]> {
+    let start = bytes.iter().position(|byte| !is_end_of_line(*byte))?;
+    let bytes = bytes.get_mut(start..)?;
+    let length = memchr::memchr(b'\n', bytes)?;
+    bytes.get_mut(..length)
+}
+
+impl AsyncRead for ClientIo {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let Some(heads) = self.heads.filter(|_| !self.traffic.is_tunnel()) else {
+            return self.poll_more(cx, buffer);
+        };
+        let (heads, polled) = self.poll_heads(heads, cx, buffer);
+        self.heads = Some(heads);
+        polled
     }
 }
 
@@ -129,12 +240,29 @@ impl AsyncWrite for ClientIo {
         polled
     }
 
+    /// hyper flushes whenever it has done what it could, also when it has nothing to send: the moment to look at a
+    /// client that nobody reads from.
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        each!(&mut self.stream, io => io.poll_flush(cx))
+        ready!(each!(&mut self.stream, io => io.poll_flush(cx)))?;
+        Poll::Ready(self.watch(cx))
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        each!(&mut self.stream, io => io.poll_shutdown(cx))
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if this.linger.is_none() {
+            ready!(each!(&mut this.stream, io => io.poll_shutdown(cx)))?;
+            if this.traffic.is_tunnel() {
+                return Poll::Ready(Ok(()));
+            }
+            this.traffic.set_lingering();
+            // A head that was refused ends the connection as well, and what it announced may be on its way.
+            let expecting = this.traffic.has_unread() || this.traffic.has_begun();
+            this.linger = Some(Linger::new(expecting));
+        }
+        match &mut this.linger {
+            Some(linger) => linger.poll(this.stream.socket(), cx).map(Ok),
+            None => Poll::Ready(Ok(())),
+        }
     }
 
     fn poll_write_vectored(

@@ -12,7 +12,10 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
+use http::Request;
+use http_body::Body as _;
+use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -20,6 +23,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::heads::Announced;
 use super::io::ClientIo;
 use super::{Client, Order};
 use crate::connect;
@@ -70,11 +74,13 @@ pub(crate) async fn serve(
     let begun = async {
         let Some(tls) = tls else {
             let (http2, first) = sniff(&stream).await?;
-            return Ok((http2, ClientIo::clear(stream, first, &client.traffic)));
+            let io = ClientIo::clear(stream, first, &client.traffic);
+            return Ok((http2, if http2 { io } else { io.with_heads() }));
         };
         let stream = tokio::time::timeout(patience, tls.accept(stream)).await??;
         let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-        io::Result::Ok((http2, ClientIo::tls(stream, &client.traffic)))
+        let io = ClientIo::tls(stream, &client.traffic);
+        io::Result::Ok((http2, if http2 { io } else { io.with_heads() }))
     };
     let ended = match unless_told(&client, pin!(begun)).await {
         Some(Ok((true, io))) => {
@@ -94,7 +100,7 @@ pub(crate) async fn serve(
 }
 
 /// Whether a connection begins as HTTP/2 does, and what was read to know it.
-async fn sniff(stream: &TcpStream) -> io::Result<(bool, Bytes)> {
+async fn sniff(stream: &TcpStream) -> io::Result<(bool, BytesMut)> {
     let mut first = BytesMut::with_capacity(FIRST_READ);
     let mut stream = ReadOnly(stream);
     loop {
@@ -102,7 +108,7 @@ async fn sniff(stream: &TcpStream) -> io::Result<(bool, Bytes)> {
         let known = first.len().min(PREFACE.len());
         let alike = first[..known] == PREFACE[..known];
         if !alike || known == PREFACE.len() || more == 0 {
-            return Ok((alike && known == PREFACE.len(), first.freeze()));
+            return Ok((alike && known == PREFACE.len(), first));
         }
     }
 }
@@ -143,9 +149,22 @@ async fn unless_told<T>(client: &Client, mut work: Pin<&mut impl Future<Output =
 
 async fn speak_http1(client: &Rc<Client>, io: ClientIo) -> hyper::Result<()> {
     let of_requests = Rc::clone(client);
-    let service = service_fn(move |request| forward::serve(Rc::clone(&of_requests), request));
-    // No date of ours, no timer of hyper's. `max_headers` stays at its default of 100 (see `Connected::open`).
+    let service = service_fn(move |request: Request<Incoming>| {
+        // At once, before hyper reads on.
+        let body = request.body();
+        of_requests
+            .traffic
+            .announce(match body.size_hint().exact() {
+                _ if body.is_end_stream() => Announced::Nothing,
+                Some(bytes) => Announced::Bytes(bytes),
+                None => Announced::Unknown,
+            });
+        forward::serve(Rc::clone(&of_requests), request)
+    });
+    // No date of ours, no timer of hyper's. `max_headers` stays at its default of 100 (see `Connected::open`). A client
+    // that ends its side still gets its answer (see `io`).
     let connection = http1::Builder::new()
+        .half_close(true)
         .auto_date_header(false)
         .header_read_timeout(None)
         .max_header_size(MAX_HEAD_BYTES)

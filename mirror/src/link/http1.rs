@@ -30,9 +30,11 @@ use hyper_util::rt::TokioIo;
 use crate::account::Account;
 use crate::body::Outbound;
 use crate::connect::UpstreamIo;
+use crate::descriptors::Descriptor;
+use crate::link::spelled::{self, Overlay, Spelled};
 use crate::link::{MAX_BUFFER_BYTES, MAX_HEAD_BYTES};
 
-type Driver = Connection<TokioIo<UpstreamIo>, Outbound>;
+type Driver = Connection<TokioIo<Spelled>, Outbound>;
 
 /// A connection and its driver.
 pub(crate) struct Connected {
@@ -41,6 +43,9 @@ pub(crate) struct Connected {
     driver: Option<Driver>,
     /// What the service may send, if that is limited.
     account: Option<Rc<Account>>,
+    overlay: Overlay,
+    /// Kept for its drop.
+    _place: Option<Descriptor>,
 }
 
 impl Connected {
@@ -48,18 +53,25 @@ impl Connected {
     pub(crate) async fn open(
         io: UpstreamIo,
         account: Option<Rc<Account>>,
+        place: Option<Descriptor>,
     ) -> hyper::Result<Box<Self>> {
+        let overlay = Overlay::default();
         // `max_headers` stays at hyper's default of 100, because setting it, to whatever number, moves the parser's
         // arrays from the stack to the heap: with 512 fields a thousand shadows in flight were seen to take 10 MiB more.
         let (sender, driver) = Builder::new()
             .max_header_size(MAX_HEAD_BYTES)
             .max_buf_size(MAX_BUFFER_BYTES)
-            .handshake(TokioIo::new(io))
+            // A proxy repairs both in answers (RFC 9112 §5.1, §5.2); in requests they are refused.
+            .allow_obsolete_multiline_headers_in_responses(true)
+            .allow_spaces_after_header_name_in_responses(true)
+            .handshake(TokioIo::new(Spelled::new(io, &overlay)))
             .await?;
         Ok(Box::new(Self {
             sender,
             driver: Some(driver),
             account,
+            overlay,
+            _place: place,
         }))
     }
 
@@ -70,11 +82,12 @@ impl Connected {
     /// Sends a request and waits for the head of its answer.
     pub(crate) async fn send(
         &mut self,
-        request: Request<Outbound>,
+        mut request: Request<Outbound>,
     ) -> Result<Response<Incoming>, TrySendError<Request<Outbound>>> {
         if let Some(account) = &self.account {
             account.begin(request.body().size_hint().lower());
         }
+        spelled::spell(&self.overlay, &mut request);
         let mut answer = pin!(self.sender.try_send_request(request));
         let driver = &mut self.driver;
         let mut written = false;
@@ -187,6 +200,11 @@ impl Pool {
         if link.is_reusable() && idle.len() < self.capacity {
             idle.push_back((now, link));
         }
+    }
+
+    /// Closes all of them.
+    pub(crate) fn clear(&self) {
+        self.idle.borrow_mut().clear();
     }
 
     /// Closes what has been idle for too long.

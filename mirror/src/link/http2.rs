@@ -22,6 +22,7 @@ use tokio::task::AbortHandle;
 use crate::account::Account;
 use crate::body::Outbound;
 use crate::connect::UpstreamIo;
+use crate::descriptors::Descriptor;
 use crate::link::frames::Frames;
 use crate::local::LocalExecutor;
 
@@ -46,6 +47,8 @@ struct Shared {
     driver: AbortHandle,
     /// What the service may send, if that is limited.
     account: Option<Rc<Account>>,
+    /// Kept for its drop.
+    _place: Option<Descriptor>,
 }
 
 impl Shared {
@@ -150,6 +153,7 @@ impl Streams {
         &self,
         io: UpstreamIo,
         account: Option<Rc<Account>>,
+        place: Option<Descriptor>,
     ) -> hyper::Result<Stream> {
         if let Some(account) = &account {
             account.share(CONNECTION_WINDOW);
@@ -187,6 +191,7 @@ impl Streams {
             idle_since: Cell::new(Instant::now()),
             driver: driver.abort_handle(),
             account,
+            _place: place,
         });
         let stream = Stream::on(&shared);
         self.connections.borrow_mut().push(shared);
@@ -201,6 +206,13 @@ impl Streams {
             .iter()
             .find(|connection| connection.has_room())?;
         Some(Stream::on(found))
+    }
+
+    /// Closes what has no stream.
+    pub(crate) fn clear(&self) {
+        self.connections
+            .borrow_mut()
+            .retain(|connection| connection.streams.get() > 0);
     }
 
     /// Closes what has had no stream for too long.

@@ -19,6 +19,7 @@ use super::{Half, Head, Pending};
 use crate::capture::Recorder;
 use crate::config::{Limits, Policy};
 use crate::control::Shared;
+use crate::descriptors::Connections;
 use crate::forwarding::Peer;
 use crate::generation::{Generation, Loaded};
 use crate::metrics::Metrics;
@@ -43,7 +44,12 @@ impl Observer for Log {
 }
 
 fn generation(log: &Rc<Log>) -> Rc<Generation> {
-    let shared = Arc::new(Shared::new(1, true, &Limits::default()));
+    let shared = Arc::new(Shared::new(
+        1,
+        Connections::default(),
+        true,
+        &Limits::default(),
+    ));
     let metrics = Metrics::new(1, Arc::clone(&shared)).worker(0);
     let worker = Rc::new(Worker::new(0, shared, metrics));
     let target = || Target::new(UpstreamUrl::parse("unix:/nobody").expect("a URL"));
@@ -57,6 +63,7 @@ fn open(generation: &Rc<Generation>) -> (Half, Half) {
     let head = Head {
         method: Method::GET,
         uri: Uri::from_static("/"),
+        spelling: None,
         headers: HeaderMap::new(),
         version: Version::HTTP_11,
         peer: Rc::new(Peer::new(Ipv4Addr::LOCALHOST.into(), false)),

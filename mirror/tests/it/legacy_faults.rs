@@ -84,6 +84,30 @@ fn an_answer_whose_coding_would_be_lost_is_none() {
 }
 
 #[test]
+fn folded_fields_and_a_space_before_the_colon_are_repaired() {
+    let crooked = "HTTP/1.1 200 OK\r\nX-Folded: one\r\n  two\r\n\tthree\r\nX-Spaced : four\r\nContent-Length :\r\n 1\r\n\r\na";
+    let straight = "HTTP/1.1 200 OK\r\nx-folded: one two three\r\nx-spaced: four\r\ncontent-length: 1\r\n\r\na";
+    for (legacy, candidate) in [(crooked, straight), (straight, crooked)] {
+        let (legacy, candidate) = (Service::saying(legacy), Service::saying(candidate));
+        let mirror = Rig::new(&legacy, &candidate).start();
+        let mut client = mirror.client();
+        for _ in 0..2 {
+            let reply = client.get("/");
+            assert_eq!((reply.status(), reply.text()), (200, "a"));
+            assert_eq!(reply.header("x-spaced"), ["four"]);
+            let folded: Vec<_> = reply.header("x-folded")[0].split_whitespace().collect();
+            assert_eq!(folded, ["one", "two", "three"]);
+        }
+        for exchange in mirror.ledger.exchanges(2) {
+            for capture in [&exchange.legacy, &exchange.candidate] {
+                assert_eq!(capture.headers["x-spaced"], "four");
+                assert_eq!(capture.headers["content-length"], "1");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_legacy_that_breaks_before_its_answer_is_502() {
     for legacy in [
         Service::new(|_, _| Next::Close),

@@ -92,20 +92,6 @@ fn an_empty_body_is_no_body() {
 }
 
 #[test]
-fn a_client_that_waits_for_100_gets_it() {
-    let (legacy, candidate) = (Service::saying(ok("a")), Service::saying(ok("a")));
-    let mirror = rig(&legacy, &candidate);
-    let mut client = mirror.client();
-    client
-        .send("POST / HTTP/1.1\r\nhost: test\r\nexpect: 100-continue\r\ncontent-length: 4\r\n\r\n");
-    client.read_until(b"HTTP/1.1 100 Continue\r\n\r\n");
-    client.send("body");
-    assert_eq!(client.reply().status(), 200);
-    assert!(legacy.requests(1)[0].header("expect").is_empty());
-    assert_eq!(candidate.requests(1)[0].body, b"body");
-}
-
-#[test]
 fn a_large_upload_arrives_whole_and_is_not_copied() {
     let legacy = Service::new(|request, conn| {
         conn.say(ok(&request.body.len().to_string()));

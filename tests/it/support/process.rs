@@ -127,6 +127,24 @@ impl Place {
         mirror
     }
 
+    /// The same command in a shell that has done something first: set a limit.
+    pub(crate) fn under<'a>(&self, first: &str, command: &'a mut Command) -> &'a mut Command {
+        let program = command.get_program().to_owned();
+        let arguments: Vec<_> = command.get_args().map(ToOwned::to_owned).collect();
+        let environment: Vec<_> = command
+            .get_envs()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
+            .collect();
+        *command = Command::new("bash");
+        command
+            .arg("-c")
+            .arg(format!("{first}; exec \"$0\" \"$@\""))
+            .arg(program)
+            .args(arguments)
+            .envs(environment)
+            .current_dir(self.path())
+    }
+
     /// Starts `parity ui` on a free port and waits until it listens.
     pub(crate) fn ui(&self) -> Mirror<'_> {
         let mut ui = self.start(&mut self.command(&["ui", "--admin", "127.0.0.1:0"]));

@@ -144,8 +144,14 @@ async fn connection(
         let (script, seen, leave) = (Arc::clone(&script), Arc::clone(&seen), leave.clone());
         tokio::spawn(async move {
             let (head, body) = request.into_parts();
-            let Some((body, trailers)) = whole(body).await else {
-                return;
+            // A request that says so is answered by its head alone.
+            let (body, trailers) = if head.headers.contains_key("x-early") {
+                (Vec::new(), None)
+            } else {
+                match whole(body).await {
+                    Some(whole) => whole,
+                    None => return,
+                }
             };
             let read = Seen {
                 head: Arc::new(head),
@@ -300,6 +306,17 @@ impl H2Client {
         self.within(one(sender, request, body, trailers))
     }
 
+    /// Sends a request whose answer does not wait for the body, and tells how its stream was reset.
+    pub(crate) fn ask_early(
+        &mut self,
+        request: Request<()>,
+        body: &'static [u8],
+    ) -> (H2Reply, Option<Reason>) {
+        let sender = self.sender.clone();
+        self.within(early(sender, request, body))
+            .expect("an answer")
+    }
+
     /// Sends many requests at once and reads all answers.
     pub(crate) fn ask_all(
         &mut self,
@@ -374,6 +391,20 @@ impl H2Client {
     }
 }
 
+/// As [`one`], of an answer that does not wait for the body; and how the stream ended for the rest.
+async fn early(
+    sender: SendRequest<Bytes>,
+    request: Request<()>,
+    body: &'static [u8],
+) -> Result<(H2Reply, Option<Reason>), h2::Error> {
+    let mut sender = sender.ready().await?;
+    let (answer, mut stream) = sender.send_request(request, false)?;
+    put(&mut stream, body, true).await;
+    let reply = read(answer.await?).await?;
+    let reset = std::future::poll_fn(|cx| stream.poll_reset(cx)).await;
+    Ok((reply, reset.ok()))
+}
+
 async fn one(
     sender: SendRequest<Bytes>,
     request: Request<()>,
@@ -389,7 +420,11 @@ async fn one(
             stream.send_trailers(trailers)?;
         }
     }
-    let (head, mut incoming) = answer.await?.into_parts();
+    read(answer.await?).await
+}
+
+async fn read(answer: Response<RecvStream>) -> Result<H2Reply, h2::Error> {
+    let (head, mut incoming) = answer.into_parts();
     let mut bytes = Vec::new();
     while let Some(chunk) = incoming.data().await {
         let chunk = chunk?;

@@ -75,6 +75,17 @@ impl Ledger {
         )
     }
 
+    /// Waits for `count` requests to be settled, of more that were received, and returns the reasons.
+    pub(crate) fn reasons_so_far(&self, count: usize) -> Vec<Reason> {
+        self.wait(
+            |entries| entries.settled() >= count,
+            |entries| {
+                let reasons = entries.not_compared.iter();
+                reasons.map(|(_, reason)| *reason).collect()
+            },
+        )
+    }
+
     /// Waits for the only request to be settled without a verdict.
     pub(crate) fn reason(&self) -> Reason {
         let reasons = self.reasons(1);

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use parity_mirror::{BindError, Config, Control, Drained, Limits, Metrics, Mirror, Policy, Target};
+use parity_mirror::{
+    BindError, Config, Connections, Control, Drained, Limits, Metrics, Mirror, Policy, Target,
+};
 use parity_schemas::route::{RoutePolicy, RouteRule};
 use tokio::sync::watch;
 
@@ -26,6 +28,7 @@ impl Rig {
                 listen: SocketAddr::from(([127, 0, 0, 1], 0)),
                 workers: NonZeroUsize::MIN,
                 connections: Config::CONNECTIONS,
+                others: Connections::default(),
                 shadowing: true,
                 policy: Policy::new(Target::new(legacy.url()), Target::new(candidate.url())),
             },
@@ -50,6 +53,12 @@ impl Rig {
 
     pub(crate) fn connections(mut self, connections: usize) -> Self {
         self.config.connections = connections;
+        self
+    }
+
+    /// Connections besides those of clients.
+    pub(crate) fn others(mut self, others: Connections) -> Self {
+        self.config.others = others;
         self
     }
 

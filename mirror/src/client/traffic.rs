@@ -1,0 +1,177 @@
+//! What a client's socket, its requests and the sweep tell each other.
+//!
+//! The socket belongs to hyper, which moves it into a task, and after an upgrade into another one; so what is known of
+//! it is kept beside it. All of it is atomic only because an upgraded socket must be `Send`: everything happens on
+//! one thread.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::task::Poll;
+
+use super::heads::Announced;
+use crate::spelling::Spelling;
+
+/// The state of one client's socket.
+#[derive(Default)]
+pub(crate) struct Traffic {
+    reads: AtomicU64,
+    /// `reads` when the last request was over.
+    reads_when_idle: AtomicU64,
+    writes: AtomicU64,
+    blocked: AtomicBool,
+    awaited: AtomicBool,
+    blind: AtomicBool,
+    look: AtomicBool,
+    unread: AtomicBool,
+    lingering: AtomicBool,
+    tunnel: AtomicBool,
+    announced: Mutex<Option<Announced>>,
+    within_body: AtomicBool,
+    has_spelling: AtomicBool,
+    spelling: Mutex<Option<Spelling>>,
+}
+
+fn get(flag: &AtomicBool) -> bool {
+    flag.load(Ordering::Relaxed)
+}
+
+fn set(flag: &AtomicBool, value: bool) {
+    flag.store(value, Ordering::Relaxed);
+}
+
+impl Traffic {
+    /// Number of reads that brought bytes.
+    pub(super) fn reads(&self) -> u64 {
+        self.reads.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that came since the last request was over, or since the beginning: a head has begun.
+    pub(super) fn has_begun(&self) -> bool {
+        self.reads() != self.reads_when_idle.load(Ordering::Relaxed)
+    }
+
+    /// No request is at hand any more.
+    pub(super) fn idle(&self) {
+        self.reads_when_idle.store(self.reads(), Ordering::Relaxed);
+        set(&self.awaited, false);
+    }
+
+    /// Number of writes that took bytes after one that did not.
+    pub(super) fn writes(&self) -> u64 {
+        self.writes.load(Ordering::Relaxed)
+    }
+
+    /// Whether the client does not take what it is sent.
+    pub(super) fn is_blocked(&self) -> bool {
+        get(&self.blocked)
+    }
+
+    pub(super) fn read(&self) {
+        self.reads.store(self.reads() + 1, Ordering::Relaxed);
+    }
+
+    pub(super) fn wrote<T>(&self, polled: &Poll<T>) {
+        if polled.is_pending() {
+            set(&self.blocked, true);
+        } else if self.is_blocked() {
+            set(&self.blocked, false);
+            self.writes.store(self.writes() + 1, Ordering::Relaxed);
+        }
+    }
+
+    /// hyper has parsed a head, and reads on by what it says.
+    pub(super) fn announce(&self, announced: Announced) {
+        set(&self.within_body, announced != Announced::Nothing);
+        *self
+            .announced
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(announced);
+    }
+
+    /// What was announced since the last call.
+    pub(super) fn takes_announced(&self) -> Option<Announced> {
+        self.announced
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    }
+
+    /// Whether the body of the request at hand has not come to its end.
+    pub(super) fn is_within_body(&self) -> bool {
+        get(&self.within_body)
+    }
+
+    /// How the client wrote the target of the head that comes next, where the parser does not take it.
+    pub(super) fn put_spelling(&self, spelling: Spelling) {
+        set(&self.has_spelling, true);
+        *self.spelling.lock().unwrap_or_else(PoisonError::into_inner) = Some(spelling);
+    }
+
+    pub(crate) fn take_spelling(&self) -> Option<Spelling> {
+        if !self.has_spelling.swap(false, Ordering::Relaxed) {
+            return None;
+        }
+        self.spelling
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    }
+
+    /// The request is whole: from here to the end of its answer nobody reads, so the socket is watched for a client
+    /// that breaks off.
+    pub(crate) fn await_answer(&self) {
+        set(&self.awaited, true);
+        set(&self.within_body, false);
+    }
+
+    pub(super) fn is_awaited(&self) -> bool {
+        get(&self.awaited)
+    }
+
+    /// Something stands unread in the socket (the end of what the client sends, or its next request), so that the
+    /// system wakes nobody for a reset behind it; the sweep has it looked at.
+    pub(super) fn set_blind(&self, blind: bool) {
+        set(&self.blind, blind);
+    }
+
+    pub(super) fn is_blind(&self) -> bool {
+        get(&self.blind)
+    }
+
+    /// Asks for a look at a socket that is blind.
+    pub(super) fn ask_for_look(&self) {
+        set(&self.look, true);
+    }
+
+    /// Whether a look was asked for since the last call.
+    pub(super) fn takes_look(&self) -> bool {
+        self.look.swap(false, Ordering::Relaxed)
+    }
+
+    /// The connection ends with this answer, and the client may still be sending a body that nobody reads.
+    pub(crate) fn leaves_unread(&self) {
+        set(&self.unread, true);
+    }
+
+    pub(super) fn has_unread(&self) -> bool {
+        get(&self.unread)
+    }
+
+    pub(super) fn set_lingering(&self) {
+        set(&self.lingering, true);
+    }
+
+    /// Everything has been said; what still comes is thrown away.
+    pub(super) fn is_lingering(&self) -> bool {
+        get(&self.lingering)
+    }
+
+    /// The socket has become one end of a tunnel: either direction may end before the other.
+    pub(crate) fn becomes_tunnel(&self) {
+        set(&self.tunnel, true);
+    }
+
+    pub(super) fn is_tunnel(&self) -> bool {
+        get(&self.tunnel)
+    }
+}
