@@ -10,6 +10,7 @@ use crate::evidence::Window;
 use crate::tally::Counts;
 use crate::time::Timestamp;
 use crate::verdict::{Explanation, Kind, Part};
+use crate::watermark::InstanceWatermark;
 
 /// Name and version of the report document.
 pub const REPORT_SCHEMA: &str = "parity.report/v1";
@@ -31,6 +32,13 @@ pub struct Report {
     pub window: Option<Window>,
     /// Who counted.
     pub instances: Vec<String>,
+    /// Everything received before is settled and counted, but for what `watermarks` says otherwise; `None` when that is
+    /// not known. Absent in documents of older programs.
+    #[serde(default)]
+    pub complete_until: Option<Timestamp>,
+    /// How far the record of each process is complete. Absent in documents of older programs.
+    #[serde(default)]
+    pub watermarks: Vec<InstanceWatermark>,
     /// All routes together.
     #[serde(flatten)]
     pub counts: Counts,

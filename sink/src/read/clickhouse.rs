@@ -8,6 +8,7 @@
 //! the counts before its group, and never a group without its counts.
 
 mod mismatches;
+mod watermarks;
 
 use std::collections::HashMap;
 
@@ -24,7 +25,7 @@ use uuid::Uuid;
 
 use super::assemble::{CountsRow, DetailsRow, Sums, nothing};
 use super::groups::EXAMPLES_TRIED;
-use super::{MismatchFilter, RecordReader, Selection};
+use super::{Known, MismatchFilter, RecordReader, Selection};
 use crate::clickhouse::{Server, runtime, schema, within};
 use crate::error::StoreError;
 use crate::store::StoreConfig;
@@ -59,16 +60,34 @@ impl ClickHouseReader {
             .map_err(|fault| self.server.failed("read", &fault))
     }
 
-    /// The identity of the newest interval that fits.
+    /// The identity of the newest interval that fits, or of a run that began later and has not ended.
     fn identity(&self, selection: &Selection) -> Result<Option<Identity>, StoreError> {
-        #[derive(Row, Deserialize)]
-        struct Found {
-            legacy_version: String,
-            candidate_version: String,
-            rules_hash: String,
-        }
-        let mut sql = String::from(
-            "SELECT legacy_version, candidate_version, rules_hash FROM tallies WHERE migration = ?",
+        let counted = self.newest("tallies", "interval_start", "interval_start", "", selection)?;
+        let running = self.newest("watermarks FINAL", "started", "written", " AND NOT ended", selection)?;
+        let newest = counted
+            .into_iter()
+            .chain(running)
+            .max_by_key(|found| found.began_at);
+        Ok(newest.map(|found| Identity {
+            migration: selection.migration().to_owned(),
+            legacy_version: found.legacy_version,
+            candidate_version: found.candidate_version,
+            rules_hash: found.rules_hash,
+        }))
+    }
+
+    /// The newest row that fits, by one time; `since` is compared with another.
+    fn newest(
+        &self,
+        table: &str,
+        began: &str,
+        compared: &str,
+        condition: &str,
+        selection: &Selection,
+    ) -> Result<Option<Newest>, StoreError> {
+        let mut sql = format!(
+            "SELECT legacy_version, candidate_version, rules_hash, toUnixTimestamp64Micro({began}) AS began_at \
+             FROM {table} WHERE migration = ?",
         );
         let versions = [
             (" AND legacy_version = ?", &selection.legacy_version),
@@ -79,8 +98,13 @@ impl ClickHouseReader {
                 sql.push_str(condition);
             }
         }
-        sql.push_str(since_condition(selection));
-        sql.push_str(" ORDER BY interval_start DESC, toString(id) DESC LIMIT 1");
+        if selection.since.is_some() {
+            sql.push_str(" AND ");
+            sql.push_str(compared);
+            sql.push_str(" >= fromUnixTimestamp64Micro(toInt64(?), 'UTC')");
+        }
+        sql.push_str(condition);
+        sql.push_str(" ORDER BY began_at DESC, toString(id) DESC LIMIT 1");
         let mut question = self.server.client().query(&sql).bind(selection.migration());
         for (_, version) in &versions {
             if let Some(version) = version {
@@ -90,13 +114,7 @@ impl ClickHouseReader {
         if let Some(since) = selection.since {
             question = question.bind(since.as_micros());
         }
-        let found = self.ask::<Found>(question)?.pop();
-        Ok(found.map(|found| Identity {
-            migration: selection.migration().to_owned(),
-            legacy_version: found.legacy_version,
-            candidate_version: found.candidate_version,
-            rules_hash: found.rules_hash,
-        }))
+        Ok(self.ask::<Newest>(question)?.pop())
     }
 
     /// A question about the tallies or groups of one identity; `tail` comes behind its conditions.
@@ -141,12 +159,12 @@ impl ClickHouseReader {
              CAST(map(), 'Map(UInt16, UInt64)') AS candidate_latency"
         };
         let select = format!(
-            "SELECT instance, route, min(toUnixTimestamp64Micro(t.interval_start)) AS begins, \
+            "SELECT instance, toString(t.run) AS run, route, min(toUnixTimestamp64Micro(t.interval_start)) AS begins, \
              max(toUnixTimestamp64Micro(t.interval_start) + t.interval_us) AS ends, \
              sum(t.received) AS received, sum(t.match) AS matched, sum(t.mismatch) AS mismatch, \
              sumMap(t.not_compared) AS not_compared, {details} FROM tallies AS t FINAL"
         );
-        let question = self.of_identity(&select, identity, selection, "GROUP BY instance, route");
+        let question = self.of_identity(&select, identity, selection, "GROUP BY instance, t.run, route");
         for row in self.ask::<TallyRow>(question)? {
             row.add(sums, with_details)?;
         }
@@ -225,15 +243,17 @@ impl RecordReader for ClickHouseReader {
         let Some(identity) = self.identity(selection)? else {
             return Ok(None);
         };
+        let heard = self.heard(&identity, selection)?;
         let mut sums = Sums::default();
         self.add_tallies(&mut sums, &identity, selection, false)?;
-        Ok(sums.into_evidence(identity))
+        Ok(sums.into_evidence(identity, heard))
     }
 
     fn report(&self, selection: &Selection) -> Result<Report, StoreError> {
         let Some(identity) = self.identity(selection)? else {
             return nothing(selection);
         };
+        let heard = self.heard(&identity, selection)?;
         let mut sums = Sums::default();
         self.add_groups(&mut sums, &identity, selection)?;
         self.add_tallies(&mut sums, &identity, selection, true)?;
@@ -249,7 +269,19 @@ impl RecordReader for ClickHouseReader {
                 .collect();
             examples.extend(self.examples(&identity, &ids)?);
         }
-        sums.into_report(identity, |id| Ok(examples.get(&id).cloned()))
+        sums.into_report(identity, heard, |id| Ok(examples.get(&id).cloned()))
+    }
+
+    fn known(&self, migration: &str) -> Result<Known, StoreError> {
+        let names = |question: clickhouse::query::Query| {
+            let rows = self.ask::<NameRow>(question)?;
+            Ok::<_, StoreError>(rows.into_iter().map(|row| row.name).collect())
+        };
+        let client = self.server.client();
+        Ok(Known {
+            migrations: names(client.query(SELECT_MIGRATIONS))?,
+            candidate_versions: names(client.query(SELECT_VERSIONS).bind(migration).bind(migration))?,
+        })
     }
 
     fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError> {
@@ -273,9 +305,32 @@ fn since_condition(selection: &Selection) -> &'static str {
     }
 }
 
+/// The newest interval, or the newest run.
+#[derive(Row, Serialize, Deserialize)]
+struct Newest {
+    legacy_version: String,
+    candidate_version: String,
+    rules_hash: String,
+    began_at: i64,
+}
+
+#[derive(Row, Serialize, Deserialize)]
+struct NameRow {
+    name: String,
+}
+
+const SELECT_MIGRATIONS: &str = "SELECT DISTINCT name FROM (SELECT toString(migration) AS name FROM tallies UNION ALL \
+     SELECT toString(migration) FROM watermarks) ORDER BY name LIMIT 100";
+
+const SELECT_VERSIONS: &str = "SELECT name FROM (\
+     SELECT toString(candidate_version) AS name, interval_start AS began FROM tallies WHERE migration = ? UNION ALL \
+     SELECT toString(candidate_version), started FROM watermarks WHERE migration = ?) \
+     GROUP BY name ORDER BY max(began) DESC LIMIT 100";
+
 #[derive(Row, Serialize, Deserialize)]
 struct TallyRow {
     instance: String,
+    run: String,
     route: String,
     begins: i64,
     ends: i64,
@@ -303,6 +358,7 @@ impl TallyRow {
             .collect::<Result<_, StoreError>>()?;
         sums.add_counts(&CountsRow {
             instance: &self.instance,
+            run: word("tallies", "run", &self.run)?,
             interval_start: Timestamp::from_micros(self.begins),
             interval_us: self.ends - self.begins,
             route: &self.route,
