@@ -25,7 +25,9 @@ use parity_schemas::record::Record;
 use parity_schemas::route::Route;
 use parity_schemas::tally::{Group, Identity};
 use parity_schemas::verdict::{Reason, Verdict};
-use parity_sink::{Epoch, RecordSender, Recorder, TallyBook, TallyConfig, Writer, WriterOptions, tally};
+use parity_sink::{
+    Epoch, RecordSender, Recorder, TallyBook, TallyConfig, Writer, WriterOptions, tally,
+};
 use prometheus_client::registry::Registry;
 use uuid::Uuid;
 

@@ -60,9 +60,11 @@ pub fn decide(
             Outcome::Fail | Outcome::Undecided => None,
         };
         let (since, after) = passing.unwrap_or((began, began_at));
-        let standing = evidence.as_ref().map_or_else(Standing::default, |evidence| {
-            Standing::of(&evidence.runs, after, now)
-        });
+        let standing = evidence
+            .as_ref()
+            .map_or_else(Standing::default, |evidence| {
+                Standing::of(&evidence.runs, after, now)
+            });
         let mut decision = decide(&standing);
         if evidence.is_none() {
             decision.reasons = vec![absent(&reader.known(selection.migration())?, selection)];
@@ -101,7 +103,10 @@ pub fn absent(known: &Known, selection: &Selection) -> String {
         let text = format!("no traffic recorded for migration `{migration}`");
         return match known.migrations.is_empty() {
             true => format!("{text}: nothing is recorded at all"),
-            false => format!("{text}; recorded are {}", names(migration, &known.migrations)),
+            false => format!(
+                "{text}; recorded are {}",
+                names(migration, &known.migrations)
+            ),
         };
     }
     match &selection.candidate_version {

@@ -79,7 +79,10 @@ impl ReportPage {
         );
         for watermark in &self.report.watermarks {
             if !matches!(watermark.state, RunState::Complete | RunState::Ended) {
-                let since = watermark.last_heard.as_ref().map_or_else(String::new, moment);
+                let since = watermark
+                    .last_heard
+                    .as_ref()
+                    .map_or_else(String::new, moment);
                 let (name, state) = (visible(&watermark.instance), watermark.state.as_str());
                 text.push_str(&format!(" · {name}: {state}, last heard of at {since}"));
             }

@@ -20,12 +20,14 @@ mod floods;
 mod isolation;
 mod judges;
 mod mirror;
+mod readme;
 mod record;
 mod reload;
 mod restart;
 mod scale;
 mod support;
 mod tap;
+mod watermarks;
 
 #[path = "../support/servers/mod.rs"]
 mod servers;

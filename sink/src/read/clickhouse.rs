@@ -63,7 +63,13 @@ impl ClickHouseReader {
     /// The identity of the newest interval that fits, or of a run that began later and has not ended.
     fn identity(&self, selection: &Selection) -> Result<Option<Identity>, StoreError> {
         let counted = self.newest("tallies", "interval_start", "interval_start", "", selection)?;
-        let running = self.newest("watermarks FINAL", "started", "written", " AND NOT ended", selection)?;
+        let running = self.newest(
+            "watermarks FINAL",
+            "started",
+            "written",
+            " AND NOT ended",
+            selection,
+        )?;
         let newest = counted
             .into_iter()
             .chain(running)
@@ -164,7 +170,12 @@ impl ClickHouseReader {
              sum(t.received) AS received, sum(t.match) AS matched, sum(t.mismatch) AS mismatch, \
              sumMap(t.not_compared) AS not_compared, {details} FROM tallies AS t FINAL"
         );
-        let question = self.of_identity(&select, identity, selection, "GROUP BY instance, t.run, route");
+        let question = self.of_identity(
+            &select,
+            identity,
+            selection,
+            "GROUP BY instance, t.run, route",
+        );
         for row in self.ask::<TallyRow>(question)? {
             row.add(sums, with_details)?;
         }
@@ -280,7 +291,12 @@ impl RecordReader for ClickHouseReader {
         let client = self.server.client();
         Ok(Known {
             migrations: names(client.query(SELECT_MIGRATIONS))?,
-            candidate_versions: names(client.query(SELECT_VERSIONS).bind(migration).bind(migration))?,
+            candidate_versions: names(
+                client
+                    .query(SELECT_VERSIONS)
+                    .bind(migration)
+                    .bind(migration),
+            )?,
         })
     }
 

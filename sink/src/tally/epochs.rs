@@ -177,9 +177,8 @@ impl Epochs {
     fn turn(&mut self, gate: &Gate, now: Timestamp) {
         let kept = self.began.iter().flatten().count() - 1;
         let shortest = SHORTEST_MICROS << (kept / KEPT_SLOTS_PER_DOUBLING);
-        let lasted = self.began[self.current].map_or(0, |since| {
-            now.as_micros().saturating_sub(since.as_micros())
-        });
+        let lasted = self.began[self.current]
+            .map_or(0, |since| now.as_micros().saturating_sub(since.as_micros()));
         let free = (0..SLOTS).find(|slot| self.began[*slot].is_none());
         // A clock that was set back ends it, too.
         if let Some(free) = free

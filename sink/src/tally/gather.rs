@@ -4,8 +4,8 @@
 //! nothing is lost between two looks; what one look just misses is in the next.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::{Arc, PoisonError};
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 
 use parity_schemas::time::Timestamp;
 

@@ -10,8 +10,8 @@ use clickhouse::Row;
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::{OpenTally, UnderWay, Watermark};
-use serde::{Deserialize, Serialize};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use super::{ClickHouseReader, word};
 use crate::error::StoreError;
@@ -66,14 +66,14 @@ impl ClickHouseReader {
             let all = watermarks.iter().map(|(watermark, _)| watermark);
             all.filter(|watermark| watermark.written >= oldest)
         };
-        let runs: Vec<String> = recent()
-            .map(|watermark| watermark.id.to_string())
-            .collect();
+        let runs: Vec<String> = recent().map(|watermark| watermark.id.to_string()).collect();
         let Some(from) = recent().map(|watermark| watermark.counted_from).min() else {
             return Ok(());
         };
         let times = |of: fn(&Watermark) -> Timestamp| -> Vec<i64> {
-            recent().map(|watermark| of(watermark).as_micros()).collect()
+            recent()
+                .map(|watermark| of(watermark).as_micros())
+                .collect()
         };
         let question = self
             .server

@@ -31,10 +31,7 @@ impl SqliteReader {
         })?;
         let latest: BTreeMap<String, Timestamp> = self
             .rows(SELECT_LATEST, [&identity.migration], "watermarks", |row| {
-                Ok((
-                    row.text(0, "instance")?.to_owned(),
-                    row.time(1, "started")?,
-                ))
+                Ok((row.text(0, "instance")?.to_owned(), row.time(1, "started")?))
             })?
             .into_iter()
             .collect();

@@ -42,6 +42,8 @@ struct UnderWay {
     snapshot: Snapshot,
     /// By number, whether the broker has it.
     acknowledged: Vec<bool>,
+    /// How many are counts; watermarks come behind them.
+    counts: usize,
     left: usize,
     failed: bool,
     since: Instant,
@@ -94,6 +96,7 @@ impl Tallies {
         self.generation = (self.generation + 1) & GENERATIONS;
         let rows = encoded(&snapshot);
         let mut under_way = UnderWay {
+            counts: snapshot.tallies.len() + snapshot.groups.len(),
             snapshot,
             acknowledged: vec![false; rows.len()],
             left: rows.len(),
@@ -113,13 +116,13 @@ impl Tallies {
         self.under_way = Some(under_way);
     }
 
-    /// The broker has a row, or will not have it.
-    pub(super) fn delivered(&mut self, generation: u32, number: u32, acknowledged: bool) {
+    /// The broker has a row, or will not have it. Whether it is a result that the broker has.
+    pub(super) fn delivered(&mut self, generation: u32, number: u32, acknowledged: bool) -> bool {
         let Some(under_way) = &mut self.under_way else {
-            return;
+            return acknowledged;
         };
         if generation != self.generation {
-            return;
+            return acknowledged;
         }
         under_way.failed |= !acknowledged;
         if let Some(known) = under_way.acknowledged.get_mut(number as usize)
@@ -128,6 +131,7 @@ impl Tallies {
         {
             under_way.left -= 1;
         }
+        acknowledged && (number as usize) < under_way.counts
     }
 
     /// Draws the conclusion from what was delivered.
