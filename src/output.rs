@@ -13,7 +13,9 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 
 use anstyle::{AnsiColor, Style};
+use parity_schemas::time::Timestamp;
 use parity_schemas::visible::{is_hidden, visible, visible_up_to, visible_value};
+use parity_schemas::watermark::{InstanceWatermark, RunState};
 use serde::Serialize;
 
 use crate::cli::Color;
@@ -100,6 +102,31 @@ fn escaped(json: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// How far the record is complete, and which processes keep it from being; one line.
+fn watermark(until: Option<Timestamp>, watermarks: &[InstanceWatermark]) -> String {
+    /// More is in the JSON document.
+    const MAX_NAMED: usize = 5;
+    let mut text = match until {
+        Some(until) => format!("complete up to {until}"),
+        None => "not known how far it is complete".to_owned(),
+    };
+    let is_whole = |watermark: &&InstanceWatermark| {
+        matches!(watermark.state, RunState::Complete | RunState::Ended)
+    };
+    let rest: Vec<_> = watermarks.iter().filter(|one| !is_whole(one)).collect();
+    for watermark in rest.iter().take(MAX_NAMED) {
+        let (name, state) = (shown(&watermark.instance), watermark.state.as_str());
+        let _infallible = write!(text, " · {name}: {state}");
+        if let Some(heard) = watermark.last_heard {
+            let _infallible = write!(text, ", last heard of at {heard}");
+        }
+    }
+    if rest.len() > MAX_NAMED {
+        let _infallible = write!(text, " · and {} more", rest.len() - MAX_NAMED);
+    }
+    text
+}
+
 /// A note on stderr, where everything goes that is not data.
 pub(crate) fn note(text: &str) {
     // Nobody listens when stderr is closed, and that is no reason to fail.
@@ -114,6 +141,14 @@ fn styled(style: Style, text: impl std::fmt::Display) -> String {
 /// Captured text made safe and short.
 fn shown(text: &str) -> String {
     visible_up_to(text, MAX_SHOWN_CHARS)
+}
+
+/// Longest sentence of ours that is shown: names of routes and instances in it are others'.
+const MAX_SENTENCE_CHARS: usize = 1_000;
+
+/// A sentence of ours, with what it quotes made safe.
+fn sentence(text: &str) -> String {
+    visible_up_to(text, MAX_SENTENCE_CHARS)
 }
 
 /// A captured value in one line, safe and short.

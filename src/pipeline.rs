@@ -18,7 +18,7 @@ use anyhow::{Context, Result, bail};
 use crossbeam_channel::{Receiver, Sender, TryRecvError, TrySendError, bounded};
 use parity_comparator::redact::{RecordContext, Redactor};
 use parity_comparator::{Comparator, Comparison, fingerprint};
-use parity_mirror::Observer;
+use parity_mirror::{Observer, Receipt};
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::exchange::{Capture, Exchange};
 use parity_schemas::id::new_id;
@@ -27,7 +27,9 @@ use parity_schemas::route::Route;
 use parity_schemas::tally::{Group, Identity};
 use parity_schemas::verdict::{Reason, Verdict};
 use parity_sink::tally::Elapsed;
-use parity_sink::{RecordSender, Recorder, TallyBook, TallyConfig, Writer, WriterOptions, tally};
+use parity_sink::{
+    Epoch, RecordSender, Recorder, TallyBook, TallyConfig, Writer, WriterOptions, tally,
+};
 use prometheus_client::registry::Registry;
 use uuid::Uuid;
 
@@ -56,9 +58,12 @@ pub(crate) struct Pipeline {
     instance: String,
 }
 
+/// What waits for comparison, with when it was received.
+type Waiting = (Exchange, Epoch);
+
 /// Comparing threads behind a queue, under one configuration.
 struct Stage {
-    queue: Sender<Exchange>,
+    queue: Sender<Waiting>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -66,11 +71,13 @@ impl Pipeline {
     /// Opens the store and starts the threads; the proxy is not touched.
     pub(crate) fn start(settings: &MirrorSettings) -> Result<Self> {
         let redactor = redactor(settings, &settings.redaction_key)?;
-        let book = TallyBook::new(TallyConfig::new(
+        let mut counting = TallyConfig::new(
             settings.identity.clone(),
             settings.instance.clone(),
             rule_ids(settings),
-        ));
+        );
+        counting.kept = settings.retention.tallies;
+        let book = TallyBook::new(counting);
         let options = WriterOptions {
             retention: settings.retention.clone(),
             ..WriterOptions::default()
@@ -215,27 +222,35 @@ fn comparison_limits(settings: &MirrorSettings) -> parity_comparator::Limits {
 /// What a worker of the proxy tells us; everything here is on the client's path and must not block.
 struct Observing {
     recorder: Recorder,
-    queue: Sender<Exchange>,
+    queue: Sender<Waiting>,
+}
+
+impl Observing {
+    fn settle(&self, route: &Route, reason: Reason, epoch: Epoch) {
+        self.recorder.not_compared(route, reason);
+        self.recorder.settled(epoch);
+    }
 }
 
 impl Observer for Observing {
-    fn received(&self, route: &Arc<Route>) {
-        self.recorder.received(route);
+    fn received(&self, route: &Arc<Route>) -> Receipt {
+        Receipt(self.recorder.received(route).number())
     }
 
-    fn not_compared(&self, route: &Arc<Route>, reason: Reason) {
-        self.recorder.not_compared(route, reason);
+    fn not_compared(&self, route: &Arc<Route>, reason: Reason, receipt: Receipt) {
+        self.settle(route, reason, Epoch::from_number(receipt.0));
     }
 
-    fn exchange(&self, exchange: Exchange) {
-        match self.queue.try_send(exchange) {
+    fn exchange(&self, exchange: Exchange, receipt: Receipt) {
+        let waiting = (exchange, Epoch::from_number(receipt.0));
+        match self.queue.try_send(waiting) {
             Ok(()) => {}
-            Err(TrySendError::Full(exchange)) => self
-                .recorder
-                .not_compared(&exchange.route, Reason::QueueFull),
-            Err(TrySendError::Disconnected(exchange)) => self
-                .recorder
-                .not_compared(&exchange.route, Reason::Shutdown),
+            Err(TrySendError::Full((exchange, epoch))) => {
+                self.settle(&exchange.route, Reason::QueueFull, epoch);
+            }
+            Err(TrySendError::Disconnected((exchange, epoch))) => {
+                self.settle(&exchange.route, Reason::Shutdown, epoch);
+            }
         }
     }
 
@@ -262,7 +277,7 @@ struct Comparing {
     book: Arc<TallyBook>,
     records: RecordSender,
     context: Arc<Shared>,
-    exchanges: Receiver<Exchange>,
+    exchanges: Receiver<Waiting>,
 }
 
 impl Comparing {
@@ -271,9 +286,10 @@ impl Comparing {
         let mut pause = SHORTEST_PAUSE;
         loop {
             match self.exchanges.try_recv() {
-                Ok(exchange) => {
+                Ok((exchange, epoch)) => {
                     pause = SHORTEST_PAUSE;
                     self.contain(&exchange);
+                    self.recorder.settled(epoch);
                 }
                 Err(TryRecvError::Empty) => {
                     std::thread::sleep(pause);

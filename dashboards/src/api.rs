@@ -3,21 +3,20 @@
 //! Every answer is JSON; errors are `{"error": …}` with what to do. Reading a store blocks, so it leaves the runtime.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use parity_comparator::decision;
 use parity_schemas::evidence::Thresholds;
-use parity_schemas::id::new_id;
 use parity_schemas::time::Timestamp;
 use parity_sink::read::MAX_MISMATCHES;
 use parity_sink::{MismatchFilter, Reader, Selection, StoreError};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::{Process, Site};
+use crate::{Process, Site, deciding};
 
 /// What can be asked of the record; the same words as the flags of `report` and `gate`.
 #[derive(Debug, Default, Deserialize)]
@@ -51,7 +50,7 @@ impl Question {
         })
     }
 
-    fn thresholds(&self) -> Result<Thresholds, Failure> {
+    pub(crate) fn thresholds(&self) -> Result<Thresholds, Failure> {
         let default = Thresholds::default();
         let max_mismatch_rate = self.max_mismatch_rate.unwrap_or(default.max_mismatch_rate);
         let confidence = self.confidence.unwrap_or(default.confidence);
@@ -144,22 +143,18 @@ pub(crate) async fn report(
     Ok(Json(report).into_response())
 }
 
-/// `parity.gate/v1`. Asking decides nothing: only the command `parity gate` stores its decision.
+/// `parity.gate/v1`. It waits for watermarks as the command does. Asking decides nothing: only the command `parity gate`
+/// stores its decision.
 pub(crate) async fn gate(
     State(site): State<Arc<Site>>,
     Query(question): Query<Question>,
 ) -> Result<Response, Failure> {
     let selection = question.selection(&site)?;
     let thresholds = question.thresholds()?;
-    let migration = selection.migration().to_owned();
-    let evidence = read(&site, move |reader| reader.evidence(&selection)).await?;
-    let decision = decision::decide(
-        &migration,
-        evidence.as_ref(),
-        &thresholds,
-        new_id(),
-        Timestamp::now(),
-    );
+    let decision = read(&site, move |reader| {
+        deciding::decide(reader, &selection, &thresholds, Duration::ZERO, |_| {})
+    })
+    .await?;
     Ok(Json(decision).into_response())
 }
 

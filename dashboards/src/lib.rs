@@ -8,6 +8,7 @@
 //! It refuses requests that a foreign page could cause: see [`guard`].
 
 mod api;
+pub mod deciding;
 pub mod guard;
 mod pages;
 mod server;

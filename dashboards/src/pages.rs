@@ -9,19 +9,18 @@ use askama::Template;
 use axum::extract::{Path, Query, State};
 use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
-use parity_comparator::decision;
 use parity_schemas::clients;
-use parity_schemas::evidence::{Decision, Outcome, Thresholds};
-use parity_schemas::id::new_id;
+use parity_schemas::evidence::{Decision, Outcome};
 use parity_schemas::record::{Mismatch, RecordedFinding, RecordedMessage};
 use parity_schemas::report::{CauseReport, Report};
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{NOT_COMPARED, Reason};
 use parity_schemas::visible::{visible, visible_value};
+use parity_schemas::watermark::RunState;
 use rust_embed::RustEmbed;
 
 use crate::api::{self, Failure, Question};
-use crate::{Site, Status};
+use crate::{Site, Status, deciding};
 
 /// Longest value in a table cell; the page of the mismatch shows all that was recorded.
 const CELL_CHARS: usize = 160;
@@ -70,6 +69,26 @@ impl ReportPage {
             .into_iter()
             .filter(|(_, reasons)| !reasons.is_empty())
             .collect()
+    }
+
+    /// Whether the record is whole as far as it shows, and who keeps it from being.
+    fn watermark(&self) -> String {
+        let until = self.report.complete_until.as_ref();
+        let mut text = until.map_or_else(
+            || "not known how far it is complete".to_owned(),
+            |until| format!("complete up to {}", moment(until)),
+        );
+        for watermark in &self.report.watermarks {
+            if !matches!(watermark.state, RunState::Complete | RunState::Ended) {
+                let since = watermark
+                    .last_heard
+                    .as_ref()
+                    .map_or_else(String::new, moment);
+                let (name, state) = (visible(&watermark.instance), watermark.state.as_str());
+                text.push_str(&format!(" · {name}: {state}, last heard of at {since}"));
+            }
+        }
+        text
     }
 
     /// Median and 99th percentile.
@@ -188,17 +207,22 @@ pub(crate) async fn report(
 ) -> Response {
     let read = async {
         let selection = question.selection(&site)?;
-        api::read(&site, move |reader| reader.report(&selection)).await
+        let thresholds = question.thresholds()?;
+        api::read(&site, move |reader| {
+            let report = reader.report(&selection)?;
+            let evidence = reader.evidence(&selection)?;
+            let mut decision =
+                deciding::glance(selection.migration(), evidence.as_ref(), &thresholds);
+            if evidence.is_none() {
+                let known = reader.known(selection.migration())?;
+                decision.reasons = vec![deciding::absent(&known, &selection)];
+            }
+            Ok((report, decision))
+        })
+        .await
     };
     match read.await {
-        Ok(report) => {
-            let decision = decision::decide(
-                &report.migration,
-                report.evidence().as_ref(),
-                &Thresholds::default(),
-                new_id(),
-                Timestamp::now(),
-            );
+        Ok((report, decision)) => {
             let status = site.process.mirror_status();
             page(
                 StatusCode::OK,

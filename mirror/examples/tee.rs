@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use parity_mirror::{Config, Mirror, Observer, Policy, Target, UpstreamUrl};
+use parity_mirror::{Config, Mirror, Observer, Policy, Receipt, Target, UpstreamUrl};
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::exchange::Exchange;
 use parity_schemas::route::Route;
@@ -28,15 +28,16 @@ struct Counts {
 struct Counter(Arc<Counts>);
 
 impl Observer for Counter {
-    fn received(&self, _: &Arc<Route>) {
+    fn received(&self, _: &Arc<Route>) -> Receipt {
         self.0.received.fetch_add(1, Ordering::Relaxed);
+        Receipt::default()
     }
 
-    fn not_compared(&self, _: &Arc<Route>, reason: Reason) {
+    fn not_compared(&self, _: &Arc<Route>, reason: Reason, _: Receipt) {
         self.0.not_compared[reason.index()].fetch_add(1, Ordering::Relaxed);
     }
 
-    fn exchange(&self, exchange: Exchange) {
+    fn exchange(&self, exchange: Exchange, _: Receipt) {
         self.0.exchanges.fetch_add(1, Ordering::Relaxed);
         drop(exchange);
     }

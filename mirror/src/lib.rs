@@ -62,7 +62,7 @@ pub use descriptors::Connections;
 pub use forwarding::Forwarding;
 pub use metrics::Metrics;
 pub use mirror::{BindError, Drained, Mirror, RunError};
-pub use observer::Observer;
+pub use observer::{Observer, Receipt};
 pub use sampling::{SampleBy, Sampling};
 pub use target::{PathRewrite, PathRewriteError, Protocol, Target};
 pub use tls::TlsError;

@@ -11,21 +11,27 @@ use parity_schemas::verdict::Reason;
 
 use crate::generation::Generation;
 
+/// The observer's own mark of a received request, kept for it until the request ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Receipt(pub u8);
+
 /// Who counts and compares. There is one for each worker and policy, called on the worker's thread; it must never block, for
 /// then that worker's clients wait.
 ///
 /// For each parsed request head there is one call of [`received`](Self::received), and then exactly one of either
-/// [`not_compared`](Self::not_compared) or [`exchange`](Self::exchange), and exactly one of [`client`](Self::client):
-/// conservation, once for the verdict and once for what the client got. The two come in any order.
+/// [`not_compared`](Self::not_compared) or [`exchange`](Self::exchange), with the receipt that it gave, and exactly one of
+/// [`client`](Self::client): conservation, once for the verdict and once for what the client got. The two come in any
+/// order.
 pub trait Observer {
     /// A request head was parsed.
-    fn received(&self, route: &Arc<Route>);
+    fn received(&self, route: &Arc<Route>) -> Receipt;
 
     /// The request ended without two captures.
-    fn not_compared(&self, route: &Arc<Route>, reason: Reason);
+    fn not_compared(&self, route: &Arc<Route>, reason: Reason, receipt: Receipt);
 
-    /// Both captures are there, each with its body or why that was not kept. The observer settles what follows, a full queue included.
-    fn exchange(&self, exchange: Exchange);
+    /// Both captures are there, each with its body or why that was not kept. The observer settles what follows, a full
+    /// queue included.
+    fn exchange(&self, exchange: Exchange, receipt: Receipt);
 
     /// The status that the client was answered with, ours for a legacy that is down. Told with the head of the answer; not
     /// told where there was none.
@@ -39,13 +45,14 @@ pub trait Observer {
 pub(crate) struct Ticket {
     generation: Rc<Generation>,
     route: Arc<Route>,
+    receipt: Receipt,
     settled: bool,
 }
 
 impl Ticket {
     /// Counts the request as received. From here on it has to be settled twice: as an exchange, and for its client.
     pub(crate) fn receive(generation: &Rc<Generation>, route: Arc<Route>) -> (Self, ClientTicket) {
-        generation.observer.received(&route);
+        let receipt = generation.observer.received(&route);
         let client = ClientTicket {
             generation: Rc::clone(generation),
             route: Arc::clone(&route),
@@ -54,6 +61,7 @@ impl Ticket {
         let ticket = Self {
             generation: Rc::clone(generation),
             route,
+            receipt,
             settled: false,
         };
         (ticket, client)
@@ -79,13 +87,14 @@ impl Ticket {
     /// Ends as an exchange, which counts further on.
     pub(crate) fn exchange(mut self, exchange: Exchange) {
         self.settled = true;
-        self.generation.observer.exchange(exchange);
+        self.generation.observer.exchange(exchange, self.receipt);
     }
 
     fn end(&mut self, reason: Reason) {
         self.settled = true;
         self.generation.worker.metrics.not_sent(reason);
-        self.generation.observer.not_compared(&self.route, reason);
+        let observer = &self.generation.observer;
+        observer.not_compared(&self.route, reason, self.receipt);
     }
 }
 

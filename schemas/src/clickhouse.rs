@@ -20,6 +20,7 @@ const SOURCES: &[(u32, &str)] = &[
     (1, include_str!("../clickhouse/0001_record.sql")),
     (2, include_str!("../clickhouse/0002_exchange_digest.sql")),
     (3, include_str!("../clickhouse/0003_clients.sql")),
+    (4, include_str!("../clickhouse/0004_watermarks.sql")),
 ];
 
 /// Batches whose token a table remembers: far more than can be repeated by one process, which has at most one batch

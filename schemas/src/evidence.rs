@@ -10,6 +10,7 @@ use uuid::Uuid;
 use crate::clients::Clients;
 use crate::tally::{Counts, Identity};
 use crate::time::Timestamp;
+use crate::watermark::{InstanceWatermark, Run};
 
 /// From the begin of the first interval to the end of the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -41,6 +42,8 @@ pub struct Evidence {
     pub instances: Vec<String>,
     /// By route, sorted by name.
     pub routes: Vec<RouteEvidence>,
+    /// Who vouches for it, and until when.
+    pub runs: Vec<Run>,
 }
 
 impl Evidence {
@@ -153,6 +156,13 @@ pub struct EvidenceSummary {
     pub to: Timestamp,
     /// Who counted.
     pub instances: Vec<String>,
+    /// Everything received before is settled and counted, but for what `watermarks` says otherwise; `None` when that is
+    /// not known. Absent in documents of older programs.
+    #[serde(default)]
+    pub complete_until: Option<Timestamp>,
+    /// How far the record of each process is complete. Absent in documents of older programs.
+    #[serde(default)]
+    pub watermarks: Vec<InstanceWatermark>,
 }
 
 /// Name and version of the decision document.

@@ -27,3 +27,4 @@ pub mod tally;
 pub mod time;
 pub mod verdict;
 pub mod visible;
+pub mod watermark;

@@ -11,6 +11,7 @@ use crate::evidence::Decision;
 use crate::tally::{GroupTally, Identity, Tally};
 use crate::time::Timestamp;
 use crate::verdict::{Explanation, Kind, Part, Tolerated};
+use crate::watermark::Watermark;
 
 /// Version of the records as JSON, sent along with each (see [`VERSION_HEADER`]). A change that an older reader would
 /// misunderstand raises it; a field that an older reader may overlook does not.
@@ -31,15 +32,19 @@ pub enum RecordType {
     GroupTally,
     /// [`Decision`].
     Decision,
+    /// [`Watermark`].
+    Watermark,
 }
 
 impl RecordType {
-    /// Every type, in the order in which a store should get them: a tally never comes behind its groups.
-    pub const ALL: [Self; 4] = [
+    /// Every type, in the order in which a store should get them: a tally never comes behind its groups, and what says
+    /// how far the record is complete comes last.
+    pub const ALL: [Self; 5] = [
         Self::Tally,
         Self::GroupTally,
         Self::Mismatch,
         Self::Decision,
+        Self::Watermark,
     ];
 
     /// The word for it.
@@ -49,6 +54,7 @@ impl RecordType {
             Self::Tally => "tally",
             Self::GroupTally => "group_tally",
             Self::Decision => "decision",
+            Self::Watermark => "watermark",
         }
     }
 
@@ -59,6 +65,7 @@ impl RecordType {
             Self::Tally => "tallies",
             Self::GroupTally => "group_tallies",
             Self::Decision => "decisions",
+            Self::Watermark => "watermarks",
         }
     }
 
@@ -79,6 +86,8 @@ pub enum Record {
     GroupTally(Box<GroupTally>),
     /// What the gate said.
     Decision(Box<Decision>),
+    /// How far the record of a process is complete.
+    Watermark(Box<Watermark>),
 }
 
 impl Record {
@@ -89,6 +98,7 @@ impl Record {
             Self::Tally(_) => RecordType::Tally,
             Self::GroupTally(_) => RecordType::GroupTally,
             Self::Decision(_) => RecordType::Decision,
+            Self::Watermark(_) => RecordType::Watermark,
         }
     }
 
@@ -99,6 +109,7 @@ impl Record {
             Self::Tally(tally) => tally.id,
             Self::GroupTally(group) => group.tally_id,
             Self::Decision(decision) => decision.decision_id,
+            Self::Watermark(watermark) => watermark.id,
         }
     }
 
@@ -109,6 +120,7 @@ impl Record {
             Self::Tally(tally) => serde_json::to_writer(to, tally),
             Self::GroupTally(group) => serde_json::to_writer(to, group),
             Self::Decision(decision) => serde_json::to_writer(to, decision),
+            Self::Watermark(watermark) => serde_json::to_writer(to, watermark),
         };
         written.expect("records are made of strings, numbers and lists only, and memory takes all");
     }

@@ -10,6 +10,7 @@ use crate::evidence::{Evidence, RouteEvidence, Window};
 use crate::tally::{Counts, Identity};
 use crate::time::Timestamp;
 use crate::verdict::{Explanation, Kind, Part};
+use crate::watermark::InstanceWatermark;
 
 /// Name and version of the report document.
 pub const REPORT_SCHEMA: &str = "parity.report/v1";
@@ -34,6 +35,13 @@ pub struct Report {
     pub window: Option<Window>,
     /// Who counted.
     pub instances: Vec<String>,
+    /// Everything received before is settled and counted, but for what `watermarks` says otherwise; `None` when that is
+    /// not known. Absent in documents of older programs.
+    #[serde(default)]
+    pub complete_until: Option<Timestamp>,
+    /// How far the record of each process is complete. Absent in documents of older programs.
+    #[serde(default)]
+    pub watermarks: Vec<InstanceWatermark>,
     /// By route: most differing first, then most received, then by name.
     pub routes: Vec<RouteReport>,
     /// What several groups share. Absent in documents of older programs.
@@ -193,6 +201,7 @@ impl Report {
             },
             window: self.window?,
             instances: self.instances.clone(),
+            runs: Vec::new(),
             routes: self
                 .routes
                 .iter()

@@ -9,6 +9,7 @@ pub const MIGRATIONS: &[(u32, &str)] = &[
     (2, include_str!("../sqlite/0002_group_identity.sql")),
     (3, include_str!("../sqlite/0003_exchange_digest.sql")),
     (4, include_str!("../sqlite/0004_clients.sql")),
+    (5, include_str!("../sqlite/0005_watermarks.sql")),
 ];
 
 /// The version that this program reads and writes.

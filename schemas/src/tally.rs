@@ -180,6 +180,9 @@ pub struct Tally {
     pub identity: Identity,
     /// Which process counted; the host name unless configured.
     pub instance: String,
+    /// The run of that process, see [`crate::watermark`]. Absent in records of older programs, which is nil.
+    #[serde(default)]
+    pub run: Uuid,
     /// Begin of the interval, at the earliest the start of the process.
     pub interval_start: Timestamp,
     /// Its length so far in microseconds; longer than [`INTERVAL_MICROS`] only when a store was away for long.

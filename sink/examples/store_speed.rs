@@ -186,6 +186,7 @@ fn tally(number: u32, started: Timestamp) -> Vec<Record> {
         latency.add(bucket, u64::from(number) % 7 + 1);
     }
     let tally = Tally {
+        run: parity_schemas::id::new_id(),
         id: new_id(),
         revision: 1,
         identity: identity(),

@@ -279,6 +279,7 @@ impl StoreError {
             | Self::Certificates { .. }
             | Self::Refused { .. }
             | Self::NoTables { .. }
+            | Self::OneServer { .. }
             | Self::OlderTables { .. }
             | Self::NewerTables { .. }
             | Self::Spool { .. }
@@ -290,6 +291,7 @@ impl StoreError {
             | Self::Database { .. }
             | Self::Unreachable { .. }
             | Self::Server { .. }
+            | Self::Replicas { .. }
             | Self::SpoolIo { .. }
             | Self::NoBroker { .. }
             | Self::Value { .. }

@@ -23,11 +23,11 @@ pub mod write;
 pub use clickhouse::schema::{Applied, apply_schema};
 pub use consume::{Sink, SinkError, SinkHandle, SinkHealth, SinkOptions, SinkReport, Stopper};
 pub use error::StoreError;
-pub use read::{MismatchFilter, Reader, Selection};
+pub use read::{Known, MismatchFilter, Reader, Selection};
 pub use store::{
     ClickHouseAccess, KAFKA_TLS, KafkaAccess, KafkaSecurity, SaslMechanism, Secret, SpoolConfig,
     StoreConfig,
 };
-pub use tally::{Recorder, TallyBook, TallyConfig};
+pub use tally::{Epoch, Recorder, TallyBook, TallyConfig};
 pub use url::{ClickHouseUrl, DEFAULT_TOPIC, KafkaUrl, StoreUrl, StoreUrlError};
 pub use write::{RecordSender, Writer, WriterOptions, record_decision};

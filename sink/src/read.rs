@@ -11,10 +11,13 @@ mod groups;
 mod hints;
 mod sqlite;
 
+use std::time::Duration;
+
 use parity_schemas::evidence::Evidence;
 use parity_schemas::record::Mismatch;
 use parity_schemas::report::Report;
 use parity_schemas::time::Timestamp;
+use parity_schemas::watermark::CLOCKS_APART_MICROS;
 use uuid::Uuid;
 
 use self::clickhouse::ClickHouseReader;
@@ -63,15 +66,26 @@ pub struct MismatchFilter {
 /// Most mismatches of one answer: a page of a screen, not an export.
 pub const MAX_MISMATCHES: usize = 1_000;
 
+/// What a store holds, for who asked for something that it does not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// Efforts, by name; a hundred at most.
+    pub migrations: Vec<String>,
+    /// Versions of the candidate in the effort that was asked for, the newest first; a hundred at most.
+    pub candidate_versions: Vec<String>,
+}
+
 /// A store that is open for reading.
 pub struct Reader {
     store: Box<dyn RecordReader>,
+    clocks_apart: Duration,
 }
 
 /// What a store must answer. Everything else about a question is the same for all of them.
 trait RecordReader: Send {
     fn evidence(&self, selection: &Selection) -> Result<Option<Evidence>, StoreError>;
     fn report(&self, selection: &Selection) -> Result<Report, StoreError>;
+    fn known(&self, migration: &str) -> Result<Known, StoreError>;
     fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError>;
     fn mismatches(
         &self,
@@ -82,13 +96,22 @@ trait RecordReader: Send {
 
 impl Reader {
     /// Opens an existing store.
-    pub fn open(store: &StoreConfig) -> Result<Self, StoreError> {
-        let store: Box<dyn RecordReader> = match &store.url {
+    pub fn open(config: &StoreConfig) -> Result<Self, StoreError> {
+        let clocks_apart = match &config.url {
+            StoreUrl::Sqlite(_) => Duration::ZERO,
+            StoreUrl::ClickHouse(_) | StoreUrl::Kafka(_) => {
+                Duration::from_micros(CLOCKS_APART_MICROS.unsigned_abs())
+            }
+        };
+        let store: Box<dyn RecordReader> = match &config.url {
             StoreUrl::Sqlite(path) => Box::new(SqliteReader::open(path)?),
-            StoreUrl::ClickHouse(_) => Box::new(ClickHouseReader::open(store)?),
+            StoreUrl::ClickHouse(_) => Box::new(ClickHouseReader::open(config)?),
             StoreUrl::Kafka(url) => return Err(StoreError::WriteOnly { url: url.clone() }),
         };
-        Ok(Self { store })
+        Ok(Self {
+            store,
+            clocks_apart,
+        })
     }
 
     /// The tallies of a selection, added up; `None` when there are none.
@@ -99,6 +122,16 @@ impl Reader {
     /// The report of a selection; of nothing, when nothing was recorded.
     pub fn report(&self, selection: &Selection) -> Result<Report, StoreError> {
         self.store.report(selection)
+    }
+
+    /// How far the clocks of who wrote here may be from this one: a file is written on this machine only.
+    pub fn clocks_apart(&self) -> Duration {
+        self.clocks_apart
+    }
+
+    /// What there is instead of what was asked for.
+    pub fn known(&self, migration: &str) -> Result<Known, StoreError> {
+        self.store.known(migration)
     }
 
     /// One mismatch by its id.

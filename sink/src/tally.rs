@@ -12,32 +12,40 @@
 
 mod counters;
 mod durations;
+mod epochs;
 mod gather;
 mod interval;
 mod recorder;
 mod routes;
+mod runs;
 mod samples;
 mod totals;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
 
 use parity_schemas::evidence::RouteEvidence;
 use parity_schemas::tally::{Counts, Group, GroupTally, Identity, Tally};
 use parity_schemas::time::Timestamp;
+use parity_schemas::watermark::Watermark;
 use uuid::Uuid;
 
 pub(crate) use self::counters::other_group;
 pub use self::counters::{Elapsed, OTHER};
+pub use self::epochs::Epoch;
 pub use self::recorder::Recorder;
 pub use self::routes::EditionId;
 pub use self::samples::SAMPLES_PER_GROUP;
 pub use self::totals::{Totals, register};
 
 use self::counters::{Shard, lock};
+use self::epochs::Gate;
 use self::gather::State;
 use self::routes::{Edition, Number, Routes};
+use self::runs::Moment;
 use self::samples::SampleQuota;
 use self::totals::RouteTotals;
+use crate::write::Retention;
 
 /// Closed intervals that may wait for a store: two bridge a store that is slow for a moment; beyond, see the module.
 pub const MAX_UNWRITTEN_INTERVALS: usize = 2;
@@ -62,6 +70,8 @@ pub struct TallyConfig {
     pub max_groups: usize,
     /// When the process began: no interval begins earlier.
     pub started: Timestamp,
+    /// How long a store keeps tallies.
+    pub kept: Duration,
 }
 
 impl TallyConfig {
@@ -74,6 +84,7 @@ impl TallyConfig {
             max_routes: MAX_ROUTES,
             max_groups: MAX_GROUPS,
             started: Timestamp::now(),
+            kept: Retention::default().tallies,
         }
     }
 }
@@ -84,6 +95,7 @@ pub struct TallyBook {
     routes: RwLock<Routes>,
     joined: Mutex<Vec<Arc<Shard>>>,
     samples: Mutex<SampleQuota>,
+    gate: Gate,
     /// Only who gathers takes this: writer, metrics, health. Never a thread that counts.
     state: Mutex<State>,
 }
@@ -97,10 +109,12 @@ pub struct Snapshot {
     pub tallies: Vec<Tally>,
     /// Groups that are new or changed.
     pub groups: Vec<GroupTally>,
+    /// Of every run that a store has not heard the end of, as of this snapshot; to be written with it or behind it.
+    pub watermarks: Vec<Watermark>,
 }
 
 impl Snapshot {
-    /// Whether there is nothing to write.
+    /// Whether there are no counts to write. Its watermarks are news all the same.
     pub fn is_empty(&self) -> bool {
         self.tallies.is_empty() && self.groups.is_empty()
     }
@@ -109,11 +123,16 @@ impl Snapshot {
 impl TallyBook {
     /// An empty book.
     pub fn new(config: TallyConfig) -> Arc<Self> {
-        let first = Edition::new(config.identity.clone(), config.rule_ids.clone());
+        let first = Edition::new(
+            config.identity.clone(),
+            config.rule_ids.clone(),
+            config.started,
+        );
         Arc::new(Self {
             routes: RwLock::new(Routes::begin(first)),
             joined: Mutex::default(),
             samples: Mutex::default(),
+            gate: Gate::default(),
             state: Mutex::new(State::begun(config.started)),
             config,
         })
@@ -123,7 +142,7 @@ impl TallyBook {
     /// for what was asked under the old rules is evidence for the old rules.
     pub fn turn(&self, identity: Identity, rule_ids: Vec<String>) {
         let mut routes = self.routes.write().unwrap_or_else(PoisonError::into_inner);
-        routes.turn(Edition::new(identity, rule_ids));
+        routes.turn(Edition::new(identity, rule_ids, Timestamp::now()));
     }
 
     /// The edition that holds now.
@@ -134,7 +153,7 @@ impl TallyBook {
 
     /// A pen for one thread, which counts in this edition.
     pub fn recorder(self: &Arc<Self>, edition: EditionId) -> Recorder {
-        let shard = Arc::new(Shard::default());
+        let shard = Arc::new(Shard::of_edition(edition.place));
         lock(&self.joined).push(Arc::clone(&shard));
         Recorder::new(Arc::clone(self), shard, edition)
     }
@@ -156,19 +175,39 @@ impl TallyBook {
             ..Snapshot::default()
         };
         let routes = self.routes.read().unwrap_or_else(PoisonError::into_inner);
-        let State { open, closed, .. } = &mut *state;
+        let mut in_use = state.editions_in_use();
+        in_use.insert(routes.current().place);
+        let State {
+            open,
+            closed,
+            epochs,
+            runs,
+            resume_at,
+            ..
+        } = &mut *state;
         for interval in closed.iter_mut().chain(open.as_mut()) {
             for (route, tally) in &mut interval.routes {
                 tally.stamp(number);
                 if tally.is_due(acknowledged) {
                     let (edition, label) = routes.of(*route);
-                    let shape = self.shape(&edition.identity, label);
+                    let shape = self.shape(edition, label);
                     let row = tally.row(interval.start, shape, &edition.rule_ids);
                     snapshot.groups.extend(tally.group_rows(acknowledged, &row));
                     snapshot.tallies.push(row);
                 }
             }
         }
+        let moment = Moment {
+            number,
+            acknowledged,
+            now,
+            instance: &self.config.instance,
+            settled: epochs.settled(),
+            open: open.as_ref(),
+            resume_at: *resume_at,
+            in_use: &in_use,
+        };
+        snapshot.watermarks = runs.watermarks(&routes, &moment);
         snapshot
             .tallies
             .sort_unstable_by_key(|tally| (tally.interval_start, tally.id));
@@ -192,6 +231,17 @@ impl TallyBook {
         let mut state = lock(&self.state);
         state.acknowledged = 0;
         state.take_back();
+    }
+
+    /// Nothing more will be received or settled: from now on the watermarks are the last ones.
+    pub fn end(&self) {
+        lock(&self.state).runs.finished = true;
+    }
+
+    /// Whether the process has ended and the store has not heard of it.
+    pub(crate) fn lacks_its_end(&self) -> bool {
+        let state = lock(&self.state);
+        state.runs.lacks_an_end(state.acknowledged)
     }
 
     /// What the process counted since it began, up to this moment.
@@ -257,12 +307,13 @@ impl TallyBook {
     }
 
     /// A tally of this process with nothing in it.
-    fn shape(&self, identity: &Identity, route: &str) -> Tally {
+    fn shape(&self, edition: &Edition, route: &str) -> Tally {
         Tally {
             id: Uuid::nil(),
             revision: 0,
-            identity: identity.clone(),
+            identity: edition.identity.clone(),
             instance: self.config.instance.clone(),
+            run: edition.run,
             interval_start: Timestamp::default(),
             interval_us: 0,
             route: route.to_owned(),

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use parity_schemas::evidence::{Decision, Outcome};
 
-use super::{BAD, BOLD, DIM, GOOD, OPEN, grouped, percent, shown, styled};
+use super::{BAD, BOLD, DIM, GOOD, OPEN, grouped, percent, sentence, shown, styled, watermark};
 
 /// Routes listed; the rest is in the JSON document.
 const MAX_ROUTES: usize = 20;
@@ -34,11 +34,11 @@ fn write(out: &mut String, decision: &Decision) -> std::fmt::Result {
     let first = decision
         .reasons
         .first()
-        .map(|reason| format!("  {}", shown(reason)))
+        .map(|reason| format!("  {}", sentence(reason)))
         .unwrap_or_default();
     writeln!(out, "{}{first}", word(decision.outcome))?;
     for reason in decision.reasons.iter().skip(1) {
-        writeln!(out, "  {}", shown(reason))?;
+        writeln!(out, "  {}", sentence(reason))?;
     }
     if !decision.routes.is_empty() {
         let width = decision
@@ -95,6 +95,8 @@ fn write(out: &mut String, decision: &Decision) -> std::fmt::Result {
             evidence.to,
         );
         writeln!(out, "\n{}", styled(DIM, line))?;
+        let whole = watermark(evidence.complete_until, &evidence.watermarks);
+        writeln!(out, "{}", styled(DIM, whole))?;
     }
     Ok(())
 }

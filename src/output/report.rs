@@ -14,7 +14,9 @@ use parity_schemas::evidence::{Decision, Outcome};
 use parity_schemas::report::Report;
 use parity_schemas::tally::Counts;
 
-use super::{BAD, BOLD, DIM, GOOD, OPEN, elapsed, grouped, percent, shown, styled};
+use super::{
+    BAD, BOLD, DIM, GOOD, OPEN, elapsed, grouped, percent, sentence, shown, styled, watermark,
+};
 
 pub(super) use clients::headline as clients_headline;
 pub(super) use groups::kind;
@@ -39,7 +41,7 @@ fn write(out: &mut String, report: &Report, decision: &Decision) -> std::fmt::Re
     };
     if decision.outcome == Outcome::Undecided {
         for reason in &decision.reasons {
-            writeln!(out, "  {}", shown(reason))?;
+            writeln!(out, "  {}", sentence(reason))?;
         }
     }
     writeln!(
@@ -59,6 +61,8 @@ fn write(out: &mut String, report: &Report, decision: &Decision) -> std::fmt::Re
             )
         )
     )?;
+    let whole = watermark(report.complete_until, &report.watermarks);
+    writeln!(out, "{}", styled(DIM, whole))?;
     routes(out, report)?;
     groups::write(out, report)?;
     outcomes::candidate_failed(out, &report.counts)?;

@@ -137,3 +137,68 @@ fn bad_thresholds_are_usage_errors() {
         assert!(ended.stdout.is_empty(), "{arguments:?}");
     }
 }
+
+#[test]
+fn what_is_not_there_is_told_with_what_is() {
+    let place = Place::new();
+    traffic(&place, 400, 0, &["--candidate-version", "1.2.3"]);
+    let said = |arguments: &[&str], code: i32, words: &[&str]| {
+        let ended = place.run(arguments);
+        assert_eq!(
+            ended.code, code,
+            "{arguments:?}: {}{}",
+            ended.stdout, ended.stderr
+        );
+        for words in words {
+            let told = ended.stdout.contains(words) || ended.stderr.contains(words);
+            assert!(
+                told,
+                "{arguments:?}: {words}: {}{}",
+                ended.stdout, ended.stderr
+            );
+        }
+        ended
+    };
+    let version = "no traffic recorded for candidate version `deadbeef` of migration `default`; recorded are `1.2.3`";
+    said(&["gate", "--candidate-version", "deadbeef"], 3, &[version]);
+    said(
+        &["report", "--candidate-version", "deadbeef"],
+        0,
+        &[version, "NOTHING RECORDED"],
+    );
+    let migration = "no traffic recorded for migration `defualt`; recorded are `default`; did you mean `default`?";
+    said(&["gate", "--migration", "defualt"], 3, &[migration]);
+    said(&["report", "--migration", "defualt"], 2, &[migration]);
+    said(
+        &["report", "--migration", "defualt", "--output", "json"],
+        2,
+        &[migration],
+    );
+    let never =
+        "GET /item/{id}: never seen, so nothing is known of it; did you mean `GET /items/{id}`?";
+    let ended = said(
+        &[
+            "gate",
+            "--max-mismatch-rate",
+            "0.01",
+            "--require-route",
+            "GET /item/{id}",
+        ],
+        3,
+        &[never],
+    );
+    assert!(
+        !ended.stdout.contains("would settle it"),
+        "{}",
+        ended.stdout
+    );
+    said(
+        &["report"],
+        0,
+        &[
+            "UNDECIDED",
+            "2,595 more requests, if all match, would settle it",
+            "complete up to 20",
+        ],
+    );
+}

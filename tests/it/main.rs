@@ -24,6 +24,7 @@ mod isolation;
 mod judges;
 mod mirror;
 mod no_room;
+mod readme;
 mod record;
 mod reload;
 mod restart;
@@ -31,6 +32,7 @@ mod scale;
 mod store_lost;
 mod support;
 mod tap;
+mod watermarks;
 
 #[path = "../support/servers/mod.rs"]
 mod servers;

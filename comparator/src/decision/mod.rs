@@ -10,14 +10,17 @@
 //! 1. Nothing recorded, or fewer compared requests than `min_requests`: undecided.
 //! 2. A route, or all together, is proven to differ too much: fail. Our own drops do not excuse it: a difference that
 //!    was seen was seen, and a candidate that is down makes us drop.
-//! 3. Of all received requests we dropped more than `max_dropped`: undecided.
-//! 4. Of the pairs that were to be compared, more than `max_uncomparable` could not be because of the legacy's answer or of
+//! 3. Somebody who counted was not heard of since the decision began, or what it counted is not all here: undecided.
+//! 4. Of all received requests we dropped more than `max_dropped`: undecided.
+//! 5. Of the pairs that were to be compared, more than `max_uncomparable` could not be because of the legacy's answer or of
 //!    both, in all or on a required route: undecided. Routes that are not required may be streams altogether.
-//! 5. The bounds are within what is allowed: pass. With 0 allowed no number of requests can prove that, and it says so.
+//! 6. The bounds are within what is allowed: pass. With 0 allowed no number of requests can prove that, and it says so.
+//!    Requests that were received before the decision began and have no outcome yet count as if each differed.
 //!
 //! This module imports nothing else of this crate: it must be readable on its own.
 
 pub mod bounds;
+mod standing;
 mod words;
 
 use std::cmp::Ordering;
@@ -28,18 +31,21 @@ use parity_schemas::evidence::{
 use parity_schemas::tally::Counts;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
+use parity_schemas::watermark::Standing;
 use uuid::Uuid;
 
+pub use words::nearest;
 use words::{number, percent, percents};
 
 /// What a sentence calls all routes together.
 const TOTAL: &str = "all requests";
 
-/// Decides from the evidence of a migration; `None` when nothing was recorded. Id and time are the caller's, so that
-/// the same counts always give the same answer.
+/// Decides from the evidence of a migration; `None` when nothing was recorded. `standing` says whether it is whole. Id
+/// and time are the caller's, so that the same counts always give the same answer.
 pub fn decide(
     migration: &str,
     evidence: Option<&Evidence>,
+    standing: &Standing,
     thresholds: &Thresholds,
     decision_id: Uuid,
     time: Timestamp,
@@ -63,7 +69,16 @@ pub fn decide(
         }
     }
     routes.sort_by(worst_first);
-    let (outcome, reasons) = conclude(migration, &counts, &total, &routes, thresholds);
+    let summary = evidence.map(|evidence| summary(evidence, standing));
+    let question = Question {
+        migration,
+        evidence,
+        summary: summary.as_ref(),
+        counts: &counts,
+        standing,
+        thresholds,
+    };
+    let (outcome, reasons) = conclude(&question, &total, &routes);
     Decision {
         clients: counts.clients,
         schema: GATE_SCHEMA.to_owned(),
@@ -73,13 +88,31 @@ pub fn decide(
         outcome,
         reasons,
         thresholds: thresholds.clone(),
-        evidence: evidence.map(summary),
+        evidence: summary,
         total,
         routes,
     }
 }
 
-fn summary(evidence: &Evidence) -> EvidenceSummary {
+/// What a conclusion is drawn from, besides the bounds.
+struct Question<'a> {
+    migration: &'a str,
+    evidence: Option<&'a Evidence>,
+    summary: Option<&'a EvidenceSummary>,
+    counts: &'a Counts,
+    standing: &'a Standing,
+    thresholds: &'a Thresholds,
+}
+
+impl Question<'_> {
+    /// Whether the route was received at all; it may have been asked for and never seen.
+    fn saw(&self, route: &str) -> bool {
+        let routes = self.evidence.iter().flat_map(|evidence| &evidence.routes);
+        routes.into_iter().any(|seen| seen.route == route)
+    }
+}
+
+fn summary(evidence: &Evidence, standing: &Standing) -> EvidenceSummary {
     EvidenceSummary {
         legacy_version: evidence.identity.legacy_version.clone(),
         candidate_version: evidence.identity.candidate_version.clone(),
@@ -87,6 +120,8 @@ fn summary(evidence: &Evidence) -> EvidenceSummary {
         from: evidence.window.from,
         to: evidence.window.to,
         instances: evidence.instances.clone(),
+        complete_until: standing.complete_until,
+        watermarks: standing.watermarks.clone(),
     }
 }
 
@@ -136,17 +171,20 @@ fn worst_first(one: &RouteDecision, two: &RouteDecision) -> Ordering {
 }
 
 fn conclude(
-    migration: &str,
-    counts: &Counts,
+    question: &Question<'_>,
     total: &RouteDecision,
     routes: &[RouteDecision],
-    thresholds: &Thresholds,
 ) -> (Outcome, Vec<String>) {
+    let Question {
+        counts,
+        standing,
+        thresholds,
+        ..
+    } = question;
     if counts.received == 0 && total.compared == 0 {
-        return (
-            Outcome::Undecided,
-            vec![format!("no traffic recorded for migration `{migration}`")],
-        );
+        let mut reasons = vec![nothing(question)];
+        reasons.extend(standing::doubts(standing));
+        return (Outcome::Undecided, reasons);
     }
     if total.compared < thresholds.min_requests {
         let reason = format!(
@@ -154,7 +192,9 @@ fn conclude(
             number(total.compared),
             number(thresholds.min_requests)
         );
-        return (Outcome::Undecided, vec![reason]);
+        let mut reasons = vec![reason];
+        reasons.extend(standing::doubts(standing));
+        return (Outcome::Undecided, reasons);
     }
     let allowed = thresholds.max_mismatch_rate;
     let failed = |route: &&RouteDecision| route.outcome == Outcome::Fail;
@@ -168,8 +208,11 @@ fn conclude(
     }
     if !reasons.is_empty() {
         reasons.extend(candidate_failures(counts));
+        reasons.extend(standing::doubts(standing));
+        reasons.extend(standing::told(standing));
         return (Outcome::Fail, reasons);
     }
+    reasons.extend(standing::doubts(standing));
     reasons.extend(too_many_dropped(counts, thresholds));
     let mostly = most_frequent(counts, Reason::is_uncomparable);
     reasons.extend(too_many_uncomparable(TOTAL, total, mostly, thresholds));
@@ -184,7 +227,14 @@ fn conclude(
             reasons.extend(too_many_uncomparable(name, route, None, thresholds));
         }
         if route.outcome != Outcome::Pass {
-            reasons.push(open(name, route, thresholds));
+            let seen = route.route.is_empty() || question.saw(&route.route);
+            reasons.push(if seen {
+                open(name, route, thresholds)
+            } else {
+                never_seen(name, routes, question)
+            });
+        } else if let Some(reason) = standing::under_way(name, route, standing, thresholds) {
+            reasons.push(reason);
         }
     }
     if reasons.is_empty() {
@@ -194,10 +244,39 @@ fn conclude(
             number(total.compared),
             percent(thresholds.confidence)
         );
-        return (Outcome::Pass, vec![reason]);
+        let mut reasons = vec![reason];
+        reasons.extend(standing::told(standing));
+        return (Outcome::Pass, reasons);
     }
     reasons.extend(candidate_failures(counts));
+    reasons.extend(standing::told(standing));
     (Outcome::Undecided, reasons)
+}
+
+/// That there is nothing to decide from, and of what.
+fn nothing(question: &Question<'_>) -> String {
+    let migration = question.migration;
+    match question.summary {
+        Some(evidence) if !evidence.candidate_version.is_empty() => format!(
+            "no traffic recorded yet for candidate version `{}` of migration `{migration}`",
+            evidence.candidate_version
+        ),
+        Some(_) => format!(
+            "no traffic recorded yet for migration `{migration}` since the mirror was started or its rules were changed"
+        ),
+        None => format!("no traffic recorded for migration `{migration}`"),
+    }
+}
+
+/// A required route that nobody asked for, with the one that may be meant.
+fn never_seen(name: &str, routes: &[RouteDecision], question: &Question<'_>) -> String {
+    let seen = routes.iter().map(|route| route.route.as_str());
+    let meant = nearest(name, seen.filter(|route| question.saw(route)));
+    let hint = match meant {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => "`parity report` lists those that were".to_owned(),
+    };
+    format!("{name}: never seen, so nothing is known of it; {hint}")
 }
 
 fn proven(route: &RouteDecision, allowed: f64) -> String {

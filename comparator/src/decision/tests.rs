@@ -28,6 +28,7 @@ fn evidence(routes: Vec<(&str, Counts)>) -> Evidence {
             to: Timestamp::from_micros(60_000_000),
         },
         instances: vec!["one".to_owned()],
+        runs: Vec::new(),
         routes: routes
             .into_iter()
             .map(|(route, counts)| RouteEvidence {
@@ -43,6 +44,7 @@ fn gate(routes: Vec<(&str, Counts)>, thresholds: &Thresholds) -> Decision {
     decide(
         "default",
         Some(&evidence),
+        &Standing::default(),
         thresholds,
         Uuid::nil(),
         Timestamp::from_micros(1),
@@ -165,6 +167,7 @@ fn nothing_recorded_and_too_few_requests_are_undecided() {
     let none = decide(
         "payments",
         None,
+        &Standing::default(),
         &Thresholds::default(),
         Uuid::nil(),
         Timestamp::from_micros(1),

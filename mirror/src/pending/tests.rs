@@ -23,7 +23,7 @@ use crate::descriptors::Connections;
 use crate::forwarding::Peer;
 use crate::generation::{Generation, Loaded};
 use crate::metrics::Metrics;
-use crate::observer::{Observer, Ticket};
+use crate::observer::{Observer, Receipt, Ticket};
 use crate::target::Target;
 use crate::upstream::UpstreamUrl;
 use crate::worker::Worker;
@@ -32,11 +32,13 @@ use crate::worker::Worker;
 struct Log(RefCell<Vec<Option<Reason>>>);
 
 impl Observer for Log {
-    fn received(&self, _: &Arc<Route>) {}
-    fn not_compared(&self, _: &Arc<Route>, reason: Reason) {
+    fn received(&self, _: &Arc<Route>) -> Receipt {
+        Receipt::default()
+    }
+    fn not_compared(&self, _: &Arc<Route>, reason: Reason, _: Receipt) {
         self.0.borrow_mut().push(Some(reason));
     }
-    fn exchange(&self, _: Exchange) {
+    fn exchange(&self, _: Exchange, _: Receipt) {
         self.0.borrow_mut().push(None);
     }
     fn answered(&self, _: &Arc<Route>, _: u16) {}

@@ -1,4 +1,4 @@
-//! Records, as they travel, into rows of the four tables.
+//! Records, as they travel, into rows of the five tables.
 //!
 //! The only way in is a record's JSON, whoever wrote it: what a sink finds in Kafka and what a mirror writes itself are
 //! the same bytes. Texts are borrowed from it and written once. A record that does not fit is told by its reason and
@@ -86,6 +86,7 @@ impl Building {
             RecordType::Tally => rows::tally(&mut self.block, json, now),
             RecordType::GroupTally => rows::group_tally(&mut self.block, json, now),
             RecordType::Decision => rows::decision(&mut self.block, json, now),
+            RecordType::Watermark => rows::watermark(&mut self.block, json, now),
         }?;
         self.sources.push(source);
         Ok(())
@@ -191,6 +192,7 @@ mod tests {
                 ..Identity::default()
             },
             instance: String::new(),
+            run: parity_schemas::id::new_id(),
             interval_start: Timestamp::now(),
             interval_us: 1,
             route: "GET /".to_owned(),

@@ -1,4 +1,4 @@
-//! The columns of the four tables as they are sent: the names of the record, and types that hold no dictionaries.
+//! The columns of the five tables as they are sent: the names of the record, and types that hold no dictionaries.
 //!
 //! Must agree with schemas/clickhouse, which the tests on a real server see to, and with the order in which `rows`
 //! writes.
@@ -14,6 +14,7 @@ pub(crate) const fn columns(table: RecordType) -> &'static [Column] {
         RecordType::Tally => TALLIES,
         RecordType::GroupTally => GROUP_TALLIES,
         RecordType::Decision => DECISIONS,
+        RecordType::Watermark => WATERMARKS,
     }
 }
 
@@ -77,6 +78,7 @@ const TALLIES: &[Column] = &[
     column("clients", "Map(String, UInt64)", 3),
     column("legacy_head_latency", "Map(UInt16, UInt64)", 3),
     column("candidate_head_latency", "Map(UInt16, UInt64)", 3),
+    column("run", "UUID", 1),
 ];
 
 const GROUP_TALLIES: &[Column] = &[
@@ -100,6 +102,27 @@ const GROUP_TALLIES: &[Column] = &[
     column("last_seen", "DateTime64(6, 'UTC')", 1),
     column("example_id", "UUID", 1),
     column("exchange_digest", "UInt32", 1),
+];
+
+const WATERMARKS: &[Column] = &[
+    column("id", "UUID", 1),
+    column("revision", "UInt32", 1),
+    column("migration", "String", 1),
+    column("legacy_version", "String", 1),
+    column("candidate_version", "String", 1),
+    column("rules_hash", "String", 1),
+    column("instance", "String", 1),
+    column("started", "DateTime64(6, 'UTC')", 1),
+    column("written", "DateTime64(6, 'UTC')", 1),
+    column("complete_until", "DateTime64(6, 'UTC')", 1),
+    column("ended", "Bool", 1),
+    column("under_way", "String", 1),
+    column("counted_from", "DateTime64(6, 'UTC')", 1),
+    column("open_from", "DateTime64(6, 'UTC')", 1),
+    column("tallies", "UInt64", 1),
+    column("received", "UInt64", 1),
+    column("settled", "UInt64", 1),
+    column("open", "String", 1),
 ];
 
 const DECISIONS: &[Column] = &[

@@ -8,6 +8,7 @@ use parity_schemas::record::MismatchClass;
 use parity_schemas::tally::{GroupTally, Identity, Tally};
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Explanation, Kind, Part};
+use parity_schemas::watermark::Watermark;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use uuid::Uuid;
@@ -194,6 +195,7 @@ fn write_tally(row: &mut Encoder<'_>, tally: &Tally) {
         row,
         [&tally.legacy_head_latency, &tally.candidate_head_latency],
     );
+    row.uuid(tally.run);
 }
 
 fn histograms(row: &mut Encoder<'_>, both: [&Histogram; 2]) {
@@ -250,6 +252,31 @@ fn write_decision(row: &mut Encoder<'_>, decision: &Decision) {
     row.string(rules_hash);
     row.string(&text_of(&decision.thresholds));
     row.string(&text_of(decision));
+}
+
+pub(super) fn watermark(block: &mut Block, json: &[u8], now: Timestamp) -> Result<(), Poison> {
+    let watermark: Watermark = read(json)?;
+    within_range(watermark.written, now)?;
+    block.add(|row| write_watermark(row, &watermark));
+    Ok(())
+}
+
+fn write_watermark(row: &mut Encoder<'_>, watermark: &Watermark) {
+    row.uuid(watermark.id);
+    row.u32(watermark.revision);
+    identity(row, &watermark.identity);
+    row.string(&watermark.instance);
+    row.time(watermark.started);
+    row.time(watermark.written);
+    row.time(watermark.complete_until);
+    row.bool(watermark.ended);
+    row.string(&text_of(&watermark.under_way));
+    row.time(watermark.counted_from);
+    row.time(watermark.open_from);
+    row.u64(watermark.tallies);
+    row.u64(watermark.received);
+    row.u64(watermark.settled);
+    row.string(&text_of(&watermark.open));
 }
 
 fn identity(row: &mut Encoder<'_>, identity: &Identity) {

@@ -209,6 +209,7 @@ fn retention_statements(layout: &Layout, retention: &Retention) -> Vec<String> {
         ("mismatches", "time", retention.mismatches),
         ("tallies", "interval_start", retention.tallies),
         ("group_tallies", "interval_start", retention.tallies),
+        ("watermarks", "written", retention.tallies),
     ] {
         statements.push(format!(
             "ALTER TABLE {table}{suffix}{on_cluster} MODIFY TTL toDateTime({column}) + INTERVAL {} SECOND \

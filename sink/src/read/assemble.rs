@@ -11,6 +11,7 @@ use parity_schemas::histogram::Histogram;
 use parity_schemas::report::{REPORT_SCHEMA, Report, RouteReport, RuleHits};
 use parity_schemas::tally::{Counts, Identity};
 use parity_schemas::time::Timestamp;
+use parity_schemas::watermark::{Run, Standing, Watermark};
 use uuid::Uuid;
 
 use super::Selection;
@@ -24,6 +25,8 @@ const QUANTILES: [(&str, f64); 3] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)]
 /// The counts of one tally.
 pub(super) struct CountsRow<'a> {
     pub(super) instance: &'a str,
+    /// Nil in tallies of programs without runs.
+    pub(super) run: Uuid,
     pub(super) interval_start: Timestamp,
     pub(super) interval_us: i64,
     pub(super) route: &'a str,
@@ -39,11 +42,55 @@ pub(super) struct DetailsRow {
     pub(super) candidate_head_latency: Histogram,
 }
 
+/// What the runs of one identity said last.
+#[derive(Default)]
+pub(super) struct Heard {
+    /// Each with whether tallies that it names are not there.
+    pub(super) watermarks: Vec<(Watermark, bool)>,
+    /// When the last run of each instance of the migration began, whatever it counts for.
+    pub(super) latest: BTreeMap<String, Timestamp>,
+}
+
+impl Heard {
+    /// All runs: those that were heard of, and those that only left tallies, with when their last one ended.
+    fn into_runs(self, mut counted: BTreeMap<(String, Uuid), Timestamp>) -> Vec<Run> {
+        let latest = self.latest;
+        let later = |instance: &str, than: Timestamp| {
+            let latest = latest.get(instance).copied();
+            latest.filter(|started| *started > than)
+        };
+        let mut runs: Vec<Run> = self
+            .watermarks
+            .into_iter()
+            .map(|(watermark, lacks_tallies)| Run {
+                instance: watermark.instance.clone(),
+                last_tally: counted.remove(&(watermark.instance.clone(), watermark.id)),
+                before_watermarks: false,
+                lacks_tallies,
+                succeeded: later(&watermark.instance, watermark.written),
+                watermark: Some(watermark),
+            })
+            .collect();
+        runs.extend(counted.into_iter().map(|((instance, run), end)| Run {
+            watermark: None,
+            last_tally: Some(end),
+            before_watermarks: run.is_nil(),
+            lacks_tallies: false,
+            succeeded: later(&instance, end),
+            instance,
+        }));
+        runs.sort_by(|one, other| one.instance.cmp(&other.instance));
+        runs
+    }
+}
+
 /// Sums of rows.
 #[derive(Default)]
 pub(super) struct Sums {
     window: Option<Window>,
     instances: BTreeSet<String>,
+    /// When the last tally of each instance and run ended.
+    runs: BTreeMap<(String, Uuid), Timestamp>,
     routes: BTreeMap<String, RouteSums>,
     rules: BTreeMap<String, u64>,
     pub(super) groups: Groups,
@@ -70,6 +117,12 @@ impl Sums {
         if !self.instances.contains(row.instance) {
             self.instances.insert(row.instance.to_owned());
         }
+        match self.runs.get_mut(&(row.instance.to_owned(), row.run)) {
+            Some(end) => *end = to.max(*end),
+            None => {
+                self.runs.insert((row.instance.to_owned(), row.run), to);
+            }
+        }
         self.route(row.route).counts.merge(&row.counts);
     }
 
@@ -85,12 +138,20 @@ impl Sums {
         }
     }
 
-    /// The evidence; `None` without any row.
-    pub(super) fn into_evidence(self, identity: Identity) -> Option<Evidence> {
+    /// The evidence; `None` without any row and any run. Of a run that has counted nothing yet, it is empty.
+    pub(super) fn into_evidence(self, identity: Identity, heard: Heard) -> Option<Evidence> {
+        let runs = heard.into_runs(self.runs);
+        let begins = runs.iter().filter_map(|run| run.watermark.as_ref());
+        let begins = begins.map(|watermark| watermark.started).min();
+        let empty = begins.map(|begins| Window {
+            from: begins,
+            to: begins,
+        });
         Some(Evidence {
             identity,
-            window: self.window?,
+            window: self.window.or(empty)?,
             instances: self.instances.into_iter().collect(),
+            runs,
             routes: self
                 .routes
                 .into_iter()
@@ -106,12 +167,15 @@ impl Sums {
     pub(super) fn into_report(
         self,
         identity: Identity,
+        heard: Heard,
         example: impl FnMut(Uuid) -> Result<Option<Rc<ExampleRow>>, StoreError>,
     ) -> Result<Report, StoreError> {
         let mut counts = Counts::default();
         for sums in self.routes.values() {
             counts.merge(&sums.counts);
         }
+        let runs = heard.into_runs(self.runs);
+        let standing = Standing::at_a_glance(&runs, Timestamp::now());
         let groups = self.groups.into_reports(example)?;
         let mut rules: Vec<RuleHits> = self
             .rules
@@ -128,6 +192,8 @@ impl Sums {
             rules_hash: identity.rules_hash,
             window: self.window,
             instances: self.instances.into_iter().collect(),
+            complete_until: standing.complete_until,
+            watermarks: standing.watermarks,
             counts,
             routes: routes(self.routes),
             causes: causes(&groups),
@@ -154,7 +220,7 @@ pub(super) fn nothing(selection: &Selection) -> Result<Report, StoreError> {
         candidate_version: selection.candidate_version.clone().unwrap_or_default(),
         rules_hash: String::new(),
     };
-    Sums::default().into_report(identity, |_| Ok(None))
+    Sums::default().into_report(identity, Heard::default(), |_| Ok(None))
 }
 
 fn routes(sums: BTreeMap<String, RouteSums>) -> Vec<RouteReport> {

@@ -10,6 +10,7 @@
 mod mismatches;
 mod replicas;
 mod rows;
+mod watermarks;
 
 use clickhouse::Row;
 use parity_schemas::evidence::Evidence;
@@ -25,7 +26,7 @@ use self::replicas::{BY_ORIGIN, ORIGIN, Replicas, SETTINGS};
 use self::rows::{ExampleRow, GroupRow, TallyRow};
 use super::assemble::{Sums, nothing};
 use super::groups::EXAMPLES_TRIED;
-use super::{MismatchFilter, RecordReader, Selection};
+use super::{Known, MismatchFilter, RecordReader, Selection};
 use crate::clickhouse::{Server, runtime, schema, within};
 use crate::error::StoreError;
 use crate::store::StoreConfig;
@@ -65,18 +66,40 @@ impl ClickHouseReader {
             .map_err(|fault| self.server.failed("read", &fault))
     }
 
-    /// The identity of the newest interval that fits.
+    /// The identity of the newest interval that fits, or of a run that began later and has not ended.
     fn identity(&self, selection: &Selection) -> Result<Option<Identity>, StoreError> {
-        #[derive(Row, Deserialize)]
-        struct Found {
-            legacy_version: String,
-            candidate_version: String,
-            rules_hash: String,
-            shard: u32,
-            server: String,
-        }
+        let counted = self.newest("tallies", "interval_start", "interval_start", "", selection)?;
+        let running = self.newest(
+            "watermarks FINAL",
+            "started",
+            "written",
+            " AND NOT ended",
+            selection,
+        )?;
+        let newest = counted
+            .into_iter()
+            .chain(running)
+            .max_by_key(|found| found.began_at);
+        Ok(newest.map(|found| Identity {
+            migration: selection.migration().to_owned(),
+            legacy_version: found.legacy_version,
+            candidate_version: found.candidate_version,
+            rules_hash: found.rules_hash,
+        }))
+    }
+
+    /// The newest row that fits, by one time; `since` is compared with another.
+    fn newest(
+        &self,
+        table: &str,
+        began: &str,
+        compared: &str,
+        condition: &str,
+        selection: &Selection,
+    ) -> Result<Option<Newest>, StoreError> {
         let mut sql = format!(
-            "SELECT legacy_version, candidate_version, rules_hash, {ORIGIN} FROM tallies WHERE migration = ?"
+            "SELECT legacy_version, candidate_version, rules_hash, toUnixTimestamp64Micro({began}) AS began_at, \
+             {ORIGIN} FROM {table} WHERE migration = ?",
         );
         let versions = [
             (" AND legacy_version = ?", &selection.legacy_version),
@@ -87,8 +110,13 @@ impl ClickHouseReader {
                 sql.push_str(condition);
             }
         }
-        sql.push_str(since_condition(selection));
-        sql.push_str(" ORDER BY interval_start DESC, toString(id) DESC LIMIT 1");
+        if selection.since.is_some() {
+            sql.push_str(" AND ");
+            sql.push_str(compared);
+            sql.push_str(" >= fromUnixTimestamp64Micro(toInt64(?), 'UTC')");
+        }
+        sql.push_str(condition);
+        sql.push_str(" ORDER BY began_at DESC, toString(id) DESC LIMIT 1");
         let mut question = self.server.client().query(&sql).bind(selection.migration());
         for (_, version) in &versions {
             if let Some(version) = version {
@@ -98,16 +126,11 @@ impl ClickHouseReader {
         if let Some(since) = selection.since {
             question = question.bind(since.as_micros());
         }
-        let Some(found) = self.ask::<Found>(question)?.pop() else {
+        let Some(mut found) = self.ask::<Newest>(question)?.pop() else {
             return Ok(None);
         };
-        self.came_from(found.shard, found.server)?;
-        Ok(Some(Identity {
-            migration: selection.migration().to_owned(),
-            legacy_version: found.legacy_version,
-            candidate_version: found.candidate_version,
-            rules_hash: found.rules_hash,
-        }))
+        self.came_from(found.shard, std::mem::take(&mut found.server))?;
+        Ok(Some(found))
     }
 
     /// A question about the tallies or groups of one identity; `tail` comes behind its conditions.
@@ -161,12 +184,13 @@ impl ClickHouseReader {
         .map(|(column, kind)| detail(column, kind))
         .concat();
         let select = format!(
-            "SELECT {ORIGIN}, instance, route, min(toUnixTimestamp64Micro(t.interval_start)) AS begins, \
+            "SELECT {ORIGIN}, instance, toString(t.run) AS run, route, \
+             min(toUnixTimestamp64Micro(t.interval_start)) AS begins, \
              max(toUnixTimestamp64Micro(t.interval_start) + t.interval_us) AS ends, \
              sum(t.received) AS received, sum(t.match) AS matched, sum(t.mismatch) AS mismatch, \
              sumMap(t.clients) AS clients, sumMap(t.not_compared) AS not_compared{details} FROM tallies AS t FINAL"
         );
-        let tail = format!("GROUP BY instance, route, {BY_ORIGIN}");
+        let tail = format!("GROUP BY instance, t.run, route, {BY_ORIGIN}");
         let question = self.of_identity(&select, identity, selection, &tail);
         for mut row in self.ask::<TallyRow>(question)? {
             self.came_from(row.shard, std::mem::take(&mut row.server))?;
@@ -252,15 +276,17 @@ impl ClickHouseReader {
         let Some(identity) = self.identity(selection)? else {
             return Ok(None);
         };
+        let heard = self.heard(&identity, selection)?;
         let mut sums = Sums::default();
         self.add_tallies(&mut sums, &identity, selection, false)?;
-        Ok(sums.into_evidence(identity))
+        Ok(sums.into_evidence(identity, heard))
     }
 
     fn read_report(&self, selection: &Selection) -> Result<Report, StoreError> {
         let Some(identity) = self.identity(selection)? else {
             return nothing(selection);
         };
+        let heard = self.heard(&identity, selection)?;
         let mut sums = Sums::default();
         self.add_groups(&mut sums, &identity, selection)?;
         self.add_tallies(&mut sums, &identity, selection, true)?;
@@ -276,7 +302,7 @@ impl ClickHouseReader {
                 .collect();
             examples.extend(self.examples(&identity, &ids)?);
         }
-        sums.into_report(identity, |id| Ok(examples.get(&id).cloned()))
+        sums.into_report(identity, heard, |id| Ok(examples.get(&id).cloned()))
     }
 }
 
@@ -287,6 +313,23 @@ impl RecordReader for ClickHouseReader {
 
     fn report(&self, selection: &Selection) -> Result<Report, StoreError> {
         self.of_one_replica(|| self.read_report(selection))
+    }
+
+    fn known(&self, migration: &str) -> Result<Known, StoreError> {
+        let names = |question: clickhouse::query::Query| {
+            let rows = self.ask::<NameRow>(question)?;
+            Ok::<_, StoreError>(rows.into_iter().map(|row| row.name).collect())
+        };
+        let client = self.server.client();
+        Ok(Known {
+            migrations: names(client.query(SELECT_MIGRATIONS))?,
+            candidate_versions: names(
+                client
+                    .query(SELECT_VERSIONS)
+                    .bind(migration)
+                    .bind(migration),
+            )?,
+        })
     }
 
     fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError> {
@@ -309,6 +352,30 @@ fn since_condition(selection: &Selection) -> &'static str {
         ""
     }
 }
+
+/// The newest interval, or the newest run.
+#[derive(Row, Deserialize)]
+struct Newest {
+    legacy_version: String,
+    candidate_version: String,
+    rules_hash: String,
+    began_at: i64,
+    shard: u32,
+    server: String,
+}
+
+#[derive(Row, Deserialize)]
+struct NameRow {
+    name: String,
+}
+
+const SELECT_MIGRATIONS: &str = "SELECT DISTINCT name FROM (SELECT toString(migration) AS name FROM tallies UNION ALL \
+     SELECT toString(migration) FROM watermarks) ORDER BY name LIMIT 100";
+
+const SELECT_VERSIONS: &str = "SELECT name FROM (\
+     SELECT toString(candidate_version) AS name, interval_start AS began FROM tallies WHERE migration = ? UNION ALL \
+     SELECT toString(candidate_version), started FROM watermarks WHERE migration = ?) \
+     GROUP BY name ORDER BY max(began) DESC LIMIT 100";
 
 fn word<T: std::str::FromStr>(
     table: &'static str,

@@ -2,6 +2,8 @@
 //!
 //! A report is read in one transaction, so that its tallies and groups are of one moment while a mirror writes on.
 
+mod watermarks;
+
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::str::FromStr;
@@ -19,7 +21,7 @@ use uuid::Uuid;
 
 use super::assemble::{CountsRow, DetailsRow, Sums, nothing};
 use super::groups::ExampleRow;
-use super::{MismatchFilter, RecordReader, Selection};
+use super::{Known, MismatchFilter, RecordReader, Selection};
 use crate::error::StoreError;
 use crate::sqlite::{failed, open_read_only};
 
@@ -49,7 +51,8 @@ impl RecordReader for SqliteReader {
             sums.add_counts(&counts(row)?);
             Ok(())
         })?;
-        Ok(sums.into_evidence(identity))
+        let heard = self.heard(&identity, selection)?;
+        Ok(sums.into_evidence(identity, heard))
     }
 
     fn report(&self, selection: &Selection) -> Result<Report, StoreError> {
@@ -68,7 +71,22 @@ impl RecordReader for SqliteReader {
             sums.groups.add(group_tally(row, &identity)?);
             Ok(())
         })?;
-        sums.into_report(identity, |id| self.example(id))
+        let heard = self.heard(&identity, selection)?;
+        sums.into_report(identity, heard, |id| self.example(id))
+    }
+
+    fn known(&self, migration: &str) -> Result<Known, StoreError> {
+        let _moment = self.moment()?;
+        let names = |sql: &str, values: &[&str]| {
+            let values = rusqlite::params_from_iter(values);
+            self.rows(sql, values, "tallies", |row| {
+                Ok(row.text(0, "migration")?.to_owned())
+            })
+        };
+        Ok(Known {
+            migrations: names(SELECT_MIGRATIONS, &[])?,
+            candidate_versions: names(SELECT_VERSIONS, &[migration])?,
+        })
     }
 
     fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError> {
@@ -119,14 +137,12 @@ impl SqliteReader {
             .map_err(|error| self.failed(error))
     }
 
-    /// The identity of the newest interval that fits.
+    /// The identity of the newest interval that fits, or of a run that began later and has not ended.
     fn identity(&self, selection: &Selection) -> Result<Option<Identity>, StoreError> {
         let migration = selection.migration();
         self.connection
             .query_row(
-                "SELECT legacy_version, candidate_version, rules_hash FROM tallies WHERE migration = ?1 \
-                 AND (?2 IS NULL OR legacy_version = ?2) AND (?3 IS NULL OR candidate_version = ?3) \
-                 AND interval_start >= ?4 ORDER BY interval_start DESC, id DESC LIMIT 1",
+                SELECT_IDENTITY,
                 params![
                     migration,
                     selection.legacy_version,
@@ -219,14 +235,19 @@ fn since(selection: &Selection) -> i64 {
 
 fn counts<'a>(row: &'a Fields<'_>) -> Result<CountsRow<'a>, StoreError> {
     let received = row.count(4, "received")?;
+    let run = match row.text(8, "run")? {
+        "" => Uuid::nil(),
+        _ => row.word(8, "run")?,
+    };
     Ok(CountsRow {
         instance: row.text(0, "instance")?,
+        run,
         interval_start: row.time(1, "interval_start")?,
         interval_us: row.integer(2, "interval_us")?,
         route: row.text(3, "route")?,
         counts: Counts {
             received,
-            clients: match row.optional_text(8, "clients")? {
+            clients: match row.optional_text(9, "clients")? {
                 Some(text) => from_json("tallies", "clients", text)?,
                 None => Counts::clients_not_recorded(received),
             },
@@ -239,11 +260,11 @@ fn counts<'a>(row: &'a Fields<'_>) -> Result<CountsRow<'a>, StoreError> {
 
 fn details(row: &Fields<'_>) -> Result<DetailsRow, StoreError> {
     Ok(DetailsRow {
-        rule_hits: row.json(9, "rule_hits")?,
-        legacy_latency: row.histogram(10, "legacy_latency")?,
-        candidate_latency: row.histogram(11, "candidate_latency")?,
-        legacy_head_latency: row.histogram(12, "legacy_head_latency")?,
-        candidate_head_latency: row.histogram(13, "candidate_head_latency")?,
+        rule_hits: row.json(10, "rule_hits")?,
+        legacy_latency: row.histogram(11, "legacy_latency")?,
+        candidate_latency: row.histogram(12, "candidate_latency")?,
+        legacy_head_latency: row.histogram(13, "legacy_head_latency")?,
+        candidate_head_latency: row.histogram(14, "candidate_head_latency")?,
     })
 }
 
@@ -395,9 +416,17 @@ fn from_json<T: DeserializeOwned>(
     serde_json::from_str(text).map_err(|_| StoreError::value(table, column, text))
 }
 
+const SELECT_IDENTITY: &str = "SELECT legacy_version, candidate_version, rules_hash FROM (SELECT * FROM (\
+     SELECT legacy_version, candidate_version, rules_hash, interval_start AS began, id FROM tallies \
+     WHERE migration = ?1 AND (?2 IS NULL OR legacy_version = ?2) AND (?3 IS NULL OR candidate_version = ?3) \
+     AND interval_start >= ?4 ORDER BY interval_start DESC, id DESC LIMIT 1) UNION ALL SELECT * FROM (\
+     SELECT legacy_version, candidate_version, rules_hash, started AS began, id FROM watermarks \
+     WHERE migration = ?1 AND (?2 IS NULL OR legacy_version = ?2) AND (?3 IS NULL OR candidate_version = ?3) \
+     AND written >= ?4 AND NOT ended ORDER BY started DESC, id DESC LIMIT 1)) ORDER BY began DESC LIMIT 1";
+
 const SELECT_COUNTS: (&str, &str) = (
     "tallies",
-    "SELECT instance, interval_start, interval_us, route, received, \"match\", mismatch, not_compared, clients \
+    "SELECT instance, interval_start, interval_us, route, received, \"match\", mismatch, not_compared, run, clients \
      FROM tallies \
      WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash = ?4 \
      AND interval_start >= ?5",
@@ -405,7 +434,7 @@ const SELECT_COUNTS: (&str, &str) = (
 
 const SELECT_TALLIES: (&str, &str) = (
     "tallies",
-    "SELECT instance, interval_start, interval_us, route, received, \"match\", mismatch, not_compared, clients, \
+    "SELECT instance, interval_start, interval_us, route, received, \"match\", mismatch, not_compared, run, clients, \
      rule_hits, legacy_latency, candidate_latency, legacy_head_latency, candidate_head_latency FROM tallies \
      WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash = ?4 \
      AND interval_start >= ?5",
@@ -423,3 +452,11 @@ const SELECT_GROUPS: (&str, &str) = (
 const MISMATCH: &str = "id, migration, legacy_version, candidate_version, rules_hash, time, instance, route, method, \
     path, query, fingerprints, findings, findings_cut, tolerated, legacy_status, candidate_status, legacy_us, \
     candidate_us, trace_id, class, sample";
+
+const SELECT_MIGRATIONS: &str =
+    "SELECT migration FROM tallies UNION SELECT migration FROM watermarks ORDER BY 1 LIMIT 100";
+
+const SELECT_VERSIONS: &str = "SELECT candidate_version FROM (\
+     SELECT candidate_version, max(interval_start) AS began FROM tallies WHERE migration = ?1 GROUP BY 1 UNION ALL \
+     SELECT candidate_version, max(started) FROM watermarks WHERE migration = ?1 GROUP BY 1) \
+     GROUP BY 1 ORDER BY max(began) DESC LIMIT 100";

@@ -20,6 +20,7 @@ use parity_schemas::verdict::{Kind, Reason};
 use uuid::Uuid;
 
 use super::durations::Durations;
+use super::epochs::EpochCounters;
 
 /// A map with the fast hasher; keys are bounded in number, and its seed differs per process.
 pub(super) type FastMap<K, V> = HashMap<K, V, RandomState>;
@@ -149,8 +150,11 @@ pub(super) fn add(counter: &AtomicU64, by: u64) {
 }
 
 /// What one recorder shares with the book.
-#[derive(Default)]
 pub(super) struct Shard {
+    /// Which edition the recorder counts in.
+    pub(super) edition: usize,
+    /// Requests that it received and settled, by when they were received.
+    pub(super) epochs: EpochCounters,
     /// Counters of routes that the recorder met since the book last looked.
     added: Mutex<Vec<Arc<RouteCounters>>>,
     /// Mismatches since the book last looked, by route. They are under a lock because a mismatch and its groups must
@@ -159,6 +163,15 @@ pub(super) struct Shard {
 }
 
 impl Shard {
+    pub(super) fn of_edition(edition: usize) -> Self {
+        Self {
+            edition,
+            epochs: EpochCounters::default(),
+            added: Mutex::default(),
+            mismatches: Mutex::default(),
+        }
+    }
+
     pub(super) fn add_route(&self, counters: Arc<RouteCounters>) {
         lock(&self.added).push(counters);
     }

@@ -3,9 +3,9 @@
 //! Counters only ever grow, so what is new is what they show now less what they showed last. Nothing is reset and
 //! nothing is lost between two looks; what one look just misses is in the next.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::time::Timestamp;
@@ -14,7 +14,9 @@ use super::counters::{
     CLIENTS, DURATIONS, MATCHED, OUTCOMES, RECEIVED, RouteCounters, Shard, lock,
 };
 use super::durations::Seen;
+use super::epochs::Epochs;
 use super::interval::{Interval, minute};
+use super::runs::Runs;
 use super::totals::RouteTotals;
 use super::{MAX_UNWRITTEN_INTERVALS, TallyBook};
 
@@ -36,7 +38,7 @@ pub(super) struct State {
     /// Closed and stored, the last ones; see [`STORED_KEPT`].
     stored: VecDeque<Interval>,
     /// End of the last closed interval, or the start of the process.
-    resume_at: Timestamp,
+    pub(super) resume_at: Timestamp,
     gathered_at: Timestamp,
     pub(super) snapshots: u32,
     pub(super) acknowledged: u32,
@@ -44,6 +46,8 @@ pub(super) struct State {
     pub(super) last_comparison: Option<Timestamp>,
     /// When last a client failed.
     pub(super) last_failed_client: Option<Timestamp>,
+    pub(super) epochs: Epochs,
+    pub(super) runs: Runs,
 }
 
 /// A shard and what was read from it last.
@@ -65,6 +69,9 @@ impl TallyBook {
     pub(super) fn gather(&self, state: &mut State, now: Timestamp) {
         let mut sources = std::mem::take(&mut state.sources);
         self.adopt_joined(&mut sources);
+        // Before anything is read: what this calls settled has its outcome in what is read below.
+        let shards = sources.iter().map(|source| &source.shard);
+        state.epochs.look(&self.gate, shards, now);
         let resume_at = state.resume_at;
         let mut interval = state
             .open
@@ -101,7 +108,13 @@ impl TallyBook {
             }
         }
         let mut ended = ended.into_iter();
-        sources.retain(|_| !ended.next().unwrap_or(false));
+        sources.retain(|source| {
+            let over = ended.next().unwrap_or(false);
+            if over {
+                state.epochs.retire(&source.shard.epochs);
+            }
+            !over
+        });
         state.sources = sources;
 
         if !over {
@@ -111,6 +124,9 @@ impl TallyBook {
             lock(&self.samples).reset();
         } else if state.closed.len() < MAX_UNWRITTEN_INTERVALS {
             state.resume_at = interval.end;
+            let routes = self.routes.read().unwrap_or_else(PoisonError::into_inner);
+            state.runs.close(&interval, &routes, self.config.kept);
+            drop(routes);
             state.closed.push_back(interval);
             lock(&self.samples).reset();
         } else {
@@ -174,6 +190,7 @@ impl State {
         Self {
             resume_at: at,
             gathered_at: at,
+            epochs: Epochs::begun(at),
             ..Self::default()
         }
     }
@@ -197,6 +214,12 @@ impl State {
     pub(super) fn take_back(&mut self) {
         self.stored.append(&mut self.closed);
         self.closed = std::mem::take(&mut self.stored);
+    }
+
+    /// Editions that somebody may still count in, besides the current one.
+    pub(super) fn editions_in_use(&self) -> BTreeSet<usize> {
+        let editions = self.sources.iter().map(|source| source.shard.edition);
+        editions.collect()
     }
 
     fn totals_of(&mut self, route: u32) -> &mut RouteTotals {

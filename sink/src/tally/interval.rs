@@ -11,6 +11,7 @@ use parity_schemas::id::new_id;
 use parity_schemas::tally::{Counts, GroupTally, INTERVAL_MICROS, Tally};
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
+use parity_schemas::watermark::OpenTally;
 use uuid::Uuid;
 
 use super::counters::{
@@ -154,6 +155,24 @@ impl RouteTally {
                 .insert(state.count.group.fingerprint.clone(), state);
         }
         self.groups.len() - before
+    }
+
+    /// Requests received.
+    pub(super) fn received(&self) -> u64 {
+        self.outcomes[RECEIVED]
+    }
+
+    /// Requests with an outcome.
+    pub(super) fn settled(&self) -> u64 {
+        self.outcomes[MATCHED] + self.mismatch + self.outcomes[REASONS..].iter().sum::<u64>()
+    }
+
+    /// Its name and how far it has come.
+    pub(super) fn place(&self) -> OpenTally {
+        OpenTally {
+            id: self.id,
+            revision: self.revision,
+        }
     }
 
     pub(super) fn group_count(&self) -> usize {

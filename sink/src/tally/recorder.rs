@@ -16,13 +16,15 @@ use uuid::Uuid;
 use super::counters::{
     CLASSES, CLIENTS, Elapsed, FastMap, MATCHED, REASONS, RECEIVED, RouteCounters, Shard, Sighting,
 };
+use super::epochs::Epoch;
 use super::{EditionId, TallyBook};
 
 /// One thread's pen. `Send`, so that it can be made where the thread is made, and not `Sync`.
 ///
 /// Every request must be told of with [`received`](Self::received) once, and with exactly one of
 /// [`matched`](Self::matched), [`mismatch`](Self::mismatch) and [`not_compared`](Self::not_compared) once, and with
-/// [`client`](Self::client) once; on whatever recorder.
+/// [`client`](Self::client) once; on whatever recorder. When its outcome is told, [`settled`](Self::settled) gives back
+/// what [`received`](Self::received) gave: until then the watermark stays before it.
 pub struct Recorder {
     book: Arc<TallyBook>,
     shard: Arc<Shard>,
@@ -47,8 +49,14 @@ impl Recorder {
     }
 
     /// A request head was parsed.
-    pub fn received(&self, route: &Route) {
+    pub fn received(&self, route: &Route) -> Epoch {
         self.with(route, |counters| counters.outcome(RECEIVED));
+        self.book.gate.enter(&self.shard.epochs)
+    }
+
+    /// The outcome of a request has been told, whichever; to be called after that.
+    pub fn settled(&self, epoch: Epoch) {
+        self.shard.epochs.leave(epoch);
     }
 
     /// The client got an answer with this status.

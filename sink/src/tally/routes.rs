@@ -4,7 +4,10 @@
 //! tallies of its own, although the route has the same name. An edition is begun when the configuration is reloaded;
 //! the old ones stay, for requests under way still count in them, and cost their labels.
 
+use parity_schemas::id::new_id;
 use parity_schemas::tally::Identity;
+use parity_schemas::time::Timestamp;
+use uuid::Uuid;
 
 use super::OTHER;
 use super::counters::FastMap;
@@ -12,7 +15,7 @@ use super::counters::FastMap;
 /// One edition of a book, for those who count in it.
 #[derive(Clone, Copy, Debug)]
 pub struct EditionId {
-    place: usize,
+    pub(super) place: usize,
     /// The number that stands for all its routes beyond the cap.
     pub(super) other: u32,
     /// How many rules it has.
@@ -23,16 +26,22 @@ pub struct EditionId {
 pub(super) struct Edition {
     pub(super) identity: Identity,
     pub(super) rule_ids: Vec<String>,
+    /// The run that it is, see [`parity_schemas::watermark`].
+    pub(super) run: Uuid,
+    /// When it began.
+    pub(super) started: Timestamp,
     /// The number that stands for all routes beyond the cap.
     other: u32,
     numbers: FastMap<Box<str>, u32>,
 }
 
 impl Edition {
-    pub(super) fn new(identity: Identity, rule_ids: Vec<String>) -> Self {
+    pub(super) fn new(identity: Identity, rule_ids: Vec<String>, started: Timestamp) -> Self {
         Self {
             identity,
             rule_ids,
+            run: new_id(),
+            started,
             other: 0,
             numbers: FastMap::default(),
         }
@@ -84,6 +93,16 @@ impl Routes {
             other: edition.other,
             rules: edition.rule_ids.len(),
         }
+    }
+
+    /// All editions, in the order of their places.
+    pub(super) fn editions(&self) -> impl Iterator<Item = &Edition> {
+        self.editions.iter()
+    }
+
+    /// The place of the edition that a number belongs to.
+    pub(super) fn edition_of(&self, number: u32) -> usize {
+        self.labels[number as usize].0
     }
 
     /// What a number stands for.

@@ -16,6 +16,8 @@ use proptest::prelude::*;
 use super::*;
 use parity_schemas::route::Route;
 
+mod watermarks;
+
 const ROUTES: [&str; 4] = ["GET /a", "GET /b", "POST /c", "GET /d"];
 const START: i64 = 1_767_225_600_000_000 + 20_000_000;
 

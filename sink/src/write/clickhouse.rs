@@ -5,7 +5,7 @@
 //! mirror would be more parts than it likes to merge. Repeats fall to the ids.
 
 use parity_schemas::evidence::Decision;
-use parity_schemas::record::Record;
+use parity_schemas::record::{Record, RecordType};
 use tokio::runtime::Runtime;
 
 use super::queue::Queued;
@@ -44,6 +44,7 @@ impl ClickHouseStore {
             .runtime
             .block_on(self.server.insert(&slice.rows, &Mode::Gathered));
         match inserted {
+            Ok(()) if slice.rows.table == RecordType::Watermark => {}
             Ok(()) => written.rows += slice.len(),
             Err(fault) if fault.class == Class::Data && slice.len() > 1 => {
                 let record = |number: usize| records.get(number).map_or(&[][..], Vec::as_slice);
@@ -85,6 +86,9 @@ impl BatchStore for ClickHouseStore {
         }
         for group in snapshot.iter().flat_map(|snapshot| &snapshot.groups) {
             add(&Record::GroupTally(Box::new(group.clone())));
+        }
+        for watermark in snapshot.iter().flat_map(|snapshot| &snapshot.watermarks) {
+            add(&Record::Watermark(Box::new(watermark.clone())));
         }
         for table in batch.into_tables() {
             self.insert(&table, &encoded, &mut written)?;

@@ -336,6 +336,7 @@ impl KafkaWriter {
         } else {
             deadline
         };
+        self.inlets.book.end();
         self.tallies.hurry();
         loop {
             self.turn();

@@ -141,6 +141,7 @@ fn approximate_bytes(record: &Record) -> usize {
             // Of bounded size by construction: labels and counters.
             Record::Tally(_) | Record::GroupTally(_) => 4 << 10,
             Record::Decision(decision) => FIXED * decision.routes.len(),
+            Record::Watermark(watermark) => 64 * watermark.open.len(),
         }
 }
 

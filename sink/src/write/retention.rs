@@ -96,7 +96,8 @@ fn remove_old(
     };
     Ok(clear_samples(connection, before(retention.samples))?
         || remove_mismatches(connection, before(retention.mismatches))?
-        || remove_tallies(connection, before(retention.tallies))?)
+        || remove_tallies(connection, before(retention.tallies))?
+        || remove_watermarks(connection, before(retention.tallies))?)
 }
 
 fn clear_samples(connection: &Connection, before: i64) -> rusqlite::Result<bool> {
@@ -137,6 +138,17 @@ fn remove_tallies(connection: &mut Connection, before: i64) -> rusqlite::Result<
     }
     transaction.commit()?;
     Ok(!old.is_empty())
+}
+
+/// Those of runs that have been silent for as long as tallies are kept.
+fn remove_watermarks(connection: &Connection, before: i64) -> rusqlite::Result<bool> {
+    let changed = connection
+        .prepare_cached(
+            "DELETE FROM watermarks WHERE rowid IN \
+             (SELECT rowid FROM watermarks WHERE written < ?1 LIMIT ?2)",
+        )?
+        .execute((before, ROWS_PER_STEP))?;
+    Ok(changed > 0)
 }
 
 struct Pages {

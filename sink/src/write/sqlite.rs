@@ -13,8 +13,10 @@ use parity_schemas::evidence::Decision;
 use parity_schemas::record::{Mismatch, MismatchClass, Record, RecordType};
 use parity_schemas::tally::{GroupTally, Tally};
 use parity_schemas::verdict::Explanation;
+use parity_schemas::watermark::Watermark;
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, params};
 use serde::Serialize;
+use uuid::Uuid;
 
 use super::queue::Queued;
 use super::retention::{Retention, Step};
@@ -94,6 +96,7 @@ impl SqliteStore {
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
         for row in rows {
             match row.insert(&transaction) {
+                Ok(_) if matches!(row, Row::Watermark { .. }) => {}
                 Ok(_) => written.rows += 1,
                 Err(error) if is_fault_of_the_row(&error) => {
                     tracing::error!(%error, table = row.table(), "the store refused a record");
@@ -126,7 +129,9 @@ impl BatchStore for SqliteStore {
             .map(|queued| Row::of(&queued.record))
             .chain(snapshot.into_iter().flat_map(|snapshot| {
                 let tallies = snapshot.tallies.iter().map(Row::tally);
-                tallies.chain(snapshot.groups.iter().map(Row::Group))
+                let groups = snapshot.groups.iter().map(Row::Group);
+                let watermarks = snapshot.watermarks.iter().map(Row::watermark);
+                tallies.chain(groups).chain(watermarks)
             }))
             .collect();
         let written = self.insert(&rows).map_err(|error| self.fault(error))?;
@@ -244,6 +249,11 @@ enum Row<'a> {
     },
     Group(&'a GroupTally),
     Decision(&'a Decision),
+    Watermark {
+        watermark: &'a Watermark,
+        under_way: String,
+        open: String,
+    },
 }
 
 impl<'a> Row<'a> {
@@ -259,6 +269,15 @@ impl<'a> Row<'a> {
             Record::Tally(tally) => Self::tally(tally),
             Record::GroupTally(group) => Self::Group(group),
             Record::Decision(decision) => Self::Decision(decision),
+            Record::Watermark(watermark) => Self::watermark(watermark),
+        }
+    }
+
+    fn watermark(watermark: &'a Watermark) -> Self {
+        Self::Watermark {
+            watermark,
+            under_way: json(&watermark.under_way),
+            open: json(&watermark.open),
         }
     }
 
@@ -281,6 +300,7 @@ impl<'a> Row<'a> {
             Self::Tally { .. } => RecordType::Tally,
             Self::Group(_) => RecordType::GroupTally,
             Self::Decision(_) => RecordType::Decision,
+            Self::Watermark { .. } => RecordType::Watermark,
         }
         .table()
     }
@@ -351,6 +371,7 @@ impl<'a> Row<'a> {
                 clients,
                 legacy_head_latency,
                 candidate_head_latency,
+                run(tally.run),
             ]),
             Self::Group(group) => transaction.prepare_cached(INSERT_GROUP)?.execute(params![
                 group.tally_id.to_string(),
@@ -375,7 +396,42 @@ impl<'a> Row<'a> {
                 group.exchange_digest.number(),
             ]),
             Self::Decision(decision) => insert_decision(transaction, decision),
+            Self::Watermark {
+                watermark,
+                under_way,
+                open,
+            } => transaction
+                .prepare_cached(INSERT_WATERMARK)?
+                .execute(params![
+                    watermark.id.to_string(),
+                    watermark.revision,
+                    watermark.identity.migration,
+                    watermark.identity.legacy_version,
+                    watermark.identity.candidate_version,
+                    watermark.identity.rules_hash,
+                    watermark.instance,
+                    watermark.started.as_micros(),
+                    watermark.written.as_micros(),
+                    watermark.complete_until.as_micros(),
+                    watermark.ended,
+                    under_way,
+                    watermark.counted_from.as_micros(),
+                    watermark.open_from.as_micros(),
+                    integer(watermark.tallies),
+                    integer(watermark.received),
+                    integer(watermark.settled),
+                    open,
+                ]),
         }
+    }
+}
+
+/// The id of a run; empty for programs without.
+fn run(run: Uuid) -> String {
+    if run.is_nil() {
+        String::new()
+    } else {
+        run.to_string()
     }
 }
 
@@ -413,8 +469,8 @@ const INSERT_MISMATCH: &str = "INSERT INTO mismatches (id, migration, legacy_ver
 
 const INSERT_TALLY: &str = "INSERT INTO tallies (id, revision, migration, legacy_version, candidate_version, \
     rules_hash, instance, interval_start, interval_us, route, received, \"match\", mismatch, not_compared, rule_hits, \
-    legacy_latency, candidate_latency, clients, legacy_head_latency, candidate_head_latency) \
-    VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20) \
+    legacy_latency, candidate_latency, clients, legacy_head_latency, candidate_head_latency, run) \
+    VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21) \
     ON CONFLICT (id) DO UPDATE SET revision = excluded.revision, interval_us = excluded.interval_us, \
     received = excluded.received, \"match\" = excluded.\"match\", mismatch = excluded.mismatch, \
     not_compared = excluded.not_compared, rule_hits = excluded.rule_hits, \
@@ -431,6 +487,16 @@ const INSERT_GROUP: &str = "INSERT INTO group_tallies (tally_id, revision, finge
     first_seen = excluded.first_seen, last_seen = excluded.last_seen, example_id = excluded.example_id, \
     exchange_digest = excluded.exchange_digest \
     WHERE excluded.revision > group_tallies.revision";
+
+const INSERT_WATERMARK: &str = "INSERT INTO watermarks (id, revision, migration, legacy_version, candidate_version, \
+    rules_hash, instance, started, written, complete_until, ended, under_way, counted_from, open_from, tallies, \
+    received, settled, open) \
+    VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18) \
+    ON CONFLICT (id) DO UPDATE SET revision = excluded.revision, written = excluded.written, \
+    complete_until = excluded.complete_until, ended = excluded.ended, under_way = excluded.under_way, \
+    counted_from = excluded.counted_from, open_from = excluded.open_from, tallies = excluded.tallies, \
+    received = excluded.received, settled = excluded.settled, open = excluded.open \
+    WHERE excluded.revision > watermarks.revision";
 
 const INSERT_DECISION: &str = "INSERT INTO decisions (id, migration, time, outcome, legacy_version, \
     candidate_version, rules_hash, thresholds, document) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9) \

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, SendError, Sender, select};
 use parity_schemas::time::Timestamp;
+use parity_schemas::watermark::HEARTBEAT_MICROS;
 
 use super::health::{DropReason, Shared};
 use super::queue::{Bytes, Queued};
@@ -26,6 +27,8 @@ use crate::tally::{Snapshot, TallyBook};
 const BATCH_BYTES: usize = 4 << 20;
 /// How often ages and sizes are looked at; between, steps follow each other while there is something to do.
 const RETENTION_PERIOD: Duration = Duration::from_mins(1);
+/// How often the store hears of a process that counts nothing.
+pub(super) const HEARTBEAT: Duration = Duration::from_micros(HEARTBEAT_MICROS as u64);
 
 /// What the thread asks of a store. A batch is written as a whole or not at all; every write is idempotent by the
 /// records' own ids, so that a failed one can be repeated.
@@ -69,7 +72,7 @@ pub(super) trait BatchStore: Sized + Send + 'static {
 /// What became of a batch that was written.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Written {
-    /// Rows that the store took, those that it had already included.
+    /// Rows that the store took, those that it had already included; without watermarks, which are no results.
     pub(super) rows: usize,
     /// Records that it refused, each for a fault of its own.
     pub(super) rejected: usize,
@@ -115,6 +118,7 @@ struct Progress {
     batch: Vec<Queued>,
     batch_bytes: usize,
     next_tallies: Instant,
+    next_heartbeat: Instant,
     next_retention: Instant,
     exhausted: bool,
     trouble: Trouble,
@@ -128,6 +132,7 @@ impl Default for Progress {
             batch: Vec::new(),
             batch_bytes: 0,
             next_tallies: now,
+            next_heartbeat: now,
             next_retention: now,
             exhausted: false,
             trouble: Trouble::default(),
@@ -238,13 +243,15 @@ impl<S: BatchStore> Worker<S> {
             || self.progress.batch_bytes >= BATCH_BYTES
     }
 
-    /// Writes the batch, and with it the tallies that the store lacks if they are wanted. Whether all of it worked.
+    /// Writes the batch, and with it the tallies that the store lacks if they are wanted, or at least how far they are
+    /// complete. Whether all of it worked.
     fn write(&mut self, tallies: bool) -> bool {
         let snapshot = tallies.then(|| {
             self.progress.next_tallies = Instant::now() + self.options.batch_interval;
             self.book.snapshot(Timestamp::now())
         });
-        let snapshot = snapshot.filter(|snapshot| !snapshot.is_empty());
+        let beat = Instant::now() >= self.progress.next_heartbeat || self.book.lacks_its_end();
+        let snapshot = snapshot.filter(|snapshot| beat || !snapshot.is_empty());
         if self.progress.batch.is_empty() && snapshot.is_none() {
             return match self.hold() {
                 Ok(_) => {
@@ -334,6 +341,7 @@ impl<S: BatchStore> Worker<S> {
             .map_err(Failed::Write)?;
         if let Some(snapshot) = snapshot {
             self.book.acknowledge(snapshot);
+            self.progress.next_heartbeat = Instant::now() + HEARTBEAT;
         }
         let metrics = &self.shared.metrics;
         metrics.write_seconds.observe(began.elapsed().as_secs_f64());
@@ -398,6 +406,7 @@ impl<S: BatchStore> Worker<S> {
 
     /// Writes what is left, as often as the deadline allows, and closes the store.
     fn finish(mut self, deadline: Instant) -> FinishReport {
+        self.book.end();
         loop {
             self.take_waiting();
             let last = self.records.is_empty();

@@ -267,6 +267,7 @@ pub(crate) fn tally(route: &str, start: Timestamp, matched: u64) -> Tally {
         revision: 1,
         identity: identity(),
         instance: "there".to_owned(),
+        run: new_id(),
         interval_start: start,
         interval_us: 60_000_000,
         route: route.to_owned(),

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::{Arc, Condvar, Mutex};
 
-use parity_mirror::Observer;
+use parity_mirror::{Observer, Receipt};
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::exchange::Exchange;
 use parity_schemas::route::Route;
@@ -26,6 +26,9 @@ impl Entries {
         self.not_compared.len() + self.exchanged
     }
 }
+
+/// What a request is marked with: whatever comes back must be this.
+const MARK: Receipt = Receipt(7);
 
 /// What all workers told.
 #[derive(Clone, Default)]
@@ -142,15 +145,18 @@ impl Ledger {
 }
 
 impl Observer for Ledger {
-    fn received(&self, _: &Arc<Route>) {
+    fn received(&self, _: &Arc<Route>) -> Receipt {
         self.write(|entries| entries.received += 1);
+        MARK
     }
 
-    fn not_compared(&self, route: &Arc<Route>, reason: Reason) {
+    fn not_compared(&self, route: &Arc<Route>, reason: Reason, receipt: Receipt) {
+        assert_eq!(receipt, MARK);
         self.write(|entries| entries.not_compared.push((route.to_string(), reason)));
     }
 
-    fn exchange(&self, exchange: Exchange) {
+    fn exchange(&self, exchange: Exchange, receipt: Receipt) {
+        assert_eq!(receipt, MARK);
         self.write(|entries| {
             entries.exchanged += 1;
             entries.exchanges.push(exchange);

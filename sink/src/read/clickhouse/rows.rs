@@ -18,6 +18,7 @@ pub(super) struct TallyRow {
     pub(super) shard: u32,
     pub(super) server: String,
     instance: String,
+    run: String,
     route: String,
     begins: i64,
     ends: i64,
@@ -39,6 +40,7 @@ impl TallyRow {
         let clients = by_word("clients", self.clients)?;
         sums.add_counts(&CountsRow {
             instance: &self.instance,
+            run: word("tallies", "run", &self.run)?,
             interval_start: Timestamp::from_micros(self.begins),
             interval_us: self.ends - self.begins,
             route: &self.route,

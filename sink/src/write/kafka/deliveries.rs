@@ -52,14 +52,16 @@ impl KafkaWriter {
         }
         let mut undelivered: Option<Position> = None;
         let mut acknowledged = 0;
+        let mut heard = false;
         for Delivery { label, outcome } in self.outlet.deliveries() {
             if matches!(label, Label::Spooled(_)) {
                 self.careful.under_way = self.careful.under_way.saturating_sub(1);
             }
             match (label, outcome) {
                 (Label::Tally { generation, number }, outcome) => {
-                    acknowledged += u64::from(outcome.is_ok());
-                    self.tallies.delivered(generation, number, outcome.is_ok());
+                    heard |= outcome.is_ok();
+                    let is_result = self.tallies.delivered(generation, number, outcome.is_ok());
+                    acknowledged += u64::from(is_result);
                     if let Err(code) = outcome {
                         self.undelivered(code);
                     }
@@ -93,7 +95,7 @@ impl KafkaWriter {
             }
         }
         self.tallies.settle(&self.inlets.book, &self.spool);
-        if acknowledged > 0 {
+        if acknowledged > 0 || heard {
             self.sent += acknowledged;
             self.last_progress = Instant::now();
             let shared = &self.inlets.shared;

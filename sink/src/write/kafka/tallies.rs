@@ -5,6 +5,9 @@
 //! one file beside the spool's segments, again and again, each time replacing the last. The file goes when everything
 //! in it is acknowledged; after a crash it is sent like any segment. It is as large as the counts of the present
 //! interval and the few before it, however long the broker is away.
+//!
+//! With each snapshot goes how far it is complete, at least once a second. A watermark names what must be there, so it
+//! may overtake its tallies.
 
 use std::time::{Duration, Instant};
 
@@ -15,6 +18,7 @@ use super::Encoded;
 use super::producer::{Label, Outlet};
 use crate::tally::{Snapshot, TallyBook};
 use crate::write::spool::Spool;
+use crate::write::worker::HEARTBEAT;
 
 /// How long a snapshot may be under way before it is kept on disk. With the interval before it and the queue's tick, a
 /// killed process loses less than half a second.
@@ -26,6 +30,7 @@ const GENERATIONS: u32 = 0x3fff_ffff;
 pub(super) struct Tallies {
     interval: Duration,
     next: Instant,
+    next_heartbeat: Instant,
     generation: u32,
     under_way: Option<UnderWay>,
     /// The file holds something.
@@ -37,6 +42,8 @@ struct UnderWay {
     snapshot: Snapshot,
     /// By number, whether the broker has it.
     acknowledged: Vec<bool>,
+    /// How many are counts; watermarks come behind them.
+    counts: usize,
     left: usize,
     failed: bool,
     since: Instant,
@@ -48,6 +55,7 @@ impl Tallies {
         Self {
             interval,
             next: now,
+            next_heartbeat: now,
             generation: 0,
             under_way: None,
             kept: false,
@@ -78,7 +86,8 @@ impl Tallies {
         }
         self.next = now + self.interval;
         let snapshot = book.snapshot(Timestamp::now());
-        if !snapshot.is_empty() {
+        if !snapshot.is_empty() || now >= self.next_heartbeat || book.lacks_its_end() {
+            self.next_heartbeat = now + HEARTBEAT;
             self.send(snapshot, outlet, now);
         }
     }
@@ -87,6 +96,7 @@ impl Tallies {
         self.generation = (self.generation + 1) & GENERATIONS;
         let rows = encoded(&snapshot);
         let mut under_way = UnderWay {
+            counts: snapshot.tallies.len() + snapshot.groups.len(),
             snapshot,
             acknowledged: vec![false; rows.len()],
             left: rows.len(),
@@ -106,13 +116,13 @@ impl Tallies {
         self.under_way = Some(under_way);
     }
 
-    /// The broker has a row, or will not have it.
-    pub(super) fn delivered(&mut self, generation: u32, number: u32, acknowledged: bool) {
+    /// The broker has a row, or will not have it. Whether it is a result that the broker has.
+    pub(super) fn delivered(&mut self, generation: u32, number: u32, acknowledged: bool) -> bool {
         let Some(under_way) = &mut self.under_way else {
-            return;
+            return acknowledged;
         };
         if generation != self.generation {
-            return;
+            return acknowledged;
         }
         under_way.failed |= !acknowledged;
         if let Some(known) = under_way.acknowledged.get_mut(number as usize)
@@ -121,6 +131,7 @@ impl Tallies {
         {
             under_way.left -= 1;
         }
+        acknowledged && (number as usize) < under_way.counts
     }
 
     /// Draws the conclusion from what was delivered.
@@ -167,7 +178,7 @@ impl Tallies {
         self.last_kept = Instant::now();
         let snapshot = book.snapshot(Timestamp::now());
         match spool.keep_tallies(&frames(&snapshot)) {
-            Ok(()) => self.kept = !snapshot.is_empty(),
+            Ok(()) => self.kept = true,
             Err(error) => {
                 tracing::debug!(%error, "the counts cannot be kept in the spool; they stay in memory");
             }
@@ -177,13 +188,13 @@ impl Tallies {
 
 /// Whether the book has counts that the broker does not have.
 fn lacks_any(book: &TallyBook) -> bool {
-    !book.snapshot(Timestamp::now()).is_empty()
+    !book.snapshot(Timestamp::now()).is_empty() || book.lacks_its_end()
 }
 
 /// Leaves what the broker does not have for the next start. How many rows could not even be left.
 pub(super) fn leave(book: &TallyBook, spool: &Spool) -> usize {
     let snapshot = book.snapshot(Timestamp::now());
-    if snapshot.is_empty() {
+    if snapshot.is_empty() && !book.lacks_its_end() {
         return 0;
     }
     match spool.keep_tallies(&frames(&snapshot)) {
@@ -195,7 +206,7 @@ pub(super) fn leave(book: &TallyBook, spool: &Spool) -> usize {
     }
 }
 
-/// Tallies before their groups.
+/// Tallies before their groups, and last how far they are complete.
 fn encoded(snapshot: &Snapshot) -> Vec<Encoded> {
     let tallies = snapshot
         .tallies
@@ -205,7 +216,11 @@ fn encoded(snapshot: &Snapshot) -> Vec<Encoded> {
         .groups
         .iter()
         .map(|group| Encoded::of(&Record::GroupTally(Box::new(group.clone()))));
-    tallies.chain(groups).collect()
+    let watermarks = snapshot
+        .watermarks
+        .iter()
+        .map(|watermark| Encoded::of(&Record::Watermark(Box::new(watermark.clone()))));
+    tallies.chain(groups).chain(watermarks).collect()
 }
 
 fn frames(snapshot: &Snapshot) -> Vec<u8> {

@@ -1,0 +1,141 @@
+//! The gate at work: it reads, waits until what it needs has arrived, and decides.
+//!
+//! A decision rests on evidence that is whole: everything that was received before it began must be settled, written and
+//! here, which the watermarks of all who count say (see [`parity_schemas::watermark`]). They are written once a second, so
+//! it waits a moment for the next ones; who is not heard of by then makes it undecided. When it waits for more traffic,
+//! the first look that would pass says only that it *may* pass: requests that were quick to answer are counted before
+//! those that are slow, or hang. So it then waits until everything received before that look is settled, and looks again.
+
+use std::time::{Duration, Instant};
+
+use parity_comparator::decision;
+use parity_schemas::evidence::{Decision, Outcome, Thresholds};
+use parity_schemas::id::new_id;
+use parity_schemas::time::Timestamp;
+use parity_schemas::watermark::Standing;
+use parity_sink::{Known, Reader, Selection, StoreError};
+
+/// How long watermarks are waited for, whatever else is waited for: five heartbeats, enough for a broker and a sink that
+/// keep up. On a store of several machines the time that their clocks may be apart comes on top.
+pub const WATERMARK_WAIT: Duration = Duration::from_secs(5);
+/// Between two looks while a watermark is due.
+const LOOK_SOON: Duration = Duration::from_millis(200);
+/// Between two looks while more traffic is waited for: mirrors write their counts several times a second.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// Names listed where none fits.
+const MAX_NAMES: usize = 10;
+
+/// Decides; while undecided, decides again for up to `wait`. `watch` is shown what stands so far before each pause.
+pub fn decide(
+    reader: &Reader,
+    selection: &Selection,
+    thresholds: &Thresholds,
+    wait: Duration,
+    mut watch: impl FnMut(&Decision),
+) -> Result<Decision, StoreError> {
+    let apart = reader.clocks_apart();
+    let patience = WATERMARK_WAIT + apart;
+    let apart = i64::try_from(apart.as_micros()).unwrap_or(i64::MAX);
+    let began = Instant::now();
+    let began_at = Timestamp::now().saturating_add_micros(apart);
+    // When the present looks began that would pass.
+    let mut passing: Option<(Instant, Timestamp)> = None;
+    loop {
+        let evidence = reader.evidence(selection)?;
+        let now = Timestamp::now();
+        let decide = |standing: &Standing| {
+            decision::decide(
+                selection.migration(),
+                evidence.as_ref(),
+                standing,
+                thresholds,
+                new_id(),
+                now,
+            )
+        };
+        passing = match decide(&Standing::default()).outcome {
+            Outcome::Pass => {
+                passing.or_else(|| Some((Instant::now(), now.saturating_add_micros(apart))))
+            }
+            Outcome::Fail | Outcome::Undecided => None,
+        };
+        let (since, after) = passing.unwrap_or((began, began_at));
+        let standing = evidence
+            .as_ref()
+            .map_or_else(Standing::default, |evidence| {
+                Standing::of(&evidence.runs, after, now)
+            });
+        let mut decision = decide(&standing);
+        if evidence.is_none() {
+            decision.reasons = vec![absent(&reader.known(selection.migration())?, selection)];
+        }
+        let complete = standing.is_complete();
+        let left = wait.saturating_sub(began.elapsed());
+        let may_end = complete || since.elapsed() >= patience;
+        if may_end && (decision.outcome != Outcome::Undecided || left.is_zero()) {
+            return Ok(decision);
+        }
+        watch(&decision);
+        std::thread::sleep(match complete {
+            true => LOOK_AGAIN.min(left),
+            false => LOOK_SOON,
+        });
+    }
+}
+
+/// How it looks at a glance, to who does not wait.
+pub fn glance(
+    migration: &str,
+    evidence: Option<&parity_schemas::evidence::Evidence>,
+    thresholds: &Thresholds,
+) -> Decision {
+    let now = Timestamp::now();
+    let standing = evidence.map_or_else(Standing::default, |evidence| {
+        Standing::at_a_glance(&evidence.runs, now)
+    });
+    decision::decide(migration, evidence, &standing, thresholds, new_id(), now)
+}
+
+/// Says that there is nothing of what was asked for, and what there is.
+pub fn absent(known: &Known, selection: &Selection) -> String {
+    let migration = selection.migration();
+    if !known.migrations.iter().any(|known| known == migration) {
+        let text = format!("no traffic recorded for migration `{migration}`");
+        return match known.migrations.is_empty() {
+            true => format!("{text}: nothing is recorded at all"),
+            false => format!(
+                "{text}; recorded are {}",
+                names(migration, &known.migrations)
+            ),
+        };
+    }
+    match &selection.candidate_version {
+        Some(version) if !known.candidate_versions.contains(version) => format!(
+            "no traffic recorded for candidate version `{version}` of migration `{migration}`; recorded are {}",
+            names(version, &known.candidate_versions)
+        ),
+        Some(version) => format!(
+            "no traffic recorded for candidate version `{version}` of migration `{migration}` in this window"
+        ),
+        None => format!("no traffic recorded for migration `{migration}` in this window"),
+    }
+}
+
+fn names(wanted: &str, known: &[String]) -> String {
+    let listed: Vec<String> = known
+        .iter()
+        .take(MAX_NAMES)
+        .map(|name| match name.as_str() {
+            "" => "(no version)".to_owned(),
+            name => format!("`{name}`"),
+        })
+        .collect();
+    let mut text = listed.join(", ");
+    if known.len() > MAX_NAMES {
+        text.push_str(", …");
+    }
+    if let Some(meant) = decision::nearest(wanted, known.iter().map(String::as_str)) {
+        text.push_str(&format!("; did you mean `{meant}`?"));
+    }
+    text
+}

@@ -1,0 +1,120 @@
+//! How a run stands.
+
+use super::*;
+
+const fn at(second: i64) -> Timestamp {
+    Timestamp::from_micros(second * 1_000_000)
+}
+
+/// A run that was heard of at `written` and is complete until `until`.
+fn run(instance: &str, written: i64, until: i64) -> Run {
+    Run {
+        instance: instance.to_owned(),
+        watermark: Some(Watermark {
+            written: at(written),
+            complete_until: at(until),
+            ..Watermark::default()
+        }),
+        last_tally: Some(at(written)),
+        before_watermarks: false,
+        lacks_tallies: false,
+        succeeded: None,
+    }
+}
+
+fn change(mut run: Run, change: impl FnOnce(&mut Run)) -> Run {
+    change(&mut run);
+    run
+}
+
+fn ended(run: &mut Run) {
+    if let Some(watermark) = &mut run.watermark {
+        watermark.ended = true;
+    }
+}
+
+#[test]
+fn a_state_follows_from_what_was_heard() {
+    let cases = [
+        (run("a", 101, 101), RunState::Complete),
+        (run("a", 101, 90), RunState::UnderWay),
+        (run("a", 99, 99), RunState::Silent),
+        (run("a", 103, 103), RunState::Complete),
+        // Its clock is five seconds ahead of the reader's: "complete" would mean five seconds ago.
+        (run("a", 107, 107), RunState::Ahead),
+        (change(run("a", 50, 50), ended), RunState::Ended),
+        (
+            change(run("a", 50, 50), |run| run.succeeded = Some(at(60))),
+            RunState::Replaced,
+        ),
+        (
+            change(run("a", 101, 101), |run| run.lacks_tallies = true),
+            RunState::Behind,
+        ),
+        (
+            change(run("a", 50, 50), |run| {
+                ended(run);
+                run.lacks_tallies = true;
+            }),
+            RunState::Behind,
+        ),
+        (
+            change(run("a", 50, 50), |run| run.watermark = None),
+            RunState::Behind,
+        ),
+        (
+            change(run("a", 50, 50), |run| {
+                run.watermark = None;
+                run.before_watermarks = true;
+            }),
+            RunState::Unknown,
+        ),
+        (
+            change(run("a", 50, 50), |run| {
+                run.watermark = None;
+                run.before_watermarks = true;
+                run.succeeded = Some(at(60));
+            }),
+            RunState::Replaced,
+        ),
+    ];
+    for (run, expected) in cases {
+        assert_eq!(run.state(at(100), at(102)), expected, "{run:?}");
+    }
+}
+
+#[test]
+fn only_requests_from_before_are_under_way() {
+    let mut busy = run("a", 101, 40);
+    if let Some(watermark) = &mut busy.watermark {
+        watermark.under_way = [(40, 2), (99, 3), (101, 70)]
+            .map(|(since, requests)| UnderWay {
+                since: at(since),
+                requests,
+            })
+            .to_vec();
+    }
+    let standing = Standing::of(&[busy, run("b", 101, 101)], at(100), at(102));
+    assert_eq!(standing.under_way(), 5);
+    assert!(!standing.is_complete());
+    assert_eq!(standing.doubtful().count(), 0);
+    assert_eq!(standing.complete_until, Some(at(40)));
+}
+
+#[test]
+fn one_run_that_is_not_known_makes_the_whole_unknown() {
+    let whole = [run("a", 101, 101), change(run("b", 7, 7), ended)];
+    let standing = Standing::of(&whole, at(100), at(102));
+    assert_eq!(standing.complete_until, Some(at(101)));
+    assert!(standing.is_complete());
+    let lost = change(run("c", 50, 50), |run| run.watermark = None);
+    let standing = Standing::of(&[run("a", 101, 101), lost], at(100), at(102));
+    assert_eq!(standing.complete_until, None);
+    assert_eq!(
+        standing
+            .doubtful()
+            .map(|watermark| watermark.instance.as_str())
+            .collect::<Vec<_>>(),
+        ["c"]
+    );
+}

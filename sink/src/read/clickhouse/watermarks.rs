@@ -1,0 +1,232 @@
+//! Watermarks out of a database, each with whether the tallies that it names are there.
+//!
+//! Tables of a server have no common transaction, and rows come by many ways. So the tallies are looked for: those of
+//! closed intervals by their sums, to the unit, those of the open one by id and revision. Watermarks are asked for
+//! before the tallies, which may then be newer and never older than what was found.
+
+use std::collections::{BTreeMap, HashMap};
+
+use clickhouse::Row;
+use parity_schemas::tally::Identity;
+use parity_schemas::time::Timestamp;
+use parity_schemas::watermark::{OpenTally, UnderWay, Watermark};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::replicas::ORIGIN;
+use super::{ClickHouseReader, word};
+use crate::error::StoreError;
+use crate::read::Selection;
+use crate::read::assemble::Heard;
+
+/// Runs that were last heard of longer ago are believed: no way of a row takes a week, and what is that old may be
+/// removed at any moment by its age, some tables before others.
+const VERIFIED_MICROS: i64 = 7 * 24 * 60 * 60 * 1_000_000;
+
+impl ClickHouseReader {
+    /// What the runs of one identity said last. To be asked before the tallies.
+    pub(super) fn heard(
+        &self,
+        identity: &Identity,
+        selection: &Selection,
+    ) -> Result<Heard, StoreError> {
+        let since = selection.since.map_or(i64::MIN, Timestamp::as_micros);
+        let question = self
+            .server
+            .client()
+            .query(&format!("SELECT {ORIGIN}, {WATERMARKS}"))
+            .bind(&identity.migration)
+            .bind(&identity.legacy_version)
+            .bind(&identity.candidate_version)
+            .bind(&identity.rules_hash);
+        let mut watermarks = Vec::new();
+        for mut row in self.ask::<WatermarkRow>(question)? {
+            self.came_from(row.shard, std::mem::take(&mut row.server))?;
+            let watermark = row.into_watermark(identity)?;
+            if watermark.written.as_micros() >= since {
+                watermarks.push((watermark, false));
+            }
+        }
+        self.verify(identity, &mut watermarks)?;
+        let latest = self.server.client().query(SELECT_LATEST);
+        let latest: BTreeMap<String, Timestamp> = self
+            .ask::<LatestRow>(latest.bind(&identity.migration))?
+            .into_iter()
+            .map(|row| (row.instance, Timestamp::from_micros(row.started)))
+            .collect();
+        Ok(Heard { watermarks, latest })
+    }
+
+    /// Looks for the tallies that each watermark names.
+    fn verify(
+        &self,
+        identity: &Identity,
+        watermarks: &mut [(Watermark, bool)],
+    ) -> Result<(), StoreError> {
+        let oldest = Timestamp::now().saturating_add_micros(-VERIFIED_MICROS);
+        let recent = || {
+            let all = watermarks.iter().map(|(watermark, _)| watermark);
+            all.filter(|watermark| watermark.written >= oldest)
+        };
+        let runs: Vec<String> = recent().map(|watermark| watermark.id.to_string()).collect();
+        let Some(from) = recent().map(|watermark| watermark.counted_from).min() else {
+            return Ok(());
+        };
+        let times = |of: fn(&Watermark) -> Timestamp| -> Vec<i64> {
+            recent()
+                .map(|watermark| of(watermark).as_micros())
+                .collect()
+        };
+        let question = self
+            .server
+            .client()
+            .query(&SELECT_FOUND.replace("ORIGIN", ORIGIN))
+            .bind(times(|watermark| watermark.counted_from))
+            .bind(&runs)
+            .bind(times(|watermark| watermark.open_from))
+            .bind(&runs)
+            .bind(&identity.migration)
+            .bind(&identity.legacy_version)
+            .bind(&identity.candidate_version)
+            .bind(&identity.rules_hash)
+            .bind(from.as_micros())
+            .bind(&runs);
+        // The tallies of a run lie on all shards.
+        let mut found = HashMap::<String, FoundRow>::new();
+        for mut row in self.ask::<FoundRow>(question)? {
+            self.came_from(row.shard, std::mem::take(&mut row.server))?;
+            match found.get_mut(&row.run_id) {
+                Some(known) => known.add(row),
+                None => {
+                    found.insert(row.run_id.clone(), row);
+                }
+            }
+        }
+        for (watermark, lacks) in watermarks {
+            if watermark.written >= oldest {
+                *lacks = match found.get(&watermark.id.to_string()) {
+                    Some(found) => found.lacks(watermark),
+                    None => watermark.tallies > 0 || !watermark.open.is_empty(),
+                };
+            }
+        }
+        Ok(())
+    }
+}
+
+#[derive(Row, Serialize, Deserialize)]
+struct WatermarkRow {
+    shard: u32,
+    server: String,
+    run_id: String,
+    revision: u32,
+    instance: String,
+    started: i64,
+    written: i64,
+    complete_until: i64,
+    ended: bool,
+    under_way: String,
+    counted_from: i64,
+    open_from: i64,
+    tallies: u64,
+    received: u64,
+    settled: u64,
+    open: String,
+}
+
+impl WatermarkRow {
+    fn into_watermark(self, identity: &Identity) -> Result<Watermark, StoreError> {
+        let under_way: Vec<UnderWay> = json("under_way", &self.under_way)?;
+        let open: Vec<OpenTally> = json("open", &self.open)?;
+        Ok(Watermark {
+            id: word("watermarks", "id", &self.run_id)?,
+            revision: self.revision,
+            identity: identity.clone(),
+            instance: self.instance,
+            started: Timestamp::from_micros(self.started),
+            written: Timestamp::from_micros(self.written),
+            complete_until: Timestamp::from_micros(self.complete_until),
+            ended: self.ended,
+            under_way,
+            counted_from: Timestamp::from_micros(self.counted_from),
+            open_from: Timestamp::from_micros(self.open_from),
+            tallies: self.tallies,
+            received: self.received,
+            settled: self.settled,
+            open,
+        })
+    }
+}
+
+fn json<T: DeserializeOwned>(column: &'static str, text: &str) -> Result<T, StoreError> {
+    serde_json::from_str(text).map_err(|_| StoreError::value("watermarks", column, text))
+}
+
+#[derive(Row, Serialize, Deserialize)]
+struct LatestRow {
+    instance: String,
+    started: i64,
+}
+
+/// What is there of one run.
+#[derive(Row, Serialize, Deserialize)]
+struct FoundRow {
+    shard: u32,
+    server: String,
+    run_id: String,
+    tallies: u64,
+    received: u64,
+    settled: u64,
+    open: Vec<(String, u32)>,
+}
+
+impl FoundRow {
+    fn add(&mut self, other: Self) {
+        self.tallies += other.tallies;
+        self.received += other.received;
+        self.settled += other.settled;
+        self.open.extend(other.open);
+    }
+
+    fn lacks(&self, watermark: &Watermark) -> bool {
+        let sums = [
+            (self.tallies, watermark.tallies),
+            (self.received, watermark.received),
+            (self.settled, watermark.settled),
+        ];
+        let open: HashMap<&str, u32> = self
+            .open
+            .iter()
+            .map(|(id, revision)| (id.as_str(), *revision))
+            .collect();
+        sums.iter().any(|(found, named)| found < named)
+            || watermark.open.iter().any(|tally| {
+                open.get(tally.id.to_string().as_str())
+                    .is_none_or(|revision| *revision < tally.revision)
+            })
+    }
+}
+
+const WATERMARKS: &str = "toString(w.id) AS run_id, w.revision AS revision, w.instance AS instance, \
+     toUnixTimestamp64Micro(w.started) AS started, toUnixTimestamp64Micro(w.written) AS written, \
+     toUnixTimestamp64Micro(w.complete_until) AS complete_until, w.ended AS ended, w.under_way AS under_way, \
+     toUnixTimestamp64Micro(w.counted_from) AS counted_from, toUnixTimestamp64Micro(w.open_from) AS open_from, \
+     w.tallies AS tallies, w.received AS received, w.settled AS settled, w.open AS open FROM watermarks AS w FINAL \
+     WHERE w.migration = ? AND w.legacy_version = ? AND w.candidate_version = ? AND w.rules_hash = ? \
+     ORDER BY w.instance, w.started, w.id";
+
+const SELECT_LATEST: &str = "SELECT w.instance AS instance, toUnixTimestamp64Micro(max(w.started)) AS started \
+     FROM watermarks AS w WHERE w.migration = ? GROUP BY w.instance";
+
+/// Of each run what lies between its two times, added up, and what comes behind, one by one.
+const SELECT_FOUND: &str = "SELECT shard, server, run_id, countIf(is_closed) AS tallies, sumIf(requests, is_closed) AS received, \
+     sumIf(outcomes, is_closed) AS settled, groupArrayIf((tally_id, tally_revision), is_open) AS open FROM (\
+     SELECT ORIGIN, toString(t.run) AS run_id, toString(t.id) AS tally_id, t.revision AS tally_revision, \
+     t.received AS requests, t.match + t.mismatch + arraySum(mapValues(t.not_compared)) AS outcomes, \
+     toUnixTimestamp64Micro(t.interval_start) AS begins, \
+     toInt64(arrayElement(?, indexOf(?, run_id))) AS counted_from, \
+     toInt64(arrayElement(?, indexOf(?, run_id))) AS open_from, \
+     begins >= counted_from AND begins < open_from AS is_closed, begins >= open_from AS is_open \
+     FROM tallies AS t FINAL WHERE t.migration = ? AND t.legacy_version = ? AND t.candidate_version = ? \
+     AND t.rules_hash = ? AND t.interval_start >= fromUnixTimestamp64Micro(toInt64(?), 'UTC') \
+     AND run_id IN ?) GROUP BY run_id, shard, server SETTINGS do_not_merge_across_partitions_select_final = 1";

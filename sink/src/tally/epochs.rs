@@ -1,0 +1,215 @@
+//! Which received requests are not settled yet, by when they were received: what a watermark is made of.
+//!
+//! Time is cut into *epochs* of a quarter of a second or more. A request enters the epoch that holds when it is
+//! received, and leaves it when its outcome is counted. An epoch with as many leavings as enterings is over; what was
+//! received before the oldest epoch that is not over is settled.
+//!
+//! Each recorder counts in memory of its own, so entering and leaving cost a few nanoseconds and no thread waits for
+//! another. Epochs share a few slots: one long download keeps one slot, and the others go on. When many are kept, epochs
+//! get longer, and the watermark coarser.
+//!
+//! Why this is exact: a thread enters by adding to its counter and then looking whether the epoch still holds; if it
+//! does not, it leaves at once and enters the next. The book ends an epoch first and reads the counters afterwards. With
+//! sequentially consistent operations one of the two sees the other.
+
+use std::array;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use parity_schemas::time::Timestamp;
+use parity_schemas::watermark::UnderWay;
+
+use super::counters::Shard;
+
+/// Epochs that may be open at a time. A request that takes long keeps one.
+const SLOTS: usize = 32;
+/// The shortest epoch; doubled with every four slots that are kept, so that they last for half a minute and more.
+const SHORTEST_MICROS: i64 = 200_000;
+const KEPT_SLOTS_PER_DOUBLING: usize = 4;
+
+/// The epoch that a request was received in, to be given back with its outcome.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Epoch(u8);
+
+impl Epoch {
+    /// As a number, for whoever keeps it meanwhile.
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+
+    /// From [`Self::number`].
+    pub const fn from_number(number: u8) -> Self {
+        Self(number)
+    }
+
+    fn slot(self) -> usize {
+        usize::from(self.0) % SLOTS
+    }
+}
+
+/// The slot that new requests enter. On a cache line of its own: every thread reads it with every request.
+#[derive(Default)]
+#[repr(align(128))]
+pub(super) struct Gate(AtomicUsize);
+
+impl Gate {
+    /// Enters the epoch that holds.
+    pub(super) fn enter(&self, counters: &EpochCounters) -> Epoch {
+        loop {
+            let slot = self.0.load(Ordering::SeqCst);
+            counters.slots[slot % SLOTS]
+                .entered
+                .fetch_add(1, Ordering::SeqCst);
+            if self.0.load(Ordering::SeqCst) == slot {
+                return Epoch((slot % SLOTS) as u8);
+            }
+            counters.leave(Epoch((slot % SLOTS) as u8));
+        }
+    }
+}
+
+/// What one recorder entered and left.
+pub(super) struct EpochCounters {
+    slots: [SlotCounters; SLOTS],
+}
+
+#[derive(Default)]
+struct SlotCounters {
+    entered: AtomicU64,
+    left: AtomicU64,
+}
+
+impl Default for EpochCounters {
+    fn default() -> Self {
+        Self {
+            slots: array::from_fn(|_| SlotCounters::default()),
+        }
+    }
+}
+
+impl EpochCounters {
+    /// To be called when the outcome is counted: who sees that it left sees the outcome, too.
+    pub(super) fn leave(&self, epoch: Epoch) {
+        self.slots[epoch.slot()].left.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// What the book knows of the epochs.
+pub(super) struct Epochs {
+    current: usize,
+    /// Since when a slot is in use; `None` for a free one.
+    began: [Option<Timestamp>; SLOTS],
+    /// Entered and left through recorders that are gone.
+    retired: [(u64, u64); SLOTS],
+    settled: Settled,
+}
+
+/// How far everything is settled.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Settled {
+    /// What was received before has an outcome.
+    pub(super) until: Timestamp,
+    /// What has none.
+    pub(super) under_way: Vec<UnderWay>,
+}
+
+impl Default for Epochs {
+    fn default() -> Self {
+        Self::begun(Timestamp::default())
+    }
+}
+
+impl Epochs {
+    pub(super) fn begun(at: Timestamp) -> Self {
+        let mut began = [None; SLOTS];
+        began[0] = Some(at);
+        Self {
+            current: 0,
+            began,
+            retired: [(0, 0); SLOTS],
+            settled: Settled {
+                until: at,
+                under_way: Vec::new(),
+            },
+        }
+    }
+
+    /// As of the last look.
+    pub(super) fn settled(&self) -> &Settled {
+        &self.settled
+    }
+
+    /// Looks what is settled as of `now`, which must have been read before, and begins another epoch if it is time. What
+    /// is gathered after this has the outcome of all that it calls settled.
+    pub(super) fn look<'a>(
+        &mut self,
+        gate: &Gate,
+        shards: impl Iterator<Item = &'a Arc<Shard>> + Clone,
+        now: Timestamp,
+    ) {
+        // Leavings first: what is seen to have left is then seen to have entered.
+        let left = self.sums(|(_, left)| left, shards.clone(), |slot| &slot.left);
+        let entered = self.sums(|(entered, _)| entered, shards, |slot| &slot.entered);
+        let mut settled = Settled {
+            until: now,
+            under_way: Vec::new(),
+        };
+        for slot in 0..SLOTS {
+            let Some(since) = self.began[slot] else {
+                continue;
+            };
+            let requests = entered[slot].wrapping_sub(left[slot]);
+            if requests > 0 {
+                settled.until = settled.until.min(since);
+                settled.under_way.push(UnderWay { since, requests });
+            } else if slot == self.current {
+                self.began[slot] = Some(now);
+            } else {
+                self.began[slot] = None;
+            }
+        }
+        settled.under_way.sort_unstable_by_key(|open| open.since);
+        self.settled = settled;
+        self.turn(gate, now);
+    }
+
+    /// Begins another epoch when the present one has lasted long enough and there is room.
+    fn turn(&mut self, gate: &Gate, now: Timestamp) {
+        let kept = self.began.iter().flatten().count() - 1;
+        let shortest = SHORTEST_MICROS << (kept / KEPT_SLOTS_PER_DOUBLING);
+        let lasted = self.began[self.current]
+            .map_or(0, |since| now.as_micros().saturating_sub(since.as_micros()));
+        let free = (0..SLOTS).find(|slot| self.began[*slot].is_none());
+        // A clock that was set back ends it, too.
+        if let Some(free) = free
+            && (lasted >= shortest || lasted < 0)
+        {
+            self.began[free] = Some(now);
+            self.current = free;
+            gate.0.store(free, Ordering::SeqCst);
+        }
+    }
+
+    /// Takes over what a recorder counted that is gone.
+    pub(super) fn retire(&mut self, counters: &EpochCounters) {
+        for ((entered, left), slot) in self.retired.iter_mut().zip(&counters.slots) {
+            *entered = entered.wrapping_add(slot.entered.load(Ordering::SeqCst));
+            *left = left.wrapping_add(slot.left.load(Ordering::SeqCst));
+        }
+    }
+
+    fn sums<'a>(
+        &self,
+        retired: impl Fn((u64, u64)) -> u64,
+        shards: impl Iterator<Item = &'a Arc<Shard>>,
+        counter: impl Fn(&SlotCounters) -> &AtomicU64,
+    ) -> [u64; SLOTS] {
+        let mut sums = self.retired.map(retired);
+        for shard in shards {
+            for (sum, slot) in sums.iter_mut().zip(&shard.epochs.slots) {
+                *sum = sum.wrapping_add(counter(slot).load(Ordering::SeqCst));
+            }
+        }
+        sums
+    }
+}

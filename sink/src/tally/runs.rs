@@ -1,0 +1,171 @@
+//! The watermark of each run: what it counted, and how far that is complete.
+//!
+//! A run is an edition of the book: see [`parity_schemas::watermark`]. Tallies of closed intervals never change any
+//! more, so their sums are what a reader must find to the unit; those of the open one are named with their revisions.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use parity_schemas::time::Timestamp;
+use parity_schemas::watermark::{OpenTally, Watermark};
+
+use super::epochs::Settled;
+use super::interval::Interval;
+use super::routes::{Edition, Routes};
+
+/// A part of the sums is given up once it has been there for so long …
+const SHORTEST_PART: Duration = Duration::from_hours(24);
+/// … and names so many tallies that every partition of a topic has some of them: one that lags is then seen by what is
+/// newer.
+const TALLIES_OF_A_PART: u64 = 1_000;
+/// Or for so long, however few they are: what a store lacks for longer was not late.
+const LONGEST_PART: Duration = Duration::from_hours(7 * 24);
+/// Of the time that tallies are kept, the share that a part may last: what the sums name must not be removed by age.
+const PARTS_OF_RETENTION: u32 = 4;
+
+/// What the book holds of the runs behind its lock.
+#[derive(Default)]
+pub(super) struct Runs {
+    sums: Vec<Sums>,
+    /// The process ends: nothing more will be counted.
+    pub(super) finished: bool,
+}
+
+/// Sums of closed intervals in two parts, the older of which is given up when the younger has grown enough.
+#[derive(Default)]
+struct Sums {
+    before: Option<Part>,
+    now: Part,
+    /// The snapshot that first said that the run has ended.
+    ended_in: Option<u32>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Part {
+    from: Timestamp,
+    tallies: u64,
+    received: u64,
+    settled: u64,
+}
+
+/// What the watermarks of one snapshot have in common.
+pub(super) struct Moment<'a> {
+    pub(super) number: u32,
+    pub(super) acknowledged: u32,
+    pub(super) now: Timestamp,
+    pub(super) instance: &'a str,
+    pub(super) settled: &'a Settled,
+    pub(super) open: Option<&'a Interval>,
+    /// No tally of a later interval begins before this.
+    pub(super) resume_at: Timestamp,
+    /// Editions that somebody may still count in.
+    pub(super) in_use: &'a BTreeSet<usize>,
+}
+
+impl Runs {
+    /// An interval is closed: its tallies are final. `kept` is how long a store keeps them.
+    pub(super) fn close(&mut self, interval: &Interval, routes: &Routes, kept: Duration) {
+        for (route, tally) in &interval.routes {
+            let part = self.part(routes.edition_of(*route), interval.start, kept);
+            part.tallies += 1;
+            part.received += tally.received();
+            part.settled += tally.settled();
+        }
+    }
+
+    fn part(&mut self, edition: usize, start: Timestamp, kept: Duration) -> &mut Part {
+        let sums = self.of(edition);
+        if sums.now.tallies == 0 && sums.before.is_none() {
+            sums.now.from = start;
+        }
+        let micros = |duration: Duration| i64::try_from(duration.as_micros()).unwrap_or(i64::MAX);
+        let longest = LONGEST_PART.min(kept / PARTS_OF_RETENTION);
+        let age = start.as_micros().saturating_sub(sums.now.from.as_micros());
+        let grown = sums.now.tallies >= TALLIES_OF_A_PART;
+        if age >= micros(longest) || grown && age >= micros(SHORTEST_PART) {
+            let next = Part {
+                from: start,
+                ..Part::default()
+            };
+            sums.before = Some(std::mem::replace(&mut sums.now, next));
+        }
+        &mut sums.now
+    }
+
+    fn of(&mut self, edition: usize) -> &mut Sums {
+        if self.sums.len() <= edition {
+            self.sums.resize_with(edition + 1, Sums::default);
+        }
+        &mut self.sums[edition]
+    }
+
+    /// The watermarks of all runs that a store has not heard the end of.
+    pub(super) fn watermarks(&mut self, routes: &Routes, moment: &Moment<'_>) -> Vec<Watermark> {
+        let finished = self.finished;
+        let mut watermarks = Vec::new();
+        for (place, edition) in routes.editions().enumerate() {
+            let ended = finished || !moment.in_use.contains(&place);
+            let sums = self.of(place);
+            sums.ended_in = ended.then(|| sums.ended_in.unwrap_or(moment.number));
+            let known = sums
+                .ended_in
+                .is_some_and(|snapshot| snapshot <= moment.acknowledged);
+            if !known {
+                let mut watermark = sums.watermark(place, edition, routes, moment);
+                watermark.ended = ended;
+                if ended && !finished {
+                    // Nobody counts in it any more, so what is under way is of other runs.
+                    watermark.complete_until = moment.now;
+                    watermark.under_way.clear();
+                }
+                watermarks.push(watermark);
+            }
+        }
+        watermarks
+    }
+
+    /// Whether a store that has everything up to `acknowledged` lacks the end of a run.
+    pub(super) fn lacks_an_end(&self, acknowledged: u32) -> bool {
+        let lacks = |sums: &Sums| sums.ended_in.is_none_or(|snapshot| snapshot > acknowledged);
+        self.finished && (self.sums.is_empty() || self.sums.iter().any(lacks))
+    }
+}
+
+impl Sums {
+    fn watermark(
+        &self,
+        place: usize,
+        edition: &Edition,
+        routes: &Routes,
+        moment: &Moment<'_>,
+    ) -> Watermark {
+        let parts = [self.before, Some(self.now)];
+        let sum = |of: fn(&Part) -> u64| parts.iter().flatten().map(of).sum();
+        let open: Vec<OpenTally> = moment
+            .open
+            .into_iter()
+            .flat_map(|interval| &interval.routes)
+            .filter(|(route, _)| routes.edition_of(**route) == place)
+            .map(|(_, tally)| tally.place())
+            .collect();
+        Watermark {
+            id: edition.run,
+            revision: moment.number,
+            identity: edition.identity.clone(),
+            instance: moment.instance.to_owned(),
+            started: edition.started,
+            written: moment.now,
+            complete_until: moment.settled.until,
+            ended: false,
+            under_way: moment.settled.under_way.clone(),
+            counted_from: self.before.unwrap_or(self.now).from,
+            open_from: moment
+                .open
+                .map_or(moment.resume_at, |interval| interval.start),
+            tallies: sum(|part| part.tallies),
+            received: sum(|part| part.received),
+            settled: sum(|part| part.settled),
+            open,
+        }
+    }
+}

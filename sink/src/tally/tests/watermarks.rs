@@ -1,0 +1,273 @@
+//! What a watermark promises: nothing received before it is missing, and it names what must be there.
+
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+
+use parity_schemas::watermark::Watermark;
+
+use super::*;
+
+const fn at(millis: i64) -> Timestamp {
+    Timestamp::from_micros(START + millis * 1_000)
+}
+
+fn only(snapshot: &Snapshot) -> &Watermark {
+    let [watermark] = snapshot.watermarks.as_slice() else {
+        panic!("one run: {:?}", snapshot.watermarks);
+    };
+    watermark
+}
+
+fn under_way(watermark: &Watermark) -> Vec<(Timestamp, u64)> {
+    let all = watermark.under_way.iter();
+    all.map(|open| (open.since, open.requests)).collect()
+}
+
+#[test]
+fn it_stays_before_what_is_not_settled_and_goes_on_behind_it() {
+    let book = book(10, 10);
+    let (serving, comparing) = (book.recorder(book.edition()), book.recorder(book.edition()));
+    let route = Route::new("GET /a");
+    assert_eq!(only(&book.snapshot(at(250))).complete_until, at(250));
+    let slow = serving.received(&route);
+    assert_eq!(under_way(only(&book.snapshot(at(500)))), [(at(250), 1)]);
+    // Of later requests it is known that they are settled, although the slow one is not.
+    for millis in (1_000..5_000).step_by(250) {
+        let quick = serving.received(&route);
+        let open = book.snapshot(at(millis));
+        assert_eq!(only(&open).complete_until, at(250));
+        assert_eq!(only(&open).under_way_before(at(400)), 1);
+        comparing.matched(&route, 1, 1);
+        comparing.settled(quick);
+        let watermark = book.snapshot(at(millis + 1)).watermarks.remove(0);
+        assert_eq!(under_way(&watermark), [(at(250), 1)]);
+    }
+    serving.not_compared(&route, Reason::LegacyTruncated);
+    serving.settled(slow);
+    let last = book.snapshot(at(6_000));
+    assert_eq!(only(&last).complete_until, at(6_000));
+    assert!(only(&last).under_way.is_empty() && !only(&last).ended);
+}
+
+#[test]
+fn requests_that_never_end_leave_room_for_others() {
+    let book = book(10, 10);
+    let recorder = book.recorder(book.edition());
+    let route = Route::new("GET /a");
+    let mut open = Vec::new();
+    // An hour in which one of each quarter second is not settled.
+    for millis in (0..3_600_000).step_by(250) {
+        open.push(recorder.received(&route));
+        let settled = recorder.received(&route);
+        recorder.settled(settled);
+        drop(book.snapshot(at(millis)));
+    }
+    let snapshot = book.snapshot(at(3_600_000));
+    let known: u64 = only(&snapshot)
+        .under_way
+        .iter()
+        .map(|open| open.requests)
+        .sum();
+    assert_eq!(known, open.len() as u64);
+    assert!(only(&snapshot).under_way.len() <= 32);
+    for epoch in open {
+        recorder.settled(epoch);
+    }
+    assert_eq!(
+        only(&book.snapshot(at(3_600_250))).complete_until,
+        at(3_600_250)
+    );
+}
+
+#[test]
+fn what_a_thread_left_behind_counts_on() {
+    let book = book(10, 10);
+    let route = Route::new("GET /a");
+    let serving = book.recorder(book.edition());
+    let epochs: Vec<Epoch> = (0..5).map(|_| serving.received(&route)).collect();
+    drop(serving);
+    drop(book.snapshot(at(250)));
+    assert_eq!(only(&book.snapshot(at(500))).under_way_before(at(500)), 5);
+    let comparing = book.recorder(book.edition());
+    for epoch in epochs {
+        comparing.settled(epoch);
+    }
+    assert_eq!(only(&book.snapshot(at(750))).complete_until, at(750));
+}
+
+/// What a reader finds of the tallies that a watermark names.
+fn found(store: &Store, watermark: &Watermark) -> (u64, u64, u64) {
+    let mut sums = (0, 0, 0);
+    for tally in store
+        .tallies
+        .values()
+        .filter(|tally| tally.run == watermark.id)
+    {
+        if (watermark.counted_from..watermark.open_from).contains(&tally.interval_start) {
+            sums.0 += 1;
+            sums.1 += tally.counts.received;
+            sums.2 += tally.counts.settled();
+        }
+    }
+    for open in &watermark.open {
+        assert!(store.tallies[&open.id].revision >= open.revision);
+        assert!(store.tallies[&open.id].interval_start >= watermark.open_from);
+    }
+    sums
+}
+
+#[test]
+fn it_names_exactly_what_was_written_also_after_weeks() {
+    let book = book(10, 10);
+    let recorder = book.recorder(book.edition());
+    let mut store = Store::default();
+    let mut given_up = 0;
+    // Forty days, looked at every 20 minutes, with traffic in most of them.
+    for step in 0..(40 * 24 * 3) {
+        let now = at(step * 20 * 60_000);
+        for (number, route) in ROUTES.iter().enumerate() {
+            if step % (number as i64 + 2) == 0 {
+                let route = Route::new(*route);
+                let epoch = recorder.received(&route);
+                recorder.matched(&route, 1, 1);
+                recorder.settled(epoch);
+            }
+        }
+        let snapshot = book.snapshot(now);
+        store.write(&snapshot);
+        // Now and then the store is away for a while.
+        if step % 7 != 0 {
+            book.acknowledge(&snapshot);
+        }
+        let watermark = only(&snapshot);
+        assert_eq!(
+            found(&store, watermark),
+            (watermark.tallies, watermark.received, watermark.settled),
+            "step {step}"
+        );
+        given_up = given_up.max(watermark.counted_from.as_micros());
+    }
+    assert!(given_up > START, "the sums do not grow for ever");
+    let oldest = at(40 * 24 * 3_600_000).as_micros() - given_up;
+    assert!(oldest > 24 * 3_600_000_000, "and reach back far enough");
+}
+
+#[test]
+fn a_run_ends_when_nobody_counts_in_it_any_more() {
+    let book = book(10, 10);
+    let route = Route::new("GET /a");
+    let before = book.recorder(book.edition());
+    let epoch = before.received(&route);
+    let identity = Identity {
+        rules_hash: "other".to_owned(),
+        ..Identity::default()
+    };
+    book.turn(identity, Vec::new());
+    let after = book.recorder(book.edition());
+    let both = book.snapshot(at(250));
+    assert_eq!(
+        both.watermarks
+            .iter()
+            .map(|run| run.ended)
+            .collect::<Vec<_>>(),
+        [false, false]
+    );
+    assert_ne!(both.watermarks[0].id, both.watermarks[1].id);
+    before.matched(&route, 1, 1);
+    before.settled(epoch);
+    drop(before);
+    // It is noticed as gone, and said at the next look, until the store has heard it.
+    drop(book.snapshot(at(500)));
+    let told = book.snapshot(at(750));
+    assert!(told.watermarks[0].ended && !told.watermarks[1].ended);
+    let again = book.snapshot(at(1_000));
+    assert!(again.watermarks[0].ended);
+    book.acknowledge(&again);
+    assert_eq!(only(&book.snapshot(at(1_250))).identity.rules_hash, "other");
+    drop(after);
+    assert!(!book.lacks_its_end());
+    book.end();
+    assert!(book.lacks_its_end());
+    let last = book.snapshot(at(1_500));
+    assert!(only(&last).ended);
+    book.acknowledge(&last);
+    assert!(!book.lacks_its_end());
+    assert!(book.snapshot(at(1_750)).watermarks.is_empty());
+}
+
+/// Threads receive and settle as fast as they can; no watermark ever passes a request that is not settled.
+#[test]
+fn no_watermark_passes_a_request_that_is_under_way() {
+    const THREADS: usize = 3;
+    /// Nothing is under way.
+    const NONE: i64 = i64::MAX;
+    let started = Timestamp::now();
+    let identity = Identity::default();
+    let book = TallyBook::new(TallyConfig {
+        started,
+        ..TallyConfig::new(identity, "here", Vec::new())
+    });
+    let stop = AtomicBool::new(false);
+    // Since when the request is surely received that a thread has under way.
+    let since: Vec<AtomicI64> = (0..THREADS).map(|_| AtomicI64::new(NONE)).collect();
+    std::thread::scope(|scope| {
+        for since in &since {
+            let recorder = book.recorder(book.edition());
+            let stop = &stop;
+            scope.spawn(move || {
+                let route = Route::new("GET /a");
+                let mut number = 0_u64;
+                while !stop.load(Ordering::Relaxed) {
+                    number += 1;
+                    let epoch = recorder.received(&route);
+                    since.store(Timestamp::now().as_micros(), Ordering::SeqCst);
+                    if number.is_multiple_of(1_000) {
+                        std::thread::yield_now();
+                    }
+                    since.store(NONE, Ordering::SeqCst);
+                    recorder.matched(&route, 1, 1);
+                    recorder.settled(epoch);
+                }
+            });
+        }
+        let mut now = Timestamp::now();
+        for _ in 0..20_000 {
+            let open: Vec<i64> = since.iter().map(|it| it.load(Ordering::SeqCst)).collect();
+            // Epochs are as long as they are: time is made to pass faster.
+            now = now.saturating_add_micros(300_000).max(Timestamp::now());
+            let snapshot = book.snapshot(now);
+            let watermark = only(&snapshot);
+            for (open, since) in open.iter().zip(&since) {
+                if *open != NONE && since.load(Ordering::SeqCst) == *open {
+                    assert!(watermark.complete_until < now, "{watermark:?}");
+                    assert!(!watermark.under_way.is_empty());
+                }
+            }
+            let settled: u64 = snapshot
+                .tallies
+                .iter()
+                .map(|tally| tally.counts.settled())
+                .sum();
+            let received: u64 = snapshot
+                .tallies
+                .iter()
+                .map(|tally| tally.counts.received)
+                .sum();
+            assert!(settled <= received);
+            if watermark.under_way.is_empty() {
+                assert_eq!(watermark.complete_until, now);
+            }
+            book.acknowledge(&snapshot);
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    let last = book.snapshot(now_behind(&book));
+    assert!(only(&last).under_way.is_empty());
+}
+
+/// Behind every time that a book was looked at.
+fn now_behind(book: &TallyBook) -> Timestamp {
+    let snapshot = book.snapshot(Timestamp::now());
+    only(&snapshot)
+        .written
+        .saturating_add_micros(10_000_000_000)
+}
