@@ -2,6 +2,7 @@
 
 use std::net::{SocketAddr, TcpListener};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use parity_dashboards::{Process, Site};
@@ -29,6 +30,9 @@ pub(crate) struct AdminPort {
 }
 
 impl AdminPort {
+    /// How long its end may take: an open page must not hold up the end of the process.
+    pub(crate) const GRACE: Duration = Duration::from_secs(1);
+
     /// Serves `site` on a bound listener.
     pub(crate) fn start(listener: TcpListener, site: Site) -> Result<Self> {
         listener.set_nonblocking(true).context("the admin port")?;
@@ -65,8 +69,6 @@ impl AdminPort {
 }
 
 fn serve(listener: TcpListener, site: Site, mut stopped: watch::Receiver<bool>) -> Result<()> {
-    /// An open page must not hold up the end of the process.
-    const GRACE: std::time::Duration = std::time::Duration::from_secs(1);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -80,7 +82,7 @@ fn serve(listener: TcpListener, site: Site, mut stopped: watch::Receiver<bool>) 
         };
         let overdue = async move {
             let _ended = stopped.wait_for(|stop| *stop).await;
-            tokio::time::sleep(GRACE).await;
+            tokio::time::sleep(AdminPort::GRACE).await;
         };
         tokio::select! {
             served = parity_dashboards::serve(listener, site, shutdown) => served.context("the admin port"),

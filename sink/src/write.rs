@@ -43,7 +43,7 @@ use crate::url::StoreUrl;
 /// long again on a slow disk, has lost half a second.
 pub const MAX_BATCH_INTERVAL: Duration = Duration::from_millis(250);
 /// How much longer than its deadline a writer may take to end: one write that is under way.
-const FINISH_GRACE: Duration = Duration::from_secs(5);
+pub const FINISH_GRACE: Duration = Duration::from_secs(2);
 /// How long a writer that is dropped without [`Writer::finish`] may take.
 const DROP_DEADLINE: Duration = Duration::from_secs(1);
 

@@ -93,13 +93,19 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
         drop(handover);
         instance.hand_over();
         successor.let_go();
-        output::note("handed over to a successor; draining");
+        output::note(&format!(
+            "handed over to a successor; draining for {} s at most",
+            instance.longest_end().as_secs()
+        ));
     } else {
         if let Some(handover) = handover {
             handover.remove();
         }
         instance.drain();
-        output::note("draining; a second Ctrl-C ends at once");
+        output::note(&format!(
+            "draining for {} s at most; a second Ctrl-C ends at once",
+            instance.longest_end().as_secs()
+        ));
     }
     finish_or_abandon(instance, &mut signals)
 }
