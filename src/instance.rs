@@ -173,7 +173,8 @@ impl Instance {
 
     /// Tells the proxy to drain; [`Instance::finish`] waits for it. A second call changes nothing.
     pub(crate) fn drain(&mut self) {
-        self.until.get_or_insert_with(|| Instant::now() + self.drain);
+        self.until
+            .get_or_insert_with(|| Instant::now() + self.drain);
         self.sockets = None;
         self.control.accepting.store(false, Ordering::Relaxed);
         self.stop.send_replace(true);

@@ -25,7 +25,9 @@ use cli::{Cli, Command};
 fn main() -> ExitCode {
     let cli = Cli::parse();
     output::choose_color(cli.color);
-    telemetry::start(&cli);
+    if let Err(error) = telemetry::start(&cli) {
+        return error::report(&error);
+    }
     let ended = match cli.command {
         Command::Demo(args) => commands::demo::run(&args),
         Command::Mirror(args) => commands::mirror::run(&args),

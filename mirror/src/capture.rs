@@ -1,7 +1,8 @@
 //! Keeping an answer while it passes, up to the caps.
 //!
-//! Chunks are kept as the slices that came from the socket: a reference, no copy. Every byte is charged to the budget
-//! of the process. What does not fit is not cut to fit: an answer is captured whole or not at all.
+//! What is kept is a copy, so that no more memory is kept than is charged to the budget of the process: a slice of what
+//! was read from the socket would keep all of the buffer. What does not fit is not cut to fit: an answer is captured
+//! whole or not at all.
 
 use std::time::{Duration, Instant};
 
@@ -10,6 +11,7 @@ use http::HeaderMap;
 use parity_schemas::exchange::{Body, Capture};
 use parity_schemas::verdict::Reason;
 
+use crate::detach;
 use crate::grpc::Messages;
 use crate::headers;
 use crate::pending::Half;
@@ -28,7 +30,8 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     /// From the head on. `sent` is when the request was handed to the connection.
-    pub(crate) fn new(half: Half, status: u16, headers: HeaderMap, sent: Instant) -> Self {
+    pub(crate) fn new(half: Half, status: u16, mut headers: HeaderMap, sent: Instant) -> Self {
+        detach::fields(&mut headers);
         Self {
             half,
             status,
@@ -61,13 +64,13 @@ impl Recorder {
             self.give_up();
             return Err(Reason::ByteBudget);
         }
-        self.body.push(chunk.clone());
+        self.body.push(chunk);
         Ok(())
     }
 
     /// Keeps the trailers.
     pub(crate) fn trailers(&mut self, trailers: &HeaderMap) {
-        self.trailers = Some(trailers.clone());
+        detach::fields(self.trailers.insert(trailers.clone()));
     }
 
     /// Remembers why this will not be an exchange and goes on without keeping anything.

@@ -20,6 +20,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use crate::headers::Wire;
+use crate::ourselves::{OwnEnd, OwnEnds};
 use crate::tls::TlsError;
 use crate::upstream::UpstreamUrl;
 
@@ -149,9 +150,15 @@ impl Connector {
         lookups: &Lookups,
     ) -> Result<UpstreamIo, ConnectError> {
         match &self.target {
-            Target::Tcp(host, port) => Ok(UpstreamIo::Tcp(tcp(host, *port, lookups).await?)),
+            Target::Tcp(host, port) => {
+                let (stream, end) = tcp(host, *port, lookups).await?;
+                Ok(UpstreamIo::Tcp {
+                    io: stream,
+                    _end: end,
+                })
+            }
             Target::Tls(host, port, client) => {
-                let stream = tcp(host, *port, lookups).await?;
+                let (stream, end) = tcp(host, *port, lookups).await?;
                 let connector = match offer {
                     Offer::Http1 => &client.http1,
                     Offer::Http2 => &client.http2,
@@ -161,7 +168,10 @@ impl Connector {
                     .connect(client.name.clone(), stream)
                     .await
                     .map_err(ConnectError::Tls)?;
-                Ok(UpstreamIo::Tls(Box::new(stream)))
+                Ok(UpstreamIo::Tls {
+                    io: Box::new(stream),
+                    _end: end,
+                })
             }
             Target::Unix(path) => unix(path)
                 .await
@@ -179,6 +189,7 @@ const ADDRESSES_KEPT: Duration = Duration::from_secs(1);
 /// resolver likes, and the other side must not have to wait for it. An address needs none.
 pub(crate) struct Lookups {
     turn: Arc<Semaphore>,
+    own: Arc<OwnEnds>,
     known: RefCell<Option<Known>>,
 }
 
@@ -190,9 +201,10 @@ struct Known {
 }
 
 impl Lookups {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(own: &Arc<OwnEnds>) -> Self {
         Self {
             turn: Arc::new(Semaphore::new(1)),
+            own: Arc::clone(own),
             known: RefCell::new(None),
         }
     }
@@ -239,7 +251,11 @@ impl Lookups {
     }
 }
 
-async fn tcp(host: &Arc<str>, port: u16, lookups: &Lookups) -> Result<TcpStream, ConnectError> {
+async fn tcp(
+    host: &Arc<str>,
+    port: u16,
+    lookups: &Lookups,
+) -> Result<(TcpStream, OwnEnd), ConnectError> {
     let connected = match host.parse::<IpAddr>() {
         Ok(address) => TcpStream::connect((address, port)).await,
         Err(_) => match lookups.resolve(host, port).await {
@@ -249,7 +265,8 @@ async fn tcp(host: &Arc<str>, port: u16, lookups: &Lookups) -> Result<TcpStream,
     };
     let stream = connected.map_err(ConnectError::from_io)?;
     tune(&stream);
-    Ok(stream)
+    let end = lookups.own.register(&stream);
+    Ok((stream, end))
 }
 
 /// A Unix socket refuses at once when its backlog is full, where a TCP port would let us wait.
@@ -282,8 +299,14 @@ pub(crate) fn tune(stream: &TcpStream) {
 
 /// A connection to a service.
 pub(crate) enum UpstreamIo {
-    Tcp(TcpStream),
-    Tls(Box<TlsStream<TcpStream>>),
+    Tcp {
+        io: TcpStream,
+        _end: OwnEnd,
+    },
+    Tls {
+        io: Box<TlsStream<TcpStream>>,
+        _end: OwnEnd,
+    },
     Unix(UnixStream),
 }
 
@@ -291,7 +314,7 @@ impl UpstreamIo {
     /// What the service chose of what it was offered; a service that chooses nothing speaks HTTP/1.1.
     pub(crate) fn chosen(&self) -> Wire {
         match self {
-            Self::Tls(stream) if stream.get_ref().1.alpn_protocol() == Some(b"h2") => Wire::Http2,
+            Self::Tls { io, .. } if io.get_ref().1.alpn_protocol() == Some(b"h2") => Wire::Http2,
             _ => Wire::Http1,
         }
     }
@@ -300,11 +323,11 @@ impl UpstreamIo {
 macro_rules! each {
     ($self:expr, $io:ident => $call:expr) => {
         match $self.get_mut() {
-            UpstreamIo::Tcp(io) => {
+            UpstreamIo::Tcp { io, .. } => {
                 let $io = Pin::new(io);
                 $call
             }
-            UpstreamIo::Tls(io) => {
+            UpstreamIo::Tls { io, .. } => {
                 let $io = Pin::new(io);
                 $call
             }
@@ -357,8 +380,8 @@ impl AsyncWrite for UpstreamIo {
 
     fn is_write_vectored(&self) -> bool {
         match self {
-            Self::Tcp(io) => io.is_write_vectored(),
-            Self::Tls(io) => io.is_write_vectored(),
+            Self::Tcp { io, .. } => io.is_write_vectored(),
+            Self::Tls { io, .. } => io.is_write_vectored(),
             Self::Unix(io) => io.is_write_vectored(),
         }
     }

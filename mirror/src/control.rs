@@ -12,6 +12,7 @@ use crate::breaker::Breaker;
 use crate::config::Limits;
 use crate::generation::{Applied, Loaded};
 use crate::observer::Observer;
+use crate::ourselves::OwnEnds;
 use crate::rate::RateCap;
 
 /// A worker turns to a new policy between two requests; one that takes longer than this is ending, or the machine is
@@ -23,6 +24,7 @@ pub(crate) struct Shared {
     pub(crate) budget: ByteBudget,
     pub(crate) breaker: Breaker,
     pub(crate) rate: RateCap,
+    pub(crate) own: Arc<OwnEnds>,
     pub(crate) connections: Arc<Semaphore>,
     /// Requests of HTTP/2 at a time, in all connections of the process.
     pub(crate) streams: Arc<Semaphore>,
@@ -39,6 +41,7 @@ impl Shared {
             budget: ByteBudget::new(limits.shadow_bytes),
             breaker: Breaker::new(),
             rate: RateCap::new(),
+            own: Arc::default(),
             connections: Arc::new(Semaphore::new(connections.min(Semaphore::MAX_PERMITS))),
             // As many as could come by HTTP/1.1.
             streams: Arc::new(Semaphore::new(connections.min(Semaphore::MAX_PERMITS))),

@@ -46,13 +46,14 @@ pub(crate) struct Worker {
 
 impl Worker {
     pub(crate) fn new(index: usize, shared: Arc<Shared>, metrics: WorkerHandle) -> Self {
+        let lookups = [(), ()].map(|()| Rc::new(Lookups::new(&shared.own)));
         Self {
             index,
             shared,
             metrics,
             cutting: Cell::new(false),
             draining: Cell::new(false),
-            lookups: [(), ()].map(|()| Rc::new(Lookups::new())),
+            lookups,
             current: RefCell::new(None),
             former: RefCell::default(),
             stream: RefCell::new(None),

@@ -104,7 +104,6 @@ impl<T> Fair<T> {
         }
     }
 
-
     /// The line of a route.
     pub(super) fn line(&mut self, label: &str) -> LineId {
         if let Some(line) = self.by_label.get(label) {
@@ -306,8 +305,13 @@ mod tests {
 
         fn push(&mut self, name: &'static str, nanos: u64, assumed: u64) {
             let (line, shed) = (self.fair.line(name), &mut self.shed);
-            self.fair
-                .push(line, 1_000, || assumed, (name, nanos), |item| shed.push(item.0));
+            self.fair.push(
+                line,
+                1_000,
+                || assumed,
+                (name, nanos),
+                |item| shed.push(item.0),
+            );
         }
 
         fn serve(&mut self) -> Option<&'static str> {

@@ -198,7 +198,8 @@ impl Queue {
     fn assumed(&self, answer: &Capture) -> usize {
         let sent = answer.body.len();
         if answer.headers.contains_key(CONTENT_ENCODING) {
-            sent.saturating_mul(ASSUMED_RATIO).min(self.decoded.max(sent))
+            sent.saturating_mul(ASSUMED_RATIO)
+                .min(self.decoded.max(sent))
         } else {
             sent
         }
