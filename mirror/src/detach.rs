@@ -1,7 +1,7 @@
 //! Heads that let go of the buffers that they were read into.
 //!
 //! hyper's values of fields, and the target of a request, are slices of what was read from the socket. One of them keeps
-//! the whole buffer, which may be 128 KiB, for as long as the head waits for the candidate and for being compared; no
+//! the whole buffer, which may be 64 KiB, for as long as the head waits for the candidate and for being compared; no
 //! budget would see it. So what is kept is copied, all values of a head into one piece.
 
 use bytes::{Bytes, BytesMut};

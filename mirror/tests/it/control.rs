@@ -243,7 +243,7 @@ fn shadows_of_shadows_end() {
         client.reply();
         if let Some(next) = next {
             let seen = candidate.requests(before + 1).pop().expect("a shadow");
-            assert_eq!(seen.header("x-parity-shadow"), Some(next));
+            assert_eq!(seen.header("x-parity-shadow"), [next]);
         }
     }
     assert_eq!(mirror.ledger.reasons(1), [Reason::ShadowingOff]);
