@@ -2,6 +2,7 @@
 
 use std::net::{SocketAddr, TcpListener};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use parity_dashboards::{Process, Site};
@@ -29,6 +30,9 @@ pub(crate) struct AdminPort {
 }
 
 impl AdminPort {
+    /// How long its end may take: an open page must not hold up the end of the process.
+    pub(crate) const GRACE: Duration = Duration::from_secs(1);
+
     /// Serves `site` on a bound listener.
     /// `connections` are open at a time at most.
     pub(crate) fn start(listener: TcpListener, site: Site, connections: usize) -> Result<Self> {
@@ -71,8 +75,6 @@ fn serve(
     connections: usize,
     mut stopped: watch::Receiver<bool>,
 ) -> Result<()> {
-    /// An open page must not hold up the end of the process.
-    const GRACE: std::time::Duration = std::time::Duration::from_secs(1);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -86,7 +88,7 @@ fn serve(
         };
         let overdue = async move {
             let _ended = stopped.wait_for(|stop| *stop).await;
-            tokio::time::sleep(GRACE).await;
+            tokio::time::sleep(AdminPort::GRACE).await;
         };
         tokio::select! {
             () = parity_dashboards::serve(listener, site, connections, shutdown) => {}

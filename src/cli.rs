@@ -343,8 +343,10 @@ pub(crate) enum ConfigCommand {
     },
     /// Report every problem with line and suggestion: exit 0 or 2
     Check {
-        /// The file [default: parity.toml].
+        /// The file [default: that of --config, else parity.toml].
         file: Option<PathBuf>,
+        #[command(flatten)]
+        named: ConfigFile,
     },
     /// Print every setting with its value
     Show {

@@ -4,7 +4,9 @@
 //! what is wrong. A command asks for just what it needs, so `parity report` works beside a file that lacks an
 //! upstream, while `parity mirror` does not start before every problem is mended.
 
+pub(crate) mod environment;
 pub(crate) mod file;
+mod loops;
 mod needs;
 mod policy;
 pub(crate) mod problem;
@@ -17,6 +19,7 @@ pub(crate) mod value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use environment::Environment;
 use file::{Entry, File, Raw, Written};
 use problem::{Origin, Problem, Problems, read_named_file};
 use settings::{SETTINGS, Setting};
@@ -38,10 +41,11 @@ pub(crate) struct Layers {
 }
 
 impl Layers {
-    /// Reads the file, if one is given, then the environment, then the flags.
+    /// Reads the file, if one is given, then the environment, then the flags. What the environment says is checked for
+    /// its form at once, whoever asks for it: a value that is thought to hold and does not is worse than none.
     pub(crate) fn load(
         file: Option<&Path>,
-        environment: impl Fn(&str) -> Option<String>,
+        environment: &Environment,
         flags: &[(&'static str, &str)],
     ) -> Self {
         let mut problems = Vec::new();
@@ -49,12 +53,17 @@ impl Layers {
             .map(|path| read_file(path, &mut problems))
             .unwrap_or_default();
         let mut values = std::mem::take(&mut file.settings);
+        problems.extend(environment.problems());
         for setting in SETTINGS {
             let variable = setting.variable();
-            if let Some(text) = environment(&variable) {
+            if let Some(text) = environment.get(&variable) {
+                if let Err(error) = setting.check(text) {
+                    let origin = Origin::Environment(variable.clone());
+                    problems.push(Problem::new(origin, format!("{}: {error}", setting.key)));
+                }
                 let value = match setting.kind {
-                    settings::Kind::List => Raw::List(value::list(&text)),
-                    _ => Raw::Text(text),
+                    settings::Kind::List => Raw::List(value::list(text)),
+                    _ => Raw::Text(text.to_owned()),
                 };
                 values.insert(
                     setting.key,
@@ -88,7 +97,7 @@ impl Layers {
     pub(crate) fn load_here(named: Option<&Path>, flags: &[(&'static str, &str)]) -> Self {
         let default = Path::new(DEFAULT_FILE);
         let file = named.or_else(|| default.exists().then_some(default));
-        Self::load(file, |variable| std::env::var(variable).ok(), flags)
+        Self::load(file, &Environment::of_process(), flags)
     }
 
     /// The text of a setting as given or by default, and where it comes from.

@@ -10,6 +10,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 use parity_dashboards::{Process, Site, Status};
@@ -36,6 +37,10 @@ pub(crate) struct Instance {
     pipeline: Pipeline,
     admin: AdminPort,
     reloads: Reloads,
+    /// Time for a drain.
+    drain: Duration,
+    /// When the drain that has begun is over.
+    until: Option<Instant>,
     /// What a successor would get, until it is taken out.
     sockets: Option<[TcpListener; 2]>,
     /// Turned when the proxy has ended, whyever.
@@ -110,6 +115,8 @@ impl Instance {
             pipeline,
             admin,
             reloads,
+            drain: settings.mirror.policy.limits.drain,
+            until: None,
             sockets: Some(sockets),
             ended,
         })
@@ -137,6 +144,7 @@ impl Instance {
         let policy = Mirror::check(settings.mirror.policy.clone())?;
         self.pipeline.reload(settings)?;
         self.control.mirror.apply(policy, self.pipeline.observers());
+        self.drain = settings.mirror.policy.limits.drain;
         Ok(())
     }
 
@@ -174,14 +182,22 @@ impl Instance {
 
     /// Tells the proxy to drain; [`Instance::finish`] waits for it. A second call changes nothing.
     pub(crate) fn drain(&mut self) {
+        self.until
+            .get_or_insert_with(|| Instant::now() + self.drain);
         self.sockets = None;
         self.control.accepting.store(false, Ordering::Relaxed);
         self.stop.send_replace(true);
     }
 
-    /// Drains, stores what was compared, and closes everything.
+    /// How long the end may take from the call of [`Instance::drain`] on.
+    pub(crate) fn longest_end(&self) -> Duration {
+        self.drain + Pipeline::AFTER_DRAIN + AdminPort::GRACE
+    }
+
+    /// Drains, stores what was compared, and closes everything. Takes [`Instance::longest_end`] at most.
     pub(crate) fn finish(mut self) -> Result<()> {
         self.drain();
+        let until = self.until.unwrap_or_else(Instant::now);
         let proxy = match self.proxy.join() {
             Ok(Ok(Drained { cut })) => {
                 if cut > 0 {
@@ -192,7 +208,7 @@ impl Instance {
             Ok(Err(error)) => Err(error.into()),
             Err(_) => Err(anyhow!("the proxy ended by a panic; the log has it")),
         };
-        let stored = self.pipeline.finish();
+        let stored = self.pipeline.finish(until);
         let admin = self.admin.finish();
         proxy.and(stored).and(admin)
     }

@@ -25,8 +25,8 @@ use cli::{Cli, Command};
 fn main() -> ExitCode {
     let cli = Cli::parse();
     output::choose_color(cli.color);
-    telemetry::start(&cli);
-    if let Err(error) = signals::survive_file_size_limit() {
+    let started = telemetry::start(&cli).and_then(|()| signals::survive_file_size_limit());
+    if let Err(error) = started {
         return error::report(&error);
     }
     let ended = match cli.command {

@@ -1,50 +1,47 @@
-//! The flow of DESIGN.md §1 as threads and channels, and the order in which it drains.
+//! What becomes of an exchange, as threads and channels, and the order in which it drains.
 //!
 //! ```text
-//! mirror workers ──Observer──► bounded queue ──► comparing threads ──► tally book, record queue ──► writer thread
+//! mirror workers ──Observer──► queue ──► comparing threads ──► tally book, record queue ──► writer thread
 //! ```
 //!
 //! Ownership is linear: [`Pipeline`] owns the queue and its threads, the writer owns the store. Draining follows the
-//! data: when the proxy has stopped, the queue is closed and emptied, then the writer writes the rest. The proxy never
-//! waits for any of it: a full queue is an outcome (`queue_full`), not a delay.
+//! data: when the proxy has stopped, the queue is closed and emptied, then the writer writes the rest. It ends in time,
+//! too: what has not been compared by then is counted as `shutdown`. The proxy never waits for any of it: a full queue
+//! is an outcome (`queue_full`), not a delay.
 
-use std::panic::AssertUnwindSafe;
+mod comparing;
+mod fair;
+mod queue;
+
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use crossbeam_channel::{Receiver, Sender, TryRecvError, TrySendError, bounded};
-use parity_comparator::redact::{RecordContext, Redactor};
-use parity_comparator::{Comparator, Comparison, fingerprint};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use parity_comparator::Comparator;
+use parity_comparator::redact::Redactor;
 use parity_mirror::{Observer, Receipt};
 use parity_schemas::clients::ClientOutcome;
-use parity_schemas::exchange::{Capture, Exchange};
-use parity_schemas::id::new_id;
-use parity_schemas::record::Record;
+use parity_schemas::exchange::Exchange;
 use parity_schemas::route::Route;
-use parity_schemas::tally::{Group, Identity};
-use parity_schemas::verdict::{Reason, Verdict};
-use parity_sink::tally::Elapsed;
-use parity_sink::{
-    Epoch, RecordSender, Recorder, TallyBook, TallyConfig, Writer, WriterOptions, tally,
-};
+use parity_schemas::verdict::Reason;
+use parity_sink::{Epoch, Recorder, TallyBook, TallyConfig, Writer, WriterOptions, tally};
 use prometheus_client::registry::Registry;
-use uuid::Uuid;
 
+use self::comparing::{Comparing, Shared, UnderWay};
+use self::queue::{Entrance, Queue, Room, Waiting};
 use crate::config::MirrorSettings;
 
-/// Time for the store to take the rest at shutdown; a store that takes longer is counted as failed, not waited for.
-const FINISH_DEADLINE: Duration = Duration::from_secs(10);
-
-/// A comparing thread that finds the queue empty looks again after a pause instead of waiting to be woken: waking it
-/// for each exchange was measured to cost the proxy a tenth of its CPU. A millisecond at 16,000 requests a second is
-/// 16 exchanges of 4,096.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
-/// A mirror without traffic looks a hundred times a second, which costs nothing that can be measured; a burst after a
-/// silence waits no longer than this.
-const LONGEST_PAUSE: Duration = Duration::from_millis(10);
+/// Time to compare what was captured in the last moment of a drain.
+const LAST_COMPARISONS: Duration = Duration::from_secs(1);
+/// Time for a comparison that is under way when the time to compare is over. It is bounded in its steps, and takes a
+/// tenth of this with bodies of the usual limit; one that takes longer is left to itself.
+const UNDER_WAY: Duration = Duration::from_secs(1);
+/// Time for the store to take the rest after that. One that takes longer is told of, not waited for.
+const LAST_WRITES: Duration = Duration::from_secs(4);
 
 /// The comparing threads and the writer behind them.
 pub(crate) struct Pipeline {
@@ -53,21 +50,39 @@ pub(crate) struct Pipeline {
     /// Under the configuration that holds now.
     current: Stage,
     /// Under those before it: each ends when the last request that began under it has been compared.
-    retired: Vec<JoinHandle<()>>,
+    retired: Vec<Stage>,
+    /// Set when the time to compare is over.
+    over: Arc<AtomicBool>,
+    /// Every comparing thread holds the one end; when all have ended, the other one tells.
+    alive: Sender<()>,
+    ended: Receiver<()>,
     redaction_key: Vec<u8>,
     instance: String,
 }
 
-/// What waits for comparison, with when it was received.
-type Waiting = (Exchange, Epoch);
-
 /// Comparing threads behind a queue, under one configuration.
 struct Stage {
-    queue: Sender<Waiting>,
-    threads: Vec<JoinHandle<()>>,
+    /// `None` once another configuration holds.
+    entrance: Option<Entrance>,
+    queue: Arc<Queue>,
+    threads: Vec<Thread>,
+    /// Counts what no thread comes to.
+    recorder: Recorder,
+}
+
+struct Thread {
+    handle: JoinHandle<()>,
+    under_way: UnderWay,
 }
 
 impl Pipeline {
+    /// How much longer than the drain its end may take: the last comparisons, one that is under way, the last writes
+    /// and the one of them that is under way.
+    pub(crate) const AFTER_DRAIN: Duration = LAST_COMPARISONS
+        .saturating_add(UNDER_WAY)
+        .saturating_add(LAST_WRITES)
+        .saturating_add(parity_sink::write::FINISH_GRACE);
+
     /// Opens the store and starts the threads; the proxy is not touched.
     pub(crate) fn start(settings: &MirrorSettings) -> Result<Self> {
         let redactor = redactor(settings, &settings.redaction_key)?;
@@ -89,11 +104,17 @@ impl Pipeline {
             identity: settings.identity.clone(),
             instance: settings.instance.clone(),
         };
+        let (alive, ended) = bounded(0);
+        let over = Arc::default();
+        let current = Stage::start(settings, shared, &book, &writer, &over, &alive)?;
         Ok(Self {
-            current: Stage::start(settings, shared, &book, &writer)?,
+            current,
             book,
             writer,
             retired: Vec::new(),
+            over,
+            alive,
+            ended,
             redaction_key: settings.redaction_key.clone(),
             instance: settings.instance.clone(),
         })
@@ -110,10 +131,18 @@ impl Pipeline {
         };
         self.book
             .turn(settings.identity.clone(), rule_ids(settings));
-        let next = Stage::start(settings, shared, &self.book, &self.writer)?;
-        let before = std::mem::replace(&mut self.current, next);
-        self.retired.retain(|thread| !thread.is_finished());
-        self.retired.extend(before.threads);
+        let next = Stage::start(
+            settings,
+            shared,
+            &self.book,
+            &self.writer,
+            &self.over,
+            &self.alive,
+        )?;
+        let mut before = std::mem::replace(&mut self.current, next);
+        before.entrance = None;
+        self.retired.retain(|stage| !stage.has_ended());
+        self.retired.push(before);
         Ok(())
     }
 
@@ -137,28 +166,45 @@ impl Pipeline {
     pub(crate) fn observers(
         &self,
     ) -> impl Fn(usize) -> Rc<dyn Observer> + Send + Sync + use<> + 'static {
-        let (book, queue) = (Arc::clone(&self.book), self.current.queue.clone());
+        let (book, entrance) = (Arc::clone(&self.book), self.current.entrance.clone());
         let edition = book.edition();
         move |_worker| {
             Rc::new(Observing {
                 recorder: book.recorder(edition),
-                queue: queue.clone(),
+                entrance: entrance.clone(),
             }) as Rc<dyn Observer>
         }
     }
 
-    /// Compares what is queued, writes what is counted, closes the store. To be called when the proxy has stopped.
-    pub(crate) fn finish(self) -> Result<()> {
-        drop(self.current.queue);
-        for thread in self.retired.into_iter().chain(self.current.threads) {
-            // Panics are caught per exchange; one that gets here has been logged by its hook.
-            if thread.join().is_err() {
-                tracing::error!("a comparing thread ended by a panic");
+    /// Compares what waits until `until` has come, or a moment longer if that is now; counts what is left as
+    /// `shutdown`, writes what is counted, closes the store. To be called when the proxy has stopped.
+    ///
+    /// It takes [`Self::AFTER_DRAIN`] longer than `until` at most, if `until` has not passed.
+    pub(crate) fn finish(mut self, until: Instant) -> Result<()> {
+        self.current.entrance = None;
+        drop(self.alive);
+        let until = until.max(Instant::now() + LAST_COMPARISONS);
+        let stages = || self.retired.iter().chain([&self.current]);
+        if self.ended.recv_deadline(until) == Err(RecvTimeoutError::Timeout) {
+            self.over.store(true, Ordering::Relaxed);
+            let left: usize = stages().map(Stage::settle_waiting).sum();
+            // Comparisons under way are bounded in their work, and this bounds the wait for them.
+            let _ended = self.ended.recv_timeout(UNDER_WAY);
+            let left = left + stages().map(Stage::settle_under_way).sum::<usize>();
+            if left > 0 {
+                tracing::warn!(
+                    requests = left,
+                    "the drain was over before all answers were compared; the rest is counted as shutdown"
+                );
             }
         }
+        for stage in self.retired.into_iter().chain([self.current]) {
+            stage.join();
+        }
+        let left = until.saturating_duration_since(Instant::now());
         let report = self
             .writer
-            .finish(FINISH_DEADLINE)
+            .finish(left + LAST_WRITES)
             .context("the store could not be closed")?;
         tracing::debug!(?report, "store closed");
         if let Some(failure) = report.failure {
@@ -174,32 +220,89 @@ impl Stage {
         shared: Shared,
         book: &Arc<TallyBook>,
         writer: &Writer,
+        over: &Arc<AtomicBool>,
+        alive: &Sender<()>,
     ) -> Result<Self> {
-        let (queue, exchanges) = bounded(settings.queue);
+        // Comparing costs about a third of proxying, so one thread serves three workers.
+        let count = settings.mirror.workers.get().div_ceil(3);
+        let limits = comparison_limits(settings);
+        let room = Room {
+            exchanges: settings.queue,
+            threads: count,
+            decoded: limits.decoded_bytes,
+        };
+        let (entrance, queue) = queue::queue(room, over);
         let context = Arc::new(shared);
         let edition = book.edition();
-        // Comparing costs about a third of proxying, so one thread serves three workers.
-        let threads = settings.mirror.workers.get().div_ceil(3);
-        let threads = (0..threads)
+        let threads = (0..count)
             .map(|index| {
+                let under_way = UnderWay::default();
                 let mut comparing = Comparing {
-                    comparator: Comparator::new(
-                        Arc::clone(&settings.rules),
-                        comparison_limits(settings),
-                    ),
+                    comparator: Comparator::new(Arc::clone(&settings.rules), limits),
                     recorder: book.recorder(edition),
                     book: Arc::clone(book),
                     records: writer.handle(),
                     context: Arc::clone(&context),
-                    exchanges: exchanges.clone(),
+                    queue: Arc::clone(&queue),
+                    under_way: under_way.clone(),
                 };
-                std::thread::Builder::new()
+                let alive = alive.clone();
+                let handle = std::thread::Builder::new()
                     .name(format!("compare-{index}"))
-                    .spawn(move || comparing.run())
-                    .context("cannot start a comparing thread")
+                    .spawn(move || {
+                        let _alive = alive;
+                        comparing.run();
+                    })
+                    .context("cannot start a comparing thread")?;
+                Ok(Thread { handle, under_way })
             })
             .collect::<Result<_>>()?;
-        Ok(Self { queue, threads })
+        Ok(Self {
+            entrance: Some(entrance),
+            queue,
+            threads,
+            recorder: book.recorder(edition),
+        })
+    }
+
+    fn has_ended(&self) -> bool {
+        self.threads
+            .iter()
+            .all(|thread| thread.handle.is_finished())
+    }
+
+    /// Counts what still waits; how many that are.
+    fn settle_waiting(&self) -> usize {
+        let mut left = 0;
+        self.queue.take_all(|waiting| {
+            waiting.not_compared(&self.recorder, Reason::Shutdown);
+            left += 1;
+        });
+        left
+    }
+
+    /// Counts what is still being compared; how many that are.
+    fn settle_under_way(&self) -> usize {
+        let requests = self
+            .threads
+            .iter()
+            .filter_map(|thread| thread.under_way.take());
+        requests
+            .map(|(route, epoch)| {
+                self.recorder.not_compared(&route, Reason::Shutdown);
+                self.recorder.settled(epoch);
+            })
+            .count()
+    }
+
+    /// Waits for the threads that have ended. One that has not was given its time: it ends with the process.
+    fn join(self) {
+        for Thread { handle, .. } in self.threads {
+            // Panics are caught per exchange; one that gets here has been logged by its hook.
+            if handle.is_finished() && handle.join().is_err() {
+                tracing::error!("a comparing thread ended by a panic");
+            }
+        }
     }
 }
 
@@ -222,14 +325,8 @@ fn comparison_limits(settings: &MirrorSettings) -> parity_comparator::Limits {
 /// What a worker of the proxy tells us; everything here is on the client's path and must not block.
 struct Observing {
     recorder: Recorder,
-    queue: Sender<Waiting>,
-}
-
-impl Observing {
-    fn settle(&self, route: &Route, reason: Reason, epoch: Epoch) {
-        self.recorder.not_compared(route, reason);
-        self.recorder.settled(epoch);
-    }
+    /// `None` where nothing is compared any more.
+    entrance: Option<Entrance>,
 }
 
 impl Observer for Observing {
@@ -238,19 +335,18 @@ impl Observer for Observing {
     }
 
     fn not_compared(&self, route: &Arc<Route>, reason: Reason, receipt: Receipt) {
-        self.settle(route, reason, Epoch::from_number(receipt.0));
+        self.recorder.not_compared(route, reason);
+        self.recorder.settled(Epoch::from_number(receipt.0));
     }
 
     fn exchange(&self, exchange: Exchange, receipt: Receipt) {
-        let waiting = (exchange, Epoch::from_number(receipt.0));
-        match self.queue.try_send(waiting) {
-            Ok(()) => {}
-            Err(TrySendError::Full((exchange, epoch))) => {
-                self.settle(&exchange.route, Reason::QueueFull, epoch);
-            }
-            Err(TrySendError::Disconnected((exchange, epoch))) => {
-                self.settle(&exchange.route, Reason::Shutdown, epoch);
-            }
+        let epoch = Epoch::from_number(receipt.0);
+        let waiting = Waiting { exchange, epoch };
+        match &self.entrance {
+            Some(entrance) => entrance.offer(waiting, |shed| {
+                shed.not_compared(&self.recorder, Reason::QueueFull);
+            }),
+            None => waiting.not_compared(&self.recorder, Reason::Shutdown),
         }
     }
 
@@ -260,103 +356,5 @@ impl Observer for Observing {
 
     fn client(&self, route: &Arc<Route>, outcome: ClientOutcome) {
         self.recorder.client(route, outcome);
-    }
-}
-
-/// What all comparing threads share.
-struct Shared {
-    redactor: Redactor,
-    identity: Identity,
-    instance: String,
-}
-
-/// One comparing thread.
-struct Comparing {
-    comparator: Comparator,
-    recorder: Recorder,
-    book: Arc<TallyBook>,
-    records: RecordSender,
-    context: Arc<Shared>,
-    exchanges: Receiver<Waiting>,
-}
-
-impl Comparing {
-    /// Until the queue is closed and empty.
-    fn run(&mut self) {
-        let mut pause = SHORTEST_PAUSE;
-        loop {
-            match self.exchanges.try_recv() {
-                Ok((exchange, epoch)) => {
-                    pause = SHORTEST_PAUSE;
-                    self.contain(&exchange);
-                    self.recorder.settled(epoch);
-                }
-                Err(TryRecvError::Empty) => {
-                    std::thread::sleep(pause);
-                    pause = LONGEST_PAUSE.min(pause * 2);
-                }
-                Err(TryRecvError::Disconnected) => return,
-            }
-        }
-    }
-
-    /// A bug in comparing code costs one exchange, not the thread.
-    fn contain(&mut self, exchange: &Exchange) {
-        // The scratch space of the comparator is cleared at the beginning of each comparison, so that a broken one
-        // leaves nothing behind.
-        let settled = std::panic::catch_unwind(AssertUnwindSafe(|| self.settle(exchange)));
-        if settled.is_err() {
-            self.recorder
-                .not_compared(&exchange.route, Reason::InternalPanic);
-        }
-    }
-
-    /// Counts the outcome last, so that a panic anywhere before leaves it to the caller to count.
-    fn settle(&mut self, exchange: &Exchange) {
-        let comparison = self.comparator.compare(exchange);
-        let route = &exchange.route;
-        if !comparison.rule_hits.is_empty() {
-            self.recorder.rule_hits(route, &comparison.rule_hits);
-        }
-        let micros = |elapsed: Duration| u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
-        let elapsed = |capture: &Capture| Elapsed {
-            head_us: micros(capture.head_elapsed),
-            end_us: micros(capture.elapsed),
-        };
-        let (legacy, candidate) = (elapsed(&exchange.legacy), elapsed(&exchange.candidate));
-        match comparison.verdict {
-            Verdict::NotCompared(reason) => self.recorder.not_compared(route, reason),
-            Verdict::Match => self.recorder.matched(route, legacy, candidate),
-            Verdict::Mismatch => {
-                let id = new_id();
-                let groups = self.record(exchange, &comparison, id);
-                let time = exchange.time;
-                self.recorder
-                    .mismatch(route, legacy, candidate, id, time, &groups);
-            }
-        }
-    }
-
-    /// Hands the redacted mismatch to the writer and gives its groups.
-    fn record(&self, exchange: &Exchange, comparison: &Comparison, id: Uuid) -> Vec<Group> {
-        let groups = fingerprint::groups(
-            exchange.route.label(),
-            exchange.legacy.status,
-            exchange.candidate.status,
-            &comparison.findings,
-        );
-        let record = self.context.redactor.mismatch(
-            exchange,
-            comparison,
-            RecordContext {
-                id,
-                identity: &self.context.identity,
-                instance: &self.context.instance,
-                keep_sample: self.book.keep_sample(&groups),
-            },
-        );
-        // A full queue costs this row, counted by the sender; the count of the verdict comes by the tally.
-        let _counted = self.records.send(Record::Mismatch(Box::new(record)));
-        groups
     }
 }

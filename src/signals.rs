@@ -1,9 +1,13 @@
 //! Signals of the operating system, as the commands understand them.
 
+use std::cell::Cell;
 use std::future::Future;
 use std::io::IsTerminal as _;
+use std::rc::Rc;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
+use parity_schemas::time::Timestamp;
 use tokio::signal::{self, unix::SignalKind};
 
 /// Makes writing beyond the limit on file sizes (`ulimit -f`) an error of that write, as a full disk is, instead of
@@ -31,6 +35,8 @@ pub(crate) enum Signal {
     ShadowingOn,
     /// SIGHUP reloads the configuration, where there is one to reload.
     Reload,
+    /// No signal: the time that an [`Alarm`] was set to has come.
+    Alarm,
 }
 
 /// What SIGHUP means to a command.
@@ -40,6 +46,35 @@ pub(crate) enum Hangup {
     Ends,
     /// Another configuration; the end only when the terminal that the command was started from is gone.
     Reloads,
+}
+
+/// A time on the calendar to be woken at.
+#[derive(Clone, Default)]
+pub(crate) struct Alarm(Rc<Cell<Option<Timestamp>>>);
+
+impl Alarm {
+    /// Sets it; `None` for never.
+    pub(crate) fn set(&self, time: Option<Timestamp>) {
+        self.0.set(time);
+    }
+
+    /// Waits until its time has come, and unsets it.
+    async fn due(&self) {
+        /// Clocks are set, and machines sleep: what is far away is looked at again.
+        const LOOK: Duration = Duration::from_secs(30);
+        loop {
+            let left = self.0.get().map(|time| {
+                let micros = time.as_micros() - Timestamp::now().as_micros();
+                Duration::from_micros(u64::try_from(micros).unwrap_or(0))
+            });
+            match left {
+                None => std::future::pending().await,
+                Some(Duration::ZERO) => break,
+                Some(left) => tokio::time::sleep(left.min(LOOK)).await,
+            }
+        }
+        self.0.set(None);
+    }
 }
 
 /// The signals that this program listens to, from the moment it is made: one that comes before anybody waits for it
@@ -52,6 +87,7 @@ pub(crate) struct Signals {
     shadowing_on: signal::unix::Signal,
     hangup: signal::unix::Signal,
     meaning: Hangup,
+    alarm: Alarm,
     /// Whether the command was started from a terminal.
     terminal: bool,
 }
@@ -81,6 +117,7 @@ impl Signals {
             shadowing_on,
             hangup,
             meaning,
+            alarm: Alarm::default(),
             terminal: std::io::stdin().is_terminal(),
         })
     }
@@ -88,6 +125,11 @@ impl Signals {
     /// The runtime that waits, for what else is to be waited for.
     pub(crate) fn runtime(&self) -> &tokio::runtime::Runtime {
         &self.runtime
+    }
+
+    /// What comes as [`Signal::Alarm`].
+    pub(crate) fn alarm(&self) -> Alarm {
+        self.alarm.clone()
     }
 
     /// Hands signals to `on`, until it says that it has had enough or `done` completes.
@@ -104,6 +146,7 @@ impl Signals {
             shadowing_on,
             hangup,
             meaning,
+            alarm,
             terminal,
         } = self;
         let hung_up = || {
@@ -123,6 +166,7 @@ impl Signals {
                     _ = shadowing_off.recv() => Signal::ShadowingOff,
                     _ = shadowing_on.recv() => Signal::ShadowingOn,
                     _ = hangup.recv() => hung_up(),
+                    () = alarm.due() => Signal::Alarm,
                     () = &mut done => return,
                 };
                 if on(received) {

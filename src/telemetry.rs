@@ -3,12 +3,15 @@
 //! stdout is data, so nothing is ever logged there. `PARITY_LOG` takes a filter in `tracing`'s syntax and wins over
 //! `-v` and `-q`.
 
+use std::env::VarError;
+
+use anyhow::{Result, anyhow, bail};
 use tracing_subscriber::EnvFilter;
 
 use crate::cli::{Cli, LogFormat};
 
-/// Starts logging as the flags say.
-pub(crate) fn start(cli: &Cli) {
+/// Starts logging as the flags say, or `PARITY_LOG`.
+pub(crate) fn start(cli: &Cli) -> Result<()> {
     let level = match (cli.quiet, cli.verbose) {
         (true, _) => "error",
         (false, 0) => "warn,parity=info,parity_mirror=info,parity_sink=info,parity_dashboards=info",
@@ -17,7 +20,13 @@ pub(crate) fn start(cli: &Cli) {
         }
         (false, _) => "debug",
     };
-    let filter = EnvFilter::try_from_env("PARITY_LOG").unwrap_or_else(|_| EnvFilter::new(level));
+    let filter = match std::env::var("PARITY_LOG") {
+        Ok(filter) => EnvFilter::try_new(&filter).map_err(|error| {
+            anyhow!("PARITY_LOG: `{filter}` is no filter: {error}; write for example info or parity_mirror=debug")
+        })?,
+        Err(VarError::NotPresent) => EnvFilter::new(level),
+        Err(VarError::NotUnicode(_)) => bail!("PARITY_LOG: the value is not UTF-8 text"),
+    };
     let color = anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never;
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
@@ -32,4 +41,5 @@ pub(crate) fn start(cli: &Cli) {
     };
     // Only a second start could fail, and main starts it once.
     debug_assert!(started.is_ok());
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! The bodies that pass: requests on their way to a service, answers on their way to the client.
 //!
-//! Nothing here collects a body for the path of the client. Frames go on as they come; a copy is a second reference
-//! to the same bytes.
+//! Nothing here collects a body for the path of the client. Frames go on as they come; what is kept of them for the
+//! candidate and the comparison is a copy.
 
 use std::pin::Pin;
 use std::rc::Rc;
@@ -166,7 +166,7 @@ impl Tee {
         } else if body.len() + chunk.len() > pending.generation.limits.body {
             Reason::RequestTooLarge
         } else if pending.hold.borrow_mut().grow(chunk.len()) {
-            body.push(chunk.clone());
+            body.push(chunk);
             return;
         } else {
             Reason::ByteBudget

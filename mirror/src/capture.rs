@@ -1,8 +1,8 @@
 //! Keeping an answer while it passes, up to the caps.
 //!
-//! Chunks are kept as the slices that came from the socket: a reference, no copy. Every byte is charged to the budget
-//! of the process. What does not fit is not cut to fit: a body is captured whole or not at all. Status and header fields
-//! are captured in either case: they may differ whatever the body is.
+//! What is kept is a copy, so that no more memory is kept than is charged to the budget of the process: a slice of what
+//! was read from the socket would keep all of the buffer. What does not fit is not cut to fit: a body is captured whole
+//! or not at all. Status and header fields are captured in either case: they may differ whatever the body is.
 
 use std::time::{Duration, Instant};
 
@@ -11,6 +11,7 @@ use http::HeaderMap;
 use parity_schemas::exchange::{Body, Capture, Omitted};
 use parity_schemas::verdict::Reason;
 
+use crate::detach;
 use crate::grpc::Messages;
 use crate::headers;
 use crate::pending::Half;
@@ -37,10 +38,11 @@ impl Recorder {
     pub(crate) fn new(
         half: Half,
         status: u16,
-        headers: HeaderMap,
+        mut headers: HeaderMap,
         sent: Instant,
         head_at: Instant,
     ) -> Self {
+        detach::fields(&mut headers);
         Self {
             half,
             status,
@@ -75,7 +77,7 @@ impl Recorder {
                 at_least: self.seen,
             });
         } else if pending.hold.borrow_mut().grow(chunk.len()) {
-            self.body.push(chunk.clone());
+            self.body.push(chunk);
         } else {
             self.give_up();
             return Err(Reason::ByteBudget);
@@ -99,7 +101,7 @@ impl Recorder {
 
     /// Keeps the trailers.
     pub(crate) fn trailers(&mut self, trailers: &HeaderMap) {
-        self.trailers = Some(trailers.clone());
+        detach::fields(self.trailers.insert(trailers.clone()));
     }
 
     /// The answer is whole, or all that is wanted of it.

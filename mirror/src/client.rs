@@ -11,6 +11,7 @@ mod serve;
 mod traffic;
 
 use std::cell::{Cell, RefCell};
+use std::net::SocketAddr;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::task::{Context, Waker};
@@ -41,6 +42,10 @@ enum Order {
 pub(crate) struct Client {
     pub(crate) worker: Rc<Worker>,
     pub(crate) peer: Rc<Peer>,
+    address: SocketAddr,
+    /// Whether the other end is ours, too; looked up with the first request, for a connection is accepted before whoever
+    /// opened it knows.
+    ourselves: Cell<Option<bool>>,
     /// Whether requests come as streams of HTTP/2, several at a time; known once the first bytes are there.
     http2: Cell<bool>,
     order: Cell<Order>,
@@ -106,10 +111,17 @@ impl Taking {
 }
 
 impl Client {
-    fn new(worker: &Rc<Worker>, peer: Peer, permit: OwnedSemaphorePermit) -> Self {
+    fn new(
+        worker: &Rc<Worker>,
+        address: SocketAddr,
+        secure: bool,
+        permit: OwnedSemaphorePermit,
+    ) -> Self {
         Self {
             worker: Rc::clone(worker),
-            peer: Rc::new(peer),
+            peer: Rc::new(Peer::new(address.ip(), secure)),
+            address,
+            ourselves: Cell::new(None),
             http2: Cell::new(false),
             order: Cell::new(Order::Serve),
             waker: RefCell::new(None),
@@ -122,6 +134,16 @@ impl Client {
             waits: Waits::default(),
             _permit: permit,
         }
+    }
+
+    /// Whether the requests of this connection are our own.
+    pub(crate) fn is_ourselves(&self) -> bool {
+        if let Some(known) = self.ourselves.get() {
+            return known;
+        }
+        let ourselves = self.worker.shared.own.has(self.address);
+        self.ourselves.set(Some(ourselves));
+        ourselves
     }
 
     /// From the parsed head to the end of the answer.

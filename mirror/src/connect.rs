@@ -21,6 +21,7 @@ use tokio_rustls::client::TlsStream;
 
 use crate::headers::Wire;
 use crate::metered::{Metered, Paid, Payer};
+use crate::ourselves::{OwnEnd, OwnEnds};
 use crate::tls::TlsError;
 use crate::upstream::UpstreamUrl;
 
@@ -152,11 +153,15 @@ impl Connector {
     ) -> Result<UpstreamIo<P>, ConnectError> {
         match &self.target {
             Target::Tcp(host, port) => {
-                let stream = tcp(host, *port, lookups).await?;
-                Ok(UpstreamIo::Tcp(Metered::new(stream, payer)))
+                let (stream, end) = tcp(host, *port, lookups).await?;
+                Ok(UpstreamIo::Tcp {
+                    io: Metered::new(stream, payer),
+                    _end: end,
+                })
             }
             Target::Tls(host, port, client) => {
-                let stream = Metered::new(tcp(host, *port, lookups).await?, payer);
+                let (stream, end) = tcp(host, *port, lookups).await?;
+                let stream = Metered::new(stream, payer);
                 let connector = match offer {
                     Offer::Http1 => &client.http1,
                     Offer::Http2 => &client.http2,
@@ -166,7 +171,10 @@ impl Connector {
                     .connect(client.name.clone(), stream)
                     .await
                     .map_err(ConnectError::Tls)?;
-                Ok(UpstreamIo::Tls(Box::new(stream)))
+                Ok(UpstreamIo::Tls {
+                    io: Box::new(stream),
+                    _end: end,
+                })
             }
             Target::Unix(path) => unix(path)
                 .await
@@ -184,6 +192,7 @@ const ADDRESSES_KEPT: Duration = Duration::from_secs(1);
 /// resolver likes, and the other side must not have to wait for it. An address needs none.
 pub(crate) struct Lookups {
     turn: Arc<Semaphore>,
+    own: Arc<OwnEnds>,
     known: RefCell<Option<Known>>,
 }
 
@@ -195,9 +204,10 @@ struct Known {
 }
 
 impl Lookups {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(own: &Arc<OwnEnds>) -> Self {
         Self {
             turn: Arc::new(Semaphore::new(1)),
+            own: Arc::clone(own),
             known: RefCell::new(None),
         }
     }
@@ -244,7 +254,11 @@ impl Lookups {
     }
 }
 
-async fn tcp(host: &Arc<str>, port: u16, lookups: &Lookups) -> Result<TcpStream, ConnectError> {
+async fn tcp(
+    host: &Arc<str>,
+    port: u16,
+    lookups: &Lookups,
+) -> Result<(TcpStream, OwnEnd), ConnectError> {
     let connected = match host.parse::<IpAddr>() {
         Ok(address) => TcpStream::connect((address, port)).await,
         Err(_) => match lookups.resolve(host, port).await {
@@ -254,7 +268,8 @@ async fn tcp(host: &Arc<str>, port: u16, lookups: &Lookups) -> Result<TcpStream,
     };
     let stream = connected.map_err(ConnectError::from_io)?;
     tune(&stream);
-    Ok(stream)
+    let end = lookups.own.register(&stream);
+    Ok((stream, end))
 }
 
 /// A Unix socket refuses at once when its backlog is full, where a TCP port would let us wait.
@@ -287,8 +302,14 @@ pub(crate) fn tune(stream: &TcpStream) {
 
 /// A connection to a service.
 pub(crate) enum UpstreamIo<P = Paid> {
-    Tcp(Metered<TcpStream, P>),
-    Tls(Box<TlsStream<Metered<TcpStream, P>>>),
+    Tcp {
+        io: Metered<TcpStream, P>,
+        _end: OwnEnd,
+    },
+    Tls {
+        io: Box<TlsStream<Metered<TcpStream, P>>>,
+        _end: OwnEnd,
+    },
     Unix(Metered<UnixStream, P>),
 }
 
@@ -296,7 +317,7 @@ impl<P> UpstreamIo<P> {
     /// What the service chose of what it was offered; a service that chooses nothing speaks HTTP/1.1.
     pub(crate) fn chosen(&self) -> Wire {
         match self {
-            Self::Tls(stream) if stream.get_ref().1.alpn_protocol() == Some(b"h2") => Wire::Http2,
+            Self::Tls { io, .. } if io.get_ref().1.alpn_protocol() == Some(b"h2") => Wire::Http2,
             _ => Wire::Http1,
         }
     }
@@ -305,11 +326,11 @@ impl<P> UpstreamIo<P> {
 macro_rules! each {
     ($self:expr, $io:ident => $call:expr) => {
         match $self.get_mut() {
-            UpstreamIo::Tcp(io) => {
+            UpstreamIo::Tcp { io, .. } => {
                 let $io = Pin::new(io);
                 $call
             }
-            UpstreamIo::Tls(io) => {
+            UpstreamIo::Tls { io, .. } => {
                 let $io = Pin::new(io);
                 $call
             }
@@ -362,8 +383,8 @@ impl<P: Payer> AsyncWrite for UpstreamIo<P> {
 
     fn is_write_vectored(&self) -> bool {
         match self {
-            Self::Tcp(io) => io.is_write_vectored(),
-            Self::Tls(io) => io.is_write_vectored(),
+            Self::Tcp { io, .. } => io.is_write_vectored(),
+            Self::Tls { io, .. } => io.is_write_vectored(),
             Self::Unix(io) => io.is_write_vectored(),
         }
     }

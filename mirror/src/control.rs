@@ -13,6 +13,7 @@ use crate::config::Limits;
 use crate::descriptors::{Connections, Descriptors};
 use crate::generation::{Applied, Loaded};
 use crate::observer::Observer;
+use crate::ourselves::OwnEnds;
 use crate::rate::RateCap;
 
 /// A worker turns to a new policy between two requests; one that takes longer than this is ending, or the machine is
@@ -24,6 +25,7 @@ pub(crate) struct Shared {
     pub(crate) budget: ByteBudget,
     pub(crate) breaker: Breaker,
     pub(crate) rate: RateCap,
+    pub(crate) own: Arc<OwnEnds>,
     pub(crate) connections: Arc<Semaphore>,
     /// Requests of HTTP/2 at a time, in all connections of the process.
     pub(crate) streams: Arc<Semaphore>,
@@ -49,6 +51,7 @@ impl Shared {
             budget: ByteBudget::new(limits.shadow_bytes),
             breaker: Breaker::new(),
             rate: RateCap::new(),
+            own: Arc::default(),
             connections: Arc::new(Semaphore::new(connections.min(Semaphore::MAX_PERMITS))),
             streams: Arc::new(Semaphore::new(
                 others.streams.clamp(1, Semaphore::MAX_PERMITS),

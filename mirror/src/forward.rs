@@ -71,6 +71,11 @@ async fn answer_to(
     let mut busy = client.busy();
     busy.take_place().await;
     let generation = client.worker.generation();
+    if client.is_ourselves() {
+        client.worker.metrics.refused();
+        let answer = words::text(StatusCode::LOOP_DETECTED, words::OURSELVES, busy);
+        return Ok(last(answer, request.version()));
+    }
     let wants_upgrade = headers::wants_upgrade(request.headers());
     let (parts, body) = request.into_parts();
     let version = parts.version;

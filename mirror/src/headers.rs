@@ -16,9 +16,10 @@ use smallvec::SmallVec;
 
 /// Marks what the candidate gets, so that it can leave out side effects of its own.
 pub(crate) const SHADOW: HeaderName = HeaderName::from_static("x-parity-shadow");
-const SHADOW_VALUE: HeaderValue = HeaderValue::from_static("1");
 /// What a client expects that wants to be asked for its body.
 pub(crate) const CONTINUE: HeaderValue = HeaderValue::from_static("100-continue");
+/// Mirrors that a shadow may pass one behind the other. Chains are short; what is longer leads in a circle.
+const MAX_SHADOW_DEPTH: u32 = 4;
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
 
@@ -165,9 +166,21 @@ pub(crate) fn expects_continue(headers: &HeaderMap) -> bool {
     expected.is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(CONTINUE.as_bytes()))
 }
 
-/// Adds the mark of a shadow.
+/// Adds the mark of a shadow: how many mirrors it has passed.
 pub(crate) fn mark_shadow(headers: &mut HeaderMap) {
-    headers.insert(SHADOW, SHADOW_VALUE);
+    let depth = shadow_depth(headers).saturating_add(1);
+    headers.insert(SHADOW, HeaderValue::from(depth));
+}
+
+/// How many mirrors a request has passed as a shadow. Behind another mirror that is one.
+pub(crate) fn shadow_depth(headers: &HeaderMap) -> u32 {
+    let mark = headers.get(SHADOW).and_then(|mark| mark.to_str().ok());
+    mark.map_or(0, |mark| mark.trim().parse().unwrap_or(1))
+}
+
+/// Whether a request has been shadowed so often that its shadows lead in a circle.
+pub(crate) fn is_shadowed_out(headers: &HeaderMap) -> bool {
+    shadow_depth(headers) >= MAX_SHADOW_DEPTH
 }
 
 /// Whether the client asks for another protocol on this connection. `h2c` is not one: a tunnel by it would carry

@@ -20,8 +20,9 @@ use crate::headers::Wire;
 
 /// Longest head of an answer: status line and all fields, and each block of trailers.
 pub(crate) const MAX_HEAD_BYTES: usize = 64 * 1024;
-/// Longest that hyper buffers for one connection before it waits for the reader.
-pub(crate) const MAX_BUFFER_BYTES: usize = 128 * 1024;
+/// Longest that hyper buffers for one connection before it waits for the reader. As long as a head may be and no longer,
+/// for an idle connection keeps its buffer, and there are many.
+pub(crate) const MAX_BUFFER_BYTES: usize = MAX_HEAD_BYTES;
 
 /// What carries a request and its answer.
 pub(crate) enum Link {

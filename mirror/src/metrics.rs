@@ -313,7 +313,7 @@ impl Collector for Metrics {
             ),
             (
                 "parity_client_requests_refused",
-                "Requests refused before they count as received: for no single host (400), or in a transfer coding that is not supported (501)",
+                "Requests refused before they count as received: for no single host (400), in a transfer coding that is not supported (501), or because they came from the mirror itself (508)",
                 self.total(|worker| worker.refused.get()),
             ),
         ] {

@@ -17,6 +17,7 @@ use smallvec::SmallVec;
 use tokio::task::JoinHandle;
 
 use crate::body::Outbound;
+use crate::detach;
 use crate::forwarding::{Forwarding, Peer};
 use crate::generation::Generation;
 use crate::headers::{self, Wire};
@@ -121,9 +122,11 @@ impl Pending {
     pub(crate) fn open(
         generation: &Rc<Generation>,
         ticket: Ticket,
-        head: Head,
+        mut head: Head,
         time: Timestamp,
     ) -> (Half, Half) {
+        detach::fields(&mut head.headers);
+        detach::target(&mut head.uri);
         let pending = Rc::new(Self {
             generation: Rc::clone(generation),
             head: RefCell::new(head),

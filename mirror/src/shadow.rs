@@ -29,7 +29,8 @@ use crate::turns;
 
 /// Why this request is not for the candidate, from what its head says; `None` if it is.
 ///
-/// A route that forbids shadowing is `unsafe_method` too: the operator says what the method does not.
+/// A route that forbids shadowing is `unsafe_method` too: the operator says what the method does not. Shadows of shadows
+/// of shadows are off: they lead in a circle.
 pub(crate) fn refusal(
     generation: &Generation,
     route: &Route,
@@ -41,7 +42,7 @@ pub(crate) fn refusal(
     let shared = &generation.worker.shared;
     if !policy.shadow.unwrap_or(safe) {
         Some(Reason::UnsafeMethod)
-    } else if !shared.shadowing() {
+    } else if !shared.shadowing() || headers::is_shadowed_out(headers) {
         Some(Reason::ShadowingOff)
     } else if !generation.sampler.takes(policy.sample, headers) {
         Some(Reason::SampledOut)
@@ -280,7 +281,11 @@ async fn send(pending: &Pending, side: Side) -> Result<Sent, Reason> {
 }
 
 fn request_body(pending: &Pending) -> Outbound {
-    let body = pending.body.borrow().clone();
+    let body = {
+        let mut body = pending.body.borrow_mut();
+        body.seal();
+        body.clone()
+    };
     let trailers: Option<HeaderMap> = pending.trailers.borrow().clone();
     if body.is_empty() && trailers.is_none() {
         return Outbound::Empty;

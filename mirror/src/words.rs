@@ -12,6 +12,8 @@ use crate::host::HostFault;
 pub(crate) const REFUSED_CONNECT: &str = "parity: CONNECT is not supported\n";
 pub(crate) const REFUSED_CODING: &str = "parity: the request's transfer coding is not supported\n";
 pub(crate) const REFUSED_UPGRADE: &str = "parity: a request to upgrade must not have a body\n";
+pub(crate) const OURSELVES: &str =
+    "parity: this request came from parity itself; legacy or candidate leads back to it\n";
 pub(crate) const LEGACY_TIMEOUT: &str =
     "parity: the legacy service did not accept the connection in time\n";
 pub(crate) const LEGACY_WRONG: &str =

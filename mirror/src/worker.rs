@@ -50,6 +50,7 @@ pub(crate) struct Worker {
 
 impl Worker {
     pub(crate) fn new(index: usize, shared: Arc<Shared>, metrics: WorkerHandle) -> Self {
+        let lookups = [(), ()].map(|()| Rc::new(Lookups::new(&shared.own)));
         Self {
             index,
             shared,
@@ -57,7 +58,7 @@ impl Worker {
             cutting: Cell::new(false),
             draining: Cell::new(false),
             turns: Rc::default(),
-            lookups: [(), ()].map(|()| Rc::new(Lookups::new())),
+            lookups,
             current: RefCell::new(None),
             former: RefCell::default(),
             stream: RefCell::new(None),

@@ -208,19 +208,20 @@ pub enum Omitted {
     },
 }
 
-/// A body as the chunks it was read in. Most answers fit one chunk, which is held inline.
+/// A body in pieces. Most bodies fit one, which is held inline.
 #[derive(Clone, Default)]
 pub struct Body {
     chunks: SmallVec<[Bytes; 1]>,
     length: usize,
-    /// Small chunks that came after the last of `chunks`.
+    /// What came after the last of `chunks`. Never grows beyond its capacity.
     tail: Vec<u8>,
     omitted: Option<Omitted>,
 }
 
-/// Smaller chunks are copied together. A chunk is a slice of the buffer that it was read into, 8 KiB or more, and keeps
-/// all of it: a peer that sends byte by byte would make us hold thousands of times what it sent.
-const SMALL: usize = 4096;
+/// Smallest piece behind the first: a peer that sends byte by byte shall not make us hold a piece for each of them.
+const SMALLEST_PIECE: usize = 4 * 1024;
+/// Largest piece: what allocators still hand out again without asking the system for memory.
+const LARGEST_PIECE: usize = 64 * 1024;
 
 impl Body {
     /// A body that was not kept. It holds no bytes, and is not to be taken for an empty one.
@@ -236,22 +237,33 @@ impl Body {
         self.omitted
     }
 
-    /// Adds what was read next. The first chunk is kept as it is, for most bodies have no other.
-    pub fn push(&mut self, chunk: Bytes) {
-        if chunk.is_empty() {
-            return;
-        }
-        self.length += chunk.len();
-        if chunk.len() < SMALL && !self.chunks.is_empty() {
-            self.tail.extend_from_slice(&chunk);
-        } else {
-            self.seal();
-            self.chunks.push(chunk);
+    /// Adds a copy of what was read next.
+    ///
+    /// A copy, because a slice would keep all of the buffer that it was read into, up to a hundred times as much; and
+    /// because the reader can use its buffer again then, which makes up for the copying.
+    pub fn push(&mut self, mut chunk: &[u8]) {
+        while !chunk.is_empty() {
+            let free = self.tail.capacity() - self.tail.len();
+            if free == 0 {
+                self.seal();
+                // The first is most often the only one. Others double, so that no more is held than twice what came.
+                let piece = if self.length == 0 {
+                    chunk.len()
+                } else {
+                    self.length.max(SMALLEST_PIECE)
+                };
+                self.tail = Vec::with_capacity(piece.min(LARGEST_PIECE));
+                continue;
+            }
+            let (now, later) = chunk.split_at(free.min(chunk.len()));
+            self.tail.extend_from_slice(now);
+            self.length += now.len();
+            chunk = later;
         }
     }
 
-    /// Makes a chunk of the small ones that came last.
-    fn seal(&mut self) {
+    /// Makes a piece of what came last, so that clones share it. What comes later begins another.
+    pub fn seal(&mut self) {
         if !self.tail.is_empty() {
             self.chunks.push(std::mem::take(&mut self.tail).into());
         }
@@ -267,13 +279,13 @@ impl Body {
         self.length == 0
     }
 
-    /// The chunks in the order they came, small ones joined.
+    /// The pieces in their order.
     pub fn into_chunks(mut self) -> impl ExactSizeIterator<Item = Bytes> {
         self.seal();
         self.chunks.into_iter()
     }
 
-    /// Whether both are the same bytes, however they were cut into chunks; nothing is copied.
+    /// Whether both are the same bytes, however they were cut into pieces; nothing is copied.
     pub fn same_bytes(&self, other: &Self) -> bool {
         if self.length != other.length {
             return false;
@@ -305,7 +317,7 @@ impl Body {
         self.chunks.iter().map(|chunk| &**chunk).chain(tail)
     }
 
-    /// The body in one piece: borrowed when it came in one chunk, else copied together.
+    /// The body in one piece: borrowed when it is held in one, else copied together.
     pub fn contiguous(&self) -> Cow<'_, [u8]> {
         match (self.chunks.as_slice(), self.tail.as_slice()) {
             ([], tail) => Cow::Borrowed(tail),
@@ -323,10 +335,20 @@ impl Body {
 }
 
 impl From<Bytes> for Body {
+    /// Without a copy.
     fn from(bytes: Bytes) -> Self {
-        let mut body = Self::default();
-        body.push(bytes);
-        body
+        let length = bytes.len();
+        let chunks = if length == 0 {
+            SmallVec::new()
+        } else {
+            SmallVec::from_buf([bytes])
+        };
+        Self {
+            chunks,
+            length,
+            tail: Vec::new(),
+            omitted: None,
+        }
     }
 }
 
@@ -358,19 +380,22 @@ mod tests {
     }
 
     #[test]
-    fn chunks_join_in_order_and_small_ones_become_one() {
-        let large = "x".repeat(SMALL);
+    fn pieces_follow_each_other_in_order() {
         let mut body = Body::default();
-        for chunk in ["ab", "", "c", "d", &large, "e", "f"] {
-            body.push(Bytes::copy_from_slice(chunk.as_bytes()));
+        let mut whole = Vec::new();
+        for length in [1, 0, 2, 5_000, 1, 200_000, 3] {
+            let chunk: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
+            body.push(&chunk);
+            whole.extend_from_slice(&chunk);
         }
-        let whole = format!("abcd{large}ef");
-        assert_eq!(
-            (body.len(), &*body.contiguous()),
-            (whole.len(), whole.as_bytes())
-        );
+        assert_eq!((body.len(), &*body.contiguous()), (whole.len(), &*whole));
         let chunks: Vec<_> = body.into_chunks().collect();
-        assert_eq!(chunks, ["ab", "cd", &large, "ef"]);
+        assert!(
+            chunks
+                .iter()
+                .all(|chunk| (1..=LARGEST_PIECE).contains(&chunk.len()))
+        );
+        assert_eq!(chunks.concat(), whole);
     }
 
     #[test]
@@ -378,13 +403,14 @@ mod tests {
         let cut = |text: &str, at: &[usize]| {
             let (mut body, mut from) = (Body::default(), 0);
             for until in at.iter().copied().chain([text.len()]) {
-                body.push(Bytes::copy_from_slice(&text.as_bytes()[from..until]));
+                body.push(&text.as_bytes()[from..until]);
                 from = until;
             }
             body
         };
-        let text = "0123456789".repeat(2 * SMALL);
+        let text = "0123456789".repeat(2 * SMALLEST_PIECE);
         let other = format!("{}x", text.strip_suffix('9').expect("its last digit"));
+        const SMALL: usize = SMALLEST_PIECE;
         for at in [&[][..], &[1], &[SMALL, 2 * SMALL], &[SMALL + 1, SMALL + 2]] {
             let body = cut(&text, at);
             assert!(body.same_bytes(&cut(&text, &[SMALL + 7])));
@@ -395,13 +421,21 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_drips_holds_what_it_is() {
-        let mut body = Body::default();
-        for _ in 0..100_000 {
-            // As a reader does: a slice of a buffer that is larger by far.
-            body.push(Bytes::from(vec![b'x'; 8192]).slice(..1));
+    fn a_body_holds_what_it_is_however_it_came() {
+        for chunk in [1, 100, 4_000, 40_000, 128 * 1024] {
+            let mut body = Body::default();
+            while body.len() < 1 << 20 {
+                body.push(&vec![b'x'; chunk]);
+            }
+            let length = body.len();
+            let held = body.tail.capacity() + body.chunks.iter().map(Bytes::len).sum::<usize>();
+            assert!(
+                held <= length + LARGEST_PIECE,
+                "{held} for {length} by {chunk}"
+            );
         }
-        assert_eq!(body.chunks.len(), 1);
-        assert!(body.tail.capacity() < 300_000);
+        let mut body = Body::default();
+        body.push(b"{}");
+        assert_eq!((body.tail.capacity(), body.chunks.len()), (2, 0));
     }
 }

@@ -18,6 +18,7 @@ pub mod evidence;
 pub mod exchange;
 pub mod histogram;
 pub mod id;
+pub mod ident;
 pub mod record;
 pub mod report;
 pub mod route;

@@ -1,7 +1,7 @@
 //! Routes: `METHOD /path/{template}`.
 //!
 //! A route comes from the operator's `[[route]]` list (first match wins), else from a look at each path segment:
-//! numbers, UUIDs, hex, long tokens, and what stands behind a secret name become `{id}`. The look keeps no state, so
+//! values ([`crate::ident`]) and what stands behind a secret name become `{id}`. The look keeps no state, so
 //! every instance and every restart names the same request alike; that is what makes tallies of different instances
 //! add up. How many different routes may be *counted* is a limit of the tally, not of this module.
 
@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use http::Method;
 
+use crate::ident::is_value_in_path;
 use crate::secret::is_secret_name;
 
 /// Longer templates end in `{*rest}`: a label is stored with every tally and shown in every table.
@@ -18,8 +19,6 @@ const MAX_LABEL_BYTES: usize = 200;
 /// Routes that one resolver keeps ready; beyond it a route is made anew for each request. Ten thousand is more than
 /// any service has, and bounds what a scanner with random paths can make us hold.
 const MAX_INTERNED: usize = 10_000;
-/// A segment of at least this many bytes with a digit or mixed case in it is taken for a token.
-const TOKEN_BYTES: usize = 24;
 
 /// One route, shared by all exchanges that belong to it.
 #[derive(Debug, PartialEq)]
@@ -249,32 +248,13 @@ fn write_label(label: &mut String, method: &Method, path: &str) {
         }
         label.push('/');
         let secret = behind_secret_name && !segment.is_empty();
-        label.push_str(if secret || is_variable(segment) {
+        label.push_str(if secret || is_value_in_path(segment) {
             "{id}"
         } else {
             segment
         });
         behind_secret_name = is_secret_name(segment);
     }
-}
-
-/// Whether a segment looks like a value rather than a name. Byte-wise, without state.
-fn is_variable(segment: &str) -> bool {
-    let bytes = segment.as_bytes();
-    let digits = bytes.iter().filter(|byte| byte.is_ascii_digit()).count();
-    let odd = bytes
-        .iter()
-        .any(|byte| !(byte.is_ascii_alphanumeric() || b"-_.~".contains(byte)));
-    let hex = bytes
-        .iter()
-        .all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
-    let mixed =
-        bytes.iter().any(u8::is_ascii_uppercase) && bytes.iter().any(u8::is_ascii_lowercase);
-    // `v1` and `oauth2` are names; `42`, `2026-01-31`, `ord-10023`, `3fa85f64` are values.
-    odd || digits * 2 > bytes.len()
-        || digits >= 4
-        || (hex && digits > 0 && bytes.len() >= 8)
-        || (bytes.len() >= TOKEN_BYTES && (digits > 0 || mixed))
 }
 
 #[cfg(test)]
@@ -306,6 +286,8 @@ mod tests {
             ("/blobs/deadbeef0", "/blobs/{id}"),
             ("/reports/2026-01-31", "/reports/{id}"),
             ("/orders/ord-10023/items", "/orders/{id}/items"),
+            ("/accounts/acc_129/users/usr_7", "/accounts/{id}/users/{id}"),
+            ("/v1.2/wizard/step-2/utf-8", "/v1.2/wizard/step-2/utf-8"),
             ("/s/dGhpc0lzQVRva2VuRm9yWW91", "/s/{id}"),
             (
                 "/blog/this-is-a-long-slug-for-a-post",

@@ -43,7 +43,7 @@ use crate::url::StoreUrl;
 /// long again on a slow disk, has lost half a second.
 pub const MAX_BATCH_INTERVAL: Duration = Duration::from_millis(250);
 /// How much longer than its deadline a writer may take to end: one write that is under way.
-const FINISH_GRACE: Duration = Duration::from_secs(5);
+pub const FINISH_GRACE: Duration = Duration::from_secs(2);
 /// How long a start waits for the store. A new one needs milliseconds; whoever needs longer (a lock, a migration, a
 /// server far away) is not waited for, because clients are waiting for the proxy.
 const START_PATIENCE: Duration = Duration::from_secs(2);

@@ -16,7 +16,7 @@ use crate::output;
 pub(crate) fn run(command: &ConfigCommand) -> Result<ExitCode> {
     match command {
         ConfigCommand::Init { file } => init(file),
-        ConfigCommand::Check { file } => check(file.as_deref()),
+        ConfigCommand::Check { file, named } => check(file.as_deref().or(named.config.as_deref())),
         ConfigCommand::Show {
             mirror,
             origin,
@@ -56,18 +56,33 @@ fn init(file: &PathBuf) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// In the place of upstreams that a file leaves to flags or the environment, so that all else in it can be checked.
+const UNNAMED: &str = "http://unnamed.invalid";
+
 /// A file is checked for each command that it configures: for `sink` when it says where to sink, for `mirror` when it
-/// names an upstream or nothing to sink.
+/// names an upstream or nothing to sink. One that names neither upstream leaves them to flags.
 fn check(file: Option<&Path>) -> Result<ExitCode> {
     let file = file.unwrap_or(Path::new(DEFAULT_FILE));
     let layers = || Layers::load_here(Some(file), &[]);
     let sinks = layers().has_any(&["sink.kafka", "sink.clickhouse"]);
-    let mirrors = !sinks || layers().has_any(&["mirror.legacy", "mirror.candidate"]);
+    let upstreams = layers().has_any(&["mirror.legacy", "mirror.candidate"]);
+    let mirrors = !sinks || upstreams;
     let mut problems = Problems::default();
     let mut holds = Vec::new();
     if mirrors {
-        match layers().mirror() {
+        let flags: &[_] = if upstreams {
+            &[]
+        } else {
+            &[("mirror.legacy", UNNAMED), ("mirror.candidate", UNNAMED)]
+        };
+        match Layers::load_here(Some(file), flags).mirror() {
             Ok(settings) => {
+                if !upstreams {
+                    holds.push(
+                        "no upstreams, so `parity mirror` needs --legacy and --candidate"
+                            .to_owned(),
+                    );
+                }
                 holds.push(format!("{} routes", settings.mirror.policy.routes.len()));
                 holds.push(format!("{} rules", settings.rules.ids().count()));
             }

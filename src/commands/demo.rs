@@ -23,6 +23,7 @@ use tokio::sync::oneshot;
 
 use crate::cli::DemoArgs;
 use crate::config::Layers;
+use crate::config::environment::Environment;
 use crate::handover::Inherited;
 use crate::instance::Instance;
 use crate::output;
@@ -45,7 +46,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<ExitCode> {
     let settings = Layers::load(
         // The demo shows the defaults, so neither a file nor the environment of this place takes part.
         None,
-        |_| None,
+        &Environment::default(),
         &[
             ("mirror.legacy", &legacy.url),
             ("mirror.candidate", &candidate.url),

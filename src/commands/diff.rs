@@ -21,6 +21,7 @@ use parity_schemas::verdict::Verdict;
 
 use crate::cli::{DiffArgs, DiffKind, OutputFormat};
 use crate::config::Layers;
+use crate::config::environment::Environment;
 use crate::{error, output};
 use input::{Input, MAX_INPUT_BYTES};
 
@@ -117,7 +118,7 @@ fn rules(args: &DiffArgs, now: Timestamp) -> Result<Arc<Rules>> {
         .map(|names| ("profiles", names))
         .into_iter()
         .collect();
-    let mut layers = Layers::load(args.rules.as_deref(), |_| None, &flags);
+    let mut layers = Layers::load(args.rules.as_deref(), &Environment::default(), &flags);
     match layers.rules(now) {
         Some(rules) => Ok(rules),
         None => Err(layers.into_problems().into()),

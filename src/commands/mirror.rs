@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
+use parity_schemas::time::Timestamp;
 
 use crate::cli::MirrorArgs;
 use crate::config::{Layers, MirrorSettings};
@@ -64,6 +65,8 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
             () = ended => {}
         }
     };
+    let alarm = signals.alarm();
+    alarm.set(settings.next_expiry);
     signals.wait(over, |signal| match signal {
         Signal::End => true,
         Signal::ShadowingOff => {
@@ -72,6 +75,10 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
         }
         Signal::ShadowingOn => {
             instance.set_shadowing(true);
+            false
+        }
+        Signal::Alarm => {
+            alarm.set(expire(&mut instance, &mut settings));
             false
         }
         Signal::Reload => {
@@ -86,6 +93,7 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
                 }
             }
             instance.reloaded(&outcome);
+            alarm.set(settings.next_expiry);
             false
         }
     });
@@ -93,15 +101,45 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
         drop(handover);
         instance.hand_over();
         successor.let_go();
-        output::note("handed over to a successor; draining");
+        output::note(&format!(
+            "handed over to a successor; draining for {} s at most",
+            instance.longest_end().as_secs()
+        ));
     } else {
         if let Some(handover) = handover {
             handover.remove();
         }
         instance.drain();
-        output::note("draining; a second Ctrl-C ends at once");
+        output::note(&format!(
+            "draining for {} s at most; a second Ctrl-C ends at once",
+            instance.longest_end().as_secs()
+        ));
     }
     finish_or_abandon(instance, &mut signals)
+}
+
+/// Goes on without the rules that have expired, under a hash of their own: what they excused no longer is, so the
+/// evidence starts anew. Returns when to look again.
+fn expire(instance: &mut Instance, settings: &mut MirrorSettings) -> Option<Timestamp> {
+    /// When something that the settings name cannot be read just now, the old rules hold meanwhile, under the old hash.
+    const AGAIN: i64 = 60_000_000;
+    let now = Timestamp::now();
+    let mut next = settings.clone();
+    let expired = next.expire_rules(now);
+    if let Err(error) = instance.reload(&next) {
+        tracing::error!(
+            error = error::line(&error),
+            "a rule has expired and still applies, for the configuration cannot be applied; trying again in a minute"
+        );
+        return Some(Timestamp::from_micros(now.as_micros() + AGAIN));
+    }
+    for rule in expired {
+        output::note(&format!(
+            "the rule {rule} has expired and no longer applies; the evidence starts anew"
+        ));
+    }
+    *settings = next;
+    settings.next_expiry
 }
 
 /// Applies other settings, unless some of them need a restart: then none is applied.

@@ -17,6 +17,7 @@ use parity_sink::StoreConfig;
 use parity_sink::write::Retention;
 
 use super::file::{Entry, Raw};
+use super::loops::Ports;
 use super::problem::{Origin, Problem, Problems, read_named_file};
 use super::settings::{Kind, SETTINGS, Setting, is_fixed};
 use super::{Layers, value};
@@ -29,6 +30,7 @@ const MIN_KEY_BYTES: usize = 16;
 const MIN_TOKEN_BYTES: usize = 16;
 
 /// Everything `mirror` needs, checked.
+#[derive(Clone)]
 pub(crate) struct MirrorSettings {
     /// What the record is filed under.
     pub(crate) identity: Identity,
@@ -44,8 +46,12 @@ pub(crate) struct MirrorSettings {
     pub(crate) retention: Retention,
     /// Exchanges that may wait for comparison.
     pub(crate) queue: usize,
-    /// What counts as equal.
+    /// What counts as equal now: the rules that have not expired.
     pub(crate) rules: Arc<Rules>,
+    /// All rules, also those that have expired.
+    rules_as_given: Arc<Rules>,
+    /// When the next rule expires.
+    pub(crate) next_expiry: Option<Timestamp>,
     /// What may be recorded clear.
     pub(crate) redact: RedactConfig,
     /// Key of the hmac: values.
@@ -57,6 +63,22 @@ pub(crate) struct MirrorSettings {
 }
 
 impl MirrorSettings {
+    /// Takes out the rules that have expired by now, and gives their ids. The hash of the rules is then that of those
+    /// which are left, as it is after a restart: evidence is bound to what really holds.
+    pub(crate) fn expire_rules(&mut self, now: Timestamp) -> Vec<String> {
+        let before = std::mem::replace(
+            &mut self.rules,
+            Arc::new(self.rules_as_given.holding_at(now)),
+        );
+        self.rules.hash().clone_into(&mut self.identity.rules_hash);
+        self.next_expiry = self.rules_as_given.next_expiry(now);
+        before
+            .ids()
+            .filter(|id| self.rules.ids().all(|left| left != *id))
+            .map(str::to_owned)
+            .collect()
+    }
+
     /// The settings that are other than those of a running mirror, and cannot be applied to it.
     pub(crate) fn need_a_restart(&self, running: &Self) -> Vec<&'static str> {
         self.fixed
@@ -114,7 +136,7 @@ impl Layers {
         key: &'static str,
         token_key: &'static str,
     ) -> Option<AdminSettings> {
-        let address: Option<SocketAddr> = self.get(key, address);
+        let address: Option<SocketAddr> = self.get(key, value::address);
         let named = self.values.contains_key(token_key);
         let token = self.secret(token_key, MIN_TOKEN_BYTES);
         let address = address?;
@@ -169,8 +191,8 @@ impl Layers {
     /// The same for a mirror that is to serve: a rule that has expired no longer applies, which is told, but a day in the
     /// calendar must not keep a proxy from starting again.
     pub(crate) fn mirror_to_serve(self) -> Result<MirrorSettings, Problems> {
-        let settings = self.mirror_at(Timestamp::default())?;
-        for rule in settings.rules.expired(Timestamp::now()) {
+        let mut settings = self.mirror_at(Timestamp::default())?;
+        for rule in settings.expire_rules(Timestamp::now()) {
             tracing::warn!(
                 rule,
                 "the rule has expired and no longer applies; remove it, or decide anew"
@@ -184,7 +206,7 @@ impl Layers {
         let legacy_version = self.get("mirror.legacy_version", value::text);
         let candidate_version = self.get("mirror.candidate_version", value::text);
         let instance = self.get("mirror.instance", value::text);
-        let listen = self.get("mirror.listen", address);
+        let listen = self.get("mirror.listen", value::address);
         let policy = self.policy();
         let shadowing = self.get("mirror.shadow", value::switch);
         let workers = self.get("mirror.workers", value::count);
@@ -196,13 +218,26 @@ impl Layers {
         let redact = self.redact();
         let redaction_key = self.redaction_key();
         let handover = self.path("mirror.handover");
+        if let Some(policy) = &policy {
+            let ports = Ports {
+                proxy: listen,
+                admin: admin.as_ref().map(|admin| admin.address),
+                handover: handover.as_ref().map(|(path, _)| path.as_path()),
+            };
+            let upstreams = [
+                ("mirror.legacy", &policy.legacy.url),
+                ("mirror.candidate", &policy.candidate.url),
+            ];
+            self.refuse_loops(upstreams, &ports);
+        }
         let fixed = SETTINGS
             .iter()
             .filter(|setting| is_fixed(setting))
             .map(|setting| (setting.key, self.print(setting)))
             .collect();
         let complete = || {
-            let rules = rules?;
+            let rules_as_given = rules?;
+            let rules = Arc::new(rules_as_given.holding_at(now));
             Some(MirrorSettings {
                 identity: Identity {
                     migration: migration?,
@@ -226,7 +261,9 @@ impl Layers {
                 store: store?,
                 retention: retention?,
                 queue: queue?,
+                next_expiry: rules_as_given.next_expiry(now),
                 rules,
+                rules_as_given,
                 redact,
                 redaction_key: redaction_key?,
                 handover: handover.map(|(path, _)| path),
@@ -292,12 +329,6 @@ pub(super) fn entry_origin(entry: &Entry, key: &str) -> Origin {
         .values
         .get(key)
         .map_or_else(|| entry.origin.clone(), |written| written.origin.clone())
-}
-
-fn address(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| {
-        format!("`{text}` is not an address; write for example 127.0.0.1:8080 or [::1]:8080")
-    })
 }
 
 pub(super) fn some_time(text: &str) -> Result<Duration, String> {

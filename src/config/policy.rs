@@ -12,6 +12,7 @@ use parity_mirror::{
 };
 use parity_schemas::route::{RoutePolicy, RouteRule};
 
+use super::file::Entry;
 use super::needs::{MAX_SECRET_BYTES, entry_origin, entry_text, some_time};
 use super::problem::{Origin, Problem, read_named_file};
 use super::{DEFAULT_FILE, Layers, MAX_FILE_BYTES, value};
@@ -146,7 +147,9 @@ impl Layers {
         };
         let mut headers = Vec::new();
         let lines = bytes.split(|byte| *byte == b'\n').zip(1..);
-        for (line, number) in lines.filter(|(line, _)| !line.trim_ascii().is_empty()) {
+        // Empty lines and comments say nothing; no name of a field begins with `#`.
+        let says = |line: &[u8]| !matches!(line.trim_ascii().first(), None | Some(b'#'));
+        for (line, number) in lines.filter(|(line, _)| says(line)) {
             let read = std::str::from_utf8(line).ok().map(header);
             if let Some(Ok((name, mut value))) = read {
                 value.set_sensitive(true);
@@ -156,7 +159,7 @@ impl Layers {
                     "{key}: line {number} of {} is no header that can be set",
                     path.display()
                 );
-                let hint = "write one `name: value` on a line, such as authorization: Bearer …";
+                let hint = "write one `name: value` on a line, such as authorization: Bearer …; a line that begins with # is a comment";
                 self.problems
                     .push(Problem::new(origin.clone(), message).hint(hint));
             }
@@ -232,6 +235,24 @@ impl Layers {
         })
     }
 
+    /// Reads a key of a [[route]] that is not text.
+    fn entry_value<T>(
+        &mut self,
+        entry: &Entry,
+        key: &str,
+        read: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Option<T> {
+        match read(entry_text(entry, key)?) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                let origin = entry_origin(entry, key);
+                self.problems
+                    .push(Problem::new(origin, format!("{key}: {error}")));
+                None
+            }
+        }
+    }
+
     fn routes(&mut self) -> Arc<[RouteRule]> {
         let mut rules = Vec::new();
         for entry in std::mem::take(&mut self.routes) {
@@ -241,15 +262,9 @@ impl Layers {
                     .push(problem.hint("write for example match = \"GET /users/{id}\""));
                 continue;
             };
-            let sample = entry_text(&entry, "sample").map(value::share).transpose();
             let policy = RoutePolicy {
-                shadow: entry_text(&entry, "shadow").map(|text| text == "true" || text == "on"),
-                sample: sample.unwrap_or_else(|error| {
-                    let origin = entry_origin(&entry, "sample");
-                    self.problems
-                        .push(Problem::new(origin, format!("sample: {error}")));
-                    None
-                }),
+                shadow: self.entry_value(&entry, "shadow", value::switch),
+                sample: self.entry_value(&entry, "sample", value::share),
             };
             match RouteRule::parse(wanted, policy) {
                 Ok(rule) => rules.push(rule),

@@ -3,6 +3,8 @@
 //! The parser, the unknown-key hints, `config show`, `config init` and the JSON Schema are all made from this table,
 //! so none of them can forget a setting or describe another one.
 
+use super::value;
+
 /// What a value must look like. The JSON type it has in the file follows from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -93,13 +95,13 @@ pub(crate) const SETTINGS: &[Setting] = &[
     setting("legacy.rewrite", Kind::Text, None, None, "Prefix of the path that is replaced for the legacy: \"/api -> /v2\""),
     setting("legacy.set_headers", Kind::List, None, None, "Headers set in requests for the legacy: \"name: value\""),
     setting("legacy.remove_headers", Kind::List, None, None, "Headers removed from requests for the legacy"),
-    setting("legacy.credentials_file", Kind::Path, None, None, "File with headers for the legacy that are secret, one \"name: value\" on a line"),
+    setting("legacy.credentials_file", Kind::Path, None, None, "File with headers for the legacy that are secret, one \"name: value\" on a line; # begins a comment"),
     setting("candidate.protocol", Kind::Text, Some("auto"), None, "What the candidate speaks: http1, http2, or auto (https: by ALPN; else HTTP/1.1, and HTTP/2 for gRPC)"),
     setting("candidate.host", Kind::Text, None, None, "Host that the candidate gets in the place of the client's"),
     setting("candidate.rewrite", Kind::Text, None, None, "Prefix of the path that is replaced for the candidate: \"/api -> /v2\""),
     setting("candidate.set_headers", Kind::List, None, None, "Headers set in requests for the candidate: \"name: value\""),
     setting("candidate.remove_headers", Kind::List, None, None, "Headers removed from requests for the candidate"),
-    setting("candidate.credentials_file", Kind::Path, None, None, "File with headers for the candidate that are secret, one \"name: value\" on a line"),
+    setting("candidate.credentials_file", Kind::Path, None, None, "File with headers for the candidate that are secret, one \"name: value\" on a line; # begins a comment"),
     setting("forwarding.x_forwarded_for", Kind::Switch, Some("on"), None, "Add the client's address to X-Forwarded-For"),
     setting("forwarding.x_forwarded_origin", Kind::Switch, Some("off"), None, "Send X-Forwarded-Proto and X-Forwarded-Host"),
     setting("forwarding.forwarded", Kind::Switch, Some("off"), None, "Add an element to Forwarded (RFC 7239)"),
@@ -154,6 +156,21 @@ impl Setting {
     /// The key within its section.
     pub(crate) fn name(&self) -> &'static str {
         self.key.split_once('.').map_or(self.key, |(_, name)| name)
+    }
+
+    /// Whether a text has the form of its values; whether it makes sense is for whoever needs it.
+    pub(crate) fn check(&self, text: &str) -> Result<(), String> {
+        match self.kind {
+            Kind::Address => value::address(text).map(drop),
+            Kind::Duration => value::duration(text).map(drop),
+            Kind::Size => value::size(text).map(drop),
+            Kind::Count => value::count(text).map(drop),
+            Kind::Share => value::share(text).map(drop),
+            Kind::Switch => value::switch(text).map(drop),
+            Kind::Text | Kind::Upstream | Kind::Store | Kind::Secret | Kind::Path | Kind::List => {
+                Ok(())
+            }
+        }
     }
 
     /// `PARITY_` and the flag's name; the whole key where there is no flag, and for `sink`, some of whose flags are

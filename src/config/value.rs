@@ -3,6 +3,7 @@
 //! Each reader says what was expected and shows an example, because the message is the only help a person has whose
 //! process did not start.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// `500ms`, `5s`, `2m`, `12h`, `14d`.
@@ -66,12 +67,21 @@ pub(crate) fn share(text: &str) -> Result<f64, String> {
         })
 }
 
+/// `127.0.0.1:8080`.
+pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        format!("`{text}` is not an address; write for example 127.0.0.1:8080 or [::1]:8080")
+    })
+}
+
 /// `on`, `off`, `true`, `false`.
 pub(crate) fn switch(text: &str) -> Result<bool, String> {
     match text {
         "on" | "true" => Ok(true),
         "off" | "false" => Ok(false),
-        _ => Err(format!("`{text}` is neither on nor off")),
+        _ => Err(format!(
+            "`{text}` is neither on nor off; write on or off (or true or false)"
+        )),
     }
 }
 

@@ -1,7 +1,9 @@
 //! Another configuration for a running mirror.
 
+use parity_schemas::time::Timestamp;
+
 use crate::support::client::Connection;
-use crate::support::process::{Mirror, Place};
+use crate::support::process::{Mirror, Place, Report};
 use crate::support::service::Service;
 use crate::support::wait_for;
 
@@ -148,4 +150,45 @@ fn requests_during_reloads_are_all_answered_and_counted() {
     assert_eq!(report.count("match"), sent);
     assert_eq!(mirror.stop().0, 0);
     assert_eq!(place.report().count("match"), sent);
+}
+
+#[test]
+fn a_rule_that_expires_under_a_running_mirror_begins_other_evidence() {
+    let place = Place::new();
+    let legacy = Service::json("{\"a\":1,\"stamp\":1}");
+    let candidate = Service::json("{\"a\":1,\"stamp\":2}");
+    let expires = Timestamp::now().saturating_add_micros(4_000_000);
+    place.write("parity.toml", format!("{RULE}expires = \"{expires}\"\n"));
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    for _ in 0..5 {
+        mirror.get("/items/1");
+    }
+    let first = mirror.settled(5);
+    assert_eq!(first.count("match"), 5, "the test was held up for seconds");
+
+    wait_for("the end of the rule", || {
+        mirror
+            .log()
+            .contains("the rule stamp has expired")
+            .then_some(())
+    });
+    for _ in 0..3 {
+        mirror.get("/items/1");
+    }
+    let second = mirror.settled(3);
+    assert_eq!(second.count("mismatch"), 3);
+    let hash = |report: &Report| report.0["rules_hash"].as_str().map(str::to_owned);
+    assert_ne!(hash(&first), hash(&second));
+    assert_eq!(mirror.stop().0, 0);
+
+    // After a restart the same rules hold, so it is the same evidence.
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    mirror.get("/items/1");
+    let third = mirror.settled(4);
+    assert_eq!((hash(&third), third.count("mismatch")), (hash(&second), 4));
+    // And as if the rule had never been there.
+    place.write("parity.toml", "");
+    reload(&mirror, "configuration reloaded");
+    mirror.get("/items/1");
+    assert_eq!(hash(&mirror.settled(5)), hash(&second));
 }

@@ -9,7 +9,6 @@ mod align;
 mod array;
 mod canonical;
 pub(crate) mod index;
-mod key;
 mod multiset;
 pub(crate) mod number;
 mod object;

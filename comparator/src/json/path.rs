@@ -1,10 +1,10 @@
 //! Where the walk is, as text only when a finding needs it.
 
 use super::index::Tree;
-use super::key::is_value;
 use crate::collect::CUT_MARK;
 use crate::limits::PATH_BYTES;
 use crate::rules::pattern::push_escaped;
+use parity_schemas::ident::is_value_as_key;
 
 /// Bytes of a key that are read for a path: with six for each byte, as in `\u0041`, they fill it. Every finding behind
 /// a long key would read it whole otherwise.
@@ -87,7 +87,7 @@ impl Path<'_> {
     pub(crate) fn pattern(&self) -> String {
         self.write(|step, out| match step {
             Step::Index { .. } | Step::Key { any: true, .. } => out.push('*'),
-            Step::Key { .. } if is_value(&self.key(step)) => out.push('*'),
+            Step::Key { .. } if is_value_as_key(&self.key(step)) => out.push('*'),
             Step::Key { .. } => self.push_key(step, out),
         })
     }

@@ -2,7 +2,8 @@
 //!
 //! [`Rules::compile`] turns the plain text of the configuration into [`Rules`] and reports every error at once, each
 //! with the key that is wrong. A rule that has expired is an error there, and no longer applies to an exchange at or
-//! after its date, whatever the clock says: the exchange carries its own time. [`PROFILES`] are rules that come with the
+//! after its date, whatever the clock says: the exchange carries its own time. A mirror takes the rules that hold
+//! ([`Rules::holding_at`]) and others when one of them expires, so that evidence of both is never mixed. [`PROFILES`] are rules that come with the
 //! program.
 
 mod compile;
@@ -238,10 +239,26 @@ impl Rules {
         self.all.iter().map(|rule| &*rule.id)
     }
 
-    /// The ids of the rules that no longer apply at a time.
-    pub fn expired(&self, now: Timestamp) -> impl Iterator<Item = &str> {
-        let expired = move |rule: &&Rule| rule.expires.is_some_and(|expires| expires <= now);
-        self.all.iter().filter(expired).map(|rule| &*rule.id)
+    /// The rules that apply at a time, as if there were no others and none of these would ever end: for whoever takes
+    /// the next ones when [`Rules::next_expiry`] comes. The hash is then that of what really holds.
+    #[must_use]
+    pub fn holding_at(&self, now: Timestamp) -> Self {
+        let holds = |rule: &&Rule| rule.expires.is_none_or(|expires| now < expires);
+        let rules = self.all.iter().filter(holds).cloned();
+        Self::from_checked(
+            rules
+                .map(|rule| Rule {
+                    expires: None,
+                    ..rule
+                })
+                .collect(),
+        )
+    }
+
+    /// When the next of them expires.
+    pub fn next_expiry(&self, now: Timestamp) -> Option<Timestamp> {
+        let expiries = self.all.iter().filter_map(|rule| rule.expires);
+        expiries.filter(|expires| *expires > now).min()
     }
 
     pub(crate) fn get(&self, rule: u16) -> &Rule {

@@ -28,7 +28,6 @@ use super::io::ClientIo;
 use super::{Client, Order};
 use crate::connect;
 use crate::forward;
-use crate::forwarding::Peer;
 use crate::link::{MAX_BUFFER_BYTES, MAX_HEAD_BYTES};
 use crate::local::WorkerExecutor;
 use crate::worker::Worker;
@@ -65,7 +64,7 @@ pub(crate) async fn serve(
     connect::tune(&stream);
     let generation = worker.generation();
     let secure = generation.tls.is_some();
-    let client = Rc::new(Client::new(&worker, Peer::new(peer.ip(), secure), permit));
+    let client = Rc::new(Client::new(&worker, peer, secure, permit));
     let _registered = worker.register(&client);
     let patience = generation.limits.header_read;
     let tls = generation.tls.clone();

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use http::{HeaderName, HeaderValue};
-use parity_mirror::{Mirror, PathRewrite, Policy, SampleBy, Target};
+use parity_mirror::{Mirror, PathRewrite, Policy, SampleBy, Target, UpstreamUrl};
 use parity_schemas::verdict::Reason;
 
 use crate::support::{Rig, Service, ok};
@@ -198,4 +198,53 @@ fn a_request_under_way_ends_under_the_policy_that_it_began_with() {
         .find(|exchange| &*exchange.request.target == "/early");
     let candidate = &early.expect("compared").candidate;
     assert_eq!(&*candidate.body.contiguous(), b"old");
+}
+
+#[test]
+fn requests_that_come_from_the_mirror_itself_are_refused() {
+    let (legacy, candidate) = pair();
+    let mirror = Rig::new(&legacy, &candidate).workers(2).start();
+    let own =
+        || Target::new(UpstreamUrl::parse(&format!("http://{}", mirror.address)).expect("a URL"));
+    let apply = |legacy: Target, candidate: Target| {
+        let policy = Mirror::check(Policy::new(legacy, candidate)).expect("a policy");
+        let ledger = mirror.ledger.clone();
+        mirror.control.apply(policy, move |_| ledger.observer());
+    };
+    apply(own(), Target::new(candidate.url()));
+    let reply = mirror.client().get("/");
+    assert_eq!(reply.status(), 508);
+    assert!(
+        reply.text().contains("came from parity itself"),
+        "{}",
+        reply.text()
+    );
+
+    apply(Target::new(legacy.url()), own());
+    assert_eq!(mirror.client().get("/").status(), 200);
+    let (received, _) = mirror.ledger.balance();
+    assert_eq!(received, 2, "one for each request of the client");
+}
+
+#[test]
+fn shadows_of_shadows_end() {
+    let (legacy, candidate) = pair();
+    let mirror = Rig::new(&legacy, &candidate).start();
+    let mut client = mirror.client();
+    for (mark, next) in [
+        (None, Some("1")),
+        (Some("1"), Some("2")),
+        (Some("3"), Some("4")),
+        (Some("4"), None),
+    ] {
+        let mark = mark.map_or(String::new(), |mark| format!("x-parity-shadow: {mark}\r\n"));
+        let before = candidate.seen().len();
+        client.send(format!("GET / HTTP/1.1\r\nhost: test\r\n{mark}\r\n"));
+        client.reply();
+        if let Some(next) = next {
+            let seen = candidate.requests(before + 1).pop().expect("a shadow");
+            assert_eq!(seen.header("x-parity-shadow"), [next]);
+        }
+    }
+    assert_eq!(mirror.ledger.reasons(1), [Reason::ShadowingOff]);
 }

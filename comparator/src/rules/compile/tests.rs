@@ -125,3 +125,25 @@ fn a_rule_ceases_at_its_date() {
             .is_empty()
     );
 }
+
+#[test]
+fn what_has_expired_leaves_the_hash_of_what_holds() {
+    let before = time("2026-06-01T00:00:00Z");
+    let then = time("2026-07-01T00:00:00Z");
+    let mut ending = config("ending", "/x", "ignore");
+    ending.expires = Some("2026-07-01".to_owned());
+    let staying = config("staying", "/y", "ignore");
+    let compiled = |configs: &[RuleConfig]| Rules::compile(configs, before).expect("rules");
+    let rules = compiled(&[ending.clone(), staying.clone()]);
+    assert_eq!(rules.next_expiry(before), Some(then));
+    assert_eq!(rules.next_expiry(then), None);
+    let mut endless = ending;
+    endless.expires = None;
+    assert_eq!(
+        rules.holding_at(before).hash(),
+        compiled(&[endless, staying.clone()]).hash()
+    );
+    let left = rules.holding_at(then);
+    assert_eq!(left.hash(), compiled(&[staying]).hash());
+    assert!(left.ids().eq(["staying"]));
+}

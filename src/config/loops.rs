@@ -1,0 +1,171 @@
+//! Upstreams that are ourselves: a mirror whose legacy or candidate is its own port asks itself for ever.
+//!
+//! Decided from addresses, also those of names, but a name is only looked up when its port is one of ours: a resolver
+//! that hangs must not keep a proxy from starting.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _, UdpSocket};
+use std::path::Path;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use parity_mirror::{HostPort, UpstreamUrl};
+
+use super::Layers;
+use super::problem::Problem;
+
+/// How long a resolver may take to say whether a name is ours.
+const RESOLVED_WITHIN: Duration = Duration::from_secs(2);
+
+/// What a mirror listens on.
+pub(super) struct Ports<'a> {
+    pub(super) proxy: Option<SocketAddr>,
+    pub(super) admin: Option<SocketAddr>,
+    pub(super) handover: Option<&'a Path>,
+}
+
+impl Layers {
+    /// Notes each upstream that is one of our own ports.
+    pub(super) fn refuse_loops(
+        &mut self,
+        upstreams: [(&'static str, &UpstreamUrl); 2],
+        ports: &Ports<'_>,
+    ) {
+        for (key, url) in upstreams {
+            let ours = match url {
+                UpstreamUrl::Unix(path) => {
+                    let same = ports.handover.is_some_and(|own| same_file(own, path));
+                    same.then_some("the socket of mirror.handover")
+                }
+                UpstreamUrl::Http(place) | UpstreamUrl::Https(place) => {
+                    let named = [
+                        ("mirror.listen", ports.proxy),
+                        ("mirror.admin", ports.admin),
+                    ];
+                    let found = named
+                        .into_iter()
+                        .find(|(_, own)| own.is_some_and(|own| leads_to(place, own)));
+                    found.map(|(name, _)| name)
+                }
+            };
+            if let Some(ours) = ours {
+                let message =
+                    format!("{key}: {url} is {ours} itself, so every request would come back");
+                let hint = "name the address of the service; the mirror listens on another one";
+                let problem = Problem::new(self.origin(key), message).hint(hint);
+                self.problems.push(problem);
+            }
+        }
+    }
+}
+
+fn same_file(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| std::fs::canonicalize(path).or_else(|_| std::path::absolute(path));
+    one == other || matches!((real(one), real(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+/// Whether a connection to `place` reaches `own`.
+fn leads_to(place: &HostPort, own: SocketAddr) -> bool {
+    // Port 0 becomes a free one, which nobody can have named.
+    place.port == own.port()
+        && own.port() != 0
+        && addresses(place)
+            .into_iter()
+            .any(|address| reaches(address.to_canonical(), own.ip().to_canonical()))
+}
+
+fn reaches(address: IpAddr, own: IpAddr) -> bool {
+    // To connect to no address in particular is to connect to this machine.
+    let address = match address {
+        IpAddr::V4(address) if address.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(address) if address.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        address => address,
+    };
+    if own.is_unspecified() {
+        // The one of IPv6 takes connections by IPv4, too, on most systems.
+        let fits = own.is_ipv6() || address.is_ipv4();
+        return fits && is_local(address);
+    }
+    address == own
+}
+
+/// Whether an address is one of this machine: then it is also where we would speak to it from. Nothing is sent.
+fn is_local(address: IpAddr) -> bool {
+    let any: IpAddr = match address {
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let from = || {
+        let socket = UdpSocket::bind((any, 0))?;
+        socket.connect((address, 9))?;
+        socket.local_addr()
+    };
+    address.is_loopback() || from().is_ok_and(|from| from.ip() == address)
+}
+
+fn addresses(place: &HostPort) -> Vec<IpAddr> {
+    if let Ok(address) = place.host.parse() {
+        return vec![address];
+    }
+    let (sender, receiver) = mpsc::channel();
+    let (host, port) = (place.host.clone(), place.port);
+    // Left behind when the resolver hangs; it ends with it.
+    let asked = std::thread::Builder::new()
+        .name("resolve".to_owned())
+        .spawn(move || {
+            let found = (&*host, port).to_socket_addrs().map(Vec::from_iter);
+            sender.send(found.unwrap_or_default())
+        });
+    let found = asked
+        .ok()
+        .and_then(|_| receiver.recv_timeout(RESOLVED_WITHIN).ok());
+    let found = found.unwrap_or_default().into_iter();
+    found.map(|address| address.ip()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_loop(url: &str, own: &str) -> bool {
+        let url: UpstreamUrl = url.parse().expect("a URL");
+        let (UpstreamUrl::Http(place) | UpstreamUrl::Https(place)) = url else {
+            panic!("an address");
+        };
+        leads_to(&place, own.parse().expect("an address"))
+    }
+
+    #[test]
+    fn what_leads_back_to_our_port_is_found() {
+        for (url, own) in [
+            ("http://127.0.0.1:8080", "127.0.0.1:8080"),
+            ("http://localhost:8080", "127.0.0.1:8080"),
+            ("https://LOCALHOST:8080", "127.0.0.1:8080"),
+            ("http://127.0.0.1:8080", "0.0.0.0:8080"),
+            ("http://127.9.9.9:8080", "0.0.0.0:8080"),
+            ("http://0.0.0.0:8080", "127.0.0.1:8080"),
+            ("http://0.0.0.0:8080", "0.0.0.0:8080"),
+            ("http://127.0.0.1:8080", "[::]:8080"),
+            ("http://[::1]:8080", "[::]:8080"),
+            ("http://[::]:8080", "[::1]:8080"),
+            ("http://[::ffff:127.0.0.1]:8080", "127.0.0.1:8080"),
+            ("http://127.0.0.1", "127.0.0.1:80"),
+        ] {
+            assert!(is_loop(url, own), "{url} is {own}");
+        }
+    }
+
+    #[test]
+    fn other_addresses_are_services() {
+        for (url, own) in [
+            ("http://127.0.0.1:8081", "127.0.0.1:8080"),
+            ("http://127.0.0.2:8080", "127.0.0.1:8080"),
+            // For documentation (RFC 5737): nobody's, so not ours.
+            ("http://192.0.2.1:8080", "0.0.0.0:8080"),
+            ("http://[::1]:8080", "0.0.0.0:8080"),
+            ("http://no.such.name.invalid:8080", "0.0.0.0:8080"),
+            ("http://127.0.0.1:8080", "127.0.0.1:0"),
+        ] {
+            assert!(!is_loop(url, own), "{url} is not {own}");
+        }
+    }
+}

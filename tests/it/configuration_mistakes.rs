@@ -1,0 +1,186 @@
+//! Settings that say what nobody meant: each is told at the start, none is taken for something else in silence.
+
+use std::path::Path;
+
+use crate::support::process::{Ended, Place};
+
+const UPSTREAMS: &str =
+    "[mirror]\nlegacy = \"http://127.0.0.1:7001\"\ncandidate = \"http://127.0.0.1:7002\"\n";
+
+fn says(ended: &Ended, code: i32, words: &[&str]) {
+    assert_eq!(ended.code, code, "{}", ended.stderr);
+    for word in words {
+        assert!(ended.stderr.contains(word), "{word}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn a_word_in_the_place_of_a_switch_or_a_number_is_an_error_with_its_line() {
+    let place = Place::new();
+    for (route, words) in [
+        (
+            "shadow = \"yes\"",
+            ["parity.toml:6:1: shadow: `yes`", "true or false"],
+        ),
+        (
+            "shadow = \"ture\"",
+            ["parity.toml:6:1: shadow: `ture`", "on or off"],
+        ),
+        (
+            "shadow = 1",
+            ["parity.toml:6:1: `shadow` is integer", "true or false"],
+        ),
+        (
+            "shaddow = true",
+            [
+                "parity.toml:6:1: unknown key `shaddow`",
+                "did you mean `shadow`?",
+            ],
+        ),
+        (
+            "sample = \"half\"",
+            ["parity.toml:6:1: sample: `half`", "between 0 and 1"],
+        ),
+    ] {
+        let text = format!("{UPSTREAMS}[[route]]\nmatch = \"POST /quotes\"\n{route}\n");
+        place.write("parity.toml", text);
+        says(&place.run(&["config", "check"]), 2, &words);
+    }
+    for (key, value) in [("shadow", "yes"), ("sample", "a lot"), ("workers", "-1")] {
+        place.write("parity.toml", format!("{UPSTREAMS}{key} = \"{value}\"\n"));
+        let place_of_it = format!("parity.toml:4:1: mirror.{key}: `{value}`");
+        says(&place.run(&["config", "check"]), 2, &[&place_of_it]);
+    }
+}
+
+#[test]
+fn variables_that_nobody_reads_or_that_make_no_sense_are_told_with_all_other_problems() {
+    let place = Place::new();
+    place.write("parity.toml", format!("{UPSTREAMS}samlpe = 1\n"));
+    let environment = [
+        ("PARITY_SAMPLE", "abc"),
+        ("PARITY_CANDIATE_VERSION", "1"),
+        ("PARITY_LIMITS_DRAIN", "soon"),
+        ("PARITY_TEST_OF_SOMEBODY", "x"),
+        ("PARITY_PORT", "tcp://10.0.0.1:8080"),
+    ];
+    let words = [
+        "parity.toml:4:1: unknown key `samlpe`",
+        "PARITY_SAMPLE: mirror.sample: `abc` is not a share",
+        "PARITY_CANDIATE_VERSION: no setting has this variable",
+        "did you mean PARITY_CANDIDATE_VERSION?",
+        "PARITY_LIMITS_DRAIN: limits.drain: `soon` is not a duration",
+    ];
+    for command in [
+        &["config", "check"][..],
+        &["config", "show"],
+        &["mirror"],
+        &["report"],
+    ] {
+        let ended = place.run_with(command, &environment, "");
+        says(&ended, 2, &words);
+        assert_eq!(
+            ended.stderr.matches("error:").count(),
+            4,
+            "{}",
+            ended.stderr
+        );
+    }
+    let ended = place.run_with(&["config", "schema"], &[("PARITY_LOG", "parity=loud")], "");
+    says(&ended, 2, &["PARITY_LOG: `parity=loud` is no filter"]);
+}
+
+#[test]
+fn an_upstream_that_is_the_mirror_itself_is_refused() {
+    let place = Place::new();
+    place.write("parity.toml", "");
+    for (legacy, listen, ours) in [
+        ("http://127.0.0.1:8080", "127.0.0.1:8080", "mirror.listen"),
+        ("http://localhost:8080", "0.0.0.0:8080", "mirror.listen"),
+        ("http://0.0.0.0:8080", "127.0.0.1:8080", "mirror.listen"),
+        ("http://127.0.0.1:9900", "127.0.0.1:8080", "mirror.admin"),
+        (
+            "unix:/tmp/parity-of-nobody.sock",
+            "127.0.0.1:8080",
+            "mirror.handover",
+        ),
+    ] {
+        for side in ["legacy", "candidate"] {
+            let other = if side == "legacy" {
+                "candidate"
+            } else {
+                "legacy"
+            };
+            let flags = [
+                &format!("--{side}"),
+                legacy,
+                &format!("--{other}"),
+                "http://127.0.0.1:7001",
+            ];
+            let more = [
+                "--listen",
+                listen,
+                "--handover",
+                "/tmp/parity-of-nobody.sock",
+            ];
+            let ended = place.run(&[&["mirror"][..], &flags, &more].concat());
+            let words = format!("--{side}: mirror.{side}: {legacy} is ");
+            says(&ended, 2, &[&words, &format!("{ours} itself")]);
+        }
+    }
+    assert!(!Path::new("/tmp/parity-of-nobody.sock").exists());
+}
+
+#[test]
+fn a_file_of_rules_alone_can_be_checked_and_named_by_a_flag() {
+    let place = Place::new();
+    let rule = "[[rule]]\nid = \"a\"\npath = \"/x\"\naction = \"ignore\"\n";
+    place.write("rules.toml", rule);
+    for command in [
+        &["config", "check", "rules.toml"][..],
+        &["config", "check", "--config", "rules.toml"],
+    ] {
+        says(
+            &place.run(command),
+            0,
+            &[
+                "rules.toml: no problems",
+                "1 rules",
+                "--legacy and --candidate",
+            ],
+        );
+    }
+    place.write("rules.toml", rule.replace("ignore", "ignroe"));
+    says(
+        &place.run(&["config", "check", "rules.toml"]),
+        2,
+        &["did you mean `ignore`?"],
+    );
+    place.write(
+        "half.toml",
+        "[mirror]\nlegacy = \"http://127.0.0.1:7001\"\n",
+    );
+    says(
+        &place.run(&["config", "check", "half.toml"]),
+        2,
+        &["no candidate is given"],
+    );
+}
+
+#[test]
+fn a_file_of_credentials_may_have_comments() {
+    let place = Place::new();
+    place.write(
+        "credentials",
+        "# Of the staging account.\nauthorization: Bearer abc\n\n  # Rotated monthly.\nx-key: def\n",
+    );
+    let text = format!("{UPSTREAMS}[candidate]\ncredentials_file = \"credentials\"\n");
+    place.write("parity.toml", text);
+    says(&place.run(&["config", "check"]), 0, &["no problems"]);
+    place.write("credentials", "# A comment.\nnothing at all\n");
+    says(
+        &place.run(&["config", "check"]),
+        2,
+        &["line 2 of credentials", "begins with # is a comment"],
+    );
+}

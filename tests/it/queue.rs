@@ -1,0 +1,104 @@
+//! Comparing more than there is time for: no route pays for another one, and the end comes in time.
+
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::support::client::Connection;
+use crate::support::process::Place;
+use crate::support::service::{Answer, Service};
+use crate::support::wait_for;
+
+/// Bytes that an answer of the expensive route unpacks to; gzip makes some hundred of them.
+const UNPACKED: usize = 400_000;
+/// Twice what waits for comparison under the limit below.
+const BOMBS: usize = 1_000;
+const HEALTHY: usize = 400;
+const DRAIN: Duration = Duration::from_secs(1);
+/// What the end may take beside the drain: README says it.
+const BESIDE: Duration = Duration::from_secs(9);
+
+/// Answers that are small on the wire, large in memory, and differ everywhere.
+fn bomb(odd: u8) -> Vec<u8> {
+    let items: Vec<String> = (0..UNPACKED / 40)
+        .map(|at| {
+            format!(
+                "{{\"i\":{},\"n\":\"aaaaaaaaaaaaaaaaaaaa\"}}",
+                if at % 3 == 0 { odd } else { 1 }
+            )
+        })
+        .collect();
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    let written = encoder.write_all(format!("[{}]", items.join(",")).as_bytes());
+    written.expect("memory");
+    encoder.finish().expect("memory")
+}
+
+fn service(odd: u8) -> Service {
+    let bomb = bomb(odd);
+    assert!(bomb.len() < 4_000, "{}", bomb.len());
+    Service::start(move |request| {
+        if request.target.starts_with("/bombs") {
+            Answer::json(bomb.clone()).header("content-encoding", "gzip")
+        } else {
+            Answer::json("{\"healthy\":true}")
+        }
+    })
+}
+
+fn ask(address: SocketAddr, path: &'static str, times: usize) -> JoinHandle<()> {
+    std::thread::spawn(move || {
+        let mut connection = Connection::open(address);
+        for _ in 0..times {
+            connection.send("GET", path, &[], b"");
+            let answer = connection.answer("GET").expect("an answer");
+            assert_eq!(answer.status, 200);
+        }
+    })
+}
+
+#[test]
+fn an_expensive_route_costs_no_other_one_its_comparisons_and_the_drain_ends() {
+    let (legacy, candidate) = (service(1), service(2));
+    let place = Place::new();
+    let mirror = place.mirror_with(&legacy.url(), &candidate.url(), &[], |command| {
+        command
+            .env("PARITY_LIMITS_QUEUE", "256")
+            .env("PARITY_LIMITS_DRAIN", "1s")
+    });
+    let bombs: Vec<_> = (0..4)
+        .map(|_| ask(mirror.address, "/bombs", BOMBS / 4))
+        .collect();
+    let healthy = ask(mirror.address, "/healthy", HEALTHY);
+    for asking in bombs.into_iter().chain([healthy]) {
+        asking.join().expect("every client is answered");
+    }
+    wait_for("the last shadow", || {
+        let status = mirror.ask("/api/v1/status").json();
+        (status["shadows_in_flight"] == 0).then_some(())
+    });
+
+    let asked = Instant::now();
+    let (code, log) = mirror.stop();
+    let took = asked.elapsed();
+    assert_eq!(code, 0, "{log}");
+    assert!(took < DRAIN + BESIDE, "the end took {took:?}");
+
+    let report = place.report();
+    let all = (BOMBS + HEALTHY) as u64;
+    assert_eq!((report.count("received"), report.settled()), (all, all));
+    let routes = report.0["routes"].as_array().expect("routes");
+    let route = |label: &str| {
+        let route = routes.iter().find(|route| route["route"] == label);
+        route.expect("it was asked")
+    };
+    assert_eq!(route("GET /healthy")["match"], HEALTHY, "{:?}", report.0);
+    let left = &route("GET /bombs")["not_compared"];
+    assert!(left["queue_full"].as_u64() > Some(0), "{left}");
+    assert!(left["shutdown"].as_u64() > Some(0), "{left}");
+    assert!(log.contains("counted as shutdown"), "{log}");
+}
