@@ -7,6 +7,7 @@ mod concurrency;
 mod consume;
 mod crash;
 mod kafka;
+mod older;
 mod opening;
 mod report;
 mod retention;
