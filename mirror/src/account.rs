@@ -24,19 +24,19 @@ use crate::turns::Turns;
 
 /// Pieces of an answer however small it is. It is far above what a head in small segments, some interim answers and a
 /// small body that is flushed after each word take, and costs less than a millisecond.
-const PIECES: i64 = 2048;
+const PIECES: usize = 2048;
 /// Payload that each piece beyond has to carry, on average. Encoders that flush each line of JSON send 50 to 200 bytes in
 /// a chunk, which takes three: a read counts for two.
-const PAYLOAD_OF_PIECE: i64 = 16;
+const PAYLOAD_OF_PIECE: usize = 16;
 /// A read or write counts for so many: with the wake-up that mostly precedes it, it costs more than a chunk.
 const PIECES_OF_CALL: usize = 2;
 /// Most that an account can hold, in allowances: what was saved up by good answers is spent by a flood.
-const MOST_ALLOWANCES: i64 = 2;
+const MOST_ALLOWANCES: usize = 2;
 /// Bytes of an answer without any payload: its head, as much as it may have, and interim answers before it, or a
 /// handshake of TLS.
-const WIRE_BYTES: i64 = MAX_HEAD_BYTES as i64 + 32 * 1024;
+const WIRE_BYTES: usize = MAX_HEAD_BYTES + 32 * 1024;
 /// Bytes that may come for each byte of payload: 16 bytes in a chunk, in a record of TLS of its own, are 43.
-const WIRE_OF_PAYLOAD: i64 = 3;
+const WIRE_OF_PAYLOAD: usize = 3;
 
 /// Bytes that may be unexplained before they are charged to a slice as what they probably are.
 const UNEXPLAINED: usize = 16 * 1024;
@@ -76,11 +76,11 @@ pub(crate) struct Account {
     turns: Rc<Turns>,
     phase: Cell<Phase>,
     /// What is left of the pieces, in bytes of payload.
-    pieces: Cell<i64>,
+    pieces: Cell<usize>,
     /// What is left of the bytes.
-    wire: Cell<i64>,
+    wire: Cell<usize>,
     /// Most that can be left of them.
-    most_wire: Cell<i64>,
+    most_wire: Cell<usize>,
     /// Bytes that arrived and have not turned out to be payload.
     unexplained: Cell<usize>,
     flooded: Cell<bool>,
@@ -119,7 +119,7 @@ impl Account {
         self.wire.set(WIRE_BYTES);
         self.most_wire.set(WIRE_BYTES);
         self.unexplained.set(0);
-        self.credit(body);
+        self.credit(usize::try_from(body).unwrap_or(usize::MAX));
     }
 
     /// The head of its answer has come. `sized` is whether it says how long the body is.
@@ -130,15 +130,15 @@ impl Account {
             (Phase::Chunked, CHUNKED_READ)
         };
         self.phase.set(phase);
-        self.most_wire.set(WIRE_BYTES + ahead as i64);
+        self.most_wire.set(WIRE_BYTES + ahead);
         // A body may be read so far ahead of whoever it is for.
-        self.wire.set(self.wire.get() + ahead as i64);
+        self.wire.set(self.wire.get() + ahead);
         self.unexplained.set(0);
     }
 
     /// The reader of the body got a chunk.
     pub(crate) fn chunk(&self, bytes: usize) {
-        self.credit(bytes as u64);
+        self.credit(bytes);
         self.explain(bytes);
         self.pieces(1);
         self.turns.spend(1);
@@ -149,7 +149,7 @@ impl Account {
     /// The connection is shared; what comes on it may be `ahead` of its readers by so many bytes.
     pub(crate) fn share(&self, ahead: u32) {
         self.phase.set(Phase::Frames);
-        let wire = WIRE_BYTES + i64::from(ahead);
+        let wire = WIRE_BYTES + ahead as usize;
         self.wire.set(wire);
         self.most_wire.set(wire);
     }
@@ -159,7 +159,7 @@ impl Account {
         self.pieces
             .set(self.pieces.get() + PIECES * PAYLOAD_OF_PIECE);
         self.wire.set(self.wire.get() + WIRE_BYTES);
-        self.credit(body);
+        self.credit(usize::try_from(body).unwrap_or(usize::MAX));
     }
 
     /// So many frames arrived, and so many bytes of bodies in them, whoever they are for.
@@ -171,7 +171,7 @@ impl Account {
 
     /// A stream's reader got a part of its body.
     pub(crate) fn delivered(&self, bytes: usize) {
-        self.credit(bytes as u64);
+        self.credit(bytes);
         self.turns.spend(1);
     }
 
@@ -179,9 +179,7 @@ impl Account {
 
     /// How many bytes may be read now; an error if there was too much already.
     pub(crate) fn poll_read(&self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        if self.is_flooded() {
-            return Poll::Ready(Err(io::Error::other(Flood)));
-        }
+        self.check()?;
         ready!(self.turns.poll_go_on(cx));
         Poll::Ready(Ok(match self.phase.get() {
             Phase::Head => HEAD_READ,
@@ -199,7 +197,7 @@ impl Account {
         }
         self.unexplained.set(unexplained);
         self.turns.spend(steps);
-        self.wire.set(self.wire.get() - bytes as i64);
+        self.draw(&self.wire, bytes);
         self.pieces(PIECES_OF_CALL);
         self.check()
     }
@@ -213,20 +211,26 @@ impl Account {
 
     /// An error if the account is overdrawn.
     pub(crate) fn check(&self) -> io::Result<()> {
-        if self.wire.get() < 0 || self.pieces.get() < 0 {
-            self.flooded.set(true);
+        if self.is_flooded() {
             return Err(io::Error::other(Flood));
         }
         Ok(())
     }
 
-    fn pieces(&self, count: usize) {
-        self.pieces
-            .set(self.pieces.get() - PAYLOAD_OF_PIECE * count as i64);
+    fn draw(&self, from: &Cell<usize>, amount: usize) {
+        if let Some(left) = from.get().checked_sub(amount) {
+            from.set(left);
+        } else {
+            from.set(0);
+            self.flooded.set(true);
+        }
     }
 
-    fn credit(&self, bytes: u64) {
-        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+    fn pieces(&self, count: usize) {
+        self.draw(&self.pieces, count.saturating_mul(PAYLOAD_OF_PIECE));
+    }
+
+    fn credit(&self, bytes: usize) {
         let pieces = self.pieces.get().saturating_add(bytes);
         self.pieces
             .set(pieces.min(MOST_ALLOWANCES * PIECES * PAYLOAD_OF_PIECE));
@@ -236,7 +240,7 @@ impl Account {
     }
 
     fn explain(&self, bytes: usize) {
-        let explained = bytes * WIRE_OF_PAYLOAD as usize;
+        let explained = bytes.saturating_mul(WIRE_OF_PAYLOAD);
         self.unexplained
             .set(self.unexplained.get().saturating_sub(explained));
     }

@@ -1,7 +1,7 @@
 //! Counts the frames of HTTP/2 that a service sends.
 //!
 //! The library that speaks HTTP/2 handles all frames of what it has read before it asks for more, and tells nobody of
-//! those that carry nothing: PING, SETTINGS, WINDOW_UPDATE, PRIORITY, RST_STREAM, unknown ones, empty DATA. So they are
+//! those that carry nothing: `PING`, `SETTINGS`, `WINDOW_UPDATE`, `PRIORITY`, unknown ones, empty `DATA`. So they are
 //! counted here, on their way to it; only their nine-byte heads are looked at. And no more is read at a time than could
 //! be such frames for a short time, besides what is known to belong to a body.
 

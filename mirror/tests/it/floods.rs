@@ -28,7 +28,7 @@ fn cost(mirror: &Running, count: usize) -> (Vec<Reason>, Duration) {
     assert_eq!((reply.status(), reply.text()), (200, "the legacy's"));
     let reasons = mirror.ledger.reasons(count);
     mirror.wait("idle", |mirror| mirror.control.in_flight() == 0);
-    (reasons, mirror.cpu() - before)
+    (reasons, mirror.cpu().saturating_sub(before))
 }
 
 /// What the worker takes for the largest body, when it comes in large pieces.
