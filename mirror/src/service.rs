@@ -134,10 +134,10 @@ impl Service {
 
     /// Takes a connection back for the next request.
     pub(crate) fn put(&self, link: Link, now: Instant) {
-        if let Link::Own(link) = link {
-            if !(self.serves_shadows() && self.worker.shared.candidates.are_scarce()) {
-                self.pool.put(link, now);
-            }
+        if let Link::Own(link) = link
+            && !(self.serves_shadows() && self.worker.shared.candidates.are_scarce())
+        {
+            self.pool.put(link, now);
         }
     }
 

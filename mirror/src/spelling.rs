@@ -80,7 +80,11 @@ impl Spelling {
         for (at, character) in target.char_indices() {
             match places.next_if(|(place, _)| *place == at) {
                 Some((_, byte)) if as_it_is(byte) => text.push(char::from(byte)),
-                Some((_, byte)) => text.push_str(&format!("%{byte:02X}")),
+                Some((_, byte)) => {
+                    let digit =
+                        |value: u8| char::from(b"0123456789ABCDEF"[usize::from(value & 15)]);
+                    text.extend(['%', digit(byte >> 4), digit(byte)]);
+                }
                 None => text.push(character),
             }
         }

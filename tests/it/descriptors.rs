@@ -73,8 +73,9 @@ fn connections_to_the_admin_port_take_nothing_from_clients() {
             Some(stream)
         })
         .collect();
-    assert!(half_open.len() > 1_100, "{}", half_open.len());
-    assert!(descriptors(&mirror) < 400, "{}", descriptors(&mirror));
+    // Some are let in, and the system holds as many as its backlog has room for.
+    assert!(half_open.len() > 32, "{}", half_open.len());
+    assert!(descriptors(&mirror) < 200, "{}", descriptors(&mirror));
     serve_all(mirror.address);
     // Those that are in are cut when their time is over, and never answered.
     wait_for("the first one to be cut", || {
