@@ -49,8 +49,11 @@ impl Environment {
                     problems.push(Problem::new(origin(), "the value is not UTF-8 text"));
                 }
             } else if !name.starts_with(TESTS) && !is_of_orchestrator(name, value.as_deref()) {
-                let hint = match closest(name, known()) {
-                    Some(word) => format!("did you mean {word}?"),
+                // Without what all of them have in common, or all would be close.
+                let own = |name: &'_ str| name.strip_prefix(PREFIX).unwrap_or(name).to_owned();
+                let names: Vec<String> = known().map(own).collect();
+                let hint = match closest(&own(name), names.iter().map(String::as_str)) {
+                    Some(word) => format!("did you mean {PREFIX}{word}?"),
                     None => "`parity config show` lists the settings; PARITY_ and the name of the flag is the \
                              variable, else the whole key, such as PARITY_LIMITS_DRAIN"
                         .to_owned(),

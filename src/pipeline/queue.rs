@@ -2,7 +2,7 @@
 //!
 //! In two steps. Workers put exchanges into a bounded channel without a lock, which is all that the path of a client
 //! pays. The comparing threads take them out of it and sort them into lines ([`super::fair`]) before each comparison.
-//! When a comparison takes so long that the channel fills, the worker that finds it full sorts a few itself, so that
+//! When a comparison takes so long that the channel fills, the worker that finds it half full sorts a few itself, so that
 //! what is turned away is still what costs most, and not what happens to come next.
 //!
 //! What waits is bounded in number, in bytes (the budget that its bodies hold) and in time that comparing it will take.
@@ -22,7 +22,7 @@ use super::fair::{Bill, Bounds, Fair, Taken};
 /// Time of one comparing thread that may wait to be spent. What waits longer comes too late for whoever looks at the
 /// result, and at the end it has to fit the drain several times.
 const WAITING: Duration = Duration::from_secs(5);
-/// Exchanges that a worker sorts when it finds the channel full: some ten microseconds of its clients' time.
+/// Exchanges that a worker sorts when it finds the channel half full: some ten microseconds of its clients' time.
 const SORTED_BY_WORKER: usize = 64;
 /// Added to the bytes of an exchange: what comparing costs beside its bodies.
 const UNITS_BESIDE: u64 = 512;
@@ -108,23 +108,26 @@ pub(super) fn queue(room: Room, over: &Arc<AtomicBool>) -> (Entrance, Arc<Queue>
 impl Entrance {
     /// Leaves an exchange, and waits for nothing. What there is no room for goes to `shed`: this one, or others that
     /// cost more.
-    pub(super) fn offer(&self, exchange: Waiting, mut shed: impl FnMut(Waiting)) {
-        let Err(refused) = self.arrivals.try_send(exchange) else {
-            return;
-        };
-        let lines = match self.queue.lines.try_lock() {
-            Ok(lines) => Some(lines),
-            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        };
-        if let Some(mut lines) = lines {
-            self.queue.sort(&mut lines, SORTED_BY_WORKER, &mut shed);
+    pub(super) fn offer(&self, waiting: Waiting, mut shed: impl FnMut(Waiting)) {
+        let crowded = self
+            .arrivals
+            .capacity()
+            .is_some_and(|room| self.arrivals.len() > room / 2);
+        if crowded {
+            let lines = match self.queue.lines.try_lock() {
+                Ok(lines) => Some(lines),
+                Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+                // Somebody sorts just now.
+                Err(TryLockError::WouldBlock) => None,
+            };
+            if let Some(mut lines) = lines {
+                self.queue.sort(&mut lines, SORTED_BY_WORKER, &mut shed);
+            }
         }
-        let (TrySendError::Full(exchange) | TrySendError::Disconnected(exchange)) = refused;
-        if let Err(TrySendError::Full(exchange) | TrySendError::Disconnected(exchange)) =
-            self.arrivals.try_send(exchange)
+        if let Err(TrySendError::Full(waiting) | TrySendError::Disconnected(waiting)) =
+            self.arrivals.try_send(waiting)
         {
-            shed(exchange);
+            shed(waiting);
         }
     }
 }

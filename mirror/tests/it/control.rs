@@ -246,5 +246,5 @@ fn shadows_of_shadows_end() {
             assert_eq!(seen.header("x-parity-shadow"), [next]);
         }
     }
-    assert_eq!(mirror.ledger.reasons(1), [Reason::ShadowingOff]);
+    assert_eq!(mirror.ledger.reasons(4), [Reason::ShadowingOff]);
 }
