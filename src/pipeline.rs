@@ -17,7 +17,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use crossbeam_channel::{Receiver, Sender, TryRecvError, TrySendError, bounded};
 use parity_comparator::redact::{RecordContext, Redactor};
-use parity_comparator::{Comparator, Comparison, fingerprint};
+use parity_comparator::{Comparator, Comparison};
 use parity_mirror::Observer;
 use parity_schemas::exchange::Exchange;
 use parity_schemas::id::new_id;
@@ -309,12 +309,7 @@ impl Comparing {
 
     /// Hands the redacted mismatch to the writer and gives its groups.
     fn record(&self, exchange: &Exchange, comparison: &Comparison, id: Uuid) -> Vec<Group> {
-        let groups = fingerprint::groups(
-            exchange.route.label(),
-            exchange.legacy.status,
-            exchange.candidate.status,
-            &comparison.findings,
-        );
+        let groups = self.context.redactor.groups(exchange, comparison);
         let record = self.context.redactor.mismatch(
             exchange,
             comparison,
@@ -322,6 +317,7 @@ impl Comparing {
                 id,
                 identity: &self.context.identity,
                 instance: &self.context.instance,
+                groups: &groups,
                 keep_sample: self.book.keep_sample(&groups),
             },
         );

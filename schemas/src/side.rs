@@ -27,6 +27,8 @@ pub enum Side {
     Broken {
         /// What is wrong, in our words: nothing of the body is in it.
         problem: Cow<'static, str>,
+        /// What a parser says of it, which may repeat the body.
+        detail: Option<String>,
         /// What stands there.
         at: Option<Excerpt>,
     },
@@ -97,11 +99,20 @@ impl Side {
             Self::Absent => None,
             Self::Value(text) | Self::Line(text) | Self::Body(text) => Some(text.shown()),
             Self::Bytes(digest) => Some(Cow::Owned(digest.shown())),
-            Self::Broken { problem, at: None } => Some(Cow::Borrowed(problem)),
             Self::Broken {
                 problem,
-                at: Some(at),
-            } => Some(Cow::Owned(format!("{problem}, at `{}`", at.shown()))),
+                detail,
+                at,
+            } => {
+                let mut words = Cow::Borrowed(&**problem);
+                if let Some(detail) = detail {
+                    words = Cow::Owned(format!("{words}: {detail}"));
+                }
+                if let Some(at) = at {
+                    words = Cow::Owned(format!("{words}, at `{}`", at.shown()));
+                }
+                Some(words)
+            }
         }
     }
 
@@ -110,8 +121,13 @@ impl Side {
         match self {
             Self::Absent | Self::Bytes(_) => 0,
             Self::Value(text) | Self::Line(text) | Self::Body(text) => text.text.len(),
-            Self::Broken { problem, at } => {
-                problem.len() + at.as_ref().map_or(0, |text| text.text.len())
+            Self::Broken {
+                problem,
+                detail,
+                at,
+            } => {
+                let at = at.as_ref().map_or(0, |text| text.text.len());
+                problem.len() + detail.as_ref().map_or(0, String::len) + at
             }
         }
     }

@@ -7,12 +7,11 @@ use std::borrow::Cow;
 
 use http::Method;
 use parity_schemas::exchange::{Body, Capture};
-use parity_schemas::verdict::{Explanation, Finding, Kind, Part};
-use sha2::{Digest, Sha256};
+use parity_schemas::verdict::{Explanation, Finding, Kind, Part, Side};
 
 use super::{AnswerPair, give_up};
 use crate::charset;
-use crate::collect::{Collector, Flow, shown};
+use crate::collect::{Collector, Flow, digest, excerpt};
 use crate::decode;
 use crate::grpc;
 use crate::json;
@@ -23,11 +22,7 @@ use crate::text;
 
 mod structured;
 
-pub(crate) use structured::EXCERPT_MARK;
 use structured::Structured;
-
-/// How the summary of bytes begins.
-pub(crate) const DIGEST_MARK: &str = "sha256:";
 
 /// Compares the bodies of two answers.
 pub(super) fn compare(
@@ -146,8 +141,8 @@ pub(super) fn decoded(
 
 fn finding(
     kind: Kind,
-    legacy: Option<String>,
-    candidate: Option<String>,
+    legacy: Side,
+    candidate: Side,
     explanation: Option<Explanation>,
 ) -> Finding {
     Finding {
@@ -176,26 +171,21 @@ fn as_bytes(legacy: &[u8], candidate: &[u8], out: &mut Collector<'_>) -> Flow {
     out.finding(|_| {
         finding(
             Kind::Value,
-            Some(summary(legacy)),
-            Some(summary(candidate)),
+            Side::Bytes(digest(legacy)),
+            Side::Bytes(digest(candidate)),
             near,
         )
     })
 }
 
-/// Bytes as a finding shows them.
-fn summary(bytes: &[u8]) -> String {
-    let hash = crate::hex::encode(&Sha256::digest(bytes));
-    format!("{DIGEST_MARK}{hash} ({} bytes)", bytes.len())
-}
-
 fn one_empty(legacy: &[u8], candidate: &[u8], out: &mut Collector<'_>) -> Flow {
     out.finding(|limits| {
         let show = |body: &[u8]| {
-            (!body.is_empty()).then(|| match std::str::from_utf8(body) {
-                Ok(text) => shown(text.as_bytes(), limits.value_bytes),
-                Err(_) => summary(body),
-            })
+            match std::str::from_utf8(body) {
+                Ok("") => Side::Absent,
+                Ok(text) => Side::Body(excerpt(text.as_bytes(), limits.value_bytes)),
+                Err(_) => Side::Bytes(digest(body)),
+            }
         };
         let kind = if candidate.is_empty() {
             Kind::Missing

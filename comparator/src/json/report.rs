@@ -1,10 +1,10 @@
 //! What the walk leaves behind: findings, excused differences and tolerated ones, at the path where it is.
 
-use parity_schemas::verdict::{Explanation, Finding, Kind, Part, Reason};
+use parity_schemas::verdict::{Explanation, Finding, Kind, Part, Reason, Side as Seen};
 
 use super::path::{Path, Side};
 use super::walk::{Frame, Walk};
-use crate::collect::{Flow, Stop, shown};
+use crate::collect::{Flow, Stop, value};
 use crate::explain;
 
 impl Walk<'_, '_> {
@@ -28,11 +28,11 @@ impl Walk<'_, '_> {
             Side::Candidate => Kind::Extra,
         };
         self.report(kind, |limit| {
-            let value = Some(shown(tree.raw(at), limit));
+            let value = value(tree.raw(at), limit);
             let near = near.or_else(|| explain::absent(tree, at));
             match present {
-                Side::Legacy => (value, None, near),
-                Side::Candidate => (None, value, near),
+                Side::Legacy => (value, Seen::Absent, near),
+                Side::Candidate => (Seen::Absent, value, near),
             }
         })
     }
@@ -46,8 +46,8 @@ impl Walk<'_, '_> {
                 _ => None,
             };
             (
-                Some(shown(one.raw(legacy), limit)),
-                Some(shown(two.raw(candidate), limit)),
+                value(one.raw(legacy), limit),
+                value(two.raw(candidate), limit),
                 near,
             )
         })
@@ -57,7 +57,7 @@ impl Walk<'_, '_> {
     pub(super) fn report(
         &mut self,
         kind: Kind,
-        values: impl FnOnce(usize) -> (Option<String>, Option<String>, Option<Explanation>),
+        values: impl FnOnce(usize) -> (Seen, Seen, Option<Explanation>),
     ) -> Flow {
         if self.probes > 0 {
             return Flow::Break(Stop::Enough);

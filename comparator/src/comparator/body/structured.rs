@@ -5,30 +5,28 @@
 
 use std::borrow::Cow;
 
-use parity_schemas::verdict::{Kind, Part, Reason};
+use parity_schemas::verdict::{Kind, Part, Reason, Side};
 
 use super::super::give_up;
 use super::{as_text, finding};
-use crate::collect::{Collector, Flow, shown};
+use crate::collect::{Collector, Flow, excerpt};
 use crate::events;
 use crate::form;
-use crate::json::index::{Index, IndexError, Layout};
+use crate::json::index::{Index, IndexError, Layout, without_separators};
 use crate::json::{self, Outcome};
+use crate::limits::Limits;
 use crate::media::Declared;
 use crate::multipart;
 use crate::rules::Scope;
 use crate::yaml::{self, YamlError};
-
-/// What parts, in a `decode` finding, our words from the service's text.
-pub(crate) const EXCERPT_MARK: &str = ", at `";
 
 /// A byte order mark is not content (DESIGN: "a leading BOM is not content").
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
 /// Why a body cannot be read as what it claims to be.
 enum Unread {
-    /// It is not.
-    Syntax(String),
+    /// It is not: what is wrong, in our words, and what the parser says.
+    Syntax(Cow<'static, str>, Option<String>),
     /// A limit of ours.
     Limit(Reason),
 }
@@ -36,7 +34,7 @@ enum Unread {
 impl From<YamlError> for Unread {
     fn from(error: YamlError) -> Self {
         match error {
-            YamlError::Syntax(_) => Self::Syntax(error.to_string()),
+            YamlError::Syntax(detail) => Self::Syntax(yaml::INVALID.into(), Some(detail)),
             YamlError::Limit(reason) => Self::Limit(reason),
         }
     }
@@ -88,12 +86,16 @@ impl Structured<'_, '_> {
                         as_text(legacy, candidate, self.scope, out)
                     }
                     (Some(error @ IndexError::Syntax { .. }), None) => {
-                        let problem = broken(&error, &one);
-                        decode_finding(Some(problem), None, [&one, &two], out)
+                        out.finding(|limits| {
+                            let (one, two) = (broken(&error, &one), whole(&two, limits));
+                            finding(Kind::Decode, one, two, None)
+                        })
                     }
                     (None, Some(error @ IndexError::Syntax { .. })) => {
-                        let problem = broken(&error, &two);
-                        decode_finding(None, Some(problem), [&one, &two], out)
+                        out.finding(|limits| {
+                            let (one, two) = (whole(&one, limits), broken(&error, &two));
+                            finding(Kind::Decode, one, two, None)
+                        })
                     }
                     _ => give_up(given_up.unwrap_or(Reason::TooDeep)),
                 }
@@ -135,7 +137,7 @@ impl Structured<'_, '_> {
             let mut limit = None;
             let mut is_json = |part: &[u8]| is_json(part, depth, scratch, &mut limit);
             match (multipart::to_json(body, boundary, &mut is_json), limit) {
-                (Err(problem), _) => Err(Unread::Syntax(problem.to_owned())),
+                (Err(problem), _) => Err(Unread::Syntax(problem.into(), None)),
                 (Ok(_), Some(reason)) => Err(Unread::Limit(reason)),
                 (Ok(json), None) => Ok(vec![json]),
             }
@@ -155,19 +157,25 @@ impl Structured<'_, '_> {
             (Err(Unread::Limit(reason)), _) | (_, Err(Unread::Limit(reason))) => {
                 return give_up(reason);
             }
-            (Err(Unread::Syntax(_)), Err(Unread::Syntax(_))) => {
+            (Err(Unread::Syntax(..)), Err(Unread::Syntax(..))) => {
                 return as_text(legacy, candidate, self.scope, out);
             }
-            (Err(Unread::Syntax(error)), Ok(_)) => {
-                return decode_finding(Some(error), None, self.bodies, out);
+            (Err(Unread::Syntax(problem, detail)), Ok(_)) => {
+                return out.finding(|limits| {
+                    let (one, two) = (unread(problem, detail), whole(candidate, limits));
+                    finding(Kind::Decode, one, two, None)
+                });
             }
-            (Ok(_), Err(Unread::Syntax(error))) => {
-                return decode_finding(None, Some(error), self.bodies, out);
+            (Ok(_), Err(Unread::Syntax(problem, detail))) => {
+                return out.finding(|limits| {
+                    let (one, two) = (whole(legacy, limits), unread(problem, detail));
+                    finding(Kind::Decode, one, two, None)
+                });
             }
         };
         // One document is itself; several, or none, are a list.
         let single = one.len() == 1 && two.len() == 1;
-        let (one, two) = (joined(one, single), joined(two, single));
+        let (one, two) = (yaml::joined(one, single), yaml::joined(two, single));
         if one == two {
             return Flow::Continue(());
         }
@@ -203,7 +211,7 @@ fn is_json(
 }
 
 fn text(body: &[u8]) -> Result<&str, Unread> {
-    std::str::from_utf8(body).map_err(|error| Unread::Syntax(error.to_string()))
+    std::str::from_utf8(body).map_err(|error| Unread::Syntax(error.to_string().into(), None))
 }
 
 fn limit_of(error: &IndexError) -> Option<Reason> {
@@ -215,67 +223,34 @@ fn limit_of(error: &IndexError) -> Option<Reason> {
 }
 
 /// What is wrong with a document, and the text where it is wrong.
-fn broken(error: &IndexError, text: &[u8]) -> String {
+fn broken(error: &IndexError, text: &[u8]) -> Side {
     /// Bytes shown from the offending one on.
     const EXCERPT_BYTES: usize = 60;
     let offset = match error {
         IndexError::Syntax { offset, .. } => *offset,
         _ => 0,
     };
-    let excerpt = shown(text.get(offset..).unwrap_or_default(), EXCERPT_BYTES);
-    if excerpt.is_empty() {
-        format!("{error}; the text ends there")
-    } else {
-        format!("{error}{EXCERPT_MARK}{excerpt}`")
+    match text.get(offset..).unwrap_or_default() {
+        [] => unread(format!("{error}; the text ends there").into(), None),
+        rest => Side::Broken {
+            problem: error.to_string().into(),
+            detail: None,
+            at: Some(excerpt(rest, EXCERPT_BYTES)),
+        },
     }
 }
 
-/// One side is not what it claims to be: what is wrong with it, beside the other side's text.
-fn decode_finding(
-    legacy: Option<String>,
-    candidate: Option<String>,
-    texts: [&[u8]; 2],
-    out: &mut Collector<'_>,
-) -> Flow {
-    out.finding(|limits| {
-        // A parser's message may repeat the service's text.
-        let value = |problem: Option<String>, text: &[u8]| {
-            let text = problem.as_deref().map_or(text, str::as_bytes);
-            Some(shown(text, limits.value_bytes))
-        };
-        finding(
-            Kind::Decode,
-            value(legacy, texts[0]),
-            value(candidate, texts[1]),
-            None,
-        )
-    })
+fn unread(problem: Cow<'static, str>, detail: Option<String>) -> Side {
+    Side::Broken {
+        problem,
+        detail,
+        at: None,
+    }
 }
 
-fn joined(mut documents: Vec<Vec<u8>>, single: bool) -> Vec<u8> {
-    if single {
-        return documents.pop().unwrap_or_default();
-    }
-    let mut list = vec![b'['];
-    list.extend(documents.join(&b','));
-    list.push(b']');
-    list
-}
-
-/// Lines without the separator that `application/json-seq` (RFC 7464) puts before each. Only there: within a text it is
-/// no JSON, and stays that.
-fn without_separators(body: &[u8]) -> Cow<'_, [u8]> {
-    const SEPARATOR: u8 = 0x1e;
-    if memchr::memchr(SEPARATOR, body).is_none() {
-        return Cow::Borrowed(body);
-    }
-    let mut plain = body.to_vec();
-    for at in 0..plain.len() {
-        if plain[at] == SEPARATOR && (at == 0 || plain[at - 1] == b'\n') {
-            plain[at] = b' ';
-        }
-    }
-    Cow::Owned(plain)
+/// The other side's text.
+fn whole(text: &[u8], limits: &Limits) -> Side {
+    Side::Body(excerpt(text, limits.value_bytes))
 }
 
 fn without_bom(body: &[u8]) -> &[u8] {
