@@ -67,7 +67,14 @@ pub(super) fn names(text: &str) -> impl Iterator<Item = Name> + '_ {
     let mut end_before = 0;
     std::iter::from_fn(move || {
         let rest = text.get(at..)?;
-        let start = at + rest.find(is_name_character)?;
+        let mut start = at + rest.find(is_name_character)?;
+        let begins_escaped = text
+            .get(at..start)
+            .is_some_and(|before| before.ends_with('\\'))
+            && text
+                .get(start..)
+                .is_some_and(|word| word.starts_with(['u', 'x', 'U']));
+        start -= usize::from(begins_escaped);
         let mut end = start;
         // An escape within a word is part of it, whether it stands for a letter or not.
         while let Some(rest) = text.get(end..).filter(|rest| !rest.is_empty()) {

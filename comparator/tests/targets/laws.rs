@@ -138,8 +138,9 @@ impl Judge {
                 let Some(value) = value.shown() else {
                     continue;
                 };
-                // Replaced bytes and summaries of bytes may be longer than what they stand for.
-                let longest = (self.limits.value_bytes * 3 + MARK_BYTES).max(100);
+                // Replaced bytes and summaries of bytes may be longer than what they stand for, and our own words on
+                // what is wrong with a body are not cut.
+                let longest = (self.limits.value_bytes * 3 + MARK_BYTES) * 2 + 100;
                 assert!(value.len() <= longest, "{} bytes of a value", value.len());
             }
             let diff = finding.text_diff.as_ref().map_or(0, String::len);

@@ -9,7 +9,7 @@ use parity_schemas::verdict::{Kind, Part, Reason, Side};
 
 use super::super::give_up;
 use super::{as_text, finding};
-use crate::collect::{Collector, Flow, excerpt};
+use crate::collect::{Collector, Flow, excerpt, shown};
 use crate::events;
 use crate::form;
 use crate::json::index::{Index, IndexError, Layout, without_separators};
@@ -87,13 +87,13 @@ impl Structured<'_, '_> {
                     }
                     (Some(error @ IndexError::Syntax { .. }), None) => {
                         out.finding(|limits| {
-                            let (one, two) = (broken(&error, &one), whole(&two, limits));
+                            let (one, two) = (broken(&error, &one, limits), whole(&two, limits));
                             finding(Kind::Decode, one, two, None)
                         })
                     }
                     (None, Some(error @ IndexError::Syntax { .. })) => {
                         out.finding(|limits| {
-                            let (one, two) = (whole(&one, limits), broken(&error, &two));
+                            let (one, two) = (whole(&one, limits), broken(&error, &two, limits));
                             finding(Kind::Decode, one, two, None)
                         })
                     }
@@ -162,13 +162,13 @@ impl Structured<'_, '_> {
             }
             (Err(Unread::Syntax(problem, detail)), Ok(_)) => {
                 return out.finding(|limits| {
-                    let (one, two) = (unread(problem, detail), whole(candidate, limits));
+                    let (one, two) = (unread(problem, detail, limits), whole(candidate, limits));
                     finding(Kind::Decode, one, two, None)
                 });
             }
             (Ok(_), Err(Unread::Syntax(problem, detail))) => {
                 return out.finding(|limits| {
-                    let (one, two) = (whole(legacy, limits), unread(problem, detail));
+                    let (one, two) = (whole(legacy, limits), unread(problem, detail, limits));
                     finding(Kind::Decode, one, two, None)
                 });
             }
@@ -223,7 +223,7 @@ fn limit_of(error: &IndexError) -> Option<Reason> {
 }
 
 /// What is wrong with a document, and the text where it is wrong.
-fn broken(error: &IndexError, text: &[u8]) -> Side {
+fn broken(error: &IndexError, text: &[u8], limits: &Limits) -> Side {
     /// Bytes shown from the offending one on.
     const EXCERPT_BYTES: usize = 60;
     let offset = match error {
@@ -231,19 +231,19 @@ fn broken(error: &IndexError, text: &[u8]) -> Side {
         _ => 0,
     };
     match text.get(offset..).unwrap_or_default() {
-        [] => unread(format!("{error}; the text ends there").into(), None),
+        [] => unread(format!("{error}; the text ends there").into(), None, limits),
         rest => Side::Broken {
             problem: error.to_string().into(),
             detail: None,
-            at: Some(excerpt(rest, EXCERPT_BYTES)),
+            at: Some(excerpt(rest, EXCERPT_BYTES.min(limits.value_bytes))),
         },
     }
 }
 
-fn unread(problem: Cow<'static, str>, detail: Option<String>) -> Side {
+fn unread(problem: Cow<'static, str>, detail: Option<String>, limits: &Limits) -> Side {
     Side::Broken {
         problem,
-        detail,
+        detail: detail.map(|detail| shown(detail.as_bytes(), limits.value_bytes)),
         at: None,
     }
 }
