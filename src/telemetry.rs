@@ -7,6 +7,20 @@ use tracing_subscriber::EnvFilter;
 
 use crate::cli::{Cli, LogFormat};
 
+/// Libraries that write what goes over the wire into their log, when they are asked to: whatever the filter says, only
+/// their warnings are logged, because requests and answers hold secrets.
+const WIRE: [&str; 9] = [
+    "axum",
+    "clickhouse",
+    "h2",
+    "hyper",
+    "hyper_rustls",
+    "hyper_util",
+    "rusqlite",
+    "rustls",
+    "tokio_rustls",
+];
+
 /// Starts logging as the flags say.
 pub(crate) fn start(cli: &Cli) {
     let level = match (cli.quiet, cli.verbose) {
@@ -18,6 +32,12 @@ pub(crate) fn start(cli: &Cli) {
         (false, _) => "debug",
     };
     let filter = EnvFilter::try_from_env("PARITY_LOG").unwrap_or_else(|_| EnvFilter::new(level));
+    let filter = WIRE.iter().fold(filter, |filter, library| {
+        match format!("{library}=warn").parse() {
+            Ok(directive) => filter.add_directive(directive),
+            Err(_) => filter,
+        }
+    });
     let color = anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never;
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)

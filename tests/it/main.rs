@@ -24,6 +24,7 @@ mod record;
 mod reload;
 mod restart;
 mod scale;
+mod secrets;
 mod support;
 mod tap;
 

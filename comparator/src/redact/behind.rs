@@ -106,8 +106,25 @@ pub(super) fn names(text: &str) -> impl Iterator<Item = Name> + '_ {
     })
 }
 
-/// The value that stands behind a name; `None` when no sign does.
-pub(super) fn value_behind(text: &str, name: &Name) -> Option<Range<usize>> {
+/// What parts a name from its value.
+pub(super) struct Sign {
+    sign: char,
+    /// Spaces stand on either side of it.
+    spaced: bool,
+    /// Where the value begins.
+    from: usize,
+}
+
+impl Sign {
+    /// The value behind it.
+    pub(super) fn value(&self, text: &str, name: &Name) -> Range<usize> {
+        let value = text.get(self.from..).unwrap_or_default();
+        self.from..self.from + length(text, name, value, self.sign, self.spaced)
+    }
+}
+
+/// The sign behind a name; `None` when there is none.
+pub(super) fn sign_behind(text: &str, name: &Name) -> Option<Sign> {
     let rest = text.get(name.span.end..)?;
     let option = text.get(name.span.clone())?.starts_with('-');
     let closed = rest.trim_start_matches(['"', '\'', '`', ']', ')', '\\', '*', '}']);
@@ -133,9 +150,11 @@ pub(super) fn value_behind(text: &str, name: &Name) -> Option<Range<usize>> {
     } else {
         value
     };
-    let from = text.len() - value.len();
-    let length = length(text, name, value, sign, spaced && value.len() < behind.len());
-    Some(from..from + length)
+    Some(Sign {
+        sign,
+        spaced: spaced && value.len() < behind.len(),
+        from: text.len() - value.len(),
+    })
 }
 
 fn is_blank(character: char) -> bool {
@@ -214,12 +233,12 @@ fn word(value: &str) -> usize {
 /// Whether a name is the first in its line, but for what quotes it or makes it an item.
 fn is_first(text: &str, name: &Name) -> bool {
     let before = text.get(..name.phrase).unwrap_or_default();
-    let start = before.rfind(['\n', '\r']).map_or(0, |at| at + 1);
-    before.get(start..).is_some_and(|before| {
-        before
-            .chars()
-            .all(|character| character.is_whitespace() || "-?\"'`*:{,+".contains(character))
-    })
+    let part_of_it = |character: &char| {
+        !matches!(character, '\n' | '\r')
+            && (character.is_whitespace() || "-?\"'`*:{,+".contains(*character))
+    };
+    let mut behind = before.chars().rev().skip_while(part_of_it);
+    behind.next().is_none_or(|first| matches!(first, '\n' | '\r'))
 }
 
 /// The line, and what is indented below it where the name begins its own line.

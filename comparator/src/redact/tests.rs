@@ -15,6 +15,7 @@ use crate::rules::Scope;
 use crate::{Comparator, Limits, RuleConfig};
 use parity_schemas::verdict::Part;
 
+mod bounds;
 mod leaks;
 mod planted;
 

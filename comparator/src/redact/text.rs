@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::behind::{Name, names, value_behind};
+use super::behind::{Name, names, sign_behind};
 use super::{Redactor, cards};
 
 /// How the keys of well-known services begin.
@@ -20,6 +20,8 @@ const KEY_PREFIXES: [&str; 14] = [
 const MIN_KEY_BYTES: usize = 16;
 /// Names before a credential, without a sign between.
 const SCHEMES: [&str; 4] = ["bearer", "basic", "negotiate", "digest"];
+/// Longest first line of a key in PEM.
+const MAX_LABEL_BYTES: usize = 80;
 /// Percent encodings of percent encodings that are undone.
 const MAX_ENCODINGS: usize = 3;
 
@@ -87,7 +89,7 @@ impl Redactor {
                 return Some(from..from + length);
             }
         }
-        let value = value_behind(text, name)?;
+        let sign = sign_behind(text, name)?;
         // A name may be of several words: `pin code: 1234`.
         let parameter = text
             .get(..name.span.start)
@@ -95,7 +97,10 @@ impl Redactor {
         let secret = self.names.contain(&name.decoded(text))
             || (parameter && is_secret_parameter(word))
             || self.names.contain(text.get(name.phrase..name.span.end)?);
-        (secret && !value.is_empty()).then_some(value)
+        // Only now, because to find where a value ends may take all of the text.
+        secret
+            .then(|| sign.value(text, name))
+            .filter(|value| !value.is_empty())
     }
 
     /// Pieces that hide a name or a value by percent encoding, such as the URL to return to within a URL.
@@ -159,9 +164,9 @@ fn private_keys(text: &str) -> Vec<Range<usize>> {
     while let Some(at) = text.get(from..).and_then(|rest| rest.find("-----BEGIN ")) {
         let start = from + at;
         let rest = text.get(start..).unwrap_or_default();
-        let label = rest.find("-----\n").or_else(|| rest.find("-----\\n"));
-        let head = rest.get(..label.unwrap_or(rest.len()).min(64));
-        let private = head.is_none_or(|head| head.contains("PRIVATE"));
+        let head = rest.get(..rest.floor_char_boundary(MAX_LABEL_BYTES));
+        let label = head.and_then(|head| head.get(5..)?.split_once("-----"));
+        let private = label.is_none_or(|(label, _)| label.contains("PRIVATE"));
         let end = rest
             .find("-----END ")
             .and_then(|end| {
