@@ -10,6 +10,20 @@ use tracing_subscriber::EnvFilter;
 
 use crate::cli::{Cli, LogFormat};
 
+/// Libraries that write what goes over the wire into their log, when they are asked to: whatever the filter says, only
+/// their warnings are logged, because requests and answers hold secrets.
+const WIRE: [&str; 9] = [
+    "axum",
+    "clickhouse",
+    "h2",
+    "hyper",
+    "hyper_rustls",
+    "hyper_util",
+    "rusqlite",
+    "rustls",
+    "tokio_rustls",
+];
+
 /// Starts logging as the flags say, or `PARITY_LOG`.
 pub(crate) fn start(cli: &Cli) -> Result<()> {
     let level = match (cli.quiet, cli.verbose) {
@@ -27,6 +41,12 @@ pub(crate) fn start(cli: &Cli) -> Result<()> {
         Err(VarError::NotPresent) => EnvFilter::new(level),
         Err(VarError::NotUnicode(_)) => bail!("PARITY_LOG: the value is not UTF-8 text"),
     };
+    let filter = WIRE.iter().fold(filter, |filter, library| {
+        match format!("{library}=warn").parse() {
+            Ok(directive) => filter.add_directive(directive),
+            Err(_) => filter,
+        }
+    });
     let color = anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never;
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)

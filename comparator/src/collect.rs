@@ -6,7 +6,9 @@
 
 use std::ops::ControlFlow;
 
-use parity_schemas::verdict::{Finding, Note, Part, Reason, Tolerated};
+use parity_schemas::side::CUT_MARK;
+use parity_schemas::verdict::{Digest, Excerpt, Finding, Note, Part, Reason, Side, Tolerated};
+use sha2::{Digest as _, Sha256};
 
 use crate::limits::Limits;
 use crate::rules::Rules;
@@ -131,30 +133,48 @@ impl<'a> Collector<'a> {
 }
 
 fn bytes_of(finding: &Finding) -> usize {
-    let optional = [
-        &finding.candidate_path,
-        &finding.legacy,
-        &finding.candidate,
-        &finding.text_diff,
-    ];
+    let optional = [&finding.candidate_path, &finding.text_diff];
     let texts = optional.into_iter().flatten().map(String::len);
-    finding.path.len() + finding.pattern.len() + texts.sum::<usize>()
+    let sides = finding.legacy.held() + finding.candidate.held();
+    finding.path.len() + finding.pattern.len() + sides + texts.sum::<usize>()
 }
 
-/// What marks a text that was cut.
-pub(crate) const CUT_MARK: char = '…';
-
-/// `text` as shown in a finding: lossy where it is not UTF-8, and cut at `limit` bytes with [`CUT_MARK`] behind.
+/// The first `limit` bytes of `text`, lossy where it is not UTF-8; with [`CUT_MARK`] behind if that is not all.
 pub(crate) fn shown(text: &[u8], limit: usize) -> String {
-    if text.len() <= limit {
-        return String::from_utf8_lossy(text).into_owned();
+    let mut out = begin(text, limit);
+    if text.len() > limit {
+        out.push(CUT_MARK);
     }
-    let mut end = limit;
+    out
+}
+
+/// `text` as a finding holds it: its first `limit` bytes, lossy where it is not UTF-8, and the hash of all of it where
+/// that is not all.
+pub(crate) fn excerpt(text: &[u8], limit: usize) -> Excerpt {
+    Excerpt {
+        text: begin(text, limit),
+        whole: (text.len() > limit).then(|| digest(text)),
+    }
+}
+
+/// [`excerpt`] of one value.
+pub(crate) fn value(text: &[u8], limit: usize) -> Side {
+    Side::Value(excerpt(text, limit))
+}
+
+/// Bytes as a finding holds them.
+pub(crate) fn digest(bytes: &[u8]) -> Digest {
+    Digest {
+        length: bytes.len(),
+        sha256: Sha256::digest(bytes).into(),
+    }
+}
+
+fn begin(text: &[u8], limit: usize) -> String {
+    let mut end = limit.min(text.len());
     // Never inside a character: continuation bytes are 10xxxxxx.
-    while end > 0 && text[end] & 0xc0 == 0x80 {
+    while end > 0 && end < text.len() && text[end] & 0xc0 == 0x80 {
         end -= 1;
     }
-    let mut out = String::from_utf8_lossy(&text[..end]).into_owned();
-    out.push(CUT_MARK);
-    out
+    String::from_utf8_lossy(&text[..end]).into_owned()
 }

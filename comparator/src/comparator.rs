@@ -15,7 +15,7 @@ use std::sync::Arc;
 use http::Method;
 use parity_schemas::exchange::{Capture, Exchange, Omitted};
 use parity_schemas::time::Timestamp;
-use parity_schemas::verdict::{Finding, Kind, Note, Part, Reason, Tolerated, Verdict};
+use parity_schemas::verdict::{Finding, Kind, Note, Part, Reason, Side, Tolerated, Verdict};
 
 use crate::collect::{Collector, Flow, Stop};
 use crate::grpc;
@@ -193,8 +193,8 @@ impl Comparator {
                 candidate_path: None,
                 pattern: String::new(),
                 kind: Kind::Value,
-                legacy: None,
-                candidate: None,
+                legacy: Side::Absent,
+                candidate: Side::Absent,
                 explanation: None,
                 text_diff: None,
             });
@@ -295,8 +295,8 @@ fn status(pair: &AnswerPair<'_>, scope: &Scope, out: &mut Collector<'_>) -> Flow
         candidate_path: None,
         pattern: String::new(),
         kind: Kind::Value,
-        legacy: Some(legacy.to_string()),
-        candidate: Some(candidate.to_string()),
+        legacy: Side::value(legacy.to_string()),
+        candidate: Side::value(candidate.to_string()),
         explanation: None,
         text_diff: None,
     })

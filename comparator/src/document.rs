@@ -4,6 +4,7 @@
 //! captured traffic leaves through [`crate::redact`] only. A [`Comparison`] cannot be serialized by accident; it is
 //! turned into this explicitly.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
@@ -165,8 +166,8 @@ impl From<&Finding> for DiffFinding {
             candidate_path: finding.candidate_path.clone(),
             pattern: finding.pattern.clone(),
             kind: finding.kind,
-            legacy: finding.legacy.clone(),
-            candidate: finding.candidate.clone(),
+            legacy: finding.legacy.shown().map(Cow::into_owned),
+            candidate: finding.candidate.shown().map(Cow::into_owned),
             explanation: finding.explanation,
             text_diff: finding.text_diff.clone(),
         }

@@ -8,19 +8,19 @@ use parity_schemas::tally::Group;
 use parity_schemas::verdict::{Explanation, Finding};
 use sha2::{Digest, Sha256};
 
-/// The group of each finding, in their order. An exchange counts once for a group, however many of its findings
+/// The group of each finding, in their order; `pattern` says what of its pattern may be stored. An exchange counts once for a group, however many of its findings
 /// belong to it: that is for the caller, who counts.
-pub fn groups(
+pub(crate) fn groups(
     route: &str,
     legacy_status: u16,
     candidate_status: u16,
     findings: &[Finding],
+    pattern: impl Fn(&Finding) -> String,
 ) -> Vec<Group> {
     findings
         .iter()
         .map(|finding| {
-            // Groups are counted and shown without a key to hash with, so a card number as a map key goes at once.
-            let pattern = crate::redact::starred(&finding.pattern);
+            let pattern = pattern(finding);
             Group {
                 fingerprint: fingerprint(route, legacy_status, candidate_status, &pattern, finding),
                 part: finding.part,
@@ -60,7 +60,7 @@ fn fingerprint(
 
 #[cfg(test)]
 mod tests {
-    use parity_schemas::verdict::{Kind, Part};
+    use parity_schemas::verdict::{Kind, Part, Side};
 
     use super::*;
 
@@ -71,8 +71,8 @@ mod tests {
             candidate_path: None,
             pattern: pattern.to_owned(),
             kind: Kind::Value,
-            legacy: Some(value.to_owned()),
-            candidate: None,
+            legacy: Side::value(value),
+            candidate: Side::Absent,
             explanation: None,
             text_diff: None,
         }
@@ -85,16 +85,17 @@ mod tests {
             finding("/a/7", "/a/*", "2"),
             finding("/b", "/b", "1"),
         ];
-        let groups = groups("GET /x", 200, 200, &findings);
+        let pattern = |finding: &Finding| finding.pattern.clone();
+        let groups = groups("GET /x", 200, 200, &findings, pattern);
         assert_eq!(groups[0], groups[1]);
         assert_ne!(groups[0].fingerprint, groups[2].fingerprint);
         assert_ne!(
             groups[0].fingerprint,
-            super::groups("GET /y", 200, 200, &findings)[0].fingerprint
+            super::groups("GET /y", 200, 200, &findings, pattern)[0].fingerprint
         );
         assert_ne!(
             groups[0].fingerprint,
-            super::groups("GET /x", 200, 404, &findings)[0].fingerprint
+            super::groups("GET /x", 200, 404, &findings, pattern)[0].fingerprint
         );
         // Stored in databases: it never changes.
         assert_eq!(groups[0].fingerprint, "ec3f25a334a25070");

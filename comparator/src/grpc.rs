@@ -118,6 +118,17 @@ pub(crate) fn messages<'a>(
     }
 }
 
+/// The message of a call whose messages are JSON; `None` if it is no such call, or has not exactly one.
+pub(crate) fn json_message(headers: &HeaderMap, body: &[u8], limit: usize) -> Option<Vec<u8>> {
+    if !media::is_grpc_json(headers) {
+        return None;
+    }
+    let messages = unframe(body, &decode::listed(headers, &ENCODING), limit).ok()??;
+    <[Vec<u8>; 1]>::try_from(messages)
+        .ok()
+        .map(|[message]| message)
+}
+
 /// The messages of a body, without compression; `None` if it is not framed.
 fn unframe(
     mut body: &[u8],

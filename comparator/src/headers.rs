@@ -13,9 +13,9 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use parity_schemas::verdict::{Explanation, Finding, Kind, Part};
+use parity_schemas::verdict::{Explanation, Finding, Kind, Part, Side};
 
-use crate::collect::{Collector, Flow, shown};
+use crate::collect::{Collector, Flow, shown, value};
 use crate::explain;
 use crate::instant::Instant;
 use crate::json::number::Decimal;
@@ -283,8 +283,11 @@ impl Fields<'_, '_> {
     ) -> Flow {
         let part = self.part;
         self.out.finding(|limits| {
-            let value =
-                |text: Option<&str>| text.map(|text| shown(text.as_bytes(), limits.value_bytes));
+            let value = |text: Option<&str>| {
+                text.map_or(Side::Absent, |text| {
+                    value(text.as_bytes(), limits.value_bytes)
+                })
+            };
             Finding {
                 part,
                 path: shown_path(path),

@@ -9,9 +9,8 @@
 
 use http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH};
 use http::{HeaderMap, HeaderName};
-use sha2::{Digest, Sha256};
 
-use crate::comparator::body::DIGEST_MARK;
+use crate::collect::digest;
 use crate::json::string;
 use crate::media::{BodyKind, Declared};
 use crate::message::read_fields;
@@ -27,8 +26,6 @@ const TOO_MANY: &str = "more parts than are followed";
 const NOT_CLOSED: &str = "the closing boundary of a multipart body is missing";
 const NO_HEADER: &str = "the header of a part is no header";
 const MANY_NAMES: &str = "a part with more names than are followed";
-/// All that can be wrong with a multipart body.
-pub(crate) const PROBLEMS: [&str; 5] = [NO_BOUNDARY, TOO_MANY, NOT_CLOSED, NO_HEADER, MANY_NAMES];
 
 /// The key of the header fields of a part.
 pub(crate) const HEADERS: &str = "part-headers";
@@ -121,10 +118,12 @@ fn write(
     if names.len() > MAX_NAMES {
         return Err(MANY_NAMES);
     }
-    let claims_json = Declared::of(&fields).kind == Some(BodyKind::Json);
+    let kind = Declared::of(&fields).kind;
     let text = std::str::from_utf8(content);
     let key = match text {
-        Ok(_) if claims_json && is_json(content) => JSON,
+        // Bytes that are no text by their type may be text by chance.
+        Ok(_) if kind == Some(BodyKind::Bytes) => DIGEST,
+        Ok(_) if kind == Some(BodyKind::Json) && is_json(content) => JSON,
         Ok(_) => TEXT,
         Err(_) => DIGEST,
     };
@@ -137,12 +136,8 @@ fn write(
     }
     match text {
         Ok(_) if key == JSON => out.extend_from_slice(content),
-        Ok(text) => string::quote(text, out),
-        Err(_) => {
-            let hash = crate::hex::encode(&Sha256::digest(content));
-            let summary = format!("{DIGEST_MARK}{hash} ({} bytes)", content.len());
-            string::quote(&summary, out);
-        }
+        Ok(text) if key == TEXT => string::quote(text, out),
+        _ => string::quote(&digest(content).shown(), out),
     }
     out.extend(std::iter::repeat_n(b'}', names.len() + 1));
     Ok(())

@@ -6,10 +6,11 @@
 
 use std::ops::Range;
 
-use parity_schemas::verdict::{Finding, Kind, Part};
+use parity_schemas::side::CUT_MARK;
+use parity_schemas::verdict::{Finding, Kind, Part, Side};
 use similar::{DiffOp, TextDiff};
 
-use crate::collect::{Collector, Flow, shown};
+use crate::collect::{Collector, Flow, excerpt, shown};
 use crate::explain;
 use crate::limits::Limits;
 use crate::rules::Scope;
@@ -42,18 +43,19 @@ pub(crate) fn compare(
             candidate_path: None,
             pattern: String::new(),
             kind: Kind::Value,
-            legacy: Some(shown(
-                one.unwrap_or_default().as_bytes(),
-                limits.value_bytes,
-            )),
-            candidate: Some(shown(
-                two.unwrap_or_default().as_bytes(),
-                limits.value_bytes,
-            )),
+            legacy: line(one, limits),
+            candidate: line(two, limits),
             explanation: explain::texts(legacy.as_bytes(), candidate.as_bytes()),
             text_diff: unified(legacy, candidate, limits),
         }
     })
+}
+
+fn line(line: Option<&str>, limits: &Limits) -> Side {
+    Side::Line(excerpt(
+        line.unwrap_or_default().as_bytes(),
+        limits.value_bytes,
+    ))
 }
 
 fn final_newline_only(legacy: &str, candidate: &str) -> bool {
@@ -66,7 +68,10 @@ fn final_newline_only(legacy: &str, candidate: &str) -> bool {
 }
 
 /// The first lines that differ, without their ends; `None` where a side has no more.
-fn first_difference<'a>(legacy: &'a str, candidate: &'a str) -> (Option<&'a str>, Option<&'a str>) {
+pub(crate) fn first_difference<'a>(
+    legacy: &'a str,
+    candidate: &'a str,
+) -> (Option<&'a str>, Option<&'a str>) {
     let (mut one, mut two) = (
         legacy.split_inclusive('\n'),
         candidate.split_inclusive('\n'),
@@ -147,7 +152,7 @@ fn cut(mut text: String, limit: usize) -> String {
         .iter()
         .rposition(|byte| *byte == b'\n');
     text.truncate(kept.map_or(0, |newline| newline + 1));
-    text.push('…');
+    text.push(CUT_MARK);
     text
 }
 

@@ -24,11 +24,14 @@ const MIN_EXPANDED_BYTES: usize = 1 << 20;
 /// The namespace of YAML's own types.
 const YAML_NAMESPACE: &str = "tag:yaml.org,2002:";
 
+/// What is wrong with a text that is no YAML.
+pub(crate) const INVALID: &str = "invalid YAML";
+
 /// Why a text has no JSON.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum YamlError {
     /// Not YAML, or YAML that has no JSON.
-    #[error("invalid YAML: {0}")]
+    #[error("{INVALID}: {0}")]
     Syntax(String),
     /// Over a limit of ours.
     #[error("{0}")]
@@ -65,6 +68,17 @@ pub(crate) fn documents(
         }
     }
     Ok(documents)
+}
+
+/// The documents as one JSON text: a single one as itself, several, or none, as a list.
+pub(crate) fn joined(mut documents: Vec<Vec<u8>>, single: bool) -> Vec<u8> {
+    if single {
+        return documents.pop().unwrap_or_default();
+    }
+    let mut list = vec![b'['];
+    list.extend(documents.join(&b','));
+    list.push(b']');
+    list
 }
 
 /// A container that has not ended.

@@ -250,7 +250,7 @@ fn seen(findings: &[Finding], exchanged: bool) -> String {
             let other_path = finding.candidate_path.as_ref().unwrap_or(&finding.path);
             let (mut paths, mut values) = (
                 [&finding.path, other_path],
-                [&finding.legacy, &finding.candidate],
+                [finding.legacy.shown(), finding.candidate.shown()],
             );
             let mut kind = finding.kind;
             if exchanged {

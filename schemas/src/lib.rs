@@ -23,6 +23,7 @@ pub mod record;
 pub mod report;
 pub mod route;
 pub mod secret;
+pub mod side;
 pub mod sqlite;
 pub mod tally;
 pub mod time;

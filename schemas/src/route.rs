@@ -12,7 +12,7 @@ use std::sync::Arc;
 use http::Method;
 
 use crate::ident::is_value_in_path;
-use crate::secret::is_secret_name;
+use crate::secret::{is_secret_name, is_token};
 
 /// Longer templates end in `{*rest}`: a label is stored with every tally and shown in every table.
 const MAX_LABEL_BYTES: usize = 200;
@@ -247,7 +247,7 @@ fn write_label(label: &mut String, method: &Method, path: &str) {
             return;
         }
         label.push('/');
-        let secret = behind_secret_name && !segment.is_empty();
+        let secret = (behind_secret_name && !segment.is_empty()) || is_token(segment);
         label.push_str(if secret || is_value_in_path(segment) {
             "{id}"
         } else {

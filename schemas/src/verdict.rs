@@ -8,6 +8,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use crate::side::{Digest, Excerpt, Side};
+
 /// What is said of one exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -330,10 +332,10 @@ pub struct Finding {
     pub pattern: String,
     /// How the sides differ.
     pub kind: Kind,
-    /// The legacy's value: JSON text as received, cut at a stated length; `None` where it has none.
-    pub legacy: Option<String>,
-    /// The candidate's value, likewise.
-    pub candidate: Option<String>,
+    /// What the legacy has there.
+    pub legacy: Side,
+    /// What the candidate has there.
+    pub candidate: Side,
     /// How near they are, when they are.
     pub explanation: Option<Explanation>,
     /// For text bodies: a unified diff, capped.

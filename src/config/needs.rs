@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parity_comparator::redact::RedactConfig;
+use parity_comparator::redact::{PlainText, RedactConfig};
 use parity_comparator::rules::Rules;
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
@@ -152,13 +152,15 @@ impl Layers {
         Some(AdminSettings { address, token })
     }
 
-    fn redact(&self) -> RedactConfig {
+    fn redact(&mut self) -> Option<RedactConfig> {
         let default = RedactConfig::default();
-        RedactConfig {
+        let text = self.get("redact.text", plain_text);
+        Some(RedactConfig {
             keep_headers: self.list("redact.keep_headers", default.keep_headers),
             keep_query: self.list("redact.keep_query", default.keep_query),
             mask_keys: self.list("redact.mask_keys", default.mask_keys),
-        }
+            text: text?,
+        })
     }
 
     fn redaction_key(&mut self) -> Option<Vec<u8>> {
@@ -264,7 +266,7 @@ impl Layers {
                 next_expiry: rules_as_given.next_expiry(now),
                 rules,
                 rules_as_given,
-                redact,
+                redact: redact?,
                 redaction_key: redaction_key?,
                 handover: handover.map(|(path, _)| path),
                 fixed,
@@ -349,4 +351,12 @@ fn host_name() -> String {
         .filter(|name| !name.is_empty())
         .or_else(|| std::env::var("HOSTNAME").ok())
         .unwrap_or_else(|| "localhost".to_owned())
+}
+
+fn plain_text(text: &str) -> Result<PlainText, String> {
+    match text {
+        "patterns" => Ok(PlainText::Patterns),
+        "hidden" => Ok(PlainText::Hidden),
+        _ => Err(format!("`{text}` is neither patterns nor hidden")),
+    }
 }

@@ -118,6 +118,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     setting("redact.keep_headers", Kind::List, None, None, "Headers whose values are recorded clear"),
     setting("redact.keep_query", Kind::List, None, None, "Query parameters whose values are recorded clear"),
     setting("redact.mask_keys", Kind::List, None, None, "Keys in bodies whose values are recorded as hmac:…, besides password, secret, token and their like"),
+    setting("redact.text", Kind::Text, Some("patterns"), None, "Plain text in the record: patterns (without what looks like a secret, best effort) or hidden (length and hash only)"),
     setting("retention.bodies", Kind::Duration, Some("14d"), None, "How long requests and answers of sampled mismatches are kept"),
     setting("retention.mismatches", Kind::Duration, Some("90d"), None, "How long mismatches are kept"),
     setting("retention.tallies", Kind::Duration, Some("400d"), None, "How long counts are kept"),

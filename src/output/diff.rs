@@ -235,19 +235,19 @@ impl View<'_> {
                 return Ok(());
             }
         }
-        match (&finding.legacy, &finding.candidate) {
+        match (finding.legacy.shown(), finding.candidate.shown()) {
             (Some(legacy), Some(candidate)) => match finding.kind {
-                Kind::Order => lines::order(out, legacy, candidate, room),
-                Kind::Decode => value::apart(out, legacy, candidate, room),
+                Kind::Order => lines::order(out, &legacy, &candidate, room),
+                Kind::Decode => value::apart(out, &legacy, &candidate, room),
                 _ => {
-                    if !lines::strings(out, legacy, candidate, self.limits, room)? {
-                        value::both(out, legacy, candidate, room)?;
+                    if !lines::strings(out, &legacy, &candidate, self.limits, room)? {
+                        value::both(out, &legacy, &candidate, room)?;
                     }
                     Ok(())
                 }
             },
-            (Some(legacy), None) => value::alone(out, Side::Legacy, legacy, room),
-            (None, Some(candidate)) => value::alone(out, Side::Candidate, candidate, room),
+            (Some(legacy), None) => value::alone(out, Side::Legacy, &legacy, room),
+            (None, Some(candidate)) => value::alone(out, Side::Candidate, &candidate, room),
             (None, None) => Ok(()),
         }
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use parity_comparator::redact::{RecordContext, Redactor};
-use parity_comparator::{Comparator, Comparison, fingerprint};
+use parity_comparator::{Comparator, Comparison};
 use parity_schemas::exchange::{Capture, Exchange};
 use parity_schemas::id::new_id;
 use parity_schemas::record::Record;
@@ -141,12 +141,7 @@ impl Comparing {
 
     /// Hands the redacted mismatch to the writer and gives its groups.
     fn record(&self, exchange: &Exchange, comparison: &Comparison, id: Uuid) -> Vec<Group> {
-        let groups = fingerprint::groups(
-            exchange.route.label(),
-            exchange.legacy.status,
-            exchange.candidate.status,
-            &comparison.findings,
-        );
+        let groups = self.context.redactor.groups(exchange, comparison);
         let record = self.context.redactor.mismatch(
             exchange,
             comparison,
@@ -154,6 +149,7 @@ impl Comparing {
                 id,
                 identity: &self.context.identity,
                 instance: &self.context.instance,
+                groups: &groups,
                 keep_sample: self.book.keep_sample(&groups),
             },
         );

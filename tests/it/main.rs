@@ -31,6 +31,7 @@ mod record;
 mod reload;
 mod restart;
 mod scale;
+mod secrets;
 mod store_lost;
 mod support;
 mod tap;

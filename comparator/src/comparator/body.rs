@@ -7,16 +7,16 @@ use std::borrow::Cow;
 
 use http::Method;
 use parity_schemas::exchange::{Body, Capture};
-use parity_schemas::verdict::{Explanation, Finding, Kind, Part, Reason};
-use sha2::{Digest, Sha256};
+use parity_schemas::verdict::{Explanation, Finding, Kind, Part, Reason, Side};
 
 use super::{AnswerPair, give_up};
 use crate::charset;
-use crate::collect::{Collector, Flow, shown};
+use crate::collect::{Collector, Flow, digest, excerpt};
 use crate::decode::{self, DecodeError};
 use crate::grpc;
 use crate::json;
 use crate::json::index::Layout;
+use crate::limits::Limits;
 use crate::media::{BodyKind, Declared};
 use crate::rules::Scope;
 use crate::text;
@@ -24,12 +24,8 @@ use crate::text;
 mod omitted;
 mod structured;
 
-pub(crate) use structured::EXCERPT_MARK;
 pub(super) use structured::is_broken;
-use structured::{Structured, decode_finding};
-
-/// How the summary of bytes begins.
-pub(crate) const DIGEST_MARK: &str = "sha256:";
+use structured::{Structured, unread};
 
 /// Compares the bodies of two answers.
 pub(super) fn compare(
@@ -117,20 +113,22 @@ fn undecoded(
 ) -> Flow {
     match errors {
         // No client can read the one, and each can read the other.
-        [None, Some(problem @ DecodeError::Broken(_))] => {
-            let legacy = readable(pair.legacy, texts[0]);
-            decode_finding(None, Some(problem.to_string()), [&legacy, &[]], out)
-        }
-        [Some(problem @ DecodeError::Broken(_)), None] => {
-            let candidate = readable(pair.candidate, texts[1]);
-            decode_finding(Some(problem.to_string()), None, [&[], &candidate], out)
-        }
+        [None, Some(problem @ DecodeError::Broken(_))] => out.finding(|limits| {
+            let candidate = unread(problem.to_string().into(), None, limits);
+            let legacy = readable(pair.legacy, texts[0], limits);
+            finding(Kind::Decode, legacy, candidate, None)
+        }),
+        [Some(problem @ DecodeError::Broken(_)), None] => out.finding(|limits| {
+            let legacy = unread(problem.to_string().into(), None, limits);
+            let candidate = readable(pair.candidate, texts[1], limits);
+            finding(Kind::Decode, legacy, candidate, None)
+        }),
         // More than the limit is not nothing.
         [None, Some(DecodeError::TooLarge)] if texts[0].is_empty() => {
-            out.finding(|_| finding(Kind::Extra, None, Some(OVER_THE_LIMIT.to_owned()), None))
+            out.finding(|_| finding(Kind::Extra, Side::Absent, OVER_THE_LIMIT, None))
         }
         [Some(DecodeError::TooLarge), None] if texts[1].is_empty() => {
-            out.finding(|_| finding(Kind::Missing, Some(OVER_THE_LIMIT.to_owned()), None, None))
+            out.finding(|_| finding(Kind::Missing, OVER_THE_LIMIT, Side::Absent, None))
         }
         errors => {
             let reasons = errors.map(|error| error.map(DecodeError::reason));
@@ -140,16 +138,16 @@ fn undecoded(
 }
 
 /// How a body that is not kept is shown.
-const OVER_THE_LIMIT: &str = "more bytes than are compared";
+const OVER_THE_LIMIT: Side = Side::Described(Cow::Borrowed("more bytes than are compared"));
 
-/// What is text by its type and its bytes as it is, other bytes as their summary.
-fn readable<'a>(answer: &Capture, body: &'a [u8]) -> Cow<'a, [u8]> {
+/// What is text by its type and its bytes as it is, other bytes by their digest.
+fn readable(answer: &Capture, body: &[u8], limits: &Limits) -> Side {
     let kind = Declared::of(&answer.headers).kind;
     let is_text = !matches!(kind, Some(BodyKind::Bytes | BodyKind::Multipart));
     if is_text && std::str::from_utf8(body).is_ok() {
-        Cow::Borrowed(body)
+        Side::Body(excerpt(body, limits.value_bytes))
     } else {
-        Cow::Owned(summary(body).into_bytes())
+        Side::Bytes(digest(body))
     }
 }
 
@@ -213,12 +211,7 @@ pub(super) fn decoded(
     }
 }
 
-fn finding(
-    kind: Kind,
-    legacy: Option<String>,
-    candidate: Option<String>,
-    explanation: Option<Explanation>,
-) -> Finding {
+fn finding(kind: Kind, legacy: Side, candidate: Side, explanation: Option<Explanation>) -> Finding {
     Finding {
         part: Part::Body,
         path: String::new(),
@@ -245,26 +238,19 @@ fn as_bytes(legacy: &[u8], candidate: &[u8], out: &mut Collector<'_>) -> Flow {
     out.finding(|_| {
         finding(
             Kind::Value,
-            Some(summary(legacy)),
-            Some(summary(candidate)),
+            Side::Bytes(digest(legacy)),
+            Side::Bytes(digest(candidate)),
             near,
         )
     })
 }
 
-/// Bytes as a finding shows them.
-fn summary(bytes: &[u8]) -> String {
-    let hash = crate::hex::encode(&Sha256::digest(bytes));
-    format!("{DIGEST_MARK}{hash} ({} bytes)", bytes.len())
-}
-
 fn one_empty(legacy: &[u8], candidate: &[u8], out: &mut Collector<'_>) -> Flow {
     out.finding(|limits| {
-        let show = |body: &[u8]| {
-            (!body.is_empty()).then(|| match std::str::from_utf8(body) {
-                Ok(text) => shown(text.as_bytes(), limits.value_bytes),
-                Err(_) => summary(body),
-            })
+        let show = |body: &[u8]| match std::str::from_utf8(body) {
+            Ok("") => Side::Absent,
+            Ok(text) => Side::Body(excerpt(text.as_bytes(), limits.value_bytes)),
+            Err(_) => Side::Bytes(digest(body)),
         };
         let kind = if candidate.is_empty() {
             Kind::Missing

@@ -13,7 +13,7 @@ use super::index::Tree;
 use super::path::{Side, Step};
 use super::script;
 use super::walk::{Frame, Met, Walk};
-use crate::collect::{Flow, shown};
+use crate::collect::{Flow, value};
 use crate::rules::Action;
 
 /// Steps of looking for a shortest edit script: over a thousand edits, which nobody reads, and some milliseconds.
@@ -239,8 +239,8 @@ impl Walk<'_, '_> {
         let (one, two) = (self.legacy, self.candidate);
         self.report(Kind::Order, |limit| {
             (
-                Some(shown(one.raw(legacy), limit)),
-                Some(shown(two.raw(candidate), limit)),
+                value(one.raw(legacy), limit),
+                value(two.raw(candidate), limit),
                 None,
             )
         })

@@ -3,6 +3,8 @@
 //! Nothing is converted: strings and numbers stay where they are in the bytes, so number text, escapes and duplicate
 //! keys are all still there for the comparison.
 
+use std::borrow::Cow;
+
 use super::parse::Parser;
 use super::string;
 
@@ -109,11 +111,32 @@ impl Index {
             Layout::Document => parser.document()?,
             Layout::Lines => parser.lines()?,
         }
-        Ok(Tree {
+        Ok(self.tree(text))
+    }
+
+    /// The text that was read last, again.
+    pub(crate) fn tree<'a>(&'a self, text: &'a [u8]) -> Tree<'a> {
+        Tree {
             text,
             nodes: &self.nodes,
-        })
+        }
     }
+}
+
+/// Lines withoutthe separator that `application/json-seq` (RFC 7464) puts before each. Only there: within a text it is
+/// no JSON, and stays that.
+pub(crate) fn without_separators(body: &[u8]) -> Cow<'_, [u8]> {
+    const SEPARATOR: u8 = 0x1e;
+    if memchr::memchr(SEPARATOR, body).is_none() {
+        return Cow::Borrowed(body);
+    }
+    let mut plain = body.to_vec();
+    for at in 0..plain.len() {
+        if plain[at] == SEPARATOR && (at == 0 || plain[at - 1] == b'\n') {
+            plain[at] = b' ';
+        }
+    }
+    Cow::Owned(plain)
 }
 
 /// An indexed text.
@@ -152,11 +175,16 @@ impl<'a> Tree<'a> {
 
     /// The text of a value, with the quotes of a string or key.
     pub(crate) fn raw(&self, at: u32) -> &'a [u8] {
+        &self.text[self.span(at)]
+    }
+
+    /// Where a value stands, with the quotes of a string or key.
+    pub(crate) fn span(&self, at: u32) -> std::ops::Range<usize> {
         let node = self.node(at);
         let (start, end) = (node.start as usize, node.end as usize);
         match node.kind {
-            NodeKind::String | NodeKind::Key => &self.text[start - 1..=end],
-            _ => &self.text[start..end],
+            NodeKind::String | NodeKind::Key => start - 1..end + 1,
+            _ => start..end,
         }
     }
 

@@ -1,10 +1,10 @@
 //! Where the walk is, as text only when a finding needs it.
 
 use super::index::Tree;
-use crate::collect::CUT_MARK;
 use crate::limits::PATH_BYTES;
 use crate::rules::pattern::push_escaped;
 use parity_schemas::ident::is_value_as_key;
+use parity_schemas::side::CUT_MARK;
 
 /// Bytes of a key that are read for a path: with six for each byte, as in `\u0041`, they fill it. Every finding behind
 /// a long key would read it whole otherwise.

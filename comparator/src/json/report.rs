@@ -1,11 +1,11 @@
 //! What the walk leaves behind: findings, excused differences and tolerated ones, at the path where it is.
 
-use parity_schemas::verdict::{Explanation, Finding, Kind, Part, Reason};
+use parity_schemas::verdict::{Explanation, Finding, Kind, Part, Reason, Side as Seen};
 
 use super::index::ROOT;
 use super::path::{Path, Side};
 use super::walk::{Frame, Walk};
-use crate::collect::{Flow, Stop, shown};
+use crate::collect::{Flow, Stop, value};
 use crate::explain;
 
 /// Matching elements in any order takes at most about the cube of their number: each is asked of each, and each may
@@ -35,11 +35,11 @@ impl Walk<'_, '_> {
             Side::Candidate => Kind::Extra,
         };
         self.report(kind, |limit| {
-            let value = Some(shown(tree.raw(at), limit));
+            let value = value(tree.raw(at), limit);
             let near = near.or_else(|| explain::absent(tree, at));
             match present {
-                Side::Legacy => (value, None, near),
-                Side::Candidate => (None, value, near),
+                Side::Legacy => (value, Seen::Absent, near),
+                Side::Candidate => (Seen::Absent, value, near),
             }
         })
     }
@@ -53,8 +53,8 @@ impl Walk<'_, '_> {
                 _ => None,
             };
             (
-                Some(shown(one.raw(legacy), limit)),
-                Some(shown(two.raw(candidate), limit)),
+                value(one.raw(legacy), limit),
+                value(two.raw(candidate), limit),
                 near,
             )
         })
@@ -64,7 +64,7 @@ impl Walk<'_, '_> {
     pub(super) fn report(
         &mut self,
         kind: Kind,
-        values: impl FnOnce(usize) -> (Option<String>, Option<String>, Option<Explanation>),
+        values: impl FnOnce(usize) -> (Seen, Seen, Option<Explanation>),
     ) -> Flow {
         if self.probes > 0 {
             return Flow::Break(Stop::Enough);

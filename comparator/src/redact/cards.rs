@@ -1,31 +1,32 @@
 //! Payment card numbers in any text.
 //!
-//! A card number is 13 to 19 digits with a valid Luhn check digit, written in one piece or in groups parted by single
-//! spaces or dashes, and begins with 2 to 6, as all payment schemes do. (A time in milliseconds begins with 1; without
-//! that condition one in ten of them would be taken for a card.)
+//! A card number is 13 to 19 digits with a valid Luhn check digit that begin as those of a payment scheme do. It is
+//! found in one piece, parted by spaces, dashes, dots and their like in any grouping, glued to another digit, in
+//! full-width and other digits, and as a number with an exponent. (A time in milliseconds begins with 1, and no scheme
+//! does; without that condition one in ten of them would be taken for a card.)
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 const MIN_DIGITS: usize = 13;
 const MAX_DIGITS: usize = 19;
-/// Groups of one number: 4-4-4-4-3 at most.
-const MAX_GROUPS: usize = 5;
+/// Characters between two groups of one number: ` - `.
+const MAX_GAP: usize = 3;
+/// Groups from which on a dot or comma parts a card number; fewer are a decimal or a list.
+const MIN_DOTTED_GROUPS: usize = 3;
 
 /// `text` with each card number replaced by what `replacement` makes of its digits.
 pub(super) fn replace(text: &str, replacement: impl Fn(&str) -> String) -> Cow<'_, str> {
-    let found = find(text.as_bytes());
+    let found = find(text);
     if found.is_empty() {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 32);
     let mut last = 0;
     for range in found {
-        // Ranges begin and end at ASCII digits, which are character boundaries.
         let number = text.get(range.clone()).unwrap_or_default();
-        let digits: String = number.chars().filter(char::is_ascii_digit).collect();
         out.push_str(text.get(last..range.start).unwrap_or_default());
-        out.push_str(&replacement(&digits));
+        out.push_str(&replacement(&digits_of(number)));
         last = range.end;
     }
     out.push_str(text.get(last..).unwrap_or_default());
@@ -33,78 +34,332 @@ pub(super) fn replace(text: &str, replacement: impl Fn(&str) -> String) -> Cow<'
 }
 
 /// Whether there is any.
-pub(super) fn any(text: &[u8]) -> bool {
+pub(super) fn any(text: &str) -> bool {
     !find(text).is_empty()
 }
 
-/// A generalized path without card numbers, for groups, which are named and counted without a key.
-pub(crate) fn starred(path: &str) -> String {
-    replace(path, |_| "*".to_owned()).into_owned()
+/// The digits of a number that was found, however it is written.
+pub(super) fn digits_of(number: &str) -> String {
+    if let Some((_, digits)) = with_exponent(number) {
+        return digits
+            .iter()
+            .map(|digit| char::from(b'0' + digit))
+            .collect();
+    }
+    number
+        .chars()
+        .filter_map(digit)
+        .map(|digit| char::from(b'0' + digit))
+        .collect()
 }
 
-fn find(text: &[u8]) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    while at < text.len() {
-        if !text[at].is_ascii_digit() {
-            at += 1;
-            continue;
+/// The decimal digit that a character stands for, in the scripts that people write numbers in.
+fn digit(character: char) -> Option<u8> {
+    /// The zeros; nine digits follow each.
+    const ZEROS: [char; 7] = [
+        '0', '\u{660}', '\u{6f0}', '\u{966}', '\u{9e6}', '\u{e50}', '\u{ff10}',
+    ];
+    if character.is_ascii() {
+        return character.to_digit(10).map(|digit| digit as u8);
+    }
+    ZEROS.iter().find_map(|zero| {
+        let digit = (character as u32).checked_sub(*zero as u32)?;
+        (digit < 10).then_some(digit as u8)
+    })
+}
+
+/// What stands between two digits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Gap {
+    /// Nothing.
+    None,
+    /// Spaces and dashes.
+    Soft,
+    /// Also what stands between the digits of other numbers.
+    Dotted,
+    /// Something else.
+    Break,
+}
+
+struct Digit {
+    start: usize,
+    end: usize,
+    value: u8,
+    before: Gap,
+}
+
+/// Where card numbers stand, in order and apart from each other.
+pub(super) fn find(text: &str) -> Vec<Range<usize>> {
+    let enough = |text: &str| text.bytes().filter(|byte| byte.is_ascii_digit()).count() >= 2;
+    // Most texts have few digits; a number with an exponent may have two.
+    if !enough(text) && text.is_ascii() {
+        return Vec::new();
+    }
+    let mut found = exponents(text);
+    let digits = digits(text);
+    if digits.len() >= MIN_DIGITS {
+        let mut at = 0;
+        while at < digits.len() {
+            if at > 0 && digits[at].before == Gap::None {
+                at += 1;
+                continue;
+            }
+            let (card, next) = from_group(&digits, at);
+            if let Some(card) = card {
+                found.push(digits[card.start].start..digits[card.end - 1].end);
+                at = card.end;
+                // What is left of the group is no group of its own.
+                while digits
+                    .get(at)
+                    .is_some_and(|digit| digit.before == Gap::None)
+                {
+                    at += 1;
+                }
+            } else {
+                at = next;
+            }
         }
-        let groups = groups(text, at);
-        let card = groups.iter().rev().find(|end| is_card(&text[at..**end]));
-        if let Some(end) = card {
-            found.push(at..*end);
-            at = *end;
-        } else {
-            // Next group: never from inside of one.
-            at = groups.first().copied().unwrap_or(at + 1);
-        }
+        found.sort_by_key(|range| range.start);
+        found.dedup_by(|next, before| next.start < before.end);
     }
     found
 }
 
-/// The ends of the groups of digits from `from` on that are parted by one space or dash.
-fn groups(text: &[u8], from: usize) -> Vec<usize> {
-    let mut ends = Vec::new();
-    let mut at = from;
-    while ends.len() < MAX_GROUPS {
-        let length = text[at..]
-            .iter()
-            .take_while(|byte| byte.is_ascii_digit())
-            .count();
-        if length == 0 {
-            break;
+fn digits(text: &str) -> Vec<Digit> {
+    let mut digits: Vec<Digit> = Vec::new();
+    let (mut gap, mut width) = (Gap::Break, 0);
+    for (start, character) in text.char_indices() {
+        if let Some(value) = digit(character) {
+            digits.push(Digit {
+                start,
+                end: start + character.len_utf8(),
+                value,
+                before: gap,
+            });
+            (gap, width) = (Gap::None, 0);
+            continue;
         }
-        at += length;
-        ends.push(at);
-        if !matches!(text.get(at), Some(b' ' | b'-')) {
-            break;
-        }
-        at += 1;
+        width += 1;
+        gap = match character {
+            _ if gap == Gap::Break || width > MAX_GAP => Gap::Break,
+            '\n' | '\r' => Gap::Break,
+            '-'
+            | '_'
+            | '+'
+            | '\u{ad}'
+            | '\u{2010}'..='\u{2015}'
+            | '\u{2212}'
+            | '\u{200b}'..='\u{200d}'
+            | '\u{2060}'
+            | '\u{feff}' => gap.max_soft(),
+            _ if character.is_whitespace() => gap.max_soft(),
+            '.' | ',' | '/' | '·' | '\'' | '’' | '*' | '|' => Gap::Dotted,
+            _ => Gap::Break,
+        };
     }
-    ends
+    digits
 }
 
-fn is_card(text: &[u8]) -> bool {
-    let digits = || {
-        text.iter()
-            .rev()
-            .filter(|byte| byte.is_ascii_digit())
-            .map(|byte| u32::from(byte - b'0'))
-    };
-    let count = digits().count();
-    if !(MIN_DIGITS..=MAX_DIGITS).contains(&count) || !matches!(text.first(), Some(b'2'..=b'6')) {
-        return false;
+impl Gap {
+    fn max_soft(self) -> Self {
+        if self == Self::Dotted {
+            self
+        } else {
+            Self::Soft
+        }
     }
-    let sum: u32 = digits()
+}
+
+/// The card number that begins with, or within, the group at `from`; else where the next group begins.
+fn from_group(digits: &[Digit], from: usize) -> (Option<Range<usize>>, usize) {
+    let mut best = None;
+    let mut next = None;
+    let (mut groups, mut dotted, mut at) = (0, false, from);
+    loop {
+        let end = at
+            + 1
+            + digits[at + 1..]
+                .iter()
+                .take_while(|digit| digit.before == Gap::None)
+                .count();
+        next.get_or_insert(end);
+        groups += 1;
+        let parted = !dotted || groups >= MIN_DOTTED_GROUPS;
+        let run = from..end;
+        if parted && (MIN_DIGITS..=MAX_DIGITS).contains(&run.len()) && is_card(&digits[run.clone()])
+        {
+            best = Some(run.clone());
+        } else if parted && best.is_none() {
+            // Glued to other digits, at either end.
+            best = [16, 15, 14]
+                .into_iter()
+                .flat_map(|length| {
+                    [
+                        run.end.checked_sub(length).map(|start| start..run.end),
+                        Some(run.start..run.start + length),
+                    ]
+                })
+                .flatten()
+                .find(|window| {
+                    window.start >= run.start
+                        && window.end <= run.end
+                        && window.len() < run.len()
+                        // Else it begins or ends with a group and is found as such.
+                        && (window.start < next.unwrap_or(run.end) || groups == 1)
+                        && is_glued_card(&digits[window.clone()])
+                });
+        }
+        let gap = digits.get(end).map(|digit| digit.before);
+        if !matches!(gap, Some(Gap::Soft | Gap::Dotted)) || end - from > MAX_DIGITS {
+            break;
+        }
+        dotted |= gap == Some(Gap::Dotted);
+        at = end;
+    }
+    (best, next.unwrap_or(from + 1))
+}
+
+/// Begins as the numbers of a scheme do, and ends in the right check digit.
+fn is_card(digits: &[Digit]) -> bool {
+    let begin = begin(digits);
+    let scheme = match digits.first().map(|digit| digit.value) {
+        Some(2) => (2200..=2204).contains(&begin) || (2221..=2720).contains(&begin),
+        Some(3) => matches!(begin / 100, 30 | 34..=39),
+        Some(4..=6) => true,
+        _ => false,
+    };
+    scheme && luhn(digits.iter().map(|digit| digit.value))
+}
+
+/// With digits of something else beside it, only the lengths count that its scheme has.
+fn is_glued_card(digits: &[Digit]) -> bool {
+    let begin = begin(digits);
+    let fits = match digits.len() {
+        16 => {
+            matches!(begin, 2200..=2204 | 2221..=2720 | 3528..=3589 | 4000..=4999 | 5100..=5599 | 6000..=6999)
+        }
+        15 => matches!(begin / 100, 34 | 37),
+        14 => matches!(begin / 100, 30 | 36 | 38 | 39),
+        _ => false,
+    };
+    fits && luhn(digits.iter().map(|digit| digit.value))
+}
+
+/// The first four digits as a number.
+fn begin(digits: &[Digit]) -> u32 {
+    let first = digits.iter().take(4);
+    first.fold(0, |number, digit| number * 10 + u32::from(digit.value))
+}
+
+fn luhn(digits: impl DoubleEndedIterator<Item = u8>) -> bool {
+    let sum: u32 = digits
+        .rev()
         .enumerate()
-        .map(|(index, digit)| match (index % 2, digit * 2) {
-            (0, _) => digit,
+        .map(|(index, digit)| match (index % 2, u32::from(digit) * 2) {
+            (0, _) => u32::from(digit),
             (_, doubled) if doubled > 9 => doubled - 9,
             (_, doubled) => doubled,
         })
         .sum();
     sum.is_multiple_of(10)
+}
+
+/// Card numbers that are written as numbers with an exponent, such as `4.111111111111111e15`.
+fn exponents(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(at) = text
+        .get(from..)
+        .and_then(|rest| memchr::memchr2(b'e', b'E', rest.as_bytes()))
+        .map(|at| from + at)
+    {
+        from = at + 1;
+        let mantissa = text.as_bytes()[..at]
+            .iter()
+            .rev()
+            .take(MAX_DIGITS + 8)
+            .take_while(|byte| byte.is_ascii_digit() || **byte == b'.')
+            .count();
+        let start = at - mantissa;
+        if mantissa == 0 {
+            continue;
+        }
+        if let Some((length, digits)) = text.get(start..).and_then(with_exponent)
+            && (MIN_DIGITS..=MAX_DIGITS).contains(&digits.len())
+        {
+            let as_digits: Vec<Digit> = digits
+                .iter()
+                .map(|value| Digit {
+                    start,
+                    end: start,
+                    value: *value,
+                    before: Gap::None,
+                })
+                .collect();
+            if is_card(&as_digits) {
+                found.push(start..start + length);
+                from = start + length;
+            }
+        }
+    }
+    found
+}
+
+/// How long the number with an exponent is that begins here, and the digits of the whole number that it is.
+fn with_exponent(text: &str) -> Option<(usize, Vec<u8>)> {
+    let bytes = text.as_bytes();
+    let run = |from: usize| {
+        let rest = bytes.get(from..).unwrap_or_default();
+        rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
+    };
+    let whole = run(0);
+    let mut digits: Vec<u8> = bytes.get(..whole)?.iter().map(|byte| byte - b'0').collect();
+    let mut at = whole;
+    let mut fraction = 0;
+    if bytes.get(at) == Some(&b'.') {
+        fraction = run(at + 1);
+        digits.extend(
+            bytes
+                .get(at + 1..at + 1 + fraction)?
+                .iter()
+                .map(|byte| byte - b'0'),
+        );
+        at += 1 + fraction;
+    }
+    if !matches!(bytes.get(at), Some(b'e' | b'E')) || whole + fraction == 0 {
+        return None;
+    }
+    at += 1;
+    let negative = bytes.get(at) == Some(&b'-');
+    at += usize::from(matches!(bytes.get(at), Some(b'+' | b'-')));
+    let length = run(at);
+    // No card number needs more.
+    if length == 0 || length > 3 {
+        return None;
+    }
+    let exponent: usize = text.get(at..at + length)?.parse().ok()?;
+    at += length;
+    // How many of the digits stand behind the point.
+    let behind = if negative {
+        fraction.checked_add(exponent)?
+    } else if exponent >= fraction {
+        let zeros = exponent - fraction;
+        if zeros > MAX_DIGITS {
+            return None;
+        }
+        digits.extend(std::iter::repeat_n(0, zeros));
+        0
+    } else {
+        fraction - exponent
+    };
+    let kept = digits.len().checked_sub(behind)?;
+    if digits.get(kept..)?.iter().any(|digit| *digit != 0) {
+        return None;
+    }
+    digits.truncate(kept);
+    let zeros = digits.iter().take_while(|digit| **digit == 0).count();
+    digits.drain(..zeros);
+    Some((at, digits))
 }
 
 #[cfg(test)]
@@ -121,15 +376,45 @@ mod tests {
             ("3782 822463 10005", "<15>"),
             ("é5555555555554444é", "é<16>é"),
             ("6011000990139424,30569309025904", "<16>,<14>"),
+            ("4111.1111.1111.1111", "<16>"),
+            ("4111\u{a0}1111\u{202f}1111\u{2009}1111", "<16>"),
+            ("4111  1111  1111  1111", "<16>"),
+            ("4111 - 1111 - 1111 - 1111", "<16>"),
+            ("41 11-11.11 1111 11 11", "<16>"),
+            ("4 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1", "<16>"),
+            ("94111111111111111", "9<16>"),
+            ("1004111111111111111", "100<16>"),
+            ("41111111111111111226", "<16>1226"),
+            ("94111 1111 1111 1111", "9<16>"),
+            ("４１１１１１１１１１１１１１１１", "<16>"),
+            ("٤١١١١١١١١١١١١١١١", "<16>"),
+            ("4.111111111111111e15", "<16>"),
+            ("x4.111111111111111E+15,", "x<16>,"),
+            ("41111111111111110e-1", "<16>"),
+            ("411111111111111.1e1", "<16>"),
+            ("4111111111111111.0", "<16>.0"),
             ("4111111111111112", "4111111111111112"),
-            ("94111111111111111", "94111111111111111"),
             ("1577934245120", "1577934245120"),
             ("9007199254740993", "9007199254740993"),
             ("4111 1111", "4111 1111"),
+            ("51.507351234567,-0.1278", "51.507351234567,-0.1278"),
+            ("2026-01-31 2026-02-28", "2026-01-31 2026-02-28"),
+            ("2026-01-31T12:30:45.123456Z", "2026-01-31T12:30:45.123456Z"),
+            ("3e8", "3e8"),
             ("", ""),
         ] {
             assert_eq!(cut(text), expected, "{text}");
         }
-        assert_eq!(starred("/cards/4111111111111111/name"), "/cards/*/name");
+    }
+
+    #[test]
+    fn the_digits_of_a_card_are_the_same_in_every_writing() {
+        for text in [
+            "4111 1111-1111.1111",
+            "４１１１１１１１１１１１１１１１",
+            "4.111111111111111e15",
+        ] {
+            assert_eq!(digits_of(text), "4111111111111111");
+        }
     }
 }

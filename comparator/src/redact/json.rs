@@ -1,387 +1,412 @@
-//! JSON text, redacted token by token.
+//! JSON, redacted in its text: values that must go are replaced where they stand, the rest stays as received, number
+//! text, escapes and white space included.
 //!
-//! The text may be cut at its end, as the values of findings are. Only the values that must go are replaced; the rest
-//! stays as received, number text and escapes included. What turns out not to be JSON is refused as a whole, and is
-//! then treated as plain text, so nothing passes because it was misunderstood.
+//! Replacements are kept beside the text, so the value that a finding points to is cut out of the same redaction that
+//! the sample shows. A container under a secret name goes whole: its keys, its length and its shape may say as much as
+//! its values.
 
-use parity_schemas::verdict::Part;
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::ops::Range;
 
+use super::body::Claim;
+use super::hidden::Why;
+use super::place::{Content, Place};
 use super::{Redactor, cards};
-use crate::collect::CUT_MARK;
-use crate::comparator::body::DIGEST_MARK;
-use crate::json::{number, string};
+use crate::json::index::{Index, Layout, NodeKind, ROOT, Tree};
+use crate::json::string;
+use crate::limits::MAX_DEPTH;
 use crate::multipart;
 use crate::rules::Scope;
-use crate::rules::trie::START;
 
-/// Containers followed; deeper text is treated as plain text.
-const MAX_DEPTH: usize = 1_000;
+/// Members that say the name of a value beside them: `{"name": "password", "value": …}`.
+const NAMING: [&str; 12] = [
+    "name",
+    "key",
+    "field",
+    "id",
+    "type",
+    "label",
+    "property",
+    "attribute",
+    "param",
+    "parameter",
+    "header",
+    "k",
+];
+/// Members that hold the value that is named so.
+const NAMED: [&str; 12] = [
+    "value", "values", "val", "v", "content", "text", "data", "default", "string", "old", "new",
+    "body",
+];
 
-/// Keys whose strings are plain text of the service: the data of an event, and a part of a multipart body.
-const TEXT_KEYS: [&str; 2] = ["data", multipart::TEXT];
-
-/// What strings at a place are.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Content {
-    /// Values of JSON.
-    Values,
-    /// Plain text, in which secrets stand behind their names.
-    Text,
-    /// Hashes without a key.
-    Digest,
-    /// The header fields of a part: the next key is the name of one.
-    Headers,
+/// What stands for a span of the text.
+struct Replacement {
+    span: Range<usize>,
+    with: String,
 }
 
-/// A place in a body: where the `mask` rules are in their trie, and whether everything there is secret.
-#[derive(Clone)]
-pub(super) struct Position<'s> {
-    pub(super) secret: bool,
-    content: Content,
-    nodes: Vec<u32>,
-    scope: &'s Scope,
+/// JSON as it may be recorded.
+pub(super) struct Document {
+    original: Vec<u8>,
+    index: Index,
+    /// Apart from each other, in order.
+    replacements: Vec<Replacement>,
+    text: String,
 }
 
-impl<'s> Position<'s> {
-    /// The place that a JSON Pointer leads to.
-    pub(super) fn at(pointer: &str, redactor: &Redactor, scope: &'s Scope) -> Self {
-        let trie = redactor.rules.trie();
-        let mut nodes = Vec::new();
-        trie.enter(START, &scope.masking, &mut nodes, 0);
-        let mut position = Self {
-            // What was cut off are names, and any of them may be secret or masked.
-            secret: pointer.ends_with(CUT_MARK) || masked(&nodes, redactor, scope),
-            content: Content::Values,
-            nodes,
-            scope,
-        };
+/// A value of a document, as it may be recorded.
+pub(super) enum Found<'a> {
+    /// Its text.
+    Shown(String),
+    /// Something around it is hidden; its own bytes.
+    Hidden(Cow<'a, [u8]>),
+}
+
+impl Document {
+    /// `text` back when it is not JSON, or nested too deep. In an `aliased` one a secret may stand under other names,
+    /// too.
+    pub(super) fn read(
+        redactor: &Redactor,
+        text: Vec<u8>,
+        layout: Layout,
+        content: Content,
+        aliased: bool,
+        scope: &Scope,
+    ) -> Result<Self, Vec<u8>> {
+        let mut index = Index::default();
+        if index.read(&text, layout, MAX_DEPTH).is_err() {
+            return Err(text);
+        }
+        let tree = index.tree(&text);
+        let mut walker = Walker::new(redactor, scope, tree, 0);
+        let root = Place::root(content, redactor, scope);
+        walker.value(ROOT, &root);
+        if aliased && !walker.secrets.is_empty() {
+            let known = std::mem::take(&mut walker.secrets);
+            walker = Walker::new(redactor, scope, tree, 0);
+            walker.known = known;
+            walker.value(ROOT, &root);
+        }
+        let replacements = walker.replacements;
+        let whole = 0..text.len();
+        let shown = applied(&text, &whole, &replacements);
+        Ok(Self {
+            original: text,
+            index,
+            replacements,
+            text: shown,
+        })
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The value, or the values of a repeated key, that a JSON Pointer leads to; `None` where it leads nowhere, or to
+    /// more than one place.
+    pub(super) fn find(&self, pointer: &str) -> Option<Found<'_>> {
+        let tree = self.index.tree(&self.original);
+        let mut at = vec![ROOT];
         for segment in pointer.split('/').skip(1) {
-            let key = segment.replace("~1", "/").replace("~0", "~");
-            position = position.below(&key, key.parse().ok(), redactor);
+            let [only] = at.as_slice() else {
+                return None;
+            };
+            at = children(tree, *only, segment);
         }
-        position
-    }
-
-    /// The place of a member or element; an index also counts as the key that it is written as.
-    fn below(&self, key: &str, index: Option<u32>, redactor: &Redactor) -> Self {
-        let (trie, reach) = (redactor.rules.trie(), &self.scope.masking);
-        let hash = string::hash(key.as_bytes());
-        let mut nodes = Vec::new();
-        for node in &self.nodes {
-            trie.step_key(*node, hash, key.as_bytes(), reach, &mut nodes, 0);
-            trie.step_index(*node, index, reach, &mut nodes, 0);
-        }
-        let content = match key {
-            multipart::HEADERS => Content::Headers,
-            multipart::DIGEST => Content::Digest,
-            _ if TEXT_KEYS.contains(&key) => Content::Text,
-            _ if self.content == Content::Headers => Content::Text,
-            _ => self.content,
+        let spans: Vec<Range<usize>> = at.iter().map(|at| tree.span(*at)).collect();
+        let (first, last) = (spans.first()?, spans.last()?);
+        let around = |span: &Range<usize>| {
+            self.replacements.iter().any(|replacement| {
+                let over = &replacement.span;
+                over.start <= span.start && span.end <= over.end && over != span
+            })
         };
-        let hidden_header = self.content == Content::Headers
-            && redactor.hides_header(Part::Header, key, self.scope);
-        Self {
-            content,
-            secret: self.secret
-                || hidden_header
-                || redactor.secret_field(key)
-                // A name of a form that is no UTF-8: what it is to its reader is unknown.
-                || key.contains(char::REPLACEMENT_CHARACTER)
-                || masked(&nodes, redactor, self.scope),
-            nodes,
-            scope: self.scope,
+        if spans.iter().any(around) {
+            let bytes = match at.as_slice() {
+                [only] => Cow::Borrowed(tree.raw(*only)),
+                _ => Cow::Owned(self.original.get(first.start..last.end)?.to_vec()),
+            };
+            return Some(Found::Hidden(bytes));
         }
+        let texts: Vec<String> = spans
+            .iter()
+            .map(|span| applied(&self.original, span, &self.replacements))
+            .collect();
+        Some(Found::Shown(texts.join(", ")))
     }
 }
 
-fn masked(nodes: &[u32], redactor: &Redactor, scope: &Scope) -> bool {
-    let trie = redactor.rules.trie();
-    nodes
-        .iter()
-        .any(|node| trie.met(*node, &scope.masking).next().is_some())
+/// The values that a segment of a path leads to.
+fn children(tree: Tree<'_>, at: u32, segment: &str) -> Vec<u32> {
+    match tree.kind(at) {
+        NodeKind::Array => {
+            let index = segment.parse().ok();
+            let element = index.and_then(|index| tree.elements(at).nth(index));
+            element.into_iter().collect()
+        }
+        NodeKind::Object => {
+            let name = segment.replace("~1", "/").replace("~0", "~");
+            let mut scratch = Vec::new();
+            tree.keys(at)
+                .filter(|key| {
+                    let content = tree.unescaped(*key, &mut scratch);
+                    content == name.as_bytes() || String::from_utf8_lossy(content) == name
+                })
+                .map(|key| key + 1)
+                .collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
-/// A container that has not ended.
-struct Open<'a> {
-    object: bool,
-    index: u32,
-    position: Position<'a>,
+/// The text of a span with what stands for parts of it.
+fn applied(text: &[u8], span: &Range<usize>, replacements: &[Replacement]) -> String {
+    let mut out = String::with_capacity(span.len());
+    let mut at = span.start;
+    let copy = |out: &mut String, range: Range<usize>| {
+        out.push_str(&String::from_utf8_lossy(
+            text.get(range).unwrap_or_default(),
+        ));
+    };
+    let first = replacements.partition_point(|replacement| replacement.span.end <= span.start);
+    for replacement in replacements.get(first..).unwrap_or_default() {
+        if replacement.span.start >= span.end {
+            break;
+        }
+        copy(&mut out, at..replacement.span.start);
+        out.push_str(&replacement.with);
+        at = replacement.span.end;
+    }
+    copy(&mut out, at..span.end.max(at));
+    out
 }
 
 impl Redactor {
-    /// `text` without what must not leave; `None` when it is not JSON, as far as it goes.
-    pub(super) fn json<'a>(&'a self, text: &'a str, root: Position<'a>) -> Option<String> {
-        let mut scanner = Scanner {
-            redactor: self,
-            text,
-            at: 0,
-            out: String::with_capacity(text.len()),
-            open: Vec::new(),
-        };
-        scanner.run(root)?;
-        Some(scanner.out)
+    /// A JSON text within a string; `None` when it is none. A `mask` rule does not lead into a string.
+    pub(super) fn nested_json(&self, text: &str, depth: usize) -> Option<String> {
+        /// Levels of such a text: what is written by hand has a few, and each of a thousand strings may be one.
+        const MAX_NESTED_DEPTH: usize = 64;
+        let mut index = Index::default();
+        let layout = Layout::Document;
+        index.read(text.as_bytes(), layout, MAX_NESTED_DEPTH).ok()?;
+        let tree = index.tree(text.as_bytes());
+        let scope = Scope::default();
+        let mut walker = Walker::new(self, &scope, tree, depth);
+        walker.value(ROOT, &Place::root(Content::Values, self, &scope));
+        Some(applied(
+            text.as_bytes(),
+            &(0..text.len()),
+            &walker.replacements,
+        ))
     }
 }
 
-struct Scanner<'a> {
+struct Walker<'a> {
     redactor: &'a Redactor,
-    text: &'a str,
-    at: usize,
-    out: String,
-    open: Vec<Open<'a>>,
+    scope: &'a Scope,
+    tree: Tree<'a>,
+    /// Texts within texts that lead here.
+    depth: usize,
+    replacements: Vec<Replacement>,
+    /// Scalars that stand under secret names.
+    secrets: HashSet<Vec<u8>>,
+    /// Those of the first walk.
+    known: HashSet<Vec<u8>>,
+    scratch: Vec<u8>,
 }
 
-impl<'a> Scanner<'a> {
-    fn rest(&self) -> &str {
-        self.text.get(self.at..).unwrap_or_default()
-    }
+/// Shortest value that is taken for the same secret in another place: shorter ones are equal by chance.
+const MIN_REPEATED_BYTES: usize = 6;
 
-    /// Copies white space; the next byte, or `None` at the end or where the text was cut.
-    fn next(&mut self) -> Option<u8> {
-        let space = self.rest().len()
-            - self
-                .rest()
-                .trim_start_matches([' ', '\t', '\r', '\n'])
-                .len();
-        self.copy(space);
-        let rest = self.rest();
-        match rest.as_bytes().first() {
-            Some(_) if rest.chars().eq([CUT_MARK]) => {
-                self.copy(rest.len());
-                None
-            }
-            byte => byte.copied(),
+impl<'a> Walker<'a> {
+    fn new(redactor: &'a Redactor, scope: &'a Scope, tree: Tree<'a>, depth: usize) -> Self {
+        Self {
+            redactor,
+            scope,
+            tree,
+            depth,
+            replacements: Vec::new(),
+            secrets: HashSet::new(),
+            known: HashSet::new(),
+            scratch: Vec::new(),
         }
     }
 
-    fn copy(&mut self, bytes: usize) {
-        let end = self.at + bytes;
-        self.out
-            .push_str(self.text.get(self.at..end).unwrap_or_default());
-        self.at = end;
+    fn replace(&mut self, at: u32, with: &str) {
+        let mut quoted = Vec::with_capacity(with.len() + 2);
+        string::quote(with, &mut quoted);
+        self.replacements.push(Replacement {
+            span: self.tree.span(at),
+            with: String::from_utf8_lossy(&quoted).into_owned(),
+        });
     }
 
-    /// `None` when this is no JSON.
-    fn run(&mut self, root: Position<'a>) -> Option<()> {
-        let mut position = root;
-        // The text must begin as JSON, else it says nothing that it ends early.
-        self.next()?;
-        loop {
-            // A value is due.
-            let Some(byte) = self.next() else {
-                return Some(());
-            };
-            match byte {
-                b'{' | b'[' => {
-                    if self.open.len() >= MAX_DEPTH {
-                        return None;
-                    }
-                    let object = byte == b'{';
-                    self.copy(1);
-                    self.open.push(Open {
-                        object,
-                        index: 0,
-                        position,
-                    });
-                    match self.next() {
-                        Some(b'}') if object => {}
-                        Some(b']') if !object => {}
-                        Some(_) => {
-                            match self.enter_next()? {
-                                Some(next) => position = next,
-                                None => return Some(()),
-                            }
-                            continue;
-                        }
-                        None => return Some(()),
-                    }
-                }
-                b'"' => {
-                    let (content, raw) = self.string()?;
-                    self.string_value(&content, &raw, &position);
-                }
-                _ => self.bare(&position)?,
-            }
-            // A value has ended.
-            loop {
-                let object = self.open.last().map(|open| open.object);
-                match (object, self.next()) {
-                    (_, None) => return Some(()),
-                    (None, Some(_)) => return None,
-                    (Some(_), Some(b',')) => {
-                        self.copy(1);
-                        match self.enter_next()? {
-                            Some(next) => position = next,
-                            None => return Some(()),
-                        }
-                        break;
-                    }
-                    (Some(object), Some(end)) => {
-                        if end != if object { b'}' } else { b']' } {
-                            return None;
-                        }
-                        self.open.pop();
-                        self.copy(1);
-                    }
-                }
-            }
-        }
-    }
-
-    /// Copies the key that is due, if any, and gives the position of the next value; `Some(None)` at the end.
-    #[expect(
-        clippy::option_option,
-        reason = "not JSON, the end of the text, and a position are three answers"
-    )]
-    fn enter_next(&mut self) -> Option<Option<Position<'a>>> {
-        let object = self.open.last()?.object;
-        if !object {
-            let redactor = self.redactor;
-            let open = self.open.last_mut()?;
-            let index = open.index;
-            open.index += 1;
-            // An index is no name, so it is only looked at by rules.
-            return Some(Some(open.position.below(
-                &index.to_string(),
-                Some(index),
-                redactor,
-            )));
-        }
-        if self.next().is_none() {
-            return Some(None);
-        }
-        let (key, raw) = self.string()?;
-        let text = String::from_utf8_lossy(&key).into_owned();
-        if cards::any(&key) {
-            let clean =
-                cards::replace(&text, |card| self.redactor.hash(card.as_bytes())).into_owned();
-            self.push_quoted(&clean);
-        } else {
-            self.out.push_str(&raw);
-        }
-        let position = self.open.last()?.position.below(&text, None, self.redactor);
-        match self.next() {
-            None => return Some(None),
-            Some(b':') => self.copy(1),
-            Some(_) => return None,
-        }
-        Some(Some(position))
-    }
-
-    /// The string that begins here: its content without escapes, and its text. A string that the text ends in is
-    /// taken as far as it goes.
-    fn string(&mut self) -> Option<(Vec<u8>, String)> {
-        let rest = self.rest();
-        let inner = rest.strip_prefix('"')?;
-        let mut end = None;
-        let mut escaped = false;
-        for (index, byte) in inner.bytes().enumerate() {
-            match byte {
-                _ if escaped => escaped = false,
-                b'\\' => escaped = true,
-                b'"' => {
-                    end = Some(index);
-                    break;
-                }
-                0..0x20 => return None,
-                _ => {}
-            }
-        }
-        // Only a cut ends a text inside of a string.
-        if end.is_none() && !rest.ends_with(CUT_MARK) {
-            return None;
-        }
-        let length = end.unwrap_or(inner.len());
-        let raw = rest
-            .get(..length + 1 + usize::from(end.is_some()))?
-            .to_owned();
-        let mut content = Vec::new();
-        string::unescape(inner.get(..length)?.as_bytes(), &mut content);
-        self.at += raw.len();
-        Some((content, raw))
-    }
-
-    fn string_value(&mut self, content: &[u8], raw: &str, position: &Position<'_>) {
-        if position.secret {
-            let hash = self.redactor.hash(content);
-            self.push_quoted(&hash);
-        } else if position.content == Content::Digest && content.starts_with(DIGEST_MARK.as_bytes())
-        {
-            let text = String::from_utf8_lossy(content);
-            let shown = self.redactor.digest(&text);
-            self.push_quoted(&shown);
-        } else if position.content != Content::Values {
-            let text = String::from_utf8_lossy(content);
-            let clean = self.redactor.text(&text);
-            if clean == text {
-                self.out.push_str(raw);
-            } else {
-                self.push_quoted(&clean);
-            }
-        } else if cards::any(content) || ends_in_digits(raw) {
-            let text = String::from_utf8_lossy(content);
-            let clean = self.redactor.without_cards(&text);
-            self.push_quoted(&clean);
-        } else {
-            self.out.push_str(raw);
-        }
-    }
-
-    /// A number or a literal.
-    fn bare(&mut self, position: &Position<'_>) -> Option<()> {
-        let rest = self.rest();
-        let length = rest
-            .find(|character: char| {
-                !(character.is_ascii_alphanumeric() || matches!(character, '+' | '-' | '.'))
-            })
-            .unwrap_or(rest.len());
-        let token = rest.get(..length)?.to_owned();
-        let cut = rest.get(length..)?.chars().eq([CUT_MARK]);
-        let word = matches!(token.as_str(), "true" | "false" | "null");
-        if token.is_empty() || !(word || number::is_number(token.as_bytes()) || cut) {
-            return None;
-        }
-        self.at += length;
-        let partial_card =
-            cut && token.bytes().filter(u8::is_ascii_digit).count() >= PARTIAL_CARD_DIGITS;
+    fn value(&mut self, at: u32, place: &Place) {
+        let kind = self.tree.kind(at);
         // `null` says only that there is no secret, which the kind of a finding says too.
-        if (position.secret && token != "null") || partial_card || cards::any(token.as_bytes()) {
-            let hash = self.redactor.hash(token.as_bytes());
-            self.push_quoted(&hash);
-        } else {
-            self.out.push_str(&token);
+        if place.secret && kind != NodeKind::Null {
+            self.keep_secrets(at);
+            let hash = match kind {
+                NodeKind::String => {
+                    let content = self.tree.unescaped(at, &mut self.scratch);
+                    self.redactor.hash(content)
+                }
+                NodeKind::Object | NodeKind::Array => {
+                    let compact = compact(self.tree.raw(at));
+                    self.redactor.hide(&compact, Why::Asked)
+                }
+                _ => self.redactor.hash(self.tree.raw(at)),
+            };
+            return self.replace(at, &hash);
         }
-        Some(())
+        match kind {
+            NodeKind::Object => self.object(at, place),
+            NodeKind::Array => {
+                for (index, element) in (0_u32..).zip(self.tree.elements(at)) {
+                    let place = place.element(index, self.redactor, self.scope);
+                    self.value(element, &place);
+                }
+            }
+            NodeKind::String => self.string(at, place),
+            NodeKind::Number => {
+                let raw = String::from_utf8_lossy(self.tree.raw(at));
+                if cards::any(&raw) {
+                    let hash = self.redactor.hash(cards::digits_of(&raw).as_bytes());
+                    self.replace(at, &hash);
+                } else if self.is_known(raw.as_bytes()) {
+                    let hash = self.redactor.hash(raw.as_bytes());
+                    self.replace(at, &hash);
+                }
+            }
+            _ => {}
+        }
     }
 
-    fn push_quoted(&mut self, text: &str) {
-        let mut quoted = Vec::with_capacity(text.len() + 2);
-        string::quote(text, &mut quoted);
-        self.out.push_str(&String::from_utf8_lossy(&quoted));
+    fn object(&mut self, at: u32, place: &Place) {
+        let named = self.names_a_secret(at);
+        let part = match place.content {
+            Content::Part(_) => {
+                let content = Content::Part(Some(self.claim_of_part(at)));
+                Some(place.with(content))
+            }
+            _ => None,
+        };
+        let place = part.as_ref().unwrap_or(place);
+        for key in self.tree.keys(at) {
+            let name = self.key_text(key);
+            if let Some(clean) = self.redactor.key(&name) {
+                self.replace(key, &clean);
+            }
+            let mut member = place.member(&name, self.redactor, self.scope);
+            if named && NAMED.iter().any(|word| name.eq_ignore_ascii_case(word)) {
+                member.secret = true;
+            }
+            self.value(key + 1, &member);
+        }
+    }
+
+    fn key_text(&mut self, key: u32) -> String {
+        let content = self.tree.unescaped(key, &mut self.scratch);
+        String::from_utf8_lossy(content).into_owned()
+    }
+
+    /// Whether a member of an object says that the value beside it is secret.
+    fn names_a_secret(&mut self, object: u32) -> bool {
+        for key in self.tree.keys(object) {
+            if self.tree.kind(key + 1) != NodeKind::String {
+                continue;
+            }
+            let name = self.tree.content(key);
+            let naming = NAMING
+                .iter()
+                .any(|word| name.eq_ignore_ascii_case(word.as_bytes()));
+            if naming && self.redactor.names.contain(&self.key_text(key + 1)) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// What the body of a part of a multipart body claims to be, by its header fields.
+    fn claim_of_part(&mut self, part: u32) -> Claim {
+        let headers = self
+            .tree
+            .keys(part)
+            .find(|key| self.tree.content(*key) == multipart::HEADERS.as_bytes());
+        let Some(headers) = headers.filter(|key| self.tree.kind(key + 1) == NodeKind::Object)
+        else {
+            return Claim::Silent;
+        };
+        let media = self
+            .tree
+            .keys(headers + 1)
+            .find(|key| self.tree.content(*key) == b"content-type");
+        match media {
+            None => Claim::Silent,
+            Some(key) if self.tree.kind(key + 1) == NodeKind::String => {
+                Claim::of_type(&self.key_text(key + 1), None)
+            }
+            Some(_) => Claim::Bytes,
+        }
+    }
+
+    fn string(&mut self, at: u32, place: &Place) {
+        let text = self.key_text(at);
+        let redactor = self.redactor;
+        let clean = match &place.content {
+            Content::Digest => {
+                // In our words: the digest, and the length in parentheses.
+                let (digest, length) = text.split_once(' ').unwrap_or((&text, ""));
+                Cow::Owned(format!("{} {length}", redactor.hash(digest.as_bytes())))
+            }
+            Content::Text(claim) => redactor.claimed_text(claim, &text, self.depth),
+            Content::Headers => redactor.string(&text),
+            _ if self.is_known(text.as_bytes()) => Cow::Owned(redactor.hash(text.as_bytes())),
+            _ => redactor.string_at(&text, self.depth),
+        };
+        if clean != text {
+            let clean = clean.into_owned();
+            self.replace(at, &clean);
+        }
+    }
+
+    fn is_known(&self, content: &[u8]) -> bool {
+        !self.known.is_empty() && self.known.contains(content)
+    }
+
+    /// Takes down the scalars of a value that is secret.
+    fn keep_secrets(&mut self, at: u32) {
+        let end = self.tree.next(at);
+        let mut node = at;
+        while node < end {
+            let content = match self.tree.kind(node) {
+                NodeKind::String => self.tree.unescaped(node, &mut self.scratch).to_vec(),
+                NodeKind::Number => self.tree.raw(node).to_vec(),
+                _ => Vec::new(),
+            };
+            if content.len() >= MIN_REPEATED_BYTES {
+                self.secrets.insert(content);
+            }
+            node += 1;
+        }
     }
 }
 
-/// Digits at the place where a text was cut that may be the beginning of a card number.
-const PARTIAL_CARD_DIGITS: usize = 8;
-
-/// Whether a cut text ends in what may be the beginning of a card number.
-pub(super) fn ends_in_digits(text: &str) -> bool {
-    text.strip_suffix(CUT_MARK)
-        .is_some_and(|kept| partial_card(kept).is_some())
-}
-
-/// Where the digits begin that the text ends in, if they may be the beginning of a card number.
-pub(super) fn partial_card(text: &str) -> Option<usize> {
-    let tail = text
-        .bytes()
-        .rev()
-        .take_while(|byte| byte.is_ascii_digit() || matches!(byte, b' ' | b'-'))
-        .count();
-    let digits = text
-        .bytes()
-        .rev()
-        .take(tail)
-        .filter(u8::is_ascii_digit)
-        .count();
-    (digits >= PARTIAL_CARD_DIGITS).then_some(text.len() - tail)
+/// JSON without the white space between its tokens.
+fn compact(raw: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(raw.len());
+    let (mut quoted, mut escaped) = (false, false);
+    for byte in raw {
+        if quoted || !matches!(byte, b' ' | b'\t' | b'\r' | b'\n') {
+            out.push(*byte);
+        }
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            _ => {}
+        }
+    }
+    out
 }

@@ -1,236 +1,221 @@
-//! Plain text, forms, queries and paths.
+//! Plain text, by pattern: best effort, because nothing says where a value begins and ends.
 //!
-//! In plain text a value is secret when it stands behind a secret name: `name=value`, `name: value`,
-//! `"name": "value"`, `<name>value</name>`. Forms and queries are taken apart by field, after undoing the percent
-//! encoding, so that no spelling of a name hides its value.
+//! A value is taken for secret when it stands behind a secret name (`password=…`, `"token": "…"`, `:pin => …`, `api key:
+//! …`, `--secret …`), and by its look: credentials in a URL, `Bearer …`, JSON web tokens, private keys, keys of well-known
+//! services, card numbers. Names are read without percent encoding and escapes; where a value may end is decided so that
+//! too much goes rather than too little.
 
-use super::json::{ends_in_digits, partial_card};
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::behind::{Name, names, sign_behind};
 use super::{Redactor, cards};
-use crate::collect::CUT_MARK;
+
+/// How the keys of well-known services begin.
+const KEY_PREFIXES: [&str; 14] = [
+    "sk_live_",
+    "sk_test_",
+    "rk_live_",
+    "rk_test_",
+    "whsec_",
+    "ghp_",
+    "gho_",
+    "ghs_",
+    "github_pat_",
+    "glpat-",
+    "xoxb-",
+    "xoxp-",
+    "AKIA",
+    "AIza",
+];
+/// Shortest key with such a begin.
+const MIN_KEY_BYTES: usize = 16;
+/// Names before a credential, without a sign between.
+const SCHEMES: [&str; 4] = ["bearer", "basic", "negotiate", "digest"];
+/// Longest first line of a key in PEM.
+const MAX_LABEL_BYTES: usize = 80;
+/// Percent encodings of percent encodings that are undone.
+const MAX_ENCODINGS: usize = 3;
 
 impl Redactor {
-    /// Text without values behind secret names and without card numbers.
-    pub(super) fn text(&self, text: &str) -> String {
+    /// Text without what looks like a secret; it stands within `depth` other texts.
+    pub(super) fn text<'t>(&self, text: &'t str, depth: usize) -> Cow<'t, str> {
+        let mut spans = self.behind_names(text);
+        spans.extend(credentials_in_urls(text));
+        spans.extend(private_keys(text));
+        self.encoded(text, depth, &mut spans);
+        let cards = cards::find(text);
+        if spans.is_empty() && cards.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        spans.extend(cards.iter().cloned());
         let mut out = String::with_capacity(text.len());
-        let mut rest = text;
-        while let Some(start) = rest.find(is_name_character) {
-            let (before, from) = rest.split_at(start);
-            out.push_str(before);
-            let end = from
-                .find(|character| !is_name_character(character))
-                .unwrap_or(from.len());
-            let (name, behind) = from.split_at(end);
-            out.push_str(name);
-            rest = behind;
-            if self.names.contain(name)
-                && let Some((gap, value)) = value_behind(behind)
-            {
-                let (gap, tail) = behind.split_at(gap);
-                let (secret, tail) = tail.split_at(value);
-                out.push_str(gap);
-                if !secret.is_empty() {
-                    out.push_str(&self.hash(secret.as_bytes()));
+        let mut at = 0;
+        for span in merged(spans) {
+            let hidden = text.get(span.clone()).unwrap_or_default();
+            out.push_str(text.get(at..span.start).unwrap_or_default());
+            let hash = if cards.contains(&span) {
+                self.hash(cards::digits_of(hidden).as_bytes())
+            } else {
+                self.hash(hidden.as_bytes())
+            };
+            out.push_str(&hash);
+            at = span.end;
+        }
+        out.push_str(text.get(at..).unwrap_or_default());
+        Cow::Owned(out)
+    }
+
+    /// The values behind secret names, and words that are credentials themselves.
+    fn behind_names(&self, text: &str) -> Vec<Range<usize>> {
+        let mut spans: Vec<Range<usize>> = Vec::new();
+        let mut hidden_to = 0;
+        for name in names(text) {
+            if name.span.start < hidden_to {
+                continue;
+            }
+            let span = self.value_of(text, &name);
+            if let Some(span) = span {
+                hidden_to = span.end;
+                spans.push(span);
+            }
+        }
+        spans
+    }
+
+    fn value_of(&self, text: &str, name: &Name) -> Option<Range<usize>> {
+        let word = text.get(name.span.clone())?;
+        if is_key(word) {
+            return Some(name.span.clone());
+        }
+        let behind = text.get(name.span.end..)?;
+        if SCHEMES
+            .iter()
+            .any(|scheme| word.eq_ignore_ascii_case(scheme))
+        {
+            let blank = behind.len() - behind.trim_start_matches([' ', '\t']).len();
+            let value = behind.get(blank..)?;
+            let length = value.find(|end: char| end.is_whitespace() || "\"',;<>&".contains(end));
+            let length = length.unwrap_or(value.len());
+            let from = name.span.end + blank;
+            let credential = value.get(..length)?;
+            let is_word = credential.chars().all(char::is_lowercase);
+            if blank > 0 && length >= 4 && !is_word {
+                return Some(from..from + length);
+            }
+        }
+        let sign = sign_behind(text, name)?;
+        // A name may be of several words: `pin code: 1234`.
+        let parameter = text
+            .get(..name.span.start)
+            .is_some_and(|before| before.ends_with(['?', '&', '#', ';']));
+        let secret = self.names.contain(&name.decoded(text))
+            || (parameter && is_secret_parameter(word))
+            || self.names.contain(text.get(name.phrase..name.span.end)?);
+        // Only now, because to find where a value ends may take all of the text.
+        secret
+            .then(|| sign.value(text, name))
+            .filter(|value| !value.is_empty())
+    }
+
+    /// Pieces that hide a name or a value by percent encoding, such as the URL to return to within a URL.
+    fn encoded(&self, text: &str, depth: usize, spans: &mut Vec<Range<usize>>) {
+        if !text.contains('%') {
+            return;
+        }
+        let ends = |character: char| character.is_whitespace() || "\"'<>&;,()".contains(character);
+        let mut start = 0;
+        for piece in text.split_inclusive(ends) {
+            let from = start;
+            start += piece.len();
+            let piece = piece.trim_end_matches(ends);
+            let mut plain = Cow::Borrowed(piece);
+            for _ in 0..MAX_ENCODINGS {
+                let decoded = percent_decoded(&plain);
+                if decoded == plain {
+                    break;
                 }
-                rest = tail;
+                plain = Cow::Owned(decoded);
+            }
+            if plain != piece && matches!(self.string_at(&plain, depth + 1), Cow::Owned(_)) {
+                spans.push(from..from + piece.len());
             }
         }
-        out.push_str(rest);
-        self.without_cards(&out)
-    }
-
-    /// Text without card numbers, nor the beginning of one where the text was cut.
-    pub(super) fn without_cards(&self, text: &str) -> String {
-        let mut clean = cards::replace(text, |card| self.hash(card.as_bytes())).into_owned();
-        if ends_in_digits(&clean) {
-            let kept = clean.trim_end_matches(CUT_MARK);
-            // What the last hash ends in is no card; it is hexadecimal, and its digits are harmless twice hashed.
-            if let Some(from) = partial_card(kept) {
-                let hash = self.hash(kept.get(from..).unwrap_or_default().as_bytes());
-                clean.truncate(from);
-                clean.push_str(&hash);
-                clean.push(CUT_MARK);
-            }
-        }
-        clean
-    }
-
-    /// A form (`a=1&b=2`): values of secret names are hashed, the others freed of card numbers.
-    pub(super) fn form(&self, form: &str) -> String {
-        fields(form, |name, value| {
-            if self.secret_field(name) || name.contains(char::REPLACEMENT_CHARACTER) {
-                Some(self.hash(value.as_bytes()))
-            } else if cards::any(value.as_bytes()) {
-                Some(self.without_cards(value))
-            } else {
-                None
-            }
-        })
-    }
-
-    /// A query: only values of listed names are kept, and those as in a form.
-    pub(super) fn query(&self, query: &str) -> String {
-        fields(query, |name, value| {
-            if self.keep_query.contains(name) && !self.secret_field(name) {
-                cards::any(value.as_bytes()).then(|| self.without_cards(value))
-            } else {
-                Some(self.hash(value.as_bytes()))
-            }
-        })
-    }
-
-    /// `user[password]` is as secret as `password`.
-    pub(super) fn secret_field(&self, name: &str) -> bool {
-        name.split(['[', ']']).any(|part| self.names.contain(part))
-    }
-
-    /// A path: segments behind a secret name are hashed, the others freed of card numbers.
-    pub(super) fn path(&self, path: &str) -> String {
-        let mut secret = false;
-        let segments: Vec<String> = path
-            .split('/')
-            .map(|segment| {
-                let plain = percent_decoded(segment);
-                let shown = if secret && !plain.is_empty() {
-                    self.hash(plain.as_bytes())
-                } else if cards::any(plain.as_bytes()) {
-                    self.without_cards(&plain)
-                } else {
-                    segment.to_owned()
-                };
-                secret = self.names.contain(&plain);
-                shown
-            })
-            .collect();
-        segments.join("/")
     }
 }
 
-/// Rewrites the values of a form or query; `replacement` sees name and value without percent encoding, and `None`
-/// keeps the text. A part without `=` is a value without a name.
-fn fields(form: &str, replacement: impl Fn(&str, &str) -> Option<String>) -> String {
-    let mut out = String::with_capacity(form.len());
-    for (index, part) in form.split('&').enumerate() {
-        if index > 0 {
-            out.push('&');
+/// Whether a parameter of an address lets its bearer in, although its name says little elsewhere: the code of OAuth, the
+/// key of many APIs.
+fn is_secret_parameter(name: &str) -> bool {
+    ["code", "key", "sig"]
+        .iter()
+        .any(|known| name.eq_ignore_ascii_case(known))
+}
+
+/// Whether a word is a key of a well-known service, or a JSON web token.
+fn is_key(word: &str) -> bool {
+    word.len() >= MIN_KEY_BYTES
+        && (word.starts_with("eyJ") || KEY_PREFIXES.iter().any(|begin| word.starts_with(begin)))
+}
+
+/// Who logs in, in `scheme://user:password@host`.
+fn credentials_in_urls(text: &str) -> Vec<Range<usize>> {
+    text.match_indices("://")
+        .filter_map(|(at, sign)| {
+            let from = at + sign.len();
+            let authority = text.get(from..)?;
+            let end = authority.find(|end: char| end.is_whitespace() || "/?#\"'<>".contains(end));
+            let authority = authority.get(..end.unwrap_or(authority.len()))?;
+            authority.rfind('@').map(|length| from..from + length)
+        })
+        .filter(|span| !span.is_empty())
+        .collect()
+}
+
+/// Private keys in PEM, from their first line to their last.
+fn private_keys(text: &str) -> Vec<Range<usize>> {
+    let mut spans = Vec::new();
+    let mut from = 0;
+    while let Some(at) = text.get(from..).and_then(|rest| rest.find("-----BEGIN ")) {
+        let start = from + at;
+        let rest = text.get(start..).unwrap_or_default();
+        let head = rest.get(..rest.floor_char_boundary(MAX_LABEL_BYTES));
+        let label = head.and_then(|head| head.get(5..)?.split_once("-----"));
+        let private = label.is_none_or(|(label, _)| label.contains("PRIVATE"));
+        let end = rest
+            .find("-----END ")
+            .and_then(|end| {
+                let tail = rest.get(end + 9..)?;
+                Some(end + 9 + tail.find("-----")? + 5)
+            })
+            .unwrap_or(rest.len());
+        if private {
+            spans.push(start..start + end);
         }
-        let (name, value) = match part.split_once('=') {
-            Some((name, value)) => (Some(name), value),
-            None => (None, part),
-        };
-        let plain_name = name.map(percent_decoded).unwrap_or_default();
-        if let Some(name) = name {
-            if cards::any(plain_name.as_bytes()) {
-                out.push_str(&replacement("", &plain_name).unwrap_or_default());
-            } else {
-                out.push_str(name);
-            }
-            out.push('=');
-        }
-        if value.is_empty() {
-            continue;
-        }
-        match replacement(&plain_name, &percent_decoded(value)) {
-            Some(shown) => out.push_str(&shown),
-            None => out.push_str(value),
+        from = start + end;
+    }
+    spans
+}
+
+/// In order, and those that touch each other as one.
+fn merged(mut spans: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    spans.sort_by_key(|span| (span.start, span.end));
+    let mut out: Vec<Range<usize>> = Vec::with_capacity(spans.len());
+    for span in spans {
+        match out.last_mut() {
+            Some(last) if span.start < last.end => last.end = last.end.max(span.end),
+            _ => out.push(span),
         }
     }
     out
 }
 
 /// `%XX` and `+` undone; what is no UTF-8 then becomes U+FFFD.
-fn percent_decoded(text: &str) -> String {
+pub(super) fn percent_decoded(text: &str) -> String {
     if !text.contains(['%', '+']) {
         return text.to_owned();
     }
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((byte, behind)) = rest.split_first() {
-        let hex = |digit: &u8| char::from(*digit).to_digit(16);
-        rest = behind;
-        match (byte, behind) {
-            (b'%', [high, low, behind @ ..]) if hex(high).is_some() && hex(low).is_some() => {
-                let code = hex(high).unwrap_or(0) * 16 + hex(low).unwrap_or(0);
-                out.push(code as u8);
-                rest = behind;
-            }
-            (b'+', _) => out.push(b' '),
-            _ => out.push(*byte),
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
-}
-
-fn is_name_character(character: char) -> bool {
-    character.is_alphanumeric() || matches!(character, '_' | '-')
-}
-
-/// How far behind a name its value begins, and how long it is; `None` when no value follows.
-fn value_behind(behind: &str) -> Option<(usize, usize)> {
-    let after_name = behind
-        .trim_start_matches(['"', '\'', ']', '\\'])
-        .trim_start_matches([' ', '\t']);
-    let mut characters = after_name.chars();
-    let sign = characters
-        .next()
-        .filter(|sign| matches!(sign, '=' | ':' | '>'))?;
-    let value = characters.as_str().trim_start_matches([' ', '\t']);
-    let gap = behind.len() - value.len();
-    let ends = |stop: &dyn Fn(char) -> bool| value.find(stop).unwrap_or(value.len());
-    let escaped_quote = value.starts_with("\\\"");
-    let length = match value.chars().next()? {
-        '\n' | '\r' => return None,
-        '"' | '\'' => quoted(value),
-        '{' | '[' => bracketed(value),
-        _ if escaped_quote => value
-            .get(2..)
-            .and_then(|inner| inner.find("\\\""))
-            .map_or(value.len(), |end| end + 4),
-        _ if sign == '>' => ends(&|character| character == '<'),
-        _ if sign == '=' => ends(&|character| {
-            character.is_whitespace()
-                || matches!(character, '&' | ';' | ',' | '"' | '\'' | '<' | '>')
-        }),
-        _ => ends(&|character| matches!(character, '\n' | '\r')),
-    };
-    Some((gap, length))
-}
-
-/// Length of the quoted text at the start; all of it when the quote does not end.
-fn quoted(text: &str) -> usize {
-    let mut characters = text.char_indices();
-    let quote = characters.next().map(|(_, quote)| quote);
-    let mut escaped = false;
-    for (index, character) in characters {
-        if escaped {
-            escaped = false;
-        } else if character == '\\' {
-            escaped = true;
-        } else if Some(character) == quote {
-            return index + character.len_utf8();
-        }
-    }
-    text.len()
-}
-
-/// Length of the container at the start; all of the text when it does not end.
-fn bracketed(text: &str) -> usize {
-    let mut depth = 0_usize;
-    let mut in_string = false;
-    let mut escaped = false;
-    for (index, byte) in text.bytes().enumerate() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = true,
-            b'"' => in_string = !in_string,
-            b'{' | b'[' if !in_string => depth += 1,
-            b'}' | b']' if !in_string => {
-                depth -= 1;
-                if depth == 0 {
-                    return index + 1;
-                }
-            }
-            _ => {}
-        }
-    }
-    text.len()
+    let spaced = text.replace('+', " ");
+    let bytes = Cow::from(percent_encoding::percent_decode_str(&spaced));
+    String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -1,5 +1,7 @@
 //! What does not depend on how a document is written, nor on which side it stands.
 
+use std::borrow::Cow;
+
 use parity_schemas::verdict::{Finding, Kind, Verdict};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -32,16 +34,16 @@ fn sides(findings: &[Finding], swapped: bool) -> Vec<Side> {
                     other,
                     finding.path.clone(),
                     mirrored(finding.kind),
-                    finding.candidate.clone(),
-                    finding.legacy.clone(),
+                    finding.candidate.shown().map(Cow::into_owned),
+                    finding.legacy.shown().map(Cow::into_owned),
                 )
             } else {
                 (
                     finding.path.clone(),
                     other,
                     finding.kind,
-                    finding.legacy.clone(),
-                    finding.candidate.clone(),
+                    finding.legacy.shown().map(Cow::into_owned),
+                    finding.candidate.shown().map(Cow::into_owned),
                 )
             }
         })

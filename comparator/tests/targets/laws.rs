@@ -1,5 +1,6 @@
 //! What holds for every pair of answers, whatever is in them.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -136,9 +137,13 @@ impl Judge {
             for path in [Some(&finding.path), finding.candidate_path.as_ref()] {
                 assert!(path.is_none_or(|path| path.len() <= PATH_BYTES));
             }
-            for value in [&finding.legacy, &finding.candidate].into_iter().flatten() {
-                // Replaced bytes and summaries of bytes may be longer than what they stand for.
-                let longest = (self.limits.value_bytes * 3 + MARK_BYTES).max(100);
+            for value in [&finding.legacy, &finding.candidate] {
+                let Some(value) = value.shown() else {
+                    continue;
+                };
+                // Replaced bytes and summaries of bytes may be longer than what they stand for, and our own words on
+                // what is wrong with a body are not cut.
+                let longest = (self.limits.value_bytes * 3 + MARK_BYTES) * 2 + 100;
                 assert!(value.len() <= longest, "{} bytes of a value", value.len());
             }
             let diff = finding.text_diff.as_ref().map_or(0, String::len);
@@ -160,7 +165,12 @@ fn text(answer: &Capture) -> String {
     String::from_utf8_lossy(&answer.body.contiguous()).into_owned()
 }
 
-type Seen<'a> = (&'a str, &'static str, Option<&'a str>, Option<&'a str>);
+type Seen<'a> = (
+    &'a str,
+    &'static str,
+    Option<Cow<'a, str>>,
+    Option<Cow<'a, str>>,
+);
 
 /// The findings as the other side sees them, in an order of their own.
 fn kinds(findings: &[Finding], swapped: bool) -> Vec<Seen<'_>> {
@@ -172,8 +182,11 @@ fn kinds(findings: &[Finding], swapped: bool) -> Vec<Seen<'_>> {
                 (Kind::Extra, true) => Kind::Missing,
                 (kind, _) => kind,
             };
-            let sides = [finding.legacy.as_deref(), finding.candidate.as_deref()];
-            let [legacy, candidate] = if swapped { [sides[1], sides[0]] } else { sides };
+            let mut sides = [finding.legacy.shown(), finding.candidate.shown()];
+            if swapped {
+                sides.reverse();
+            }
+            let [legacy, candidate] = sides;
             // What one side lacks has a place in the other only.
             let path = match &finding.candidate_path {
                 Some(path) if swapped && legacy.is_some() && candidate.is_some() => path,

@@ -2,15 +2,13 @@
 
 use std::fmt::Write;
 
-use parity_schemas::verdict::Finding;
+use parity_schemas::verdict::{self, Finding};
 
 use super::value::Side;
 use crate::output::{DIM, grouped, styled};
 
 /// Bytes in a row of a dump.
 const ROW_BYTES: usize = 16;
-/// How the summary of bytes begins.
-const DIGEST_MARK: &str = "sha256:";
 
 /// Says that two texts differ in their line ends only, if so.
 pub(super) fn line_ends(
@@ -19,10 +17,7 @@ pub(super) fn line_ends(
     [legacy, candidate]: [&[u8]; 2],
 ) -> Result<bool, std::fmt::Error> {
     // Only of texts is there a diff by line; and the inputs must be what it is of.
-    let text = finding
-        .legacy
-        .as_ref()
-        .is_some_and(|value| !value.starts_with(DIGEST_MARK));
+    let text = matches!(finding.legacy, verdict::Side::Line(_));
     if !text || legacy.is_empty() || candidate.is_empty() || !lines(legacy).eq(lines(candidate)) {
         return Ok(false);
     }
@@ -59,10 +54,7 @@ pub(super) fn first_difference(
 ) -> Result<bool, std::fmt::Error> {
     let summaries = [&finding.legacy, &finding.candidate];
     let are_these = summaries.iter().zip(bodies).all(|(summary, body)| {
-        summary.as_ref().is_some_and(|summary| {
-            summary.starts_with(DIGEST_MARK)
-                && summary.ends_with(&format!("({} bytes)", body.len()))
-        })
+        matches!(summary, verdict::Side::Bytes(digest) if digest.length == body.len())
     });
     if !are_these {
         return Ok(false);
@@ -78,7 +70,7 @@ pub(super) fn first_difference(
         .into_iter()
         .zip(summaries)
     {
-        writeln!(out, "{}", side.line(summary.as_deref().unwrap_or_default()))?;
+        writeln!(out, "{}", side.line(&summary.shown().unwrap_or_default()))?;
         let row = body.get(from..).unwrap_or_default();
         let row = &row[..row.len().min(ROW_BYTES)];
         writeln!(out, "{}", dump(side, from, first, row))?;

@@ -145,6 +145,8 @@ impl<'a> Maps<'a> {
 
 #[cfg(test)]
 mod tests {
+    use parity_schemas::verdict::Side;
+
     use super::*;
 
     fn finding(pattern: String, kind: Kind) -> Finding {
@@ -154,8 +156,8 @@ mod tests {
             candidate_path: None,
             pattern,
             kind,
-            legacy: None,
-            candidate: None,
+            legacy: Side::Absent,
+            candidate: Side::Absent,
             explanation: None,
             text_diff: None,
         }

@@ -6,7 +6,7 @@
 use http::HeaderMap;
 use http::header::CONTENT_LENGTH;
 use parity_schemas::exchange::{Body, Omitted};
-use parity_schemas::verdict::{Kind, Part, Reason};
+use parity_schemas::verdict::{Kind, Part, Reason, Side};
 
 use super::super::{AnswerPair, give_up};
 use super::{finding, of_whom};
@@ -24,8 +24,8 @@ enum Length {
     Unknown,
 }
 
-/// One side.
-struct Side {
+/// What is known of one side.
+struct Known {
     length: Length,
     /// Why it cannot be compared, if it cannot.
     reason: Option<Reason>,
@@ -46,7 +46,7 @@ pub(super) fn compare(
     let answers = [pair.legacy, pair.candidate];
     let limit = out.limits.decoded_bytes;
     let sides =
-        [0, 1].map(|side| Side::of(bodies[side], &answers[side].headers, encodings[side], limit));
+        [0, 1].map(|side| Known::of(bodies[side], &answers[side].headers, encodings[side], limit));
     let grpc = grpc::are_both(pair.legacy, pair.candidate);
     if grpc {
         let several = bodies.map(|body| body.and_then(Body::omission) == Some(Omitted::Stream));
@@ -58,7 +58,7 @@ pub(super) fn compare(
                 } else {
                     "one message at most"
                 };
-                Some(words.to_owned())
+                Side::Described(words.into())
             });
             let [legacy, candidate] = shown;
             return out.finding(|_| finding(Kind::Value, legacy, candidate, None));
@@ -71,7 +71,10 @@ pub(super) fn compare(
         _ => None,
     };
     if let Some(kind) = kind {
-        let shown = |length: Length| (length.is_empty() == Some(false)).then(|| length.shown());
+        let shown = |length: Length| match length.is_empty() {
+            Some(false) => length.shown(),
+            _ => Side::Absent,
+        };
         return out.finding(|_| finding(kind, shown(one), shown(two), None));
     }
     let are_bytes = || {
@@ -79,13 +82,13 @@ pub(super) fn compare(
         !grpc && kinds == [Some(BodyKind::Bytes); 2]
     };
     if one.differs(two) && are_bytes() {
-        return out.finding(|_| finding(Kind::Value, Some(one.shown()), Some(two.shown()), None));
+        return out.finding(|_| finding(Kind::Value, one.shown(), two.shown(), None));
     }
     let reasons = sides.map(|side| side.reason);
     give_up(of_whom(reasons).unwrap_or(Reason::ResponseTooLarge))
 }
 
-impl Side {
+impl Known {
     fn of(body: Option<&Body>, headers: &HeaderMap, encodings: &[String], limit: usize) -> Self {
         let plain = |length| {
             if encodings.is_empty() {
@@ -142,11 +145,11 @@ impl Length {
         }
     }
 
-    fn shown(self) -> String {
+    fn shown(self) -> Side {
         match self {
-            Self::Exactly(length) => format!("{length} bytes"),
-            Self::AtLeast(length) => format!("at least {length} bytes"),
-            Self::Unknown => String::new(),
+            Self::Exactly(length) => Side::Described(format!("{length} bytes").into()),
+            Self::AtLeast(length) => Side::Described(format!("at least {length} bytes").into()),
+            Self::Unknown => Side::Absent,
         }
     }
 }

@@ -5,30 +5,28 @@
 
 use std::borrow::Cow;
 
-use parity_schemas::verdict::{Kind, Note, Part, Reason};
+use parity_schemas::verdict::{Kind, Note, Part, Reason, Side};
 
 use super::super::give_up;
 use super::{as_text, finding, of_whom};
-use crate::collect::{Collector, Flow, shown};
+use crate::collect::{Collector, Flow, excerpt, shown};
 use crate::events;
 use crate::form;
-use crate::json::index::{Index, IndexError, Layout};
+use crate::json::index::{Index, IndexError, Layout, without_separators};
 use crate::json::{self, Outcome};
+use crate::limits::Limits;
 use crate::media::{BodyKind, Declared};
 use crate::multipart;
 use crate::rules::Scope;
 use crate::yaml::{self, YamlError};
-
-/// What parts, in a `decode` finding, our words from the service's text.
-pub(crate) const EXCERPT_MARK: &str = ", at `";
 
 /// A byte order mark is not content (DESIGN: "a leading BOM is not content").
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
 /// Why a body cannot be read as what it claims to be.
 enum Unread {
-    /// It is not.
-    Syntax(String),
+    /// It is not: what is wrong, in our words, and what the parser says.
+    Syntax(Cow<'static, str>, Option<String>),
     /// A limit of ours.
     Limit(Reason),
 }
@@ -36,7 +34,7 @@ enum Unread {
 impl From<YamlError> for Unread {
     fn from(error: YamlError) -> Self {
         match error {
-            YamlError::Syntax(_) => Self::Syntax(error.to_string()),
+            YamlError::Syntax(detail) => Self::Syntax(yaml::INVALID.into(), Some(detail)),
             YamlError::Limit(reason) => Self::Limit(reason),
         }
     }
@@ -90,14 +88,14 @@ impl Structured<'_, '_> {
                     }
                     // What is beyond a limit on the other side is either a document, which this is not, or is none
                     // either, and then they are two texts that break at different places.
-                    (Some(error @ IndexError::Syntax { .. }), _) => {
-                        let problem = broken(&error, &one);
-                        decode_finding(Some(problem), None, [&one, &two], out)
-                    }
-                    (_, Some(error @ IndexError::Syntax { .. })) => {
-                        let problem = broken(&error, &two);
-                        decode_finding(None, Some(problem), [&one, &two], out)
-                    }
+                    (Some(error @ IndexError::Syntax { .. }), _) => out.finding(|limits| {
+                        let (one, two) = (broken(&error, &one, limits), whole(&two, limits));
+                        finding(Kind::Decode, one, two, None)
+                    }),
+                    (_, Some(error @ IndexError::Syntax { .. })) => out.finding(|limits| {
+                        let (one, two) = (whole(&one, limits), broken(&error, &two, limits));
+                        finding(Kind::Decode, one, two, None)
+                    }),
                     _ => give_up(of_whom(limits).unwrap_or(Reason::TooDeep)),
                 }
             }
@@ -138,7 +136,7 @@ impl Structured<'_, '_> {
             let mut limit = None;
             let mut is_json = |part: &[u8]| is_json(part, depth, scratch, &mut limit);
             match (multipart::to_json(body, boundary, &mut is_json), limit) {
-                (Err(problem), _) => Err(Unread::Syntax(problem.to_owned())),
+                (Err(problem), _) => Err(Unread::Syntax(problem.into(), None)),
                 (Ok(_), Some(reason)) => Err(Unread::Limit(reason)),
                 (Ok(json), None) => Ok(vec![json]),
             }
@@ -154,15 +152,21 @@ impl Structured<'_, '_> {
         let (out, scratch) = (self.out, self.scratch);
         let (one, two) = match (read(0, legacy, scratch), read(1, candidate, scratch)) {
             (Ok(one), Ok(two)) => (one, two),
-            (Err(Unread::Syntax(_)), Err(Unread::Syntax(_))) => {
+            (Err(Unread::Syntax(..)), Err(Unread::Syntax(..))) => {
                 out.note(Note::BothInvalid);
                 return as_text(legacy, candidate, self.scope, out);
             }
-            (Err(Unread::Syntax(error)), _) => {
-                return decode_finding(Some(error), None, self.bodies, out);
+            (Err(Unread::Syntax(problem, detail)), _) => {
+                return out.finding(|limits| {
+                    let (one, two) = (unread(problem, detail, limits), whole(candidate, limits));
+                    finding(Kind::Decode, one, two, None)
+                });
             }
-            (_, Err(Unread::Syntax(error))) => {
-                return decode_finding(None, Some(error), self.bodies, out);
+            (_, Err(Unread::Syntax(problem, detail))) => {
+                return out.finding(|limits| {
+                    let (one, two) = (whole(legacy, limits), unread(problem, detail, limits));
+                    finding(Kind::Decode, one, two, None)
+                });
             }
             (one, two) => {
                 let limits = [one.err(), two.err()].map(|error| match error {
@@ -174,7 +178,7 @@ impl Structured<'_, '_> {
         };
         // One document is itself; several, or none, are a list.
         let single = one.len() == 1 && two.len() == 1;
-        let (one, two) = (joined(one, single), joined(two, single));
+        let (one, two) = (yaml::joined(one, single), yaml::joined(two, single));
         if one == two {
             return Flow::Continue(());
         }
@@ -207,7 +211,7 @@ fn is_json(
 }
 
 fn text(body: &[u8]) -> Result<&str, Unread> {
-    std::str::from_utf8(body).map_err(|error| Unread::Syntax(error.to_string()))
+    std::str::from_utf8(body).map_err(|error| Unread::Syntax(error.to_string().into(), None))
 }
 
 fn limit_of(error: &IndexError) -> Option<Reason> {
@@ -219,18 +223,20 @@ fn limit_of(error: &IndexError) -> Option<Reason> {
 }
 
 /// What is wrong with a document, and the text where it is wrong.
-fn broken(error: &IndexError, text: &[u8]) -> String {
+fn broken(error: &IndexError, text: &[u8], limits: &Limits) -> Side {
     /// Bytes shown from the offending one on.
     const EXCERPT_BYTES: usize = 60;
     let offset = match error {
         IndexError::Syntax { offset, .. } => *offset,
         _ => 0,
     };
-    let excerpt = shown(text.get(offset..).unwrap_or_default(), EXCERPT_BYTES);
-    if excerpt.is_empty() {
-        format!("{error}; the text ends there")
-    } else {
-        format!("{error}{EXCERPT_MARK}{excerpt}`")
+    match text.get(offset..).unwrap_or_default() {
+        [] => unread(format!("{error}; the text ends there").into(), None, limits),
+        rest => Side::Broken {
+            problem: error.to_string().into(),
+            detail: None,
+            at: Some(excerpt(rest, EXCERPT_BYTES.min(limits.value_bytes))),
+        },
     }
 }
 
@@ -257,52 +263,18 @@ pub(in super::super) fn is_broken(document: &[u8], kind: BodyKind, depth: usize)
 /// What a small YAML document may come to; a larger one as much as it has.
 const YAML_BYTES: usize = 1 << 20;
 
-/// One side is not what it claims to be: what is wrong with it, beside the other side's text.
-pub(super) fn decode_finding(
-    legacy: Option<String>,
-    candidate: Option<String>,
-    texts: [&[u8]; 2],
-    out: &mut Collector<'_>,
-) -> Flow {
-    out.finding(|limits| {
-        // A parser's message may repeat the service's text.
-        let value = |problem: Option<String>, text: &[u8]| {
-            let text = problem.as_deref().map_or(text, str::as_bytes);
-            Some(shown(text, limits.value_bytes))
-        };
-        finding(
-            Kind::Decode,
-            value(legacy, texts[0]),
-            value(candidate, texts[1]),
-            None,
-        )
-    })
+/// A body that is not what it claims to be.
+pub(super) fn unread(problem: Cow<'static, str>, detail: Option<String>, limits: &Limits) -> Side {
+    Side::Broken {
+        problem,
+        detail: detail.map(|detail| shown(detail.as_bytes(), limits.value_bytes)),
+        at: None,
+    }
 }
 
-fn joined(mut documents: Vec<Vec<u8>>, single: bool) -> Vec<u8> {
-    if single {
-        return documents.pop().unwrap_or_default();
-    }
-    let mut list = vec![b'['];
-    list.extend(documents.join(&b','));
-    list.push(b']');
-    list
-}
-
-/// Lines without the separator that `application/json-seq` (RFC 7464) puts before each. Only there: within a text it is
-/// no JSON, and stays that.
-fn without_separators(body: &[u8]) -> Cow<'_, [u8]> {
-    const SEPARATOR: u8 = 0x1e;
-    if memchr::memchr(SEPARATOR, body).is_none() {
-        return Cow::Borrowed(body);
-    }
-    let mut plain = body.to_vec();
-    for at in 0..plain.len() {
-        if plain[at] == SEPARATOR && (at == 0 || plain[at - 1] == b'\n') {
-            plain[at] = b' ';
-        }
-    }
-    Cow::Owned(plain)
+/// The other side's text.
+fn whole(text: &[u8], limits: &Limits) -> Side {
+    Side::Body(excerpt(text, limits.value_bytes))
 }
 
 fn without_bom(body: &[u8]) -> &[u8] {

@@ -1,13 +1,13 @@
 //! Members matched through indices sorted by key: for objects of many keys, of repeated ones, and of renamed ones.
 
-use parity_schemas::verdict::{Explanation, Kind};
+use parity_schemas::verdict::{Explanation, Kind, Side as Seen};
 use smallvec::SmallVec;
 
 use super::super::index::Tree;
 use super::super::path::{Side, Step};
 use super::super::rename::Renamed;
 use super::super::walk::{Frame, Walk};
-use crate::collect::{Flow, shown};
+use crate::collect::{Flow, value};
 
 /// The members of both objects that have one key: ranges of [`Walk::indices`], in the order of the text.
 #[derive(Clone, Copy, Debug)]
@@ -163,8 +163,8 @@ impl Walk<'_, '_> {
             let (one, two) = (self.legacy, self.candidate);
             self.report(Kind::DuplicateKey, |limit| {
                 (
-                    Some(listed(one, &legacy, limit)),
-                    Some(listed(two, &candidate, limit)),
+                    listed(one, &legacy, limit),
+                    listed(two, &candidate, limit),
                     None,
                 )
             })
@@ -176,9 +176,9 @@ impl Walk<'_, '_> {
 }
 
 /// The values of a repeated key, as received, in their order.
-fn listed(tree: Tree<'_>, keys: &[u32], limit: usize) -> String {
+fn listed(tree: Tree<'_>, keys: &[u32], limit: usize) -> Seen {
     let values: Vec<&[u8]> = keys.iter().map(|key| tree.raw(key + 1)).collect();
-    shown(&values.join(&b", "[..]), limit)
+    value(&values.join(&b", "[..]), limit)
 }
 
 fn compare_keys(one: Tree<'_>, key: u32, two: Tree<'_>, other: u32) -> std::cmp::Ordering {

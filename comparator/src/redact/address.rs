@@ -1,0 +1,198 @@
+//! Where a request goes and what its fields say: method, path, query, header values.
+//!
+//! Values of headers and queries are kept only when their names are on the operator's lists, and then as any other text
+//! is: without what looks like a secret. In a path a segment is hidden that stands behind a secret name, is a card
+//! number, or is a token by its look.
+
+use http::Method;
+use parity_schemas::secret::is_token;
+use parity_schemas::verdict::{Part, Tolerated};
+
+use super::text::percent_decoded;
+use super::{Redactor, cards};
+use crate::rules::Scope;
+
+/// Segments behind which a token stands that lets its bearer do something.
+const TOKEN_PLACES: [&str; 14] = [
+    "activate",
+    "activation",
+    "confirm",
+    "confirmation",
+    "invite",
+    "invitation",
+    "magic",
+    "reset",
+    "share",
+    "shared",
+    "unsubscribe",
+    "verification",
+    "verify",
+    "callback",
+];
+/// Shortest segment behind one of these that is no word.
+const MIN_TOKEN_BYTES: usize = 8;
+/// Fields whose value is an address.
+const ADDRESSES: [&str; 5] = ["content-location", "link", "location", "referer", "refresh"];
+
+/// The method as it may be recorded: extension methods are the client's text.
+pub(super) fn method(method: &Method) -> &str {
+    const KNOWN: [Method; 9] = [
+        Method::GET,
+        Method::HEAD,
+        Method::POST,
+        Method::PUT,
+        Method::PATCH,
+        Method::DELETE,
+        Method::OPTIONS,
+        Method::TRACE,
+        Method::CONNECT,
+    ];
+    if KNOWN.contains(method) {
+        method.as_str()
+    } else {
+        "OTHER"
+    }
+}
+
+impl Redactor {
+    pub(super) fn tolerated(&self, tolerated: &Tolerated, scope: &Scope) -> Tolerated {
+        Tolerated {
+            path: self.pointer(tolerated.part, &tolerated.path, scope),
+            ..tolerated.clone()
+        }
+    }
+
+    /// A header or trailer field as it may be recorded.
+    pub(super) fn header_value(
+        &self,
+        part: Part,
+        path: &str,
+        value: &str,
+        scope: &Scope,
+    ) -> String {
+        if self.hides_header(part, path, scope) {
+            return self.hash(value.as_bytes());
+        }
+        if ADDRESSES.contains(&path) {
+            return self.addresses(value);
+        }
+        self.string(value).into_owned()
+    }
+
+    /// Whether the value of a header field, or of what is in it, must not leave.
+    pub(super) fn hides_header(&self, part: Part, path: &str, scope: &Scope) -> bool {
+        let name = path.split('/').next().unwrap_or(path);
+        let masked = scope.masks.iter().any(|rule| {
+            let rule = self.rules.get(*rule);
+            rule.part == part && rule.pattern.covers_header(path)
+        });
+        masked || !self.keep_headers.contains(name)
+    }
+
+    /// The addresses in a field, each with its path and query redacted as those of a request are.
+    fn addresses(&self, value: &str) -> String {
+        let ends = |character: char| character.is_whitespace() || "<>,;\"".contains(character);
+        let mut out = String::with_capacity(value.len());
+        for piece in value.split_inclusive(ends) {
+            let address = piece.trim_end_matches(ends);
+            let end = piece.get(address.len()..).unwrap_or_default();
+            let (address, fragment) = split(address, '#');
+            let (address, query) = split(address, '?');
+            let (host, path) = match address.find("://") {
+                Some(at) => {
+                    let authority = at + 3;
+                    let slash = address.get(authority..).and_then(|rest| rest.find('/'));
+                    address.split_at(slash.map_or(address.len(), |slash| authority + slash))
+                }
+                None => ("", address),
+            };
+            out.push_str(&self.text(host, 0));
+            out.push_str(&self.path(path));
+            if let Some(query) = query {
+                out.push('?');
+                out.push_str(&self.query(query));
+            }
+            if let Some(fragment) = fragment {
+                out.push('#');
+                out.push_str(&self.hash(fragment.as_bytes()));
+            }
+            out.push_str(end);
+        }
+        out
+    }
+
+    /// A query: only values of listed names are kept. Some servers part parameters by `;`, so both part them here.
+    pub(super) fn query(&self, query: &str) -> String {
+        let mut out = String::with_capacity(query.len());
+        for part in query.split_inclusive(['&', ';']) {
+            let field = part.trim_end_matches(['&', ';']);
+            let end = part.get(field.len()..).unwrap_or_default();
+            match field.split_once('=') {
+                Some((name, value)) => self.parameter(name, value, &mut out),
+                // A value without a name.
+                None if field.is_empty() => {}
+                None => out.push_str(&self.hash(percent_decoded(field).as_bytes())),
+            }
+            out.push_str(end);
+        }
+        out
+    }
+
+    fn parameter(&self, name: &str, value: &str, out: &mut String) {
+        let plain_name = percent_decoded(name);
+        match self.key(&plain_name) {
+            Some(_) => out.push_str(&self.hash(plain_name.as_bytes())),
+            None => out.push_str(name),
+        }
+        out.push('=');
+        if value.is_empty() {
+            return;
+        }
+        let plain = percent_decoded(value);
+        let listed = self.keep_query.contains(&plain_name);
+        if listed && !self.names.contain(&plain_name) && self.string(&plain) == plain {
+            out.push_str(value);
+        } else {
+            out.push_str(&self.hash(plain.as_bytes()));
+        }
+    }
+
+    /// A path without what stands behind a secret name, card numbers and tokens.
+    pub(super) fn path(&self, path: &str) -> String {
+        let mut secret = false;
+        let mut token_place = false;
+        let segments: Vec<String> = path
+            .split('/')
+            .map(|segment| {
+                let plain = percent_decoded(segment);
+                let hidden = secret
+                    || is_token(&plain)
+                    || (token_place && plain.len() >= MIN_TOKEN_BYTES && !is_word(&plain))
+                    || cards::any(&plain)
+                    || self.string(&plain) != plain;
+                secret = self.names.contain(&plain);
+                token_place = TOKEN_PLACES
+                    .iter()
+                    .any(|place| plain.eq_ignore_ascii_case(place));
+                if hidden && !plain.is_empty() {
+                    self.hash(plain.as_bytes())
+                } else {
+                    segment.to_owned()
+                }
+            })
+            .collect();
+        segments.join("/")
+    }
+}
+
+/// Whether a segment is a word, or words parted by dashes: only letters of one case.
+fn is_word(segment: &str) -> bool {
+    segment
+        .split(['-', '_'])
+        .all(|word| word.chars().all(char::is_lowercase) && word.len() < MIN_TOKEN_BYTES * 2)
+}
+
+fn split(text: &str, sign: char) -> (&str, Option<&str>) {
+    text.split_once(sign)
+        .map_or((text, None), |(before, behind)| (before, Some(behind)))
+}

@@ -1,0 +1,574 @@
+//! XML and HTML, redacted by elements and attributes; everything else stays as it is, line by line.
+//!
+//! Hidden is what stands in an element with a secret name (all of it, CDATA and children too), in an attribute with one,
+//! and in what is named by another attribute or by the label before it: `<input name="password" value="…">`, `<entry
+//! key="token">…</entry>`, `<key>password</key><string>…</string>`. Other text and attributes are looked into as any
+//! text is, without their entities. Programs in a page are not kept, because nothing here reads them.
+//!
+//! XML must be well formed, HTML must end what it begins; else there is no telling what stands where, and the whole is
+//! refused.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use super::Redactor;
+use super::hidden::Why;
+
+/// Which of the two; they differ in what may be left open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dialect {
+    Xml,
+    Html,
+}
+
+/// Elements that are open at a time; deeper is refused, because closing one looks through them.
+const MAX_OPEN: usize = 256;
+/// Longest text that is taken for the label of what follows.
+const MAX_LABEL_BYTES: usize = 64;
+/// Attributes that say what the others, or the content, are.
+const NAMING: [&str; 16] = [
+    "name",
+    "id",
+    "key",
+    "type",
+    "property",
+    "itemprop",
+    "http-equiv",
+    "for",
+    "field",
+    "label",
+    "placeholder",
+    "autocomplete",
+    "param",
+    "attribute",
+    "aria-label",
+    "title",
+];
+/// Elements of HTML without content.
+const VOID: [&str; 14] = [
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source",
+    "track", "wbr",
+];
+
+/// A text in XML or HTML without what must not leave; it stands within `depth` other texts. `None` when it cannot be
+/// read.
+pub(super) fn redacted(
+    redactor: &Redactor,
+    text: &str,
+    dialect: Option<Dialect>,
+    depth: usize,
+) -> Option<String> {
+    let dialect = dialect.unwrap_or(if text.starts_with("<?xml") {
+        Dialect::Xml
+    } else {
+        Dialect::Html
+    });
+    let mut reader = Reader {
+        redactor,
+        text,
+        dialect,
+        depth,
+        ended: ended(text),
+        out: String::with_capacity(text.len()),
+        open: Vec::new(),
+        hidden: None,
+        labelled: false,
+        secret_column: false,
+    };
+    reader.run()?;
+    Some(reader.out)
+}
+
+/// The names of all elements that end somewhere, in lower case.
+fn ended(text: &str) -> HashSet<String> {
+    text.match_indices("</")
+        .map(|(at, _)| name_at(text, at + 2).to_ascii_lowercase())
+        .collect()
+}
+
+struct Open {
+    name: String,
+    /// Its content begins here and must not leave.
+    hidden: Option<usize>,
+}
+
+struct Reader<'a> {
+    redactor: &'a Redactor,
+    text: &'a str,
+    dialect: Dialect,
+    depth: usize,
+    ended: HashSet<String>,
+    out: String,
+    open: Vec<Open>,
+    /// How many elements were open when the one was opened whose content is hidden.
+    hidden: Option<usize>,
+    /// What was last read names what comes next.
+    labelled: bool,
+    /// A column of the table has a secret name.
+    secret_column: bool,
+}
+
+struct Attribute {
+    name: String,
+    value: Range<usize>,
+}
+
+struct Tag {
+    name: String,
+    attributes: Vec<Attribute>,
+    closed: bool,
+    end: usize,
+}
+
+impl Reader<'_> {
+    fn run(&mut self) -> Option<()> {
+        let mut at = 0;
+        while at < self.text.len() {
+            let rest = self.text.get(at..)?;
+            let tag = memchr::memchr(b'<', rest.as_bytes()).map_or(self.text.len(), |tag| at + tag);
+            if tag > at {
+                self.characters(at..tag, true);
+                at = tag;
+                continue;
+            }
+            at = self.construct(at)?;
+        }
+        (self.hidden.is_none() && (self.dialect == Dialect::Html || self.open.is_empty()))
+            .then_some(())
+    }
+
+    /// What begins with `<` at `at`; where it ends.
+    fn construct(&mut self, at: usize) -> Option<usize> {
+        let rest = self.text.get(at..)?;
+        if let Some(inner) = rest.strip_prefix("<!--") {
+            let length = inner.find("-->")?;
+            let content = inner.get(..length)?;
+            if self.hidden.is_none() {
+                let clean = self.redactor.string_at(content, self.depth + 1);
+                self.out.push_str("<!--");
+                self.out.push_str(&clean.replace("--", "- -"));
+                self.out.push_str("-->");
+            }
+            return Some(at + 4 + length + 3);
+        }
+        if let Some(inner) = rest.strip_prefix("<![CDATA[") {
+            let length = inner.find("]]>")?;
+            let from = at + 9;
+            self.push("<![CDATA[");
+            self.characters(from..from + length, false);
+            self.push("]]>");
+            return Some(from + length + 3);
+        }
+        if rest.starts_with("<!") {
+            let length = rest.find('>')? + 1;
+            let declaration = rest.get(..length)?;
+            // Entities of its own may spell anything anywhere.
+            if declaration.contains('[') {
+                return None;
+            }
+            self.push(declaration);
+            return Some(at + length);
+        }
+        if rest.starts_with("<?") {
+            let length = rest.find("?>")? + 2;
+            let instruction = rest.get(..length)?;
+            if instruction.starts_with("<?xml") {
+                self.push(instruction);
+            } else {
+                let hash = self.redactor.hide(instruction.as_bytes(), Why::Unread);
+                self.push(&hash);
+            }
+            return Some(at + length);
+        }
+        if rest.starts_with("</") {
+            let end = at + rest.find('>')? + 1;
+            self.close(at, end)?;
+            return Some(end);
+        }
+        if rest.chars().nth(1).is_some_and(is_name_start) {
+            return self.start(at);
+        }
+        // A sign in a text; XML has none.
+        if self.dialect == Dialect::Xml {
+            return None;
+        }
+        self.push("<");
+        Some(at + 1)
+    }
+
+    fn push(&mut self, text: &str) {
+        if self.hidden.is_none() {
+            self.out.push_str(text);
+        }
+    }
+
+    /// Text between tags.
+    fn characters(&mut self, span: Range<usize>, escaped: bool) {
+        if self.hidden.is_some() {
+            return;
+        }
+        let raw = self.text.get(span).unwrap_or_default();
+        let plain = if escaped {
+            unescaped(raw)
+        } else {
+            raw.to_owned()
+        };
+        if plain.trim().is_empty() {
+            self.out.push_str(raw);
+            return;
+        }
+        if std::mem::take(&mut self.labelled) {
+            let (begin, end) = (raw.trim_start(), raw.trim());
+            let blank = raw.len() - begin.len();
+            self.out.push_str(raw.get(..blank).unwrap_or_default());
+            let hash = self.redactor.hash(plain.trim().as_bytes());
+            self.out.push_str(&hash);
+            self.out
+                .push_str(raw.get(blank + end.len()..).unwrap_or_default());
+            return;
+        }
+        let clean = self.redactor.string_at(&plain, self.depth + 1);
+        if clean == plain {
+            self.out.push_str(raw);
+        } else if escaped {
+            self.out.push_str(&escape(&clean));
+        } else {
+            self.out.push_str(&clean.replace("]]>", "] ]>"));
+        }
+        self.labelled = self.is_label(&plain);
+        let heading = self.open.last().is_some_and(|open| open.name == "th");
+        self.secret_column |= heading && self.labelled;
+    }
+
+    /// Whether a text is, or ends in, a secret name and so says what follows.
+    fn is_label(&self, text: &str) -> bool {
+        let text = text.trim();
+        let name = text.trim_end_matches([':', '=', '：', '＝']).trim_end();
+        let words: Vec<&str> = name.split_whitespace().collect();
+        let count = words.len();
+        if name.len() == text.len() && (count > 3 || name.len() > MAX_LABEL_BYTES) {
+            return false;
+        }
+        let last = words.get(count.saturating_sub(3)..).unwrap_or_default();
+        self.redactor.names.contain(&last.join(" "))
+    }
+
+    fn close(&mut self, at: usize, end: usize) -> Option<()> {
+        let name = name_at(self.text, at + 2).to_ascii_lowercase();
+        let found = self.open.iter().rposition(|open| open.name == name);
+        let Some(found) = found else {
+            // HTML forgives it.
+            if self.dialect == Dialect::Xml {
+                return None;
+            }
+            let tag = self.text.get(at..end)?;
+            self.push(tag);
+            return Some(());
+        };
+        if self.dialect == Dialect::Xml && found + 1 != self.open.len() {
+            return None;
+        }
+        // What is hidden ends with its own element, or with one around it.
+        if let Some(outer) = self.hidden
+            && found <= outer
+        {
+            let from = self.open.get(outer).and_then(|open| open.hidden)?;
+            let content = self.text.get(from..at)?;
+            self.hidden = None;
+            if !content.trim().is_empty() {
+                let hash = self.redactor.hash(content.trim().as_bytes());
+                self.out.push_str(&hash);
+            }
+        }
+        self.open.truncate(found);
+        if name == "table" {
+            self.secret_column = false;
+        }
+        let tag = self.text.get(at..end)?;
+        self.push(tag);
+        Some(())
+    }
+
+    fn start(&mut self, at: usize) -> Option<usize> {
+        let tag = self.tag(at)?;
+        let lower = tag.name.to_ascii_lowercase();
+        let html = self.dialect == Dialect::Html;
+        let ends = self.ended.contains(&lower);
+        let void = tag.closed || (html && !ends);
+        if self.hidden.is_some() {
+            if !void {
+                self.opened(lower, None)?;
+            }
+            return Some(tag.end);
+        }
+        let secret = self.redactor.names.contain(&tag.name);
+        let named = tag.attributes.iter().any(|attribute| {
+            let value = self.text.get(attribute.value.clone()).unwrap_or_default();
+            is_naming(&attribute.name) && self.redactor.names.contain(&unescaped(value))
+        });
+        let labelled = self.labelled && (self.dialect == Dialect::Xml || VOID.contains(&&*lower));
+        if labelled && (lower != "br") {
+            self.labelled = false;
+        }
+        let cell = self.secret_column && lower == "td";
+        self.attributes(at, &tag, secret, named || labelled);
+        if void {
+            // What does not end has no place where its content stops.
+            let whole = tag.closed || VOID.contains(&&*lower);
+            return ((!secret && !named) || whole).then_some(tag.end);
+        }
+        if html && matches!(&*lower, "script" | "style") {
+            return self.raw(&lower, &tag);
+        }
+        let hidden = secret || named || labelled || cell;
+        self.opened(lower, hidden.then_some(tag.end))?;
+        if hidden {
+            self.labelled = false;
+            self.hidden = Some(self.open.len() - 1);
+        }
+        Some(tag.end)
+    }
+
+    fn opened(&mut self, name: String, hidden: Option<usize>) -> Option<()> {
+        if self.open.len() >= MAX_OPEN {
+            return None;
+        }
+        self.open.push(Open { name, hidden });
+        Some(())
+    }
+
+    /// The content of an element that is no markup, and its end tag.
+    fn raw(&mut self, name: &str, tag: &Tag) -> Option<usize> {
+        let rest = self.text.get(tag.end..)?;
+        let mut from = 0;
+        let length = loop {
+            let at = from + rest.get(from..)?.find("</")?;
+            let end = rest.get(at + 2..at + 2 + name.len());
+            if end.is_some_and(|end| end.eq_ignore_ascii_case(name)) {
+                break at;
+            }
+            from = at + 2;
+        };
+        let content = rest.get(..length)?;
+        let json = tag.attributes.iter().any(|attribute| {
+            let value = self.text.get(attribute.value.clone());
+            attribute.name.eq_ignore_ascii_case("type")
+                && value.is_some_and(|value| value.to_ascii_lowercase().contains("json"))
+        });
+        if json {
+            let clean = self
+                .redactor
+                .nested_json(content, self.depth + 1)
+                .unwrap_or_else(|| self.redactor.hide(content.as_bytes(), Why::Invalid("JSON")));
+            self.out.push_str(&clean.replace("</", "<\\/"));
+        } else if name == "style" {
+            let clean = self.redactor.text(content, self.depth);
+            self.out.push_str(&clean);
+        } else if !content.trim().is_empty() {
+            let hash = self.redactor.hide(content.as_bytes(), Why::Unread);
+            self.out.push_str(&hash);
+        }
+        let end = tag.end + length;
+        let after = end + self.text.get(end..)?.find('>')? + 1;
+        let closing = self.text.get(end..after)?;
+        self.out.push_str(closing);
+        Some(after)
+    }
+
+    /// Writes a start tag.
+    fn attributes(&mut self, at: usize, tag: &Tag, secret: bool, named: bool) {
+        let mut from = at;
+        for attribute in &tag.attributes {
+            let raw = self.text.get(attribute.value.clone()).unwrap_or_default();
+            let plain = unescaped(raw);
+            let hide = secret
+                || self.redactor.names.contain(&attribute.name)
+                || (named && !is_naming(&attribute.name));
+            let declares = attribute.name == "xmlns" || attribute.name.starts_with("xmlns:");
+            let clean = if declares || plain.is_empty() {
+                continue;
+            } else if hide {
+                self.redactor.hash(plain.as_bytes())
+            } else {
+                match self.redactor.string_at(&plain, self.depth + 1) {
+                    std::borrow::Cow::Borrowed(_) => continue,
+                    std::borrow::Cow::Owned(clean) => {
+                        escape(&clean).replace('"', "&quot;").replace('\'', "&#39;")
+                    }
+                }
+            };
+            let before = self
+                .text
+                .get(from..attribute.value.start)
+                .unwrap_or_default();
+            self.out.push_str(before);
+            // Without quotes, what is written must not end the value.
+            let quoted = before.ends_with(['"', '\'']);
+            let bare = if quoted {
+                clean
+            } else {
+                format!("\"{clean}\"")
+            };
+            self.out.push_str(&bare);
+            from = attribute.value.end;
+        }
+        self.out
+            .push_str(self.text.get(from..tag.end).unwrap_or_default());
+    }
+
+    /// The start tag at `at`; `None` when it does not end, or is no XML where that is due.
+    fn tag(&self, at: usize) -> Option<Tag> {
+        let bytes = self.text.as_bytes();
+        let name = name_at(self.text, at + 1);
+        let mut from = at + 1 + name.len();
+        let mut tag = Tag {
+            name: name.to_owned(),
+            attributes: Vec::new(),
+            closed: false,
+            end: 0,
+        };
+        let blank = |from: usize| {
+            let rest = bytes.get(from..).unwrap_or_default();
+            from + rest
+                .iter()
+                .take_while(|byte| byte.is_ascii_whitespace())
+                .count()
+        };
+        loop {
+            from = blank(from);
+            match bytes.get(from)? {
+                b'>' => {
+                    tag.end = from + 1;
+                    return Some(tag);
+                }
+                b'/' => {
+                    from += 1;
+                    tag.closed = bytes.get(from) == Some(&b'>');
+                    continue;
+                }
+                b'<' if self.dialect == Dialect::Xml => return None,
+                _ => {}
+            }
+            let start = from;
+            let ends = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'=' | b'>' | b'/');
+            // A name of HTML may begin with any sign, also `=`.
+            from += 1 + bytes
+                .get(from + 1..)?
+                .iter()
+                .take_while(|byte| !ends(byte))
+                .count();
+            let name = self.text.get(start..from)?.to_owned();
+            let sign = blank(from);
+            if bytes.get(sign) != Some(&b'=') {
+                if self.dialect == Dialect::Xml {
+                    return None;
+                }
+                // A value without a name.
+                tag.attributes.push(Attribute {
+                    name: String::new(),
+                    value: start..from,
+                });
+                continue;
+            }
+            let value = blank(sign + 1);
+            let value = match bytes.get(value)? {
+                quote @ (b'"' | b'\'') => {
+                    let length = memchr::memchr(*quote, bytes.get(value + 1..)?)?;
+                    from = value + 1 + length + 1;
+                    value + 1..value + 1 + length
+                }
+                _ if self.dialect == Dialect::Xml => return None,
+                _ => {
+                    let rest = bytes.get(value..)?;
+                    let length = rest
+                        .iter()
+                        .take_while(|byte| !(byte.is_ascii_whitespace() || **byte == b'>'))
+                        .count();
+                    from = value + length;
+                    value..from
+                }
+            };
+            tag.attributes.push(Attribute { name, value });
+        }
+    }
+}
+
+fn is_naming(attribute: &str) -> bool {
+    let local = attribute.rsplit(':').next().unwrap_or(attribute);
+    let local = local.strip_prefix("data-").unwrap_or(local);
+    NAMING.iter().any(|name| local.eq_ignore_ascii_case(name))
+}
+
+fn is_name_start(character: char) -> bool {
+    character.is_alphabetic() || character == '_' || character == ':'
+}
+
+/// The name of the element at `at`.
+fn name_at(text: &str, at: usize) -> &str {
+    let rest = text.get(at..).unwrap_or_default();
+    let end = rest.find(|end: char| end.is_whitespace() || matches!(end, '/' | '>' | '<' | '='));
+    rest.get(..end.unwrap_or(rest.len())).unwrap_or_default()
+}
+
+/// Text without its entities. Those that nobody knows stay as they are.
+pub(super) fn unescaped(text: &str) -> String {
+    /// Longest name of an entity that is known.
+    const MAX_BYTES: usize = 10;
+    if !text.contains('&') {
+        return text.to_owned();
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once('&') {
+        out.push_str(before);
+        rest = behind;
+        let name = behind
+            .char_indices()
+            .take(MAX_BYTES)
+            .find(|(_, character)| !(character.is_ascii_alphanumeric() || *character == '#'))
+            .map_or(behind.len().min(MAX_BYTES), |(at, _)| at);
+        let entity = behind.get(..name).unwrap_or_default();
+        if let Some(character) = entity_of(entity) {
+            out.push(character);
+            let after = behind.get(name..).unwrap_or_default();
+            rest = after.strip_prefix(';').unwrap_or(after);
+        } else {
+            out.push('&');
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+fn entity_of(name: &str) -> Option<char> {
+    if let Some(number) = name.strip_prefix('#') {
+        let code = match number.strip_prefix(['x', 'X']) {
+            Some(hex) => u32::from_str_radix(hex, 16),
+            None => number.parse(),
+        };
+        return char::from_u32(code.ok()?);
+    }
+    let known = [
+        ("amp", '&'),
+        ("lt", '<'),
+        ("gt", '>'),
+        ("quot", '"'),
+        ("apos", '\''),
+        ("nbsp", '\u{a0}'),
+        ("equals", '='),
+        ("colon", ':'),
+        ("lowbar", '_'),
+        ("shy", '\u{ad}'),
+        ("period", '.'),
+        ("num", '#'),
+    ];
+    known
+        .iter()
+        .find_map(|(known, character)| (*known == name).then_some(*character))
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+}

@@ -1,0 +1,256 @@
+//! A text of the service, wherever one stands: a string of JSON, an attribute, a header, a whole body.
+//!
+//! What it is, is told from its begin: JSON, XML or HTML, GraphQL, a form, base64 of any of these; each is redacted by
+//! its structure, and a text that begins as one and is none is not kept. All else is plain text. Texts are followed
+//! within texts, to a limit.
+
+use std::borrow::Cow;
+
+use base64::Engine;
+use base64::engine::GeneralPurposeConfig;
+use base64::engine::general_purpose::GeneralPurpose;
+
+use super::hidden::Why;
+use super::{Redactor, graphql, markup};
+
+/// Texts within texts that are followed: each level of escapes doubles the text, so people stop at two or three.
+const MAX_DEPTH: usize = 6;
+/// Shortest base64 that is looked into: `{"pin":"1"}` has sixteen.
+const MIN_BASE64_BYTES: usize = 16;
+/// Either alphabet, with or without padding.
+const BASE64: [GeneralPurpose; 2] = [
+    GeneralPurpose::new(&base64::alphabet::STANDARD, LENIENT),
+    GeneralPurpose::new(&base64::alphabet::URL_SAFE, LENIENT),
+];
+const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
+    .with_decode_allow_trailing_bits(true)
+    .with_decode_padding_mode(base64::engine::DecodePaddingMode::Indifferent);
+
+impl Redactor {
+    /// A text without what must not leave; the text itself when that is nothing.
+    pub(super) fn string<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.string_at(text, 0)
+    }
+
+    /// The same of a text that stands within `depth` others.
+    pub(super) fn string_at<'t>(&self, text: &'t str, depth: usize) -> Cow<'t, str> {
+        if is_simple(text) {
+            return Cow::Borrowed(text);
+        }
+        let hidden = |why| Cow::Owned(self.hide(text.as_bytes(), why));
+        if depth >= MAX_DEPTH {
+            return hidden(Why::Limit);
+        }
+        let begin = text.trim_start_matches(|character: char| {
+            character.is_whitespace() || parity_schemas::visible::is_hidden(character)
+        });
+        let read = if claims_json(begin) {
+            match self.nested_json(begin, depth + 1) {
+                Some(shown) => Ok(shown),
+                None if claims_graphql(begin) => {
+                    graphql::redacted(self, begin, depth).ok_or("GraphQL")
+                }
+                None => Err("JSON"),
+            }
+        } else if claims_markup(begin) {
+            markup::redacted(self, begin, None, depth + 1).ok_or("markup")
+        } else if claims_graphql(begin) {
+            graphql::redacted(self, begin, depth).ok_or("GraphQL")
+        } else {
+            return self.unstructured(text, begin, depth);
+        };
+        match read {
+            Ok(shown) if shown == begin => Cow::Borrowed(text),
+            Ok(shown) => {
+                let blank = text.len() - begin.len();
+                Cow::Owned(format!("{}{shown}", text.get(..blank).unwrap_or_default()))
+            }
+            Err(kind) => hidden(Why::Invalid(kind)),
+        }
+    }
+
+    fn unstructured<'t>(&self, text: &'t str, begin: &str, depth: usize) -> Cow<'t, str> {
+        // JSON texts that are strings, numbers or lists of them.
+        if may_be_json(begin)
+            && let Some(shown) = self.nested_json(begin, depth + 1)
+        {
+            return if shown == begin {
+                Cow::Borrowed(text)
+            } else {
+                Cow::Owned(shown)
+            };
+        }
+        if let Some(plain) = from_base64(begin) {
+            let holds = matches!(self.string_at(&plain, depth + 1), Cow::Owned(_));
+            if holds {
+                return Cow::Owned(self.hide(text.as_bytes(), Why::Asked));
+            }
+        }
+        if has_tags(text)
+            && let Some(shown) = markup::redacted(self, text, None, depth + 1)
+        {
+            return if shown == text {
+                Cow::Borrowed(text)
+            } else {
+                Cow::Owned(shown)
+            };
+        }
+        self.text(text, depth)
+    }
+}
+
+/// Whether nothing in a text could be a secret that is known by its look: no sign, and few digits. Most values are such.
+fn is_simple(text: &str) -> bool {
+    let mut digits = 0;
+    let simple = text.bytes().all(|byte| {
+        digits += usize::from(byte.is_ascii_digit());
+        byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b',' | b' ')
+    });
+    simple
+        && digits < 13
+        && text.len() < MIN_BASE64_BYTES
+        && !(text.contains("--") || text.contains(' '))
+}
+
+/// Begins as an object, or as a list of more than words, in JSON or in a language that looks like it.
+pub(super) fn claims_json(begin: &str) -> bool {
+    let inner = |text: &str| text.trim_start().chars().next();
+    if let Some(rest) = begin.strip_prefix('[') {
+        return matches!(inner(rest), Some('{' | '[' | '"'));
+    }
+    let Some(rest) = begin.strip_prefix('{') else {
+        return false;
+    };
+    let rest = rest.trim_start();
+    match rest.chars().next() {
+        None | Some('"' | '\'' | '}' | ':' | '\\') => true,
+        _ => {
+            let name = rest.trim_start_matches(|character: char| {
+                character.is_alphanumeric() || matches!(character, '_' | '-' | '$' | '.')
+            });
+            name.len() < rest.len() && name.trim_start().starts_with([':', '='])
+        }
+    }
+}
+
+/// May be JSON without claiming it: a string, a number, a list of words.
+pub(super) fn may_be_json(begin: &str) -> bool {
+    begin.starts_with(['"', '[', '-']) || begin.starts_with(|digit: char| digit.is_ascii_digit())
+}
+
+/// Begins with a tag, a comment or a declaration.
+pub(super) fn claims_markup(begin: &str) -> bool {
+    let mut characters = begin.chars();
+    characters.next() == Some('<')
+        && characters
+            .next()
+            .is_some_and(|next| next.is_alphabetic() || matches!(next, '!' | '?' | '/' | '_'))
+}
+
+/// Whether there are tags in a text.
+fn has_tags(text: &str) -> bool {
+    text.contains('>')
+        && text
+            .match_indices('<')
+            .any(|(at, _)| text.get(at..).is_some_and(claims_markup))
+}
+
+/// Begins as an operation or fragment of GraphQL, or as the short form of a query.
+pub(super) fn claims_graphql(begin: &str) -> bool {
+    let mut begin = begin;
+    while begin.starts_with('#') {
+        begin = begin
+            .split_once('\n')
+            .map_or("", |(_, rest)| rest)
+            .trim_start();
+    }
+    let word = |text: &str| {
+        text.find(|character: char| !(character.is_alphanumeric() || character == '_'))
+            .unwrap_or(text.len())
+    };
+    if let Some(rest) = begin.strip_prefix('{') {
+        let rest = rest.trim_start();
+        let behind = rest.get(word(rest)..).unwrap_or_default();
+        return behind.len() < rest.len()
+            && begin.trim_end().ends_with('}')
+            && behind.trim_start().starts_with(['(', '{', '}', ':']);
+    }
+    let (first, rest) = begin.split_at(word(begin));
+    matches!(first, "query" | "mutation" | "subscription" | "fragment") && rest.contains('{')
+}
+
+/// Fields of a form and nothing else: names and values without spaces, parted by `&`.
+pub(super) fn is_form(text: &str) -> bool {
+    let text = text.trim_end();
+    text.contains('=')
+        && !text.contains("://")
+        && text.bytes().all(|byte| {
+            byte.is_ascii_graphic() && !matches!(byte, b'<' | b'>' | b'"' | b'{' | b'}')
+        })
+        && text
+            .split('&')
+            .all(|field| !field.is_empty() && !field.starts_with('='))
+}
+
+/// The text that a base64 text stands for.
+fn from_base64(text: &str) -> Option<String> {
+    let text = text.trim();
+    let alphabet =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=');
+    if text.len() < MIN_BASE64_BYTES || !text.bytes().all(alphabet) {
+        return None;
+    }
+    let decoded = BASE64
+        .iter()
+        .find_map(|engine| engine.decode(text.as_bytes()).ok())?;
+    let plain = String::from_utf8(decoded).ok()?;
+    let printed = |character: char| !character.is_control() || character.is_whitespace();
+    plain.chars().all(printed).then_some(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_text_claims_to_be() {
+        for json in [
+            "{\"a\":1}",
+            "{ }",
+            "{a: 1}",
+            "{'a'",
+            "[{",
+            "[ \"a\"]",
+            "{",
+            "{:a=>1}",
+        ] {
+            assert!(claims_json(json), "{json}");
+        }
+        for text in [
+            "[INFO] x",
+            "{name} is here",
+            "[12:30] x",
+            "text",
+            "",
+            "{bad json",
+            "{{name}}",
+        ] {
+            assert!(!claims_json(text), "{text}");
+        }
+        for markup in ["<a>", "<?xml ?>", "<!DOCTYPE html>", "</a>"] {
+            assert!(claims_markup(markup), "{markup}");
+        }
+        assert!(!claims_markup("<3") && !claims_markup("< b") && !claims_markup("a<b>"));
+        for query in [
+            "query { a }",
+            "mutation M($p: String!) { b }",
+            "{ me { id } }",
+            "# c\n{me(id: 1) {id}}",
+        ] {
+            assert!(claims_graphql(query), "{query}");
+        }
+        assert!(!claims_graphql("query of a user") && !claims_graphql("{name} is here"));
+        assert!(is_form("a=1&b=%20") && is_form("user%5Bpassword%5D=x\n"));
+        assert!(!is_form("a = 1") && !is_form("https://x/?a=1") && !is_form("a==&&"));
+    }
+}
