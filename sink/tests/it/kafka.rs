@@ -88,8 +88,14 @@ fn every_type_arrives_with_its_id_type_and_version() {
     // Those four, and the count of the one request with its group.
     assert_eq!(finished.rows_written, 6);
 
-    let messages = kafka.read(&topic);
+    let (watermarks, messages): (Vec<_>, Vec<_>) = kafka
+        .read(&topic)
+        .into_iter()
+        .partition(|message| header(message, TYPE_HEADER).as_deref() == Some("watermark"));
     assert_eq!(messages.len(), 6);
+    let last = watermarks.last().and_then(|message| message.payload());
+    let last = String::from_utf8_lossy(last.expect("a last word")).into_owned();
+    assert!(last.contains("\"ended\":true"), "{last}");
     for message in &messages {
         assert_eq!(header(message, VERSION_HEADER).as_deref(), Some("1"));
     }
