@@ -83,7 +83,7 @@ fn connections_to_the_admin_port_take_nothing_from_clients() {
         first
             .set_read_timeout(Some(Duration::from_millis(10)))
             .ok()?;
-        matches!(first.read(&mut [0; 512]), Ok(_)).then_some(())
+        first.read(&mut [0; 512]).is_ok().then_some(())
     });
     drop(half_open);
     let status = wait_for("the admin port", || {

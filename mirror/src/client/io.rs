@@ -251,7 +251,8 @@ impl AsyncWrite for ClientIo {
         let this = self.get_mut();
         if this.linger.is_none() {
             ready!(each!(&mut this.stream, io => io.poll_shutdown(cx)))?;
-            if this.traffic.is_tunnel() {
+            // HTTP/2 says by frames how far it has read, and one that floods shall not be read on.
+            if this.traffic.is_tunnel() || this.heads.is_none() {
                 return Poll::Ready(Ok(()));
             }
             this.traffic.set_lingering();

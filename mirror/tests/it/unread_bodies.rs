@@ -2,6 +2,8 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
+use std::sync::Mutex;
+use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use http::{Request, Response};
@@ -10,30 +12,33 @@ use rustls::{ClientConnection, StreamOwned};
 
 use crate::support::authority::Authority;
 use crate::support::h2::{Act, H2Client, H2Service};
-use crate::support::service::{fill_until, find};
+use crate::support::service::{Conn, fill_until, find};
 use crate::support::{Client, Rig, Running, Service, ok};
 
 /// More than what sockets and our buffers hold.
-const LARGE: usize = 8 * 1024 * 1024;
+const LARGE: usize = 16 * 1024 * 1024;
 const DOWN: &str = "parity: the legacy service did not answer\n";
 
 fn before(legacy: &Service) -> Running {
     Rig::new(legacy, &Service::refusing()).start()
 }
 
-/// Refuses by the head alone, closes its side, and reads nothing more.
-fn refusing_early() -> Service {
-    Service::raw(|mut conn| {
+/// Refuses by the head alone, closes its side, and reads nothing more for as long as the second value is kept.
+fn refusing_early() -> (Service, Sender<()>) {
+    let (kept, end) = channel::<()>();
+    let end = Mutex::new(end);
+    let service = Service::raw(move |mut conn| {
         let mut buffer = Vec::new();
         fill_until(&mut conn, &mut buffer, |bytes| find(bytes, b"\r\n\r\n"));
         conn.say(
             "HTTP/1.1 413 Content Too Large\r\nconnection: close\r\ncontent-length: 2\r\n\r\nno",
         );
-        if let crate::support::service::Conn::Tcp(stream) = &conn {
+        if let Conn::Tcp(stream) = &conn {
             stream.shutdown(Shutdown::Write).expect("open");
         }
-        conn.wait_for_close();
-    })
+        let _ended = end.lock().expect("no panic").recv();
+    });
+    (service, kept)
 }
 
 fn chunked(length: usize) -> Vec<u8> {
@@ -87,7 +92,8 @@ fn a_short_body_that_comes_late_is_waited_for_behind_the_answer() {
 #[test]
 fn a_long_body_is_answered_with_the_word_that_the_connection_ends() {
     let body = vec![b'x'; LARGE];
-    for legacy in [Service::refusing(), refusing_early()] {
+    let (early, _kept) = refusing_early();
+    for legacy in [Service::refusing(), early] {
         let mirror = before(&legacy);
         for (version, more) in [
             ("1.1", ""),
@@ -117,7 +123,8 @@ fn a_long_body_is_answered_with_the_word_that_the_connection_ends() {
 
 #[test]
 fn a_legacy_that_answers_early_and_closes_costs_a_short_upload_nothing() {
-    let mirror = before(&refusing_early());
+    let (early, _kept) = refusing_early();
+    let mirror = before(&early);
     let mut client = mirror.client();
     for _ in 0..20 {
         client.send("POST / HTTP/1.1\r\nhost: test\r\ncontent-length: 50000\r\n\r\n");
