@@ -43,6 +43,11 @@ pub(crate) async fn serve(
 ) -> Result<Response<Answer>, ClientGone> {
     let worker = Rc::clone(&client.worker);
     let version = request.version();
+    if client.is_ourselves() {
+        worker.metrics.refused();
+        let answer = words::text(StatusCode::LOOP_DETECTED, words::OURSELVES, client.busy());
+        return Ok(last(answer, version));
+    }
     let response = answer_to(client, request).await?;
     if worker.draining.get() && response.status() != StatusCode::SWITCHING_PROTOCOLS {
         return Ok(last(response, version));
@@ -59,11 +64,6 @@ async fn answer_to(
     let mut busy = client.busy();
     busy.take_place().await;
     let generation = client.worker.generation();
-    if client.is_ourselves() {
-        client.worker.metrics.refused();
-        let answer = words::text(StatusCode::LOOP_DETECTED, words::OURSELVES, busy);
-        return Ok(last(answer, request.version()));
-    }
     let wants_upgrade = headers::wants_upgrade(request.headers());
     let upgrade = wants_upgrade.then(|| hyper::upgrade::on(&mut request));
     let (parts, body) = request.into_parts();
