@@ -42,7 +42,8 @@ enum Order {
 pub(crate) struct Client {
     pub(crate) worker: Rc<Worker>,
     pub(crate) peer: Rc<Peer>,
-    address: SocketAddr,
+    /// Its address, and the one of ours that it came to, if the system says so.
+    ends: (SocketAddr, Option<SocketAddr>),
     /// Whether the other end is ours, too; looked up with the first request, for a connection is accepted before whoever
     /// opened it knows.
     ourselves: Cell<Option<bool>>,
@@ -113,14 +114,14 @@ impl Taking {
 impl Client {
     fn new(
         worker: &Rc<Worker>,
-        address: SocketAddr,
+        ends: (SocketAddr, Option<SocketAddr>),
         secure: bool,
         permit: OwnedSemaphorePermit,
     ) -> Self {
         Self {
             worker: Rc::clone(worker),
-            peer: Rc::new(Peer::new(address.ip(), secure)),
-            address,
+            peer: Rc::new(Peer::new(ends.0.ip(), secure)),
+            ends,
             ourselves: Cell::new(None),
             http2: Cell::new(false),
             order: Cell::new(Order::Serve),
@@ -141,7 +142,8 @@ impl Client {
         if let Some(known) = self.ourselves.get() {
             return known;
         }
-        let ourselves = self.worker.shared.own.has(self.address);
+        let (client, here) = self.ends;
+        let ourselves = here.is_some_and(|here| self.worker.shared.own.has(client, here));
         self.ourselves.set(Some(ourselves));
         ourselves
     }

@@ -50,6 +50,11 @@ pub(crate) async fn serve(
 ) -> Result<Response<Answer>, ClientGone> {
     let worker = Rc::clone(&client.worker);
     let version = request.version();
+    if client.is_ourselves() {
+        worker.metrics.refused();
+        let answer = words::text(StatusCode::LOOP_DETECTED, words::OURSELVES, client.busy());
+        return Ok(last(answer, version));
+    }
     let mut offer = tunnel::offer(&mut request);
     let response = answer_to(&client, request, &mut offer).await?;
     if let Some(offer) = offer {
@@ -71,11 +76,6 @@ async fn answer_to(
     let mut busy = client.busy();
     busy.take_place().await;
     let generation = client.worker.generation();
-    if client.is_ourselves() {
-        client.worker.metrics.refused();
-        let answer = words::text(StatusCode::LOOP_DETECTED, words::OURSELVES, busy);
-        return Ok(last(answer, request.version()));
-    }
     let wants_upgrade = headers::wants_upgrade(request.headers());
     let (parts, body) = request.into_parts();
     let version = parts.version;

@@ -2,7 +2,8 @@
 //! would ask us for ever, twice for each time.
 //!
 //! What can be known from addresses is refused before the start. This sees the rest, without a mark in what services
-//! get: a connection whose other end is one of our own connections to a service. (Through another proxy it is not seen;
+//! get: a connection of a client that is, seen from the other end, one of our own connections to a service. Both
+//! addresses count, for the system gives one port to several connections that lead to different places. (Through another proxy it is not seen;
 //! then shadows end by their depth, see [`crate::headers::shadow_depth`].)
 
 use std::collections::HashSet;
@@ -12,30 +13,34 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::net::TcpStream;
 
-/// Our ends of the process's connections to services. It is touched when a connection begins or ends, never for a
+/// Where a connection comes from, and where it leads.
+type Ends = (SocketAddr, SocketAddr);
+
+/// The process's connections to services. It is touched when a connection begins or ends, never for a
 /// request.
 #[derive(Default)]
 pub(crate) struct OwnEnds {
-    ends: Mutex<HashSet<SocketAddr>>,
+    ends: Mutex<HashSet<Ends>>,
     told: AtomicBool,
 }
 
 impl OwnEnds {
     /// Remembers a connection until the guard is dropped.
     pub(crate) fn register(self: &Arc<Self>, stream: &TcpStream) -> OwnEnd {
-        let end = stream.local_addr().ok().map(canonical);
-        if let Some(end) = end {
-            self.ends().insert(end);
+        let ends = (stream.local_addr().ok()).zip(stream.peer_addr().ok());
+        let ends = ends.map(|(from, to)| (canonical(from), canonical(to)));
+        if let Some(ends) = ends {
+            self.ends().insert(ends);
         }
         OwnEnd {
             all: Arc::clone(self),
-            end,
+            ends,
         }
     }
 
-    /// Whether a client is one of our own connections.
-    pub(crate) fn has(&self, client: SocketAddr) -> bool {
-        let has = self.ends().contains(&canonical(client));
+    /// Whether a client's connection, from its address to the one that it came to, is one of our own.
+    pub(crate) fn has(&self, client: SocketAddr, here: SocketAddr) -> bool {
+        let has = self.ends().contains(&(canonical(client), canonical(here)));
         if has && !self.told.swap(true, Ordering::Relaxed) {
             tracing::error!(
                 "a request came from this process itself: legacy or candidate leads back to our own port; such requests \
@@ -45,7 +50,7 @@ impl OwnEnds {
         has
     }
 
-    fn ends(&self) -> std::sync::MutexGuard<'_, HashSet<SocketAddr>> {
+    fn ends(&self) -> std::sync::MutexGuard<'_, HashSet<Ends>> {
         self.ends.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -53,13 +58,13 @@ impl OwnEnds {
 /// One end; forgotten when it is dropped.
 pub(crate) struct OwnEnd {
     all: Arc<OwnEnds>,
-    end: Option<SocketAddr>,
+    ends: Option<Ends>,
 }
 
 impl Drop for OwnEnd {
     fn drop(&mut self) {
-        if let Some(end) = self.end {
-            self.all.ends().remove(&end);
+        if let Some(ends) = self.ends {
+            self.all.ends().remove(&ends);
         }
     }
 }

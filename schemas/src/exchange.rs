@@ -400,6 +400,7 @@ mod tests {
 
     #[test]
     fn chunks_do_not_count_for_equality() {
+        const SMALL: usize = SMALLEST_PIECE;
         let cut = |text: &str, at: &[usize]| {
             let (mut body, mut from) = (Body::default(), 0);
             for until in at.iter().copied().chain([text.len()]) {
@@ -408,9 +409,8 @@ mod tests {
             }
             body
         };
-        let text = "0123456789".repeat(2 * SMALLEST_PIECE);
+        let text = "0123456789".repeat(2 * SMALL);
         let other = format!("{}x", text.strip_suffix('9').expect("its last digit"));
-        const SMALL: usize = SMALLEST_PIECE;
         for at in [&[][..], &[1], &[SMALL, 2 * SMALL], &[SMALL + 1, SMALL + 2]] {
             let body = cut(&text, at);
             assert!(body.same_bytes(&cut(&text, &[SMALL + 7])));

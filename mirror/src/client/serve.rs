@@ -64,7 +64,12 @@ pub(crate) async fn serve(
     connect::tune(&stream);
     let generation = worker.generation();
     let secure = generation.tls.is_some();
-    let client = Rc::new(Client::new(&worker, peer, secure, permit));
+    let client = Rc::new(Client::new(
+        &worker,
+        (peer, stream.local_addr().ok()),
+        secure,
+        permit,
+    ));
     let _registered = worker.register(&client);
     let patience = generation.limits.header_read;
     let tls = generation.tls.clone();
