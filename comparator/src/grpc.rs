@@ -120,7 +120,9 @@ pub(crate) fn json_message(headers: &HeaderMap, body: &[u8], limit: usize) -> Op
         return None;
     }
     let messages = unframe(body, &decode::listed(headers, &ENCODING), limit).ok()??;
-    <[Vec<u8>; 1]>::try_from(messages).ok().map(|[message]| message)
+    <[Vec<u8>; 1]>::try_from(messages)
+        .ok()
+        .map(|[message]| message)
 }
 
 /// The messages of a body, without compression; `None` if it is not framed.

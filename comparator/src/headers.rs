@@ -236,7 +236,9 @@ impl Fields<'_, '_> {
         let part = self.part;
         self.out.finding(|limits| {
             let value = |text: Option<&str>| {
-                text.map_or(Side::Absent, |text| value(text.as_bytes(), limits.value_bytes))
+                text.map_or(Side::Absent, |text| {
+                    value(text.as_bytes(), limits.value_bytes)
+                })
             };
             Finding {
                 part,

@@ -52,7 +52,10 @@ pub(crate) fn compare(
 }
 
 fn line(line: Option<&str>, limits: &Limits) -> Side {
-    Side::Line(excerpt(line.unwrap_or_default().as_bytes(), limits.value_bytes))
+    Side::Line(excerpt(
+        line.unwrap_or_default().as_bytes(),
+        limits.value_bytes,
+    ))
 }
 
 fn final_newline_only(legacy: &str, candidate: &str) -> bool {
@@ -65,7 +68,10 @@ fn final_newline_only(legacy: &str, candidate: &str) -> bool {
 }
 
 /// The first lines that differ, without their ends; `None` where a side has no more.
-pub(crate) fn first_difference<'a>(legacy: &'a str, candidate: &'a str) -> (Option<&'a str>, Option<&'a str>) {
+pub(crate) fn first_difference<'a>(
+    legacy: &'a str,
+    candidate: &'a str,
+) -> (Option<&'a str>, Option<&'a str>) {
     let (mut one, mut two) = (
         legacy.split_inclusive('\n'),
         candidate.split_inclusive('\n'),

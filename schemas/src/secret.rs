@@ -212,8 +212,7 @@ impl Words {
                 // The last capital of `APIKey` begins a word, that of `PINs` does not.
                 (Case::Upper, Case::Upper) => {
                     let next = ahead.next();
-                    let plural =
-                        next == Some('s') && !ahead.next().is_some_and(char::is_lowercase);
+                    let plural = next == Some('s') && !ahead.next().is_some_and(char::is_lowercase);
                     next.is_some_and(char::is_lowercase) && !plural
                 }
                 _ => false,
@@ -254,9 +253,7 @@ impl Words {
 /// Full-width forms are how some input methods write the same letters.
 fn plain(character: char) -> char {
     match character {
-        '\u{ff01}'..='\u{ff5e}' => {
-            char::from_u32(character as u32 - 0xfee0).unwrap_or(character)
-        }
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(character as u32 - 0xfee0).unwrap_or(character),
         _ => character,
     }
 }
@@ -328,9 +325,9 @@ const fn letters(word: &[u8]) -> u32 {
 /// `secret` is not part of `secretary`.
 fn contains(name: &[u8], word: &[u8]) -> bool {
     let secretary: &[u8] = b"ar";
-    name.windows(word.len())
-        .enumerate()
-        .any(|(at, found)| found == word && !(word == b"secret" && name[at + word.len()..].starts_with(secretary)))
+    name.windows(word.len()).enumerate().any(|(at, found)| {
+        found == word && !(word == b"secret" && name[at + word.len()..].starts_with(secretary))
+    })
 }
 
 /// `token` is not part of `tokenizer`.

@@ -46,10 +46,13 @@ fn service(secret: &'static str) -> Service {
         Some((_, "", body)) => Answer::new(200, body(secret)),
         Some((_, media, body)) => Answer::new(200, body(secret)).header("content-type", media),
         // A path with a token, and answers with fields that hold one.
-        None => Answer::json(format!("{{\"n\":{}}}", secret.len() + secret.matches('P').count()))
-            .header("set-cookie", &format!("sid={secret}; Path=/"))
-            .header("location", &format!("/x?code={secret}"))
-            .header("x-secret", secret),
+        None => Answer::json(format!(
+            "{{\"n\":{}}}",
+            secret.len() + secret.matches('P').count()
+        ))
+        .header("set-cookie", &format!("sid={secret}; Path=/"))
+        .header("location", &format!("/x?code={secret}"))
+        .header("x-secret", secret),
     })
 }
 
@@ -57,17 +60,30 @@ fn service(secret: &'static str) -> Service {
 fn drive(mirror: &Mirror<'_>) -> u64 {
     for (path, media, body) in CASES {
         let typed = [("content-type", *media)];
-        let headers = if media.is_empty() { &[][..] } else { &typed[..] };
+        let headers = if media.is_empty() {
+            &[][..]
+        } else {
+            &typed[..]
+        };
         let answer = client::send(mirror.address, "POST", path, headers, &body(LEGACY));
-        assert_eq!((answer.status, &answer.body), (200, &body(LEGACY)), "{path}");
+        assert_eq!(
+            (answer.status, &answer.body),
+            (200, &body(LEGACY)),
+            "{path}"
+        );
     }
-    let path = format!("/reset/kjhqwexzvbnmasdfghjkl/{LEGACY}{LEGACY}/token/{LEGACY}?page=1;token={LEGACY}&q={LEGACY}");
+    let path = format!(
+        "/reset/kjhqwexzvbnmasdfghjkl/{LEGACY}{LEGACY}/token/{LEGACY}?page=1;token={LEGACY}&q={LEGACY}"
+    );
     let headers = [
         ("authorization", "Bearer ZqKlmnbvcxwrt"),
         ("cookie", "sid=ZqKlmnbvcxwrt"),
         ("referer", "https://x/?access_token=ZqKlmnbvcxwrt"),
     ];
-    assert_eq!(client::send(mirror.address, "GET", &path, &headers, b"").status, 200);
+    assert_eq!(
+        client::send(mirror.address, "GET", &path, &headers, b"").status,
+        200
+    );
     CASES.len() as u64 + 1
 }
 
@@ -147,22 +163,38 @@ fn planted_secrets_are_on_no_surface() {
     let report = mirror.settled(sent);
     assert_eq!(report.count("mismatch"), sent, "{}", report.0);
     look("the report", report.0.to_string().as_bytes());
-    for path in ["/", "/metrics", "/api/v1/report", "/api/v1/gate", "/api/v1/mismatches", "/api/v1/status"] {
+    for path in [
+        "/",
+        "/metrics",
+        "/api/v1/report",
+        "/api/v1/gate",
+        "/api/v1/mismatches",
+        "/api/v1/status",
+    ] {
         look(path, &mirror.ask(path).body);
     }
     let mut hashes = 0;
     for group in report.0["groups"].as_array().expect("groups") {
         let id = group["example_id"].as_str().expect("an id");
-        for path in [format!("/mismatches/{id}"), format!("/api/v1/mismatches/{id}")] {
+        for path in [
+            format!("/mismatches/{id}"),
+            format!("/api/v1/mismatches/{id}"),
+        ] {
             let answer = mirror.ask(&path);
             assert_eq!(answer.status, 200, "{path}");
             hashes += answer.text().matches("hmac:").count();
             look(&path, &answer.body);
         }
     }
-    assert!(hashes > 100, "{hashes} hashes say that something was hidden");
+    assert!(
+        hashes > 100,
+        "{hashes} hashes say that something was hidden"
+    );
     for output in ["text", "json"] {
-        look(output, place.run(&["report", "--output", output]).stdout.as_bytes());
+        look(
+            output,
+            place.run(&["report", "--output", output]).stdout.as_bytes(),
+        );
     }
     look("the log", mirror.log().as_bytes());
     mirror.stop();
@@ -200,7 +232,11 @@ fn plain_text_is_not_stored_where_that_is_asked_for() {
     for (text, kept) in [("patterns", true), ("hidden", false)] {
         let place = Place::new();
         place.write("parity.toml", format!("[redact]\ntext = \"{text}\"\n"));
-        let mirror = place.mirror(&legacy.url(), &candidate.url(), &["--config", "parity.toml"]);
+        let mirror = place.mirror(
+            &legacy.url(),
+            &candidate.url(),
+            &["--config", "parity.toml"],
+        );
         mirror.get("/x");
         let report = mirror.settled(1);
         let id = report.0["groups"][0]["example_id"].as_str().expect("an id");

@@ -139,12 +139,7 @@ pub(super) fn decoded(
     }
 }
 
-fn finding(
-    kind: Kind,
-    legacy: Side,
-    candidate: Side,
-    explanation: Option<Explanation>,
-) -> Finding {
+fn finding(kind: Kind, legacy: Side, candidate: Side, explanation: Option<Explanation>) -> Finding {
     Finding {
         part: Part::Body,
         path: String::new(),
@@ -180,12 +175,10 @@ fn as_bytes(legacy: &[u8], candidate: &[u8], out: &mut Collector<'_>) -> Flow {
 
 fn one_empty(legacy: &[u8], candidate: &[u8], out: &mut Collector<'_>) -> Flow {
     out.finding(|limits| {
-        let show = |body: &[u8]| {
-            match std::str::from_utf8(body) {
-                Ok("") => Side::Absent,
-                Ok(text) => Side::Body(excerpt(text.as_bytes(), limits.value_bytes)),
-                Err(_) => Side::Bytes(digest(body)),
-            }
+        let show = |body: &[u8]| match std::str::from_utf8(body) {
+            Ok("") => Side::Absent,
+            Ok(text) => Side::Body(excerpt(text.as_bytes(), limits.value_bytes)),
+            Err(_) => Side::Bytes(digest(body)),
         };
         let kind = if candidate.is_empty() {
             Kind::Missing

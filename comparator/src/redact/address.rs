@@ -14,8 +14,20 @@ use crate::rules::Scope;
 
 /// Segments behind which a token stands that lets its bearer do something.
 const TOKEN_PLACES: [&str; 14] = [
-    "activate", "activation", "confirm", "confirmation", "invite", "invitation", "magic", "reset",
-    "share", "shared", "unsubscribe", "verification", "verify", "callback",
+    "activate",
+    "activation",
+    "confirm",
+    "confirmation",
+    "invite",
+    "invitation",
+    "magic",
+    "reset",
+    "share",
+    "shared",
+    "unsubscribe",
+    "verification",
+    "verify",
+    "callback",
 ];
 /// Shortest segment behind one of these that is no word.
 const MIN_TOKEN_BYTES: usize = 8;

@@ -78,7 +78,9 @@ pub(super) fn names(text: &str) -> impl Iterator<Item = Name> + '_ {
         let mut end = start;
         // An escape within a word is part of it, whether it stands for a letter or not.
         while let Some(rest) = text.get(end..).filter(|rest| !rest.is_empty()) {
-            let run = rest.find(|next| !is_name_character(next)).unwrap_or(rest.len());
+            let run = rest
+                .find(|next| !is_name_character(next))
+                .unwrap_or(rest.len());
             end += run;
             let escaped = rest.get(run..).and_then(|rest| rest.strip_prefix('\\'));
             match escaped.and_then(|rest| rest.chars().next()) {
@@ -87,7 +89,10 @@ pub(super) fn names(text: &str) -> impl Iterator<Item = Name> + '_ {
             }
         }
         let gap = text.get(end_before..start).unwrap_or_default();
-        if words == 0 || gap.is_empty() || !gap.chars().all(|gap| matches!(gap, ' ' | '\t' | '\u{a0}')) {
+        if words == 0
+            || gap.is_empty()
+            || !gap.chars().all(|gap| matches!(gap, ' ' | '\t' | '\u{a0}'))
+        {
             words = 0;
         }
         let phrase = if words == 0 {
@@ -238,7 +243,9 @@ fn is_first(text: &str, name: &Name) -> bool {
             && (character.is_whitespace() || "-?\"'`*:{,+".contains(*character))
     };
     let mut behind = before.chars().rev().skip_while(part_of_it);
-    behind.next().is_none_or(|first| matches!(first, '\n' | '\r'))
+    behind
+        .next()
+        .is_none_or(|first| matches!(first, '\n' | '\r'))
 }
 
 /// The line, and what is indented below it where the name begins its own line.
@@ -261,7 +268,10 @@ fn block(text: &str, name: &Name, value: &str) -> usize {
     let mut wanted = value.get(..length).unwrap_or_default().trim().is_empty();
     let mut at = length;
     // What comes first is the end of the line itself.
-    let lines = value.get(length..).unwrap_or_default().split_inclusive('\n');
+    let lines = value
+        .get(length..)
+        .unwrap_or_default()
+        .split_inclusive('\n');
     for (index, below) in lines.enumerate() {
         let from = at;
         at += below.len();
@@ -295,7 +305,9 @@ fn literals(text: &str) -> usize {
 fn quoted(text: &str) -> usize {
     for quote in ["\"\"\"", "'''"] {
         if let Some(inner) = text.strip_prefix(quote) {
-            return inner.find(quote).map_or(text.len(), |end| end + 2 * quote.len());
+            return inner
+                .find(quote)
+                .map_or(text.len(), |end| end + 2 * quote.len());
         }
     }
     let mut characters = text.char_indices();

@@ -191,8 +191,10 @@ impl Redactor {
             Read::Aliased(documents) => (documents, Content::Values, true),
         };
         let text = yaml::joined(documents, single);
-        Document::read(self, text, Layout::Document, content, aliased, scope)
-            .map_or_else(|text| Shown::Hidden(self.hide(&text, Why::Limit)), Shown::Json)
+        Document::read(self, text, Layout::Document, content, aliased, scope).map_or_else(
+            |text| Shown::Hidden(self.hide(&text, Why::Limit)),
+            Shown::Json,
+        )
     }
 
     fn read(&self, headers: &HeaderMap, body: &Body, scope: &Scope) -> Read {
@@ -260,10 +262,12 @@ impl Redactor {
             }
             Claim::Form => Read::Documents(vec![form::to_json(text)], Content::Values),
             Claim::Unread => hidden(Why::Unread),
-            Claim::Markup(_) | Claim::GraphQl | Claim::Table => Read::Shown(
-                self.structured(claim, text)
-                    .map_or_else(|| Shown::Hidden(self.hide(body, invalid(claim))), Shown::Text),
-            ),
+            Claim::Markup(_) | Claim::GraphQl | Claim::Table => {
+                Read::Shown(self.structured(claim, text).map_or_else(
+                    || Shown::Hidden(self.hide(body, invalid(claim))),
+                    Shown::Text,
+                ))
+            }
             Claim::Plain | Claim::Silent => self.undeclared(claim, text, plain, scope),
             Claim::Multipart(_) | Claim::Bytes => hidden(Why::Bytes),
         }
@@ -366,7 +370,9 @@ fn in_utf8<'a>(body: Cow<'a, [u8]>, charset: Option<&str>) -> Option<Cow<'a, [u8
 
 /// Whether nothing is in a text that no text has.
 fn is_text(text: &str) -> bool {
-    let control = |byte: u8| byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x0b | 0x0c | 0x1b | 0x1e);
+    let control = |byte: u8| {
+        byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x0b | 0x0c | 0x1b | 0x1e)
+    };
     !text.bytes().any(control)
 }
 
@@ -374,15 +380,22 @@ fn is_text(text: &str) -> bool {
 fn is_framed(text: &str) -> bool {
     let first = text.lines().next().unwrap_or_default().trim_end();
     first.len() > 2
-        && text
-            .lines()
-            .skip(1)
-            .any(|line| line.trim_end().strip_suffix("--").unwrap_or(line.trim_end()) == first)
+        && text.lines().skip(1).any(|line| {
+            line.trim_end()
+                .strip_suffix("--")
+                .unwrap_or(line.trim_end())
+                == first
+        })
 }
 
 impl Redactor {
     /// A text within a body that we turned into JSON: the body of a part, or the data of an event.
-    pub(super) fn claimed_text<'t>(&self, claim: &Claim, text: &'t str, depth: usize) -> Cow<'t, str> {
+    pub(super) fn claimed_text<'t>(
+        &self,
+        claim: &Claim,
+        text: &'t str,
+        depth: usize,
+    ) -> Cow<'t, str> {
         let hidden = |why| Cow::Owned(self.hide(text.as_bytes(), why));
         let json = |text: &[u8]| {
             let text = std::str::from_utf8(text).ok()?;
@@ -407,7 +420,9 @@ impl Redactor {
                     "" => Some(String::new()),
                     line => self.nested_json(line, depth + 1),
                 });
-                lines.collect::<Option<Vec<_>>>().map(|lines| lines.join("\n"))
+                lines
+                    .collect::<Option<Vec<_>>>()
+                    .map(|lines| lines.join("\n"))
             }
             Claim::Yaml if text.contains('*') => None,
             Claim::Yaml => yaml::documents(text, MAX_DEPTH, MAX_BODY_BYTES)

@@ -41,7 +41,10 @@ pub(super) fn any(text: &str) -> bool {
 /// The digits of a number that was found, however it is written.
 pub(super) fn digits_of(number: &str) -> String {
     if let Some((_, digits)) = with_exponent(number) {
-        return digits.iter().map(|digit| char::from(b'0' + digit)).collect();
+        return digits
+            .iter()
+            .map(|digit| char::from(b'0' + digit))
+            .collect();
     }
     number
         .chars()
@@ -106,7 +109,10 @@ pub(super) fn find(text: &str) -> Vec<Range<usize>> {
                 found.push(digits[card.start].start..digits[card.end - 1].end);
                 at = card.end;
                 // What is left of the group is no group of its own.
-                while digits.get(at).is_some_and(|digit| digit.before == Gap::None) {
+                while digits
+                    .get(at)
+                    .is_some_and(|digit| digit.before == Gap::None)
+                {
                     at += 1;
                 }
             } else {
@@ -137,9 +143,15 @@ fn digits(text: &str) -> Vec<Digit> {
         gap = match character {
             _ if gap == Gap::Break || width > MAX_GAP => Gap::Break,
             '\n' | '\r' => Gap::Break,
-            '-' | '_' | '+' | '\u{ad}' | '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' => {
-                gap.max_soft()
-            }
+            '-'
+            | '_'
+            | '+'
+            | '\u{ad}'
+            | '\u{2010}'..='\u{2015}'
+            | '\u{2212}'
+            | '\u{200b}'..='\u{200d}'
+            | '\u{2060}'
+            | '\u{feff}' => gap.max_soft(),
             _ if character.is_whitespace() => gap.max_soft(),
             '.' | ',' | '/' | '·' | '\'' | '’' | '*' | '|' => Gap::Dotted,
             _ => Gap::Break,
@@ -150,7 +162,11 @@ fn digits(text: &str) -> Vec<Digit> {
 
 impl Gap {
     fn max_soft(self) -> Self {
-        if self == Self::Dotted { self } else { Self::Soft }
+        if self == Self::Dotted {
+            self
+        } else {
+            Self::Soft
+        }
     }
 }
 
@@ -219,7 +235,9 @@ fn is_card(digits: &[Digit]) -> bool {
 fn is_glued_card(digits: &[Digit]) -> bool {
     let begin = begin(digits);
     let fits = match digits.len() {
-        16 => matches!(begin, 2200..=2204 | 2221..=2720 | 3528..=3589 | 4000..=4999 | 5100..=5599 | 6000..=6999),
+        16 => {
+            matches!(begin, 2200..=2204 | 2221..=2720 | 3528..=3589 | 4000..=4999 | 5100..=5599 | 6000..=6999)
+        }
         15 => matches!(begin / 100, 34 | 37),
         14 => matches!(begin / 100, 30 | 36 | 38 | 39),
         _ => false,
@@ -300,7 +318,12 @@ fn with_exponent(text: &str) -> Option<(usize, Vec<u8>)> {
     let mut fraction = 0;
     if bytes.get(at) == Some(&b'.') {
         fraction = run(at + 1);
-        digits.extend(bytes.get(at + 1..at + 1 + fraction)?.iter().map(|byte| byte - b'0'));
+        digits.extend(
+            bytes
+                .get(at + 1..at + 1 + fraction)?
+                .iter()
+                .map(|byte| byte - b'0'),
+        );
         at += 1 + fraction;
     }
     if !matches!(bytes.get(at), Some(b'e' | b'E')) || whole + fraction == 0 {

@@ -150,9 +150,10 @@ fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
         };
         let named = |next: char| next.is_alphanumeric() || next == '_';
         let (token, length): (fn(_) -> _, usize) = match first {
-            _ if first.is_whitespace() || matches!(first, ',' | '\u{feff}') => {
-                (Token::Blank, run(&|next| next.is_whitespace() || next == ','))
-            }
+            _ if first.is_whitespace() || matches!(first, ',' | '\u{feff}') => (
+                Token::Blank,
+                run(&|next| next.is_whitespace() || next == ','),
+            ),
             '#' => (Token::Comment, run(&|next| !matches!(next, '\n' | '\r'))),
             '$' => (Token::Variable, run(&named)),
             '"' => (Token::String, literal(rest)?),
@@ -228,7 +229,10 @@ mod tests {
                     password: \"hunter2\", pin: 12345, token: {a: [\"hunter2\"]}, secret: \"\"\"\nhunter2\"\"\", \
                     apiKey: $password) { token id(n: 7) }\n}";
         let clean = shown(text).expect("GraphQL");
-        assert!(!clean.contains("hunter2") && !clean.contains("12345"), "{clean}");
+        assert!(
+            !clean.contains("hunter2") && !clean.contains("12345"),
+            "{clean}"
+        );
         for kept in [
             "mutation M($password: String! = \"hmac:",
             "$n: Int = 3) {\n  login(user: \"ada\", password: \"hmac:",
@@ -236,7 +240,12 @@ mod tests {
         ] {
             assert!(clean.contains(kept), "{clean}");
         }
-        for text in ["query { a", "query { a ) }", "{ a(b: \"x) }", "query { a; }"] {
+        for text in [
+            "query { a",
+            "query { a ) }",
+            "{ a(b: \"x) }",
+            "query { a; }",
+        ] {
             assert_eq!(shown(text), None, "{text}");
         }
     }

@@ -21,8 +21,18 @@ use crate::rules::Scope;
 
 /// Members that say the name of a value beside them: `{"name": "password", "value": …}`.
 const NAMING: [&str; 12] = [
-    "name", "key", "field", "id", "type", "label", "property", "attribute", "param", "parameter",
-    "header", "k",
+    "name",
+    "key",
+    "field",
+    "id",
+    "type",
+    "label",
+    "property",
+    "attribute",
+    "param",
+    "parameter",
+    "header",
+    "k",
 ];
 /// Members that hold the value that is named so.
 const NAMED: [&str; 12] = [
@@ -155,7 +165,9 @@ fn applied(text: &[u8], span: &Range<usize>, replacements: &[Replacement]) -> St
     let mut out = String::with_capacity(span.len());
     let mut at = span.start;
     let copy = |out: &mut String, range: Range<usize>| {
-        out.push_str(&String::from_utf8_lossy(text.get(range).unwrap_or_default()));
+        out.push_str(&String::from_utf8_lossy(
+            text.get(range).unwrap_or_default(),
+        ));
     };
     let first = replacements.partition_point(|replacement| replacement.span.end <= span.start);
     for replacement in replacements.get(first..).unwrap_or_default() {
@@ -322,7 +334,8 @@ impl<'a> Walker<'a> {
             .tree
             .keys(part)
             .find(|key| self.tree.content(*key) == multipart::HEADERS.as_bytes());
-        let Some(headers) = headers.filter(|key| self.tree.kind(key + 1) == NodeKind::Object) else {
+        let Some(headers) = headers.filter(|key| self.tree.kind(key + 1) == NodeKind::Object)
+        else {
             return Claim::Silent;
         };
         let media = self

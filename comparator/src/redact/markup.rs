@@ -27,8 +27,22 @@ const MAX_OPEN: usize = 256;
 const MAX_LABEL_BYTES: usize = 64;
 /// Attributes that say what the others, or the content, are.
 const NAMING: [&str; 16] = [
-    "name", "id", "key", "type", "property", "itemprop", "http-equiv", "for", "field", "label",
-    "placeholder", "autocomplete", "param", "attribute", "aria-label", "title",
+    "name",
+    "id",
+    "key",
+    "type",
+    "property",
+    "itemprop",
+    "http-equiv",
+    "for",
+    "field",
+    "label",
+    "placeholder",
+    "autocomplete",
+    "param",
+    "attribute",
+    "aria-label",
+    "title",
 ];
 /// Elements of HTML without content.
 const VOID: [&str; 14] = [
@@ -119,7 +133,8 @@ impl Reader<'_> {
             }
             at = self.construct(at)?;
         }
-        (self.hidden.is_none() && (self.dialect == Dialect::Html || self.open.is_empty())).then_some(())
+        (self.hidden.is_none() && (self.dialect == Dialect::Html || self.open.is_empty()))
+            .then_some(())
     }
 
     /// What begins with `<` at `at`; where it ends.
@@ -193,7 +208,11 @@ impl Reader<'_> {
             return;
         }
         let raw = self.text.get(span).unwrap_or_default();
-        let plain = if escaped { unescaped(raw) } else { raw.to_owned() };
+        let plain = if escaped {
+            unescaped(raw)
+        } else {
+            raw.to_owned()
+        };
         if plain.trim().is_empty() {
             self.out.push_str(raw);
             return;
@@ -204,7 +223,8 @@ impl Reader<'_> {
             self.out.push_str(raw.get(..blank).unwrap_or_default());
             let hash = self.redactor.hash(plain.trim().as_bytes());
             self.out.push_str(&hash);
-            self.out.push_str(raw.get(blank + end.len()..).unwrap_or_default());
+            self.out
+                .push_str(raw.get(blank + end.len()..).unwrap_or_default());
             return;
         }
         let clean = self.redactor.string_at(&plain, self.depth + 1);
@@ -372,14 +392,23 @@ impl Reader<'_> {
             } else {
                 match self.redactor.string_at(&plain, self.depth + 1) {
                     std::borrow::Cow::Borrowed(_) => continue,
-                    std::borrow::Cow::Owned(clean) => escape(&clean).replace('"', "&quot;").replace('\'', "&#39;"),
+                    std::borrow::Cow::Owned(clean) => {
+                        escape(&clean).replace('"', "&quot;").replace('\'', "&#39;")
+                    }
                 }
             };
-            let before = self.text.get(from..attribute.value.start).unwrap_or_default();
+            let before = self
+                .text
+                .get(from..attribute.value.start)
+                .unwrap_or_default();
             self.out.push_str(before);
             // Without quotes, what is written must not end the value.
             let quoted = before.ends_with(['"', '\'']);
-            let bare = if quoted { clean } else { format!("\"{clean}\"") };
+            let bare = if quoted {
+                clean
+            } else {
+                format!("\"{clean}\"")
+            };
             self.out.push_str(&bare);
             from = attribute.value.end;
         }
@@ -400,7 +429,10 @@ impl Reader<'_> {
         };
         let blank = |from: usize| {
             let rest = bytes.get(from..).unwrap_or_default();
-            from + rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count()
+            from + rest
+                .iter()
+                .take_while(|byte| byte.is_ascii_whitespace())
+                .count()
         };
         loop {
             from = blank(from);
@@ -420,7 +452,11 @@ impl Reader<'_> {
             let start = from;
             let ends = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'=' | b'>' | b'/');
             // A name of HTML may begin with any sign, also `=`.
-            from += 1 + bytes.get(from + 1..)?.iter().take_while(|byte| !ends(byte)).count();
+            from += 1 + bytes
+                .get(from + 1..)?
+                .iter()
+                .take_while(|byte| !ends(byte))
+                .count();
             let name = self.text.get(start..from)?.to_owned();
             let sign = blank(from);
             if bytes.get(sign) != Some(&b'=') {
@@ -428,7 +464,10 @@ impl Reader<'_> {
                     return None;
                 }
                 // A value without a name.
-                tag.attributes.push(Attribute { name: String::new(), value: start..from });
+                tag.attributes.push(Attribute {
+                    name: String::new(),
+                    value: start..from,
+                });
                 continue;
             }
             let value = blank(sign + 1);

@@ -46,8 +46,8 @@ use crate::comparator::Comparison;
 use crate::fingerprint;
 use crate::rules::Rules;
 
-pub use config::{PlainText, RedactConfig, RedactError};
 use config::{CREDENTIAL_HEADERS, MIN_KEY_BYTES};
+pub use config::{PlainText, RedactConfig, RedactError};
 use names::SecretNames;
 
 /// What a record says of an exchange besides what was captured.

@@ -73,8 +73,8 @@ impl Place {
             self.content,
             Content::Part(_) | Content::Event | Content::Events | Content::Parts
         );
-        let hidden_header = self.content == Content::Headers
-            && redactor.hides_header(Part::Header, key, scope);
+        let hidden_header =
+            self.content == Content::Headers && redactor.hides_header(Part::Header, key, scope);
         let mut place = self.step(Some(key), key.parse().ok(), content, redactor, scope);
         place.secret |= hidden_header
             || (!ours && redactor.names.contain(key))
@@ -93,7 +93,13 @@ impl Place {
             };
         }
         let key = index.to_string();
-        self.step(Some(&key), Some(index), self.content_of(None), redactor, scope)
+        self.step(
+            Some(&key),
+            Some(index),
+            self.content_of(None),
+            redactor,
+            scope,
+        )
     }
 
     fn step(

@@ -47,7 +47,9 @@ impl Redactor {
         let read = if claims_json(begin) {
             match self.nested_json(begin, depth + 1) {
                 Some(shown) => Ok(shown),
-                None if claims_graphql(begin) => graphql::redacted(self, begin, depth).ok_or("GraphQL"),
+                None if claims_graphql(begin) => {
+                    graphql::redacted(self, begin, depth).ok_or("GraphQL")
+                }
                 None => Err("JSON"),
             }
         } else if claims_markup(begin) {
@@ -157,7 +159,10 @@ fn has_tags(text: &str) -> bool {
 pub(super) fn claims_graphql(begin: &str) -> bool {
     let mut begin = begin;
     while begin.starts_with('#') {
-        begin = begin.split_once('\n').map_or("", |(_, rest)| rest).trim_start();
+        begin = begin
+            .split_once('\n')
+            .map_or("", |(_, rest)| rest)
+            .trim_start();
     }
     let word = |text: &str| {
         text.find(|character: char| !(character.is_alphanumeric() || character == '_'))
@@ -179,9 +184,9 @@ pub(super) fn is_form(text: &str) -> bool {
     let text = text.trim_end();
     text.contains('=')
         && !text.contains("://")
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'<' | b'>' | b'"' | b'{' | b'}'))
+        && text.bytes().all(|byte| {
+            byte.is_ascii_graphic() && !matches!(byte, b'<' | b'>' | b'"' | b'{' | b'}')
+        })
         && text
             .split('&')
             .all(|field| !field.is_empty() && !field.starts_with('='))
@@ -190,9 +195,8 @@ pub(super) fn is_form(text: &str) -> bool {
 /// The text that a base64 text stands for.
 fn from_base64(text: &str) -> Option<String> {
     let text = text.trim();
-    let alphabet = |byte: u8| {
-        byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=')
-    };
+    let alphabet =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=');
     if text.len() < MIN_BASE64_BYTES || !text.bytes().all(alphabet) {
         return None;
     }
@@ -210,10 +214,27 @@ mod tests {
 
     #[test]
     fn what_a_text_claims_to_be() {
-        for json in ["{\"a\":1}", "{ }", "{a: 1}", "{'a'", "[{", "[ \"a\"]", "{", "{:a=>1}"] {
+        for json in [
+            "{\"a\":1}",
+            "{ }",
+            "{a: 1}",
+            "{'a'",
+            "[{",
+            "[ \"a\"]",
+            "{",
+            "{:a=>1}",
+        ] {
             assert!(claims_json(json), "{json}");
         }
-        for text in ["[INFO] x", "{name} is here", "[12:30] x", "text", "", "{bad json", "{{name}}"] {
+        for text in [
+            "[INFO] x",
+            "{name} is here",
+            "[12:30] x",
+            "text",
+            "",
+            "{bad json",
+            "{{name}}",
+        ] {
             assert!(!claims_json(text), "{text}");
         }
         for markup in ["<a>", "<?xml ?>", "<!DOCTYPE html>", "</a>"] {

@@ -98,8 +98,18 @@ fn record(redactor: &Redactor, exchange: &Exchange) -> Mismatch {
 fn json_body(text: &str) -> String {
     let scope = Scope::default();
     let text = text.as_bytes().to_vec();
-    let read = Document::read(&plain(), text, Layout::Document, Content::Values, false, &scope);
-    read.map_or_else(|_| "no JSON".to_owned(), |document| document.text().to_owned())
+    let read = Document::read(
+        &plain(),
+        text,
+        Layout::Document,
+        Content::Values,
+        false,
+        &scope,
+    );
+    read.map_or_else(
+        |_| "no JSON".to_owned(),
+        |document| document.text().to_owned(),
+    )
 }
 
 #[test]

@@ -13,8 +13,20 @@ use super::{Redactor, cards};
 
 /// How the keys of well-known services begin.
 const KEY_PREFIXES: [&str; 14] = [
-    "sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_", "ghp_", "gho_", "ghs_", "github_pat_",
-    "glpat-", "xoxb-", "xoxp-", "AKIA", "AIza",
+    "sk_live_",
+    "sk_test_",
+    "rk_live_",
+    "rk_test_",
+    "whsec_",
+    "ghp_",
+    "gho_",
+    "ghs_",
+    "github_pat_",
+    "glpat-",
+    "xoxb-",
+    "xoxp-",
+    "AKIA",
+    "AIza",
 ];
 /// Shortest key with such a begin.
 const MIN_KEY_BYTES: usize = 16;
@@ -77,7 +89,10 @@ impl Redactor {
             return Some(name.span.clone());
         }
         let behind = text.get(name.span.end..)?;
-        if SCHEMES.iter().any(|scheme| word.eq_ignore_ascii_case(scheme)) {
+        if SCHEMES
+            .iter()
+            .any(|scheme| word.eq_ignore_ascii_case(scheme))
+        {
             let blank = behind.len() - behind.trim_start_matches([' ', '\t']).len();
             let value = behind.get(blank..)?;
             let length = value.find(|end: char| end.is_whitespace() || "\"',;<>&".contains(end));

@@ -154,7 +154,12 @@ fn text(answer: &Capture) -> String {
     String::from_utf8_lossy(&answer.body.contiguous()).into_owned()
 }
 
-type Seen<'a> = (&'a str, &'static str, Option<Cow<'a, str>>, Option<Cow<'a, str>>);
+type Seen<'a> = (
+    &'a str,
+    &'static str,
+    Option<Cow<'a, str>>,
+    Option<Cow<'a, str>>,
+);
 
 /// The findings as the other side sees them, in an order of their own.
 fn kinds(findings: &[Finding], swapped: bool) -> Vec<Seen<'_>> {

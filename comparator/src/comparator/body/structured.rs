@@ -85,18 +85,14 @@ impl Structured<'_, '_> {
                     (Some(IndexError::Syntax { .. }), Some(IndexError::Syntax { .. })) => {
                         as_text(legacy, candidate, self.scope, out)
                     }
-                    (Some(error @ IndexError::Syntax { .. }), None) => {
-                        out.finding(|limits| {
-                            let (one, two) = (broken(&error, &one, limits), whole(&two, limits));
-                            finding(Kind::Decode, one, two, None)
-                        })
-                    }
-                    (None, Some(error @ IndexError::Syntax { .. })) => {
-                        out.finding(|limits| {
-                            let (one, two) = (whole(&one, limits), broken(&error, &two, limits));
-                            finding(Kind::Decode, one, two, None)
-                        })
-                    }
+                    (Some(error @ IndexError::Syntax { .. }), None) => out.finding(|limits| {
+                        let (one, two) = (broken(&error, &one, limits), whole(&two, limits));
+                        finding(Kind::Decode, one, two, None)
+                    }),
+                    (None, Some(error @ IndexError::Syntax { .. })) => out.finding(|limits| {
+                        let (one, two) = (whole(&one, limits), broken(&error, &two, limits));
+                        finding(Kind::Decode, one, two, None)
+                    }),
                     _ => give_up(given_up.unwrap_or(Reason::TooDeep)),
                 }
             }

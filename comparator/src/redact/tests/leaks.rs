@@ -175,7 +175,10 @@ fn bodies_that_one_side_cannot_read_or_has_not_are_no_way_out() {
         never_leaves(&[], media, legacy.as_bytes(), candidate.as_bytes());
     }
     let text = recorded(&[], PARTS, field.as_bytes(), b"no parts");
-    assert!(text.contains("the closing boundary of a multipart body is missing"), "{text}");
+    assert!(
+        text.contains("the closing boundary of a multipart body is missing"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -54,7 +54,9 @@ fn percent(text: &str) -> String {
 }
 
 fn entities(text: &str) -> String {
-    text.chars().map(|character| format!("&#{};", u32::from(character))).collect()
+    text.chars()
+        .map(|character| format!("&#{};", u32::from(character)))
+        .collect()
 }
 
 fn element(name: &str) -> String {
@@ -196,7 +198,13 @@ fn base64(text: &str) -> String {
 
 fn utf16(text: &str, big: bool) -> Vec<u8> {
     text.encode_utf16()
-        .flat_map(|unit| if big { unit.to_be_bytes() } else { unit.to_le_bytes() })
+        .flat_map(|unit| {
+            if big {
+                unit.to_be_bytes()
+            } else {
+                unit.to_le_bytes()
+            }
+        })
         .collect()
 }
 
@@ -239,7 +247,11 @@ fn holds(record: &str, secret: &str) -> bool {
             // Bytes of a wide charset that were taken for other text.
             let mut units = [0; 2];
             let units = character.encode_utf16(&mut units);
-            units.iter().flat_map(|unit| unit.to_be_bytes()).map(char::from).collect::<Vec<_>>()
+            units
+                .iter()
+                .flat_map(|unit| unit.to_be_bytes())
+                .map(char::from)
+                .collect::<Vec<_>>()
         })
         .collect();
     writings(secret)
@@ -250,7 +262,11 @@ fn holds(record: &str, secret: &str) -> bool {
 
 /// The record of two bodies of this type, as it is stored, with the patterns of its groups.
 fn stored(redactor: &Redactor, media: &str, legacy: &[u8], candidate: &[u8]) -> String {
-    let fields: &[(&str, &str)] = if media.is_empty() { &[] } else { &[("content-type", media)] };
+    let fields: &[(&str, &str)] = if media.is_empty() {
+        &[]
+    } else {
+        &[("content-type", media)]
+    };
     let exchange = exchange(
         "/users/1",
         fields,
@@ -287,7 +303,12 @@ fn no_format_lets_a_secret_out() {
             }
         }
     }
-    assert!(leaks.is_empty(), "{} leaks:\n{}", leaks.len(), leaks.join("\n"));
+    assert!(
+        leaks.is_empty(),
+        "{} leaks:\n{}",
+        leaks.len(),
+        leaks.join("\n")
+    );
 }
 
 proptest! {
