@@ -9,10 +9,10 @@ use std::borrow::Cow;
 use http::HeaderMap;
 use parity_schemas::exchange::{Body, Exchange};
 
+use super::claim::{Claim, in_utf8, is_text};
 use super::config::PlainText;
 use super::hidden::Why;
 use super::json::Document;
-use super::markup::Dialect;
 use super::place::Content;
 use super::{Redactor, graphql, markup, strings};
 use crate::comparator::Comparison;
@@ -20,74 +20,15 @@ use crate::events;
 use crate::form;
 use crate::json::index::{Index, Layout, without_separators};
 use crate::limits::{DECODED_BYTES, MAX_DEPTH};
-use crate::media::{self, BodyKind, Declared, MediaType};
+use crate::media;
 use crate::rules::Scope;
-use crate::{charset, decode, grpc, multipart, yaml};
+use crate::{decode, grpc, multipart, yaml};
 
 /// Longest body that is parsed for the record; the largest `limits.body` that is of use is far below.
 const MAX_BODY_BYTES: usize = 32 << 20;
 /// A compressed body may unpack to this, or to what was captured of it: as the default of `limits.body`, and as much
 /// again for mirrors with a larger one.
 const UNPACKED_BYTES: usize = 16 * DECODED_BYTES;
-
-/// What a message says that its body is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Claim {
-    Json,
-    Lines,
-    Yaml,
-    Events,
-    Form,
-    Multipart(Option<String>),
-    /// XML or HTML; by its type, or by its begin.
-    Markup(Option<Dialect>),
-    GraphQl,
-    /// Values parted by commas, tabs or semicolons.
-    Table,
-    Plain,
-    /// Text with a structure that nothing here reads: programs, style sheets, queries of a database.
-    Unread,
-    /// No text.
-    Bytes,
-    /// It does not say.
-    Silent,
-}
-
-impl Claim {
-    fn of(headers: &HeaderMap) -> (Self, Option<String>) {
-        let Some(value) = headers.get(http::header::CONTENT_TYPE) else {
-            return (Self::Silent, None);
-        };
-        let declared = Declared::of(headers);
-        let text = String::from_utf8_lossy(value.as_bytes());
-        (Self::of_type(&text, declared.boundary), declared.charset)
-    }
-
-    /// Of the value of a `Content-Type`.
-    pub(super) fn of_type(value: &str, boundary: Option<String>) -> Self {
-        let media = MediaType::parse(value);
-        let essence = media.essence.as_str();
-        match media.kind() {
-            _ if essence.is_empty() => Self::Silent,
-            BodyKind::Json => Self::Json,
-            BodyKind::JsonLines => Self::Lines,
-            BodyKind::Yaml => Self::Yaml,
-            BodyKind::Events => Self::Events,
-            BodyKind::Form => Self::Form,
-            BodyKind::Multipart => Self::Multipart(boundary),
-            BodyKind::Bytes => Self::Bytes,
-            BodyKind::Text => match essence {
-                "application/graphql" => Self::GraphQl,
-                "text/html" => Self::Markup(Some(Dialect::Html)),
-                "text/xml" | "application/xml" => Self::Markup(Some(Dialect::Xml)),
-                "text/csv" | "text/tab-separated-values" => Self::Table,
-                "text/plain" | "text/markdown" => Self::Plain,
-                _ if essence.ends_with("+xml") => Self::Markup(Some(Dialect::Xml)),
-                _ => Self::Unread,
-            },
-        }
-    }
-}
 
 /// A body as it may be recorded.
 pub(super) enum Shown {
@@ -351,29 +292,6 @@ fn invalid(claim: &Claim) -> Why {
         Claim::GraphQl => Why::Invalid("GraphQL"),
         _ => Why::Asked,
     }
-}
-
-/// The text of a body; `None` where its charset is in doubt. In a charset of two or more bytes for each letter, bytes
-/// that are ASCII text are no text of it; and what nobody knows how to read may spell anything.
-fn in_utf8<'a>(body: Cow<'a, [u8]>, charset: Option<&str>) -> Option<Cow<'a, [u8]>> {
-    let Some(label) = charset else {
-        return Some(body);
-    };
-    let known = encoding_rs::Encoding::for_label(label.as_bytes())?;
-    let wide = known == encoding_rs::UTF_16LE || known == encoding_rs::UTF_16BE;
-    if wide && !body.contains(&0) {
-        return None;
-    }
-    let (_, _, malformed) = known.decode(&body);
-    (!malformed).then(|| charset::to_utf8(body, charset))
-}
-
-/// Whether nothing is in a text that no text has.
-fn is_text(text: &str) -> bool {
-    let control = |byte: u8| {
-        byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x0b | 0x0c | 0x1b | 0x1e)
-    };
-    !text.bytes().any(control)
 }
 
 /// Whether the first line is a boundary that comes again.

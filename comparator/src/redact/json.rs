@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::body::Claim;
+use super::claim::Claim;
 use super::hidden::Why;
 use super::place::{Content, Place};
 use super::{Redactor, cards};

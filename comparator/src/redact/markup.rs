@@ -8,11 +8,16 @@
 //! XML must be well formed, HTML must end what it begins; else there is no telling what stands where, and the whole is
 //! refused.
 
+mod entities;
+mod tag;
+
 use std::collections::HashSet;
 use std::ops::Range;
 
 use super::Redactor;
 use super::hidden::Why;
+use entities::{escape, unescaped};
+use tag::{Tag, name_at};
 
 /// Which of the two; they differ in what may be left open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,18 +111,6 @@ struct Reader<'a> {
     labelled: bool,
     /// A column of the table has a secret name.
     secret_column: bool,
-}
-
-struct Attribute {
-    name: String,
-    value: Range<usize>,
-}
-
-struct Tag {
-    name: String,
-    attributes: Vec<Attribute>,
-    closed: bool,
-    end: usize,
 }
 
 impl Reader<'_> {
@@ -290,7 +283,7 @@ impl Reader<'_> {
     }
 
     fn start(&mut self, at: usize) -> Option<usize> {
-        let tag = self.tag(at)?;
+        let tag = tag::start(self.text, at, self.dialect)?;
         let lower = tag.name.to_ascii_lowercase();
         let html = self.dialect == Dialect::Html;
         let ends = self.ended.contains(&lower);
@@ -415,82 +408,6 @@ impl Reader<'_> {
         self.out
             .push_str(self.text.get(from..tag.end).unwrap_or_default());
     }
-
-    /// The start tag at `at`; `None` when it does not end, or is no XML where that is due.
-    fn tag(&self, at: usize) -> Option<Tag> {
-        let bytes = self.text.as_bytes();
-        let name = name_at(self.text, at + 1);
-        let mut from = at + 1 + name.len();
-        let mut tag = Tag {
-            name: name.to_owned(),
-            attributes: Vec::new(),
-            closed: false,
-            end: 0,
-        };
-        let blank = |from: usize| {
-            let rest = bytes.get(from..).unwrap_or_default();
-            from + rest
-                .iter()
-                .take_while(|byte| byte.is_ascii_whitespace())
-                .count()
-        };
-        loop {
-            from = blank(from);
-            match bytes.get(from)? {
-                b'>' => {
-                    tag.end = from + 1;
-                    return Some(tag);
-                }
-                b'/' => {
-                    from += 1;
-                    tag.closed = bytes.get(from) == Some(&b'>');
-                    continue;
-                }
-                b'<' if self.dialect == Dialect::Xml => return None,
-                _ => {}
-            }
-            let start = from;
-            let ends = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'=' | b'>' | b'/');
-            // A name of HTML may begin with any sign, also `=`.
-            from += 1 + bytes
-                .get(from + 1..)?
-                .iter()
-                .take_while(|byte| !ends(byte))
-                .count();
-            let name = self.text.get(start..from)?.to_owned();
-            let sign = blank(from);
-            if bytes.get(sign) != Some(&b'=') {
-                if self.dialect == Dialect::Xml {
-                    return None;
-                }
-                // A value without a name.
-                tag.attributes.push(Attribute {
-                    name: String::new(),
-                    value: start..from,
-                });
-                continue;
-            }
-            let value = blank(sign + 1);
-            let value = match bytes.get(value)? {
-                quote @ (b'"' | b'\'') => {
-                    let length = memchr::memchr(*quote, bytes.get(value + 1..)?)?;
-                    from = value + 1 + length + 1;
-                    value + 1..value + 1 + length
-                }
-                _ if self.dialect == Dialect::Xml => return None,
-                _ => {
-                    let rest = bytes.get(value..)?;
-                    let length = rest
-                        .iter()
-                        .take_while(|byte| !(byte.is_ascii_whitespace() || **byte == b'>'))
-                        .count();
-                    from = value + length;
-                    value..from
-                }
-            };
-            tag.attributes.push(Attribute { name, value });
-        }
-    }
 }
 
 fn is_naming(attribute: &str) -> bool {
@@ -501,74 +418,4 @@ fn is_naming(attribute: &str) -> bool {
 
 fn is_name_start(character: char) -> bool {
     character.is_alphabetic() || character == '_' || character == ':'
-}
-
-/// The name of the element at `at`.
-fn name_at(text: &str, at: usize) -> &str {
-    let rest = text.get(at..).unwrap_or_default();
-    let end = rest.find(|end: char| end.is_whitespace() || matches!(end, '/' | '>' | '<' | '='));
-    rest.get(..end.unwrap_or(rest.len())).unwrap_or_default()
-}
-
-/// Text without its entities. Those that nobody knows stay as they are.
-pub(super) fn unescaped(text: &str) -> String {
-    /// Longest name of an entity that is known.
-    const MAX_BYTES: usize = 10;
-    if !text.contains('&') {
-        return text.to_owned();
-    }
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, behind)) = rest.split_once('&') {
-        out.push_str(before);
-        rest = behind;
-        let name = behind
-            .char_indices()
-            .take(MAX_BYTES)
-            .find(|(_, character)| !(character.is_ascii_alphanumeric() || *character == '#'))
-            .map_or(behind.len().min(MAX_BYTES), |(at, _)| at);
-        let entity = behind.get(..name).unwrap_or_default();
-        if let Some(character) = entity_of(entity) {
-            out.push(character);
-            let after = behind.get(name..).unwrap_or_default();
-            rest = after.strip_prefix(';').unwrap_or(after);
-        } else {
-            out.push('&');
-        }
-    }
-    out.push_str(rest);
-    out
-}
-
-fn entity_of(name: &str) -> Option<char> {
-    if let Some(number) = name.strip_prefix('#') {
-        let code = match number.strip_prefix(['x', 'X']) {
-            Some(hex) => u32::from_str_radix(hex, 16),
-            None => number.parse(),
-        };
-        return char::from_u32(code.ok()?);
-    }
-    let known = [
-        ("amp", '&'),
-        ("lt", '<'),
-        ("gt", '>'),
-        ("quot", '"'),
-        ("apos", '\''),
-        ("nbsp", '\u{a0}'),
-        ("equals", '='),
-        ("colon", ':'),
-        ("lowbar", '_'),
-        ("shy", '\u{ad}'),
-        ("period", '.'),
-        ("num", '#'),
-    ];
-    known
-        .iter()
-        .find_map(|(known, character)| (*known == name).then_some(*character))
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
 }

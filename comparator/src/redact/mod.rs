@@ -19,6 +19,7 @@ mod address;
 mod behind;
 mod body;
 mod cards;
+mod claim;
 mod config;
 mod findings;
 mod graphql;

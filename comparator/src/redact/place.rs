@@ -6,7 +6,7 @@
 use parity_schemas::verdict::Part;
 use smallvec::SmallVec;
 
-use super::body::Claim;
+use super::claim::Claim;
 use super::{Redactor, cards};
 use crate::json::string;
 use crate::multipart;

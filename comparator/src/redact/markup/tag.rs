@@ -1,0 +1,104 @@
+//! Start tags with their attributes.
+
+use std::ops::Range;
+
+use super::Dialect;
+
+/// An attribute; where its value stands.
+pub(super) struct Attribute {
+    pub(super) name: String,
+    pub(super) value: Range<usize>,
+}
+
+/// A start tag.
+pub(super) struct Tag {
+    pub(super) name: String,
+    pub(super) attributes: Vec<Attribute>,
+    /// It is an end tag, too.
+    pub(super) closed: bool,
+    /// Behind its `>`.
+    pub(super) end: usize,
+}
+
+/// The start tag at `at`; `None` when it does not end, or is no XML where that is due.
+pub(super) fn start(text: &str, at: usize, dialect: Dialect) -> Option<Tag> {
+    let bytes = text.as_bytes();
+    let name = name_at(text, at + 1);
+    let mut from = at + 1 + name.len();
+    let mut tag = Tag {
+        name: name.to_owned(),
+        attributes: Vec::new(),
+        closed: false,
+        end: 0,
+    };
+    let blank = |from: usize| {
+        let rest = bytes.get(from..).unwrap_or_default();
+        from + rest
+            .iter()
+            .take_while(|byte| byte.is_ascii_whitespace())
+            .count()
+    };
+    loop {
+        from = blank(from);
+        match bytes.get(from)? {
+            b'>' => {
+                tag.end = from + 1;
+                return Some(tag);
+            }
+            b'/' => {
+                from += 1;
+                tag.closed = bytes.get(from) == Some(&b'>');
+                continue;
+            }
+            b'<' if dialect == Dialect::Xml => return None,
+            _ => {}
+        }
+        let start = from;
+        let ends = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'=' | b'>' | b'/');
+        // A name of HTML may begin with any sign, also `=`.
+        from += 1 + bytes
+            .get(from + 1..)?
+            .iter()
+            .take_while(|byte| !ends(byte))
+            .count();
+        let name = text.get(start..from)?.to_owned();
+        let sign = blank(from);
+        if bytes.get(sign) != Some(&b'=') {
+            if dialect == Dialect::Xml {
+                return None;
+            }
+            // A value without a name.
+            tag.attributes.push(Attribute {
+                name: String::new(),
+                value: start..from,
+            });
+            continue;
+        }
+        let value = blank(sign + 1);
+        let value = match bytes.get(value)? {
+            quote @ (b'"' | b'\'') => {
+                let length = memchr::memchr(*quote, bytes.get(value + 1..)?)?;
+                from = value + 1 + length + 1;
+                value + 1..value + 1 + length
+            }
+            _ if dialect == Dialect::Xml => return None,
+            _ => {
+                let rest = bytes.get(value..)?;
+                let length = rest
+                    .iter()
+                    .take_while(|byte| !(byte.is_ascii_whitespace() || **byte == b'>'))
+                    .count();
+                from = value + length;
+                value..from
+            }
+        };
+        tag.attributes.push(Attribute { name, value });
+    }
+}
+
+/// The name of the element at `at`.
+pub(super) fn name_at(text: &str, at: usize) -> &str {
+    let rest = text.get(at..).unwrap_or_default();
+    let end = rest.find(|end: char| end.is_whitespace() || matches!(end, '/' | '>' | '<' | '='));
+    rest.get(..end.unwrap_or(rest.len())).unwrap_or_default()
+}
