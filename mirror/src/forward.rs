@@ -1,6 +1,7 @@
 //! The client's path: from a parsed head to the legacy's answer. It waits for the legacy and for nothing else.
 
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Instant;
 
 use http::header::{CONNECTION, CONTENT_LENGTH};
@@ -9,6 +10,7 @@ use http::{HeaderValue, Method, Request, Response, StatusCode, Version};
 use http_body::Body as _;
 use hyper::body::Incoming;
 use parity_schemas::clients::ClientOutcome;
+use parity_schemas::route::Route;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 
@@ -63,20 +65,15 @@ async fn answer_to(
     let wants_upgrade = headers::wants_upgrade(request.headers());
     let upgrade = wants_upgrade.then(|| hyper::upgrade::on(&mut request));
     let (parts, body) = request.into_parts();
-    if let Err(fault) = host::check(&parts) {
+    if let Some((status, words)) = unreceivable(&parts) {
         // Not received: like a head that hyper refuses to parse.
         client.worker.metrics.refused();
-        return Ok(words::text(
-            StatusCode::BAD_REQUEST,
-            words::for_host(fault),
-            busy,
-        ));
-    }
-    if headers::has_other_coding(&parts.headers) {
-        // RFC 9112 §6.1 has this status for it. Where such a body ends is not certain, so nothing is read behind it.
-        client.worker.metrics.refused();
-        let answer = words::text(StatusCode::NOT_IMPLEMENTED, words::REFUSED_CODING, busy);
-        return Ok(last(answer, parts.version));
+        let answer = words::text(status, words, busy);
+        // Where a body in an unknown coding ends is not certain, so nothing is read behind it.
+        return Ok(match status {
+            StatusCode::NOT_IMPLEMENTED => last(answer, parts.version),
+            _ => answer,
+        });
     }
     let route = generation
         .routes
@@ -153,6 +150,28 @@ async fn answer_to(
     };
 
     let sent = send(&client, &generation, &subject, body, candidate, started).await;
+    conclude(&generation, &route, client_ticket, subject, sent, busy)
+}
+
+/// What is said to a head that does not count as received.
+fn unreceivable(parts: &http::request::Parts) -> Option<(StatusCode, &'static str)> {
+    if let Err(fault) = host::check(parts) {
+        return Some((StatusCode::BAD_REQUEST, words::for_host(fault)));
+    }
+    // RFC 9112 §6.1 has this status for it.
+    headers::has_other_coding(&parts.headers)
+        .then_some((StatusCode::NOT_IMPLEMENTED, words::REFUSED_CODING))
+}
+
+/// What the client gets when the legacy has answered, or will not.
+fn conclude(
+    generation: &Rc<Generation>,
+    route: &Arc<Route>,
+    client_ticket: ClientTicket,
+    subject: Subject,
+    sent: Result<(Sent, Option<Rc<Progress>>), Failure>,
+    busy: Busy,
+) -> Result<Response<Answer>, ClientGone> {
     let (sent, upload) = match sent {
         Ok(sent) => sent,
         Err(failure) => {
@@ -161,15 +180,15 @@ async fn answer_to(
             }
             client_ticket.end(failure.outcome());
             let (status, words) = failure.answer().ok_or(ClientGone)?;
-            generation.observer.answered(&route, status.as_u16());
+            generation.observer.answered(route, status.as_u16());
             return Ok(words::text(status, words, busy));
         }
     };
     generation
         .observer
-        .answered(&route, sent.response.status().as_u16());
+        .answered(route, sent.response.status().as_u16());
     Ok(answer(
-        &generation,
+        generation,
         subject,
         client_ticket,
         sent,
