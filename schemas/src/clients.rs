@@ -159,6 +159,7 @@ pub fn told(received: u64, clients: &Clients, number: impl Fn(u64) -> String) ->
 
 #[cfg(test)]
 mod tests {
+    use super::ClientOutcome::{ClientAborted, LegacyTruncated, Success, Tapped};
     use super::*;
 
     #[test]
@@ -176,7 +177,6 @@ mod tests {
                 count.to_string()
             })
         };
-        use ClientOutcome::{ClientAborted, LegacyTruncated, Success, Tapped};
         assert_eq!(
             told(2, &[(Success, 2)]),
             "all 2 got the legacy's whole answer"

@@ -83,8 +83,8 @@ fn whole_answers_are_told_by_the_class_of_their_status() {
         ("503 Service Unavailable", ClientOutcome::ServerError),
         ("799 Odd", ClientOutcome::OtherStatus),
     ] {
-        let length = if status.starts_with("304") { 0 } else { 2 };
-        let body = &"no"[..length];
+        let body = if status.starts_with("304") { "" } else { "no" };
+        let length = body.len();
         let legacy = Service::saying(format!(
             "HTTP/1.1 {status}\r\ncontent-length: {length}\r\n\r\n{body}"
         ));
@@ -95,10 +95,8 @@ fn whole_answers_are_told_by_the_class_of_their_status() {
         H2Client::connect(http2.address).get("/");
         assert_eq!(http2.ledger.client(), expected, "{status} by HTTP/2");
         let head = before(&legacy);
-        assert_eq!(
-            head.client().ask("HEAD", "/").status().to_string(),
-            status[..3]
-        );
+        let told = head.client().ask("HEAD", "/").status().to_string();
+        assert!(status.starts_with(&told), "{told}");
         assert_eq!(head.ledger.client(), expected, "{status} to HEAD");
     }
     let chunked = Service::saying(
