@@ -76,9 +76,10 @@ pub fn decide(
             return Ok(decision);
         }
         watch(&decision);
-        std::thread::sleep(match complete {
-            true => LOOK_AGAIN.min(left),
-            false => LOOK_SOON,
+        std::thread::sleep(if complete {
+            LOOK_AGAIN.min(left)
+        } else {
+            LOOK_SOON
         });
     }
 }
@@ -101,12 +102,13 @@ pub fn absent(known: &Known, selection: &Selection) -> String {
     let migration = selection.migration();
     if !known.migrations.iter().any(|known| known == migration) {
         let text = format!("no traffic recorded for migration `{migration}`");
-        return match known.migrations.is_empty() {
-            true => format!("{text}: nothing is recorded at all"),
-            false => format!(
+        return if known.migrations.is_empty() {
+            format!("{text}: nothing is recorded at all")
+        } else {
+            format!(
                 "{text}; recorded are {}",
                 names(migration, &known.migrations)
-            ),
+            )
         };
     }
     match &selection.candidate_version {
@@ -135,7 +137,7 @@ fn names(wanted: &str, known: &[String]) -> String {
         text.push_str(", …");
     }
     if let Some(meant) = decision::nearest(wanted, known.iter().map(String::as_str)) {
-        text.push_str(&format!("; did you mean `{meant}`?"));
+        text.extend(["; did you mean `", meant, "`?"]);
     }
     text
 }

@@ -85,7 +85,7 @@ impl ReportPage {
                     .as_ref()
                     .map_or_else(String::new, moment);
                 let (name, state) = (visible(&watermark.instance), watermark.state.as_str());
-                text.push_str(&format!(" · {name}: {state}, last heard of at {since}"));
+                text.extend([" · ", &name, ": ", state, ", last heard of at ", &since]);
             }
         }
         text

@@ -4,6 +4,7 @@ use parity_schemas::evidence::Decision;
 use parity_schemas::record::Mismatch;
 use parity_schemas::report::Report;
 use parity_schemas::tally::{GroupTally, Tally};
+use parity_schemas::watermark::Watermark;
 use serde_json::Value;
 
 use crate::support::process::Place;
@@ -36,6 +37,10 @@ fn committed_schemas_are_those_of_the_types() {
     check(
         "group_tally.v1.json",
         &schemars::schema_for!(GroupTally).to_value(),
+    );
+    check(
+        "watermark.v1.json",
+        &schemars::schema_for!(Watermark).to_value(),
     );
     check(
         "diff.v1.json",

@@ -30,7 +30,7 @@ fn pair() -> (Service, Service) {
         let side = body.starts_with("{\"key-000000\"");
         Service::start(move |request| {
             if request.target.starts_with("/wrong/") {
-                Answer::json(format!("{{\"side\":{side},{}", &body[1..]))
+                Answer::json(format!("{{\"side\":{side},\"rest\":{body}}}"))
             } else {
                 Answer::json("{\"a\":1}")
             }

@@ -400,30 +400,39 @@ impl<'a> Row<'a> {
                 watermark,
                 under_way,
                 open,
-            } => transaction
-                .prepare_cached(INSERT_WATERMARK)?
-                .execute(params![
-                    watermark.id.to_string(),
-                    watermark.revision,
-                    watermark.identity.migration,
-                    watermark.identity.legacy_version,
-                    watermark.identity.candidate_version,
-                    watermark.identity.rules_hash,
-                    watermark.instance,
-                    watermark.started.as_micros(),
-                    watermark.written.as_micros(),
-                    watermark.complete_until.as_micros(),
-                    watermark.ended,
-                    under_way,
-                    watermark.counted_from.as_micros(),
-                    watermark.open_from.as_micros(),
-                    integer(watermark.tallies),
-                    integer(watermark.received),
-                    integer(watermark.settled),
-                    open,
-                ]),
+            } => insert_watermark(transaction, watermark, under_way, open),
         }
     }
+}
+
+fn insert_watermark(
+    transaction: &Transaction<'_>,
+    watermark: &Watermark,
+    under_way: &str,
+    open: &str,
+) -> rusqlite::Result<usize> {
+    transaction
+        .prepare_cached(INSERT_WATERMARK)?
+        .execute(params![
+            watermark.id.to_string(),
+            watermark.revision,
+            watermark.identity.migration,
+            watermark.identity.legacy_version,
+            watermark.identity.candidate_version,
+            watermark.identity.rules_hash,
+            watermark.instance,
+            watermark.started.as_micros(),
+            watermark.written.as_micros(),
+            watermark.complete_until.as_micros(),
+            watermark.ended,
+            under_way,
+            watermark.counted_from.as_micros(),
+            watermark.open_from.as_micros(),
+            integer(watermark.tallies),
+            integer(watermark.received),
+            integer(watermark.settled),
+            open,
+        ])
 }
 
 /// The id of a run; empty for programs without.
