@@ -6,11 +6,11 @@ use std::time::Duration;
 use crate::support::{Next, Rig, Running, Service, ok};
 
 /// How long somebody is slow.
-const SLOW: Duration = Duration::from_millis(1_500);
+const SLOW: Duration = Duration::from_secs(4);
 /// Far less than that, and far more than anything takes here that is not slow.
-const PROMPT: Duration = Duration::from_millis(750);
+const PROMPT: Duration = Duration::from_millis(2_500);
 /// More than all buffers on the way to a client that does not read.
-const LARGE: usize = 24 << 20;
+const LARGE: usize = 16 << 20;
 
 fn before(legacy: &Service) -> Running {
     Rig::new(legacy, &Service::saying(ok("candidate")))

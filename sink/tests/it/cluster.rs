@@ -63,15 +63,15 @@ impl Servers {
 
 /// A statement of a cluster for a server that has no keeper.
 fn alone(statement: &str) -> String {
-    let mut statement = statement.replace(&format!(" ON CLUSTER '{CLUSTER}'"), "");
-    if let Some(begin) = statement.find("ReplicatedReplacingMergeTree(") {
-        let replica = "'{replica}'";
-        let end = statement[begin..].find(replica).expect("its replica") + begin + replica.len();
-        let rest = statement[end..].trim_start_matches(", ").to_owned();
-        statement.replace_range(begin.., "ReplacingMergeTree(");
-        statement.push_str(&rest);
-    }
-    statement
+    let statement = statement.replace(&format!(" ON CLUSTER '{CLUSTER}'"), "");
+    let Some((head, engine)) = statement.split_once("ReplicatedReplacingMergeTree(") else {
+        return statement;
+    };
+    let (_, version) = engine.split_once("'{replica}'").expect("its replica");
+    format!(
+        "{head}ReplacingMergeTree({}",
+        version.trim_start_matches(", ")
+    )
 }
 
 /// A tally in which `mismatches` requests differ, all in one group.
