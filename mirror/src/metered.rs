@@ -143,8 +143,9 @@ mod tests {
             let polled = task.as_mut().poll(&mut Context::from_waker(Waker::noop()));
             polls.push(taken.get() - before);
             if let Poll::Ready(error) = polled {
-                let cause = error.as_ref().and_then(io::Error::get_ref);
-                assert_eq!(cause.is_some_and(|cause| cause.is::<Flood>()), limited);
+                let flood =
+                    |error: &io::Error| error.get_ref().is_some_and(|cause| cause.is::<Flood>());
+                assert_eq!(error.as_ref().is_some_and(flood), limited);
                 assert_eq!(account.is_flooded(), limited);
                 return polls;
             }
