@@ -41,7 +41,7 @@ const WIRE_OF_PAYLOAD: usize = 3;
 /// Bytes that may be unexplained before they are charged to a slice as what they probably are.
 const UNEXPLAINED: usize = 16 * 1024;
 /// Bytes of interim answers, chunk sizes, trailers or records of TLS that take a step of work.
-const BYTES_OF_STEP: usize = 64;
+const BYTES_OF_STEP: usize = 32;
 /// The same of payload, which is only moved.
 const PAYLOAD_OF_STEP: usize = 1024;
 /// A system call, in steps.
@@ -190,12 +190,13 @@ impl Account {
 
     /// So many bytes were read.
     pub(crate) fn read(&self, bytes: usize) -> io::Result<()> {
-        let unexplained = self.unexplained.get() + bytes;
+        let unexplained = self.unexplained.get();
         let mut steps = STEPS_OF_CALL + bytes / PAYLOAD_OF_STEP;
+        // Of what is just arriving nothing is known yet.
         if unexplained > UNEXPLAINED {
             steps += bytes / BYTES_OF_STEP;
         }
-        self.unexplained.set(unexplained);
+        self.unexplained.set(unexplained + bytes);
         self.turns.spend(steps);
         self.draw(&self.wire, bytes);
         self.pieces(PIECES_OF_CALL);

@@ -22,7 +22,8 @@ impl<F: Future<Output = ()> + 'static> Executor<F> for LocalExecutor {
         drop(match &self.0 {
             Some(turns) => {
                 let turns = Rc::clone(turns);
-                tokio::task::spawn_local(async move { turns::sliced(&turns, task).await })
+                let mut task = Box::pin(task);
+                tokio::task::spawn_local(async move { turns::sliced(&turns, task.as_mut()).await })
             }
             None => tokio::task::spawn_local(task),
         });

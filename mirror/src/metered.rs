@@ -127,7 +127,7 @@ mod tests {
         let payer = limited.then(|| Rc::clone(&account));
         let mut socket = Metered::new(tokio::io::repeat(b'x'), payer);
         let taken = Cell::new(0);
-        let mut task = pin!(turns::sliced(&turns, async {
+        let mut task = pin!(async {
             let mut buffer = vec![0; 128 * 1024];
             while taken.get() < 64 << 20 {
                 match socket.read(&mut buffer).await {
@@ -136,15 +136,17 @@ mod tests {
                 }
             }
             None
-        }));
+        });
+        let mut task = pin!(turns::sliced(&turns, task.as_mut()));
         let mut polls = Vec::new();
         loop {
             let before = taken.get();
             let polled = task.as_mut().poll(&mut Context::from_waker(Waker::noop()));
             polls.push(taken.get() - before);
             if let Poll::Ready(error) = polled {
-                let cause = error.as_ref().and_then(io::Error::get_ref);
-                assert_eq!(cause.is_some_and(|cause| cause.is::<Flood>()), limited);
+                let flood =
+                    |error: &io::Error| error.get_ref().is_some_and(|cause| cause.is::<Flood>());
+                assert_eq!(error.as_ref().is_some_and(flood), limited);
                 assert_eq!(account.is_flooded(), limited);
                 return polls;
             }
@@ -181,14 +183,15 @@ mod tests {
         account.begin(0);
         account.answered(true);
         let mut socket = Metered::new(tokio::io::repeat(b'x'), Some(Rc::clone(&account)));
-        let mut task = pin!(turns::sliced(&turns, async {
+        let mut task = pin!(async {
             let mut buffer = vec![0; 128 * 1024];
             for _ in 0..100 {
                 let read = socket.read(&mut buffer).await.expect("no flood");
                 assert_eq!(read, buffer.len());
                 account.chunk(read);
             }
-        }));
+        });
+        let mut task = pin!(turns::sliced(&turns, task.as_mut()));
         let mut polls = 0;
         while task
             .as_mut()

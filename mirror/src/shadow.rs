@@ -6,6 +6,7 @@
 //! too.
 
 use std::future::poll_fn;
+use std::pin::pin;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -86,7 +87,7 @@ async fn run(half: Half, slot: Slot, side: Side) {
         half: Some(half),
         recorder: None,
     };
-    let attempting = tokio::time::timeout(deadline, attempt.run(&pending));
+    let attempting = pin!(tokio::time::timeout(deadline, attempt.run(&pending)));
     let outcome = turns::sliced(&generation.worker.turns, attempting)
         .await
         .unwrap_or(Err(Reason::CandidateTimeout));

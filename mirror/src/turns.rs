@@ -13,7 +13,6 @@
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
-use std::rc::Rc;
 use std::task::{Context, Poll};
 
 /// Steps of all unfinished shadows together between two looks for clients. A step is some 0.3 µs, so this is less than
@@ -64,9 +63,9 @@ impl Turns {
     }
 }
 
-/// Runs the whole of a task in slices, one for each poll.
-pub(crate) async fn sliced<F: Future>(turns: &Rc<Turns>, task: F) -> F::Output {
-    let mut task = pin!(task);
+/// Runs the whole of a task in slices, one for each poll. It is pinned by the caller, because one that is handed over
+/// would take its place twice, several kilobytes for each shadow.
+pub(crate) async fn sliced<F: Future>(turns: &Turns, mut task: Pin<&mut F>) -> F::Output {
     let mut share = Share {
         turns,
         unfinished: false,
@@ -109,6 +108,7 @@ impl Drop for Share<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::rc::Rc;
     use std::task::Waker;
 
     use super::*;
@@ -138,7 +138,7 @@ mod tests {
         let turns = Rc::new(Turns::default());
         let steps = Cell::new(0);
         let mut tasks: Vec<_> = (0..1000)
-            .map(|_| Box::pin(sliced(&turns, endless(&turns, &steps))))
+            .map(|_| Box::pin(async { sliced(&turns, pin!(endless(&turns, &steps))).await }))
             .collect();
         assert_eq!(
             steps_of_a_poll(&turns, tasks[0].as_mut(), &steps),
