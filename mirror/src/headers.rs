@@ -19,6 +19,7 @@ pub(crate) const SHADOW: HeaderName = HeaderName::from_static("x-parity-shadow")
 const SHADOW_VALUE: HeaderValue = HeaderValue::from_static("1");
 /// What a client expects that wants to be asked for its body.
 pub(crate) const CONTINUE: HeaderValue = HeaderValue::from_static("100-continue");
+pub(crate) const CHUNKED: HeaderValue = HeaderValue::from_static("chunked");
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
 
