@@ -18,6 +18,7 @@ use smallvec::SmallVec;
 pub(crate) const SHADOW: HeaderName = HeaderName::from_static("x-parity-shadow");
 /// What a client expects that wants to be asked for its body.
 pub(crate) const CONTINUE: HeaderValue = HeaderValue::from_static("100-continue");
+pub(crate) const CHUNKED: HeaderValue = HeaderValue::from_static("chunked");
 /// Mirrors that a shadow may pass one behind the other. Chains are short; what is longer leads in a circle.
 const MAX_SHADOW_DEPTH: u32 = 4;
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");

@@ -8,8 +8,10 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use http::header::TRANSFER_ENCODING;
 use http::uri::Scheme;
 use http::{HeaderMap, Method, Request, Uri, Version};
+use http_body::Body as _;
 use parity_schemas::exchange::{self, Body, ByteHold, Capture, Exchange, Omitted};
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
@@ -68,6 +70,11 @@ impl Head {
             }
         }
         let uri = headers::fit(form.wire, target, &mut headers, form.scheme);
+        let body = request.body();
+        if form.wire == Wire::Http1 && !body.is_end_stream() && body.size_hint().exact().is_none() {
+            // hyper would leave out the body of a GET in chunks, unless it is told in so many words.
+            headers.insert(TRANSFER_ENCODING, headers::CHUNKED);
+        }
         *request.method_mut() = self.method.clone();
         *request.uri_mut() = uri;
         *request.headers_mut() = headers;

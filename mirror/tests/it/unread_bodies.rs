@@ -131,7 +131,7 @@ fn a_legacy_that_answers_early_and_closes_costs_a_short_upload_nothing() {
         let reply = client.reply_to("POST");
         assert_eq!((reply.status(), reply.text()), (413, "no"));
         assert_eq!(reply.header("connection"), Vec::<&str>::new());
-        client.send([b'x'; 50_000]);
+        client.send(vec![b'x'; 50_000]);
     }
 }
 

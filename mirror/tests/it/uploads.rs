@@ -81,6 +81,22 @@ fn chunked_requests_stay_chunked_and_their_trailers_are_passed_on() {
 }
 
 #[test]
+fn a_get_in_chunks_keeps_its_body() {
+    let (legacy, candidate) = (Service::saying(ok("a")), Service::saying(ok("a")));
+    let mirror = rig(&legacy, &candidate);
+    let mut client = mirror.client();
+    for count in 1..=3 {
+        client.send("GET / HTTP/1.1\r\nhost: test\r\ntransfer-encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n");
+        assert_eq!(client.reply().status(), 200);
+        for service in [&legacy, &candidate] {
+            let request = &service.requests(count)[count - 1];
+            assert_eq!(request.body, b"body");
+            assert_eq!(request.header("transfer-encoding"), ["chunked"]);
+        }
+    }
+}
+
+#[test]
 fn an_empty_body_is_no_body() {
     let (legacy, candidate) = (Service::saying(ok("a")), Service::saying(ok("a")));
     let mirror = rig(&legacy, &candidate);
