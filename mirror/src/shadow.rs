@@ -87,10 +87,11 @@ async fn run(half: Half, slot: Slot, side: Side) {
         half: Some(half),
         recorder: None,
     };
-    let attempting = pin!(tokio::time::timeout(deadline, attempt.run(&pending)));
-    let outcome = turns::sliced(&generation.worker.turns, attempting)
-        .await
-        .unwrap_or(Err(Reason::CandidateTimeout));
+    let outcome = {
+        let attempting = pin!(tokio::time::timeout(deadline, attempt.run(&pending)));
+        let ended = turns::sliced(&generation.worker.turns, attempting).await;
+        ended.unwrap_or(Err(Reason::CandidateTimeout))
+    };
     drop(slot);
     match side {
         Side::Candidate => {
