@@ -120,6 +120,11 @@ impl Layers {
         keys.iter().any(|key| self.values.contains_key(key))
     }
 
+    /// Whether there are routes or rules.
+    pub(crate) fn has_entries(&self) -> bool {
+        !(self.routes.is_empty() && self.rules.is_empty())
+    }
+
     fn text(&self, key: &'static str) -> Option<(String, Origin)> {
         let setting = SETTINGS
             .iter()

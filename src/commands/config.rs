@@ -60,13 +60,13 @@ fn init(file: &PathBuf) -> Result<ExitCode> {
 const UNNAMED: &str = "http://unnamed.invalid";
 
 /// A file is checked for each command that it configures: for `sink` when it says where to sink, for `mirror` when it
-/// names an upstream or nothing to sink. One that names neither upstream leaves them to flags.
+/// names an upstream, routes or rules, or nothing to sink. One that names neither upstream leaves them to flags.
 fn check(file: Option<&Path>) -> Result<ExitCode> {
     let file = file.unwrap_or(Path::new(DEFAULT_FILE));
     let layers = || Layers::load_here(Some(file), &[]);
     let sinks = layers().has_any(&["sink.kafka", "sink.clickhouse"]);
     let upstreams = layers().has_any(&["mirror.legacy", "mirror.candidate"]);
-    let mirrors = !sinks || upstreams;
+    let mirrors = !sinks || upstreams || layers().has_entries();
     let mut problems = Problems::default();
     let mut holds = Vec::new();
     if mirrors {

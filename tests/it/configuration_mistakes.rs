@@ -156,6 +156,17 @@ fn a_file_of_rules_alone_can_be_checked_and_named_by_a_flag() {
         2,
         &["did you mean `ignore`?"],
     );
+    // Also beside what only a sink needs.
+    let sink = "[sink]\nkafka = \"kafka://127.0.0.1:9092/t\"\nclickhouse = \"clickhouse://u@127.0.0.1:8123/d\"\n";
+    place.write(
+        "rules.toml",
+        format!("{sink}{}", rule.replace("ignore", "ignroe")),
+    );
+    says(
+        &place.run(&["config", "check", "rules.toml"]),
+        2,
+        &["did you mean `ignore`?"],
+    );
     place.write(
         "half.toml",
         "[mirror]\nlegacy = \"http://127.0.0.1:7001\"\n",
