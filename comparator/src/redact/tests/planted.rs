@@ -223,7 +223,7 @@ fn writings(secret: &str) -> Vec<Vec<u8>> {
     // Base64 of the secret at each of the three places it may have in a longer text, without its unsure ends.
     let shifted = (0..3).map(|shift| {
         let encoded = base64(&format!("{}{secret}", "x".repeat(shift)));
-        encoded[4..encoded.len() - 4].as_bytes().to_vec()
+        encoded.as_bytes()[4..encoded.len() - 4].to_vec()
     });
     [
         secret.into(),
