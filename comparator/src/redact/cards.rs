@@ -140,24 +140,26 @@ fn digits(text: &str) -> Vec<Digit> {
             continue;
         }
         width += 1;
-        gap = match character {
-            _ if gap == Gap::Break || width > MAX_GAP => Gap::Break,
-            '\n' | '\r' => Gap::Break,
-            '-'
-            | '_'
-            | '+'
-            | '\u{ad}'
-            | '\u{2010}'..='\u{2015}'
-            | '\u{2212}'
-            | '\u{200b}'..='\u{200d}'
-            | '\u{2060}'
-            | '\u{feff}' => gap.max_soft(),
-            _ if character.is_whitespace() => gap.max_soft(),
-            '.' | ',' | '/' | '·' | '\'' | '’' | '*' | '|' => Gap::Dotted,
-            _ => Gap::Break,
+        gap = if gap == Gap::Break || width > MAX_GAP {
+            Gap::Break
+        } else if is_soft(character) {
+            gap.max_soft()
+        } else if matches!(character, '.' | ',' | '/' | '·' | '\'' | '’' | '*' | '|') {
+            Gap::Dotted
+        } else {
+            Gap::Break
         };
     }
     digits
+}
+
+/// A space within a line, a dash, or what is not seen.
+fn is_soft(character: char) -> bool {
+    let dash = matches!(
+        character,
+        '-' | '_' | '+' | '\u{ad}' | '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}'
+    );
+    dash || (character.is_whitespace() && !matches!(character, '\n' | '\r'))
 }
 
 impl Gap {
