@@ -90,9 +90,8 @@ struct Digit {
 
 /// Where card numbers stand, in order and apart from each other.
 pub(super) fn find(text: &str) -> Vec<Range<usize>> {
-    let enough = |text: &str| text.bytes().filter(|byte| byte.is_ascii_digit()).count() >= 2;
     // Most texts have few digits; a number with an exponent may have two.
-    if !enough(text) && text.is_ascii() {
+    if text.bytes().filter(u8::is_ascii_digit).count() < 2 && text.is_ascii() {
         return Vec::new();
     }
     let mut found = exponents(text);

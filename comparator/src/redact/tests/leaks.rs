@@ -224,7 +224,7 @@ fn what_is_harmless_stays_as_it_was() {
             r#"{"key":"color","value":"red","max_tokens":12,"primary_key":7,"note":"see https://x.example/a?page=2","t":"10:30","text":"[INFO] {name} < 3","u":"3fa85f64-5717-4562-b3fc-2c963f66afa6"}"#,
         ),
     ] {
-        let other = body.replacen("3", "4", 1).replacen("red", "blue", 1);
+        let other = body.replacen('3', "4", 1).replacen("red", "blue", 1);
         let text = recorded(&[], media, body.as_bytes(), other.as_bytes());
         let record: serde_json::Value = serde_json::from_str(&text).expect("a record");
         assert_eq!(record["sample"]["legacy"]["body"], body, "{media}");
