@@ -354,7 +354,6 @@ fn bracketed(text: &str) -> usize {
             _ if escaped => escaped = false,
             (b'\\', _) => escaped = true,
             (_, Some(open)) if byte == open => quote = None,
-            (_, Some(_)) => {}
             (b'"', None) => quote = Some(byte),
             (b'{' | b'[' | b'(', None) => depth += 1,
             (b'}' | b']' | b')', None) => {
