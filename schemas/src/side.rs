@@ -75,12 +75,13 @@ impl Excerpt {
 impl Digest {
     /// `sha256:…` and the length.
     pub fn shown(&self) -> String {
-        let hex: String = self
-            .sha256
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        format!("sha256:{hex} ({} bytes)", self.length)
+        const HEX: &[u8; 16] = b"0123456789abcdef";
+        let mut out = String::from("sha256:");
+        for byte in self.sha256 {
+            out.push(char::from(HEX[usize::from(byte >> 4)]));
+            out.push(char::from(HEX[usize::from(byte & 15)]));
+        }
+        format!("{out} ({} bytes)", self.length)
     }
 }
 

@@ -99,8 +99,10 @@ fn writings(secret: &str) -> Vec<Vec<u8>> {
         // The first letters are not of the secret alone.
         whole.skip(4).collect()
     };
-    let percent: String = secret.bytes().map(|byte| format!("%{byte:02X}")).collect();
-    let hex: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let percent = secret
+        .bytes()
+        .fold(String::new(), |out, byte| format!("{out}%{byte:02X}"));
+    let hex = percent.replace('%', "").to_lowercase();
     let wide = |bytes: fn(u16) -> [u8; 2]| secret.encode_utf16().flat_map(bytes).collect();
     vec![
         secret.into(),

@@ -113,7 +113,8 @@ pub(super) fn names(text: &str) -> impl Iterator<Item = Name> + '_ {
 
 /// What parts a name from its value.
 pub(super) struct Sign {
-    sign: char,
+    /// `:`, `=`, or a space, as what it is taken.
+    kind: char,
     /// Spaces stand on either side of it.
     spaced: bool,
     /// Where the value begins.
@@ -124,7 +125,7 @@ impl Sign {
     /// The value behind it.
     pub(super) fn value(&self, text: &str, name: &Name) -> Range<usize> {
         let value = text.get(self.from..).unwrap_or_default();
-        self.from..self.from + length(text, name, value, self.sign, self.spaced)
+        self.from..self.from + length(text, name, value, self.kind, self.spaced)
     }
 }
 
@@ -156,7 +157,7 @@ pub(super) fn sign_behind(text: &str, name: &Name) -> Option<Sign> {
         value
     };
     Some(Sign {
-        sign,
+        kind: sign,
         spaced: spaced && value.len() < behind.len(),
         from: text.len() - value.len(),
     })
@@ -352,11 +353,7 @@ fn bracketed(text: &str) -> usize {
         match (byte, quote) {
             _ if escaped => escaped = false,
             (b'\\', _) => escaped = true,
-            (_, Some(open)) => {
-                if byte == open {
-                    quote = None;
-                }
-            }
+            (_, Some(open)) if byte == open => quote = None,
             (b'"', None) => quote = Some(byte),
             (b'{' | b'[' | b'(', None) => depth += 1,
             (b'}' | b']' | b')', None) => {

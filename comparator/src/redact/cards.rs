@@ -90,9 +90,8 @@ struct Digit {
 
 /// Where card numbers stand, in order and apart from each other.
 pub(super) fn find(text: &str) -> Vec<Range<usize>> {
-    let enough = |text: &str| text.bytes().filter(|byte| byte.is_ascii_digit()).count() >= 2;
     // Most texts have few digits; a number with an exponent may have two.
-    if !enough(text) && text.is_ascii() {
+    if text.bytes().filter(u8::is_ascii_digit).count() < 2 && text.is_ascii() {
         return Vec::new();
     }
     let mut found = exponents(text);
@@ -140,24 +139,26 @@ fn digits(text: &str) -> Vec<Digit> {
             continue;
         }
         width += 1;
-        gap = match character {
-            _ if gap == Gap::Break || width > MAX_GAP => Gap::Break,
-            '\n' | '\r' => Gap::Break,
-            '-'
-            | '_'
-            | '+'
-            | '\u{ad}'
-            | '\u{2010}'..='\u{2015}'
-            | '\u{2212}'
-            | '\u{200b}'..='\u{200d}'
-            | '\u{2060}'
-            | '\u{feff}' => gap.max_soft(),
-            _ if character.is_whitespace() => gap.max_soft(),
-            '.' | ',' | '/' | '·' | '\'' | '’' | '*' | '|' => Gap::Dotted,
-            _ => Gap::Break,
+        gap = if gap == Gap::Break || width > MAX_GAP {
+            Gap::Break
+        } else if is_soft(character) {
+            gap.max_soft()
+        } else if matches!(character, '.' | ',' | '/' | '·' | '\'' | '’' | '*' | '|') {
+            Gap::Dotted
+        } else {
+            Gap::Break
         };
     }
     digits
+}
+
+/// A space within a line, a dash, or what is not seen.
+fn is_soft(character: char) -> bool {
+    let dash = matches!(
+        character,
+        '-' | '_' | '+' | '\u{ad}' | '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}'
+    );
+    dash || (character.is_whitespace() && !matches!(character, '\n' | '\r'))
 }
 
 impl Gap {

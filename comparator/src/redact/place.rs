@@ -75,7 +75,7 @@ impl Place {
         );
         let hidden_header =
             self.content == Content::Headers && redactor.hides_header(Part::Header, key, scope);
-        let mut place = self.step(Some(key), key.parse().ok(), content, redactor, scope);
+        let mut place = self.step(key, key.parse().ok(), content, redactor, scope);
         place.secret |= hidden_header
             || (!ours && redactor.names.contain(key))
             // A name of a form that is no UTF-8: what it is to its reader is unknown.
@@ -93,25 +93,19 @@ impl Place {
             };
         }
         let key = index.to_string();
-        self.step(
-            Some(&key),
-            Some(index),
-            self.content_of(None),
-            redactor,
-            scope,
-        )
+        self.step(&key, Some(index), self.content_of(None), redactor, scope)
     }
 
     fn step(
         &self,
-        key: Option<&str>,
+        key: &str,
         index: Option<u32>,
         content: Content,
         redactor: &Redactor,
         scope: &Scope,
     ) -> Self {
         let mut nodes = Vec::new();
-        if let Some(key) = key.filter(|_| !self.nodes.is_empty()) {
+        if !self.nodes.is_empty() {
             let (trie, reach) = (redactor.rules.trie(), &scope.masking);
             let hash = string::hash(key.as_bytes());
             for node in &self.nodes {

@@ -198,3 +198,35 @@ fn samples_of_parts_show_what_is_harmless() {
     let text = recorded(&[], PARTS, legacy.as_bytes(), candidate.as_bytes());
     assert!(text.contains(r#"\"text\":{\"note\":\"one\"}"#), "{text}");
 }
+
+#[test]
+fn what_is_harmless_stays_as_it_was() {
+    for (media, body) in [
+        (
+            "text/html",
+            "<!DOCTYPE html>\n<html><body class=x><p>Hello &amp; welcome<br>\n<a href=\"/x?page=2\">next</a><ul><li>one<li>3</ul></body></html>\n",
+        ),
+        (
+            "application/xml",
+            "<?xml version=\"1.0\"?>\n<order id=\"7\"><total currency='EUR'>13.50</total><note/></order>\n",
+        ),
+        (
+            "application/graphql",
+            "query Q($id: ID!) { user(id: $id) { name age(in: 3) } }",
+        ),
+        (
+            "text/plain",
+            "10:30 GET /users/42 took 12 ms; 3 of 7 (42 %)\nkey: value, a=b\n",
+        ),
+        ("text/csv", "user,age\nada,36\n"),
+        (
+            "application/json",
+            r#"{"key":"color","value":"red","max_tokens":12,"primary_key":7,"note":"see https://x.example/a?page=2","t":"10:30","text":"[INFO] {name} < 3","u":"3fa85f64-5717-4562-b3fc-2c963f66afa6"}"#,
+        ),
+    ] {
+        let other = body.replacen('3', "4", 1).replacen("red", "blue", 1);
+        let text = recorded(&[], media, body.as_bytes(), other.as_bytes());
+        let record: serde_json::Value = serde_json::from_str(&text).expect("a record");
+        assert_eq!(record["sample"]["legacy"]["body"], body, "{media}");
+    }
+}

@@ -50,13 +50,14 @@ fn escaped(name: &str) -> String {
 }
 
 fn percent(text: &str) -> String {
-    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+    text.bytes()
+        .fold(String::new(), |out, byte| format!("{out}%{byte:02X}"))
 }
 
 fn entities(text: &str) -> String {
-    text.chars()
-        .map(|character| format!("&#{};", u32::from(character)))
-        .collect()
+    text.chars().fold(String::new(), |out, character| {
+        format!("{out}&#{};", u32::from(character))
+    })
 }
 
 fn element(name: &str) -> String {
@@ -219,11 +220,11 @@ fn part(head: &str, body: &str) -> Vec<u8> {
 
 /// What a secret looks like in every writing that can be undone.
 fn writings(secret: &str) -> Vec<Vec<u8>> {
-    let hex: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let hex = crate::hex::encode(secret.as_bytes());
     // Base64 of the secret at each of the three places it may have in a longer text, without its unsure ends.
     let shifted = (0..3).map(|shift| {
         let encoded = base64(&format!("{}{secret}", "x".repeat(shift)));
-        encoded[4..encoded.len() - 4].as_bytes().to_vec()
+        encoded.as_bytes()[4..encoded.len() - 4].to_vec()
     });
     [
         secret.into(),
