@@ -144,8 +144,11 @@ mod tests {
             let polled = task.as_mut().poll(&mut Context::from_waker(Waker::noop()));
             polls.push(taken.get() - before);
             if let Poll::Ready(error) = polled {
-                let flood =
-                    |error: &io::Error| error.get_ref().is_some_and(|cause| cause.is::<Flood>());
+                let flood = |error: &io::Error| {
+                    error
+                        .get_ref()
+                        .is_some_and(<dyn std::error::Error + Send + Sync>::is::<Flood>)
+                };
                 assert_eq!(error.as_ref().is_some_and(flood), limited);
                 assert_eq!(account.is_flooded(), limited);
                 return polls;
