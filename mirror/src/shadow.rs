@@ -88,8 +88,10 @@ async fn run(half: Half, slot: Slot, side: Side) {
         recorder: None,
     };
     let outcome = {
-        let attempting = pin!(tokio::time::timeout(deadline, attempt.run(&pending)));
-        let ended = turns::sliced(&generation.worker.turns, attempting).await;
+        let attempting = pin!(attempt.run(&pending));
+        // Around the slices: the deadline holds for who waits for one, too.
+        let sliced = turns::sliced(&generation.worker.turns, attempting);
+        let ended = tokio::time::timeout(deadline, sliced).await;
         ended.unwrap_or(Err(Reason::CandidateTimeout))
     };
     drop(slot);

@@ -6,34 +6,80 @@
 //! system for what arrived meanwhile and the clients among it have had their turn.
 //!
 //! A slice is counted in steps of work instead of in time: reading the clock at each poll would cost every request what
-//! only a flood needs. Shadows that did not get done in their last slice share one, so that fifty of them hold up a
-//! client hardly longer than one does; none gets less than [`LEAST_STEPS`], so that a worker that is busy with clients
-//! still gets its shadows done. A shadow of usual size never uses up a slice, and then all this costs two additions.
+//! only a flood needs. A shadow of usual size never uses up a slice, and then all this costs two additions.
+//!
+//! Shadows that did not get done in their slice share one, so that several hold up a client hardly longer than one does;
+//! and only a few of them ([`PLACES`]) go on, while the others wait in the order in which they came. If all went on, each
+//! would hold an answer read by half until the last is done, and the byte budget would be gone for everybody.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
-use std::task::{Context, Poll};
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
 
 /// Steps of all unfinished shadows together between two looks for clients. A step is some 0.3 µs, so this is less than
 /// 0.2 ms: a client does not notice it.
 const TURN_STEPS: u32 = 512;
-/// What a single poll may do however many others are unfinished: less would cost more for the poll than for the work.
-const LEAST_STEPS: u32 = 8;
+/// Unfinished tasks that go on at a time: enough that one whose candidate pauses leaves no gap.
+const PLACES: u32 = 8;
+/// What a poll may do while unfinished tasks wait: a whole answer of usual size, and little of a large one.
+const LEAST_STEPS: u32 = 16;
 
 /// The slices of one worker's shadows.
 #[derive(Default)]
 pub(crate) struct Turns {
     /// Steps left to the task that is being polled.
     left: Cell<u32>,
-    /// Tasks that used up their last slice.
+    /// Tasks that used up their last slice and go on.
     unfinished: Cell<u32>,
+    /// Tasks that used up their last slice and wait for a place, the longest waiting first. As many as there are shadows
+    /// in flight, at most.
+    waiting: RefCell<VecDeque<Rc<Ticket>>>,
+}
+
+/// A task that waits for a place.
+struct Ticket {
+    waker: RefCell<Waker>,
+    /// It has a place now.
+    called: Cell<bool>,
 }
 
 impl Turns {
-    fn begin(&self) {
+    fn begin(&self, has_place: bool) {
         let share = TURN_STEPS / self.unfinished.get().max(1);
-        self.left.set(share.max(LEAST_STEPS));
+        let waits = !has_place && !self.waiting.borrow().is_empty();
+        self.left.set(if waits { LEAST_STEPS } else { share });
+    }
+
+    /// A place for a task that goes on, unless others were there first.
+    fn enter(&self, waker: &Waker) -> Result<(), Rc<Ticket>> {
+        let mut waiting = self.waiting.borrow_mut();
+        if waiting.is_empty() && self.unfinished.get() < PLACES {
+            self.unfinished.set(self.unfinished.get() + 1);
+            return Ok(());
+        }
+        let ticket = Rc::new(Ticket {
+            waker: RefCell::new(waker.clone()),
+            called: Cell::new(false),
+        });
+        waiting.push_back(Rc::clone(&ticket));
+        Err(ticket)
+    }
+
+    /// Gives a place to the task that has waited longest.
+    fn leave(&self) {
+        let next = || self.waiting.borrow_mut().pop_front();
+        while let Some(ticket) = next() {
+            // A task that is gone holds its ticket no more.
+            if Rc::strong_count(&ticket) > 1 {
+                ticket.called.set(true);
+                ticket.waker.borrow().wake_by_ref();
+                return;
+            }
+        }
+        self.unfinished.set(self.unfinished.get() - 1);
     }
 
     /// Notes work that was done.
@@ -68,7 +114,8 @@ impl Turns {
 pub(crate) async fn sliced<F: Future>(turns: &Turns, mut task: Pin<&mut F>) -> F::Output {
     let mut share = Share {
         turns,
-        unfinished: false,
+        has_place: false,
+        ticket: None,
     };
     poll_fn(move |cx| share.poll(task.as_mut(), cx)).await
 }
@@ -76,33 +123,47 @@ pub(crate) async fn sliced<F: Future>(turns: &Turns, mut task: Pin<&mut F>) -> F
 /// The part that one task has in the slices.
 struct Share<'a> {
     turns: &'a Turns,
-    unfinished: bool,
+    has_place: bool,
+    /// While it waits for a place.
+    ticket: Option<Rc<Ticket>>,
 }
 
 impl Share<'_> {
     fn poll<F: Future>(&mut self, task: Pin<&mut F>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        self.turns.begin();
+        if let Some(ticket) = &self.ticket {
+            if !ticket.called.get() {
+                ticket.waker.borrow_mut().clone_from(cx.waker());
+                return Poll::Pending;
+            }
+            self.has_place = true;
+            self.ticket = None;
+        }
+        self.turns.begin(self.has_place);
         let polled = task.poll(cx);
-        self.note(polled.is_pending() && self.turns.is_over());
+        let goes_on = polled.is_pending() && self.turns.is_over();
+        if goes_on && !self.has_place {
+            match self.turns.enter(cx.waker()) {
+                Ok(()) => self.has_place = true,
+                Err(ticket) => self.ticket = Some(ticket),
+            }
+        } else if !goes_on {
+            self.leave();
+        }
         polled
     }
 
-    fn note(&mut self, unfinished: bool) {
-        if unfinished != self.unfinished {
-            self.unfinished = unfinished;
-            let others = &self.turns.unfinished;
-            others.set(if unfinished {
-                others.get() + 1
-            } else {
-                others.get() - 1
-            });
+    fn leave(&mut self) {
+        if std::mem::take(&mut self.has_place) {
+            self.turns.leave();
         }
     }
 }
 
 impl Drop for Share<'_> {
     fn drop(&mut self) {
-        self.note(false);
+        let called = self.ticket.take().is_some_and(|ticket| ticket.called.get());
+        self.has_place |= called;
+        self.leave();
     }
 }
 
@@ -134,37 +195,41 @@ mod tests {
     }
 
     #[test]
-    fn unfinished_tasks_share_a_slice_and_none_gets_nothing() {
+    fn a_few_unfinished_tasks_share_a_slice_and_the_others_wait_in_order() {
         let turns = Rc::new(Turns::default());
         let steps = Cell::new(0);
-        let mut tasks: Vec<_> = (0..1000)
+        let places = PLACES as usize;
+        let mut tasks: Vec<_> = (0..places + 3)
             .map(|_| Box::pin(async { sliced(&turns, pin!(endless(&turns, &steps))).await }))
             .collect();
         assert_eq!(
             steps_of_a_poll(&turns, tasks[0].as_mut(), &steps),
             TURN_STEPS as usize
         );
-        for task in &mut tasks[1..4] {
+        for task in &mut tasks[1..places] {
             steps_of_a_poll(&turns, task.as_mut(), &steps);
         }
         assert_eq!(
             steps_of_a_poll(&turns, tasks[0].as_mut(), &steps),
-            TURN_STEPS as usize / 4
+            (TURN_STEPS / PLACES) as usize
         );
-        for task in &mut tasks[4..] {
-            steps_of_a_poll(&turns, task.as_mut(), &steps);
+        // Every place is taken: who comes now gets a first slice, and then waits.
+        steps_of_a_poll(&turns, tasks[places].as_mut(), &steps);
+        for task in &mut tasks[places + 1..] {
+            let first = steps_of_a_poll(&turns, task.as_mut(), &steps);
+            assert_eq!(first, LEAST_STEPS as usize);
         }
-        assert_eq!(
-            steps_of_a_poll(&turns, tasks[0].as_mut(), &steps),
-            LEAST_STEPS as usize
-        );
-        // Those that end leave their part to the others.
-        tasks.truncate(1);
-        assert_eq!(
-            steps_of_a_poll(&turns, tasks[0].as_mut(), &steps),
-            TURN_STEPS as usize
-        );
+        for task in &mut tasks[places..] {
+            assert_eq!(steps_of_a_poll(&turns, task.as_mut(), &steps), 0);
+        }
+        // One that is gone gives its place to the first that waits and is still there.
+        drop(tasks.remove(places));
+        drop(tasks.remove(0));
+        let called = steps_of_a_poll(&turns, tasks[places - 1].as_mut(), &steps);
+        assert_eq!(called, (TURN_STEPS / PLACES) as usize);
+        assert_eq!(steps_of_a_poll(&turns, tasks[places].as_mut(), &steps), 0);
         drop(tasks);
         assert_eq!(turns.unfinished.get(), 0);
+        assert!(turns.waiting.borrow().is_empty());
     }
 }
