@@ -288,10 +288,7 @@ impl Stage {
             .iter()
             .filter_map(|thread| thread.under_way.take());
         requests
-            .map(|(route, epoch)| {
-                self.recorder.not_compared(&route, Reason::Shutdown);
-                self.recorder.settled(epoch);
-            })
+            .map(|request| request.not_compared(&self.recorder, Reason::Shutdown))
             .count()
     }
 

@@ -72,13 +72,6 @@ impl Ticket {
         &self.route
     }
 
-    /// Tells what the client was answered.
-    pub(crate) fn answered(&self, status: StatusCode) {
-        self.generation
-            .observer
-            .answered(&self.route, status.as_u16());
-    }
-
     /// Ends without a verdict.
     pub(crate) fn not_compared(mut self, reason: Reason) {
         self.end(reason);
@@ -107,6 +100,13 @@ pub(crate) struct ClientTicket {
 }
 
 impl ClientTicket {
+    /// Tells what the client was answered.
+    pub(crate) fn answered(&self, status: StatusCode) {
+        self.generation
+            .observer
+            .answered(&self.route, status.as_u16());
+    }
+
     /// The client has all that it will get.
     pub(crate) fn end(mut self, outcome: ClientOutcome) {
         self.settle(outcome);

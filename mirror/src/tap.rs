@@ -51,7 +51,7 @@ pub(crate) async fn serve(
         policy,
         time,
     } = mirrored;
-    ticket.answered(StatusCode::NO_CONTENT);
+    client_ticket.answered(StatusCode::NO_CONTENT);
     let at_least = upload.as_ref().map_or(0, |body| body.size_hint().lower());
     let too_large = at_least > generation.limits.body as u64;
     let refusal = policy.or_else(|| too_large.then_some(Reason::RequestTooLarge));

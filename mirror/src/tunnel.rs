@@ -23,7 +23,7 @@ use crate::forward;
 use crate::generation::Generation;
 use crate::headers::{self, Wire};
 use crate::link::{MAX_BUFFER_BYTES, MAX_HEAD_BYTES};
-use crate::observer::{ClientTicket, Ticket};
+use crate::observer::ClientTicket;
 use crate::pending::{Form, Head};
 use crate::relay::Driven;
 use crate::service::SendError;
@@ -33,7 +33,6 @@ use crate::words;
 pub(crate) async fn open(
     client: &Rc<Client>,
     generation: &Rc<Generation>,
-    ticket: &Ticket,
     client_ticket: ClientTicket,
     head: &Head,
     offer: &mut Option<OnUpgrade>,
@@ -45,18 +44,18 @@ pub(crate) async fn open(
         Ok(response) => response,
         Err(error) => {
             let (status, words, outcome) = forward::legacy_failed(worker, &error);
-            ticket.answered(status);
+            client_ticket.answered(status);
             client_ticket.end(outcome);
             return words::text(status, words, busy);
         }
     };
     worker.shared.legacy_answers(true);
     if headers::loses_coding(response.headers()) {
-        ticket.answered(StatusCode::BAD_GATEWAY);
+        client_ticket.answered(StatusCode::BAD_GATEWAY);
         client_ticket.end(ClientOutcome::LegacyUnreachable);
         return words::text(StatusCode::BAD_GATEWAY, words::LEGACY_WRONG, busy);
     }
-    ticket.answered(response.status());
+    client_ticket.answered(response.status());
     if response.status() != StatusCode::SWITCHING_PROTOCOLS {
         let passed = forward::Passed {
             driven: Driven::Elsewhere,

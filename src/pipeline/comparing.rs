@@ -39,16 +39,33 @@ pub(super) struct Shared {
 /// What a thread compares now. Whoever takes it counts the request: the thread, or the drain that has waited for the
 /// thread long enough.
 #[derive(Clone, Default)]
-pub(super) struct UnderWay(Arc<Mutex<Option<(Arc<Route>, Epoch)>>>);
+pub(super) struct UnderWay(Arc<Mutex<Option<Unsettled>>>);
+
+/// A request without an outcome.
+pub(super) struct Unsettled {
+    route: Arc<Route>,
+    epoch: Epoch,
+}
+
+impl Unsettled {
+    /// Ends it without a verdict.
+    pub(super) fn not_compared(&self, recorder: &Recorder, reason: Reason) {
+        recorder.not_compared(&self.route, reason);
+        recorder.settled(self.epoch);
+    }
+}
 
 impl UnderWay {
     fn begin(&self, Waiting { exchange, epoch }: &Waiting) {
-        let request = (Arc::clone(&exchange.route), *epoch);
+        let request = Unsettled {
+            route: Arc::clone(&exchange.route),
+            epoch: *epoch,
+        };
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(request);
     }
 
-    /// The route of the request and when it was received, to be counted by whoever gets it.
-    pub(super) fn take(&self) -> Option<(Arc<Route>, Epoch)> {
+    /// The request, to be counted by whoever gets it.
+    pub(super) fn take(&self) -> Option<Unsettled> {
         let mut request = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         request.take()
     }

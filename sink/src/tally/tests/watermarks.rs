@@ -124,9 +124,9 @@ fn it_names_exactly_what_was_written_also_after_weeks() {
     // Forty days, looked at every 20 minutes, with traffic in most of them.
     for step in 0..(40 * 24 * 3) {
         let now = at(step * 20 * 60_000);
-        for (number, route) in ROUTES.iter().enumerate() {
-            if step % (number as i64 + 2) == 0 {
-                let route = Route::new(*route);
+        for (every, route) in (2..).zip(ROUTES) {
+            if step % every == 0 {
+                let route = Route::new(route);
                 let epoch = recorder.received(&route);
                 recorder.matched(&route, 1, 1);
                 recorder.settled(epoch);
