@@ -50,8 +50,9 @@ const STEPS_OF_CALL: usize = 4;
 /// Most that is read at a time while a head is waited for: what hyper begins with. It parses all that was read in one go.
 const HEAD_READ: usize = 8 * 1024;
 /// The same of a body whose framing is within it: hyper takes it apart byte by byte. One less than the size of a buffer,
-/// so that hyper does not take a full one for a reason to make them larger.
-const CHUNKED_READ: usize = 16 * 1024 - 1;
+/// so that hyper does not take a full one for a reason to make them larger: with a thousand shadows in flight, larger ones
+/// are as much as half of the byte budget.
+const CHUNKED_READ: usize = HEAD_READ - 1;
 
 /// The candidate sent far more than its answer needed.
 #[derive(Debug, thiserror::Error)]

@@ -13,7 +13,7 @@ use std::time::Instant;
 use http::uri::Scheme;
 use http::{HeaderMap, Method, StatusCode};
 use http_body::Body as _;
-use parity_schemas::exchange::Omitted;
+use parity_schemas::exchange::{ByteHold, Omitted};
 use parity_schemas::route::Route;
 use parity_schemas::verdict::Reason;
 
@@ -74,11 +74,34 @@ pub(crate) fn start(half: Half, side: Side) {
         half.fail(Reason::SampledOut);
         return;
     }
-    let task = generation.worker.spawn(run(half, slot, side));
+    let mut buffers = shared.budget.hold();
+    if !buffers.grow(beside_bodies(generation)) {
+        half.fail(Reason::ByteBudget);
+        return;
+    }
+    let task = generation
+        .worker
+        .spawn(run(half, Room { slot, buffers }, side));
     pending.owns(task);
 }
 
-async fn run(half: Half, slot: Slot, side: Side) {
+/// What a shadow holds as long as it is under way.
+struct Room {
+    slot: Slot,
+    buffers: ByteHold,
+}
+
+/// Bytes that a shadow holds beside the bodies: what its connection reads into, heads, its task. Seen with a thousand of
+/// them that wait.
+const BESIDE_BODIES: usize = 20 * 1024;
+
+/// What of that is charged: with the most in flight, half of the budget is left for bodies.
+fn beside_bodies(generation: &Generation) -> usize {
+    let limits = &generation.limits;
+    BESIDE_BODIES.min(limits.shadow_bytes / 2 / limits.in_flight.max(1))
+}
+
+async fn run(half: Half, room: Room, side: Side) {
     let pending = Rc::clone(&half.pending);
     let generation = &pending.generation;
     let deadline = generation.limits.candidate_deadline;
@@ -94,7 +117,9 @@ async fn run(half: Half, slot: Slot, side: Side) {
         let ended = tokio::time::timeout(deadline, sliced).await;
         ended.unwrap_or(Err(Reason::CandidateTimeout))
     };
-    drop(slot);
+    // Before it is settled: who sees the outcome sees the room again, too.
+    let Room { slot, buffers } = room;
+    drop((slot, buffers));
     match side {
         Side::Candidate => {
             judge(generation, outcome);

@@ -22,8 +22,9 @@ use std::task::{Context, Poll, Waker};
 /// Steps of all unfinished shadows together between two looks for clients. A step is some 0.3 µs, so this is less than
 /// 0.2 ms: a client does not notice it.
 const TURN_STEPS: u32 = 512;
-/// Unfinished tasks that go on at a time: enough that one whose candidate pauses leaves no gap.
-const PLACES: u32 = 8;
+/// Unfinished tasks that go on at a time: enough that one whose candidate pauses leaves no gap, and few enough that what
+/// those of all workers hold is a part of the byte budget.
+const PLACES: u32 = 4;
 /// What a poll may do while unfinished tasks wait: a whole answer of usual size, and little of a large one.
 const LEAST_STEPS: u32 = 16;
 

@@ -220,8 +220,8 @@ pub struct Body {
 
 /// Smallest piece behind the first: a peer that sends byte by byte shall not make us hold a piece for each of them.
 const SMALLEST_PIECE: usize = 4 * 1024;
-/// Largest piece: what allocators still hand out again without asking the system for memory.
-const LARGEST_PIECE: usize = 64 * 1024;
+/// Largest piece. Larger ones were seen to leave the heap in holes: the same flood of large answers then held twice as much.
+const LARGEST_PIECE: usize = 16 * 1024;
 
 impl Body {
     /// A body that was not kept. It holds no bytes, and is not to be taken for an empty one.
@@ -246,11 +246,12 @@ impl Body {
             let free = self.tail.capacity() - self.tail.len();
             if free == 0 {
                 self.seal();
-                // The first is most often the only one. Others double, so that no more is held than twice what came.
+                // The first is most often the only one. Others are in proportion to what came, so that not much more is
+                // held than is charged.
                 let piece = if self.length == 0 {
                     chunk.len()
                 } else {
-                    self.length.max(SMALLEST_PIECE)
+                    (self.length / 4).max(SMALLEST_PIECE)
                 };
                 self.tail = Vec::with_capacity(piece.min(LARGEST_PIECE));
                 continue;
