@@ -26,7 +26,7 @@ const TURN_STEPS: u32 = 512;
 /// those of all workers hold is a part of the byte budget.
 const PLACES: u32 = 4;
 /// What a poll may do while unfinished tasks wait: a whole answer of usual size, and little of a large one.
-const LEAST_STEPS: u32 = 16;
+const LEAST_STEPS: u32 = 8;
 
 /// The slices of one worker's shadows.
 #[derive(Default)]

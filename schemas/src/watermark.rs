@@ -129,7 +129,7 @@ pub enum RunState {
     Ended,
     /// It runs, but requests received before are not settled.
     UnderWay,
-    /// It was killed and another process of its name took its place; its last half second is not known.
+    /// It did not say that it ended, and another process of its name has begun since: what it had not written is lost.
     Replaced,
     /// Nothing was heard of it since.
     Silent,
@@ -167,10 +167,10 @@ impl Run {
     /// How it stands for who needs everything that was received before `after`; `now` is the reader's clock.
     pub fn state(&self, after: Timestamp, now: Timestamp) -> RunState {
         let Some(watermark) = &self.watermark else {
-            return match (self.succeeded, self.before_watermarks) {
-                (Some(_), _) => RunState::Replaced,
-                (None, true) => RunState::Unknown,
-                (None, false) => RunState::Behind,
+            return if self.before_watermarks {
+                RunState::Unknown
+            } else {
+                RunState::Behind
             };
         };
         if self.lacks_tallies {
@@ -241,7 +241,11 @@ impl Standing {
         self.watermarks.iter().filter(|watermark| {
             matches!(
                 watermark.state,
-                RunState::Silent | RunState::Behind | RunState::Ahead | RunState::Unknown
+                RunState::Silent
+                    | RunState::Replaced
+                    | RunState::Behind
+                    | RunState::Ahead
+                    | RunState::Unknown
             )
         })
     }
@@ -264,9 +268,7 @@ impl Standing {
 
 /// The earliest of those that go on; when all have ended, the latest end.
 fn complete_until(watermarks: &[InstanceWatermark]) -> Option<Timestamp> {
-    let is_over = |watermark: &&InstanceWatermark| {
-        matches!(watermark.state, RunState::Ended | RunState::Replaced)
-    };
+    let is_over = |watermark: &&InstanceWatermark| watermark.state == RunState::Ended;
     let going = watermarks.iter().filter(|watermark| !is_over(watermark));
     // `None` is the least: one that is not known makes all unknown.
     match going.map(|watermark| watermark.complete_until).min() {

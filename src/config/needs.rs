@@ -214,7 +214,7 @@ impl Layers {
         let workers = self.get("mirror.workers", value::count);
         let store = self.store();
         let admin = self.admin("mirror.admin", "mirror.admin_token_file");
-        let queue = self.get("limits.queue", value::count);
+        let queue = self.get("limits.queue", value::waiting);
         let retention = self.retention();
         let rules = self.rules(now);
         let redact = self.redact();

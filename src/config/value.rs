@@ -57,6 +57,22 @@ pub(crate) fn count(text: &str) -> Result<usize, String> {
         .ok_or_else(|| format!("`{text}` is not a whole number of at least 1"))
 }
 
+/// Most exchanges that may wait: room for all of them is made at the start, about a kilobyte each.
+const MOST_WAITING: usize = 100_000;
+
+/// How many exchanges may wait.
+pub(crate) fn waiting(text: &str) -> Result<usize, String> {
+    count(text).and_then(|count| {
+        if count <= MOST_WAITING {
+            Ok(count)
+        } else {
+            Err(format!(
+                "`{text}` is more than {MOST_WAITING}, for which room is made at the start; what waits that long comes too late"
+            ))
+        }
+    })
+}
+
 /// Between 0 and 1, both included.
 pub(crate) fn share(text: &str) -> Result<f64, String> {
     text.parse::<f64>()

@@ -11,11 +11,12 @@
 //! 2. A route, or all together, is proven to differ too much: fail. Our own drops do not excuse it: a difference that
 //!    was seen was seen, and a candidate that is down makes us drop.
 //! 3. Somebody who counted was not heard of since the decision began, or what it counted is not all here: undecided.
-//! 4. Of all received requests we dropped more than `max_dropped`: undecided.
+//! 4. Of what was to be compared, in all or on a required route, we dropped more than `max_dropped`: undecided.
 //! 5. Of the pairs that were to be compared, more than `max_uncomparable` could not be because of the legacy's answer or of
 //!    both, in all or on a required route: undecided. Routes that are not required may be streams altogether.
 //! 6. The bounds are within what is allowed: pass. With 0 allowed no number of requests can prove that, and it says so.
-//!    Requests that were received before the decision began and have no outcome yet count as if each differed.
+//!    Requests that were received before the decision began and have no outcome yet, and those that the candidate was not
+//!    asked because it had failed so often, count as if each differed.
 //!
 //! This module imports nothing else of this crate: it must be readable on its own.
 
@@ -105,10 +106,11 @@ struct Question<'a> {
 }
 
 impl Question<'_> {
-    /// Whether the route was received at all; it may have been asked for and never seen.
-    fn saw(&self, route: &str) -> bool {
+    /// What was counted of a route; `None` if it was never received, but asked for.
+    fn counts_of(&self, route: &str) -> Option<&Counts> {
         let routes = self.evidence.iter().flat_map(|evidence| &evidence.routes);
-        routes.into_iter().any(|seen| seen.route == route)
+        let mut found = routes.filter(|seen| seen.route == route);
+        found.next().map(|seen| &seen.counts)
     }
 }
 
@@ -213,7 +215,7 @@ fn conclude(
         return (Outcome::Fail, reasons);
     }
     reasons.extend(standing::doubts(standing));
-    reasons.extend(too_many_dropped(counts, thresholds));
+    reasons.extend(too_many_dropped(TOTAL, counts, thresholds));
     let mostly = most_frequent(counts, Reason::is_uncomparable);
     reasons.extend(too_many_uncomparable(TOTAL, total, mostly, thresholds));
     let required = |route: &&RouteDecision| thresholds.required_routes.contains(&route.route);
@@ -223,17 +225,22 @@ fn conclude(
             .filter(required)
             .map(|route| (route.route.as_str(), route)),
     ) {
+        let counted = if name == TOTAL {
+            Some(*counts)
+        } else {
+            question.counts_of(&route.route)
+        };
+        let Some(counted) = counted else {
+            reasons.push(never_seen(name, routes, question));
+            continue;
+        };
         if name != TOTAL {
+            reasons.extend(too_many_dropped(name, counted, thresholds));
             reasons.extend(too_many_uncomparable(name, route, None, thresholds));
         }
         if route.outcome != Outcome::Pass {
-            let seen = route.route.is_empty() || question.saw(&route.route);
-            reasons.push(if seen {
-                open(name, route, thresholds)
-            } else {
-                never_seen(name, routes, question)
-            });
-        } else if let Some(reason) = standing::under_way(name, route, standing, thresholds) {
+            reasons.push(open(name, route, thresholds));
+        } else if let Some(reason) = standing::unknown(name, route, counted, standing, thresholds) {
             reasons.push(reason);
         }
     }
@@ -245,6 +252,7 @@ fn conclude(
             percent(thresholds.confidence)
         );
         let mut reasons = vec![reason];
+        reasons.extend(never_compared(counts));
         reasons.extend(standing::told(standing));
         return (Outcome::Pass, reasons);
     }
@@ -271,7 +279,10 @@ fn nothing(question: &Question<'_>) -> String {
 /// A required route that nobody asked for, with the one that may be meant.
 fn never_seen(name: &str, routes: &[RouteDecision], question: &Question<'_>) -> String {
     let seen = routes.iter().map(|route| route.route.as_str());
-    let meant = nearest(name, seen.filter(|route| question.saw(route)));
+    let meant = nearest(
+        name,
+        seen.filter(|route| question.counts_of(route).is_some()),
+    );
     let hint = match meant {
         Some(meant) => format!("did you mean `{meant}`?"),
         None => "`parity report` lists those that were".to_owned(),
@@ -317,11 +328,13 @@ fn open(name: &str, route: &RouteDecision, thresholds: &Thresholds) -> String {
     )
 }
 
-fn too_many_dropped(counts: &Counts, thresholds: &Thresholds) -> Option<String> {
+/// Our own drops, as a share of what was to be compared: most of what is received may be meant for the legacy only.
+fn too_many_dropped(name: &str, counts: &Counts, thresholds: &Thresholds) -> Option<String> {
     // Requests without an outcome are under way, or their outcome was lost with a process: neither speaks for it.
     let lost = counts.received.saturating_sub(counts.settled());
-    let (dropped, received) = (counts.our_drops() + lost, counts.received.max(1));
-    let share = dropped as f64 / received as f64;
+    let dropped = counts.our_drops() + lost;
+    let meant = counts.compared() + counts.uncomparable() + dropped;
+    let share = dropped as f64 / meant.max(1) as f64;
     if share <= thresholds.max_dropped {
         return None;
     }
@@ -334,8 +347,26 @@ fn too_many_dropped(counts: &Counts, thresholds: &Thresholds) -> Option<String> 
         .filter(|(_, count)| **count >= lost)
         .map_or("no outcome yet", |(reason, _)| reason.as_str());
     Some(format!(
-        "{share} % of the requests received were dropped by parity (mostly `{reason}`), {allowed} % allowed; what they would have shown is unknown"
+        "{name}: {share} % of what was to be compared was dropped by parity (mostly `{reason}`), {allowed} % allowed; what it would have shown is unknown"
     ))
+}
+
+/// What a pass says nothing of: requests that were never compared.
+fn never_compared(counts: &Counts) -> Option<String> {
+    let compared = counts.compared();
+    let other = counts.received.saturating_sub(compared);
+    let (mostly, _) = counts
+        .not_compared
+        .iter()
+        .filter(|(reason, _)| !reason.is_candidate_failure())
+        .max_by_key(|(_, count)| **count)?;
+    (other > 0).then(|| {
+        format!(
+            "this is proven for requests that were compared; {} of {} received were not (mostly `{mostly}`)",
+            number(other),
+            number(counts.received)
+        )
+    })
 }
 
 /// Pairs that prove nothing, and neither we nor the candidate alone are the cause. Not of all requests received: most of

@@ -1,6 +1,8 @@
 //! What keeps evidence from being whole, in words: who was not heard of, and what has no outcome yet.
 
 use parity_schemas::evidence::{RouteDecision, Thresholds};
+use parity_schemas::tally::Counts;
+use parity_schemas::verdict::Reason;
 use parity_schemas::watermark::{InstanceWatermark, RunState, Standing};
 
 use super::bounds;
@@ -37,8 +39,13 @@ fn doubt(watermark: &InstanceWatermark) -> String {
         .map_or_else(|| "its start".to_owned(), |time| time.to_string());
     match watermark.state {
         RunState::Behind => format!(
-            "not all that instance `{name}` counted is in the store yet (it was last heard of at {since}): wait for the \
-             sinks and replicas to catch up, or see what they cannot store"
+            "not all that instance `{name}` counted is in the store (it was last heard of at {since}): wait for sinks and \
+             replicas to catch up; if the store was lost or set back, start the instance again and leave out what was \
+             before with --since"
+        ),
+        RunState::Replaced => format!(
+            "instance `{name}` was last heard of at {since} and did not say that it ended; another process of its name has \
+             begun since. What it had not written is unknown, however long that was: leave it out with --since"
         ),
         RunState::Ahead => format!(
             "the clock of instance `{name}` is ahead of this one (it says {since}), so it cannot be known what is \
@@ -46,11 +53,11 @@ fn doubt(watermark: &InstanceWatermark) -> String {
         ),
         RunState::Unknown => format!(
             "instance `{name}` was recorded until {since} by a parity without watermarks, so it is not known whether \
-             that is all: restart it with this version under the same name, or leave it out with --since"
+             that is all: leave it out with --since"
         ),
         _ => format!(
             "instance `{name}` was last heard of at {since} and did not say that it ended; what it received after that \
-             is unknown: start it again under the same name, or leave it out with --since"
+             is unknown: wait for it, or start it again and leave out what was before with --since"
         ),
     }
 }
@@ -58,16 +65,6 @@ fn doubt(watermark: &InstanceWatermark) -> String {
 /// What is no obstacle, and must be known all the same.
 pub(super) fn told(standing: &Standing) -> Vec<String> {
     let mut sentences = Vec::new();
-    let replaced = |watermark: &&InstanceWatermark| watermark.state == RunState::Replaced;
-    for watermark in standing.watermarks.iter().filter(replaced).take(MAX_NAMED) {
-        let since = watermark
-            .last_heard
-            .map_or_else(String::new, |time| format!(" about {time}"));
-        sentences.push(format!(
-            "instance `{}` was killed{since} and started again; what it received in its last second is not counted",
-            watermark.instance
-        ));
-    }
     let under_way = standing.under_way();
     if under_way > 0 {
         sentences.push(format!(
@@ -78,29 +75,46 @@ pub(super) fn told(standing: &Standing) -> Vec<String> {
     sentences
 }
 
-/// Why a route that is within what is allowed would not be if all requests differed that have no outcome yet. They may
-/// be of any route.
-pub(super) fn under_way(
+/// Why a route that is within what is allowed would not be if all requests differed of which that is not known: those
+/// without an outcome, which may be of any route, and those that the candidate was not asked because it had failed so
+/// often.
+pub(super) fn unknown(
     name: &str,
     route: &RouteDecision,
+    counts: &Counts,
     standing: &Standing,
     thresholds: &Thresholds,
 ) -> Option<String> {
     let under_way = standing.under_way();
-    if under_way == 0 {
+    let breaker_open = Reason::BreakerOpen;
+    let not_asked = counts.not_compared.get(&breaker_open).copied().unwrap_or(0);
+    let unknown = under_way + not_asked;
+    if unknown == 0 {
         return None;
     }
     let upper = bounds::upper(
-        route.differing + under_way,
-        route.compared + under_way,
+        route.differing + unknown,
+        route.compared + unknown,
         thresholds.confidence,
     );
     (upper > thresholds.max_mismatch_rate).then(|| {
         let (upper, allowed) = percents(upper, thresholds.max_mismatch_rate);
+        let mut what = Vec::new();
+        if under_way > 0 {
+            what.push(format!(
+                "{} requests received before have no outcome yet (wait for them with --wait)",
+                number(under_way)
+            ));
+        }
+        if not_asked > 0 {
+            what.push(format!(
+                "for {} the candidate was not asked, because it had failed so often (`{breaker_open}`)",
+                number(not_asked)
+            ));
+        }
         format!(
-            "{name}: {} requests received before have no outcome yet; if all of them differed, up to {upper} % would, \
-             {allowed} % allowed: wait for them with --wait",
-            number(under_way)
+            "{name}: {}; if all of them differed, up to {upper} % would, {allowed} % allowed",
+            what.join(", and ")
         )
     })
 }

@@ -140,7 +140,50 @@ fn our_own_drops_prevent_a_pass() {
     assert_eq!(gate(routes(5_000), &thresholds).outcome, Outcome::Pass);
     let decision = gate(routes(6_000), &thresholds);
     assert_eq!(decision.outcome, Outcome::Undecided);
-    assert!(decision.reasons[0].starts_with("5.66 % of the requests received were dropped by parity (mostly `queue_full`), 5.00 % allowed"));
+    assert!(decision.reasons[0].starts_with("all requests: 5.66 % of what was to be compared was dropped by parity (mostly `queue_full`), 5.00 % allowed"));
+    // What was never meant to be compared makes no drop small.
+    let sampled = [(Reason::SampledOut, 900_000), (Reason::QueueFull, 6_000)];
+    let decision = gate(vec![("GET /a", counts(100_000, 0, &sampled))], &thresholds);
+    assert_eq!(decision.outcome, Outcome::Undecided);
+    // A required route stands for itself.
+    let required = Thresholds {
+        required_routes: vec!["POST /pay".to_owned()],
+        ..Thresholds::default()
+    };
+    let routes = vec![
+        ("GET /a", counts(100_000, 0, &[])),
+        (
+            "POST /pay",
+            counts(3_100, 0, &[(Reason::RequestTooLarge, 2_500)]),
+        ),
+    ];
+    let decision = gate(routes, &required);
+    assert_eq!(decision.outcome, Outcome::Undecided);
+    assert!(
+        decision.reasons[0]
+            .starts_with("POST /pay: 44.64 % of what was to be compared was dropped")
+    );
+}
+
+#[test]
+fn a_candidate_that_is_not_asked_because_it_failed_does_not_pass_by_its_other_answers() {
+    let not_asked = [(Reason::CandidateRefused, 52), (Reason::BreakerOpen, 3_948)];
+    let routes = vec![("GET /a", counts(90_000, 0, &not_asked))];
+    let decision = gate(routes, &Thresholds::default());
+    assert_eq!(decision.outcome, Outcome::Undecided);
+    assert!(
+        decision.reasons[0].contains("for 3,948 the candidate was not asked"),
+        "{:?}",
+        decision.reasons
+    );
+    let few = vec![("GET /a", counts(90_000, 0, &[(Reason::BreakerOpen, 10)]))];
+    let decision = gate(few, &Thresholds::default());
+    assert_eq!(decision.outcome, Outcome::Pass);
+    assert!(
+        decision.reasons[1].contains("10 of 90,010 received were not (mostly `breaker_open`)"),
+        "{:?}",
+        decision.reasons
+    );
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn a_state_follows_from_what_was_heard() {
                 run.before_watermarks = true;
                 run.succeeded = Some(at(60));
             }),
-            RunState::Replaced,
+            RunState::Unknown,
         ),
     ];
     for (run, expected) in cases {

@@ -3,7 +3,7 @@
 //! It sees one row at a time and holds sums only, so its memory grows with routes and groups, not with the length of
 //! the window.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use parity_schemas::evidence::{Evidence, RouteEvidence, Window};
@@ -40,6 +40,34 @@ pub(super) struct DetailsRow {
     pub(super) candidate_latency: Histogram,
     pub(super) legacy_head_latency: Histogram,
     pub(super) candidate_head_latency: Histogram,
+}
+
+/// Runs that were last heard of longer ago are believed: no way of a row takes a week, and what is that old may be
+/// removed at any moment by its age, some tables before others.
+pub(super) const VERIFIED_MICROS: i64 = 7 * 24 * 60 * 60 * 1_000_000;
+
+/// The tallies that a store has of one run: the sums of those whose interval is closed, and the others one by one.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) tallies: u64,
+    pub(super) received: u64,
+    pub(super) settled: u64,
+    /// Revision by id.
+    pub(super) open: HashMap<String, u32>,
+}
+
+impl Found {
+    /// Whether that is less than the watermark says: late, or lost.
+    pub(super) fn lacks(&self, watermark: &Watermark) -> bool {
+        self.tallies < watermark.tallies
+            || self.received < watermark.received
+            || self.settled < watermark.settled
+            || watermark.open.iter().any(|tally| {
+                self.open
+                    .get(&tally.id.to_string())
+                    .is_none_or(|revision| *revision < tally.revision)
+            })
+    }
 }
 
 /// What the runs of one identity said last.

@@ -164,7 +164,7 @@ impl RouteTally {
 
     /// Requests with an outcome.
     pub(super) fn settled(&self) -> u64 {
-        self.outcomes[MATCHED] + self.mismatch + self.outcomes[REASONS..].iter().sum::<u64>()
+        self.outcomes[MATCHED] + self.mismatch + self.outcomes[REASONS..CLIENTS].iter().sum::<u64>()
     }
 
     /// Its name and how far it has come.

@@ -17,11 +17,7 @@ use super::replicas::ORIGIN;
 use super::{ClickHouseReader, word};
 use crate::error::StoreError;
 use crate::read::Selection;
-use crate::read::assemble::Heard;
-
-/// Runs that were last heard of longer ago are believed: no way of a row takes a week, and what is that old may be
-/// removed at any moment by its age, some tables before others.
-const VERIFIED_MICROS: i64 = 7 * 24 * 60 * 60 * 1_000_000;
+use crate::read::assemble::{Found, Heard, VERIFIED_MICROS};
 
 impl ClickHouseReader {
     /// What the runs of one identity said last. To be asked before the tallies.
@@ -92,22 +88,19 @@ impl ClickHouseReader {
             .bind(from.as_micros())
             .bind(&runs);
         // The tallies of a run lie on all shards.
-        let mut found = HashMap::<String, FoundRow>::new();
-        for mut row in self.ask::<FoundRow>(question)? {
-            self.came_from(row.shard, std::mem::take(&mut row.server))?;
-            match found.get_mut(&row.run_id) {
-                Some(known) => known.add(row),
-                None => {
-                    found.insert(row.run_id.clone(), row);
-                }
-            }
+        let mut found = HashMap::<String, Found>::new();
+        for row in self.ask::<FoundRow>(question)? {
+            self.came_from(row.shard, row.server)?;
+            let sums = found.entry(row.run_id).or_default();
+            sums.tallies += row.tallies;
+            sums.received += row.received;
+            sums.settled += row.settled;
+            sums.open.extend(row.open);
         }
         for (watermark, lacks) in watermarks {
             if watermark.written >= oldest {
-                *lacks = match found.get(&watermark.id.to_string()) {
-                    Some(found) => found.lacks(watermark),
-                    None => watermark.tallies > 0 || !watermark.open.is_empty(),
-                };
+                let found = found.remove(&watermark.id.to_string());
+                *lacks = found.unwrap_or_default().lacks(watermark);
             }
         }
         Ok(())
@@ -178,33 +171,6 @@ struct FoundRow {
     received: u64,
     settled: u64,
     open: Vec<(String, u32)>,
-}
-
-impl FoundRow {
-    fn add(&mut self, other: Self) {
-        self.tallies += other.tallies;
-        self.received += other.received;
-        self.settled += other.settled;
-        self.open.extend(other.open);
-    }
-
-    fn lacks(&self, watermark: &Watermark) -> bool {
-        let sums = [
-            (self.tallies, watermark.tallies),
-            (self.received, watermark.received),
-            (self.settled, watermark.settled),
-        ];
-        let open: HashMap<&str, u32> = self
-            .open
-            .iter()
-            .map(|(id, revision)| (id.as_str(), *revision))
-            .collect();
-        sums.iter().any(|(found, named)| found < named)
-            || watermark.open.iter().any(|tally| {
-                open.get(tally.id.to_string().as_str())
-                    .is_none_or(|revision| *revision < tally.revision)
-            })
-    }
 }
 
 const WATERMARKS: &str = "toString(w.id) AS run_id, w.revision AS revision, w.instance AS instance, \

@@ -1,4 +1,5 @@
-//! Watermarks out of the file. What was written together is read together, so none lacks its tallies.
+//! Watermarks out of the file, each with whether the tallies that it names are there. They are written together and read
+//! together, but a file may have been lost in between: a mirror that makes it anew has the counts of its last minutes only.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use rusqlite::params;
 use super::{Fields, SqliteReader, since};
 use crate::error::StoreError;
 use crate::read::Selection;
-use crate::read::assemble::Heard;
+use crate::read::assemble::{Found, Heard, VERIFIED_MICROS};
 
 impl SqliteReader {
     /// What the runs of one identity said last.
@@ -27,8 +28,17 @@ impl SqliteReader {
             since(selection)
         ];
         let watermarks = self.rows(SELECT_WATERMARKS, values, "watermarks", |row| {
-            Ok((watermark(row, identity)?, false))
+            watermark(row, identity)
         })?;
+        let oldest = Timestamp::now().saturating_add_micros(-VERIFIED_MICROS);
+        let watermarks = watermarks
+            .into_iter()
+            .map(|watermark| {
+                let lacks =
+                    watermark.written >= oldest && self.found(&watermark)?.lacks(&watermark);
+                Ok((watermark, lacks))
+            })
+            .collect::<Result<_, StoreError>>()?;
         let latest: BTreeMap<String, Timestamp> = self
             .rows(SELECT_LATEST, [&identity.migration], "watermarks", |row| {
                 Ok((row.text(0, "instance")?.to_owned(), row.time(1, "started")?))
@@ -36,6 +46,46 @@ impl SqliteReader {
             .into_iter()
             .collect();
         Ok(Heard { watermarks, latest })
+    }
+
+    /// The tallies of a run.
+    fn found(&self, watermark: &Watermark) -> Result<Found, StoreError> {
+        let identity = &watermark.identity;
+        let rows = self.rows(
+            SELECT_FOUND,
+            params![
+                identity.migration,
+                identity.legacy_version,
+                identity.candidate_version,
+                identity.rules_hash,
+                watermark.counted_from.as_micros(),
+                watermark.id.to_string(),
+            ],
+            "tallies",
+            |row| {
+                Ok((
+                    row.text(0, "id")?.to_owned(),
+                    row.number(1, "revision")?,
+                    row.time(2, "interval_start")?,
+                    [
+                        row.count(3, "received")?,
+                        row.count(4, "match")? + row.count(5, "mismatch")?,
+                    ],
+                    row.json::<BTreeMap<String, u64>>(6, "not_compared")?,
+                ))
+            },
+        )?;
+        let mut found = Found::default();
+        for (id, revision, begins, [received, compared], not_compared) in rows {
+            if begins >= watermark.open_from {
+                found.open.insert(id, revision);
+            } else {
+                found.tallies += 1;
+                found.received += received;
+                found.settled += compared + not_compared.values().sum::<u64>();
+            }
+        }
+        Ok(found)
     }
 }
 
@@ -63,6 +113,10 @@ const SELECT_WATERMARKS: &str = "SELECT id, revision, instance, started, written
      counted_from, open_from, tallies, received, settled, open FROM watermarks \
      WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash = ?4 AND written >= ?5 \
      ORDER BY instance, started, id";
+
+const SELECT_FOUND: &str = "SELECT id, revision, interval_start, received, \"match\", mismatch, not_compared FROM tallies \
+     WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash = ?4 \
+     AND interval_start >= ?5 AND run = ?6";
 
 const SELECT_LATEST: &str =
     "SELECT instance, max(started) FROM watermarks WHERE migration = ?1 GROUP BY instance";
