@@ -57,7 +57,8 @@ pub(crate) fn start(half: Half, side: Side) {
     let pending = Rc::clone(&half.pending);
     let generation = &pending.generation;
     let shared = &generation.worker.shared;
-    let Some(slot) = shared.enter(generation.limits.in_flight) else {
+    let slot = shared.enter(generation.limits.in_flight);
+    let Some(slot) = slot.filter(|_| !generation.worker.turns.are_crowded()) else {
         half.fail(Reason::InFlightCap);
         return;
     };
@@ -76,7 +77,7 @@ pub(crate) fn start(half: Half, side: Side) {
     }
     let mut buffers = shared.budget.hold();
     if !buffers.grow(beside_bodies(generation)) {
-        half.fail(Reason::ByteBudget);
+        half.fail(Reason::InFlightCap);
         return;
     }
     let task = generation
@@ -92,13 +93,13 @@ struct Room {
 }
 
 /// Bytes that a shadow holds beside the bodies: what its connection reads into, heads, its task. Seen with a thousand of
-/// them that wait.
-const BESIDE_BODIES: usize = 20 * 1024;
+/// them: 20 KiB where nothing comes, 50 KiB in the middle of a large answer.
+const BESIDE_BODIES: usize = 40 * 1024;
 
-/// What of that is charged: with the most in flight, half of the budget is left for bodies.
+/// What of that is charged: as many as may be in flight must fit, with small bodies.
 fn beside_bodies(generation: &Generation) -> usize {
     let limits = &generation.limits;
-    BESIDE_BODIES.min(limits.shadow_bytes / 2 / limits.in_flight.max(1))
+    BESIDE_BODIES.min(limits.shadow_bytes / 8 * 7 / limits.in_flight.max(1))
 }
 
 async fn run(half: Half, room: Room, side: Side) {

@@ -28,6 +28,10 @@ const PLACES: u32 = 4;
 /// What a poll may do while unfinished tasks wait: a whole answer of usual size, and little of a large one.
 const LEAST_STEPS: u32 = 8;
 
+/// Unfinished tasks that may wait for a place; beyond it no shadow begins. Each holds some 50 KiB, the buffers of its
+/// connection and the begin of its answer, and what is far behind comes too late.
+const MOST_WAITING: usize = 64;
+
 /// The slices of one worker's shadows.
 #[derive(Default)]
 pub(crate) struct Turns {
@@ -36,7 +40,7 @@ pub(crate) struct Turns {
     /// Tasks that used up their last slice and go on.
     unfinished: Cell<u32>,
     /// Tasks that used up their last slice and wait for a place, the longest waiting first. As many as there are shadows
-    /// in flight, at most.
+    /// in flight, at most; see [`MOST_WAITING`].
     waiting: RefCell<VecDeque<Rc<Ticket>>>,
 }
 
@@ -48,6 +52,11 @@ struct Ticket {
 }
 
 impl Turns {
+    /// Whether so many shadows wait to go on that no other should begin.
+    pub(crate) fn are_crowded(&self) -> bool {
+        self.waiting.borrow().len() >= MOST_WAITING
+    }
+
     fn begin(&self, has_place: bool) {
         let share = TURN_STEPS / self.unfinished.get().max(1);
         let waits = !has_place && !self.waiting.borrow().is_empty();

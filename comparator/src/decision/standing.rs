@@ -102,7 +102,7 @@ pub(super) fn unknown(
         let mut what = Vec::new();
         if under_way > 0 {
             what.push(format!(
-                "{} requests received before have no outcome yet (wait for them with --wait)",
+                "{} requests received before have no outcome yet",
                 number(under_way)
             ));
         }
@@ -113,8 +113,9 @@ pub(super) fn unknown(
             ));
         }
         format!(
-            "{name}: {}; if all of them differed, up to {upper} % would, {allowed} % allowed",
-            what.join(", and ")
+            "{name}: {}; if all of them differed, up to {upper} % would, {allowed} % allowed{}",
+            what.join(", and "),
+            if under_way > 0 { ": wait for them with --wait" } else { "" }
         )
     })
 }
