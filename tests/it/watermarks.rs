@@ -380,7 +380,7 @@ fn a_record_that_is_behind_makes_the_gate_undecided() {
     assert_eq!(lost.code, 3, "{}", lost.stdout);
     assert!(
         lost.stdout
-            .contains("not all that instance `test` counted is in the store yet"),
+            .contains("not all that instance `test` counted is in the store"),
         "{}",
         lost.stdout
     );
