@@ -68,7 +68,8 @@ fn clients_that_an_older_program_did_not_tell_of_are_not_recorded() {
         .execute_batch(
             "UPDATE tallies SET legacy_latency = '{\"20\":70}', candidate_latency = '{}'; \
              ALTER TABLE tallies DROP COLUMN clients; ALTER TABLE tallies DROP COLUMN legacy_head_latency; \
-             ALTER TABLE tallies DROP COLUMN candidate_head_latency; PRAGMA user_version = 3",
+             ALTER TABLE tallies DROP COLUMN candidate_head_latency; \
+             ALTER TABLE tallies DROP COLUMN run; DROP TABLE watermarks; PRAGMA user_version = 3",
         )
         .expect("what version 3 left");
     assert!(matches!(
