@@ -137,6 +137,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn no_more_may_wait_than_there_is_room_for_at_the_start() {
+        assert_eq!(waiting("100000"), Ok(100_000));
+        for text in ["0", "100001", "100000000000", "9223372036854775807"] {
+            assert!(waiting(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
     fn values_read_as_people_write_them() {
         assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
         assert_eq!(duration("14d"), Ok(Duration::from_hours(14 * 24)));
