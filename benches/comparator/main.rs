@@ -32,7 +32,7 @@ fn capture(body: &[u8]) -> Capture {
     }
     Capture {
         status: 200,
-        headers,
+        headers: (&headers).into(),
         body: body.to_vec().into(),
         trailers: None,
         head_elapsed: Duration::from_millis(1),

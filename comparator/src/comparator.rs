@@ -259,6 +259,7 @@ fn answers(
         apart: pair.asked_together.then_some(apart),
         scope,
         out,
+        connections: None,
     })?;
     let ended = read_to_its_end(pair.legacy) && read_to_its_end(pair.candidate);
     if ended && !(legacy.1.is_empty() && candidate.1.is_empty()) {
@@ -269,6 +270,7 @@ fn answers(
             apart: None,
             scope,
             out,
+            connections: None,
         })?;
     }
     body::compare(pair, scope, out, scratch)

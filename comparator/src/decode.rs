@@ -7,8 +7,9 @@
 use std::borrow::Cow;
 use std::io::Read;
 
+use http::HeaderName;
 use http::header::CONTENT_ENCODING;
-use http::{HeaderMap, HeaderName};
+use parity_schemas::fields::FieldLines;
 use parity_schemas::verdict::Reason;
 
 /// Encodings applied one after the other; servers use one, two are legal, more are an attack.
@@ -43,15 +44,15 @@ impl DecodeError {
 }
 
 /// The encodings of a body in the order in which they were applied, lower case, `identity` left out.
-pub(crate) fn encodings(headers: &HeaderMap) -> Vec<String> {
+pub(crate) fn encodings(headers: &FieldLines) -> Vec<String> {
     listed(headers, &CONTENT_ENCODING)
 }
 
 /// The same of another field that lists encodings.
-pub(crate) fn listed(headers: &HeaderMap, field: &HeaderName) -> Vec<String> {
+pub(crate) fn listed(headers: &FieldLines, field: &HeaderName) -> Vec<String> {
     let mut found = Vec::new();
     for value in headers.get_all(field) {
-        let text = String::from_utf8_lossy(value.as_bytes()).to_ascii_lowercase();
+        let text = value.lossy().to_ascii_lowercase();
         found.extend(
             text.split(',')
                 .map(str::trim)

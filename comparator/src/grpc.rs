@@ -6,8 +6,9 @@
 
 use std::borrow::Cow;
 
-use http::{HeaderMap, HeaderName};
+use http::HeaderName;
 use parity_schemas::exchange::Capture;
+use parity_schemas::fields::FieldLines;
 
 use crate::decode::{self, DecodeError};
 use crate::media::{self, BodyKind};
@@ -23,7 +24,7 @@ const STATUS: [HeaderName; 3] = [
 const ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
 
 /// Header and trailer fields with the status where it belongs.
-pub(crate) type Parts<'a> = (Cow<'a, HeaderMap>, Cow<'a, HeaderMap>);
+pub(crate) type Parts<'a> = (Cow<'a, FieldLines>, Cow<'a, FieldLines>);
 
 /// Whether both answers are gRPC.
 pub(crate) fn are_both(legacy: &Capture, candidate: &Capture) -> bool {
@@ -37,22 +38,17 @@ pub(crate) fn plain(answer: &Capture) -> Parts<'_> {
     let trailers = match &answer.trailers {
         Some(trailers) => Cow::Borrowed(trailers),
         // Costs no allocation.
-        None => Cow::Owned(HeaderMap::new()),
+        None => Cow::Owned(FieldLines::default()),
     };
     (Cow::Borrowed(&answer.headers), trailers)
 }
 
 /// The fields of an answer, with a status from the header moved into the trailers.
 pub(crate) fn parts(answer: &Capture) -> Parts<'_> {
-    if answer.trailers.is_some() || !answer.headers.contains_key(&STATUS[0]) {
+    if answer.trailers.is_some() || !answer.headers.contains(&STATUS[0]) {
         return plain(answer);
     }
-    let (mut headers, mut moved) = (answer.headers.clone(), HeaderMap::new());
-    for name in &STATUS {
-        if let Some(value) = headers.remove(name) {
-            moved.insert(name.clone(), value);
-        }
-    }
+    let (moved, headers) = answer.headers.partition(|name| STATUS.contains(name));
     (Cow::Owned(headers), Cow::Owned(moved))
 }
 
@@ -119,7 +115,7 @@ pub(crate) fn messages<'a>(
 }
 
 /// The message of a call whose messages are JSON; `None` if it is no such call, or has not exactly one.
-pub(crate) fn json_message(headers: &HeaderMap, body: &[u8], limit: usize) -> Option<Vec<u8>> {
+pub(crate) fn json_message(headers: &FieldLines, body: &[u8], limit: usize) -> Option<Vec<u8>> {
     if !media::is_grpc_json(headers) {
         return None;
     }

@@ -12,8 +12,11 @@ mod list;
 use std::borrow::Cow;
 use std::time::Duration;
 
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::HeaderName;
+use http::header::CONNECTION;
+use parity_schemas::fields::{FieldLine, FieldLines, FieldValue};
 use parity_schemas::verdict::{Explanation, Finding, Kind, Part, Side};
+use smallvec::SmallVec;
 
 use crate::collect::{Collector, Flow, shown, value};
 use crate::explain;
@@ -127,52 +130,86 @@ fn default_of(name: &HeaderName) -> Default {
 /// One comparison of two sets of fields.
 pub(crate) struct Fields<'a, 'c> {
     pub(crate) part: Part,
-    pub(crate) legacy: &'a HeaderMap,
-    pub(crate) candidate: &'a HeaderMap,
+    pub(crate) legacy: &'a FieldLines,
+    pub(crate) candidate: &'a FieldLines,
     /// How far apart the answers may have been written; `None` where that is not known.
     pub(crate) apart: Option<Duration>,
     pub(crate) scope: &'a Scope,
     pub(crate) out: &'a mut Collector<'c>,
+    /// The values of `Connection` on both sides, once they were needed.
+    pub(crate) connections: Option<[Vec<Cow<'a, str>>; 2]>,
 }
 
 /// Compares the header fields of two answers, or their trailers.
 pub(crate) fn compare(mut fields: Fields<'_, '_>) -> Flow {
-    for name in fields.legacy.keys() {
-        fields.field(name)?;
-    }
-    for name in fields.candidate.keys() {
-        if !fields.legacy.contains_key(name) {
-            fields.field(name)?;
+    let sides = [fields.legacy, fields.candidate];
+    if let Some(names) = differing_in_step(sides) {
+        for name in names {
+            let lines = sides.map(|side| side.lines_of(name));
+            fields.field(name, [&lines[0], &lines[1]])?;
         }
+        return Flow::Continue(());
     }
-    // A map has no order that another build must keep; the names have one.
-    if fields.out.detail {
-        let part = fields.part;
-        let first = fields
-            .out
-            .findings
-            .iter()
-            .position(|finding| finding.part == part);
-        if let Some(first) = first {
-            fields.out.findings[first..].sort_by(|one, two| one.path.cmp(&two.path));
+    let sorted = sides.map(FieldLines::sorted);
+    let mut left: [Lines<'_>; 2] = [&sorted[0], &sorted[1]];
+    while let Some(name) = first_name(left) {
+        let mut lines: [Lines<'_>; 2] = [&[]; 2];
+        for (lines, left) in lines.iter_mut().zip(&mut left) {
+            let end = left.iter().take_while(|line| line.0 == name).count();
+            (*lines, *left) = left.split_at(end);
         }
-        let first = fields
-            .out
-            .tolerated
-            .iter()
-            .position(|tolerated| tolerated.part == part);
-        if let Some(first) = first {
-            fields.out.tolerated[first..].sort();
+        if lines[0] != lines[1] {
+            fields.field(name, lines)?;
         }
     }
     Flow::Continue(())
 }
 
-impl Fields<'_, '_> {
-    fn field(&mut self, name: &HeaderName) -> Flow {
-        if self.same_lines(name) {
-            return Flow::Continue(());
+/// Names that are looked up one by one; of more, all lines are sorted.
+const FEW_NAMES: usize = 8;
+
+/// Where both sides have the same names in the same order, as two builds of one service mostly do: those of them whose
+/// lines are not the same, in their order. `None` where the names are not in step, or too many lines differ.
+fn differing_in_step<'a>(
+    [legacy, candidate]: [&'a FieldLines; 2],
+) -> Option<SmallVec<[&'a HeaderName; FEW_NAMES]>> {
+    let mut names = SmallVec::new();
+    if legacy.len() != candidate.len() {
+        return None;
+    }
+    for (one, two) in legacy.iter().zip(candidate.iter()) {
+        if one.0 != two.0 {
+            return None;
         }
+        if one.1 != two.1 && !names.contains(&one.0) {
+            if names.len() == FEW_NAMES {
+                return None;
+            }
+            names.push(one.0);
+        }
+    }
+    names.sort_unstable_by_key(|name| name.as_str());
+    Some(names)
+}
+
+/// Lines in the order of their names.
+type Lines<'a> = &'a [FieldLine<'a>];
+
+/// The name that comes first on either side.
+fn first_name<'a>(sides: [Lines<'a>; 2]) -> Option<&'a HeaderName> {
+    let first = |side: Lines<'a>| side.first().map(|line| line.0);
+    match sides.map(first) {
+        [Some(one), Some(two)] if one == two => Some(one),
+        firsts => firsts
+            .into_iter()
+            .flatten()
+            .min_by_key(|name| name.as_str()),
+    }
+}
+
+impl Fields<'_, '_> {
+    /// Compares the lines of one name, which are not the same on both sides.
+    fn field(&mut self, name: &HeaderName, lines: [Lines<'_>; 2]) -> Flow {
         let default = default_of(name);
         if default == Default::Cookies {
             return self.cookies();
@@ -182,25 +219,24 @@ impl Fields<'_, '_> {
             self.out.excused(rule, self.part, || shown_path(path));
             return Flow::Continue(());
         }
-        let agree = || match default {
+        let agrees = match default {
             Default::Ignored => true,
             Default::Clock => clock::agree(self.legacy, self.candidate, self.apart),
             _ => self.nominated(name),
         };
-        if agree() {
+        if agrees {
             self.note(path);
             return Flow::Continue(());
         }
-        let (one, two) = match (joined(self.legacy, name), joined(self.candidate, name)) {
+        let (one, two) = match (joined(lines[0]), joined(lines[1])) {
             (None, None) => return Flow::Continue(()),
             (Some(one), None) => return self.finding(path, Kind::Missing, Some(&one), None),
             (None, Some(two)) => return self.finding(path, Kind::Extra, None, Some(&two)),
             (Some(one), Some(two)) => (one, two),
         };
         // Bytes that are no text are shown as one replacement character: what that hides must not pass for equal.
-        let exact = [self.legacy, self.candidate]
-            .iter()
-            .all(|headers| headers.get_all(name).iter().all(is_text));
+        let mut values = lines.iter().copied().flatten();
+        let exact = values.all(|(_, value)| value.as_str().is_some());
         let equal = match default {
             _ if !exact && !matches!(default, Default::Validator | Default::Presence) => false,
             Default::Validator => one.starts_with("W/") == two.starts_with("W/"),
@@ -211,7 +247,10 @@ impl Fields<'_, '_> {
             Default::Parameterized => parameterized(&one).eq(parameterized(&two)),
             Default::MediaType => MediaType::parse(&one).means_the_same(&MediaType::parse(&two)),
             Default::List => elements(&one).eq(elements(&two)),
-            Default::Text if self.in_lines(name) => elements(&one).eq(elements(&two)),
+            // Only a list may be in several lines (RFC 9110 §5.3).
+            Default::Text if lines.iter().any(|lines| lines.len() > 1) => {
+                elements(&one).eq(elements(&two))
+            }
             _ => one == two,
         };
         if equal {
@@ -227,32 +266,17 @@ impl Fields<'_, '_> {
         self.finding(path, Kind::Value, Some(&one), Some(&two))
     }
 
-    /// Whether both sides have the very same lines.
-    fn same_lines(&self, name: &HeaderName) -> bool {
-        self.legacy
-            .get_all(name)
-            .iter()
-            .eq(self.candidate.get_all(name))
-    }
-
     /// Whether both sides name the field in their `Connection` as meant for the next hop only. One alone does not do: a
     /// candidate could hide whatever it adds or changes.
-    fn nominated(&self, name: &HeaderName) -> bool {
-        [self.legacy, self.candidate].iter().all(|headers| {
-            let mut lines = headers.get_all(http::header::CONNECTION).iter();
-            lines.any(|line| {
-                let line = String::from_utf8_lossy(line.as_bytes());
-                line.split(',')
-                    .any(|token| token.trim().eq_ignore_ascii_case(name.as_str()))
-            })
+    fn nominated(&mut self, name: &HeaderName) -> bool {
+        let sides = [self.legacy, self.candidate];
+        let connections = self.connections.get_or_insert_with(|| {
+            sides.map(|side| side.get_all(CONNECTION).map(FieldValue::lossy).collect())
+        });
+        connections.iter().all(|lines| {
+            let mut tokens = lines.iter().flat_map(|line| line.split(','));
+            tokens.any(|token| token.trim().eq_ignore_ascii_case(name.as_str()))
         })
-    }
-
-    /// Whether a side has the field in several lines, as only a list may be (RFC 9110 §5.3).
-    fn in_lines(&self, name: &HeaderName) -> bool {
-        [self.legacy, self.candidate]
-            .iter()
-            .any(|headers| headers.get_all(name).iter().nth(1).is_some())
     }
 
     /// The first rule for this path whose action `applies`.
@@ -314,24 +338,15 @@ fn shown_path(path: &str) -> String {
     shown(path.as_bytes(), PATH_BYTES)
 }
 
-fn is_text(value: &HeaderValue) -> bool {
-    std::str::from_utf8(value.as_bytes()).is_ok()
-}
-
 /// The lines of a field as one list; `None` without any. Bytes that are not UTF-8 are shown as U+FFFD.
-fn joined<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<Cow<'a, str>> {
-    let mut lines = headers.get_all(name).iter();
-    let first = String::from_utf8_lossy(lines.next()?.as_bytes());
-    let mut rest = lines.peekable();
-    if rest.peek().is_none() {
+fn joined(lines: Lines<'_>) -> Option<Cow<'_, str>> {
+    let mut texts = lines.iter().map(|line| line.1.lossy());
+    let first = texts.next()?;
+    if lines.len() == 1 {
         return Some(first);
     }
-    let mut all = first.into_owned();
-    for line in rest {
-        all.push_str(", ");
-        all.push_str(&String::from_utf8_lossy(line.as_bytes()));
-    }
-    Some(Cow::Owned(all))
+    let all: Vec<_> = std::iter::once(first).chain(texts).collect();
+    Some(all.join(", ").into())
 }
 
 /// Whether a rule makes two different values equal.

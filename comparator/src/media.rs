@@ -1,7 +1,7 @@
 //! What a `Content-Type` says, as far as the comparison of bodies needs it.
 
-use http::HeaderMap;
 use http::header::CONTENT_TYPE;
+use parity_schemas::fields::FieldLines;
 
 /// How a body is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,15 +37,15 @@ impl Declared {
         }
     }
 
-    pub(crate) fn of(headers: &HeaderMap) -> Self {
-        let Some(value) = headers.get(CONTENT_TYPE) else {
+    pub(crate) fn of(headers: &FieldLines) -> Self {
+        let Some(value) = headers.get(&CONTENT_TYPE) else {
             return Self::default();
         };
         // By far the most frequent one, without an allocation.
         if is_plain_json(value.as_bytes()) {
             return Self::only(BodyKind::Json);
         }
-        let media = MediaType::parse(&String::from_utf8_lossy(value.as_bytes()));
+        let media = MediaType::parse(&value.lossy());
         let parameter = |wanted: &str| {
             let found = media.parameters.iter().find(|(name, _)| name == wanted);
             found.map(|(_, value)| value.clone())
@@ -173,9 +173,9 @@ impl MediaType {
 }
 
 /// Whether an answer is gRPC.
-pub(crate) fn is_grpc(headers: &HeaderMap) -> bool {
+pub(crate) fn is_grpc(headers: &FieldLines) -> bool {
     // The first look costs next to nothing, and most answers are none.
-    headers.get(CONTENT_TYPE).is_some_and(|value| {
+    headers.get(&CONTENT_TYPE).is_some_and(|value| {
         const START: &[u8] = b"application/grpc";
         let value = value.as_bytes();
         value
@@ -186,11 +186,10 @@ pub(crate) fn is_grpc(headers: &HeaderMap) -> bool {
 }
 
 /// Whether the messages of a gRPC answer are JSON.
-pub(crate) fn is_grpc_json(headers: &HeaderMap) -> bool {
-    headers.get(CONTENT_TYPE).is_some_and(|value| {
-        MediaType::parse(&String::from_utf8_lossy(value.as_bytes())).essence
-            == "application/grpc+json"
-    })
+pub(crate) fn is_grpc_json(headers: &FieldLines) -> bool {
+    headers
+        .get(&CONTENT_TYPE)
+        .is_some_and(|value| MediaType::parse(&value.lossy()).essence == "application/grpc+json")
 }
 
 #[cfg(test)]
@@ -265,8 +264,7 @@ mod tests {
                 Some("utf-16"),
             ),
         ] {
-            let mut headers = HeaderMap::new();
-            headers.insert(CONTENT_TYPE, text.parse().expect("a value"));
+            let headers = FieldLines::from_iter([(CONTENT_TYPE, text)]);
             let declared = Declared::of(&headers);
             assert_eq!(
                 (declared.kind, declared.charset.as_deref()),
@@ -274,6 +272,6 @@ mod tests {
                 "{text}"
             );
         }
-        assert_eq!(Declared::of(&HeaderMap::new()), Declared::default());
+        assert_eq!(Declared::of(&FieldLines::default()), Declared::default());
     }
 }

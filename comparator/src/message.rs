@@ -10,8 +10,9 @@
 use std::time::Duration;
 
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, TRANSFER_ENCODING};
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderName, HeaderValue};
 use parity_schemas::exchange::Capture;
+use parity_schemas::fields::FieldLines;
 
 use crate::decode;
 
@@ -66,8 +67,7 @@ pub fn read_answer(text: &[u8]) -> Result<Capture, MessageError> {
         ..
     } = head;
     let chunked = headers
-        .get_all(TRANSFER_ENCODING)
-        .iter()
+        .get_all(&TRANSFER_ENCODING)
         .any(|value| value.as_bytes().eq_ignore_ascii_case(b"chunked"));
     let (body, trailers) = chunked
         .then(|| unchunk(rest))
@@ -78,7 +78,7 @@ pub fn read_answer(text: &[u8]) -> Result<Capture, MessageError> {
     let encodings = decode::encodings(&headers);
     let undoes = |name: &String| UNDONE_BY_CURL.contains(&name.as_str());
     if encodings.iter().all(undoes) && std::str::from_utf8(&body).is_ok() {
-        headers.remove(CONTENT_ENCODING);
+        (_, headers) = headers.partition(|name| name == CONTENT_ENCODING);
     }
     Ok(Capture {
         status,
@@ -93,7 +93,7 @@ pub fn read_answer(text: &[u8]) -> Result<Capture, MessageError> {
 /// A status line with its fields, and what follows them.
 struct Head<'a> {
     status: u16,
-    headers: HeaderMap,
+    headers: FieldLines,
     rest: &'a [u8],
     next_line: usize,
 }
@@ -106,7 +106,7 @@ impl Head<'_> {
             // 401 and 407 are asked again with credentials, and curl leaves the body of the refusal out.
             100..=199 | 300..=399 | 401 | 407 => true,
             // The answer of a proxy to CONNECT.
-            200..300 => !self.headers.contains_key(CONTENT_TYPE),
+            200..300 => !self.headers.contains(&CONTENT_TYPE),
             _ => false,
         };
         no_body && status_of(line(self.rest).0).is_some()
@@ -126,13 +126,13 @@ fn read_head(text: &[u8], from_line: usize) -> Result<Head<'_>, MessageError> {
 }
 
 /// The fields up to the empty line, and what follows.
-pub(crate) fn read_fields(text: &[u8]) -> Result<(HeaderMap, &[u8]), MessageError> {
+pub(crate) fn read_fields(text: &[u8]) -> Result<(FieldLines, &[u8]), MessageError> {
     numbered_fields(text, 1).map(|(headers, rest, _)| (headers, rest))
 }
 
 /// Also the number of the line behind them; `first` is that of the first one.
-fn numbered_fields(text: &[u8], first: usize) -> Result<(HeaderMap, &[u8], usize), MessageError> {
-    let (mut headers, mut rest) = (HeaderMap::new(), text);
+fn numbered_fields(text: &[u8], first: usize) -> Result<(FieldLines, &[u8], usize), MessageError> {
+    let (mut headers, mut rest) = (FieldLines::default(), text);
     for number in (first..).take(MAX_FIELDS + 1) {
         let (field, after) = line(rest);
         rest = after;
@@ -143,7 +143,7 @@ fn numbered_fields(text: &[u8], first: usize) -> Result<(HeaderMap, &[u8], usize
             line: number,
             text: lossy(field),
         })?;
-        headers.append(name, value);
+        headers.push(name, value.as_bytes());
     }
     Err(MessageError::TooMany)
 }
@@ -176,7 +176,7 @@ fn parse_field(line: &[u8]) -> Option<(HeaderName, HeaderValue)> {
 }
 
 /// A chunked body in one piece, with its trailers; `None` when it is not in chunks.
-fn unchunk(mut rest: &[u8]) -> Option<(Vec<u8>, Option<HeaderMap>)> {
+fn unchunk(mut rest: &[u8]) -> Option<(Vec<u8>, Option<FieldLines>)> {
     let mut body = Vec::new();
     loop {
         let (size, after) = line(rest);
@@ -203,14 +203,14 @@ fn unchunk(mut rest: &[u8]) -> Option<(Vec<u8>, Option<HeaderMap>)> {
     }
 }
 
-fn trailers(mut rest: &[u8]) -> Option<HeaderMap> {
-    let mut found = HeaderMap::new();
+fn trailers(mut rest: &[u8]) -> Option<FieldLines> {
+    let mut found = FieldLines::default();
     while found.len() < MAX_FIELDS {
         let (field, after) = line(rest);
         let Some((name, value)) = parse_field(field) else {
             break;
         };
-        found.append(name, value);
+        found.push(name, value.as_bytes());
         rest = after;
     }
     (!found.is_empty()).then_some(found)
@@ -224,6 +224,8 @@ fn lossy(text: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use parity_schemas::fields::FieldValue;
+
     use super::*;
 
     #[test]
@@ -234,10 +236,15 @@ mod tests {
             (plain.status, &*plain.body.contiguous()),
             (200, &b"body\r\n"[..])
         );
-        assert_eq!(plain.headers["x-a"], "b");
+        let shown = |lines: &FieldLines, name: &'static str| {
+            let value = lines.get(&HeaderName::from_static(name));
+            value.and_then(FieldValue::as_str).map(str::to_owned)
+        };
+        assert_eq!(shown(&plain.headers, "x-a").as_deref(), Some("b"));
         let chunked = read_answer(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n2\r\nde\r\n0\r\nx-sum: 1\r\n\r\n").expect("an answer");
         assert_eq!(&*chunked.body.contiguous(), b"abcde");
-        assert_eq!(chunked.trailers.expect("trailers")["x-sum"], "1");
+        let trailers = chunked.trailers.expect("trailers");
+        assert_eq!(shown(&trailers, "x-sum").as_deref(), Some("1"));
     }
 
     #[test]
@@ -254,11 +261,12 @@ mod tests {
         ] {
             let answer = read_answer(format!("{head}{body}").as_bytes()).expect("an answer");
             assert_eq!(&*answer.body.contiguous(), body.as_bytes(), "{head}");
-            assert!(!answer.headers.contains_key(CONTENT_ENCODING));
+            assert!(!answer.headers.contains(&CONTENT_ENCODING));
         }
         let compressed = [gzip.as_bytes(), &[0x1f, 0x8b, 8, 0]].concat();
         let kept = read_answer(&compressed).expect("an answer");
-        assert_eq!(kept.headers[CONTENT_ENCODING], "gzip");
+        let kept = kept.headers.get(&CONTENT_ENCODING);
+        assert_eq!(kept.and_then(FieldValue::as_str), Some("gzip"));
     }
 
     #[test]

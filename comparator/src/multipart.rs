@@ -8,7 +8,7 @@
 //! and redaction finds secret names where it finds all others.
 
 use http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH};
-use http::{HeaderMap, HeaderName};
+use parity_schemas::fields::FieldLines;
 
 use crate::collect::digest;
 use crate::json::string;
@@ -96,21 +96,23 @@ fn write(
     is_json: &mut dyn FnMut(&[u8]) -> bool,
     out: &mut Vec<u8>,
 ) -> Result<(), &'static str> {
-    let (mut fields, content) = read_fields(part).map_err(|_| NO_HEADER)?;
+    let (fields, content) = read_fields(part).map_err(|_| NO_HEADER)?;
     // It follows from the rest.
-    fields.remove(CONTENT_LENGTH);
+    let (_, fields) = fields.partition(|name| name == CONTENT_LENGTH);
     out.push(b'{');
     string::quote(HEADERS, out);
     out.extend_from_slice(b":{");
-    let mut names: Vec<&HeaderName> = fields.keys().collect();
-    names.sort_by_key(|name| name.as_str());
-    for (index, name) in names.into_iter().enumerate() {
+    for (index, lines) in fields
+        .sorted()
+        .chunk_by(|one, two| one.0 == two.0)
+        .enumerate()
+    {
         if index > 0 {
             out.push(b',');
         }
-        string::quote(name.as_str(), out);
+        string::quote(lines[0].0.as_str(), out);
         out.push(b':');
-        let values: Vec<_> = fields.get_all(name).iter().map(AsRef::as_ref).collect();
+        let values: Vec<_> = lines.iter().map(|(_, value)| value.as_bytes()).collect();
         header_value(&values.join(&b", "[..]), out);
     }
     out.extend_from_slice(b"},");
@@ -160,9 +162,9 @@ fn latin1(bytes: &[u8]) -> String {
 
 /// The values of all parameters `name` of the disposition. What is in quotes never ends a parameter, so the name of a
 /// file cannot hide that of the field.
-fn field_names(fields: &HeaderMap) -> Vec<String> {
+fn field_names(fields: &FieldLines) -> Vec<String> {
     let mut names = Vec::new();
-    for value in fields.get_all(CONTENT_DISPOSITION) {
+    for value in fields.get_all(&CONTENT_DISPOSITION) {
         let mut rest = value.as_bytes();
         while let Some(at) = memchr::memchr(b';', rest) {
             rest = rest[at + 1..].trim_ascii_start();

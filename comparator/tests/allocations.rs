@@ -7,25 +7,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use allocation_counter::measure;
-use http::{HeaderMap, HeaderValue, Method};
+use http::Method;
+use http::header::{CONTENT_TYPE, DATE, ETAG};
 use parity_comparator::rules::Profile;
 use parity_comparator::{AnswerPair, Comparator, Limits, Rules};
 use parity_schemas::exchange::Capture;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Verdict;
 
-fn capture(body: &str, content_type: &'static str) -> Capture {
-    let mut headers = HeaderMap::new();
-    for (name, value) in [
-        ("content-type", content_type),
-        ("date", "Thu, 01 Jan 2026 00:00:00 GMT"),
-        ("etag", "\"a\""),
-    ] {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
+fn capture(body: &str, fields: [&str; 3]) -> Capture {
+    let names = [CONTENT_TYPE, DATE, ETAG];
     Capture {
         status: 200,
-        headers,
+        headers: names.into_iter().zip(fields).collect(),
         body: body.as_bytes().to_vec().into(),
         trailers: None,
         head_elapsed: Duration::ZERO,
@@ -97,17 +91,11 @@ fn equal_answers_allocate_nothing() {
         ("an object of 500 keys", wide(false), wide(true)),
     ];
     for (name, legacy, candidate) in &documents {
-        let legacy = capture(legacy, JSON);
+        let legacy = capture(legacy, [JSON, "Thu, 01 Jan 2026 00:00:00 GMT", "\"a\""]);
         for (candidate, content_type) in [(candidate, JSON), (candidate, EXPRESS)] {
-            let mut candidate = capture(candidate, content_type);
             // By default a clock may be a little off, and an ETag counts only by whether there is one.
-            candidate.headers.insert(
-                "date",
-                HeaderValue::from_static("Thu, 01 Jan 2026 00:00:09 GMT"),
-            );
-            candidate
-                .headers
-                .insert("etag", HeaderValue::from_static("\"b\""));
+            let fields = [content_type, "Thu, 01 Jan 2026 00:00:09 GMT", "\"b\""];
+            let candidate = capture(candidate, fields);
             for rules in [Rules::default(), profile()] {
                 let (count, verdict) = allocations(rules, [&legacy, &candidate]);
                 assert_eq!(verdict, Verdict::Match, "{name}");
@@ -124,13 +112,14 @@ fn equal_answers_allocate_nothing() {
 
 #[test]
 fn what_differs_allocates_for_its_findings_only() {
-    let legacy = capture(&orders(2_000, false), "application/json");
+    let fields = ["application/json", "Thu, 01 Jan 2026 00:00:00 GMT", "\"a\""];
+    let legacy = capture(&orders(2_000, false), fields);
     let with = |findings: usize| {
         // An escaped key costs two more wherever it is looked for; nobody escapes keys.
         let changed = orders(2_000, true)
             .replace("\\u006f", "o")
             .replacen("\"a\"", "\"b\"", findings);
-        let candidate = capture(&changed, "application/json");
+        let candidate = capture(&changed, fields);
         let (count, verdict) = allocations(Rules::default(), [&legacy, &candidate]);
         assert_eq!(verdict, Verdict::Mismatch);
         count

@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::Method;
 use http::header::CONTENT_TYPE;
-use http::{HeaderMap, HeaderValue, Method};
 use parity_comparator::document::DiffDocument;
 use parity_comparator::message::read_answer;
 use parity_comparator::rules::Profile;
@@ -24,6 +24,7 @@ use parity_comparator::{
     AnswerPair, Comparator, Comparison, DocumentKind, Limits, RuleConfig, Rules,
 };
 use parity_schemas::exchange::Capture;
+use parity_schemas::fields::FieldLines;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Finding, Kind, Verdict};
 use similar::TextDiff;
@@ -172,7 +173,7 @@ impl Pair {
         };
         let answer = |body: &[u8]| Capture {
             status: 200,
-            headers: HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(media_type))]),
+            headers: FieldLines::from_iter([(CONTENT_TYPE, media_type)]),
             body: body.to_vec().into(),
             trailers: None,
             head_elapsed: Duration::ZERO,

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::HeaderMap;
 use parity_schemas::exchange::{Body, Capture, Omitted};
+use parity_schemas::fields::FieldLines;
 use parity_schemas::verdict::Reason;
 
-use crate::detach;
 use crate::grpc::Messages;
 use crate::headers;
 use crate::pending::Half;
@@ -20,7 +20,7 @@ use crate::pending::Half;
 pub(crate) struct Recorder {
     half: Half,
     status: u16,
-    headers: HeaderMap,
+    headers: FieldLines,
     /// Counts the messages of gRPC: an answer of several is a stream.
     messages: Option<Messages>,
     body: Body,
@@ -28,7 +28,7 @@ pub(crate) struct Recorder {
     seen: u64,
     /// Why the body is not kept.
     omitted: Option<Omitted>,
-    trailers: Option<HeaderMap>,
+    trailers: Option<FieldLines>,
     sent: Instant,
     head_at: Instant,
 }
@@ -38,16 +38,15 @@ impl Recorder {
     pub(crate) fn new(
         half: Half,
         status: u16,
-        mut headers: HeaderMap,
+        headers: &HeaderMap,
         sent: Instant,
         head_at: Instant,
     ) -> Self {
-        detach::fields(&mut headers);
         Self {
             half,
             status,
-            messages: headers::is_grpc(&headers).then(Messages::default),
-            headers,
+            messages: headers::is_grpc(headers).then(Messages::default),
+            headers: headers.into(),
             body: Body::default(),
             seen: 0,
             omitted: None,
@@ -101,7 +100,7 @@ impl Recorder {
 
     /// Keeps the trailers.
     pub(crate) fn trailers(&mut self, trailers: &HeaderMap) {
-        detach::fields(self.trailers.insert(trailers.clone()));
+        self.trailers = Some(trailers.into());
     }
 
     /// The answer is whole, or all that is wanted of it.

@@ -1,8 +1,10 @@
 //! Heads that let go of the buffers that they were read into.
 //!
 //! hyper's values of fields, and the target of a request, are slices of what was read from the socket. One of them keeps
-//! the whole buffer, which may be 64 KiB, for as long as the head waits for the candidate and for being compared; no
-//! budget would see it. So what is kept is copied, all values of a head into one piece.
+//! the whole buffer, which may be 64 KiB, for as long as the request waits for the candidate; no budget would see it. So
+//! where a buffer is large, what is kept is copied, all values of a head into one piece. A buffer of the usual size is
+//! counted in what a shadow is charged beside its bodies. What waits for being compared is a copy in any case
+//! ([`FieldLines`](parity_schemas::fields::FieldLines)).
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderValue, Uri};

@@ -111,6 +111,9 @@ async fn answer_to(
         uri: parts.uri,
         spelling,
         headers: parts.headers,
+        keeps_buffer: client
+            .socket()
+            .is_none_or(|socket| socket.has_large_buffer()),
         version: parts.version,
         peer: Rc::clone(&client.peer),
     };

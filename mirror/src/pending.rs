@@ -37,6 +37,8 @@ pub(crate) struct Head {
     /// How the client wrote the target, where `uri` cannot have it.
     pub(crate) spelling: Option<Spelling>,
     pub(crate) headers: HeaderMap,
+    /// Whether it was read into a buffer that is much larger than it.
+    pub(crate) keeps_buffer: bool,
     pub(crate) version: Version,
     pub(crate) peer: Rc<Peer>,
 }
@@ -132,8 +134,10 @@ impl Pending {
         mut head: Head,
         time: Timestamp,
     ) -> (Half, Half) {
-        detach::fields(&mut head.headers);
-        detach::target(&mut head.uri);
+        if head.keeps_buffer {
+            detach::fields(&mut head.headers);
+            detach::target(&mut head.uri);
+        }
         let pending = Rc::new(Self {
             generation: Rc::clone(generation),
             head: RefCell::new(head),
@@ -232,7 +236,7 @@ impl Pending {
                         Some(spelling) => spelling.text(target(&head.uri)).into(),
                         None => target(&head.uri).into(),
                     },
-                    headers: std::mem::take(&mut head.headers),
+                    headers: (&head.headers).into(),
                     body: self.body.take(),
                 },
                 legacy,

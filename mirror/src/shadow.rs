@@ -215,7 +215,9 @@ impl Attempt {
         } else {
             None
         };
-        let recorder = Recorder::new(half, head.status.as_u16(), head.headers, at, head_at);
+        let recorder = Recorder::new(half, head.status.as_u16(), &head.headers, at, head_at);
+        // What it was read into is free again.
+        drop(head);
         let (recorder, ended) = self.recorder.insert((recorder, Instant::now()));
         if let Some(why) = omitted {
             recorder.omit(why);

@@ -29,9 +29,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, Method};
+use http::{HeaderName, Method};
 use smallvec::SmallVec;
 
+use crate::fields::{FieldLines, FieldValue};
 use crate::route::Route;
 use crate::time::Timestamp;
 
@@ -141,6 +142,9 @@ impl Drop for ByteHold {
     }
 }
 
+/// Says which trace a request belongs to (W3C Trace Context).
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+
 /// The request of an exchange, as the client sent it.
 pub struct Request {
     /// The method.
@@ -148,7 +152,7 @@ pub struct Request {
     /// Path and query as on the request line, still percent-encoded: `/users/1?page=2`.
     pub target: Box<str>,
     /// Header fields as received.
-    pub headers: HeaderMap,
+    pub headers: FieldLines,
     /// The whole body; empty when there was none.
     pub body: Body,
 }
@@ -168,7 +172,10 @@ impl Request {
 
     /// The trace id (32 hex digits) of a well-formed W3C `traceparent`, else `None`.
     pub fn trace_id(&self) -> Option<&str> {
-        let value = self.headers.get("traceparent")?.to_str().ok()?;
+        let value = self
+            .headers
+            .get(&TRACEPARENT)
+            .and_then(FieldValue::as_str)?;
         let id = value.split('-').nth(1)?;
         (id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(id)
     }
@@ -179,11 +186,11 @@ pub struct Capture {
     /// Status code.
     pub status: u16,
     /// Header fields as received, hop-by-hop ones included.
-    pub headers: HeaderMap,
+    pub headers: FieldLines,
     /// The whole body as received, still encoded by its `Content-Encoding`, or why there is none.
     pub body: Body,
     /// Trailer fields, if any came. Of an answer whose body was omitted nothing is known of them.
-    pub trailers: Option<HeaderMap>,
+    pub trailers: Option<FieldLines>,
     /// From sending the request to the head of the answer.
     pub head_elapsed: Duration,
     /// From sending the request to the last byte of the answer, without the time in which we did not read because the

@@ -16,6 +16,7 @@ pub mod clients;
 pub mod digest;
 pub mod evidence;
 pub mod exchange;
+pub mod fields;
 pub mod histogram;
 pub mod id;
 pub mod ident;

@@ -217,7 +217,7 @@ impl Queue {
     /// Bytes that an answer may have once decoded.
     fn assumed(&self, answer: &Capture) -> usize {
         let sent = answer.body.len();
-        if answer.headers.contains_key(CONTENT_ENCODING) {
+        if answer.headers.contains(&CONTENT_ENCODING) {
             sent.saturating_mul(ASSUMED_RATIO)
                 .min(self.decoded.max(sent))
         } else {

@@ -7,8 +7,8 @@
 
 use std::time::Duration;
 
-use http::HeaderMap;
 use http::header::{AGE, DATE};
+use parity_schemas::fields::{FieldLines, FieldValue};
 
 use crate::instant::Instant;
 
@@ -18,12 +18,9 @@ const CLOCK_SLACK: Duration = Duration::from_mins(5);
 
 /// Whether the dates of two answers may be of one time, `apart` being how long the slower one took. Where one is missing,
 /// or nobody knows when the answers were written, nothing can be said against them.
-pub(super) fn agree(legacy: &HeaderMap, candidate: &HeaderMap, apart: Option<Duration>) -> bool {
-    let (Some(apart), true, true) = (
-        apart,
-        legacy.contains_key(DATE),
-        candidate.contains_key(DATE),
-    ) else {
+pub(super) fn agree(legacy: &FieldLines, candidate: &FieldLines, apart: Option<Duration>) -> bool {
+    let (Some(apart), true, true) = (apart, legacy.contains(&DATE), candidate.contains(&DATE))
+    else {
         return true;
     };
     match (written(legacy), written(candidate)) {
@@ -34,26 +31,20 @@ pub(super) fn agree(legacy: &HeaderMap, candidate: &HeaderMap, apart: Option<Dur
 }
 
 /// When an answer was handed over, in Unix seconds: a cache keeps the date and adds how old the answer is.
-fn written(headers: &HeaderMap) -> Option<i64> {
-    let date = Instant::parse(headers.get(DATE)?.as_bytes())?;
-    let age = headers.get(AGE).and_then(|age| age.to_str().ok());
+fn written(headers: &FieldLines) -> Option<i64> {
+    let date = Instant::parse(headers.get(&DATE)?.as_bytes())?;
+    let age = headers.get(&AGE).and_then(FieldValue::as_str);
     let age = age.and_then(|age| age.parse::<u32>().ok());
     Some(date.utc_seconds() + i64::from(age.unwrap_or(0)))
 }
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderValue;
-
     use super::*;
 
-    fn at(date: &'static str, age: Option<&'static str>) -> HeaderMap {
-        let mut headers = HeaderMap::new();
-        headers.insert(DATE, HeaderValue::from_static(date));
-        if let Some(age) = age {
-            headers.insert(AGE, HeaderValue::from_static(age));
-        }
-        headers
+    fn at(date: &'static str, age: Option<&'static str>) -> FieldLines {
+        let age = age.map(|age| (AGE, age));
+        [(DATE, date)].into_iter().chain(age).collect()
     }
 
     #[test]
@@ -77,7 +68,7 @@ mod tests {
             assert_eq!(agree(&other, &noon, apart), expected, "{date}");
             assert!(agree(&noon, &other, None));
         }
-        let none = HeaderMap::new();
+        let none = FieldLines::default();
         assert!(agree(&noon, &none, Some(Duration::ZERO)));
         let (one, two) = (at("a", None), at("b", None));
         assert!(agree(&one, &two, Some(Duration::ZERO)));

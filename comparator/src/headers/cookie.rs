@@ -9,11 +9,11 @@
 
 use std::collections::BTreeMap;
 
-use http::HeaderMap;
 use http::header::{DATE, SET_COOKIE};
+use parity_schemas::fields::FieldLines;
 use parity_schemas::verdict::Kind;
 
-use super::{Fields, is_text, shown_path};
+use super::{Fields, shown_path};
 use crate::collect::Flow;
 use crate::instant::Instant;
 use crate::rules::Action;
@@ -95,14 +95,14 @@ impl Expiry {
     }
 }
 
-fn by_name(headers: &HeaderMap) -> BTreeMap<String, Vec<Cookie>> {
+fn by_name(headers: &FieldLines) -> BTreeMap<String, Vec<Cookie>> {
     let date = headers
-        .get(DATE)
+        .get(&DATE)
         .and_then(|date| Instant::parse(date.as_bytes()));
     let mut cookies: BTreeMap<String, Vec<Cookie>> = BTreeMap::new();
-    for line in headers.get_all(SET_COOKIE) {
-        let raw = (!is_text(line)).then(|| line.as_bytes().to_vec());
-        let line = String::from_utf8_lossy(line.as_bytes()).into_owned();
+    for line in headers.get_all(&SET_COOKIE) {
+        let raw = line.as_str().is_none().then(|| line.as_bytes().to_vec());
+        let line = line.lossy().into_owned();
         let mut parts = line.split(';');
         let pair = parts.next().unwrap_or_default();
         let (name, value) = pair.split_once('=').unwrap_or(("", pair));

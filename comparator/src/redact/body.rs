@@ -6,8 +6,8 @@
 
 use std::borrow::Cow;
 
-use http::HeaderMap;
 use parity_schemas::exchange::{Body, Exchange};
+use parity_schemas::fields::FieldLines;
 
 use super::claim::{Claim, in_utf8, is_text};
 use super::config::PlainText;
@@ -138,7 +138,7 @@ impl Redactor {
         )
     }
 
-    fn read(&self, headers: &HeaderMap, body: &Body, scope: &Scope) -> Read {
+    fn read(&self, headers: &FieldLines, body: &Body, scope: &Scope) -> Read {
         let raw = body.contiguous();
         if raw.is_empty() {
             return Read::Shown(Shown::Nothing);

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use http::HeaderMap;
+use parity_schemas::fields::FieldLines;
 
 use super::markup::Dialect;
 use crate::charset;
@@ -32,12 +32,12 @@ pub(super) enum Claim {
 }
 
 impl Claim {
-    pub(super) fn of(headers: &HeaderMap) -> (Self, Option<String>) {
-        let Some(value) = headers.get(http::header::CONTENT_TYPE) else {
+    pub(super) fn of(headers: &FieldLines) -> (Self, Option<String>) {
+        let Some(value) = headers.get(&http::header::CONTENT_TYPE) else {
             return (Self::Silent, None);
         };
         let declared = Declared::of(headers);
-        let text = String::from_utf8_lossy(value.as_bytes());
+        let text = value.lossy();
         (Self::of_type(&text, declared.boundary), declared.charset)
     }
 

@@ -2,8 +2,8 @@
 //!
 //! What is compared as JSON is shown as that JSON: secrets are found in it by the names that they stand behind.
 
-use http::HeaderMap;
 use parity_schemas::exchange::{Body, Exchange, Omitted};
+use parity_schemas::fields::FieldLines;
 use parity_schemas::record::{RecordedMessage, Sample};
 use parity_schemas::verdict::Part;
 
@@ -19,7 +19,7 @@ impl Redactor {
     pub(super) fn sample(&self, exchange: &Exchange, bodies: &Bodies, scope: &Scope) -> Sample {
         let (request, legacy, candidate) =
             (&exchange.request, &exchange.legacy, &exchange.candidate);
-        let message = |headers: &HeaderMap, body: &Body, shown: &Shown| {
+        let message = |headers: &FieldLines, body: &Body, shown: &Shown| {
             self.message(headers, body, shown, scope)
         };
         Sample {
@@ -31,7 +31,7 @@ impl Redactor {
 
     fn message(
         &self,
-        headers: &HeaderMap,
+        headers: &FieldLines,
         body: &Body,
         shown: &Shown,
         scope: &Scope,
@@ -42,7 +42,7 @@ impl Redactor {
             headers: headers
                 .iter()
                 .map(|(name, value)| {
-                    let value = String::from_utf8_lossy(value.as_bytes());
+                    let value = value.lossy();
                     (
                         name.as_str().to_owned(),
                         self.header_value(Part::Header, name.as_str(), &value, scope),

@@ -58,7 +58,7 @@ fn answer(kind: DocumentKind, mut headers: HeaderMap, body: &str) -> Capture {
         .or_insert(HeaderValue::from_static(content_type));
     Capture {
         status: 200,
-        headers,
+        headers: (&headers).into(),
         body: body.as_bytes().to_vec().into(),
         trailers: None,
         head_elapsed: Duration::ZERO,

@@ -4,10 +4,11 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName};
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
 use http::{HeaderMap, HeaderValue, Method};
 use parity_comparator::{AnswerPair, Comparator, Comparison, Limits, RuleConfig, Rules};
 use parity_schemas::exchange::{Body, Capture, Omitted};
+use parity_schemas::fields::FieldLines;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Kind, Part, Verdict};
 use proptest::prelude::*;
@@ -85,7 +86,7 @@ fn answer(status: u16, is: Is, json: &str) -> Capture {
     };
     Capture {
         status,
-        headers,
+        headers: (&headers).into(),
         body,
         trailers: None,
         head_elapsed: Duration::ZERO,
@@ -193,15 +194,8 @@ fn where_there_is_no_body_or_it_does_not_count_the_head_decides() {
 fn lengths_prove_what_they_can() {
     let of = |media, body, length: Option<&'static str>| {
         let mut answer = answer(200, Is::Empty, "");
-        answer
-            .headers
-            .insert(CONTENT_TYPE, HeaderValue::from_static(media));
-        if let Some(length) = length {
-            let name = HeaderName::from_static("content-length");
-            answer
-                .headers
-                .insert(name, HeaderValue::from_static(length));
-        }
+        let length = length.map(|length| (CONTENT_LENGTH, length));
+        answer.headers = [(CONTENT_TYPE, media)].into_iter().chain(length).collect();
         answer.body = body;
         answer
     };
@@ -252,13 +246,11 @@ fn lengths_prove_what_they_can() {
 fn several_messages_of_grpc_are_not_one_and_trailers_behind_them_are_not_known() {
     let grpc = |body: Body, status: Option<&'static str>| {
         let mut answer = answer(200, Is::Empty, "");
-        answer
-            .headers
-            .insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
+        answer.headers = FieldLines::from_iter([(CONTENT_TYPE, "application/grpc")]);
         answer.body = body;
         answer.trailers = status.map(|status| {
             let name = HeaderName::from_static("grpc-status");
-            HeaderMap::from_iter([(name, HeaderValue::from_static(status))])
+            FieldLines::from_iter([(name, status)])
         });
         answer
     };
@@ -312,7 +304,7 @@ proptest! {
         let one = answer(status, legacy, "{}");
         let mut two = answer(other, candidate, "{}");
         if field {
-            two.headers.insert("x-limit", HeaderValue::from_static("1"));
+            two.headers.push(HeaderName::from_static("x-limit"), b"1");
         }
         let differs = status != other || field;
         let mismatch = compare(&one, &two).verdict == Verdict::Mismatch;

@@ -24,7 +24,7 @@ pub(super) fn answer(content_type: &'static str, body: &[u8]) -> Capture {
     );
     Capture {
         status: 200,
-        headers,
+        headers: (&headers).into(),
         body: body.to_vec().into(),
         trailers: None,
         head_elapsed: Duration::ZERO,

@@ -96,6 +96,7 @@ impl ClientIo {
             return Poll::Ready(Ok(()));
         }
         let before = buffer.filled().len();
+        self.traffic.reads_into(buffer.capacity());
         ready!(each!(&mut self.stream, io => io.poll_read(cx, buffer)))?;
         if buffer.filled().len() > before {
             self.traffic.read();

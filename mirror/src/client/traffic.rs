@@ -11,6 +11,9 @@ use std::task::Poll;
 use super::heads::Announced;
 use crate::spelling::Spelling;
 
+/// Room of a buffer for more than heads: hyper begins with 8 KiB, and takes more once a read has filled that.
+const LARGE_BUFFER: usize = 8 * 1024;
+
 /// The state of one client's socket.
 #[derive(Default)]
 pub(crate) struct Traffic {
@@ -28,6 +31,7 @@ pub(crate) struct Traffic {
     announced: Mutex<Option<Announced>>,
     within_body: AtomicBool,
     has_spelling: AtomicBool,
+    large_buffer: AtomicBool,
     spelling: Mutex<Option<Spelling>>,
 }
 
@@ -68,6 +72,18 @@ impl Traffic {
 
     pub(super) fn read(&self) {
         self.reads.store(self.reads() + 1, Ordering::Relaxed);
+    }
+
+    /// A read is about to happen into so much room.
+    pub(super) fn reads_into(&self, room: usize) {
+        if room > LARGE_BUFFER {
+            set(&self.large_buffer, true);
+        }
+    }
+
+    /// Whether what is read goes into a large buffer, which whatever is kept of it would keep as a whole.
+    pub(crate) fn has_large_buffer(&self) -> bool {
+        get(&self.large_buffer)
     }
 
     pub(super) fn wrote<T>(&self, polled: &Poll<T>) {

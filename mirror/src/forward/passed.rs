@@ -55,8 +55,8 @@ pub(super) fn answer(
     let recorder = match subject {
         Subject::Alone(_) => None,
         Subject::Shadowed(half) => {
-            let (status, headers) = (response.status().as_u16(), response.headers().clone());
-            let is_stream = headers::is_stream(&headers) && !response.body().is_end_stream();
+            let (status, headers) = (response.status().as_u16(), response.headers());
+            let is_stream = headers::is_stream(headers) && !response.body().is_end_stream();
             let mut recorder = Recorder::new(half, status, headers, at, head_at);
             if is_stream {
                 // The half ends here, not with the stream: that ends when the client has had enough.

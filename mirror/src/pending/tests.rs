@@ -67,6 +67,7 @@ fn open(generation: &Rc<Generation>) -> (Half, Half) {
         uri: Uri::from_static("/"),
         spelling: None,
         headers: HeaderMap::new(),
+        keeps_buffer: true,
         version: Version::HTTP_11,
         peer: Rc::new(Peer::new(Ipv4Addr::LOCALHOST.into(), false)),
     };
@@ -75,7 +76,7 @@ fn open(generation: &Rc<Generation>) -> (Half, Half) {
 
 fn complete(half: Half) {
     let now = Instant::now();
-    let mut recorder = Recorder::new(half, 200, HeaderMap::new(), now, now);
+    let mut recorder = Recorder::new(half, 200, &HeaderMap::new(), now, now);
     recorder
         .data(&Bytes::from_static(b"body"))
         .expect("there is room");

@@ -30,14 +30,14 @@ fn a_get_is_answered_by_the_legacy_and_captured_on_both_sides() {
     let exchange = mirror.ledger.exchange();
     assert_eq!(exchange.route.label(), "GET /users/{id}");
     assert_eq!(&*exchange.request.target, "/users/7?page=2&q=%20");
-    assert_eq!(exchange.request.headers["host"], "test");
+    assert_eq!(
+        exchange.request.headers.get("host").expect("a line"),
+        "test"
+    );
     assert_eq!(exchange.legacy.status, 200);
     assert_eq!(&*exchange.legacy.body.contiguous(), b"{\"a\":1}");
     assert_eq!(&*exchange.candidate.body.contiguous(), b"{\"a\":2}");
-    assert_eq!(
-        exchange.legacy.headers.get_all("set-cookie").iter().count(),
-        2
-    );
+    assert_eq!(exchange.legacy.headers.get_all("set-cookie").count(), 2);
     assert_eq!(mirror.control.shadow_bytes_held(), 14);
     drop(exchange);
     assert_eq!(mirror.control.shadow_bytes_held(), 0);
@@ -255,8 +255,10 @@ fn trailers_reach_the_client_and_the_capture() {
     client.send("GET / HTTP/1.1\r\nhost: test\r\nte: trailers\r\nconnection: te\r\n\r\n");
     client.read_until(b"\r\nx-sum: 42\r\n\r\n");
     let exchange = mirror.ledger.exchange();
-    let trailers = [&exchange.legacy, &exchange.candidate]
-        .map(|capture| capture.trailers.as_ref().expect("trailers")["x-sum"].clone());
+    let trailers = [&exchange.legacy, &exchange.candidate].map(|capture| {
+        let trailers = capture.trailers.as_ref().expect("trailers");
+        trailers.get("x-sum").expect("a line")
+    });
     assert_eq!(trailers, ["42", "42"]);
     for request in legacy.requests(2) {
         assert_eq!(request.header("te"), ["trailers"]);

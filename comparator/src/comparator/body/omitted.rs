@@ -3,9 +3,9 @@
 //! Something is not nothing, bytes of another length are other bytes, and of gRPC several messages are not one. Anything
 //! else may be equal: a text of many lines may be the same JSON as one of a single line.
 
-use http::HeaderMap;
 use http::header::CONTENT_LENGTH;
 use parity_schemas::exchange::{Body, Omitted};
+use parity_schemas::fields::FieldLines;
 use parity_schemas::verdict::{Kind, Part, Reason, Side};
 
 use super::super::{AnswerPair, give_up};
@@ -89,7 +89,7 @@ pub(super) fn compare(
 }
 
 impl Known {
-    fn of(body: Option<&Body>, headers: &HeaderMap, encodings: &[String], limit: usize) -> Self {
+    fn of(body: Option<&Body>, headers: &FieldLines, encodings: &[String], limit: usize) -> Self {
         let plain = |length| {
             if encodings.is_empty() {
                 length
@@ -121,8 +121,8 @@ impl Known {
 }
 
 /// The length that the head states.
-fn stated(headers: &HeaderMap) -> Option<u64> {
-    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+fn stated(headers: &FieldLines) -> Option<u64> {
+    headers.get(&CONTENT_LENGTH)?.as_str()?.parse().ok()
 }
 
 impl Length {
