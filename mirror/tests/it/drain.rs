@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use parity_schemas::verdict::Reason;
 
+use crate::support::service::{fill_until, find};
 use crate::support::{Next, Rig, Service, ok};
 
 #[test]
@@ -76,6 +77,7 @@ fn what_is_left_at_the_end_is_cut_and_counted() {
 #[test]
 fn a_client_that_only_sends_on_behind_its_answer_holds_nothing_up() {
     let legacy = Service::raw(|mut conn| {
+        fill_until(&mut conn, &mut Vec::new(), |bytes| find(bytes, b"\r\n\r\n"));
         conn.say("HTTP/1.1 413 Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
         conn.wait_for_close();
     });
