@@ -10,7 +10,8 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 /// Standard streams, listening and control sockets, files of the store, of the spool and of the configuration, the log,
 /// what a look-up of a name opens, and some to spare.
 const PROCESS: usize = 96;
-/// Of each worker: its copy of the listening socket, an event queue, a waker, and look-ups of names.
+/// Of each worker: its copy of the listening socket, an event queue, a waker, a client that waits for a place, and look-ups
+/// of names.
 const WORKER: usize = 8;
 /// Of a connection to the admin port: itself, and the files or the connection of the store that it asks.
 const ADMIN: usize = 4;

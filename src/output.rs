@@ -139,7 +139,7 @@ fn styled(style: Style, text: impl std::fmt::Display) -> String {
 }
 
 /// Captured text made safe and short.
-fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     visible_up_to(text, MAX_SHOWN_CHARS)
 }
 

@@ -1,7 +1,7 @@
 //! Reads a stored HTTP/1 answer: a status line, fields, and the rest as the body.
 //!
-//! It is for files that people keep (`curl -i`, a saved capture), so line ends may be bare and a body may be shorter or
-//! longer than its Content-Length says. A chunked body is put together, because that is how it was meant; but curl
+//! It is for files that people keep (`curl -i`, a saved capture), so line ends may be bare and a body may be longer than
+//! its Content-Length says; whether it is shorter can be asked ([`cut_short`]). A chunked body is put together, because that is how it was meant; but curl
 //! undoes chunks, and `--compressed` the content encoding, and writes the fields that spoke of them all the same, so a
 //! body that is not what they say is taken as it is. Of several answers in one file (`100 Continue`, the tunnel of a
 //! proxy, redirects that were followed) the last one counts. It is not for sockets: nothing of the proxy goes through
@@ -9,7 +9,7 @@
 
 use std::time::Duration;
 
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE, TRANSFER_ENCODING};
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
 use http::{HeaderName, HeaderValue};
 use parity_schemas::exchange::Capture;
 use parity_schemas::fields::FieldLines;
@@ -77,8 +77,9 @@ pub fn read_answer(text: &[u8]) -> Result<Capture, MessageError> {
     // have to hit it by chance.
     let encodings = decode::encodings(&headers);
     let undoes = |name: &String| UNDONE_BY_CURL.contains(&name.as_str());
-    if encodings.iter().all(undoes) && std::str::from_utf8(&body).is_ok() {
-        (_, headers) = headers.partition(|name| name == CONTENT_ENCODING);
+    if !encodings.is_empty() && encodings.iter().all(undoes) && std::str::from_utf8(&body).is_ok() {
+        // The length counts what was sent.
+        (_, headers) = headers.partition(|name| [CONTENT_ENCODING, CONTENT_LENGTH].contains(name));
     }
     Ok(Capture {
         status,
@@ -88,6 +89,18 @@ pub fn read_answer(text: &[u8]) -> Result<Capture, MessageError> {
         head_elapsed: Duration::ZERO,
         elapsed: Duration::ZERO,
     })
+}
+
+/// How many bytes a saved body has and how many its `Content-Length` says, where it was cut short. One without any body
+/// is no such: the answer to HEAD has a length, and so has what was saved of an answer by its head.
+pub fn cut_short(answer: &Capture) -> Option<(usize, usize)> {
+    if answer.headers.contains_key(TRANSFER_ENCODING) {
+        return None;
+    }
+    let announced = answer.headers.get(CONTENT_LENGTH)?;
+    let announced = announced.as_str()?.trim().parse().ok()?;
+    let there = answer.body.len();
+    (there > 0 && there < announced).then_some((there, announced))
 }
 
 /// A status line with its fields, and what follows them.

@@ -1,7 +1,8 @@
 //! Who may use the admin port.
 //!
-//! Three walls. Without a token the port is bound to loopback, and then the `Host` must be a loopback name, so that a
-//! page which rebinds its DNS name to 127.0.0.1 is refused. A request that changes something must not come from a
+//! Four walls. A request says once where it is for: with two `Host` fields, or a target that names another place than
+//! the `Host`, two readers would disagree. Without a token the port is bound to loopback, and then that must be a loopback
+//! name, so that a page which rebinds its DNS name to 127.0.0.1 is refused. A request that changes something must not come from a
 //! page of another origin. With a token, every request must carry it: `Authorization: Bearer TOKEN`, or Basic with
 //! the token as the password, which is what a browser can ask its user for.
 
@@ -10,7 +11,8 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::http::header::{self, HeaderName, HeaderValue};
-use axum::http::{HeaderMap, Method, StatusCode};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
@@ -23,6 +25,11 @@ const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'self'; img
 /// Lets a request pass or answers it here.
 pub async fn admit(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
     let headers = request.headers();
+    let Some(host) = place(request.uri(), headers) else {
+        let text =
+            "say once which host is asked: one Host field, and no target that names another one\n";
+        return (StatusCode::BAD_REQUEST, text).into_response();
+    };
     match &site.token {
         Some(token) if !presents(headers, token) => {
             let challenge = (
@@ -34,7 +41,7 @@ pub async fn admit(State(site): State<Arc<Site>>, request: Request, next: Next) 
             let last = (header::CONNECTION, "close");
             return (StatusCode::UNAUTHORIZED, [challenge, last], text).into_response();
         }
-        None if !is_loopback_name(host(headers)) => {
+        None if !is_loopback_name(host) => {
             let text = "the Host is no loopback name; reach this port as 127.0.0.1 or localhost\n";
             return (StatusCode::MISDIRECTED_REQUEST, text).into_response();
         }
@@ -94,6 +101,20 @@ fn presents(headers: &HeaderMap, token: &str) -> bool {
 /// Takes the same time wherever the first difference is.
 fn equal(one: &[u8], other: &[u8]) -> bool {
     one.len() == other.len() && one.iter().zip(other).fold(0, |seen, (a, b)| seen | (a ^ b)) == 0
+}
+
+/// The one place that a request says it is for, with its port if it says one; empty if it says none. `None` if it says
+/// several, or what is no text.
+fn place<'a>(target: &'a Uri, headers: &'a HeaderMap) -> Option<&'a str> {
+    let mut hosts = headers.get_all(header::HOST).iter();
+    let host = hosts.next().map_or(Ok(""), HeaderValue::to_str).ok()?;
+    if hosts.next().is_some() {
+        return None;
+    }
+    match target.authority().map(Authority::as_str) {
+        Some(named) => named.eq_ignore_ascii_case(host).then_some(named),
+        None => Some(host),
+    }
 }
 
 fn host(headers: &HeaderMap) -> &str {
@@ -200,6 +221,31 @@ mod tests {
         ] {
             assert!(!is_loopback_name(name), "{name}");
         }
+    }
+
+    #[test]
+    fn a_request_says_once_where_it_is_for() {
+        for (target, hosts, expected) in [
+            ("/", &["localhost:9900"][..], Some("localhost:9900")),
+            ("/", &[], Some("")),
+            ("http://localhost/", &["localhost"], Some("localhost")),
+            ("/", &["localhost", "evil.example"], None),
+            ("/", &["localhost", "localhost"], None),
+            ("http://evil.example/", &["localhost"], None),
+            ("http://evil.example/", &[], None),
+            ("http://localhost@evil.example/", &["localhost"], None),
+        ] {
+            let mut headers = HeaderMap::new();
+            for host in hosts {
+                headers.append(header::HOST, HeaderValue::from_static(host));
+            }
+            let target = Uri::from_static(target);
+            assert_eq!(place(&target, &headers), expected, "{target} {hosts:?}");
+        }
+        let mut headers = HeaderMap::new();
+        let odd = HeaderValue::from_bytes(b"localhost\xff").expect("a value");
+        headers.append(header::HOST, odd);
+        assert_eq!(place(&Uri::from_static("/"), &headers), None);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! all connections of a worker, once a second, instead of a timer per request: hyper's own timer costs an allocation
 //! and a registration for every request, and cannot tell an idle connection from one that trickles a head.
 
+mod control_frames;
 mod heads;
 mod io;
 mod linger;
@@ -37,6 +38,10 @@ enum Order {
     /// Close now.
     Close,
 }
+
+/// How long a connection may wait for its client where others find no place. A head is sent at once, and who keeps a
+/// connection for later must know that it may be closed.
+const GIVES_WAY: Duration = Duration::from_secs(1);
 
 /// State of a client's connection, shared by its task, its requests and the sweep.
 pub(crate) struct Client {
@@ -194,7 +199,10 @@ impl Client {
     pub(crate) fn drain(&self) {
         let begun = self.begun.get();
         let idle = self.busy.get() == 0 && self.drained_at.replace(Some(begun)) == Some(begun);
-        if self.http2.get() || idle {
+        if idle && self.traffic.is_lingering() {
+            // It had a round to read its answer, and what it still sends is for nobody.
+            self.tell(Order::Close);
+        } else if self.http2.get() || idle {
             self.tell(Order::Finish);
         }
     }
@@ -228,6 +236,25 @@ impl Client {
         } else if for_long(&self.waits.head, limits.header_read) {
             self.tell(Order::Close);
         }
+    }
+
+    /// Since when it has waited for its client, if it has for so long that it must give way to another one.
+    pub(crate) fn gives_way(&self, now: Instant) -> Option<Instant> {
+        let since = [&self.waits.head, &self.waits.idle]
+            .into_iter()
+            .find_map(Cell::get)?;
+        let waits = self.order.get() == Order::Serve && self.busy.get() == 0;
+        let long = now.saturating_duration_since(since) >= GIVES_WAY;
+        (waits && long && !self.is_uploading()).then_some(since)
+    }
+
+    /// Ends the connection for another client's.
+    pub(crate) fn give_way(&self) {
+        self.tell(if self.http2.get() {
+            Order::Finish
+        } else {
+            Order::Close
+        });
     }
 
     /// Whether a body still comes in; that may be so after its answer is over.

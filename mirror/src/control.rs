@@ -27,6 +27,8 @@ pub(crate) struct Shared {
     pub(crate) rate: RateCap,
     pub(crate) own: Arc<OwnEnds>,
     pub(crate) connections: Arc<Semaphore>,
+    /// Clients that were accepted and have no place.
+    pub(crate) without_place: AtomicUsize,
     /// Requests of HTTP/2 at a time, in all connections of the process.
     pub(crate) streams: Arc<Semaphore>,
     /// Connections to the candidate.
@@ -53,6 +55,7 @@ impl Shared {
             rate: RateCap::new(),
             own: Arc::default(),
             connections: Arc::new(Semaphore::new(connections.min(Semaphore::MAX_PERMITS))),
+            without_place: AtomicUsize::new(0),
             streams: Arc::new(Semaphore::new(
                 others.streams.clamp(1, Semaphore::MAX_PERMITS),
             )),

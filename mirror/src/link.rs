@@ -1,5 +1,22 @@
 //! The way to a service that one request has: a connection of its own (HTTP/1.1), or a stream among others (HTTP/2).
 
+/// What a wrapper of a connection that only looks at bytes leaves to the connection itself.
+macro_rules! ends_like_its_io {
+    () => {
+        fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Pin::new(&mut self.io).poll_flush(cx)
+        }
+
+        fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Pin::new(&mut self.io).poll_shutdown(cx)
+        }
+
+        fn is_write_vectored(&self) -> bool {
+            self.io.is_write_vectored()
+        }
+    };
+}
+
 pub(crate) mod frames;
 pub(crate) mod http1;
 pub(crate) mod http2;

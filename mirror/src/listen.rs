@@ -4,13 +4,15 @@ use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::Poll;
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use crate::client;
+use crate::control::Shared;
 use crate::descriptors;
 use crate::generation::Applied;
 use crate::worker::Worker;
@@ -19,6 +21,8 @@ use crate::worker::Worker;
 const SWEEP: Duration = Duration::from_secs(1);
 /// Pause after an error to accept. Out of file descriptors, the next try would fail at once, and spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Pause between two looks for a place of a client: one connection of this worker gives way at a time.
+const PLACE_PAUSE: Duration = Duration::from_millis(20);
 /// How long a connection must be idle to be closed while draining. What the kernel had already taken from clients is
 /// read in this time, and so counts as accepted; and a client that uses its connection again within it learns from the
 /// answer that the connection ends, instead of running into the end of it.
@@ -86,13 +90,10 @@ pub(crate) async fn run(
 async fn accept(worker: &Rc<Worker>, listener: &TcpListener) {
     let mut failing = false;
     loop {
-        let connections = Arc::clone(&worker.shared.connections);
-        let Ok(permit) = connections.acquire_owned().await else {
-            return;
-        };
         match listener.accept().await {
             Ok((stream, peer)) => {
                 failing = false;
+                let permit = place(worker).await;
                 worker.spawn(client::serve(Rc::clone(worker), stream, peer, permit));
                 // The other workers shall have their part of a burst.
                 tokio::task::yield_now().await;
@@ -108,6 +109,37 @@ async fn accept(worker: &Rc<Worker>, listener: &TcpListener) {
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
+    }
+}
+
+/// Waits for one of the places that clients have. Connections that wait for their clients give way: else a few that begin
+/// a head and never end it would keep everybody out for as long as a head may take.
+async fn place(worker: &Rc<Worker>) -> OwnedSemaphorePermit {
+    let shared = &worker.shared;
+    let mut waiting = None;
+    loop {
+        match Arc::clone(&shared.connections).try_acquire_owned() {
+            Ok(permit) => return permit,
+            Err(_) => waiting.get_or_insert_with(|| Without::place(shared)),
+        };
+        worker.make_place();
+        tokio::time::sleep(PLACE_PAUSE).await;
+    }
+}
+
+/// Tells the workers that a client has no place, for as long as it lives.
+struct Without<'a>(&'a Shared);
+
+impl<'a> Without<'a> {
+    fn place(shared: &'a Shared) -> Self {
+        shared.without_place.fetch_add(1, Ordering::Relaxed);
+        Self(shared)
+    }
+}
+
+impl Drop for Without<'_> {
+    fn drop(&mut self) {
+        self.0.without_place.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -174,6 +174,36 @@ mod tests {
         assert!(polls.iter().all(|bytes| *bytes <= 64 * 1024), "{polls:?}");
     }
 
+    /// A body of a known length of which each read finds so many bytes; returns how many of them were read.
+    fn read_in_pieces(piece: usize) -> usize {
+        const BODY: usize = 1 << 20;
+        let turns = Rc::<Turns>::default();
+        let account = Account::open(&turns);
+        account.begin(0);
+        account.answered(true);
+        let mut socket = Metered::new(tokio::io::repeat(b'x'), Some(Rc::clone(&account)));
+        let read = Cell::new(0);
+        let mut task = pin!(async {
+            let mut buffer = vec![0; piece];
+            while read.get() < BODY
+                && let Ok(bytes) = socket.read(&mut buffer).await
+            {
+                read.set(read.get() + bytes);
+                account.chunk(bytes);
+            }
+        });
+        let mut task = pin!(turns::sliced(&turns, task.as_mut()));
+        let context = &mut Context::from_waker(Waker::noop());
+        while task.as_mut().poll(context).is_pending() {}
+        read.get()
+    }
+
+    #[test]
+    fn a_read_for_each_byte_is_given_up_early_and_one_for_each_line_is_not() {
+        assert!(read_in_pieces(1) < 1024, "{}", read_in_pieces(1));
+        assert_eq!(read_in_pieces(64), 1 << 20);
+    }
+
     #[test]
     fn a_connection_that_a_client_waits_for_is_not_limited() {
         assert_eq!(polls(false, |_| {}).len(), 1);

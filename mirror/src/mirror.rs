@@ -127,8 +127,7 @@ impl Mirror {
         let loaded = Loaded::load(config.policy)?;
         let listener = listen()?;
         let address = listener.local_addr().map_err(BindError::Adopt)?;
-        // Every worker holds a permit while it waits for a client.
-        let connections = config.connections.max(config.workers.get());
+        let connections = config.connections.max(1);
         let limits = &loaded.policy.limits;
         let shared = Arc::new(Shared::new(
             connections,

@@ -254,6 +254,9 @@ impl Pending {
             for shadow in self.shadows.take() {
                 shadow.abort();
             }
+            // Before the outcome is told: who sees that sees this room again, too. A shadow that was just aborted gives
+            // its own back when the runtime drops it.
+            drop(hold);
             ticket.not_compared(reason);
         }
     }

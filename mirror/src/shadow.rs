@@ -55,16 +55,23 @@ pub(crate) fn refusal(
 /// Sends a complete request to a service, if there is room and the service is in use.
 pub(crate) fn start(half: Half, side: Side) {
     let pending = Rc::clone(&half.pending);
-    let generation = &pending.generation;
+    match admit(&pending.generation, side) {
+        Ok(room) => {
+            let worker = &pending.generation.worker;
+            pending.owns(worker.spawn(run(half, room, side)));
+        }
+        Err(reason) => half.fail(reason),
+    }
+}
+
+/// The room of a shadow, or why it must not begin.
+fn admit(generation: &Generation, side: Side) -> Result<Room, Reason> {
     let shared = &generation.worker.shared;
     let slot = shared.enter(generation.limits.in_flight);
-    let Some(slot) = slot.filter(|_| !generation.worker.turns.are_crowded()) else {
-        half.fail(Reason::InFlightCap);
-        return;
-    };
+    let slot = slot.filter(|_| !generation.worker.turns.are_crowded());
+    let slot = slot.ok_or(Reason::InFlightCap)?;
     if side == Side::Candidate && !shared.breaker.allows(generation.limits.breaker_pause) {
-        half.fail(Reason::BreakerOpen);
-        return;
+        return Err(Reason::BreakerOpen);
     }
     // Last, so that only what is sent counts.
     let in_rate = || {
@@ -72,24 +79,22 @@ pub(crate) fn start(half: Half, side: Side) {
         rate.is_none_or(|rate| shared.rate.takes(rate))
     };
     if side == Side::Candidate && !in_rate() {
-        half.fail(Reason::SampledOut);
-        return;
+        return Err(Reason::SampledOut);
     }
     let mut buffers = shared.budget.hold();
     if !buffers.grow(beside_bodies(generation)) {
-        half.fail(Reason::InFlightCap);
-        return;
+        return Err(Reason::InFlightCap);
     }
-    let task = generation
-        .worker
-        .spawn(run(half, Room { slot, buffers }, side));
-    pending.owns(task);
+    Ok(Room {
+        _buffers: buffers,
+        _slot: slot,
+    })
 }
 
-/// What a shadow holds as long as it is under way.
+/// What a shadow holds as long as it is under way. The slot goes last: where nothing is in flight, nothing is held.
 struct Room {
-    slot: Slot,
-    buffers: ByteHold,
+    _buffers: ByteHold,
+    _slot: Slot,
 }
 
 /// Bytes that a shadow holds beside the bodies: what its connection reads into, heads, its task. Seen with a thousand of
@@ -119,8 +124,7 @@ async fn run(half: Half, room: Room, side: Side) {
         ended.unwrap_or(Err(Reason::CandidateTimeout))
     };
     // Before it is settled: who sees the outcome sees the room again, too.
-    let Room { slot, buffers } = room;
-    drop((slot, buffers));
+    drop(room);
     match side {
         Side::Candidate => {
             judge(generation, outcome);

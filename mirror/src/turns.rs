@@ -242,4 +242,23 @@ mod tests {
         assert_eq!(turns.unfinished.get(), 0);
         assert!(turns.waiting.borrow().is_empty());
     }
+
+    #[test]
+    fn none_begins_while_as_many_wait_as_may() {
+        let turns = Rc::new(Turns::default());
+        let steps = Cell::new(0);
+        let unfinished = || Box::pin(async { sliced(&turns, pin!(endless(&turns, &steps))).await });
+        let mut tasks: Vec<_> = (0..PLACES as usize + MOST_WAITING)
+            .map(|_| {
+                assert!(!turns.are_crowded());
+                let mut task = unfinished();
+                steps_of_a_poll(&turns, task.as_mut(), &steps);
+                task
+            })
+            .collect();
+        assert!(turns.are_crowded());
+        // One that has a place is done: the first that waits gets it.
+        drop(tasks.remove(0));
+        assert!(!turns.are_crowded());
+    }
 }

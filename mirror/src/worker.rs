@@ -6,6 +6,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
@@ -147,6 +148,21 @@ impl Worker {
         }
         for client in self.clients.borrow().values() {
             client.sweep(now, &generation.limits);
+        }
+        if self.shared.without_place.load(Ordering::Relaxed) > 0 {
+            self.make_place();
+        }
+    }
+
+    /// Ends the connection that has waited for its client longest, if one has for long: another client has no place.
+    pub(crate) fn make_place(&self) {
+        let now = Instant::now();
+        let clients = self.clients.borrow();
+        let waiting = clients
+            .values()
+            .filter_map(|client| Some((client.gives_way(now)?, client)));
+        if let Some((_, longest)) = waiting.min_by_key(|(since, _)| *since) {
+            longest.give_way();
         }
     }
 

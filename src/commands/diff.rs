@@ -13,11 +13,11 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use http::Method;
 use parity_comparator::document::DiffDocument;
-use parity_comparator::message::read_answer;
+use parity_comparator::message::{cut_short, read_answer};
 use parity_comparator::{AnswerPair, Comparator, Comparison, DocumentKind, Limits, Rules};
 use parity_schemas::exchange::Capture;
 use parity_schemas::time::Timestamp;
-use parity_schemas::verdict::Verdict;
+use parity_schemas::verdict::{Reason, Verdict};
 
 use crate::cli::{DiffArgs, DiffKind, OutputFormat};
 use crate::config::Layers;
@@ -74,8 +74,9 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
         DiffKind::Text => compare(DocumentKind::Text),
         DiffKind::Bytes => compare(DocumentKind::Bytes),
         DiffKind::Http => {
+            let names = [&legacy, &candidate].map(|input| output::shown(&input.name));
             let (legacy, candidate) = (answer(&legacy)?, answer(&candidate)?);
-            let comparison = comparator.explain_answers(AnswerPair {
+            let mut comparison = comparator.explain_answers(AnswerPair {
                 route: "",
                 method: &Method::GET,
                 time: now,
@@ -83,6 +84,13 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
                 candidate: &candidate,
                 asked_together: false,
             });
+            let cut = [
+                (&legacy, &names[0], Reason::LegacyTruncated),
+                (&candidate, &names[1], Reason::CandidateTruncated),
+            ];
+            for (answer, name, reason) in cut.into_iter().rev() {
+                say_if_cut(answer, name, reason, &mut comparison);
+            }
             let bodies =
                 [legacy, candidate].map(|answer| answer.body.contiguous().into_owned().into());
             (comparison, bodies)
@@ -127,6 +135,19 @@ fn rules(args: &DiffArgs, now: Timestamp) -> Result<Arc<Rules>> {
 
 fn answer(input: &Input) -> Result<Capture> {
     read_answer(&input.bytes).with_context(|| format!("{} is not an HTTP answer", input.name))
+}
+
+/// A body that was cut short may differ in what is missing: no match, whatever the rest says. A difference stands.
+fn say_if_cut(answer: &Capture, name: &str, reason: Reason, comparison: &mut Comparison) {
+    let Some((there, announced)) = cut_short(answer) else {
+        return;
+    };
+    output::note(&format!(
+        "{name}: cut short: the body has {there} of the {announced} bytes that its Content-Length says; save the answer again"
+    ));
+    if !matches!(comparison.verdict, Verdict::Mismatch) {
+        comparison.verdict = Verdict::NotCompared(reason);
+    }
 }
 
 fn exit_code(comparison: &Comparison) -> ExitCode {

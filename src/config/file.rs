@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use toml_edit::{Document, Item, TableLike, Value};
 
-use super::problem::{Origin, Problem, closest};
+use super::problem::{Origin, Places, Problem, closest};
 use super::settings::{Kind, ROUTE_KEYS, RULE_KEYS, SECTIONS, SETTINGS, Setting};
 
 /// A value as written, with its place.
@@ -57,7 +57,7 @@ impl File {
     pub(crate) fn read(path: &Path, text: &str, problems: &mut Vec<Problem>) -> Self {
         let reader = &mut Reader {
             path: path.into(),
-            text,
+            places: Places::of(text),
             problems,
         };
         match Document::parse(text) {
@@ -77,13 +77,13 @@ impl File {
 
 struct Reader<'a> {
     path: Arc<Path>,
-    text: &'a str,
+    places: Places<'a>,
     problems: &'a mut Vec<Problem>,
 }
 
 impl Reader<'_> {
     fn problem(&mut self, offset: usize, message: String, hint: Option<String>) {
-        let origin = Origin::at(&self.path, self.text, offset);
+        let origin = self.places.at(&self.path, offset);
         self.problems.push(Problem {
             origin,
             message,
@@ -159,7 +159,7 @@ impl Reader<'_> {
     fn setting(&mut self, setting: &'static Setting, offset: usize, item: &Item, file: &mut File) {
         match raw(setting.kind, item) {
             Ok(value) => {
-                let origin = Origin::at(&self.path, self.text, offset);
+                let origin = self.places.at(&self.path, offset);
                 file.settings.insert(setting.key, Written { value, origin });
             }
             Err(_) if setting.kind == Kind::Secret => {
@@ -213,7 +213,7 @@ impl Reader<'_> {
         };
         let mut entries = Vec::new();
         for (table, start) in tables {
-            let origin = Origin::at(&self.path, self.text, start.unwrap_or(offset));
+            let origin = self.places.at(&self.path, start.unwrap_or(offset));
             let mut values = BTreeMap::new();
             for (key, item) in table.iter() {
                 let offset = key_offset(table, key, item);
@@ -230,7 +230,7 @@ impl Reader<'_> {
                 };
                 match raw(kind, item) {
                     Ok(value) => {
-                        let origin = Origin::at(&self.path, self.text, offset);
+                        let origin = self.places.at(&self.path, offset);
                         values.insert(*key, Written { value, origin });
                     }
                     Err(expected) => {

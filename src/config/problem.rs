@@ -2,12 +2,13 @@
 //!
 //! Problems are collected, never thrown one by one: whoever edits a file wants to see all of them at once.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Where a value came from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Origin {
     /// Nobody set it.
     Default,
@@ -26,22 +27,48 @@ pub(crate) enum Origin {
     Flag(&'static str),
 }
 
-impl Origin {
-    /// The place of a byte offset in the text of a file.
-    pub(crate) fn at(path: &Arc<Path>, text: &str, offset: usize) -> Self {
-        let before = text.get(..offset).unwrap_or(text);
-        let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
-        let column = before
-            .rsplit('\n')
-            .next()
-            .unwrap_or_default()
-            .chars()
-            .count()
-            + 1;
-        Self::File {
+/// Places in a text, found without reading all that stands before them: a file may have as many mistakes as lines, and
+/// all in one line.
+pub(crate) struct Places<'a> {
+    text: &'a str,
+    /// The begin of each line and some places within long ones: byte offset, line and column.
+    marks: Vec<(usize, usize, usize)>,
+}
+
+impl<'a> Places<'a> {
+    /// Bytes between two marks of a long line.
+    const MARKED: usize = 4096;
+
+    /// Of a file's text.
+    pub(crate) fn of(text: &'a str) -> Self {
+        let mut marks = vec![(0, 1, 1)];
+        let (mut marked, mut line, mut column) = (0, 1, 1);
+        for (offset, character) in text.char_indices() {
+            if (column == 1 && marked != offset) || offset - marked >= Self::MARKED {
+                marks.push((offset, line, column));
+                marked = offset;
+            }
+            (line, column) = match character {
+                '\n' => (line + 1, 1),
+                _ => (line, column + 1),
+            };
+        }
+        if column == 1 && line > 1 {
+            marks.push((text.len(), line, column));
+        }
+        Self { text, marks }
+    }
+
+    /// The place of a byte offset.
+    pub(crate) fn at(&self, path: &Arc<Path>, offset: usize) -> Origin {
+        let next = self.marks.partition_point(|(mark, ..)| *mark <= offset);
+        let mark = self.marks.get(next.saturating_sub(1)).copied();
+        let (mark, line, column) = mark.unwrap_or((0, 1, 1));
+        let before = self.text.get(mark..offset).unwrap_or_default();
+        Origin::File {
             path: Arc::clone(path),
             line,
-            column,
+            column: column + before.chars().count(),
         }
     }
 }
@@ -58,7 +85,7 @@ impl fmt::Display for Origin {
 }
 
 /// One thing that is wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Problem {
     /// Where.
     pub(crate) origin: Origin,
@@ -103,11 +130,10 @@ pub(crate) struct Problems(pub Vec<Problem>);
 impl Problems {
     /// Adds those of `other` that are not there yet.
     pub(crate) fn merge(&mut self, other: Self) {
-        for problem in other.0 {
-            if !self.0.contains(&problem) {
-                self.0.push(problem);
-            }
-        }
+        let mut known: HashSet<_> = self.0.iter().cloned().collect();
+        let new = other.0.into_iter();
+        self.0
+            .extend(new.filter(|problem| known.insert(problem.clone())));
         self.0.sort_by_key(|problem| match &problem.origin {
             Origin::File { line, column, .. } => (0, *line, *column),
             _ => (1, 0, 0),
@@ -158,4 +184,48 @@ pub(crate) fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
         .filter(|(similarity, _)| *similarity >= CLOSE)
         .max_by(|one, other| one.0.total_cmp(&other.0))
         .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_told_by_line_and_column_in_characters() {
+        let long = "é".repeat(10_000);
+        let text = format!("a = 1\n\nü = {long}x\n");
+        let places = Places::of(&text);
+        let path: Arc<Path> = Path::new("p").into();
+        let ends = [
+            (0, (1, 1)),
+            (4, (1, 5)),
+            (5, (1, 6)),
+            (6, (2, 1)),
+            (7, (3, 1)),
+            (9, (3, 2)),
+            (text.len() - 2, (3, 10_005)),
+            (text.len(), (4, 1)),
+        ];
+        for (offset, (line, column)) in ends {
+            let path = Arc::clone(&path);
+            let expected = Origin::File { path, line, column };
+            assert_eq!(places.at(&Path::new("p").into(), offset), expected);
+        }
+    }
+
+    #[test]
+    fn as_many_mistakes_as_lines_are_told_in_time() {
+        // Comparing each with each, or counting lines from the begin for each, would take minutes.
+        let text = "unknown_key = 1\n".repeat(300_000);
+        let places = Places::of(&text);
+        let path: Arc<Path> = Path::new("p").into();
+        let found = |places: &Places<'_>| {
+            let offsets = (0..text.len()).step_by(16);
+            let problems = offsets.map(|offset| Problem::new(places.at(&path, offset), "unknown"));
+            Problems(problems.collect())
+        };
+        let mut problems = found(&places);
+        problems.merge(found(&places));
+        assert_eq!(problems.0.len(), 300_000);
+    }
 }

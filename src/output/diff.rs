@@ -325,6 +325,10 @@ fn why(reason: Reason) -> &'static str {
         Reason::CandidateUndecodable => {
             "only the candidate has a content encoding that cannot be undone"
         }
+        Reason::LegacyTruncated => "the legacy's body is shorter than its Content-Length says",
+        Reason::CandidateTruncated => {
+            "the candidate's body is shorter than its Content-Length says"
+        }
         _ => "no verdict can be had",
     }
 }

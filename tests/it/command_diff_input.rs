@@ -135,6 +135,38 @@ fn answers_as_curl_saves_them_are_read() {
 }
 
 #[test]
+fn a_saved_answer_that_was_cut_short_is_no_match() {
+    let of = |length: usize, body: &str| {
+        format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\n\r\n{body}"
+        )
+    };
+    let whole = of(6, "a\nb\nc\n");
+    let cut = of(100, "a\nb\nc\n");
+    for (legacy, candidate, code, reason) in [
+        (&cut, &cut, 3, "legacy_truncated"),
+        (&cut, &whole, 3, "legacy_truncated"),
+        (&whole, &cut, 3, "candidate_truncated"),
+        (&cut, &of(6, "x\nb\nc\n"), 1, "null"),
+        // Saved by `curl -I`: a length and no body.
+        (&of(6, ""), &of(6, ""), 0, "null"),
+        (&of(4, "a\nb\nc\n"), &whole, 0, "null"),
+    ] {
+        let files = [
+            ("a.http", legacy.as_bytes()),
+            ("b.http", candidate.as_bytes()),
+        ];
+        let ended = diff(files, &["--output", "json"]);
+        assert_eq!(ended.code, code, "{}{}", ended.stdout, ended.stderr);
+        let told = ended.json()["reason"].to_string();
+        assert_eq!(told.trim_matches('"'), reason);
+        let is_cut = [legacy, candidate].contains(&&cut);
+        let said = ended.stderr.contains("6 of the 100 bytes");
+        assert_eq!(said, is_cut, "{}", ended.stderr);
+    }
+}
+
+#[test]
 fn saved_answers_are_known_by_their_first_line_whatever_they_are_called() {
     let json = "Content-Type: application/json";
     let one = format!("HTTP/1.1 200 OK\r\n{json}\r\n\r\n{{\"a\":1}}");

@@ -120,3 +120,36 @@ fn shadows_give_way_to_clients() {
         mirror.kill();
     }
 }
+
+#[test]
+fn heads_that_never_end_keep_nobody_out() {
+    let (legacy, candidate) = (Service::json("{}"), Service::json("{}"));
+    let place = Place::new();
+    let mirror = limited(&place, 256, &legacy.url(), &candidate.url());
+    // Several times as many as there are places, half of them with something behind the begin.
+    let half: Vec<_> = (0..200)
+        .map(|number| {
+            let mut stream = TcpStream::connect(mirror.address).expect("the mirror listens");
+            let begin: &[u8] = if number % 2 == 0 {
+                b"GET / HT"
+            } else {
+                b"GET / HTTP/1.1\r\nhost: "
+            };
+            stream.write_all(begin).expect("sent");
+            stream
+        })
+        .collect();
+    let begun = Instant::now();
+    for _ in 0..3 {
+        let mut client = Connection::open(mirror.address);
+        client.send("GET", "/items/1", &[], b"");
+        let status = client.answer("GET").map(|answer| answer.status);
+        assert_eq!(status, Some(200));
+    }
+    // Without giving way, the first would wait for as many rounds of 10 seconds as those before it fill.
+    let took = begun.elapsed();
+    assert!(took < Duration::from_secs(20), "{took:?}");
+    assert!(!mirror.log().contains("cannot accept"), "{}", mirror.log());
+    drop(half);
+    mirror.stop();
+}

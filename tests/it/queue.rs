@@ -82,6 +82,11 @@ fn an_expensive_route_costs_no_other_one_its_comparisons_and_the_drain_ends() {
         let status = mirror.ask("/api/v1/status").json();
         (status["shadows_in_flight"] == 0).then_some(())
     });
+    // However long a single comparison of the other route takes, these have their turns before most of those.
+    wait_for("the healthy route", || {
+        let report = place.report();
+        (report.count("match") == HEALTHY as u64).then_some(())
+    });
 
     let asked = Instant::now();
     let (code, log) = mirror.stop();

@@ -113,7 +113,8 @@ fn a_gate_waits_for_one_heartbeat_of_a_mirror_and_not_at_all_for_one_that_ended(
     let begin = Instant::now();
     let ended = gate(&place, &[]);
     assert_eq!(ended.code, 0, "{}", ended.stdout);
-    assert!(begin.elapsed() < Duration::from_secs(1));
+    // It waits for nobody: for one that is silent it would wait 5 seconds.
+    assert!(begin.elapsed() < Duration::from_secs(5));
     assert_eq!(
         place.report().0["watermarks"][0]["state"],
         "ended",

@@ -17,6 +17,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
+use super::control_frames::ControlFrames;
 use super::heads::{Heads, MAX_LINE};
 use super::linger::Linger;
 use super::traffic::Traffic;
@@ -29,6 +30,8 @@ pub(super) struct ClientIo {
     first: BytesMut,
     /// Of HTTP/1.
     heads: Option<Heads>,
+    /// Of HTTP/2.
+    frames: Option<Box<ControlFrames>>,
     traffic: Arc<Traffic>,
     /// Set once our side has been closed.
     linger: Option<Linger>,
@@ -63,6 +66,7 @@ impl ClientIo {
             stream: Stream::Clear(stream),
             first,
             heads: None,
+            frames: None,
             traffic: Arc::clone(traffic),
             linger: None,
         }
@@ -73,15 +77,38 @@ impl ClientIo {
             stream: Stream::Tls(Box::new(stream)),
             first: BytesMut::new(),
             heads: None,
+            frames: None,
             traffic: Arc::clone(traffic),
             linger: None,
         }
     }
 
-    /// Replaces in the heads of HTTP/1 what a target must not have.
-    pub(super) fn with_heads(mut self) -> Self {
-        self.heads = Some(Heads::new());
+    /// Looks at what passes: of HTTP/2 it counts frames, in heads of HTTP/1 it replaces what a target must not have.
+    pub(super) fn speaking(mut self, http2: bool) -> Self {
+        if http2 {
+            self.frames = Some(Box::new(ControlFrames::new()));
+        } else {
+            self.heads = Some(Heads::new());
+        }
         self
+    }
+
+    /// What was written, for the count of frames.
+    fn wrote<'a>(
+        &mut self,
+        polled: &Poll<io::Result<usize>>,
+        slices: impl IntoIterator<Item = &'a [u8]>,
+    ) {
+        self.traffic.wrote(polled);
+        let (Some(frames), Poll::Ready(Ok(written))) = (&mut self.frames, polled) else {
+            return;
+        };
+        let mut left = *written;
+        for slice in slices {
+            let part = slice.len().min(left);
+            frames.sent(&slice[..part]);
+            left -= part;
+        }
     }
 
     /// What has been read already, or what comes.
@@ -222,7 +249,13 @@ impl AsyncRead for ClientIo {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let Some(heads) = self.heads.filter(|_| !self.traffic.is_tunnel()) else {
-            return self.poll_more(cx, buffer);
+            let before = buffer.filled().len();
+            ready!(self.poll_more(cx, buffer))?;
+            let counted = match &mut self.frames {
+                Some(frames) => frames.received(&buffer.filled()[before..]),
+                None => Ok(()),
+            };
+            return Poll::Ready(counted.map_err(io::Error::other));
         };
         let (heads, polled) = self.poll_heads(heads, cx, buffer);
         self.heads = Some(heads);
@@ -237,7 +270,7 @@ impl AsyncWrite for ClientIo {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let polled = each!(&mut self.stream, io => io.poll_write(cx, bytes));
-        self.traffic.wrote(&polled);
+        self.wrote(&polled, [bytes]);
         polled
     }
 
@@ -277,7 +310,7 @@ impl AsyncWrite for ClientIo {
             [only] => each!(&mut self.stream, io => io.poll_write(cx, only)),
             _ => each!(&mut self.stream, io => io.poll_write_vectored(cx, slices)),
         };
-        self.traffic.wrote(&polled);
+        self.wrote(&polled, slices.iter().map(|slice| &**slice));
         polled
     }
 

@@ -79,12 +79,12 @@ pub(crate) async fn serve(
         let Some(tls) = tls else {
             let (http2, first) = sniff(&stream).await?;
             let io = ClientIo::clear(stream, first, &client.traffic);
-            return Ok((http2, if http2 { io } else { io.with_heads() }));
+            return Ok((http2, io.speaking(http2)));
         };
         let stream = tokio::time::timeout(patience, tls.accept(stream)).await??;
         let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
         let io = ClientIo::tls(stream, &client.traffic);
-        io::Result::Ok((http2, if http2 { io } else { io.with_heads() }))
+        io::Result::Ok((http2, io.speaking(http2)))
     };
     let ended = match unless_told(&client, pin!(begun)).await {
         Some(Ok((true, io))) => {

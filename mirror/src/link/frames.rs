@@ -16,7 +16,7 @@ use crate::account::Account;
 
 /// Length, kind, flags, stream (RFC 9113 §4.1).
 const HEAD: usize = 9;
-const DATA: u8 = 0;
+pub(crate) const DATA: u8 = 0;
 /// Most that is read besides the rest of a body's frame: what the library would take first, 900 frames of no content.
 const READ: usize = 8 * 1024;
 /// The same while frames come that are small.
@@ -45,7 +45,7 @@ impl<S> Frames<S> {
 
 /// Where in a frame the bytes so far end.
 #[derive(Default)]
-struct Scan {
+pub(crate) struct Scan {
     /// The head of the frame as far as it has come.
     head: [u8; HEAD],
     come: usize,
@@ -56,9 +56,29 @@ struct Scan {
 }
 
 impl Scan {
+    /// Of a connection that begins with so many bytes that are no frames.
+    pub(crate) fn behind(preface: usize) -> Self {
+        Self {
+            rest: preface,
+            ..Self::default()
+        }
+    }
+
     /// How many frames begin in `bytes`, and how many bytes of bodies there are.
-    fn count(&mut self, mut bytes: &[u8]) -> (usize, usize) {
-        let (mut frames, mut data) = (0, 0);
+    fn count(&mut self, bytes: &[u8]) -> (usize, usize) {
+        let mut frames = 0;
+        let data = self.pass(bytes, |_, _, _| frames += 1);
+        (frames, data)
+    }
+
+    /// Calls `begins` with kind, flags and length of each frame that begins in `bytes`; returns how many bytes of bodies
+    /// there are.
+    pub(crate) fn pass(
+        &mut self,
+        mut bytes: &[u8],
+        mut begins: impl FnMut(u8, u8, usize),
+    ) -> usize {
+        let mut data = 0;
         while !bytes.is_empty() {
             if self.rest > 0 {
                 let part = self.rest.min(bytes.len());
@@ -72,14 +92,14 @@ impl Scan {
             self.come += part;
             bytes = &bytes[part..];
             if self.come == HEAD {
-                let [high, middle, low, kind, ..] = self.head;
+                let [high, middle, low, kind, flags, ..] = self.head;
                 self.come = 0;
                 self.rest = u32::from_be_bytes([0, high, middle, low]) as usize;
                 self.data = kind == DATA;
-                frames += 1;
+                begins(kind, flags, self.rest);
             }
         }
-        (frames, data)
+        data
     }
 
     /// Bytes that are known to be a body's.
@@ -122,13 +142,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Frames<S> {
         Pin::new(&mut self.io).poll_write(cx, bytes)
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_shutdown(cx)
-    }
+    ends_like_its_io!();
 
     fn poll_write_vectored(
         mut self: Pin<&mut Self>,
@@ -136,10 +150,6 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Frames<S> {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.io).poll_write_vectored(cx, slices)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.io.is_write_vectored()
     }
 }
 

@@ -89,13 +89,7 @@ impl AsyncWrite for Spelled {
         }
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_shutdown(cx)
-    }
+    ends_like_its_io!();
 
     fn poll_write_vectored(
         mut self: Pin<&mut Self>,
@@ -108,9 +102,5 @@ impl AsyncWrite for Spelled {
         // The head is the first of them.
         let first = slices.iter().find(|slice| !slice.is_empty());
         self.write_spelled(cx, first.map_or(&[], |first| first))
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.io.is_write_vectored()
     }
 }

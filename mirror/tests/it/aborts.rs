@@ -58,7 +58,7 @@ fn while_both_services_think_both_are_let_go() {
     assert_eq!(mirror.ledger.reason(), Reason::ClientAborted);
     legacy.wait_open(0);
     candidate.wait_open(0);
-    mirror.wait("free", |mirror| mirror.control.in_flight() == 0);
+    mirror.wait_free();
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn within_the_answer_both_are_let_go() {
     assert_eq!(mirror.ledger.reason(), Reason::ClientAborted);
     endless.wait_open(0);
     candidate.wait_open(0);
-    assert_eq!(mirror.control.shadow_bytes_held(), 0);
+    mirror.wait_free();
 }
 
 #[test]

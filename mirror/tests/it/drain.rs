@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use parity_schemas::verdict::Reason;
 
+use crate::support::service::{fill_until, find};
 use crate::support::{Next, Rig, Service, ok};
 
 #[test]
@@ -71,6 +72,35 @@ fn what_is_left_at_the_end_is_cut_and_counted() {
     assert!(begin.elapsed() < Duration::from_secs(5));
     assert_eq!(mirror.ledger.reason(), Reason::Shutdown);
     assert_eq!(client.rest(), b"");
+}
+
+#[test]
+fn a_client_that_only_sends_on_behind_its_answer_holds_nothing_up() {
+    let legacy = Service::raw(|mut conn| {
+        fill_until(&mut conn, &mut Vec::new(), |bytes| find(bytes, b"\r\n\r\n"));
+        conn.say("HTTP/1.1 413 Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
+        conn.wait_for_close();
+    });
+    let mut mirror = Rig::new(&legacy, &Service::saying(ok("b"))).start();
+    let mut client = mirror.client();
+    client.send("POST / HTTP/1.1\r\nhost: test\r\ncontent-length: 1000000000\r\n\r\nsome");
+    assert_eq!(client.reply().status(), 413);
+    assert_eq!(client.rest(), b"", "our side is closed");
+    // It sends on, which is thrown away for as long as 30 seconds.
+    let sending = thread::spawn(move || {
+        while client.try_send("x") {
+            thread::park_timeout(Duration::from_millis(50));
+        }
+    });
+    let begin = Instant::now();
+    assert_eq!(mirror.stop().cut, 0);
+    // Two rounds of a second.
+    assert!(
+        begin.elapsed() < Duration::from_secs(8),
+        "{:?}",
+        begin.elapsed()
+    );
+    sending.join().expect("it meets the end");
 }
 
 #[test]

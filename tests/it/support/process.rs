@@ -226,20 +226,7 @@ impl Place {
 /// The same command under a limit of so many KiB a file, which stands in for a full disk: the same errors come back. The
 /// limit can be raised while it runs.
 pub(crate) fn limited<'a>(place: &Place, command: &'a mut Command, kib: u32) -> &'a mut Command {
-    let program = command.get_program().to_owned();
-    let arguments: Vec<_> = command.get_args().map(ToOwned::to_owned).collect();
-    let environment: Vec<_> = command
-        .get_envs()
-        .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
-        .collect();
-    *command = Command::new("bash");
-    command
-        .arg("-c")
-        .arg(format!("ulimit -S -f {kib}; exec \"$0\" \"$@\""))
-        .arg(program)
-        .args(arguments)
-        .envs(environment)
-        .current_dir(place.path())
+    place.under(&format!("ulimit -S -f {kib}"), command)
 }
 
 /// A running `parity mirror` or `parity ui`.

@@ -177,6 +177,14 @@ impl Running {
         drained
     }
 
+    /// Waits until no shadow is under way and none of the byte budget is held. One that was aborted because its client went
+    /// away ends a little behind the outcome.
+    pub(crate) fn wait_free(&self) {
+        self.wait("free", |mirror| {
+            mirror.control.in_flight() == 0 && mirror.control.shadow_bytes_held() == 0
+        });
+    }
+
     /// Waits for a state that nothing signals.
     pub(crate) fn wait(&self, what: &str, mut until: impl FnMut(&Self) -> bool) {
         let begin = Instant::now();
