@@ -142,6 +142,10 @@ pub(super) fn sign_behind(text: &str, name: &Name) -> Option<Sign> {
     };
     let (sign, behind) = match sign(signed) {
         Some(found) => found,
+        // `PASSWORD 'x'`, `password("x")`.
+        None if closed.len() > blank.len() && blank.starts_with(['\'', '"', '`']) => (' ', blank),
+        None if rest.starts_with("('") || rest.starts_with("(\"") => (' ', rest.get(1..)?),
+        None if is_told(blank) => (' ', blank.split_once(' ')?.1),
         None if option && closed.len() > blank.len() && !blank.starts_with('-') => (' ', blank),
         None => return None,
     };
@@ -160,6 +164,16 @@ pub(super) fn sign_behind(text: &str, name: &Name) -> Option<Sign> {
         kind: sign,
         spaced: spaced && value.len() < behind.len(),
         from: text.len() - value.len(),
+    })
+}
+
+/// Whether a sentence goes on as in `password is x1`: what is told of a password is small letters.
+fn is_told(text: &str) -> bool {
+    let told = ["is ", "was ", "ist ", "est ", "es "];
+    told.iter().any(|verb| {
+        let word = text.strip_prefix(verb).and_then(|rest| rest.split_whitespace().next());
+        let letters = |word: &str| word.trim_end_matches(['.', ',', ';', '!', '?']).chars().all(char::is_lowercase);
+        word.is_some_and(|word| !letters(word))
     })
 }
 

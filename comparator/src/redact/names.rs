@@ -6,6 +6,8 @@
 
 use parity_schemas::secret::{Words, folded, is_exactly_secret, is_secret_name};
 
+use super::encoded;
+
 /// Longest text that is taken for a name.
 const MAX_NAME_BYTES: usize = 64;
 /// Words that a name of several may have: `Card security code`.
@@ -15,7 +17,7 @@ const MAX_NAME_WORDS: usize = 4;
 fn is_name(text: &str) -> bool {
     text.len() <= MAX_NAME_BYTES
         && text.split_whitespace().count() <= MAX_NAME_WORDS
-        && !text.contains(['\n', ',', ';', '=', '{', '<', '"', '?', '!'])
+        && !text.contains(['\n', ',', ';', '=', '{', '(', '<', '"', '!'])
         && !text.contains(": ")
 }
 
@@ -39,6 +41,7 @@ impl SecretNames {
     }
 
     pub(super) fn contain(&self, name: &str) -> bool {
+        let name = &*encoded::name(name);
         if is_secret_name(name) {
             return true;
         }
