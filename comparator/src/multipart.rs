@@ -178,7 +178,8 @@ fn field_names(fields: &HeaderMap) -> Vec<String> {
                 rest = behind;
                 let piece = parameter.split_at_checked(b"name*".len());
                 if piece.is_some_and(|(name, rest)| {
-                    name.eq_ignore_ascii_case(b"name*") && rest.first().is_some_and(u8::is_ascii_digit)
+                    name.eq_ignore_ascii_case(b"name*")
+                        && rest.first().is_some_and(u8::is_ascii_digit)
                 }) {
                     pieces.extend_from_slice(&name);
                 } else if wanted {

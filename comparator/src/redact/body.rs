@@ -271,7 +271,9 @@ impl Redactor {
         match claim {
             Claim::Markup(dialect) => markup::redacted(self, text, *dialect, 0),
             Claim::GraphQl => graphql::redacted(self, text, 0),
-            Claim::Table => (self.text == PlainText::Patterns).then(|| self.table(text).into_owned()),
+            Claim::Table => {
+                (self.text == PlainText::Patterns).then(|| self.table(text).into_owned())
+            }
             _ => None,
         }
     }

@@ -41,34 +41,20 @@ impl Redactor {
     /// address.
     pub(super) fn encoded(&self, text: &str, depth: usize, spans: &mut Vec<Range<usize>>) {
         if text.contains('%') {
-            let ends = |character: char| character.is_whitespace() || "\"'<>&;,()".contains(character);
-            self.pieces(text, ends, spans, |piece| {
+            let ends =
+                |character: char| character.is_whitespace() || "\"'<>&;,()".contains(character);
+            pieces(text, ends, spans, |piece| {
                 let plain = undone(piece);
                 plain != piece && matches!(self.string_at(&plain, depth + 1), Cow::Owned(_))
             });
         }
         if text.len() >= MIN_BASE64_BYTES {
-            self.pieces(text, |character| !is_base64(character), spans, |piece| {
-                self.holds_encoded(piece, depth)
-            });
-        }
-    }
-
-    fn pieces(
-        &self,
-        text: &str,
-        ends: impl Fn(char) -> bool + Copy,
-        spans: &mut Vec<Range<usize>>,
-        hidden: impl Fn(&str) -> bool,
-    ) {
-        let mut start = 0;
-        for piece in text.split_inclusive(ends) {
-            let from = start;
-            start += piece.len();
-            let piece = piece.trim_end_matches(ends);
-            if !piece.is_empty() && hidden(piece) {
-                spans.push(from..from + piece.len());
-            }
+            pieces(
+                text,
+                |character| !is_base64(character),
+                spans,
+                |piece| self.holds_encoded(piece, depth),
+            );
         }
     }
 
@@ -83,8 +69,28 @@ impl Redactor {
             .flatten()
             .any(|bytes| {
                 PACKED.iter().any(|begin| bytes.starts_with(begin))
-                    || printed(&bytes).is_some_and(|plain| matches!(self.string_at(plain, depth + 1), Cow::Owned(_)))
+                    || printed(&bytes).is_some_and(|plain| {
+                        matches!(self.string_at(plain, depth + 1), Cow::Owned(_))
+                    })
             })
+    }
+}
+
+/// Keeps the spans of those pieces of a text that are to be hidden.
+fn pieces(
+    text: &str,
+    ends: impl Fn(char) -> bool + Copy,
+    spans: &mut Vec<Range<usize>>,
+    hidden: impl Fn(&str) -> bool,
+) {
+    let mut start = 0;
+    for piece in text.split_inclusive(ends) {
+        let from = start;
+        start += piece.len();
+        let piece = piece.trim_end_matches(ends);
+        if !piece.is_empty() && hidden(piece) {
+            spans.push(from..from + piece.len());
+        }
     }
 }
 
@@ -103,15 +109,24 @@ pub(super) fn undone(text: &str) -> Cow<'_, str> {
 
 /// A name without percent encoding, and without that of header fields (RFC 2047): `=?UTF-8?B?…?=`.
 pub(super) fn name(text: &str) -> Cow<'_, str> {
-    let plain = if text.contains('%') { undone(text) } else { Cow::Borrowed(text) };
-    let word = plain.strip_prefix("=?").and_then(|rest| rest.strip_suffix("?="));
+    let plain = if text.contains('%') {
+        undone(text)
+    } else {
+        Cow::Borrowed(text)
+    };
+    let word = plain
+        .strip_prefix("=?")
+        .and_then(|rest| rest.strip_suffix("?="));
     let Some((kind, coded)) = word.and_then(|word| word.split_once('?')?.1.split_once('?')) else {
         return plain;
     };
     let bytes = if kind.eq_ignore_ascii_case("b") {
         from_base64(coded)
     } else {
-        let percent = coded.replace('%', "%25").replace('=', "%").replace('_', " ");
+        let percent = coded
+            .replace('%', "%25")
+            .replace('=', "%")
+            .replace('_', " ");
         Some(percent_encoding::percent_decode_str(&percent).collect())
     };
     match bytes.map(String::from_utf8) {
@@ -130,16 +145,24 @@ fn from_base64(text: &str) -> Option<Vec<u8>> {
     if !text.chars().all(is_base64) {
         return None;
     }
-    BASE64.iter().find_map(|engine| engine.decode(text.as_bytes()).ok())
+    BASE64
+        .iter()
+        .find_map(|engine| engine.decode(text.as_bytes()).ok())
 }
 
 fn from_hexadecimal(text: &str) -> Option<Vec<u8>> {
     if !text.len().is_multiple_of(2) || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let digit = |byte: u8| {
+        char::from(byte)
+            .to_digit(16)
+            .and_then(|digit| u8::try_from(digit).ok())
+    };
     let pairs = text.as_bytes().chunks_exact(2);
-    pairs.map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect()
+    pairs
+        .map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?))
+        .collect()
 }
 
 /// Bytes that are text.

@@ -5,6 +5,7 @@
 //! the sample shows. A container under a secret name goes whole: its keys, its length and its shape may say as much as
 //! its values.
 
+mod columns;
 mod naming;
 mod walk;
 
@@ -16,7 +17,7 @@ use super::place::{Content, Place};
 use crate::json::index::{Index, Layout, NodeKind, ROOT, Tree};
 use crate::limits::MAX_DEPTH;
 use crate::rules::Scope;
-pub(super) use naming::Beside;
+pub(super) use columns::Beside;
 use walk::Walker;
 
 /// What stands for a span of the text.

@@ -20,7 +20,12 @@ pub(super) fn in_addresses(text: &str) -> Vec<Range<usize>> {
             let whole = text.get(..at).is_some_and(|before| before.ends_with(':'));
             authority
                 .rfind('@')
-                .filter(|length| whole || authority.get(..*length).is_some_and(|login| login.contains(':')))
+                .filter(|length| {
+                    whole
+                        || authority
+                            .get(..*length)
+                            .is_some_and(|login| login.contains(':'))
+                })
                 .map(|length| from..from + length)
         })
         .filter(|span| !span.is_empty())
@@ -38,11 +43,18 @@ pub(super) fn before_hosts(text: &str) -> Vec<Range<usize>> {
             continue;
         };
         let login = before.rfind('/').map_or(0, |at| at + 1);
-        let Some((user, password)) = before.get(login..).and_then(|login| login.split_once(':')) else {
+        let Some((user, password)) = before.get(login..).and_then(|login| login.split_once(':'))
+        else {
             continue;
         };
-        let addressed = host.starts_with(|first: char| first.is_alphanumeric() || first == '[') && !host.starts_with("sha256:");
-        if addressed && !password.is_empty() && !SCHEMES.iter().any(|scheme| user.eq_ignore_ascii_case(scheme)) {
+        let addressed = host.starts_with(|first: char| first.is_alphanumeric() || first == '[')
+            && !host.starts_with("sha256:");
+        if addressed
+            && !password.is_empty()
+            && !SCHEMES
+                .iter()
+                .any(|scheme| user.eq_ignore_ascii_case(scheme))
+        {
             spans.push(from + login..from + before.len());
         }
     }
@@ -62,7 +74,10 @@ impl Redactor {
             let from = start;
             start += piece.len();
             let piece = piece.trim_end_matches(ends);
-            let path = piece.find(['?', '#']).and_then(|end| piece.get(..end)).unwrap_or(piece);
+            let path = piece
+                .find(['?', '#'])
+                .and_then(|end| piece.get(..end))
+                .unwrap_or(piece);
             let slashes = path.bytes().filter(|byte| *byte == b'/').count();
             if slashes == 0 || !(slashes > 1 || path.starts_with('/') || path.contains("%2")) {
                 continue;
@@ -88,16 +103,24 @@ impl Redactor {
         const VALUES: &str = "values";
         let mut spans = Vec::new();
         let mut from = 0;
-        while let Some(close) = text.get(from..).and_then(|rest| rest.find(')')).map(|at| from + at) {
+        while let Some(close) = text
+            .get(from..)
+            .and_then(|rest| rest.find(')'))
+            .map(|at| from + at)
+        {
             let columns = text.get(from..close).unwrap_or_default();
             from = close + 1;
             let behind = text.get(from..).unwrap_or_default();
             let values = behind.trim_start();
-            let is_values = values.get(..VALUES.len()).is_some_and(|word| word.eq_ignore_ascii_case(VALUES));
+            let is_values = values
+                .get(..VALUES.len())
+                .is_some_and(|word| word.eq_ignore_ascii_case(VALUES));
             let open = columns.rfind('(').map_or(0, |open| open + 1);
             let secret = is_values
                 && columns.get(open..).is_some_and(|columns| {
-                    let names = columns.split(',').map(|name| name.trim_matches(|sign: char| !sign.is_alphanumeric()));
+                    let names = columns
+                        .split(',')
+                        .map(|name| name.trim_matches(|sign: char| !sign.is_alphanumeric()));
                     names.into_iter().any(|name| self.names.contain(name))
                 });
             if secret {

@@ -6,8 +6,8 @@
 
 use std::borrow::Cow;
 
-use super::hidden::Why;
 use super::encoded::MIN_BASE64_BYTES;
+use super::hidden::Why;
 use super::{Redactor, graphql, markup};
 
 /// Texts within texts that are followed: each level of escapes doubles the text, so people stop at two or three.
@@ -98,10 +98,7 @@ fn is_simple(text: &str) -> bool {
         digits += usize::from(byte.is_ascii_digit());
         byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
     });
-    simple
-        && digits < 13
-        && text.len() < MIN_BASE64_BYTES
-        && !text.contains("--")
+    simple && digits < 13 && text.len() < MIN_BASE64_BYTES && !text.contains("--")
 }
 
 /// Begins as an object, or as a list of more than words, in JSON or in a language that looks like it.

@@ -44,16 +44,21 @@ impl Redactor {
             let written = text.get(at..end).unwrap_or_default();
             if written.trim().is_empty() {
                 head = head.filter(|_| declared);
+            } else if head.is_some() && is_rule(written) {
+                // Nothing is in it.
             } else if let Some(table) = &head {
                 let (cells, record) = cells(text, at, table.parted);
                 if cells.len() == table.columns {
-                    hidden.extend(table.secret.iter().filter_map(|column| cells.get(*column).cloned()));
+                    hidden.extend(
+                        table
+                            .secret
+                            .iter()
+                            .filter_map(|column| cells.get(*column).cloned()),
+                    );
                     hidden.extend(self.value_of_pair(text, &cells));
                     end = record;
                 } else if cells.len() > 1 || declared {
-                    if !is_rule(written) {
-                        hidden.push(at..record);
-                    }
+                    hidden.push(at..record);
                     end = record;
                 } else {
                     head = None;
@@ -80,15 +85,21 @@ impl Redactor {
             let names: Vec<&str> = cells.iter().map(|cell| name_in(text, cell)).collect();
             let secret: Vec<usize> = (0..names.len())
                 .filter(|at| match parted {
-                    // Words stand apart in many lines.
-                    Parted::Spaces => self.names.are_exactly(names[*at]),
+                    // Times and paths stand apart in many lines.
+                    Parted::Spaces => {
+                        !names[*at].contains(['/', ':']) && self.names.are_named(names[*at])
+                    }
                     Parted::By(_) => self.names.are_named(names[*at]),
                 })
                 .collect();
             let sentence = remark && names.iter().any(|name| name.contains(' '));
             let columns = cells.len();
             (!secret.is_empty() && !sentence).then(|| {
-                let head = Head { parted, columns, secret };
+                let head = Head {
+                    parted,
+                    columns,
+                    secret,
+                };
                 (head, self.value_of_pair(text, &cells))
             })
         })
@@ -98,7 +109,8 @@ impl Redactor {
         let [name, value] = cells else {
             return None;
         };
-        let secret = self.names.are_named(name_in(text, name)) && !self.names.are_named(name_in(text, value));
+        let secret = self.names.are_named(name_in(text, name))
+            && !self.names.are_named(name_in(text, value));
         secret.then(|| value.clone())
     }
 }
@@ -111,7 +123,8 @@ fn name_in<'t>(text: &'t str, cell: &Range<usize>) -> &'t str {
 
 /// A line between head and rows.
 fn is_rule(line: &str) -> bool {
-    line.chars().all(|sign| sign.is_whitespace() || "-=+|:│┼─".contains(sign))
+    line.chars()
+        .all(|sign| sign.is_whitespace() || "-=+|:│┼─".contains(sign))
 }
 
 /// The cells of the line at `from`, and where it ends; what is in quotes may have several lines.
@@ -126,11 +139,18 @@ fn cells(text: &str, from: usize, parted: Parted) -> (Vec<Range<usize>>, usize) 
     while let Some((at, character)) = characters.next() {
         let at = from + at;
         match character {
-            '"' if quotes && (quoted || text.get(begin..at).is_some_and(|before| before.trim().is_empty())) => {
+            '"' if quotes
+                && (quoted
+                    || text
+                        .get(begin..at)
+                        .is_some_and(|before| before.trim().is_empty())) =>
+            {
                 quoted = !quoted;
             }
             // A quote that is doubled within quotes.
-            '"' if quotes && text.get(..at).is_some_and(|before| before.ends_with('"')) => quoted = true,
+            '"' if quotes && text.get(..at).is_some_and(|before| before.ends_with('"')) => {
+                quoted = true;
+            }
             _ if quoted => {}
             '\n' => {
                 end = at;
@@ -140,12 +160,16 @@ fn cells(text: &str, from: usize, parted: Parted) -> (Vec<Range<usize>>, usize) 
                 cells.push(trimmed(text, begin..at));
                 begin = at + character.len_utf8();
             }
-            ' ' if parted == Parted::Spaces && characters.peek().is_some_and(|(_, next)| *next == ' ') => {
+            ' ' if parted == Parted::Spaces
+                && characters.peek().is_some_and(|(_, next)| *next == ' ') =>
+            {
                 if begin < at {
                     cells.push(trimmed(text, begin..at));
                 }
                 while characters.next_if(|(_, next)| *next == ' ').is_some() {}
-                begin = characters.peek().map_or(text.len(), |(next, _)| from + next);
+                begin = characters
+                    .peek()
+                    .map_or(text.len(), |(next, _)| from + next);
             }
             _ => {}
         }

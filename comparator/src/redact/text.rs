@@ -136,7 +136,10 @@ impl Redactor {
             let value = behind.get(blank..)?;
             let length = value.find(char::is_whitespace).unwrap_or(value.len());
             let from = name.span.end + blank;
-            return value.get(..length)?.contains(':').then_some(from..from + length);
+            return value
+                .get(..length)?
+                .contains(':')
+                .then_some(from..from + length);
         }
         let sign = sign_behind(text, name)?;
         // A name may be of several words: `pin code: 1234`.
@@ -147,7 +150,10 @@ impl Redactor {
             || (parameter && is_secret_parameter(word))
             || self.names.contain(text.get(name.phrase..name.span.end)?)
             || (word.eq_ignore_ascii_case("by")
-                && text.get(name.phrase..name.span.start)?.to_ascii_lowercase().ends_with("identified "));
+                && text
+                    .get(name.phrase..name.span.start)?
+                    .to_ascii_lowercase()
+                    .ends_with("identified "));
         // Only now, because to find where a value ends may take all of the text.
         secret
             .then(|| sign.value(text, name))

@@ -25,8 +25,8 @@ pub use token::is_token;
 pub use words::{Words, folded};
 
 use lists::{
-    CODE_OF, CONTAINED, CONTAINED_LETTERS, COUNTED, EXACT, FOREIGN, KEY_OF, PAIRS, PASS_OF, QUALIFIERS,
-    SHORT_PASSWORD, STEMS, TAILS, WHOLE, WORDS,
+    CODE_OF, CONTAINED, CONTAINED_LETTERS, COUNTED, EXACT, FOREIGN, KEY_OF, PAIRS, PASS_OF,
+    QUALIFIERS, SHORT_PASSWORD, STEMS, TAILS, WHOLE, WORDS,
 };
 use words::{seen, singular};
 
@@ -62,7 +62,8 @@ pub fn is_exactly_secret(name: &str) -> bool {
     let mut rest = &*words.0;
     let mut qualified = false;
     loop {
-        let joined: SmallVec<[u8; 64]> = rest.iter().copied().filter(|byte| *byte != b' ').collect();
+        let joined: SmallVec<[u8; 64]> =
+            rest.iter().copied().filter(|byte| *byte != b' ').collect();
         let whole = singular(&joined);
         if EXACT.contains(&whole) || (qualified && whole == b"token") {
             return true;

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 
 use smallvec::SmallVec;
 
-use super::naming::{Beside, is_named, is_variables};
+use super::columns::Beside;
+use super::naming::{is_named, is_variables};
 use super::{Replacement, applied};
 use crate::json::index::{Index, Layout, NodeKind, ROOT, Tree};
 use crate::json::string;
@@ -61,7 +62,12 @@ pub(super) struct Walker<'a> {
 const MIN_REPEATED_BYTES: usize = 6;
 
 impl<'a> Walker<'a> {
-    pub(super) fn new(redactor: &'a Redactor, scope: &'a Scope, tree: Tree<'a>, depth: usize) -> Self {
+    pub(super) fn new(
+        redactor: &'a Redactor,
+        scope: &'a Scope,
+        tree: Tree<'a>,
+        depth: usize,
+    ) -> Self {
         Self {
             redactor,
             scope,
@@ -165,7 +171,8 @@ impl<'a> Walker<'a> {
             if let Some(columns) = &columns {
                 member.beside = columns.clone();
             }
-            member.beside.veiled = veiled && !self.says_what_it_is(&name, key + 1);
+            member.beside.veiled =
+                (veiled || member.beside.veiled) && !self.says_what_it_is(&name, key + 1);
             if let Some(operation) = operation.as_ref().filter(|_| is_variables(&name)) {
                 member.beside.add(operation);
             }

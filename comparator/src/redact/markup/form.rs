@@ -5,8 +5,8 @@ use super::{Dialect, MAX_OPEN};
 
 /// Elements that begin a piece of HTML.
 const OF_HTML: [&str; 20] = [
-    "a", "b", "body", "br", "div", "em", "form", "h1", "h2", "head", "html", "i", "img", "li", "p", "span", "strong",
-    "table", "ul", "input",
+    "a", "b", "body", "br", "div", "em", "form", "h1", "h2", "head", "html", "i", "img", "li", "p",
+    "span", "strong", "table", "ul", "input",
 ];
 
 pub(super) fn is_xml(text: &str) -> bool {
@@ -17,7 +17,8 @@ pub(super) fn is_xml(text: &str) -> bool {
         let name = name_at(text, at + 1);
         name.starts_with(char::is_alphabetic).then_some(name)
     });
-    let html = first.is_none_or(|name| OF_HTML.iter().any(|known| name.eq_ignore_ascii_case(known)));
+    let html =
+        first.is_none_or(|name| OF_HTML.iter().any(|known| name.eq_ignore_ascii_case(known)));
     !html && is_well_formed(text).is_some()
 }
 
@@ -28,9 +29,14 @@ fn is_well_formed(text: &str) -> Option<()> {
     while let Some(found) = text.get(at..)?.find('<') {
         at += found;
         let rest = text.get(at..)?;
-        let skipped = [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<!", ">"), ("<?", "?>")]
-            .into_iter()
-            .find(|(begin, _)| rest.starts_with(begin));
+        let skipped = [
+            ("<!--", "-->"),
+            ("<![CDATA[", "]]>"),
+            ("<!", ">"),
+            ("<?", "?>"),
+        ]
+        .into_iter()
+        .find(|(begin, _)| rest.starts_with(begin));
         if let Some((_, end)) = skipped {
             at += rest.find(end)? + end.len();
         } else if rest.starts_with("</") {

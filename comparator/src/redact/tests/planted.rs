@@ -238,7 +238,10 @@ fn nothing_without_a_name_lets_a_secret_out() {
         let record = stored(&redactor, media, &write(one), &write(two));
         if holds(&record, one) || holds(&record, two) {
             let body = write(one);
-            leaks.push(format!("{index} {media}: {}", String::from_utf8_lossy(&body)));
+            leaks.push(format!(
+                "{index} {media}: {}",
+                String::from_utf8_lossy(&body)
+            ));
         }
     }
     assert!(
