@@ -94,7 +94,7 @@ pub fn read_answer(text: &[u8]) -> Result<Capture, MessageError> {
 /// How many bytes a saved body has and how many its `Content-Length` says, where it was cut short. One without any body
 /// is no such: the answer to HEAD has a length, and so has what was saved of an answer by its head.
 pub fn cut_short(answer: &Capture) -> Option<(usize, usize)> {
-    if answer.headers.contains_key(TRANSFER_ENCODING) {
+    if answer.headers.contains(&TRANSFER_ENCODING) {
         return None;
     }
     let announced = answer.headers.get(CONTENT_LENGTH)?;

@@ -164,7 +164,9 @@ fn latin1(bytes: &[u8]) -> String {
 /// file cannot hide that of the field.
 fn field_names(fields: &FieldLines) -> Vec<String> {
     let mut names = Vec::new();
-    for value in fields.get_all(&CONTENT_DISPOSITION) {
+    for value in fields.get_all(CONTENT_DISPOSITION) {
+        // A name in pieces: `name*0="pass"; name*1="word"` (RFC 2231 §3).
+        let mut pieces = Vec::new();
         let mut rest = value.as_bytes();
         while let Some(at) = memchr::memchr(b';', rest) {
             rest = rest[at + 1..].trim_ascii_start();
@@ -176,10 +178,19 @@ fn field_names(fields: &FieldLines) -> Vec<String> {
             if let Some(behind) = rest.strip_prefix(b"=") {
                 let (name, behind) = parameter_value(behind.trim_ascii_start());
                 rest = behind;
-                if wanted {
+                let piece = parameter.split_at_checked(b"name*".len());
+                if piece.is_some_and(|(name, rest)| {
+                    name.eq_ignore_ascii_case(b"name*")
+                        && rest.first().is_some_and(u8::is_ascii_digit)
+                }) {
+                    pieces.extend_from_slice(&name);
+                } else if wanted {
                     names.push(String::from_utf8(name).unwrap_or_else(|e| latin1(e.as_bytes())));
                 }
             }
+        }
+        if !pieces.is_empty() {
+            names.push(String::from_utf8(pieces).unwrap_or_else(|e| latin1(e.as_bytes())));
         }
     }
     names

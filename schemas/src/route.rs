@@ -12,7 +12,7 @@ use std::sync::Arc;
 use http::Method;
 
 use crate::ident::is_value_in_path;
-use crate::secret::{is_secret_name, is_token};
+use crate::secret::{Trail, is_secret_name};
 
 /// Longer templates end in `{*rest}`: a label is stored with every tally and shown in every table.
 const MAX_LABEL_BYTES: usize = 200;
@@ -240,20 +240,19 @@ fn write_label(label: &mut String, method: &Method, path: &str) {
         label.push_str(if path == "*" { "*" } else { "{authority}" });
         return;
     }
-    let mut behind_secret_name = false;
+    let mut trail = Trail::default();
     for segment in path.split('/').skip(1) {
         if label.len() + segment.len() > MAX_LABEL_BYTES {
             label.push_str("/{*rest}");
             return;
         }
         label.push('/');
-        let secret = (behind_secret_name && !segment.is_empty()) || is_token(segment);
-        label.push_str(if secret || is_value_in_path(segment) {
+        let hidden = trail.hides(segment, is_secret_name);
+        label.push_str(if hidden || is_value_in_path(segment) {
             "{id}"
         } else {
             segment
         });
-        behind_secret_name = is_secret_name(segment);
     }
 }
 
@@ -299,6 +298,12 @@ mod tests {
                 "/invite/token/opensesame/accept",
                 "/invite/token/{id}/accept",
             ),
+            ("/auth/login", "/auth/login"),
+            ("/%70assword/opensesame", "/{id}/{id}"),
+            ("/secrets/app/opensesame", "/secrets/{id}/{id}"),
+            ("/magic-link/Open7", "/magic-link/{id}"),
+            ("/login/password,opensesame", "/login/{id}"),
+            ("/cart;jsessionid=opensesame/items", "/{id}/items"),
             ("*", "*"),
         ] {
             assert_eq!(label(&[], "GET", path), format!("GET {template}"), "{path}");

@@ -33,6 +33,12 @@ const CASES: &[Case] = &[
     ("/bytes", "application/octet-stream", |s| s.into()),
     ("/protobuf", "application/x-protobuf", |s| format!("\n\u{d}{s}").into()),
     ("/text", "text/plain", |s| format!("x :password=>\"{s}\" 'password' => '{s}'\nsession_key: {s}\n").into()),
+    ("/patch", "application/json-patch+json", |s| format!(r#"[{{"op":"replace","path":"/password","value":"{s}"}}]"#).into()),
+    ("/invalid", "application/json", |s| format!(r#"{{"detail":[{{"loc":["body","password"],"msg":"x","input":"{s}"}}],"h":[["X-Api-Key","{s}"]]}}"#).into()),
+    ("/rows", "application/json", |s| format!(r#"{{"columns":["id","password"],"rows":[[1,"{s}"]],"csv":"id,pw\n1,{s}\n"}}"#).into()),
+    ("/table", "text/csv", |s| format!("# users\nid,passwort\n1,{s}\n").into()),
+    ("/variables", "application/json", |s| format!(r#"{{"query":"mutation($x:String){{login(password:$x){{id}}}}","variables":{{"x":"{s}"}}}}"#).into()),
+    ("/links", "application/json", |s| format!(r#"{{"a":"/magic-link/{s}","b":"//u:{s}@h/","c":"/login/password,{s}","contraseña":"{s}"}}"#).into()),
 ];
 
 fn case_of(request: &Request) -> Option<&'static Case> {
@@ -73,7 +79,7 @@ fn drive(mirror: &Mirror<'_>) -> u64 {
         );
     }
     let path = format!(
-        "/reset/kjhqwexzvbnmasdfghjkl/{LEGACY}{LEGACY}/token/{LEGACY}?page=1;token={LEGACY}&q={LEGACY}"
+        "/reset/kjhqwexzvbnmasdfghjkl/{LEGACY}{LEGACY}/token/{LEGACY}/pw/{LEGACY}/x;jsessionid={LEGACY}/secrets/a/b/{LEGACY}?page=1;token={LEGACY}&q={LEGACY}"
     );
     let headers = [
         ("authorization", "Bearer ZqKlmnbvcxwrt"),

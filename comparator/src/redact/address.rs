@@ -5,32 +5,13 @@
 //! number, or is a token by its look.
 
 use http::Method;
-use parity_schemas::secret::is_token;
+use parity_schemas::secret::Trail;
 use parity_schemas::verdict::{Part, Tolerated};
 
 use super::text::percent_decoded;
 use super::{Redactor, cards};
 use crate::rules::Scope;
 
-/// Segments behind which a token stands that lets its bearer do something.
-const TOKEN_PLACES: [&str; 14] = [
-    "activate",
-    "activation",
-    "confirm",
-    "confirmation",
-    "invite",
-    "invitation",
-    "magic",
-    "reset",
-    "share",
-    "shared",
-    "unsubscribe",
-    "verification",
-    "verify",
-    "callback",
-];
-/// Shortest segment behind one of these that is no word.
-const MIN_TOKEN_BYTES: usize = 8;
 /// Fields whose value is an address.
 const ADDRESSES: [&str; 5] = ["content-location", "link", "location", "referer", "refresh"];
 
@@ -159,21 +140,14 @@ impl Redactor {
 
     /// A path without what stands behind a secret name, card numbers and tokens.
     pub(super) fn path(&self, path: &str) -> String {
-        let mut secret = false;
-        let mut token_place = false;
+        let mut trail = Trail::default();
         let segments: Vec<String> = path
             .split('/')
             .map(|segment| {
                 let plain = percent_decoded(segment);
-                let hidden = secret
-                    || is_token(&plain)
-                    || (token_place && plain.len() >= MIN_TOKEN_BYTES && !is_word(&plain))
+                let hidden = trail.hides(segment, |name| self.names.contain(name))
                     || cards::any(&plain)
                     || self.string(&plain) != plain;
-                secret = self.names.contain(&plain);
-                token_place = TOKEN_PLACES
-                    .iter()
-                    .any(|place| plain.eq_ignore_ascii_case(place));
                 if hidden && !plain.is_empty() {
                     self.hash(plain.as_bytes())
                 } else {
@@ -183,13 +157,6 @@ impl Redactor {
             .collect();
         segments.join("/")
     }
-}
-
-/// Whether a segment is a word, or words parted by dashes: only letters of one case.
-fn is_word(segment: &str) -> bool {
-    segment
-        .split(['-', '_'])
-        .all(|word| word.chars().all(char::is_lowercase) && word.len() < MIN_TOKEN_BYTES * 2)
 }
 
 fn split(text: &str, sign: char) -> (&str, Option<&str>) {

@@ -142,6 +142,11 @@ pub(super) fn sign_behind(text: &str, name: &Name) -> Option<Sign> {
     };
     let (sign, behind) = match sign(signed) {
         Some(found) => found,
+        // `PASSWORD 'x'`, `password("x")`.
+        None if closed.len() > blank.len() && blank.starts_with(['\'', '"', '`']) => (' ', blank),
+        None if rest.starts_with("('") || rest.starts_with("(\"") => (' ', rest.get(1..)?),
+        None if is_told(blank) => (' ', blank.split_once(' ')?.1),
+        None if closed.len() > blank.len() && is_made(blank) => (' ', blank),
         None if option && closed.len() > blank.len() && !blank.starts_with('-') => (' ', blank),
         None => return None,
     };
@@ -161,6 +166,38 @@ pub(super) fn sign_behind(text: &str, name: &Name) -> Option<Sign> {
         spaced: spaced && value.len() < behind.len(),
         from: text.len() - value.len(),
     })
+}
+
+/// Whether a sentence goes on as in `password is x1`: what is told of a password is small letters.
+fn is_told(text: &str) -> bool {
+    let told = ["is ", "was ", "ist ", "est ", "es "];
+    told.iter().any(|verb| {
+        let word = text
+            .strip_prefix(verb)
+            .and_then(|rest| rest.split_whitespace().next());
+        let letters = |word: &str| {
+            word.trim_end_matches(['.', ',', ';', '!', '?'])
+                .chars()
+                .all(char::is_lowercase)
+        };
+        word.is_some_and(|word| !letters(word))
+    })
+}
+
+/// Whether the next word is none that somebody says: small letters and digits, or capitals within it.
+fn is_made(text: &str) -> bool {
+    /// Shorter ones are numbers of something, and names.
+    const MIN_BYTES: usize = 6;
+    let word = text.split_whitespace().next().unwrap_or_default();
+    let has = |test: fn(&u8) -> bool| word.bytes().any(|byte| test(&byte));
+    let capitals = || {
+        word.as_bytes()
+            .windows(2)
+            .any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase())
+    };
+    word.len() >= MIN_BYTES
+        && word.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        && ((has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic)) || capitals())
 }
 
 fn is_blank(character: char) -> bool {

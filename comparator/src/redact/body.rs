@@ -271,18 +271,11 @@ impl Redactor {
         match claim {
             Claim::Markup(dialect) => markup::redacted(self, text, *dialect, 0),
             Claim::GraphQl => graphql::redacted(self, text, 0),
-            Claim::Table => (!self.has_secret_column(text) && self.text == PlainText::Patterns)
-                .then(|| self.string(text).into_owned()),
+            Claim::Table => {
+                (self.text == PlainText::Patterns).then(|| self.table(text).into_owned())
+            }
             _ => None,
         }
-    }
-
-    /// Whether the first line of a table names a column that is secret.
-    fn has_secret_column(&self, text: &str) -> bool {
-        let first = text.lines().next().unwrap_or_default();
-        first
-            .split([',', ';', '\t', '|'])
-            .any(|name| self.names.contain(name))
     }
 }
 

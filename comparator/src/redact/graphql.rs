@@ -1,7 +1,7 @@
 //! GraphQL documents: operations, variables and literals (October 2021 edition, §2).
 //!
 //! What stands behind a secret name goes: the value of an argument or of a field of an input object, and the default of
-//! a variable. A variable is only a name and stays. Strings and comments are looked into as any text is. A document that
+//! a variable. A variable is only a name and stays; what it stands for is as secret as the names that it is put behind. Strings and comments are looked into as any text is. A document that
 //! has other signs, or does not close what it opens, is refused.
 
 use super::Redactor;
@@ -38,6 +38,11 @@ impl<'a> Token<'a> {
 /// A document without what must not leave; it stands within `depth` other texts. `None` when it is none.
 pub(super) fn redacted(redactor: &Redactor, text: &str, depth: usize) -> Option<String> {
     let tokens = tokens(text)?;
+    let variables = variables_behind_names(redactor, &tokens);
+    let is_secret = |token: &Token<'_>| match token {
+        Token::Variable(name) => redactor.names.contain(name) || variables.contains(name),
+        other => redactor.names.contain(other.text()),
+    };
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
@@ -57,7 +62,7 @@ pub(super) fn redacted(redactor: &Redactor, text: &str, depth: usize) -> Option<
                 out.push_str(name);
                 let value = significant(&tokens, at)
                     .filter(|colon| tokens.get(*colon) == Some(&Token::Sign(":")))
-                    .filter(|_| redactor.names.contain(name));
+                    .filter(|_| is_secret(token));
                 if let Some(colon) = value {
                     let end = hide(redactor, &tokens, at, colon, &mut out);
                     at = end;
@@ -67,6 +72,35 @@ pub(super) fn redacted(redactor: &Redactor, text: &str, depth: usize) -> Option<
         }
     }
     Some(out)
+}
+
+/// The variables that an operation puts behind secret names, without their sign; `None` when the text is none.
+pub(super) fn secret_variables(redactor: &Redactor, text: &str) -> Option<Vec<String>> {
+    let tokens = tokens(text)?;
+    let variables = variables_behind_names(redactor, &tokens);
+    let name = |variable: &str| variable.trim_start_matches('$').to_owned();
+    Some(variables.into_iter().map(name).collect())
+}
+
+fn variables_behind_names<'t>(redactor: &Redactor, tokens: &[Token<'t>]) -> Vec<&'t str> {
+    let mut variables = Vec::new();
+    let mut hidden_to = 0;
+    for (at, token) in tokens.iter().enumerate() {
+        match token {
+            Token::Variable(name) if at < hidden_to => variables.push(*name),
+            Token::Name(name) if at >= hidden_to => {
+                let value = significant(tokens, at + 1)
+                    .filter(|colon| tokens.get(*colon) == Some(&Token::Sign(":")))
+                    .filter(|_| redactor.names.contain(name))
+                    .and_then(|colon| significant(tokens, colon + 1));
+                if let Some(begin) = value {
+                    hidden_to = value_end(tokens, begin);
+                }
+            }
+            _ => {}
+        }
+    }
+    variables
 }
 
 /// Hides the value behind the colon at `colon`; where it ends.

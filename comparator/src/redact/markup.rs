@@ -9,15 +9,17 @@
 //! refused.
 
 mod entities;
+mod form;
 mod tag;
+mod written;
 
 use std::collections::HashSet;
 use std::ops::Range;
 
 use super::Redactor;
 use super::hidden::Why;
-use entities::{escape, unescaped};
-use tag::{Tag, name_at};
+pub(super) use entities::{escape, unescaped};
+use tag::name_at;
 
 /// Which of the two; they differ in what may be left open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +65,7 @@ pub(super) fn redacted(
     dialect: Option<Dialect>,
     depth: usize,
 ) -> Option<String> {
-    let dialect = dialect.unwrap_or(if text.starts_with("<?xml") {
+    let dialect = dialect.unwrap_or(if form::is_xml(text) {
         Dialect::Xml
     } else {
         Dialect::Html
@@ -78,6 +80,7 @@ pub(super) fn redacted(
         open: Vec::new(),
         hidden: None,
         labelled: false,
+        emptied: false,
         secret_column: false,
     };
     reader.run()?;
@@ -95,6 +98,15 @@ struct Open {
     name: String,
     /// Its content begins here and must not leave.
     hidden: Option<usize>,
+    /// Where its content begins, and what is written of it.
+    content: usize,
+    written: usize,
+    /// Elements in it so far.
+    children: usize,
+    /// The one in it that names a secret; what stands beside that is its value.
+    naming: Option<String>,
+    /// The value came before its name, so all of it goes.
+    rewritten: bool,
 }
 
 struct Reader<'a> {
@@ -109,6 +121,8 @@ struct Reader<'a> {
     hidden: Option<usize>,
     /// What was last read names what comes next.
     labelled: bool,
+    /// An element with a secret name just ended without content.
+    emptied: bool,
     /// A column of the table has a secret name.
     secret_column: bool,
 }
@@ -210,7 +224,8 @@ impl Reader<'_> {
             self.out.push_str(raw);
             return;
         }
-        if std::mem::take(&mut self.labelled) {
+        let emptied = std::mem::take(&mut self.emptied);
+        if std::mem::take(&mut self.labelled) || emptied {
             let (begin, end) = (raw.trim_start(), raw.trim());
             let blank = raw.len() - begin.len();
             self.out.push_str(raw.get(..blank).unwrap_or_default());
@@ -229,8 +244,38 @@ impl Reader<'_> {
             self.out.push_str(&clean.replace("]]>", "] ]>"));
         }
         self.labelled = self.is_label(&plain);
+        if self.labelled {
+            self.name_siblings();
+        }
         let heading = self.open.last().is_some_and(|open| open.name == "th");
         self.secret_column |= heading && self.labelled;
+    }
+
+    /// The element that is open is called `name` or the like, and its text is the name of a secret: in XML, the elements
+    /// beside it hold its value, also those before it.
+    fn name_siblings(&mut self) {
+        /// Elements of what is named so at the most; else it is a document that speaks of a secret.
+        const MAX_CHILDREN: usize = 8;
+        let [.., parent, own] = self.open.as_mut_slice() else {
+            return;
+        };
+        if self.dialect == Dialect::Xml && is_naming(&own.name) && parent.naming.is_none() {
+            parent.naming = Some(own.name.clone());
+            parent.rewritten = (2..=MAX_CHILDREN).contains(&parent.children);
+        }
+    }
+
+    /// Whether what stands beside a name of a secret begins here. Where names and values take turns, only the next is.
+    fn is_named(&mut self, name: &str) -> bool {
+        let Some(parent) = self.open.last_mut() else {
+            return false;
+        };
+        parent.children += 1;
+        if parent.naming.as_deref() == Some(name) {
+            parent.naming = None;
+            parent.rewritten = false;
+        }
+        parent.naming.is_some()
     }
 
     /// Whether a text is, or ends in, a secret name and so says what follows.
@@ -268,10 +313,21 @@ impl Reader<'_> {
             let from = self.open.get(outer).and_then(|open| open.hidden)?;
             let content = self.text.get(from..at)?;
             self.hidden = None;
-            if !content.trim().is_empty() {
+            if content.trim().is_empty() {
+                self.emptied = true;
+            } else {
                 let hash = self.redactor.hash(content.trim().as_bytes());
                 self.out.push_str(&hash);
             }
+        } else {
+            self.emptied = false;
+        }
+        let ended = self.open.get(found);
+        if let Some(open) = ended.filter(|open| open.rewritten && self.hidden.is_none()) {
+            let content = self.text.get(open.content..at)?;
+            let hash = self.redactor.hash(content.trim().as_bytes());
+            self.out.truncate(open.written);
+            self.out.push_str(&hash);
         }
         self.open.truncate(found);
         if name == "table" {
@@ -290,7 +346,7 @@ impl Reader<'_> {
         let void = tag.closed || (html && !ends);
         if self.hidden.is_some() {
             if !void {
-                self.opened(lower, None)?;
+                self.opened(lower, tag.end, false)?;
             }
             return Some(tag.end);
         }
@@ -299,12 +355,14 @@ impl Reader<'_> {
             let value = self.text.get(attribute.value.clone()).unwrap_or_default();
             is_naming(&attribute.name) && self.redactor.names.contain(&unescaped(value))
         });
+        self.emptied = tag.closed && (secret || named) && !VOID.contains(&&*lower);
+        let beside = self.is_named(&lower);
         let labelled = self.labelled && (self.dialect == Dialect::Xml || VOID.contains(&&*lower));
         if labelled && (lower != "br") {
             self.labelled = false;
         }
         let cell = self.secret_column && lower == "td";
-        self.attributes(at, &tag, secret, named || labelled);
+        self.attributes(at, &tag, secret, named || labelled || beside);
         if void {
             // What does not end has no place where its content stops.
             let whole = tag.closed || VOID.contains(&&*lower);
@@ -313,8 +371,8 @@ impl Reader<'_> {
         if html && matches!(&*lower, "script" | "style") {
             return self.raw(&lower, &tag);
         }
-        let hidden = secret || named || labelled || cell;
-        self.opened(lower, hidden.then_some(tag.end))?;
+        let hidden = secret || named || labelled || cell || beside;
+        self.opened(lower, tag.end, hidden)?;
         if hidden {
             self.labelled = false;
             self.hidden = Some(self.open.len() - 1);
@@ -322,91 +380,20 @@ impl Reader<'_> {
         Some(tag.end)
     }
 
-    fn opened(&mut self, name: String, hidden: Option<usize>) -> Option<()> {
+    fn opened(&mut self, name: String, content: usize, hidden: bool) -> Option<()> {
         if self.open.len() >= MAX_OPEN {
             return None;
         }
-        self.open.push(Open { name, hidden });
-        Some(())
-    }
-
-    /// The content of an element that is no markup, and its end tag.
-    fn raw(&mut self, name: &str, tag: &Tag) -> Option<usize> {
-        let rest = self.text.get(tag.end..)?;
-        let mut from = 0;
-        let length = loop {
-            let at = from + rest.get(from..)?.find("</")?;
-            let end = rest.get(at + 2..at + 2 + name.len());
-            if end.is_some_and(|end| end.eq_ignore_ascii_case(name)) {
-                break at;
-            }
-            from = at + 2;
-        };
-        let content = rest.get(..length)?;
-        let json = tag.attributes.iter().any(|attribute| {
-            let value = self.text.get(attribute.value.clone());
-            attribute.name.eq_ignore_ascii_case("type")
-                && value.is_some_and(|value| value.to_ascii_lowercase().contains("json"))
+        self.open.push(Open {
+            name,
+            hidden: hidden.then_some(content),
+            content,
+            written: self.out.len(),
+            children: 0,
+            naming: None,
+            rewritten: false,
         });
-        if json {
-            let clean = self
-                .redactor
-                .nested_json(content, self.depth + 1)
-                .unwrap_or_else(|| self.redactor.hide(content.as_bytes(), Why::Invalid("JSON")));
-            self.out.push_str(&clean.replace("</", "<\\/"));
-        } else if name == "style" {
-            let clean = self.redactor.text(content, self.depth);
-            self.out.push_str(&clean);
-        } else if !content.trim().is_empty() {
-            let hash = self.redactor.hide(content.as_bytes(), Why::Unread);
-            self.out.push_str(&hash);
-        }
-        let end = tag.end + length;
-        let after = end + self.text.get(end..)?.find('>')? + 1;
-        let closing = self.text.get(end..after)?;
-        self.out.push_str(closing);
-        Some(after)
-    }
-
-    /// Writes a start tag.
-    fn attributes(&mut self, at: usize, tag: &Tag, secret: bool, named: bool) {
-        let mut from = at;
-        for attribute in &tag.attributes {
-            let raw = self.text.get(attribute.value.clone()).unwrap_or_default();
-            let plain = unescaped(raw);
-            let hide = secret
-                || self.redactor.names.contain(&attribute.name)
-                || (named && !is_naming(&attribute.name));
-            let declares = attribute.name == "xmlns" || attribute.name.starts_with("xmlns:");
-            let clean = if declares || plain.is_empty() {
-                continue;
-            } else if hide {
-                self.redactor.hash(plain.as_bytes())
-            } else {
-                match self.redactor.string_at(&plain, self.depth + 1) {
-                    std::borrow::Cow::Borrowed(_) => continue,
-                    std::borrow::Cow::Owned(clean) => {
-                        escape(&clean).replace('"', "&quot;").replace('\'', "&#39;")
-                    }
-                }
-            };
-            let before = self
-                .text
-                .get(from..attribute.value.start)
-                .unwrap_or_default();
-            self.out.push_str(before);
-            // Without quotes, what is written must not end the value.
-            let quoted = before.ends_with(['"', '\'']);
-            let bare = if quoted {
-                clean
-            } else {
-                format!("\"{clean}\"")
-            };
-            self.out.push_str(&bare);
-            from = attribute.value.end;
-        }
-        self.out
-            .push_str(self.text.get(from..tag.end).unwrap_or_default());
+        Some(())
     }
 }
 

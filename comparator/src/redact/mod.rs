@@ -21,16 +21,18 @@ mod body;
 mod cards;
 mod claim;
 mod config;
+mod encoded;
 mod findings;
 mod graphql;
 mod hidden;
 mod json;
+mod logins;
 mod markup;
 mod names;
 mod place;
 mod sample;
-
 mod strings;
+mod table;
 mod text;
 
 use std::collections::HashSet;

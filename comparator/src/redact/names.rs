@@ -4,11 +4,22 @@
 //! there. Then its words decide, as `parity_schemas::secret` says. A name of the operator's is known wherever its words
 //! stand together in a name: `iban` also in `customerIban` and `ibans`.
 
-use std::borrow::Cow;
+use parity_schemas::secret::{Words, folded, is_exactly_secret, is_secret_name};
 
-use parity_schemas::secret::{Words, is_secret_name};
-use parity_schemas::visible::is_hidden;
-use unicode_normalization::UnicodeNormalization;
+use super::encoded;
+
+/// Longest text that is taken for a name.
+const MAX_NAME_BYTES: usize = 64;
+/// Words that a name of several may have: `Card security code`.
+const MAX_NAME_WORDS: usize = 4;
+
+/// Whether a text may be a name rather than a sentence or a value.
+fn is_name(text: &str) -> bool {
+    text.len() <= MAX_NAME_BYTES
+        && text.split_whitespace().count() <= MAX_NAME_WORDS
+        && !text.contains(['\n', ',', ';', '=', '{', '(', '<', '"', '!'])
+        && !text.contains(": ")
+}
 
 /// The names whose values are hidden.
 pub(super) struct SecretNames {
@@ -30,17 +41,34 @@ impl SecretNames {
     }
 
     pub(super) fn contain(&self, name: &str) -> bool {
-        let name = folded(name);
-        if is_secret_name(&name) {
+        let name = &*encoded::name(name);
+        if is_secret_name(name) {
             return true;
         }
         if self.own.is_empty() {
             return false;
         }
-        let (words, joined) = spelt(&Words::of(&name));
+        let (words, joined) = spelt(&Words::of(&folded(name)));
         self.own
             .iter()
             .any(|(own_words, own)| words.contains(own_words) || joined == *own)
+    }
+
+    /// Whether a text is such a name and nothing else, and so says what stands beside it.
+    pub(super) fn are_exactly(&self, name: &str) -> bool {
+        if is_exactly_secret(name) {
+            return true;
+        }
+        if self.own.is_empty() || name.len() > MAX_NAME_BYTES {
+            return false;
+        }
+        let (_, joined) = spelt(&Words::of(&folded(name)));
+        self.own.iter().any(|(_, own)| joined == *own)
+    }
+
+    /// Whether a text looks like a name, and like one that is secret.
+    pub(super) fn are_named(&self, text: &str) -> bool {
+        is_name(text) && self.contain(text)
     }
 }
 
@@ -52,14 +80,6 @@ fn spelt(words: &Words) -> (String, String) {
     }
     let joined = spaced.replace(' ', "");
     (spaced, joined)
-}
-
-fn folded(name: &str) -> Cow<'_, str> {
-    if name.is_ascii() {
-        return Cow::Borrowed(name);
-    }
-    let seen = name.chars().filter(|character| !is_hidden(*character));
-    Cow::Owned(seen.nfkc().collect())
 }
 
 #[cfg(test)]

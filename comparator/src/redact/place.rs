@@ -7,6 +7,7 @@ use parity_schemas::verdict::Part;
 use smallvec::SmallVec;
 
 use super::claim::Claim;
+use super::json::Beside;
 use super::{Redactor, cards};
 use crate::json::string;
 use crate::multipart;
@@ -40,6 +41,8 @@ pub(super) enum Content {
 pub(super) struct Place {
     pub(super) secret: bool,
     pub(super) content: Content,
+    /// What is known from members and elements beside it, or around it.
+    pub(super) beside: Beside,
     nodes: SmallVec<[u32; 4]>,
 }
 
@@ -54,6 +57,7 @@ impl Place {
         Self {
             secret: masked(&nodes, redactor, scope),
             content,
+            beside: Beside::default(),
             nodes: nodes.into(),
         }
     }
@@ -88,6 +92,7 @@ impl Place {
         if self.nodes.is_empty() {
             return Self {
                 content: self.content_of(None),
+                beside: self.beside.below(),
                 nodes: SmallVec::new(),
                 secret: self.secret,
             };
@@ -116,6 +121,7 @@ impl Place {
         Self {
             secret: self.secret || masked(&nodes, redactor, scope),
             content,
+            beside: self.beside.below(),
             nodes: nodes.into(),
         }
     }

@@ -6,25 +6,12 @@
 
 use std::borrow::Cow;
 
-use base64::Engine;
-use base64::engine::GeneralPurposeConfig;
-use base64::engine::general_purpose::GeneralPurpose;
-
+use super::encoded::MIN_BASE64_BYTES;
 use super::hidden::Why;
 use super::{Redactor, graphql, markup};
 
 /// Texts within texts that are followed: each level of escapes doubles the text, so people stop at two or three.
 const MAX_DEPTH: usize = 6;
-/// Shortest base64 that is looked into: `{"pin":"1"}` has sixteen.
-const MIN_BASE64_BYTES: usize = 16;
-/// Either alphabet, with or without padding.
-const BASE64: [GeneralPurpose; 2] = [
-    GeneralPurpose::new(&base64::alphabet::STANDARD, LENIENT),
-    GeneralPurpose::new(&base64::alphabet::URL_SAFE, LENIENT),
-];
-const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
-    .with_decode_allow_trailing_bits(true)
-    .with_decode_padding_mode(base64::engine::DecodePaddingMode::Indifferent);
 
 impl Redactor {
     /// A text without what must not leave; the text itself when that is nothing.
@@ -80,11 +67,8 @@ impl Redactor {
                 Cow::Owned(shown)
             };
         }
-        if let Some(plain) = from_base64(begin) {
-            let holds = matches!(self.string_at(&plain, depth + 1), Cow::Owned(_));
-            if holds {
-                return Cow::Owned(self.hide(text.as_bytes(), Why::Asked));
-            }
+        if self.holds_encoded(begin, depth) {
+            return Cow::Owned(self.hide(text.as_bytes(), Why::Asked));
         }
         if has_tags(text)
             && let Some(shown) = markup::redacted(self, text, None, depth + 1)
@@ -95,6 +79,14 @@ impl Redactor {
                 Cow::Owned(shown)
             };
         }
+        if text.contains('&') {
+            let plain = markup::unescaped(text);
+            if plain != text
+                && let Cow::Owned(clean) = self.string_at(&plain, depth + 1)
+            {
+                return Cow::Owned(markup::escape(&clean));
+            }
+        }
         self.text(text, depth)
     }
 }
@@ -104,12 +96,9 @@ fn is_simple(text: &str) -> bool {
     let mut digits = 0;
     let simple = text.bytes().all(|byte| {
         digits += usize::from(byte.is_ascii_digit());
-        byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b',' | b' ')
+        byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
     });
-    simple
-        && digits < 13
-        && text.len() < MIN_BASE64_BYTES
-        && !(text.contains("--") || text.contains(' '))
+    simple && digits < 13 && text.len() < MIN_BASE64_BYTES && !text.contains("--")
 }
 
 /// Begins as an object, or as a list of more than words, in JSON or in a language that looks like it.
@@ -190,22 +179,6 @@ pub(super) fn is_form(text: &str) -> bool {
         && text
             .split('&')
             .all(|field| !field.is_empty() && !field.starts_with('='))
-}
-
-/// The text that a base64 text stands for.
-fn from_base64(text: &str) -> Option<String> {
-    let text = text.trim();
-    let alphabet =
-        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=');
-    if text.len() < MIN_BASE64_BYTES || !text.bytes().all(alphabet) {
-        return None;
-    }
-    let decoded = BASE64
-        .iter()
-        .find_map(|engine| engine.decode(text.as_bytes()).ok())?;
-    let plain = String::from_utf8(decoded).ok()?;
-    let printed = |character: char| !character.is_control() || character.is_whitespace();
-    plain.chars().all(printed).then_some(plain)
 }
 
 #[cfg(test)]

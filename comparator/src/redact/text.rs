@@ -9,10 +9,10 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::behind::{Name, names, sign_behind};
-use super::{Redactor, cards};
+use super::{Redactor, cards, logins};
 
 /// How the keys of well-known services begin.
-const KEY_PREFIXES: [&str; 14] = [
+const KEY_PREFIXES: [&str; 29] = [
     "sk_live_",
     "sk_test_",
     "rk_live_",
@@ -25,6 +25,21 @@ const KEY_PREFIXES: [&str; 14] = [
     "glpat-",
     "xoxb-",
     "xoxp-",
+    "xoxa-",
+    "xoxr-",
+    "xapp-",
+    "ghu_",
+    "ghr_",
+    "npm_",
+    "pypi-",
+    "dop_v1_",
+    "SG.",
+    "ya29.",
+    "shpat_",
+    "hf_",
+    "glsa_",
+    "sk-",
+    "ASIA",
     "AKIA",
     "AIza",
 ];
@@ -32,16 +47,28 @@ const KEY_PREFIXES: [&str; 14] = [
 const MIN_KEY_BYTES: usize = 16;
 /// Names before a credential, without a sign between.
 const SCHEMES: [&str; 4] = ["bearer", "basic", "negotiate", "digest"];
+/// Options of commands before `user:password`.
+const LOGIN_OPTIONS: [&str; 3] = ["-u", "--user", "--proxy-user"];
 /// Longest first line of a key in PEM.
 const MAX_LABEL_BYTES: usize = 80;
-/// Percent encodings of percent encodings that are undone.
-const MAX_ENCODINGS: usize = 3;
-
 impl Redactor {
     /// Text without what looks like a secret; it stands within `depth` other texts.
     pub(super) fn text<'t>(&self, text: &'t str, depth: usize) -> Cow<'t, str> {
+        self.text_of(text, depth, false)
+    }
+
+    /// The same of a text that is one table.
+    pub(super) fn table<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.text_of(text, 0, true)
+    }
+
+    fn text_of<'t>(&self, text: &'t str, depth: usize, table: bool) -> Cow<'t, str> {
         let mut spans = self.behind_names(text);
-        spans.extend(credentials_in_urls(text));
+        spans.extend(self.in_columns(text, table));
+        spans.extend(self.in_paths(text));
+        spans.extend(self.in_statements(text));
+        spans.extend(logins::in_addresses(text));
+        spans.extend(logins::before_hosts(text));
         spans.extend(private_keys(text));
         self.encoded(text, depth, &mut spans);
         let cards = cards::find(text);
@@ -104,6 +131,16 @@ impl Redactor {
                 return Some(from..from + length);
             }
         }
+        if LOGIN_OPTIONS.contains(&word) {
+            let blank = behind.len() - behind.trim_start().len();
+            let value = behind.get(blank..)?;
+            let length = value.find(char::is_whitespace).unwrap_or(value.len());
+            let from = name.span.end + blank;
+            return value
+                .get(..length)?
+                .contains(':')
+                .then_some(from..from + length);
+        }
         let sign = sign_behind(text, name)?;
         // A name may be of several words: `pin code: 1234`.
         let parameter = text
@@ -111,36 +148,16 @@ impl Redactor {
             .is_some_and(|before| before.ends_with(['?', '&', '#', ';']));
         let secret = self.names.contain(&name.decoded(text))
             || (parameter && is_secret_parameter(word))
-            || self.names.contain(text.get(name.phrase..name.span.end)?);
+            || self.names.contain(text.get(name.phrase..name.span.end)?)
+            || (word.eq_ignore_ascii_case("by")
+                && text
+                    .get(name.phrase..name.span.start)?
+                    .to_ascii_lowercase()
+                    .ends_with("identified "));
         // Only now, because to find where a value ends may take all of the text.
         secret
             .then(|| sign.value(text, name))
             .filter(|value| !value.is_empty())
-    }
-
-    /// Pieces that hide a name or a value by percent encoding, such as the URL to return to within a URL.
-    fn encoded(&self, text: &str, depth: usize, spans: &mut Vec<Range<usize>>) {
-        if !text.contains('%') {
-            return;
-        }
-        let ends = |character: char| character.is_whitespace() || "\"'<>&;,()".contains(character);
-        let mut start = 0;
-        for piece in text.split_inclusive(ends) {
-            let from = start;
-            start += piece.len();
-            let piece = piece.trim_end_matches(ends);
-            let mut plain = Cow::Borrowed(piece);
-            for _ in 0..MAX_ENCODINGS {
-                let decoded = percent_decoded(&plain);
-                if decoded == plain {
-                    break;
-                }
-                plain = Cow::Owned(decoded);
-            }
-            if plain != piece && matches!(self.string_at(&plain, depth + 1), Cow::Owned(_)) {
-                spans.push(from..from + piece.len());
-            }
-        }
     }
 }
 
@@ -156,20 +173,6 @@ fn is_secret_parameter(name: &str) -> bool {
 fn is_key(word: &str) -> bool {
     word.len() >= MIN_KEY_BYTES
         && (word.starts_with("eyJ") || KEY_PREFIXES.iter().any(|begin| word.starts_with(begin)))
-}
-
-/// Who logs in, in `scheme://user:password@host`.
-fn credentials_in_urls(text: &str) -> Vec<Range<usize>> {
-    text.match_indices("://")
-        .filter_map(|(at, sign)| {
-            let from = at + sign.len();
-            let authority = text.get(from..)?;
-            let end = authority.find(|end: char| end.is_whitespace() || "/?#\"'<>".contains(end));
-            let authority = authority.get(..end.unwrap_or(authority.len()))?;
-            authority.rfind('@').map(|length| from..from + length)
-        })
-        .filter(|span| !span.is_empty())
-        .collect()
 }
 
 /// Private keys in PEM, from their first line to their last.

@@ -1,7 +1,7 @@
 //! Entities of XML and HTML, undone and written.
 
 /// Text without its entities. Those that nobody knows stay as they are.
-pub(super) fn unescaped(text: &str) -> String {
+pub(in crate::redact) fn unescaped(text: &str) -> String {
     /// Longest name of an entity that is known.
     const MAX_BYTES: usize = 10;
     if !text.contains('&') {
@@ -57,7 +57,7 @@ fn entity_of(name: &str) -> Option<char> {
         .find_map(|(known, character)| (*known == name).then_some(*character))
 }
 
-pub(super) fn escape(text: &str) -> String {
+pub(in crate::redact) fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

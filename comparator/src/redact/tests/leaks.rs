@@ -220,6 +220,38 @@ fn what_is_harmless_stays_as_it_was() {
         ),
         ("text/csv", "user,age\nada,36\n"),
         (
+            "text/plain",
+            "Sold 3 of 7, by card, in the shop\nsee /users/42/orders?page=2 and docs/api/users.md\nmail ada@example.org at 10:30\nid | name\n1 | Ada\n",
+        ),
+        (
+            "application/json",
+            r#"{"status":"UP","components":[{"name":"auth-service","status":"UP","details":{"latency":3}},{"name":"db","status":"UP"}]}"#,
+        ),
+        (
+            "application/json",
+            r#"[{"op":"replace","path":"/user/name","value":"Ada 3"},{"op":"add","path":"/tags/0","value":{"a":["x"]}}]"#,
+        ),
+        (
+            "application/json",
+            r#"{"errors":[{"code":422,"field":"password","error":"too_short","message":"Password must not be so short."},{"field":"age","value":3,"message":"must be 18"}]}"#,
+        ),
+        (
+            "application/json",
+            r#"{"token_type":"bearer","expires_in":3600,"scope":"read","event":"password_changed","user":3,"at":"10:30"}"#,
+        ),
+        (
+            "application/json",
+            r#"{"columns":["id","name"],"rows":[[1,"Ada"],[3,"Bob"]],"tags":["a","auth","b"],"links":{"self":"/auth/login","next":"/tokens?page=3"}}"#,
+        ),
+        (
+            "application/json",
+            r#"{"query":"query Q($id: ID!) { user(id: $id) { token name } }","variables":{"id":3},"operationName":"Q"}"#,
+        ),
+        (
+            "application/xml",
+            "<users><user><name>Ada</name><age>3</age></user><user><age>36</age><name>Bob</name></user></users>",
+        ),
+        (
             "application/json",
             r#"{"key":"color","value":"red","max_tokens":12,"primary_key":7,"note":"see https://x.example/a?page=2","t":"10:30","text":"[INFO] {name} < 3","u":"3fa85f64-5717-4562-b3fc-2c963f66afa6"}"#,
         ),

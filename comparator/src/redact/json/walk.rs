@@ -1,0 +1,275 @@
+//! The walk through a document that finds what is to be replaced.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use smallvec::SmallVec;
+
+use super::columns::Beside;
+use super::naming::{is_named, is_variables};
+use super::{Replacement, applied};
+use crate::json::index::{Index, Layout, NodeKind, ROOT, Tree};
+use crate::json::string;
+use crate::multipart;
+use crate::redact::claim::Claim;
+use crate::redact::hidden::Why;
+use crate::redact::place::{Content, Place};
+use crate::redact::{Redactor, cards};
+use crate::rules::Scope;
+
+impl Redactor {
+    /// A JSON text within a string; `None` when it is none. A `mask` rule does not lead into a string.
+    pub(in crate::redact) fn nested_json(&self, text: &str, depth: usize) -> Option<String> {
+        self.nested_beside(text, depth, Beside::default())
+    }
+
+    /// The same of a text of which something is known from what stands beside it.
+    fn nested_beside(&self, text: &str, depth: usize, beside: Beside) -> Option<String> {
+        /// Levels of such a text: what is written by hand has a few, and each of a thousand strings may be one.
+        const MAX_NESTED_DEPTH: usize = 64;
+        let mut index = Index::default();
+        let layout = Layout::Document;
+        index.read(text.as_bytes(), layout, MAX_NESTED_DEPTH).ok()?;
+        let tree = index.tree(text.as_bytes());
+        let scope = Scope::default();
+        let mut walker = Walker::new(self, &scope, tree, depth);
+        let mut root = Place::root(Content::Values, self, &scope);
+        root.beside = beside;
+        walker.value(ROOT, &root);
+        Some(applied(
+            text.as_bytes(),
+            &(0..text.len()),
+            &walker.replacements,
+        ))
+    }
+}
+
+pub(super) struct Walker<'a> {
+    pub(super) redactor: &'a Redactor,
+    scope: &'a Scope,
+    pub(super) tree: Tree<'a>,
+    /// Texts within texts that lead here.
+    depth: usize,
+    pub(super) replacements: Vec<Replacement>,
+    /// Scalars that stand under secret names.
+    pub(super) secrets: HashSet<Vec<u8>>,
+    /// Those of the first walk.
+    pub(super) known: HashSet<Vec<u8>>,
+    pub(super) scratch: Vec<u8>,
+}
+
+/// Shortest value that is taken for the same secret in another place: shorter ones are equal by chance.
+const MIN_REPEATED_BYTES: usize = 6;
+
+impl<'a> Walker<'a> {
+    pub(super) fn new(
+        redactor: &'a Redactor,
+        scope: &'a Scope,
+        tree: Tree<'a>,
+        depth: usize,
+    ) -> Self {
+        Self {
+            redactor,
+            scope,
+            tree,
+            depth,
+            replacements: Vec::new(),
+            secrets: HashSet::new(),
+            known: HashSet::new(),
+            scratch: Vec::new(),
+        }
+    }
+
+    fn replace(&mut self, at: u32, with: &str) {
+        let mut quoted = Vec::with_capacity(with.len() + 2);
+        string::quote(with, &mut quoted);
+        self.replacements.push(Replacement {
+            span: self.tree.span(at),
+            with: String::from_utf8_lossy(&quoted).into_owned(),
+        });
+    }
+
+    pub(super) fn value(&mut self, at: u32, place: &Place) {
+        let kind = self.tree.kind(at);
+        // `null` says only that there is no secret, which the kind of a finding says too.
+        let scalar = matches!(kind, NodeKind::String | NodeKind::Number);
+        if (place.secret && kind != NodeKind::Null) || (place.beside.veiled && scalar) {
+            self.keep_secrets(at);
+            let hash = match kind {
+                NodeKind::String => {
+                    let content = self.tree.unescaped(at, &mut self.scratch);
+                    self.redactor.hash(content)
+                }
+                NodeKind::Object | NodeKind::Array => {
+                    let compact = compact(self.tree.raw(at));
+                    self.redactor.hide(&compact, Why::Asked)
+                }
+                _ => self.redactor.hash(self.tree.raw(at)),
+            };
+            return self.replace(at, &hash);
+        }
+        match kind {
+            NodeKind::Object => self.object(at, place),
+            NodeKind::Array => self.array(at, place),
+            NodeKind::String => self.string(at, place),
+            NodeKind::Number => {
+                let raw = String::from_utf8_lossy(self.tree.raw(at));
+                if cards::any(&raw) {
+                    let hash = self.redactor.hash(cards::digits_of(&raw).as_bytes());
+                    self.replace(at, &hash);
+                } else if self.is_known(raw.as_bytes()) {
+                    let hash = self.redactor.hash(raw.as_bytes());
+                    self.replace(at, &hash);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn array(&mut self, at: u32, place: &Place) {
+        let elements: Vec<u32> = self.tree.elements(at).collect();
+        let rows = self.rows_below(at, &elements, &place.beside);
+        let beside = rows.as_ref().unwrap_or(&place.beside);
+        let hidden = beside.hides(at, elements.len());
+        let behind = if hidden.is_none() && !beside.is_header(at) {
+            self.behind_names(&elements)
+        } else {
+            SmallVec::new()
+        };
+        for (index, element) in (0_u32..).zip(elements) {
+            let position = index as usize;
+            let mut place = place.element(index, self.redactor, self.scope);
+            if let Some(rows) = &rows {
+                place.beside = rows.clone();
+            }
+            place.secret |= hidden.is_some_and(|hidden| hidden.contains(&position))
+                || behind.contains(&position);
+            self.value(element, &place);
+        }
+    }
+
+    fn object(&mut self, at: u32, place: &Place) {
+        let part = match place.content {
+            Content::Part(_) => {
+                let content = Content::Part(Some(self.claim_of_part(at)));
+                Some(place.with(content))
+            }
+            _ => None,
+        };
+        let place = part.as_ref().unwrap_or(place);
+        let named = self.named_by_members(at);
+        let columns = self.columns_of(at, &place.beside);
+        let operation = self.operation_of(at);
+        let veiled = named.all || place.beside.veiled;
+        for key in self.tree.keys(at) {
+            let name = self.key_text(key);
+            if let Some(clean) = self.redactor.key(&name) {
+                self.replace(key, &clean);
+            }
+            let mut member = place.member(&name, self.redactor, self.scope);
+            member.secret |= place.beside.names(&name) || (named.values && is_named(&name));
+            if let Some(columns) = &columns {
+                member.beside = columns.clone();
+            }
+            member.beside.veiled =
+                (veiled || member.beside.veiled) && !self.says_what_it_is(&name, key + 1);
+            if let Some(operation) = operation.as_ref().filter(|_| is_variables(&name)) {
+                member.beside.add(operation);
+            }
+            self.value(key + 1, &member);
+        }
+    }
+
+    pub(super) fn key_text(&mut self, key: u32) -> String {
+        let content = self.tree.unescaped(key, &mut self.scratch);
+        String::from_utf8_lossy(content).into_owned()
+    }
+
+    /// What the body of a part of a multipart body claims to be, by its header fields.
+    fn claim_of_part(&mut self, part: u32) -> Claim {
+        let headers = self
+            .tree
+            .keys(part)
+            .find(|key| self.tree.content(*key) == multipart::HEADERS.as_bytes());
+        let Some(headers) = headers.filter(|key| self.tree.kind(key + 1) == NodeKind::Object)
+        else {
+            return Claim::Silent;
+        };
+        let media = self
+            .tree
+            .keys(headers + 1)
+            .find(|key| self.tree.content(*key) == b"content-type");
+        match media {
+            None => Claim::Silent,
+            Some(key) if self.tree.kind(key + 1) == NodeKind::String => {
+                Claim::of_type(&self.key_text(key + 1), None)
+            }
+            Some(_) => Claim::Bytes,
+        }
+    }
+
+    fn string(&mut self, at: u32, place: &Place) {
+        let text = self.key_text(at);
+        let redactor = self.redactor;
+        let clean = match &place.content {
+            Content::Digest => {
+                // In our words: the digest, and the length in parentheses.
+                let (digest, length) = text.split_once(' ').unwrap_or((&text, ""));
+                Cow::Owned(format!("{} {length}", redactor.hash(digest.as_bytes())))
+            }
+            Content::Text(claim) => redactor.claimed_text(claim, &text, self.depth),
+            Content::Headers => redactor.string(&text),
+            _ if place.beside.leads_into(&text) => {
+                match redactor.nested_beside(&text, self.depth + 1, place.beside.clone()) {
+                    Some(shown) => Cow::Owned(shown),
+                    None => redactor.string_at(&text, self.depth),
+                }
+            }
+            _ if self.is_known(text.as_bytes()) => Cow::Owned(redactor.hash(text.as_bytes())),
+            _ => redactor.string_at(&text, self.depth),
+        };
+        if clean != text {
+            let clean = clean.into_owned();
+            self.replace(at, &clean);
+        }
+    }
+
+    fn is_known(&self, content: &[u8]) -> bool {
+        !self.known.is_empty() && self.known.contains(content)
+    }
+
+    /// Takes down the scalars of a value that is secret.
+    fn keep_secrets(&mut self, at: u32) {
+        let end = self.tree.next(at);
+        let mut node = at;
+        while node < end {
+            let content = match self.tree.kind(node) {
+                NodeKind::String => self.tree.unescaped(node, &mut self.scratch).to_vec(),
+                NodeKind::Number => self.tree.raw(node).to_vec(),
+                _ => Vec::new(),
+            };
+            if content.len() >= MIN_REPEATED_BYTES {
+                self.secrets.insert(content);
+            }
+            node += 1;
+        }
+    }
+}
+
+/// JSON without the white space between its tokens.
+fn compact(raw: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(raw.len());
+    let (mut quoted, mut escaped) = (false, false);
+    for byte in raw {
+        if quoted || !matches!(byte, b' ' | b'\t' | b'\r' | b'\n') {
+            out.push(*byte);
+        }
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            _ => {}
+        }
+    }
+    out
+}

@@ -1,0 +1,136 @@
+//! Who logs in, in addresses and commands, and what a path within a text leads to.
+
+use std::ops::Range;
+
+use parity_schemas::secret::Trail;
+
+use super::Redactor;
+
+/// Before a colon, what makes an address that has no password: `mailto:ada@example.org`.
+const SCHEMES: [&str; 8] = ["acct", "im", "mailto", "npm", "sip", "sips", "tel", "xmpp"];
+
+/// Who logs in, in `scheme://user:password@host`.
+pub(super) fn in_addresses(text: &str) -> Vec<Range<usize>> {
+    text.match_indices("//")
+        .filter_map(|(at, sign)| {
+            let from = at + sign.len();
+            let authority = text.get(from..)?;
+            let end = authority.find(|end: char| end.is_whitespace() || "/?#\"'<>".contains(end));
+            let authority = authority.get(..end.unwrap_or(authority.len()))?;
+            let whole = text.get(..at).is_some_and(|before| before.ends_with(':'));
+            authority
+                .rfind('@')
+                .filter(|length| {
+                    whole
+                        || authority
+                            .get(..*length)
+                            .is_some_and(|login| login.contains(':'))
+                })
+                .map(|length| from..from + length)
+        })
+        .filter(|span| !span.is_empty())
+        .collect()
+}
+
+/// The same without a scheme: `user:password@host`.
+pub(super) fn before_hosts(text: &str) -> Vec<Range<usize>> {
+    let mut spans = Vec::new();
+    let mut start = 0;
+    for piece in text.split_inclusive(|end: char| end.is_whitespace() || "\"'<>,;".contains(end)) {
+        let from = start;
+        start += piece.len();
+        let Some((before, host)) = piece.rsplit_once('@') else {
+            continue;
+        };
+        let login = before.rfind('/').map_or(0, |at| at + 1);
+        let Some((user, password)) = before.get(login..).and_then(|login| login.split_once(':'))
+        else {
+            continue;
+        };
+        let addressed = host.starts_with(|first: char| first.is_alphanumeric() || first == '[')
+            && !host.starts_with("sha256:");
+        if addressed
+            && !password.is_empty()
+            && !SCHEMES
+                .iter()
+                .any(|scheme| user.eq_ignore_ascii_case(scheme))
+        {
+            spans.push(from + login..from + before.len());
+        }
+    }
+    spans
+}
+
+impl Redactor {
+    /// What must not leave of the paths in a text.
+    pub(super) fn in_paths(&self, text: &str) -> Vec<Range<usize>> {
+        let mut spans = Vec::new();
+        if !text.contains('/') {
+            return spans;
+        }
+        let ends = |end: char| end.is_whitespace() || "\"'`<>{}[]\\^".contains(end);
+        let mut start = 0;
+        for piece in text.split_inclusive(ends) {
+            let from = start;
+            start += piece.len();
+            let piece = piece.trim_end_matches(ends);
+            let path = piece
+                .find(['?', '#'])
+                .and_then(|end| piece.get(..end))
+                .unwrap_or(piece);
+            let slashes = path.bytes().filter(|byte| *byte == b'/').count();
+            if slashes == 0 || !(slashes > 1 || path.starts_with('/') || path.contains("%2")) {
+                continue;
+            }
+            let mut trail = Trail::default();
+            // A host is no part of the path.
+            let mut at = path.find("//").map_or(0, |at| {
+                let host = path.get(at + 2..).unwrap_or_default();
+                at + 2 + host.find('/').unwrap_or(host.len())
+            });
+            for segment in path.get(at..).unwrap_or_default().split('/') {
+                if trail.hides(segment, |name| self.names.contain(name)) {
+                    spans.push(from + at..from + at + segment.len());
+                }
+                at += segment.len() + 1;
+            }
+        }
+        spans
+    }
+
+    /// What a statement of SQL puts into columns with secret names.
+    pub(super) fn in_statements(&self, text: &str) -> Vec<Range<usize>> {
+        const VALUES: &str = "values";
+        let mut spans = Vec::new();
+        let mut from = 0;
+        while let Some(close) = text
+            .get(from..)
+            .and_then(|rest| rest.find(')'))
+            .map(|at| from + at)
+        {
+            let columns = text.get(from..close).unwrap_or_default();
+            from = close + 1;
+            let behind = text.get(from..).unwrap_or_default();
+            let values = behind.trim_start();
+            let is_values = values
+                .get(..VALUES.len())
+                .is_some_and(|word| word.eq_ignore_ascii_case(VALUES));
+            let open = columns.rfind('(').map_or(0, |open| open + 1);
+            let secret = is_values
+                && columns.get(open..).is_some_and(|columns| {
+                    let names = columns
+                        .split(',')
+                        .map(|name| name.trim_matches(|sign: char| !sign.is_alphanumeric()));
+                    names.into_iter().any(|name| self.names.contain(name))
+                });
+            if secret {
+                let begin = text.len() - values.len() + VALUES.len();
+                let statement = text.get(begin..).unwrap_or_default();
+                let end = begin + statement.find(";\n").unwrap_or(statement.len());
+                spans.push(begin..end);
+                from = end;
+            }
+        }
+        spans
+    }
+}

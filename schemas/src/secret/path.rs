@@ -1,0 +1,216 @@
+//! Secrets in paths: what stands behind a secret name, or behind the name of a place that a token opens.
+//!
+//! The label of a route and the path of a record are read here alike, so that neither spells out what the other hides.
+//! Segments are read without their percent encoding, also where it was done twice.
+
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode_str;
+
+use super::{CONTAINED, Words, contains, folded, is_token};
+
+/// Percent encodings of percent encodings that are undone.
+const MAX_ENCODINGS: usize = 3;
+/// Words of a segment behind which a token stands that lets its bearer do something.
+const TOKEN_PLACES: [&str; 14] = [
+    "activate",
+    "activation",
+    "callback",
+    "confirm",
+    "confirmation",
+    "invite",
+    "invitation",
+    "magic",
+    "reset",
+    "share",
+    "shared",
+    "unsubscribe",
+    "verification",
+    "verify",
+];
+/// Words that stand behind secret names in the paths of services: what is done with a password or token.
+const ACTIONS: [&str; 36] = [
+    "accept",
+    "api",
+    "authorize",
+    "callback",
+    "cancel",
+    "change",
+    "check",
+    "config",
+    "confirm",
+    "create",
+    "data",
+    "delete",
+    "edit",
+    "email",
+    "expire",
+    "forgot",
+    "info",
+    "introspect",
+    "list",
+    "login",
+    "logout",
+    "me",
+    "metadata",
+    "new",
+    "password",
+    "refresh",
+    "register",
+    "renew",
+    "reset",
+    "revoke",
+    "rotate",
+    "status",
+    "token",
+    "update",
+    "users",
+    "verify",
+];
+/// Longest text of small letters that is taken for a word where a token may stand.
+const MAX_WORD_BYTES: usize = 16;
+
+/// What stands behind the segments that were read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Behind {
+    #[default]
+    Nothing,
+    /// A secret name: the next segment is its value.
+    Name,
+    /// The name of something that holds secrets: all that follows leads to one or is one.
+    Holder,
+    /// A place where a token may stand, or a word.
+    Place,
+}
+
+/// Reads a path segment by segment.
+#[derive(Debug, Default)]
+pub struct Trail(Behind);
+
+impl Trail {
+    /// Whether the next segment must not be spelt out. `is_secret` tells secret names.
+    pub fn hides(&mut self, segment: &str, is_secret: impl Fn(&str) -> bool) -> bool {
+        if segment.is_empty() {
+            return false;
+        }
+        let plain = decoded(segment);
+        let hidden = match self.0 {
+            Behind::Nothing => false,
+            Behind::Name | Behind::Holder => !is_any(&plain, &ACTIONS),
+            Behind::Place => !is_word(&plain),
+        };
+        let holds = holds_value(&plain, &is_secret);
+        // A name that has its value beside it says nothing of the next segment.
+        let named = !holds && is_secret(&plain);
+        self.0 = match self.0 {
+            _ if named && is_holder(&plain) => Behind::Holder,
+            Behind::Holder => Behind::Holder,
+            _ if named => Behind::Name,
+            _ if is_token_place(&plain) => Behind::Place,
+            _ => Behind::Nothing,
+        };
+        hidden || holds || is_token(&plain)
+    }
+}
+
+/// A segment without its percent encoding.
+fn decoded(segment: &str) -> Cow<'_, str> {
+    let mut plain = Cow::Borrowed(segment);
+    for _ in 0..MAX_ENCODINGS {
+        if !plain.contains('%') {
+            break;
+        }
+        let next = percent_decode_str(&plain).decode_utf8_lossy().into_owned();
+        if next == plain {
+            break;
+        }
+        plain = Cow::Owned(next);
+    }
+    plain
+}
+
+/// Whether a name and its value are in one segment, as in `password,x`, `;token=x` and `ada:x@host`.
+fn holds_value(plain: &str, is_secret: &impl Fn(&str) -> bool) -> bool {
+    let parts = |byte: u8| b",;:=/!|~@#?&()'\"+ ".contains(&byte);
+    if !plain.bytes().any(parts) {
+        return false;
+    }
+    let login = plain
+        .rfind('@')
+        .is_some_and(|at| plain.get(..at).is_some_and(|before| before.contains(':')));
+    if login {
+        return true;
+    }
+    let signs = |character: char| u8::try_from(character).is_ok_and(parts);
+    let mut pieces = plain.split(signs).filter(|piece| !piece.is_empty());
+    pieces.next_back();
+    pieces.any(is_secret)
+}
+
+fn is_any(text: &str, words: &[&str]) -> bool {
+    words.iter().any(|word| text.eq_ignore_ascii_case(word))
+}
+
+fn is_token_place(plain: &str) -> bool {
+    plain
+        .split(|character: char| !character.is_ascii_alphanumeric())
+        .any(|word| is_any(word, &TOKEN_PLACES))
+}
+
+/// Whether a secret name is that of a store of them (`/secrets/a/b`) rather than of a part of the service (`/auth/…`).
+fn is_holder(plain: &str) -> bool {
+    let joined = Words::of(&folded(plain)).joined();
+    CONTAINED.iter().any(|word| contains(&joined, word))
+}
+
+/// Whether a segment is a word, or words parted by dashes: only letters of one case.
+fn is_word(segment: &str) -> bool {
+    segment
+        .split(['-', '_'])
+        .all(|word| word.chars().all(char::is_lowercase) && word.len() < MAX_WORD_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::is_secret_name;
+    use super::*;
+
+    fn shown(path: &str) -> String {
+        let mut trail = Trail::default();
+        let segments = path.split('/').map(|segment| {
+            if trail.hides(segment, is_secret_name) {
+                "*"
+            } else {
+                segment
+            }
+        });
+        segments.collect::<Vec<_>>().join("/")
+    }
+
+    #[test]
+    fn what_a_secret_name_leads_to_is_hidden() {
+        for (path, expected) in [
+            ("/users/42/orders", "/users/42/orders"),
+            ("/pw/x", "/pw/*"),
+            ("/token/x/accept", "/token/*/accept"),
+            ("/token//x", "/token//*"),
+            ("/auth/login", "/auth/login"),
+            ("/auth/x/y", "/auth/*/y"),
+            ("/v1/secrets/a/b/x", "/v1/secrets/*/*/*"),
+            ("/password/reset/x", "/password/reset/*"),
+            ("/reset-password/x", "/reset-password/*"),
+            ("/magic-link/aB3", "/magic-link/*"),
+            ("/magic-link/482913", "/magic-link/*"),
+            ("/verify/email", "/verify/email"),
+            ("/%70assword/x", "/%70assword/*"),
+            ("/%2570assword/x", "/%2570assword/*"),
+            ("/login/password,x", "/login/*"),
+            ("/login/password%2Fx", "/login/*"),
+            ("/login;jsessionid=x/y", "/*/y"),
+            ("/ada:x@host", "/*"),
+            ("/orders/a,b;c=d", "/orders/a,b;c=d"),
+        ] {
+            assert_eq!(shown(path), expected);
+        }
+    }
+}
