@@ -22,7 +22,7 @@ use parity_schemas::id::new_id;
 use parity_schemas::sqlite::{MIGRATIONS, VERSION};
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
-use crate::error::StoreError;
+use crate::error::{EMPTY, StoreError};
 
 /// `PRAGMA application_id` of our files: the ASCII letters `prty`.
 const APPLICATION_ID: i32 = 0x7072_7479;
@@ -209,7 +209,7 @@ fn check_owner(connection: &Connection, path: &Path, may_be_new: bool) -> Result
         (0, 0) if may_be_new => Ok(true),
         (0, 0) => Err(StoreError::NotARecord {
             path: path.into(),
-            why: "it is empty",
+            why: EMPTY,
         }),
         _ => Err(StoreError::NotARecord {
             path: path.into(),
