@@ -190,7 +190,11 @@ impl Drop for Tee {
     fn drop(&mut self) {
         // The legacy answered before the body was complete. Where it broke, or the client left, that comes first.
         if let Some(copy) = self.copy.take() {
-            copy.fail(Reason::LegacyEarly);
+            let reason = match copy.pending.generation.worker.loss() {
+                Reason::ClientAborted => Reason::LegacyEarly,
+                ours => ours,
+            };
+            copy.fail(reason);
         }
     }
 }
