@@ -220,7 +220,11 @@ impl Layers {
         let redact = self.redact();
         let redaction_key = self.redaction_key();
         let handover = self.path("mirror.handover");
+        let self_comparison = self.get("mirror.self_comparison", value::switch);
         if let Some(policy) = &policy {
+            if self_comparison == Some(false) {
+                self.refuse_self_comparison(&policy.legacy, &policy.candidate);
+            }
             let ports = Ports {
                 proxy: listen,
                 admin: admin.as_ref().map(|admin| admin.address),
