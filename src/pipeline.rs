@@ -144,14 +144,7 @@ impl Pipeline {
     fn change(&mut self, idle: Idle, settings: &MirrorSettings, shared: Shared) {
         self.book
             .turn(settings.identity.clone(), rule_ids(settings));
-        let next = Stage::start(
-            idle,
-            settings,
-            shared,
-            &self.book,
-            &self.writer,
-            &self.over,
-        );
+        let next = Stage::start(idle, settings, shared, &self.book, &self.writer, &self.over);
         let mut before = std::mem::replace(&mut self.current, next);
         before.entrance = None;
         self.retired.retain(|stage| !stage.has_ended());

@@ -31,7 +31,11 @@ mod tests {
 
     #[test]
     fn a_clock_before_1970_makes_ids_too() {
-        let ids = [id_at(None), id_at(None), id_at(Some(Duration::from_secs(1)))];
+        let ids = [
+            id_at(None),
+            id_at(None),
+            id_at(Some(Duration::from_secs(1))),
+        ];
         assert_ne!(ids[0], ids[1]);
         assert!(ids[0] < ids[2] && ids[1] < ids[2] && ids[2] < new_id());
         assert!(ids.iter().all(|id| id.get_version_num() == 7));

@@ -35,10 +35,12 @@ pub(super) fn url(text: &str) -> String {
         None => rest.to_owned(),
     };
     if let Some(query) = query {
-        let parameters = query.split('&').map(|parameter| match parameter.split_once('=') {
-            Some((name, _)) if is_secret_name(name) => format!("{name}={HIDDEN}"),
-            _ => parameter.to_owned(),
-        });
+        let parameters = query
+            .split('&')
+            .map(|parameter| match parameter.split_once('=') {
+                Some((name, _)) if is_secret_name(name) => format!("{name}={HIDDEN}"),
+                _ => parameter.to_owned(),
+            });
         shown.push('?');
         shown.push_str(&parameters.collect::<Vec<_>>().join("&"));
     }
@@ -55,7 +57,10 @@ mod tests {
             ("http://127.0.0.1:7001", "http://127.0.0.1:7001"),
             ("http://joe:pa@ss:w@host/x", "http://joe:…@host/x"),
             ("joe:secret@host", "joe:…@host"),
-            ("clickhouse://parity@host:8123/db", "clickhouse://parity@host:8123/db"),
+            (
+                "clickhouse://parity@host:8123/db",
+                "clickhouse://parity@host:8123/db",
+            ),
             (
                 "clickhouse://parity@host/db?secure=true&password=geheim&token=1",
                 "clickhouse://parity@host/db?secure=true&password=…&token=…",

@@ -25,6 +25,7 @@ mod isolation;
 mod judges;
 mod mirror;
 mod no_room;
+mod other_rules;
 mod queue;
 mod readme;
 mod record;

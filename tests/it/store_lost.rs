@@ -266,7 +266,11 @@ fn a_gate_after_the_store_was_deleted_is_undecided_or_decides_on_all_of_it() {
     }
     let gone = place.run(&["gate"]);
     assert_eq!(gone.code, 2, "{}", gone.stdout);
-    assert!(gone.stderr.contains("there is no store at"), "{}", gone.stderr);
+    assert!(
+        gone.stderr.contains("there is no store at"),
+        "{}",
+        gone.stderr
+    );
 }
 
 #[test]

@@ -9,7 +9,11 @@ use parity_schemas::verdict::Reason;
 use super::words::{number, percent, percents};
 
 /// Our own drops, as a share of what was to be compared: most of what is received may be meant for the legacy only.
-pub(super) fn too_many_dropped(name: &str, counts: &Counts, thresholds: &Thresholds) -> Option<String> {
+pub(super) fn too_many_dropped(
+    name: &str,
+    counts: &Counts,
+    thresholds: &Thresholds,
+) -> Option<String> {
     // Requests without an outcome are under way, or their outcome was lost with a process: neither speaks for it.
     let lost = counts.received.saturating_sub(counts.settled());
     let dropped = counts.our_drops() + lost;
@@ -149,4 +153,3 @@ pub(super) fn most_frequent(counts: &Counts, wanted: impl Fn(Reason) -> bool) ->
         .max_by_key(|(_, count)| **count)
         .map(|(reason, _)| *reason)
 }
-

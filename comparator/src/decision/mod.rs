@@ -41,8 +41,8 @@ use parity_schemas::verdict::Reason;
 use parity_schemas::watermark::Standing;
 use uuid::Uuid;
 
-pub use words::nearest;
 use caps::{Answers, most_frequent};
+pub use words::nearest;
 use words::{number, percent, percents};
 
 /// What a sentence calls all routes together.

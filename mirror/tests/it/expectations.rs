@@ -51,7 +51,9 @@ fn an_upload_that_is_refused_in_the_middle_is_the_legacys_doing() {
     let legacy = Service::raw(|mut conn| {
         let mut buffer = Vec::new();
         fill_until(&mut conn, &mut buffer, |bytes| find(bytes, b"\r\n\r\n"));
-        conn.say("HTTP/1.1 413 Content Too Large\r\nconnection: close\r\ncontent-length: 2\r\n\r\nno");
+        conn.say(
+            "HTTP/1.1 413 Content Too Large\r\nconnection: close\r\ncontent-length: 2\r\n\r\nno",
+        );
         conn.wait_for_close();
     });
     let candidate = Service::saying(ok("a"));

@@ -101,7 +101,10 @@ fn an_answer_that_is_announced_to_be_large_is_settled_with_its_head() {
     client.read_until(b"begin");
     let exchange = mirror.ledger.exchange();
     let large = Some(Omitted::TooLarge { at_least: 5000 });
-    assert_eq!((exchange.legacy.status, exchange.legacy.body.omission()), (200, large));
+    assert_eq!(
+        (exchange.legacy.status, exchange.legacy.body.omission()),
+        (200, large)
+    );
     client.reset();
     assert_eq!(mirror.ledger.client(), ClientOutcome::ClientAborted);
 }

@@ -6,10 +6,10 @@
 use std::fmt;
 use std::time::Duration;
 
-use parity_schemas::record::RecordType;
 use parity_schemas::clickhouse::{
     Layout, VERSION, VERSION_TABLE, migrations, record_version, version_table,
 };
+use parity_schemas::record::RecordType;
 use serde::Deserialize;
 
 use super::{Fault, QUESTION_TIMEOUT, Server, runtime, within};

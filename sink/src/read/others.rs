@@ -51,7 +51,9 @@ pub(super) fn find_receiving<E>(
 pub(super) fn receiving(runs: &[OtherRun], from: Timestamp) -> impl Iterator<Item = Run> {
     // One that was heard of just before may not have written since.
     let since = from.saturating_add_micros(-SILENT_AFTER_MICROS);
-    let receiving = runs.iter().filter(move |run| run.receives && run.written >= since);
+    let receiving = runs
+        .iter()
+        .filter(move |run| run.receives && run.written >= since);
     receiving.map(|run| Run {
         instance: run.instance.clone(),
         watermark: Some(Watermark {
@@ -127,20 +129,30 @@ mod tests {
             },
             run("long ago", "b", 1, 2),
         ];
-        let latest = [("alone", 10), ("reloaded", 50), ("killed", 50), ("twice", 50), ("ended", 10)];
-        let latest = latest.map(|(name, began)| (name.to_owned(), at(began))).into();
+        let latest = [
+            ("alone", 10),
+            ("reloaded", 50),
+            ("killed", 50),
+            ("twice", 50),
+            ("ended", 10),
+        ];
+        let latest = latest
+            .map(|(name, began)| (name.to_owned(), at(began)))
+            .into();
         let asked = |run: &OtherRun, since| {
             assert_eq!(since, at(50));
             Ok::<_, ()>(run.instance == "twice")
         };
         find_receiving(&mut runs, &latest, asked).expect("answered");
-        let names = |from| -> Vec<String> {
-            receiving(&runs, at(from)).map(|run| run.instance).collect()
-        };
+        let names =
+            |from| -> Vec<String> { receiving(&runs, at(from)).map(|run| run.instance).collect() };
         assert_eq!(names(50), ["alone", "twice"]);
         assert_eq!(names(0), ["alone", "twice", "long ago"]);
         let listed = by_rules(&runs);
         assert_eq!(listed.len(), 2);
-        assert_eq!((listed[0].rules_hash.as_str(), listed[0].from, listed[0].to), ("a", at(10), at(100)));
+        assert_eq!(
+            (listed[0].rules_hash.as_str(), listed[0].from, listed[0].to),
+            ("a", at(10), at(100))
+        );
     }
 }

@@ -82,7 +82,10 @@ fn equal_errors_of_both_services_are_told_and_too_many_prove_nothing() {
     };
     let routes = vec![
         ("GET /a", answered(&[(Success, 100_000)])),
-        ("GET /b", answered(&[(Success, 1_000), (ServerError, 3_000)])),
+        (
+            "GET /b",
+            answered(&[(Success, 1_000), (ServerError, 3_000)]),
+        ),
     ];
     let decision = gate(routes, &required);
     assert_eq!(decision.outcome, Outcome::Undecided);
@@ -101,7 +104,14 @@ fn who_goes_on_under_other_rules_keeps_the_gate_open_and_what_is_hidden_is_told(
         let (after, now) = (Timestamp::from_micros(10), Timestamp::from_micros(20));
         let standing = Standing::of(&evidence.runs, after, now);
         let thresholds = Thresholds::default();
-        decide("default", Some(evidence), &standing, &thresholds, Uuid::nil(), now)
+        decide(
+            "default",
+            Some(evidence),
+            &standing,
+            &thresholds,
+            Uuid::nil(),
+            now,
+        )
     };
     evidence.other_rules = vec![
         OtherRules {
