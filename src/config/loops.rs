@@ -60,14 +60,27 @@ impl Layers {
 }
 
 impl Layers {
-    /// Notes a candidate that is the legacy: it would always pass. One that is asked in another way, by another path, host
-    /// or header, may be another service behind the same address.
-    pub(super) fn refuse_self_comparison(&mut self, legacy: &Target, candidate: &Target) {
+    /// Notes a candidate that is the legacy: it would always pass. Where that is allowed, it is told all the same. One that
+    /// is asked in another way, by another path, host or header, may be another service behind the same address.
+    pub(super) fn look_at_self_comparison(
+        &mut self,
+        legacy: &Target,
+        candidate: &Target,
+        allowed: bool,
+    ) {
         let asked_alike = legacy.host == candidate.host
             && legacy.rewrite == candidate.rewrite
             && legacy.set == candidate.set
             && legacy.remove == candidate.remove;
-        if asked_alike && same_place(&legacy.url, &candidate.url) {
+        if !asked_alike || !same_place(&legacy.url, &candidate.url) {
+            return;
+        }
+        if allowed {
+            tracing::warn!(
+                candidate = %candidate.url,
+                "the candidate is the legacy itself (mirror.self_comparison): what differs is noise, and a pass says nothing"
+            );
+        } else {
             let message = format!(
                 "mirror.candidate: {} is the legacy itself, so its answers would be compared with themselves and always pass",
                 candidate.url

@@ -222,9 +222,8 @@ impl Layers {
         let handover = self.path("mirror.handover");
         let self_comparison = self.get("mirror.self_comparison", value::switch);
         if let Some(policy) = &policy {
-            if self_comparison == Some(false) {
-                self.refuse_self_comparison(&policy.legacy, &policy.candidate);
-            }
+            let allowed = self_comparison.unwrap_or(true);
+            self.look_at_self_comparison(&policy.legacy, &policy.candidate, allowed);
             let ports = Ports {
                 proxy: listen,
                 admin: admin.as_ref().map(|admin| admin.address),

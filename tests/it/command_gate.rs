@@ -221,6 +221,14 @@ fn bad_thresholds_are_usage_errors() {
         assert_eq!(ended.code, 2, "{arguments:?}: {}", ended.stderr);
         assert!(ended.stdout.is_empty(), "{arguments:?}");
     }
+    let garbage = place.run(&["gate", "--require-route", "garbage"]);
+    assert!(
+        garbage
+            .stderr
+            .contains("`garbage` is no route; write METHOD /template"),
+        "{}",
+        garbage.stderr
+    );
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod older;
 mod opening;
 mod report;
 mod retention;
+mod runs;
 mod support;
 mod trouble;
 
