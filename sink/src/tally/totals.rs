@@ -89,6 +89,23 @@ impl fmt::Debug for TallyMetrics {
     }
 }
 
+/// A metric by route: name, meaning, figure.
+type Judged = (&'static str, &'static str, fn(&Counts) -> u64);
+
+/// What the gate counts.
+const JUDGED: [Judged; 2] = [
+    (
+        "parity_compared",
+        "What the gate counts: match, mismatch, and the times that the candidate failed",
+        Counts::compared,
+    ),
+    (
+        "parity_differing",
+        "What the gate counts against the candidate: mismatch, and the times that it failed",
+        Counts::differing,
+    ),
+];
+
 /// One series: route, second label, value.
 type Series<'a> = (&'a str, &'a str, u64);
 
@@ -119,19 +136,6 @@ impl Collector for TallyMetrics {
         )?;
         encode(metric, "result", &comparisons(&routes))?;
 
-        type Counted = (&'static str, &'static str, fn(&Counts) -> u64);
-        const JUDGED: [Counted; 2] = [
-            (
-                "parity_compared",
-                "What the gate counts: match, mismatch, and the times that the candidate failed",
-                Counts::compared,
-            ),
-            (
-                "parity_differing",
-                "What the gate counts against the candidate: mismatch, and the times that it failed",
-                Counts::differing,
-            ),
-        ];
         for (name, about, count) in JUDGED {
             let mut metric = encoder.encode_descriptor(name, about, None, MetricType::Counter)?;
             for (route, totals) in &routes {

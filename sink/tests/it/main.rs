@@ -6,6 +6,7 @@ mod coinciding;
 mod concurrency;
 mod consume;
 mod crash;
+mod dropped;
 mod kafka;
 mod older;
 mod opening;
