@@ -8,7 +8,8 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::Watermark;
 use rusqlite::params;
 
-use super::{Fields, SqliteReader, since};
+use super::rows::Fields;
+use super::{SqliteReader, since};
 use crate::error::StoreError;
 use crate::read::Selection;
 use crate::read::assemble::{Found, Heard, VERIFIED_MICROS};
