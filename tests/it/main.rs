@@ -19,6 +19,7 @@ mod dashboards;
 mod demo;
 mod descriptors;
 mod documents;
+mod downloads;
 mod faults;
 mod floods;
 mod isolation;
