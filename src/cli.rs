@@ -203,12 +203,16 @@ pub(crate) struct GateArgs {
     /// Highest allowed share of requests that we dropped ourselves.
     #[arg(long, default_value = "0.05", value_name = "SHARE", value_parser = share)]
     pub(crate) max_dropped: f64,
-    /// Highest allowed share of pairs that cannot be compared because of the legacy's answer or of both (streams, too large,
-    /// encodings that are not known): in all, and of each required route.
+    /// Highest allowed share of pairs that cannot be compared because the client went away, the legacy failed, or the answer
+    /// of the legacy or of both is a stream, too large or of an unknown encoding: in all, and of each required route.
     #[arg(long, default_value = "0.05", value_name = "SHARE", value_parser = share)]
     pub(crate) max_uncomparable: f64,
+    /// Highest allowed share of server errors (5xx) among the legacy's answers, on all routes that were compared, and on each
+    /// required route.
+    #[arg(long, default_value = "0.5", value_name = "SHARE", value_parser = share)]
+    pub(crate) max_errors: f64,
     /// A route that must be proven on its own, such as "GET /users/{id}"; may be repeated.
-    #[arg(long, value_name = "ROUTE")]
+    #[arg(long, value_name = "ROUTE", value_parser = route)]
     pub(crate) require_route: Vec<String>,
     /// While undecided, ask again for up to this long (30s, 10m, 2h).
     #[arg(long, value_name = "DURATION", value_parser = crate::config::value::duration)]
@@ -220,6 +224,24 @@ pub(crate) struct GateArgs {
 
 fn share(text: &str) -> Result<f64, String> {
     crate::config::value::share(text)
+}
+
+/// The label of a route as the report has it; what only looks like one would be a route that was never seen.
+fn route(text: &str) -> Result<String, String> {
+    use parity_schemas::route::{RoutePolicy, RouteRule};
+    let text = text.trim();
+    if text == parity_sink::tally::OTHER {
+        return Ok(text.to_owned());
+    }
+    // Labels of what was received may have in them what no [[route]] may.
+    let label = text.replace(['{', '}', '?', '#'], "");
+    match RouteRule::parse(&label, RoutePolicy::default()) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(_) if text == "OPTIONS *" => Ok(text.to_owned()),
+        Err(_) => Err(format!(
+            "`{text}` is no route; write METHOD /template as the report has it, for example \"GET /users/{{id}}\""
+        )),
+    }
 }
 
 fn confidence(text: &str) -> Result<f64, String> {

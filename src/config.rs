@@ -6,6 +6,7 @@
 
 pub(crate) mod environment;
 pub(crate) mod file;
+mod hidden;
 mod loops;
 mod needs;
 mod policy;
@@ -100,8 +101,27 @@ impl Layers {
         Self::load(file, &Environment::of_process(), flags)
     }
 
-    /// The text of a setting as given or by default, and where it comes from.
+    /// A setting for people to read: as given or by default, without what is secret in it, and where it comes from.
     pub(crate) fn shown(&self, setting: &Setting) -> (Option<String>, Origin) {
+        let (text, origin) = match self.values.get(setting.key) {
+            Some(Written {
+                value: Raw::List(items),
+                origin,
+            }) if setting.name() == "set_headers" => {
+                let items: Vec<_> = items.iter().map(|item| hidden::header(item)).collect();
+                (Some(items.join(",")), origin.clone())
+            }
+            _ => self.given(setting),
+        };
+        let text = match setting.kind {
+            settings::Kind::Upstream | settings::Kind::Store => text.map(|text| hidden::url(&text)),
+            _ => text,
+        };
+        (text, origin)
+    }
+
+    /// The text of a setting as given or by default, and where it comes from.
+    fn given(&self, setting: &Setting) -> (Option<String>, Origin) {
         match self.values.get(setting.key) {
             Some(written) => {
                 let text = match &written.value {
@@ -130,7 +150,7 @@ impl Layers {
             .iter()
             .find(|setting| setting.key == key)
             .expect("every key is in the table");
-        let (text, origin) = self.shown(setting);
+        let (text, origin) = self.given(setting);
         Some((text?, origin))
     }
 

@@ -13,6 +13,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 
 use anstyle::{AnsiColor, Style};
+use parity_schemas::evidence::OtherRules;
 use parity_schemas::time::Timestamp;
 use parity_schemas::visible::{is_hidden, visible, visible_up_to, visible_value};
 use parity_schemas::watermark::{InstanceWatermark, RunState};
@@ -117,6 +118,9 @@ fn watermark(until: Option<Timestamp>, watermarks: &[InstanceWatermark]) -> Stri
     for watermark in rest.iter().take(MAX_NAMED) {
         let (name, state) = (shown(&watermark.instance), watermark.state.as_str());
         let _infallible = write!(text, " · {name}: {state}");
+        if let Some(rules) = &watermark.rules_hash {
+            let _infallible = write!(text, " {}", shown(rules));
+        }
         if let Some(heard) = watermark.last_heard {
             let _infallible = write!(text, ", last heard of at {heard}");
         }
@@ -125,6 +129,21 @@ fn watermark(until: Option<Timestamp>, watermarks: &[InstanceWatermark]) -> Stri
         let _infallible = write!(text, " · and {} more", rest.len() - MAX_NAMED);
     }
     text
+}
+
+/// What a change of the rules has put out of sight; one line, or nothing.
+fn other_rules(others: &[OtherRules]) -> Option<String> {
+    let (newest, more) = others.split_first()?;
+    let mut text = format!(
+        "recorded under other rules, and not counted here: {} ({} to {})",
+        shown(&newest.rules_hash),
+        newest.from,
+        newest.to
+    );
+    if !more.is_empty() {
+        let _infallible = write!(text, ", and {} others", more.len());
+    }
+    Some(text)
 }
 
 /// A note on stderr, where everything goes that is not data.

@@ -28,6 +28,7 @@ use parity_schemas::clients::ClientOutcome;
 use parity_schemas::exchange::Exchange;
 use parity_schemas::route::Route;
 use parity_schemas::verdict::Reason;
+use parity_sink::tally::EditionId;
 use parity_sink::{Epoch, Recorder, TallyBook, TallyConfig, Writer, WriterOptions, tally};
 use prometheus_client::registry::Registry;
 
@@ -66,9 +67,13 @@ struct Stage {
     entrance: Option<Entrance>,
     queue: Arc<Queue>,
     threads: Vec<Thread>,
-    /// Counts what no thread comes to.
-    recorder: Recorder,
+    book: Arc<TallyBook>,
+    /// What it counts for.
+    edition: EditionId,
 }
+
+/// Comparing threads that wait to be told what to compare. Only making them can fail, so that is done first.
+struct Idle(Vec<(Sender<Comparing>, JoinHandle<()>)>);
 
 struct Thread {
     handle: JoinHandle<()>,
@@ -106,7 +111,8 @@ impl Pipeline {
         };
         let (alive, ended) = bounded(0);
         let over = Arc::default();
-        let current = Stage::start(settings, shared, &book, &writer, &over, &alive)?;
+        let idle = Idle::start(settings, &alive)?;
+        let current = Stage::start(idle, settings, shared, &book, &writer, &over);
         Ok(Self {
             current,
             book,
@@ -129,21 +135,20 @@ impl Pipeline {
             identity: settings.identity.clone(),
             instance: self.instance.clone(),
         };
+        let idle = Idle::start(settings, &self.alive)?;
+        self.change(idle, settings, shared);
+        Ok(())
+    }
+
+    /// Nothing can fail from here on.
+    fn change(&mut self, idle: Idle, settings: &MirrorSettings, shared: Shared) {
         self.book
             .turn(settings.identity.clone(), rule_ids(settings));
-        let next = Stage::start(
-            settings,
-            shared,
-            &self.book,
-            &self.writer,
-            &self.over,
-            &self.alive,
-        )?;
+        let next = Stage::start(idle, settings, shared, &self.book, &self.writer, &self.over);
         let mut before = std::mem::replace(&mut self.current, next);
         before.entrance = None;
         self.retired.retain(|stage| !stage.has_ended());
         self.retired.push(before);
-        Ok(())
     }
 
     /// What was received, compared and found, and how the store takes it.
@@ -214,17 +219,41 @@ impl Pipeline {
     }
 }
 
+impl Idle {
+    fn start(settings: &MirrorSettings, alive: &Sender<()>) -> Result<Self> {
+        // Comparing costs about a third of proxying, so one thread serves three workers.
+        let count = settings.mirror.workers.get().div_ceil(3);
+        let threads = (0..count)
+            .map(|index| {
+                let (tell, told) = bounded::<Comparing>(1);
+                let alive = alive.clone();
+                let handle = std::thread::Builder::new()
+                    .name(format!("compare-{index}"))
+                    .spawn(move || {
+                        let _alive = alive;
+                        // Told nothing, it was for nothing: another thread could not be started.
+                        if let Ok(mut comparing) = told.recv() {
+                            comparing.run();
+                        }
+                    })
+                    .context("cannot start a comparing thread")?;
+                Ok((tell, handle))
+            })
+            .collect::<Result<_>>()?;
+        Ok(Self(threads))
+    }
+}
+
 impl Stage {
     fn start(
+        idle: Idle,
         settings: &MirrorSettings,
         shared: Shared,
         book: &Arc<TallyBook>,
         writer: &Writer,
         over: &Arc<AtomicBool>,
-        alive: &Sender<()>,
-    ) -> Result<Self> {
-        // Comparing costs about a third of proxying, so one thread serves three workers.
-        let count = settings.mirror.workers.get().div_ceil(3);
+    ) -> Self {
+        let count = idle.0.len();
         let limits = comparison_limits(settings);
         let room = Room {
             exchanges: settings.queue,
@@ -234,10 +263,12 @@ impl Stage {
         let (entrance, queue) = queue::queue(room, over);
         let context = Arc::new(shared);
         let edition = book.edition();
-        let threads = (0..count)
-            .map(|index| {
+        let threads = idle
+            .0
+            .into_iter()
+            .map(|(tell, handle)| {
                 let under_way = UnderWay::default();
-                let mut comparing = Comparing {
+                let comparing = Comparing {
                     comparator: Comparator::new(Arc::clone(&settings.rules), limits),
                     recorder: book.recorder(edition),
                     book: Arc::clone(book),
@@ -246,23 +277,24 @@ impl Stage {
                     queue: Arc::clone(&queue),
                     under_way: under_way.clone(),
                 };
-                let alive = alive.clone();
-                let handle = std::thread::Builder::new()
-                    .name(format!("compare-{index}"))
-                    .spawn(move || {
-                        let _alive = alive;
-                        comparing.run();
-                    })
-                    .context("cannot start a comparing thread")?;
-                Ok(Thread { handle, under_way })
+                if tell.send(comparing).is_err() {
+                    tracing::error!("a comparing thread ended before it began");
+                }
+                Thread { handle, under_way }
             })
-            .collect::<Result<_>>()?;
-        Ok(Self {
+            .collect();
+        Self {
             entrance: Some(entrance),
             queue,
             threads,
-            recorder: book.recorder(edition),
-        })
+            book: Arc::clone(book),
+            edition,
+        }
+    }
+
+    /// Counts what no thread comes to. Made when it is needed: a run has ended when nobody can count for it any more.
+    fn recorder(&self) -> Recorder {
+        self.book.recorder(self.edition)
     }
 
     fn has_ended(&self) -> bool {
@@ -274,8 +306,9 @@ impl Stage {
     /// Counts what still waits; how many that are.
     fn settle_waiting(&self) -> usize {
         let mut left = 0;
+        let recorder = self.recorder();
         self.queue.take_all(|waiting| {
-            waiting.not_compared(&self.recorder, Reason::Shutdown);
+            waiting.not_compared(&recorder, Reason::Shutdown);
             left += 1;
         });
         left
@@ -283,12 +316,13 @@ impl Stage {
 
     /// Counts what is still being compared; how many that are.
     fn settle_under_way(&self) -> usize {
+        let recorder = self.recorder();
         let requests = self
             .threads
             .iter()
             .filter_map(|thread| thread.under_way.take());
         requests
-            .map(|request| request.not_compared(&self.recorder, Reason::Shutdown))
+            .map(|request| request.not_compared(&recorder, Reason::Shutdown))
             .count()
     }
 

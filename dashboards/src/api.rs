@@ -27,6 +27,10 @@ pub(crate) struct Question {
     since: Option<String>,
     max_mismatch_rate: Option<f64>,
     confidence: Option<f64>,
+    min_requests: Option<u64>,
+    max_dropped: Option<f64>,
+    max_uncomparable: Option<f64>,
+    max_errors: Option<f64>,
 }
 
 impl Question {
@@ -52,22 +56,34 @@ impl Question {
 
     pub(crate) fn thresholds(&self) -> Result<Thresholds, Failure> {
         let default = Thresholds::default();
-        let max_mismatch_rate = self.max_mismatch_rate.unwrap_or(default.max_mismatch_rate);
+        let share = |name: &str, given: Option<f64>, default: f64| match given.unwrap_or(default) {
+            share if (0.0..=1.0).contains(&share) => Ok(share),
+            share => Err(Failure::bad(format!(
+                "{name} is {share}; give a share from 0 to 1"
+            ))),
+        };
         let confidence = self.confidence.unwrap_or(default.confidence);
-        if !(0.0..=1.0).contains(&max_mismatch_rate) {
-            return Err(Failure::bad(format!(
-                "max_mismatch_rate is {max_mismatch_rate}; give a share from 0 to 1"
-            )));
-        }
         if !(0.5..1.0).contains(&confidence) {
             return Err(Failure::bad(format!(
                 "confidence is {confidence}; give a share from 0.5 to below 1"
             )));
         }
         Ok(Thresholds {
-            max_mismatch_rate,
+            max_mismatch_rate: share(
+                "max_mismatch_rate",
+                self.max_mismatch_rate,
+                default.max_mismatch_rate,
+            )?,
             confidence,
-            ..default
+            min_requests: self.min_requests.unwrap_or(default.min_requests),
+            max_dropped: share("max_dropped", self.max_dropped, default.max_dropped)?,
+            max_uncomparable: share(
+                "max_uncomparable",
+                self.max_uncomparable,
+                default.max_uncomparable,
+            )?,
+            max_errors: share("max_errors", self.max_errors, default.max_errors)?,
+            required_routes: default.required_routes,
         })
     }
 }

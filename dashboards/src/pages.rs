@@ -85,7 +85,11 @@ impl ReportPage {
                     .as_ref()
                     .map_or_else(String::new, moment);
                 let (name, state) = (visible(&watermark.instance), watermark.state.as_str());
-                text.extend([" · ", &name, ": ", state, ", last heard of at ", &since]);
+                text.extend([" · ", &name, ": ", state]);
+                if let Some(rules) = &watermark.rules_hash {
+                    text.extend([" ", rules]);
+                }
+                text.extend([", last heard of at ", &since]);
             }
         }
         text

@@ -17,11 +17,20 @@ use parity_schemas::route::Route;
 use parity_schemas::verdict::Reason;
 use tokio::sync::watch;
 
-#[derive(Default)]
 struct Counts {
     received: AtomicU64,
     exchanges: AtomicU64,
     not_compared: [AtomicU64; Reason::COUNT],
+}
+
+impl Default for Counts {
+    fn default() -> Self {
+        Self {
+            received: AtomicU64::new(0),
+            exchanges: AtomicU64::new(0),
+            not_compared: [const { AtomicU64::new(0) }; Reason::COUNT],
+        }
+    }
 }
 
 #[derive(Clone, Default)]

@@ -188,9 +188,13 @@ impl Tee {
 
 impl Drop for Tee {
     fn drop(&mut self) {
-        // The legacy answered, or broke, before the body was complete: what it did is the reason, not the client.
+        // The legacy answered before the body was complete. Where it broke, or the client left, that comes first.
         if let Some(copy) = self.copy.take() {
-            copy.abandon();
+            let reason = match copy.pending.generation.worker.loss() {
+                Reason::ClientAborted => Reason::LegacyEarly,
+                ours => ours,
+            };
+            copy.fail(reason);
         }
     }
 }

@@ -245,8 +245,9 @@ impl Pending {
             };
             ticket.exchange(exchange);
         } else {
-            // Without a reason one half was abandoned: the request's body never came to its end.
-            let reason = self.reason.get().unwrap_or(Reason::ClientAborted);
+            // A half without a capture has a reason, or leaves it to what was noted before.
+            let reason = self.reason.get();
+            let reason = reason.unwrap_or_else(|| self.generation.worker.loss());
             self.reason.set(Some(reason));
             // Nobody needs the copy any more, whoever still holds the request.
             self.body.take();
@@ -303,7 +304,7 @@ impl Half {
         self.pending.end_half(Some(reason));
     }
 
-    /// Ends with neither: what becomes of the other half says why.
+    /// Ends with neither: what was noted already says why.
     pub(crate) fn abandon(mut self) {
         self.open = false;
         self.pending.end_half(None);

@@ -244,15 +244,16 @@ impl Relay {
     }
 }
 
-/// Keeps a chunk; where it cannot be kept, the answer goes on to the client without being kept. One that is too large
-/// stays under observation: it may yet break off, or the client go away, and that would come first.
+/// Keeps a chunk; where it cannot be kept, the answer goes on to the client without being kept. Of one that is too large,
+/// or has no end, all is known that will be: it is settled now, for a download may take hours. What becomes of its client
+/// is told by itself.
 fn record(slot: &mut Option<Recorder>, chunk: &Bytes) {
     let Some(recorder) = slot else {
         return;
     };
     match recorder.data(chunk) {
-        Ok(None | Some(Omitted::TooLarge { .. } | Omitted::LetGo { .. })) => {}
-        Ok(Some(Omitted::Stream)) => {
+        Ok(None | Some(Omitted::LetGo { .. })) => {}
+        Ok(Some(Omitted::Stream | Omitted::TooLarge { .. })) => {
             if let Some(recorder) = slot.take() {
                 let elapsed = recorder.sent().elapsed();
                 recorder.complete(elapsed);

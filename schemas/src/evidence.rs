@@ -1,7 +1,7 @@
 //! What a decision is made from, and what it says.
 //!
 //! Evidence is the sum of the tallies of one identity within one window. A [`Decision`] repeats what it was bound to,
-//! so that it can be checked years later without the tallies (DESIGN.md §3.9).
+//! so that it can be checked years later without the tallies.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,6 +44,19 @@ pub struct Evidence {
     pub routes: Vec<RouteEvidence>,
     /// Who vouches for it, and until when.
     pub runs: Vec<Run>,
+    /// What there is of the same versions under other rules, the newest first; none of it is counted here.
+    pub other_rules: Vec<OtherRules>,
+}
+
+/// Evidence of the same migration and versions under other rules: it answers another question, so it is never added.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OtherRules {
+    /// The hash of those rules.
+    pub rules_hash: String,
+    /// When the first run under them began.
+    pub from: Timestamp,
+    /// When the last one was last heard of.
+    pub to: Timestamp,
 }
 
 impl Evidence {
@@ -91,10 +104,14 @@ pub struct Thresholds {
     pub min_requests: u64,
     /// Highest allowed share of our own drops, 0..=1.
     pub max_dropped: f64,
-    /// Highest allowed share of pairs that cannot be compared because of the legacy's answer or of both, 0..=1: of all
-    /// requests, and of each required route. Absent in decisions of older programs, which had no such cap.
+    /// Highest allowed share of pairs that cannot be compared because of the client, the legacy or both services, 0..=1: of
+    /// all requests, and of each required route. Absent in decisions of older programs, which had no such cap.
     #[serde(default = "no_cap")]
     pub max_uncomparable: f64,
+    /// Highest allowed share of server errors (5xx) among the legacy's answers on the routes that were compared, 0..=1: in
+    /// all, and on each required route. Absent in decisions of older programs, which had no such cap.
+    #[serde(default = "no_cap")]
+    pub max_errors: f64,
     /// Routes that must be proven one by one.
     pub required_routes: Vec<String>,
 }
@@ -112,6 +129,8 @@ impl Default for Thresholds {
             max_dropped: 0.05,
             // As for our own drops: what cannot be compared proves nothing, whoever caused it.
             max_uncomparable: 0.05,
+            // More errors than answers: that both services fail alike does not show that they answer alike.
+            max_errors: 0.5,
             required_routes: Vec::new(),
         }
     }
@@ -126,7 +145,7 @@ pub struct RouteDecision {
     pub compared: u64,
     /// mismatch + candidate failures.
     pub differing: u64,
-    /// Pairs that could not be compared because of the legacy's answer or of both; part of neither.
+    /// Pairs that could not be compared because of the client, the legacy or both services; part of neither.
     #[serde(default)]
     pub uncomparable: u64,
     /// differing / compared; 0 without any.
@@ -163,6 +182,10 @@ pub struct EvidenceSummary {
     /// How far the record of each process is complete. Absent in documents of older programs.
     #[serde(default)]
     pub watermarks: Vec<InstanceWatermark>,
+    /// What there is of the same versions under other rules, the newest first; none of it was counted. Absent in documents
+    /// of older programs.
+    #[serde(default)]
+    pub other_rules: Vec<OtherRules>,
 }
 
 /// Name and version of the decision document.

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::evidence::{Evidence, RouteEvidence, Window};
+use crate::evidence::{Evidence, OtherRules, RouteEvidence, Window};
 use crate::tally::{Counts, Identity};
 use crate::time::Timestamp;
 use crate::verdict::{Explanation, Kind, Part};
@@ -23,6 +23,13 @@ pub struct Report {
     /// All routes together. First, since what became of the clients is what matters first.
     #[serde(flatten)]
     pub counts: Counts,
+    /// What the gate counts: `match`, `mismatch`, and the times that the candidate failed. 0 in documents of older programs.
+    #[serde(default)]
+    pub compared: u64,
+    /// What the gate counts against the candidate: `mismatch`, and the times that it failed. 0 in documents of older
+    /// programs.
+    #[serde(default)]
+    pub differing: u64,
     /// The name of the effort.
     pub migration: String,
     /// As recorded.
@@ -42,6 +49,10 @@ pub struct Report {
     /// How far the record of each process is complete. Absent in documents of older programs.
     #[serde(default)]
     pub watermarks: Vec<InstanceWatermark>,
+    /// What there is of the same versions under other rules, the newest first; none of it is counted here. Absent in
+    /// documents of older programs.
+    #[serde(default)]
+    pub other_rules: Vec<OtherRules>,
     /// By route: most differing first, then most received, then by name.
     pub routes: Vec<RouteReport>,
     /// What several groups share. Absent in documents of older programs.
@@ -61,6 +72,12 @@ pub struct RouteReport {
     /// Its outcomes.
     #[serde(flatten)]
     pub counts: Counts,
+    /// As in the whole report.
+    #[serde(default)]
+    pub compared: u64,
+    /// As in the whole report.
+    #[serde(default)]
+    pub differing: u64,
     /// Microseconds to the last byte of the answer, by quantile name (`p50`, `p95`, `p99`), of compared requests. Measured
     /// at the service: without the time in which we waited for the client.
     pub legacy_us: BTreeMap<String, u64>,
@@ -202,6 +219,7 @@ impl Report {
             window: self.window?,
             instances: self.instances.clone(),
             runs: Vec::new(),
+            other_rules: self.other_rules.clone(),
             routes: self
                 .routes
                 .iter()

@@ -144,7 +144,8 @@ impl Counts {
         self.sum_where(Reason::is_our_drop)
     }
 
-    /// Times the legacy's answer, or both, could not be compared.
+    /// Times that nothing could be compared because of the client, the legacy, or both services (see
+    /// [`Reason::is_uncomparable`]).
     pub fn uncomparable(&self) -> u64 {
         self.sum_where(Reason::is_uncomparable)
     }

@@ -103,6 +103,9 @@ vocabulary! {
         LegacyTimeout = "legacy_timeout",
         /// The legacy's answer broke off.
         LegacyTruncated = "legacy_truncated",
+        /// The legacy answered before it had the whole request, as one does that refuses an upload: there is no whole
+        /// request that the candidate could be asked.
+        LegacyEarly = "legacy_early",
         /// No connection to the candidate.
         CandidateRefused = "candidate_refused",
         /// The candidate did not answer within its deadline.
@@ -169,12 +172,18 @@ impl Reason {
         )
     }
 
-    /// Both services answered, and the answer of the legacy, or those of both, could not be compared: too many of these
-    /// and a decision is undecided.
+    /// It was to be compared, and could not be for something that neither the candidate alone nor we are the cause of:
+    /// the client went away, the legacy gave no whole answer, or the answer of the legacy, or those of both, cannot be
+    /// compared. Too many of these and a decision is undecided.
     pub const fn is_uncomparable(self) -> bool {
         matches!(
             self,
-            Self::ResponseTooLarge
+            Self::ClientAborted
+                | Self::LegacyUnreachable
+                | Self::LegacyTimeout
+                | Self::LegacyTruncated
+                | Self::LegacyEarly
+                | Self::ResponseTooLarge
                 | Self::Stream
                 | Self::Undecodable
                 | Self::TooDeep
@@ -387,7 +396,9 @@ mod tests {
             ];
             assert!(classes.into_iter().filter(|class| *class).count() <= 1);
             let alone = reason.of_candidate_alone();
-            assert_eq!(reason.is_uncomparable(), alone != *reason);
+            assert!(alone == *reason || reason.is_uncomparable());
+            let of_legacy = reason.as_str().starts_with("legacy_");
+            assert!(!of_legacy || reason.is_uncomparable());
             assert!(alone == *reason || alone.is_candidate_failure());
         }
     }

@@ -100,6 +100,8 @@ pub struct Run {
     pub lacks_tallies: bool,
     /// When a later process of the same instance began; `None` when this is the last one.
     pub succeeded: Option<Timestamp>,
+    /// It counts under other rules than the evidence, and requests go there: the hash of those rules.
+    pub other_rules: Option<String>,
 }
 
 /// What is known of one run, as it is shown.
@@ -117,6 +119,9 @@ pub struct InstanceWatermark {
     pub under_way: u64,
     /// How it stands.
     pub state: RunState,
+    /// The hash of the rules that it counts under, where they are not those of the evidence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rules_hash: Option<String>,
 }
 
 /// How a run stands.
@@ -139,6 +144,8 @@ pub enum RunState {
     Ahead,
     /// Its tallies were written by an older program, without watermarks.
     Unknown,
+    /// It goes on under other rules: nothing of what it receives is counted here.
+    OtherRules,
 }
 
 impl RunState {
@@ -153,6 +160,7 @@ impl RunState {
             Self::Behind => "behind",
             Self::Ahead => "clock ahead",
             Self::Unknown => "unknown",
+            Self::OtherRules => "under other rules",
         }
     }
 }
@@ -166,6 +174,9 @@ pub const CLOCKS_APART_MICROS: i64 = 2_000_000;
 impl Run {
     /// How it stands for who needs everything that was received before `after`; `now` is the reader's clock.
     pub fn state(&self, after: Timestamp, now: Timestamp) -> RunState {
+        if self.other_rules.is_some() {
+            return RunState::OtherRules;
+        }
         let Some(watermark) = &self.watermark else {
             return if self.before_watermarks {
                 RunState::Unknown
@@ -207,6 +218,7 @@ impl Run {
                 _ => 0,
             },
             state,
+            rules_hash: self.other_rules.clone(),
         }
     }
 }
@@ -246,6 +258,7 @@ impl Standing {
                     | RunState::Behind
                     | RunState::Ahead
                     | RunState::Unknown
+                    | RunState::OtherRules
             )
         })
     }
@@ -268,13 +281,16 @@ impl Standing {
 
 /// The earliest of those that go on; when all have ended, the latest end.
 fn complete_until(watermarks: &[InstanceWatermark]) -> Option<Timestamp> {
+    let counted = || {
+        let all = watermarks.iter();
+        all.filter(|watermark| watermark.state != RunState::OtherRules)
+    };
     let is_over = |watermark: &&InstanceWatermark| watermark.state == RunState::Ended;
-    let going = watermarks.iter().filter(|watermark| !is_over(watermark));
+    let going = counted().filter(|watermark| !is_over(watermark));
     // `None` is the least: one that is not known makes all unknown.
     match going.map(|watermark| watermark.complete_until).min() {
         Some(earliest) => earliest,
-        None => watermarks
-            .iter()
+        None => counted()
             .filter_map(|watermark| watermark.complete_until)
             .max(),
     }

@@ -260,6 +260,9 @@ pub enum StoreError {
     Stuck(Duration),
 }
 
+/// Of a file that has just been made.
+pub(crate) const EMPTY: &str = "it is empty";
+
 /// Cut for messages: a stored value may be a whole body.
 const MAX_SHOWN_BYTES: usize = 100;
 
@@ -297,6 +300,20 @@ impl StoreError {
             | Self::Value { .. }
             | Self::Thread(_)
             | Self::Stuck(_) => false,
+        }
+    }
+
+    /// Whether somebody who starts up beside us may be about to make the store, or to bring it up to date.
+    pub fn may_come(&self) -> bool {
+        match self {
+            Self::Missing { .. }
+            | Self::OlderSchema { .. }
+            | Self::Locked { .. }
+            | Self::Unreachable { .. }
+            | Self::NoTables { .. }
+            | Self::OlderTables { .. } => true,
+            Self::NotARecord { why, .. } => *why == EMPTY,
+            _ => false,
         }
     }
 

@@ -9,6 +9,7 @@ mod causes;
 mod clickhouse;
 mod groups;
 mod hints;
+mod others;
 mod sqlite;
 
 use std::time::Duration;

@@ -19,10 +19,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use parity_schemas::id::new_id;
+use parity_schemas::record::RecordType;
 use parity_schemas::sqlite::{MIGRATIONS, VERSION};
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
-use crate::error::StoreError;
+use crate::error::{EMPTY, StoreError};
 
 /// `PRAGMA application_id` of our files: the ASCII letters `prty`.
 const APPLICATION_ID: i32 = 0x7072_7479;
@@ -116,7 +117,48 @@ fn create(path: &Path, patience: Duration) -> Result<Connection, StoreError> {
             .map_err(failed)?;
     }
     migrate(&mut connection, path)?;
+    restore(&mut connection).map_err(failed)?;
     Ok(connection)
+}
+
+/// Whether a table of the record is not there.
+fn lacks_tables(connection: &Connection) -> rusqlite::Result<bool> {
+    let mut find = connection
+        .prepare_cached("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1")?;
+    for record in RecordType::ALL {
+        if !find.exists([record.table()])? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Makes tables anew that somebody has dropped, as they are in a file of this version.
+fn restore(connection: &mut Connection) -> rusqlite::Result<()> {
+    if !lacks_tables(connection)? {
+        return Ok(());
+    }
+    let fresh = Connection::open_in_memory()?;
+    for (_, sql) in MIGRATIONS {
+        fresh.execute_batch(sql)?;
+    }
+    // Tables before their indexes; what has no text comes with its table.
+    let mut list = fresh.prepare(
+        "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type = 'index', rowid",
+    )?;
+    let wanted: Vec<(String, String)> = list
+        .query_map((), |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    for (name, sql) in wanted {
+        let there = transaction
+            .prepare_cached("SELECT 1 FROM sqlite_schema WHERE name = ?1")?
+            .exists([&name])?;
+        if !there {
+            transaction.execute_batch(&sql)?;
+        }
+    }
+    transaction.commit()
 }
 
 /// Makes a new store, empty and readable by its owner only, before `SQLite` opens it: it would let others read it. Its log
@@ -209,7 +251,7 @@ fn check_owner(connection: &Connection, path: &Path, may_be_new: bool) -> Result
         (0, 0) if may_be_new => Ok(true),
         (0, 0) => Err(StoreError::NotARecord {
             path: path.into(),
-            why: "it is empty",
+            why: EMPTY,
         }),
         _ => Err(StoreError::NotARecord {
             path: path.into(),

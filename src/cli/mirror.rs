@@ -75,6 +75,9 @@ pub(crate) struct MirrorArgs {
     /// Begin with shadowing on or off [default: on].
     #[arg(long, value_name = "on|off")]
     pub(crate) shadow: Option<String>,
+    /// Let legacy and candidate be one and the same service, to see what differs by itself [default: off].
+    #[arg(long, value_name = "on|off")]
+    pub(crate) self_comparison: Option<String>,
 }
 
 impl MirrorArgs {
@@ -103,6 +106,7 @@ impl MirrorArgs {
             ("mirror.ca_file", &self.ca_file),
             ("mirror.redaction_key_file", &self.redaction_key_file),
             ("mirror.shadow", &self.shadow),
+            ("mirror.self_comparison", &self.self_comparison),
         ])
     }
 }

@@ -57,7 +57,10 @@ fn init(file: &PathBuf) -> Result<ExitCode> {
 }
 
 /// In the place of upstreams that a file leaves to flags or the environment, so that all else in it can be checked.
-const UNNAMED: &str = "http://unnamed.invalid";
+const UNNAMED: [(&str, &str); 2] = [
+    ("mirror.legacy", "http://legacy.invalid"),
+    ("mirror.candidate", "http://candidate.invalid"),
+];
 
 /// A file is checked for each command that it configures: for `sink` when it says where to sink, for `mirror` when it
 /// names an upstream, routes or rules, or nothing to sink. One that names neither upstream leaves them to flags.
@@ -70,11 +73,7 @@ fn check(file: Option<&Path>) -> Result<ExitCode> {
     let mut problems = Problems::default();
     let mut holds = Vec::new();
     if mirrors {
-        let flags: &[_] = if upstreams {
-            &[]
-        } else {
-            &[("mirror.legacy", UNNAMED), ("mirror.candidate", UNNAMED)]
-        };
+        let flags: &[_] = if upstreams { &[] } else { &UNNAMED };
         match Layers::load_here(Some(file), flags).mirror() {
             Ok(settings) => {
                 if !upstreams {

@@ -1,17 +1,20 @@
 //! `parity gate`: pass, fail or undecided, printed, stored, and told by the exit code.
 
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use parity_dashboards::deciding;
 use parity_schemas::evidence::{Decision, Outcome, Thresholds};
-use parity_sink::{Reader, Selection, record_decision};
+use parity_sink::{Reader, Selection, StoreConfig, record_decision};
 
 use super::selection;
 use crate::cli::{GateArgs, OutputFormat};
 use crate::{error, output};
+
+/// Between two looks for a store that is not there yet.
+const LOOK_FOR_STORE: Duration = Duration::from_millis(200);
 
 /// Runs it.
 pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
@@ -22,10 +25,14 @@ pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
         min_requests: args.min_requests,
         max_dropped: args.max_dropped,
         max_uncomparable: args.max_uncomparable,
+        max_errors: args.max_errors,
         required_routes: args.require_route.clone(),
     };
-    let reader = Reader::open(&store)?;
-    let decision = decide(&reader, &selection, &thresholds, args.wait)?;
+    let wait = args.wait.unwrap_or_default();
+    let began = Instant::now();
+    let reader = open(&store, wait)?;
+    let left = wait.saturating_sub(began.elapsed());
+    let decision = decide(&reader, &selection, &thresholds, left)?;
     record_decision(&store, &decision).context("the decision could not be stored")?;
     match args.output {
         OutputFormat::Json => output::print_json(&decision)?,
@@ -38,17 +45,42 @@ pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
     })
 }
 
+/// Opens the store; one that is not there yet is waited for, as traffic is.
+fn open(store: &StoreConfig, wait: Duration) -> Result<Reader> {
+    let began = Instant::now();
+    let progress = spinner()?;
+    let opened = loop {
+        let left = wait.saturating_sub(began.elapsed());
+        match Reader::open(store) {
+            Err(error) if error.may_come() && !left.is_zero() => {
+                progress.set_message(error.to_string());
+                progress.tick();
+                std::thread::sleep(LOOK_FOR_STORE.min(left));
+            }
+            Err(error) if error.may_come() && !wait.is_zero() => {
+                break Err(error).with_context(|| format!("waited {wait:?} for the store"));
+            }
+            opened => break opened.map_err(Into::into),
+        }
+    };
+    progress.finish_and_clear();
+    opened
+}
+
+/// Draws nothing where stderr is no terminal.
+fn spinner() -> Result<ProgressBar> {
+    let style = ProgressStyle::with_template("{spinner} waiting: {msg}")?;
+    Ok(ProgressBar::new_spinner().with_style(style))
+}
+
 /// Decides, and shows on a terminal what is waited for.
 fn decide(
     reader: &Reader,
     selection: &Selection,
     thresholds: &Thresholds,
-    wait: Option<Duration>,
+    wait: Duration,
 ) -> Result<Decision> {
-    // Draws nothing where stderr is no terminal.
-    let progress = ProgressBar::new_spinner()
-        .with_style(ProgressStyle::with_template("{spinner} waiting: {msg}")?);
-    let wait = wait.unwrap_or_default();
+    let progress = spinner()?;
     let decided = deciding::decide(reader, selection, thresholds, wait, |so_far| {
         progress.set_message(so_far.reasons.first().cloned().unwrap_or_default());
         progress.tick();

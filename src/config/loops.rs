@@ -1,4 +1,5 @@
-//! Upstreams that are ourselves: a mirror whose legacy or candidate is its own port asks itself for ever.
+//! Upstreams that are ourselves, or each other: a mirror whose legacy or candidate is its own port asks itself for ever,
+//! and one whose candidate is the legacy finds everything equal.
 //!
 //! Decided from addresses, also those of names, but a name is only looked up when its port is one of ours: a resolver
 //! that hangs must not keep a proxy from starting.
@@ -8,7 +9,7 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use parity_mirror::{HostPort, UpstreamUrl};
+use parity_mirror::{HostPort, Target, UpstreamUrl};
 
 use super::Layers;
 use super::problem::Problem;
@@ -56,6 +57,63 @@ impl Layers {
             }
         }
     }
+}
+
+impl Layers {
+    /// Notes a candidate that is the legacy: it would always pass. Where that is allowed, it is told all the same. One that
+    /// is asked in another way, by another path, host or header, may be another service behind the same address.
+    pub(super) fn look_at_self_comparison(
+        &mut self,
+        legacy: &Target,
+        candidate: &Target,
+        allowed: bool,
+    ) {
+        let asked_alike = legacy.host == candidate.host
+            && legacy.rewrite == candidate.rewrite
+            && legacy.set == candidate.set
+            && legacy.remove == candidate.remove;
+        if !asked_alike || !same_place(&legacy.url, &candidate.url) {
+            return;
+        }
+        if allowed {
+            tracing::warn!(
+                candidate = %candidate.url,
+                "the candidate is the legacy itself (mirror.self_comparison): what differs is noise, and a pass says nothing"
+            );
+        } else {
+            let message = format!(
+                "mirror.candidate: {} is the legacy itself, so its answers would be compared with themselves and always pass",
+                candidate.url
+            );
+            let hint = "name the service that is to take its place; to measure what differs by itself, set mirror.self_comparison = true";
+            let problem = Problem::new(self.origin("mirror.candidate"), message).hint(hint);
+            self.problems.push(problem);
+        }
+    }
+}
+
+/// Decided without asking a resolver: only this machine has names that everybody knows.
+fn same_place(one: &UpstreamUrl, other: &UpstreamUrl) -> bool {
+    let same = |one: &HostPort, other: &HostPort| {
+        one.port == other.port
+            && (one.host.eq_ignore_ascii_case(&other.host)
+                || one.host.eq_ignore_ascii_case("localhost") && is_loopback(&other.host)
+                || is_loopback(&one.host) && other.host.eq_ignore_ascii_case("localhost"))
+    };
+    match (one, other) {
+        (UpstreamUrl::Unix(one), UpstreamUrl::Unix(other)) => same_file(one, other),
+        (UpstreamUrl::Http(one), UpstreamUrl::Http(other))
+        | (UpstreamUrl::Https(one), UpstreamUrl::Https(other)) => same(one, other),
+        _ => false,
+    }
+}
+
+/// What `localhost` leads to.
+fn is_loopback(host: &str) -> bool {
+    matches!(
+        host.parse(),
+        Ok(IpAddr::V4(Ipv4Addr::LOCALHOST) | IpAddr::V6(Ipv6Addr::LOCALHOST))
+    )
 }
 
 fn same_file(one: &Path, other: &Path) -> bool {
@@ -151,6 +209,30 @@ mod tests {
             ("http://127.0.0.1", "127.0.0.1:80"),
         ] {
             assert!(is_loop(url, own), "{url} is {own}");
+        }
+    }
+
+    #[test]
+    fn one_place_is_known_under_its_names() {
+        let same = |one: &str, other: &str| {
+            same_place(&one.parse().expect("a URL"), &other.parse().expect("a URL"))
+        };
+        for (one, other) in [
+            ("http://a.example:80", "http://A.example"),
+            ("http://localhost:7001", "http://127.0.0.1:7001"),
+            ("http://[::1]:7001", "http://localhost:7001"),
+            ("unix:/run/a.sock", "unix:/run/a.sock"),
+        ] {
+            assert!(same(one, other), "{one} {other}");
+        }
+        for (one, other) in [
+            ("http://127.0.0.1:7001", "http://127.0.0.1:7002"),
+            ("http://127.0.0.1:7001", "http://127.0.0.2:7001"),
+            ("http://a.example", "https://a.example"),
+            ("http://a.example", "http://b.example"),
+            ("unix:/run/a.sock", "unix:/run/b.sock"),
+        ] {
+            assert!(!same(one, other), "{one} {other}");
         }
     }
 

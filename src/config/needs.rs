@@ -220,7 +220,10 @@ impl Layers {
         let redact = self.redact();
         let redaction_key = self.redaction_key();
         let handover = self.path("mirror.handover");
+        let self_comparison = self.get("mirror.self_comparison", value::switch);
         if let Some(policy) = &policy {
+            let allowed = self_comparison.unwrap_or(true);
+            self.look_at_self_comparison(&policy.legacy, &policy.candidate, allowed);
             let ports = Ports {
                 proxy: listen,
                 admin: admin.as_ref().map(|admin| admin.address),

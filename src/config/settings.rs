@@ -82,6 +82,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     setting("mirror.sample", Kind::Share, Some("1.0"), Some("--sample"), "Share of the requests that is shadowed"),
     setting("mirror.sample_by", Kind::Text, Some("request"), Some("--sample-by"), "What the share is of: request, header:NAME or cookie:NAME (all requests of a user, or none)"),
     setting("mirror.shadow", Kind::Switch, Some("on"), Some("--shadow"), "Whether to begin with shadowing on"),
+    setting("mirror.self_comparison", Kind::Switch, Some("off"), Some("--self-comparison"), "Let legacy and candidate be one and the same service: what then differs is noise"),
     setting("mirror.handover", Kind::Path, None, Some("--handover"), "Socket by which a restarted mirror takes the ports over from the running one, so that no connection is refused"),
     setting("mirror.workers", Kind::Count, None, Some("--workers"), "Proxy threads (one per core by default)"),
     setting("mirror.store", Kind::Store, Some("sqlite:parity.db"), Some("--store"), "Where the record is kept"),

@@ -24,7 +24,7 @@ fn write(out: &mut String, decision: &Decision) -> std::fmt::Result {
         .any(|(outcome, _)| outcome.is_failure())
     {
         let received = decision.clients.values().sum();
-        super::report::clients_headline(out, received, &decision.clients)?;
+        super::report::clients_headline(out, received, &decision.clients, "under way")?;
     }
     let word = |outcome: Outcome| match outcome {
         Outcome::Pass => styled(GOOD, "PASS"),

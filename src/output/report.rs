@@ -13,9 +13,11 @@ use std::fmt::Write;
 use parity_schemas::evidence::{Decision, Outcome};
 use parity_schemas::report::Report;
 use parity_schemas::tally::Counts;
+use parity_schemas::watermark::RunState;
 
 use super::{
-    BAD, BOLD, DIM, GOOD, OPEN, elapsed, grouped, percent, sentence, shown, styled, watermark,
+    BAD, BOLD, DIM, GOOD, OPEN, elapsed, grouped, other_rules, percent, sentence, shown, styled,
+    watermark,
 };
 
 pub(super) use clients::headline as clients_headline;
@@ -63,12 +65,15 @@ fn write(out: &mut String, report: &Report, decision: &Decision) -> std::fmt::Re
     )?;
     let whole = watermark(report.complete_until, &report.watermarks);
     writeln!(out, "{}", styled(DIM, whole))?;
+    if let Some(line) = other_rules(&report.other_rules) {
+        writeln!(out, "{}", styled(DIM, line))?;
+    }
     routes(out, report)?;
     groups::write(out, report)?;
     outcomes::candidate_failed(out, &report.counts)?;
     outcomes::not_compared(out, &report.counts)?;
     rules(out, report)?;
-    conservation(out, &report.counts)
+    conservation(out, report)
 }
 
 fn version(version: &str) -> String {
@@ -204,16 +209,33 @@ fn rules(out: &mut String, report: &Report) -> std::fmt::Result {
     Ok(())
 }
 
-/// Says so when requests have no outcome yet; at rest there are none.
-fn conservation(out: &mut String, counts: &Counts) -> std::fmt::Result {
+/// Whether somebody may yet tell the outcome of a request that has none.
+fn goes_on(report: &Report) -> bool {
+    let mut runs = report.watermarks.iter();
+    runs.any(|run| {
+        !matches!(
+            run.state,
+            RunState::Ended | RunState::Replaced | RunState::Silent | RunState::OtherRules
+        )
+    })
+}
+
+/// Says so when requests have no outcome; at rest there are none.
+fn conservation(out: &mut String, report: &Report) -> std::fmt::Result {
+    let counts: &Counts = &report.counts;
     let (received, settled) = (counts.received, counts.settled());
     if received > settled {
+        let what = if goes_on(report) {
+            "under way"
+        } else {
+            "without an outcome, which was lost with its process"
+        };
         writeln!(
             out,
-            "\n{} under way: received {}, settled {}",
-            received - settled,
-            received,
-            settled
+            "\n{} {what}: received {}, settled {}",
+            grouped(received - settled),
+            grouped(received),
+            grouped(settled)
         )?;
     } else if settled > received {
         let text =

@@ -122,6 +122,88 @@ fn waiting_ends_when_it_is_decided_or_over() {
 }
 
 #[test]
+fn a_store_that_is_not_there_yet_is_waited_for() {
+    let place = Place::new();
+    let begin = std::time::Instant::now();
+    let never = place.run(&["gate", "--wait", "300ms"]);
+    assert_eq!(never.code, 2, "{}", never.stdout);
+    assert!(begin.elapsed().as_millis() >= 300);
+    for words in [
+        "waited 300ms for the store",
+        "there is no store at parity.db",
+    ] {
+        assert!(never.stderr.contains(words), "{words}: {}", never.stderr);
+    }
+    std::thread::scope(|scope| {
+        let waits =
+            scope.spawn(|| place.run(&["gate", "--max-mismatch-rate", "0.1", "--wait", "1m"]));
+        traffic(&place, 50, 0, &[]);
+        let ended = waits.join().expect("it ends");
+        assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
+    });
+}
+
+#[test]
+fn an_outcome_that_was_lost_is_not_under_way() {
+    let place = Place::new();
+    traffic(&place, 50, 0, &[]);
+    let store = rusqlite::Connection::open(place.path().join("parity.db")).expect("it opens");
+    // As a process leaves it that is killed between two writes.
+    store
+        .execute_batch("UPDATE tallies SET received = received + 3")
+        .expect("changed");
+    let report = place.run(&["report"]).stdout;
+    assert!(
+        report.contains(
+            "3 without an outcome, which was lost with its process: received 53, settled 50"
+        ),
+        "{report}"
+    );
+    assert!(!report.contains("under way"), "{report}");
+}
+
+#[test]
+fn what_differs_is_one_figure_everywhere() {
+    let place = Place::new();
+    let legacy = Service::json("{\"a\":1}");
+    // One in four differs, one in four has an encoding that the legacy's has not.
+    let candidate = Service::start(|request| {
+        if request.target.ends_with('1') {
+            Answer::json("{\"a\":2}")
+        } else if request.target.ends_with('2') {
+            Answer::json("{\"a\":1}").header("content-encoding", "unheard-of")
+        } else {
+            Answer::json("{\"a\":1}")
+        }
+    });
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    for number in 0..8 {
+        mirror.get(&format!("/items/{}", number % 4));
+    }
+    let report = mirror.settled(8).0;
+    assert_eq!(
+        (&report["match"], &report["mismatch"]),
+        (&4.into(), &2.into())
+    );
+    let gate = mirror.ask("/api/v1/gate").json();
+    for counts in [&report, &report["routes"][0], &gate["total"]] {
+        assert_eq!(
+            (&counts["compared"], &counts["differing"]),
+            (&8.into(), &4.into())
+        );
+    }
+    let metrics = mirror.ask("/metrics").text();
+    for series in ["parity_compared_total{", "parity_differing_total{"] {
+        assert!(metrics.contains(series), "{metrics}");
+    }
+    assert!(
+        metrics.contains("parity_differing_total{route=\"GET /items/{id}\"} 4"),
+        "{metrics}"
+    );
+    assert_eq!(mirror.stop().0, 0);
+}
+
+#[test]
 fn bad_thresholds_are_usage_errors() {
     let place = Place::new();
     for arguments in [
@@ -130,12 +212,23 @@ fn bad_thresholds_are_usage_errors() {
         ["gate", "--max-dropped", "-1"],
         ["gate", "--since", "yesterday"],
         ["gate", "--wait", "soon"],
+        ["gate", "--require-route", "garbage"],
+        ["gate", "--require-route", "GET items"],
+        ["gate", "--max-errors", "2"],
         ["gate", "--no-such-flag", "1"],
     ] {
         let ended = place.run(&arguments);
         assert_eq!(ended.code, 2, "{arguments:?}: {}", ended.stderr);
         assert!(ended.stdout.is_empty(), "{arguments:?}");
     }
+    let garbage = place.run(&["gate", "--require-route", "garbage"]);
+    assert!(
+        garbage
+            .stderr
+            .contains("`garbage` is no route; write METHOD /template"),
+        "{}",
+        garbage.stderr
+    );
 }
 
 #[test]

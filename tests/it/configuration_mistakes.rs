@@ -54,6 +54,54 @@ fn a_word_in_the_place_of_a_switch_or_a_number_is_an_error_with_its_line() {
 }
 
 #[test]
+fn a_candidate_that_is_the_legacy_is_refused_unless_noise_is_what_is_wanted() {
+    let place = Place::new();
+    let same =
+        "[mirror]\nlegacy = \"http://localhost:7001\"\ncandidate = \"http://127.0.0.1:7001\"\n";
+    place.write("parity.toml", same);
+    let words = [
+        "parity.toml:3:1: mirror.candidate: http://127.0.0.1:7001 is the legacy itself",
+        "mirror.self_comparison = true",
+    ];
+    says(&place.run(&["config", "check"]), 2, &words);
+    for more in [
+        "self_comparison = true\n",
+        "[candidate]\nrewrite = \"/ -> /v2\"\n",
+        "[candidate]\nset_headers = [\"x-env: candidate\"]\n",
+    ] {
+        place.write("parity.toml", format!("{same}{more}"));
+        says(&place.run(&["config", "check"]), 0, &[]);
+    }
+}
+
+#[test]
+fn what_is_secret_in_the_configuration_is_not_shown() {
+    let place = Place::new();
+    let secret = "sesame-0815";
+    place.write(
+        "parity.toml",
+        format!(
+            "[mirror]\nlegacy = \"http://joe:{secret}@127.0.0.1:7001\"\ncandidate = \"http://127.0.0.1:7002\"\n\
+             store = \"clickhouse://joe:{secret}@127.0.0.1:8123/db\"\n[legacy]\n\
+             set_headers = [\"authorization: Bearer {secret}\", \"{secret}\"]\n"
+        ),
+    );
+    for output in ["text", "json"] {
+        let ended = place.run(&["config", "show", "--origin", "--output", output]);
+        for text in [&ended.stdout, &ended.stderr] {
+            assert!(!text.contains(secret), "{text}");
+        }
+        for shown in [
+            "http://joe:…@127.0.0.1:7001",
+            "clickhouse://joe:…@127.0.0.1:8123/db",
+            "authorization: …,…",
+        ] {
+            assert!(ended.stdout.contains(shown), "{shown}: {}", ended.stdout);
+        }
+    }
+}
+
+#[test]
 fn variables_that_nobody_reads_or_that_make_no_sense_are_told_with_all_other_problems() {
     let place = Place::new();
     place.write("parity.toml", format!("{UPSTREAMS}samlpe = 1\n"));

@@ -89,7 +89,8 @@ fn health_metrics_report_and_gate_are_served() {
     assert_eq!(refused.status, 400);
     assert!(refused.text().contains("give a share from 0 to 1"));
     assert_eq!(
-        mirror.ask("/api/v1/gate?max_mismatch_rate=0.5").json()["schema"],
+        mirror.ask("/api/v1/gate?max_mismatch_rate=0.5&max_dropped=0.1&max_uncomparable=0.2&max_errors=0.3&min_requests=4")
+            .json()["schema"],
         "parity.gate/v1"
     );
     let page = mirror.ask("/").text();
@@ -108,6 +109,9 @@ fn health_metrics_report_and_gate_are_served() {
     for bad in [
         "/api/v1/report?nonsense=1",
         "/api/v1/gate?confidence=2",
+        "/api/v1/gate?max_dropped=2",
+        "/api/v1/gate?max_uncomparable=-1",
+        "/?max_errors=nan",
         "/api/v1/mismatches/x",
         "/api/v1/report?since=x",
     ] {

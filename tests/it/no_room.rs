@@ -127,13 +127,13 @@ fn a_database_that_is_away_does_not_keep_the_proxy_from_serving() {
 fn what_no_waiting_can_mend_is_an_error_of_the_start() {
     let place = Place::new();
     let run = |store: &str| {
-        let url = nobody();
+        let (legacy, candidate) = (nobody(), nobody());
         let ended = place.run(&[
             "mirror",
             "--legacy",
-            &url,
+            &legacy,
             "--candidate",
-            &url,
+            &candidate,
             "--listen",
             "127.0.0.1:0",
             "--admin",

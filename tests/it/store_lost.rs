@@ -235,6 +235,45 @@ fn a_deleted_store_is_made_anew_with_the_counts() {
 }
 
 #[test]
+fn a_table_that_is_dropped_is_made_anew_with_the_counts() {
+    for table in ["tallies", "mismatches", "watermarks"] {
+        survives("a table of the record was dropped", |place| {
+            let other = Connection::open(store(place)).expect("the file opens");
+            other
+                .execute_batch(&format!("DROP TABLE {table}"))
+                .expect("it is dropped");
+        });
+    }
+}
+
+#[test]
+fn a_gate_after_the_store_was_deleted_is_undecided_or_decides_on_all_of_it() {
+    let (pair, place) = (Pair::new(), Place::new());
+    let mirror = pair.mirror(&place);
+    send(&mirror, 100);
+    mirror.settled(100);
+    remove(&store(&place));
+    told_loss(&mirror);
+    send(&mirror, 20);
+    // All that was counted is there again: a decision on it stands.
+    let failed = place.run(&["gate", "--wait", "20s", "--output", "json"]);
+    assert_eq!(failed.code, 1, "{}{}", failed.stdout, failed.stderr);
+    assert_eq!(failed.json()["total"]["compared"], 120);
+    assert_eq!(mirror.stop().0, 0);
+    // Deleted behind its back, and nobody makes it anew: there is no store to decide from.
+    for suffix in ["", "-wal", "-shm"] {
+        let _not_there = std::fs::remove_file(beside(&place, suffix));
+    }
+    let gone = place.run(&["gate"]);
+    assert_eq!(gone.code, 2, "{}", gone.stdout);
+    assert!(
+        gone.stderr.contains("there is no store at"),
+        "{}",
+        gone.stderr
+    );
+}
+
+#[test]
 fn a_log_that_is_deleted_is_put_into_the_file_first() {
     survives("its log", |place| remove(&beside(place, "-wal")));
     survives("its log", |place| remove(&beside(place, "-shm")));

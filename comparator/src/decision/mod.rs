@@ -10,17 +10,23 @@
 //! 1. Nothing recorded, or fewer compared requests than `min_requests`: undecided.
 //! 2. A route, or all together, is proven to differ too much: fail. Our own drops do not excuse it: a difference that
 //!    was seen was seen, and a candidate that is down makes us drop.
-//! 3. Somebody who counted was not heard of since the decision began, or what it counted is not all here: undecided.
+//! 3. Somebody who counted was not heard of since the decision began, what it counted is not all here, or somebody goes
+//!    on receiving under other rules: undecided.
 //! 4. Of what was to be compared, in all or on a required route, we dropped more than `max_dropped`: undecided.
-//! 5. Of the pairs that were to be compared, more than `max_uncomparable` could not be because of the legacy's answer or of
-//!    both, in all or on a required route: undecided. Routes that are not required may be streams altogether.
-//! 6. The bounds are within what is allowed: pass. With 0 allowed no number of requests can prove that, and it says so.
+//! 5. Of the pairs that were to be compared, more than `max_uncomparable` could not be because of the client (who went
+//!    away), the legacy (which failed, or answered what cannot be compared) or both services, in all or on a required
+//!    route: undecided. Routes that are not required may be streams altogether.
+//! 6. More than `max_errors` of the legacy's answers, on the routes that were compared or on a required one, are server
+//!    errors (5xx): undecided. That both fail alike does not show that they answer alike. Errors of clients (4xx) are
+//!    answers that their clients got; where they are the most, a pass says so.
+//! 7. The bounds are within what is allowed: pass. With 0 allowed no number of requests can prove that, and it says so.
 //!    Requests that were received before the decision began and have no outcome yet, and those that the candidate was not
 //!    asked because it had failed so often, count as if each differed.
 //!
 //! This module imports nothing else of this crate: it must be readable on its own.
 
 pub mod bounds;
+mod caps;
 mod standing;
 mod words;
 
@@ -35,6 +41,7 @@ use parity_schemas::verdict::Reason;
 use parity_schemas::watermark::Standing;
 use uuid::Uuid;
 
+use caps::{Answers, most_frequent};
 pub use words::nearest;
 use words::{number, percent, percents};
 
@@ -112,6 +119,19 @@ impl Question<'_> {
         let mut found = routes.filter(|seen| seen.route == route);
         found.next().map(|seen| &seen.counts)
     }
+
+    /// What keeps the evidence from being whole.
+    fn doubts(&self) -> Vec<String> {
+        let rules = self.summary.map(|evidence| evidence.rules_hash.as_str());
+        standing::doubts(self.standing, rules.unwrap_or_default())
+    }
+
+    /// What is no obstacle, and must be known all the same.
+    fn told(&self) -> Vec<String> {
+        let mut told = standing::told(self.standing);
+        told.extend(self.summary.and_then(standing::other_rules));
+        told
+    }
 }
 
 fn summary(evidence: &Evidence, standing: &Standing) -> EvidenceSummary {
@@ -124,6 +144,7 @@ fn summary(evidence: &Evidence, standing: &Standing) -> EvidenceSummary {
         instances: evidence.instances.clone(),
         complete_until: standing.complete_until,
         watermarks: standing.watermarks.clone(),
+        other_rules: evidence.other_rules.clone(),
     }
 }
 
@@ -185,7 +206,8 @@ fn conclude(
     } = question;
     if counts.received == 0 && total.compared == 0 {
         let mut reasons = vec![nothing(question)];
-        reasons.extend(standing::doubts(standing));
+        reasons.extend(question.doubts());
+        reasons.extend(question.told());
         return (Outcome::Undecided, reasons);
     }
     if total.compared < thresholds.min_requests {
@@ -195,7 +217,8 @@ fn conclude(
             number(thresholds.min_requests)
         );
         let mut reasons = vec![reason];
-        reasons.extend(standing::doubts(standing));
+        reasons.extend(question.doubts());
+        reasons.extend(question.told());
         return (Outcome::Undecided, reasons);
     }
     let allowed = thresholds.max_mismatch_rate;
@@ -210,14 +233,15 @@ fn conclude(
     }
     if !reasons.is_empty() {
         reasons.extend(candidate_failures(counts));
-        reasons.extend(standing::doubts(standing));
-        reasons.extend(standing::told(standing));
+        reasons.extend(question.doubts());
+        reasons.extend(question.told());
         return (Outcome::Fail, reasons);
     }
-    reasons.extend(standing::doubts(standing));
-    reasons.extend(too_many_dropped(TOTAL, counts, thresholds));
-    let mostly = most_frequent(counts, Reason::is_uncomparable);
-    reasons.extend(too_many_uncomparable(TOTAL, total, mostly, thresholds));
+    reasons.extend(question.doubts());
+    reasons.extend(caps::too_many_dropped(TOTAL, counts, thresholds));
+    reasons.extend(caps::too_many_uncomparable(TOTAL, counts, thresholds));
+    let answers = Answers::of(question.evidence);
+    reasons.extend(answers.too_many_errors(TOTAL, thresholds));
     let required = |route: &&RouteDecision| thresholds.required_routes.contains(&route.route);
     for (name, route) in std::iter::once((TOTAL, total)).chain(
         routes
@@ -235,8 +259,9 @@ fn conclude(
             continue;
         };
         if name != TOTAL {
-            reasons.extend(too_many_dropped(name, counted, thresholds));
-            reasons.extend(too_many_uncomparable(name, route, None, thresholds));
+            reasons.extend(caps::too_many_dropped(name, counted, thresholds));
+            reasons.extend(caps::too_many_uncomparable(name, counted, thresholds));
+            reasons.extend(Answers::on(counted).too_many_errors(name, thresholds));
         }
         if route.outcome != Outcome::Pass {
             reasons.push(open(name, route, thresholds));
@@ -252,12 +277,13 @@ fn conclude(
             percent(thresholds.confidence)
         );
         let mut reasons = vec![reason];
-        reasons.extend(never_compared(counts));
-        reasons.extend(standing::told(standing));
+        reasons.extend(caps::never_compared(counts));
+        reasons.extend(answers.mostly_errors());
+        reasons.extend(question.told());
         return (Outcome::Pass, reasons);
     }
     reasons.extend(candidate_failures(counts));
-    reasons.extend(standing::told(standing));
+    reasons.extend(question.told());
     (Outcome::Undecided, reasons)
 }
 
@@ -326,75 +352,6 @@ fn open(name: &str, route: &RouteDecision, thresholds: &Thresholds) -> String {
         "{name}: up to {upper} % may differ, {shown} % allowed; {} more requests, if all match, would settle it",
         number(route.needed)
     )
-}
-
-/// Our own drops, as a share of what was to be compared: most of what is received may be meant for the legacy only.
-fn too_many_dropped(name: &str, counts: &Counts, thresholds: &Thresholds) -> Option<String> {
-    // Requests without an outcome are under way, or their outcome was lost with a process: neither speaks for it.
-    let lost = counts.received.saturating_sub(counts.settled());
-    let dropped = counts.our_drops() + lost;
-    let meant = counts.compared() + counts.uncomparable() + dropped;
-    let share = dropped as f64 / meant.max(1) as f64;
-    if share <= thresholds.max_dropped {
-        return None;
-    }
-    let (share, allowed) = percents(share, thresholds.max_dropped);
-    let reason = counts
-        .not_compared
-        .iter()
-        .filter(|(reason, _)| reason.is_our_drop())
-        .max_by_key(|(_, count)| **count)
-        .filter(|(_, count)| **count >= lost)
-        .map_or("no outcome yet", |(reason, _)| reason.as_str());
-    Some(format!(
-        "{name}: {share} % of what was to be compared was dropped by parity (mostly `{reason}`), {allowed} % allowed; what it would have shown is unknown"
-    ))
-}
-
-/// What a pass says nothing of: requests that were never compared.
-fn never_compared(counts: &Counts) -> Option<String> {
-    let compared = counts.compared();
-    let other = counts.received.saturating_sub(compared);
-    let (mostly, _) = counts
-        .not_compared
-        .iter()
-        .filter(|(reason, _)| !reason.is_candidate_failure())
-        .max_by_key(|(_, count)| **count)?;
-    (other > 0).then(|| {
-        format!(
-            "this is proven for requests that were compared; {} of {} received were not (mostly `{mostly}`)",
-            number(other),
-            number(counts.received)
-        )
-    })
-}
-
-/// Pairs that prove nothing, and neither we nor the candidate alone are the cause. Not of all requests received: most of
-/// those may have been meant for the legacy only.
-fn too_many_uncomparable(
-    name: &str,
-    route: &RouteDecision,
-    mostly: Option<Reason>,
-    thresholds: &Thresholds,
-) -> Option<String> {
-    let pairs = route.compared + route.uncomparable;
-    let share = route.uncomparable as f64 / pairs.max(1) as f64;
-    if share <= thresholds.max_uncomparable {
-        return None;
-    }
-    let (share, allowed) = percents(share, thresholds.max_uncomparable);
-    let mostly = mostly.map_or(String::new(), |reason| format!(" (mostly `{reason}`)"));
-    Some(format!(
-        "{name}: {share} % of the pairs could not be compared{mostly}, {allowed} % allowed; what they would have shown is unknown"
-    ))
-}
-
-fn most_frequent(counts: &Counts, wanted: impl Fn(Reason) -> bool) -> Option<Reason> {
-    let counted = counts.not_compared.iter();
-    let wanted = counted.filter(|(reason, count)| wanted(**reason) && **count > 0);
-    wanted
-        .max_by_key(|(_, count)| **count)
-        .map(|(reason, _)| *reason)
 }
 
 fn candidate_failures(counts: &Counts) -> Option<String> {

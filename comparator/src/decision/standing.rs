@@ -1,6 +1,6 @@
 //! What keeps evidence from being whole, in words: who was not heard of, and what has no outcome yet.
 
-use parity_schemas::evidence::{RouteDecision, Thresholds};
+use parity_schemas::evidence::{EvidenceSummary, RouteDecision, Thresholds};
 use parity_schemas::tally::Counts;
 use parity_schemas::verdict::Reason;
 use parity_schemas::watermark::{InstanceWatermark, RunState, Standing};
@@ -12,11 +12,12 @@ use super::words::{number, percents};
 const MAX_NAMED: usize = 5;
 
 /// A sentence for each instance that may have counted more than is here: with any, nothing is proven to be right.
-pub(super) fn doubts(standing: &Standing) -> Vec<String> {
+/// `rules` is the hash of the rules that are asked about.
+pub(super) fn doubts(standing: &Standing, rules: &str) -> Vec<String> {
     let mut sentences: Vec<String> = Vec::new();
     let mut more = 0;
     for watermark in standing.doubtful() {
-        let sentence = doubt(watermark);
+        let sentence = doubt(watermark, rules);
         if sentences.contains(&sentence) {
             continue;
         }
@@ -32,7 +33,7 @@ pub(super) fn doubts(standing: &Standing) -> Vec<String> {
     sentences
 }
 
-fn doubt(watermark: &InstanceWatermark) -> String {
+fn doubt(watermark: &InstanceWatermark, rules: &str) -> String {
     let name = &watermark.instance;
     let since = watermark
         .last_heard
@@ -55,6 +56,12 @@ fn doubt(watermark: &InstanceWatermark) -> String {
             "instance `{name}` was recorded until {since} by a parity without watermarks, so it is not known whether \
              that is all: leave it out with --since"
         ),
+        RunState::OtherRules => format!(
+            "instance `{name}` goes on under other rules (`{}`, last heard of at {since}), and what it receives is not counted \
+             here, under `{rules}`: reload it, or wait until it has ended; if it is gone, leave out what was before with \
+             --since",
+            watermark.rules_hash.as_deref().unwrap_or_default()
+        ),
         _ => format!(
             "instance `{name}` was last heard of at {since} and did not say that it ended; what it received after that \
              is unknown: wait for it, or start it again and leave out what was before with --since"
@@ -73,6 +80,19 @@ pub(super) fn told(standing: &Standing) -> Vec<String> {
         ));
     }
     sentences
+}
+
+/// That there is evidence which a change of the rules has put out of sight.
+pub(super) fn other_rules(evidence: &EvidenceSummary) -> Option<String> {
+    let (newest, others) = evidence.other_rules.split_first()?;
+    let more = match others.len() {
+        0 => String::new(),
+        more => format!(", and {} others", number(more as u64)),
+    };
+    Some(format!(
+        "what was recorded under other rules is not counted: `{}` ({} to {}){more}",
+        newest.rules_hash, newest.from, newest.to
+    ))
 }
 
 /// Why a route that is within what is allowed would not be if all requests differed of which that is not known: those

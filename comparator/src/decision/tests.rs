@@ -2,11 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use parity_schemas::evidence::{RouteEvidence, Window};
+use parity_schemas::clients::ClientOutcome;
+use parity_schemas::evidence::{OtherRules, RouteEvidence, Window};
 use parity_schemas::tally::Identity;
 use parity_schemas::verdict::Reason;
+use parity_schemas::watermark::{Run, Watermark};
 
 use super::*;
+
+mod caps;
 
 fn counts(matched: u64, mismatch: u64, not_compared: &[(Reason, u64)]) -> Counts {
     let not_compared: BTreeMap<Reason, u64> = not_compared.iter().copied().collect();
@@ -29,6 +33,7 @@ fn evidence(routes: Vec<(&str, Counts)>) -> Evidence {
         },
         instances: vec!["one".to_owned()],
         runs: Vec::new(),
+        other_rules: Vec::new(),
         routes: routes
             .into_iter()
             .map(|(route, counts)| RouteEvidence {
@@ -307,7 +312,7 @@ fn what_nobody_could_compare_is_capped_in_all_and_on_required_routes() {
     assert_eq!(
         half.reasons,
         [
-            "GET /half: 16.67 % of the pairs could not be compared, 5.00 % allowed; what they would have shown is unknown"
+            "GET /half: 16.67 % of the pairs could not be compared (mostly `stream`), 5.00 % allowed; what they would have shown is unknown"
         ]
     );
     assert_eq!(

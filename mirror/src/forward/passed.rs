@@ -58,9 +58,20 @@ pub(super) fn answer(
             let (status, headers) = (response.status().as_u16(), response.headers());
             let is_stream = headers::is_stream(headers) && !response.body().is_end_stream();
             let mut recorder = Recorder::new(half, status, headers, at, head_at);
-            if is_stream {
-                // The half ends here, not with the stream: that ends when the client has had enough.
-                recorder.omit(Omitted::Stream);
+            let announced = response.body().size_hint().lower();
+            let omitted = if is_stream {
+                Some(Omitted::Stream)
+            } else if announced > generation.limits.body as u64 {
+                Some(Omitted::TooLarge {
+                    at_least: announced,
+                })
+            } else {
+                None
+            };
+            if let Some(why) = omitted {
+                // The half ends here, not with the answer: that ends when the client has had enough, or all of it, and
+                // until then the record would wait for what is known already.
+                recorder.omit(why);
                 recorder.complete(at.elapsed());
                 None
             } else {

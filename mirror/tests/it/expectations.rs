@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use parity_schemas::clients::ClientOutcome;
 use parity_schemas::verdict::Reason;
 
 use crate::support::service::{fill_until, find, read_request};
@@ -39,6 +40,31 @@ fn a_refusal_arrives_instead_of_100() {
         assert!(answer.ends_with("\r\n\r\nno"), "{answer}");
         assert!(asked.elapsed() < Duration::from_secs(1), "it ends at once");
     }
+    assert_eq!(candidate.connections(), 0);
+    // Not the client's doing: it is there, and has its answer.
+    assert_eq!(mirror.ledger.reasons(5), [Reason::LegacyEarly; 5]);
+    assert_eq!(mirror.ledger.clients(5), [ClientOutcome::ClientError; 5]);
+}
+
+#[test]
+fn an_upload_that_is_refused_in_the_middle_is_the_legacys_doing() {
+    let legacy = Service::raw(|mut conn| {
+        let mut buffer = Vec::new();
+        fill_until(&mut conn, &mut buffer, |bytes| find(bytes, b"\r\n\r\n"));
+        conn.say(
+            "HTTP/1.1 413 Content Too Large\r\nconnection: close\r\ncontent-length: 2\r\n\r\nno",
+        );
+        conn.wait_for_close();
+    });
+    let candidate = Service::saying(ok("a"));
+    let mirror = rig(&legacy, &candidate);
+    let mut client = mirror.client();
+    client.send("POST / HTTP/1.1\r\nhost: test\r\ncontent-length: 400000\r\n\r\n");
+    client.send(vec![b'x'; 100_000]);
+    let answer = String::from_utf8(client.rest()).expect("text");
+    assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+    assert_eq!(mirror.ledger.reason(), Reason::LegacyEarly);
+    assert_eq!(mirror.ledger.client(), ClientOutcome::ClientError);
     assert_eq!(candidate.connections(), 0);
 }
 

@@ -3,9 +3,11 @@
 use std::time::{Duration, Instant};
 
 use parity_mirror::Connections;
+use parity_schemas::clients::ClientOutcome;
 use parity_schemas::exchange::{Body, Omitted};
 use parity_schemas::verdict::Reason;
 
+use crate::support::service::{fill_until, find};
 use crate::support::{Client, Next, Rig, Running, Service, ok};
 
 fn of(length: usize) -> String {
@@ -46,15 +48,16 @@ fn a_body_at_the_cap_is_kept_and_of_one_with_a_byte_more_the_head() {
 }
 
 #[test]
-fn beside_a_large_answer_that_goes_on_nothing_is_held() {
+fn a_large_answer_is_settled_and_nothing_is_held_beside_it_while_it_goes_on() {
     let (go, wait) = std::sync::mpsc::channel::<()>();
     let wait = std::sync::Mutex::new(wait);
     let legacy = Service::new(move |_, conn| {
-        conn.say("HTTP/1.1 200 OK\r\ncontent-length: 1500\r\n\r\n");
+        conn.say("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
         for size in [500, 501, 499] {
             wait.lock().expect("no panic").recv().expect("told");
-            conn.say(vec![b'x'; size]);
+            conn.say(format!("{size:x}\r\n{}\r\n", "x".repeat(size)));
         }
+        conn.say("0\r\n\r\n");
         Next::Keep
     });
     let mirror = with_body_limit(&legacy, &Service::saying(of(10)));
@@ -68,18 +71,42 @@ fn beside_a_large_answer_that_goes_on_nothing_is_held() {
     mirror.wait("nothing is kept any more", |mirror| {
         mirror.control.shadow_bytes_held() == 0
     });
-    assert_eq!(mirror.ledger.balance(), (1, 0), "it may yet break off");
+    // A download may take hours: the record does not wait for what is known.
+    let exchange = mirror.ledger.exchange();
+    assert_eq!(mirror.ledger.clients_settled(), 0);
     go.send(()).expect("the legacy waits");
     assert_eq!(client.reply().body.len(), 1500);
-    let exchange = mirror.ledger.exchange();
+    assert_eq!(mirror.ledger.client(), ClientOutcome::Success);
     let bodies = [&exchange.legacy.body, &exchange.candidate.body];
     assert_eq!(
         bodies.map(Body::omission),
         [
-            Some(Omitted::TooLarge { at_least: 1500 }),
+            Some(Omitted::TooLarge { at_least: 1001 }),
             Some(Omitted::LetGo { bytes: 10 })
         ]
     );
+}
+
+#[test]
+fn an_answer_that_is_announced_to_be_large_is_settled_with_its_head() {
+    let legacy = Service::raw(|mut conn| {
+        let mut buffer = Vec::new();
+        fill_until(&mut conn, &mut buffer, |bytes| find(bytes, b"\r\n\r\n"));
+        conn.say("HTTP/1.1 200 OK\r\ncontent-length: 5000\r\n\r\nbegin");
+        conn.wait_for_close();
+    });
+    let mirror = with_body_limit(&legacy, &Service::saying(of(10)));
+    let mut client = mirror.client();
+    client.send("GET / HTTP/1.1\r\nhost: test\r\n\r\n");
+    client.read_until(b"begin");
+    let exchange = mirror.ledger.exchange();
+    let large = Some(Omitted::TooLarge { at_least: 5000 });
+    assert_eq!(
+        (exchange.legacy.status, exchange.legacy.body.omission()),
+        (200, large)
+    );
+    client.reset();
+    assert_eq!(mirror.ledger.client(), ClientOutcome::ClientAborted);
 }
 
 #[test]

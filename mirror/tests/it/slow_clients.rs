@@ -4,6 +4,8 @@ use std::io::Read as _;
 use std::time::Duration;
 
 use http::Request;
+use parity_schemas::clients::ClientOutcome;
+use parity_schemas::exchange::Omitted;
 use parity_schemas::verdict::Reason;
 
 use crate::support::h2::H2Client;
@@ -61,7 +63,10 @@ fn an_answer_that_nobody_reads_is_given_up() {
     // Nothing more is read; the legacy's connection must not be held for it.
     legacy.requests(1);
     legacy.wait_open(0);
-    assert_eq!(mirror.ledger.reason(), Reason::ClientAborted);
+    assert_eq!(mirror.ledger.client(), ClientOutcome::ClientAborted);
+    // That it is too large was known before.
+    let omitted = mirror.ledger.exchange().legacy.body.omission();
+    assert!(matches!(omitted, Some(Omitted::TooLarge { .. })));
 }
 
 #[test]

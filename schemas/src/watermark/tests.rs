@@ -19,6 +19,7 @@ fn run(instance: &str, written: i64, until: i64) -> Run {
         before_watermarks: false,
         lacks_tallies: false,
         succeeded: None,
+        other_rules: None,
     }
 }
 

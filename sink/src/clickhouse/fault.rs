@@ -127,6 +127,11 @@ impl From<clickhouse::error::Error> for Fault {
 }
 
 impl Fault {
+    /// Whether what was asked for was there before, and is not any more.
+    pub(crate) fn is_absent(&self) -> bool {
+        matches!(self.code, Some(UNKNOWN_DATABASE | UNKNOWN_TABLE))
+    }
+
     /// For a person: where, what was tried, what was said, what to do.
     pub(crate) fn to_store_error(&self, url: &ClickHouseUrl, action: &'static str) -> StoreError {
         let url = url.clone();

@@ -9,6 +9,7 @@ use std::time::Duration;
 use parity_schemas::clickhouse::{
     Layout, VERSION, VERSION_TABLE, migrations, record_version, version_table,
 };
+use parity_schemas::record::RecordType;
 use serde::Deserialize;
 
 use super::{Fault, QUESTION_TIMEOUT, Server, runtime, within};
@@ -71,8 +72,36 @@ pub(crate) async fn check(server: &Server) -> Result<(), StoreError> {
             known: VERSION,
         }),
         found if found > VERSION => Err(newer(server, found)),
-        _ => Ok(()),
+        _ => match missing_table(server).await? {
+            Some(table) => Err(StoreError::NoTables {
+                url,
+                message: format!("its table {table} is not there"),
+            }),
+            None => Ok(()),
+        },
     }
+}
+
+/// A table of the record that is not there, although its version is noted: somebody has dropped it. That of decisions is
+/// not looked for, since not everybody who reads the record may see it.
+async fn missing_table(server: &Server) -> Result<Option<&'static str>, StoreError> {
+    #[derive(clickhouse::Row, Deserialize)]
+    struct Found {
+        name: String,
+    }
+    let sql = "SELECT name FROM system.tables WHERE database = currentDatabase()";
+    let asked = within(
+        CHECK_TIMEOUT,
+        server.client().query_raw(sql).fetch_all::<Found>(),
+    );
+    let found = asked
+        .await
+        .map_err(|fault| server.failed("look at the schema of", &fault))?;
+    let tables = RecordType::ALL.iter().map(|record| record.table());
+    let mut missing = tables
+        .filter(|table| *table != RecordType::Decision.table())
+        .filter(|table| found.iter().all(|found| found.name != *table));
+    Ok(missing.next())
 }
 
 async fn apply(
@@ -88,6 +117,11 @@ async fn apply(
     if from > VERSION {
         return Err(newer(server, from));
     }
+    // Every statement says IF NOT EXISTS, so that all of them make a table anew that was dropped.
+    let done = match from {
+        VERSION if missing_table(server).await?.is_some() => 0,
+        from => from,
+    };
     let layout = &layout_there(server, layout).await?;
     create_database(server, layout).await?;
     let failed = |fault: Fault| server.failed("apply the schema to", &fault);
@@ -96,7 +130,7 @@ async fn apply(
     }
     let missing = migrations(layout)
         .into_iter()
-        .filter(|migration| migration.version > from);
+        .filter(|migration| migration.version > done);
     for migration in missing {
         for statement in &migration.statements {
             server.execute(statement).await.map_err(failed)?;

@@ -17,6 +17,7 @@ use uuid::Uuid;
 use super::Selection;
 use super::causes::causes;
 use super::groups::{ExampleRow, Groups};
+use super::others::{self, OtherRun};
 use crate::error::StoreError;
 
 /// The quantiles of a report.
@@ -77,11 +78,18 @@ pub(super) struct Heard {
     pub(super) watermarks: Vec<(Watermark, bool)>,
     /// When the last run of each instance of the migration began, whatever it counts for.
     pub(super) latest: BTreeMap<String, Timestamp>,
+    /// Runs of the same versions that count under other rules, and have counted something.
+    pub(super) others: Vec<OtherRun>,
 }
 
 impl Heard {
-    /// All runs: those that were heard of, and those that only left tallies, with when their last one ended.
-    fn into_runs(self, mut counted: BTreeMap<(String, Uuid), Timestamp>) -> Vec<Run> {
+    /// All runs: those that were heard of, those that only left tallies, with when their last one ended, and those that
+    /// receive under other rules. `from` is when the first tally began.
+    fn into_runs(
+        self,
+        mut counted: BTreeMap<(String, Uuid), Timestamp>,
+        from: Option<Timestamp>,
+    ) -> Vec<Run> {
         let latest = self.latest;
         let later = |instance: &str, than: Timestamp| {
             let latest = latest.get(instance).copied();
@@ -96,6 +104,7 @@ impl Heard {
                 before_watermarks: false,
                 lacks_tallies,
                 succeeded: later(&watermark.instance, watermark.written),
+                other_rules: None,
                 watermark: Some(watermark),
             })
             .collect();
@@ -105,8 +114,14 @@ impl Heard {
             before_watermarks: run.is_nil(),
             lacks_tallies: false,
             succeeded: later(&instance, end),
+            other_rules: None,
             instance,
         }));
+        let begins = runs.iter().filter_map(|run| run.watermark.as_ref());
+        let begins = begins.map(|watermark| watermark.started).min();
+        if let Some(from) = from.or(begins) {
+            runs.extend(others::receiving(&self.others, from));
+        }
         runs.sort_by(|one, other| one.instance.cmp(&other.instance));
         runs
     }
@@ -168,7 +183,8 @@ impl Sums {
 
     /// The evidence; `None` without any row and any run. Of a run that has counted nothing yet, it is empty.
     pub(super) fn into_evidence(self, identity: Identity, heard: Heard) -> Option<Evidence> {
-        let runs = heard.into_runs(self.runs);
+        let other_rules = others::by_rules(&heard.others);
+        let runs = heard.into_runs(self.runs, self.window.map(|window| window.from));
         let begins = runs.iter().filter_map(|run| run.watermark.as_ref());
         let begins = begins.map(|watermark| watermark.started).min();
         let empty = begins.map(|begins| Window {
@@ -180,6 +196,7 @@ impl Sums {
             window: self.window.or(empty)?,
             instances: self.instances.into_iter().collect(),
             runs,
+            other_rules,
             routes: self
                 .routes
                 .into_iter()
@@ -202,7 +219,8 @@ impl Sums {
         for sums in self.routes.values() {
             counts.merge(&sums.counts);
         }
-        let runs = heard.into_runs(self.runs);
+        let other_rules = others::by_rules(&heard.others);
+        let runs = heard.into_runs(self.runs, self.window.map(|window| window.from));
         let standing = Standing::at_a_glance(&runs, Timestamp::now());
         let groups = self.groups.into_reports(example)?;
         let mut rules: Vec<RuleHits> = self
@@ -222,6 +240,9 @@ impl Sums {
             instances: self.instances.into_iter().collect(),
             complete_until: standing.complete_until,
             watermarks: standing.watermarks,
+            other_rules,
+            compared: counts.compared(),
+            differing: counts.differing(),
             counts,
             routes: routes(self.routes),
             causes: causes(&groups),
@@ -256,6 +277,8 @@ fn routes(sums: BTreeMap<String, RouteSums>) -> Vec<RouteReport> {
         .into_iter()
         .map(|(route, sums)| RouteReport {
             route,
+            compared: sums.counts.compared(),
+            differing: sums.counts.differing(),
             counts: sums.counts,
             legacy_us: quantiles(&sums.legacy_latency),
             candidate_us: quantiles(&sums.candidate_latency),

@@ -42,6 +42,8 @@ pub(crate) enum Loss {
     LogReplaced,
     /// What is read from it makes no sense.
     Damaged,
+    /// A table of the record is gone.
+    TableGone,
 }
 
 impl fmt::Display for Loss {
@@ -55,6 +57,7 @@ impl fmt::Display for Loss {
             Self::LogGone => "its log (-wal or -shm) was deleted",
             Self::LogReplaced => "its log (-wal or -shm) was replaced",
             Self::Damaged => "the file is damaged",
+            Self::TableGone => "a table of the record was dropped; what it held went with it",
         })
     }
 }
@@ -74,6 +77,8 @@ impl From<rusqlite::Error> for Fault {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Lost(Loss::Damaged),
+            // It has no number of its own.
+            _ if error.to_string().contains("no such table") => Self::Lost(Loss::TableGone),
             _ => Self::Database(error),
         }
     }
@@ -198,6 +203,9 @@ impl Guard {
         let changed = found != self.state;
         self.data_version = data_version;
         self.state = found;
+        if others_wrote && super::lacks_tables(connection)? {
+            return Err(Fault::Lost(Loss::TableGone));
+        }
         if others_wrote && !self.has_known(connection)? {
             return Err(Fault::Lost(Loss::SetBack));
         }

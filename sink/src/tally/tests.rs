@@ -16,6 +16,8 @@ use proptest::prelude::*;
 use super::*;
 use parity_schemas::route::Route;
 
+mod groups;
+mod metrics;
 mod watermarks;
 
 const ROUTES: [&str; 4] = ["GET /a", "GET /b", "POST /c", "GET /d"];
@@ -395,68 +397,6 @@ fn the_first_twenty_of_any_group_keep_their_sample_in_each_interval() {
 }
 
 #[test]
-fn a_long_pattern_is_cut_and_an_unknown_status_has_a_class() {
-    let book = book(MAX_ROUTES, MAX_GROUPS);
-    let recorder = book.recorder(book.edition());
-    let route = Route::new("GET /a");
-    let mut long = group("long");
-    long.pattern = "ö".repeat(10_000);
-    let time = Timestamp::from_micros(START);
-    recorder.mismatch(&route, 1, 1, new_id(), time, &[long]);
-    let snapshot = book.snapshot(time);
-    assert!(snapshot.groups[0].group.pattern.len() < 1_100);
-    recorder.answered(&route, 0);
-    recorder.answered(&route, 999);
-    assert!(metrics(&book).contains("code_class=\"other\"} 2"));
-}
-
-fn metrics(book: &Arc<TallyBook>) -> String {
-    let mut registry = Registry::default();
-    register(Arc::clone(book), &mut registry);
-    let mut text = String::new();
-    encode(&mut text, &registry).expect("writing to a string");
-    text
-}
-
-#[test]
-fn metrics_have_the_promised_names_and_labels() {
-    let book = book(1, MAX_GROUPS);
-    let recorder = book.recorder(book.edition());
-    let (known, beyond) = (Route::new("GET /users/{id}"), Route::new("PUT /x"));
-    assert!(!metrics(&book).contains("parity_last_comparison"));
-    recorder.received(&known);
-    recorder.answered(&known, 204);
-    recorder.matched(&known, 1, 1);
-    recorder.answered(&beyond, 502);
-    recorder.client(&known, ClientOutcome::Success);
-    assert_eq!(book.totals().last_failed_client, None);
-    recorder.client(&beyond, ClientOutcome::LegacyUnreachable);
-    assert!(book.totals().last_failed_client.is_some());
-    recorder.not_compared(&beyond, Reason::LegacyUnreachable);
-    let mut missing = group("y");
-    missing.kind = Kind::Missing;
-    let groups = [group("x"), group("z"), missing];
-    recorder.mismatch(&known, 1, 1, new_id(), Timestamp::now(), &groups);
-    let text = metrics(&book);
-    for line in [
-        "# TYPE parity_requests counter",
-        r#"parity_requests_total{route="GET /users/{id}",method="GET",code_class="2xx"} 1"#,
-        r#"parity_requests_total{route="_other",method="_other",code_class="5xx"} 1"#,
-        r#"parity_clients_total{route="GET /users/{id}",outcome="2xx"} 1"#,
-        r#"parity_clients_total{route="GET /users/{id}",outcome="legacy_unreachable"} 0"#,
-        r#"parity_clients_total{route="_other",outcome="legacy_unreachable"} 1"#,
-        r#"parity_comparisons_total{route="GET /users/{id}",result="match"} 1"#,
-        r#"parity_comparisons_total{route="GET /users/{id}",result="mismatch"} 1"#,
-        r#"parity_comparisons_total{route="_other",result="legacy_unreachable"} 1"#,
-        r#"parity_mismatches_total{route="GET /users/{id}",kind="value"} 1"#,
-        r#"parity_mismatches_total{route="GET /users/{id}",kind="missing"} 1"#,
-        "# TYPE parity_last_comparison_timestamp_seconds gauge",
-    ] {
-        assert!(text.contains(line), "{line} is not in\n{text}");
-    }
-}
-
-#[test]
 fn another_identity_begins_tallies_of_its_own_and_pens_finish_what_they_began() {
     let book = book(10, 10);
     let route = Route::new("GET /a");
@@ -493,75 +433,4 @@ fn another_identity_begins_tallies_of_its_own_and_pens_finish_what_they_began() 
     assert_eq!(seen, [("", "GET /a", 1, 1), ("other", "GET /a", 2, 2)]);
     let totals = book.totals();
     assert_eq!((totals.routes.len(), totals.total.received), (1, 3));
-}
-
-#[test]
-fn groups_of_the_same_mismatches_have_one_digest_however_they_were_gathered() {
-    let book = book(MAX_ROUTES, MAX_GROUPS);
-    let route = Route::new("GET /a");
-    let mut store = Store::default();
-    let mut expected = BTreeMap::<&str, Vec<Uuid>>::new();
-    for number in 0..60 {
-        // Another thread each time, in three intervals, some of them between two snapshots.
-        let recorder = book.recorder(book.edition());
-        let now = Timestamp::from_micros(START + number * INTERVAL_MICROS / 20);
-        let names: &[&str] = match number % 3 {
-            0 => &["a", "b", "b", "c"],
-            1 => &["b", "a"],
-            _ => &["c"],
-        };
-        let groups: Vec<Group> = names.iter().map(|name| group(name)).collect();
-        let id = new_id();
-        recorder.mismatch(&route, 1, 1, id, now, &groups);
-        for name in ["a", "b", "c"] {
-            if names.contains(&name) {
-                expected.entry(name).or_default().push(id);
-            }
-        }
-        if number % 4 == 0 {
-            let snapshot = book.snapshot(now);
-            store.write(&snapshot);
-            book.acknowledge(&snapshot);
-        }
-    }
-    store.write(&book.snapshot(Timestamp::from_micros(START + 3 * INTERVAL_MICROS)));
-    for (name, ids) in &expected {
-        let rows = store.groups.values();
-        let stored = rows.filter(|row| row.group.fingerprint == *name);
-        assert_eq!(
-            sum(stored.map(|row| row.exchange_digest)),
-            sum(ids.iter().map(|id| ExchangeDigest::of(*id))),
-            "{name}"
-        );
-    }
-    assert_eq!(expected["a"], expected["b"]);
-}
-
-fn sum(digests: impl Iterator<Item = ExchangeDigest>) -> Option<ExchangeDigest> {
-    digests.reduce(|mut sum, digest| {
-        sum.add(digest);
-        sum
-    })
-}
-
-#[test]
-fn groups_beyond_the_cap_are_no_set_of_mismatches() {
-    // Beyond the cap of a thread, and of the interval when another thread has filled it.
-    for names in [["a", "b"], ["b", "b"]] {
-        let book = book(MAX_ROUTES, 1);
-        let route = Route::new("GET /a");
-        let time = Timestamp::from_micros(START);
-        for names in [&["a"][..], &names, &names] {
-            let recorder = book.recorder(book.edition());
-            let groups: Vec<Group> = names.iter().map(|name| group(name)).collect();
-            recorder.mismatch(&route, 1, 1, new_id(), time, &groups);
-        }
-        let snapshot = book.snapshot(time);
-        let of = |name: &str| {
-            let mut rows = snapshot.groups.iter();
-            rows.find(|row| row.group.fingerprint == name)
-                .map(|row| row.exchange_digest.is_known())
-        };
-        assert_eq!((of("a"), of(OTHER)), (Some(true), Some(false)));
-    }
 }

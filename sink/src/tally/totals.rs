@@ -76,7 +76,7 @@ impl RouteTotals {
 }
 
 /// Adds the book's metrics to a registry that has no prefix of its own: `parity_requests_total`,
-/// `parity_clients_total`, `parity_comparisons_total`, `parity_mismatches_total`, `parity_last_comparison_timestamp_seconds`.
+/// `parity_clients_total`, `parity_comparisons_total`, `parity_compared_total`, `parity_differing_total`, `parity_mismatches_total`, `parity_last_comparison_timestamp_seconds`.
 pub fn register(book: Arc<TallyBook>, registry: &mut Registry) {
     registry.register_collector(Box::new(TallyMetrics(book)));
 }
@@ -88,6 +88,23 @@ impl fmt::Debug for TallyMetrics {
         f.write_str("TallyMetrics")
     }
 }
+
+/// A metric by route: name, meaning, figure.
+type Judged = (&'static str, &'static str, fn(&Counts) -> u64);
+
+/// What the gate counts.
+const JUDGED: [Judged; 2] = [
+    (
+        "parity_compared",
+        "What the gate counts: match, mismatch, and the times that the candidate failed",
+        Counts::compared,
+    ),
+    (
+        "parity_differing",
+        "What the gate counts against the candidate: mismatch, and the times that it failed",
+        Counts::differing,
+    ),
+];
 
 /// One series: route, second label, value.
 type Series<'a> = (&'a str, &'a str, u64);
@@ -113,11 +130,19 @@ impl Collector for TallyMetrics {
 
         let metric = encoder.encode_descriptor(
             "parity_comparisons",
-            "Requests by how they ended: match, mismatch, or why they were not compared",
+            "Requests by how they ended: match, mismatch, or why they were not compared; where the candidate failed it is one of its own, and counts as differing",
             None,
             MetricType::Counter,
         )?;
         encode(metric, "result", &comparisons(&routes))?;
+
+        for (name, about, count) in JUDGED {
+            let mut metric = encoder.encode_descriptor(name, about, None, MetricType::Counter)?;
+            for (route, totals) in &routes {
+                let count = ConstCounter::new(count(&totals.counts()));
+                count.encode(metric.encode_family(&[("route", route.as_str())])?)?;
+            }
+        }
 
         let metric = encoder.encode_descriptor(
             "parity_mismatches",

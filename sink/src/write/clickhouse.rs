@@ -101,6 +101,11 @@ impl BatchStore for ClickHouseStore {
         fault.code.is_some()
     }
 
+    /// A table was dropped. It is looked for, and not written to, until somebody has made it anew.
+    fn is_lost(fault: &Fault) -> bool {
+        fault.is_absent()
+    }
+
     /// The tables' own TTL.
     fn retain(&mut self, _retention: &Retention) -> Result<Step, Fault> {
         Ok(Step::Done)

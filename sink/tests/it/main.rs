@@ -6,11 +6,13 @@ mod coinciding;
 mod concurrency;
 mod consume;
 mod crash;
+mod dropped;
 mod kafka;
 mod older;
 mod opening;
 mod report;
 mod retention;
+mod runs;
 mod support;
 mod trouble;
 

@@ -13,7 +13,12 @@ const MAX_ROUTES: usize = 5;
 /// One line where all is well, and what is not otherwise.
 pub(super) fn write(out: &mut String, report: &Report) -> std::fmt::Result {
     let counts = &report.counts;
-    headline(out, counts.received, &counts.clients)?;
+    let open = if super::goes_on(report) {
+        "under way"
+    } else {
+        "not known"
+    };
+    headline(out, counts.received, &counts.clients, open)?;
     for (outcome, count) in &counts.clients {
         if !outcome.is_answered() {
             let style = if outcome.is_failure() { BAD } else { DIM };
@@ -24,11 +29,12 @@ pub(super) fn write(out: &mut String, report: &Report) -> std::fmt::Result {
     failing_routes(out, report)
 }
 
-/// The one line that every reader gets.
+/// The one line that every reader gets. `open` is what those are who have no outcome.
 pub(in crate::output) fn headline(
     out: &mut String,
     received: u64,
     clients: &Clients,
+    open: &str,
 ) -> std::fmt::Result {
     let under_way = received.saturating_sub(clients.values().sum());
     let failed = clients.keys().any(|outcome| outcome.is_failure());
@@ -56,7 +62,7 @@ pub(in crate::output) fn headline(
         write!(out, " · {}", classes.join(" · "))?;
     }
     if under_way > 0 {
-        write!(out, " · {} under way", grouped(under_way))?;
+        write!(out, " · {} {open}", grouped(under_way))?;
     }
     writeln!(out)
 }

@@ -75,6 +75,9 @@ fn advice(reason: Reason) -> &'static str {
         Reason::LegacyUnreachable => "the legacy could not be reached; the client got 502",
         Reason::LegacyTimeout => "the legacy did not answer in time",
         Reason::LegacyTruncated => "the legacy's answer broke off",
+        Reason::LegacyEarly => {
+            "the legacy answered before it had the whole request, so the candidate was not asked"
+        }
         Reason::CandidateRefused => "the candidate refused the connection; counts against it",
         Reason::CandidateTimeout => {
             "the candidate did not answer within its deadline; counts against it"

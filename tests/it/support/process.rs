@@ -114,6 +114,9 @@ impl Place {
     ) -> Mirror<'_> {
         let mut arguments = vec!["mirror", "--legacy", legacy, "--candidate", candidate];
         arguments.extend(["--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"]);
+        if legacy == candidate {
+            arguments.extend(["--self-comparison", "on"]);
+        }
         arguments.extend(more);
         let mut command = self.command(&arguments);
         command.env("PARITY_INSTANCE", "test");

@@ -18,6 +18,7 @@ use super::{ClickHouseReader, word};
 use crate::error::StoreError;
 use crate::read::Selection;
 use crate::read::assemble::{Found, Heard, VERIFIED_MICROS};
+use crate::read::others::{self, OtherRun};
 
 impl ClickHouseReader {
     /// What the runs of one identity said last. To be asked before the tallies.
@@ -50,7 +51,60 @@ impl ClickHouseReader {
             .into_iter()
             .map(|row| (row.instance, Timestamp::from_micros(row.started)))
             .collect();
-        Ok(Heard { watermarks, latest })
+        let others = self.others(identity, since, &latest)?;
+        Ok(Heard {
+            watermarks,
+            latest,
+            others,
+        })
+    }
+
+    /// Runs of the same versions under other rules that have counted something.
+    fn others(
+        &self,
+        identity: &Identity,
+        since: i64,
+        latest: &BTreeMap<String, Timestamp>,
+    ) -> Result<Vec<OtherRun>, StoreError> {
+        let question = self
+            .server
+            .client()
+            .query(&format!("SELECT {ORIGIN}, {OTHERS}"))
+            .bind(&identity.migration)
+            .bind(&identity.legacy_version)
+            .bind(&identity.candidate_version)
+            .bind(&identity.rules_hash);
+        let mut runs = Vec::new();
+        for row in self.ask::<OtherRow>(question)? {
+            self.came_from(row.shard, row.server)?;
+            if row.written >= since {
+                runs.push(OtherRun {
+                    id: word("watermarks", "id", &row.run_id)?,
+                    rules_hash: row.rules_hash,
+                    instance: row.instance,
+                    started: Timestamp::from_micros(row.started),
+                    written: Timestamp::from_micros(row.written),
+                    complete_until: Timestamp::from_micros(row.complete_until),
+                    ended: row.ended,
+                    receives: false,
+                });
+            }
+        }
+        others::find_receiving(&mut runs, latest, |run, since| {
+            let question = self
+                .server
+                .client()
+                .query(SELECT_RECEIVED)
+                .bind(&identity.migration)
+                .bind(&identity.legacy_version)
+                .bind(&identity.candidate_version)
+                .bind(&run.rules_hash)
+                .bind(since.as_micros())
+                .bind(run.id.to_string());
+            let found = self.ask::<ReceivedRow>(question)?;
+            Ok::<_, StoreError>(found.iter().any(|row| row.tallies > 0))
+        })?;
+        Ok(runs)
     }
 
     /// Looks for the tallies that each watermark names.
@@ -156,6 +210,24 @@ fn json<T: DeserializeOwned>(column: &'static str, text: &str) -> Result<T, Stor
 }
 
 #[derive(Row, Serialize, Deserialize)]
+struct OtherRow {
+    shard: u32,
+    server: String,
+    run_id: String,
+    rules_hash: String,
+    instance: String,
+    started: i64,
+    written: i64,
+    complete_until: i64,
+    ended: bool,
+}
+
+#[derive(Row, Serialize, Deserialize)]
+struct ReceivedRow {
+    tallies: u64,
+}
+
+#[derive(Row, Serialize, Deserialize)]
 struct LatestRow {
     instance: String,
     started: i64,
@@ -180,6 +252,16 @@ const WATERMARKS: &str = "toString(w.id) AS run_id, w.revision AS revision, w.in
      w.tallies AS tallies, w.received AS received, w.settled AS settled, w.open AS open FROM watermarks AS w FINAL \
      WHERE w.migration = ? AND w.legacy_version = ? AND w.candidate_version = ? AND w.rules_hash = ? \
      ORDER BY w.instance, w.started, w.id";
+
+const OTHERS: &str = "toString(w.id) AS run_id, toString(w.rules_hash) AS rules_hash, w.instance AS instance, \
+     toUnixTimestamp64Micro(w.started) AS started, toUnixTimestamp64Micro(w.written) AS written, \
+     toUnixTimestamp64Micro(w.complete_until) AS complete_until, w.ended AS ended FROM watermarks AS w FINAL \
+     WHERE w.migration = ? AND w.legacy_version = ? AND w.candidate_version = ? AND w.rules_hash != ? \
+     AND (w.received > 0 OR w.open != '[]' OR w.under_way != '[]') ORDER BY w.id";
+
+const SELECT_RECEIVED: &str = "SELECT count() AS tallies FROM tallies WHERE migration = ? AND legacy_version = ? \
+     AND candidate_version = ? AND rules_hash = ? AND interval_start >= fromUnixTimestamp64Micro(toInt64(?), 'UTC') \
+     AND toString(run) = ? AND received > 0";
 
 const SELECT_LATEST: &str = "SELECT w.instance AS instance, toUnixTimestamp64Micro(max(w.started)) AS started \
      FROM watermarks AS w WHERE w.migration = ? GROUP BY w.instance";

@@ -8,10 +8,12 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::Watermark;
 use rusqlite::params;
 
-use super::{Fields, SqliteReader, since};
+use super::rows::Fields;
+use super::{SqliteReader, since};
 use crate::error::StoreError;
 use crate::read::Selection;
 use crate::read::assemble::{Found, Heard, VERIFIED_MICROS};
+use crate::read::others::{self, OtherRun};
 
 impl SqliteReader {
     /// What the runs of one identity said last.
@@ -20,12 +22,13 @@ impl SqliteReader {
         identity: &Identity,
         selection: &Selection,
     ) -> Result<Heard, StoreError> {
+        let since = since(selection);
         let values = params![
             identity.migration,
             identity.legacy_version,
             identity.candidate_version,
             identity.rules_hash,
-            since(selection)
+            since
         ];
         let watermarks = self.rows(SELECT_WATERMARKS, values, "watermarks", |row| {
             watermark(row, identity)
@@ -45,7 +48,45 @@ impl SqliteReader {
             })?
             .into_iter()
             .collect();
-        Ok(Heard { watermarks, latest })
+        let mut others = self.rows(SELECT_OTHERS, values, "watermarks", |row| {
+            Ok(OtherRun {
+                id: row.word(0, "id")?,
+                rules_hash: row.text(1, "rules_hash")?.to_owned(),
+                instance: row.text(2, "instance")?.to_owned(),
+                started: row.time(3, "started")?,
+                written: row.time(4, "written")?,
+                complete_until: row.time(5, "complete_until")?,
+                ended: row.integer(6, "ended")? != 0,
+                receives: false,
+            })
+        })?;
+        others::find_receiving(&mut others, &latest, |run, since| {
+            self.received_since(identity, run, since)
+        })?;
+        Ok(Heard {
+            watermarks,
+            latest,
+            others,
+        })
+    }
+
+    /// Whether a run under other rules has tallies with requests that began at `since` or later.
+    fn received_since(
+        &self,
+        identity: &Identity,
+        run: &OtherRun,
+        since: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let values = params![
+            identity.migration,
+            identity.legacy_version,
+            identity.candidate_version,
+            run.rules_hash,
+            since.as_micros(),
+            run.id.to_string(),
+        ];
+        let found = self.rows(SELECT_RECEIVED, values, "tallies", |_| Ok(()))?;
+        Ok(!found.is_empty())
     }
 
     /// The tallies of a run.
@@ -113,6 +154,15 @@ const SELECT_WATERMARKS: &str = "SELECT id, revision, instance, started, written
      counted_from, open_from, tallies, received, settled, open FROM watermarks \
      WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash = ?4 AND written >= ?5 \
      ORDER BY instance, started, id";
+
+/// Those that have counted something.
+const SELECT_OTHERS: &str = "SELECT id, rules_hash, instance, started, written, complete_until, ended FROM watermarks \
+     WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash <> ?4 AND written >= ?5 \
+     AND (received > 0 OR open <> '[]' OR under_way <> '[]')";
+
+const SELECT_RECEIVED: &str = "SELECT 1 FROM tallies \
+     WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash = ?4 \
+     AND interval_start >= ?5 AND run = ?6 AND received > 0 LIMIT 1";
 
 const SELECT_FOUND: &str = "SELECT id, revision, interval_start, received, \"match\", mismatch, not_compared FROM tallies \
      WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash = ?4 \

@@ -1,0 +1,155 @@
+//! What keeps counts from proving a pass although few of the compared requests differ: too much was not compared, or what
+//! was compared were errors.
+
+use parity_schemas::clients::ClientOutcome;
+use parity_schemas::evidence::{Evidence, Thresholds};
+use parity_schemas::tally::Counts;
+use parity_schemas::verdict::Reason;
+
+use super::words::{number, percent, percents};
+
+/// Our own drops, as a share of what was to be compared: most of what is received may be meant for the legacy only.
+pub(super) fn too_many_dropped(
+    name: &str,
+    counts: &Counts,
+    thresholds: &Thresholds,
+) -> Option<String> {
+    // Requests without an outcome are under way, or their outcome was lost with a process: neither speaks for it.
+    let lost = counts.received.saturating_sub(counts.settled());
+    let dropped = counts.our_drops() + lost;
+    let meant = counts.compared() + counts.uncomparable() + dropped;
+    let share = dropped as f64 / meant.max(1) as f64;
+    if share <= thresholds.max_dropped {
+        return None;
+    }
+    let (share, allowed) = percents(share, thresholds.max_dropped);
+    let reason = counts
+        .not_compared
+        .iter()
+        .filter(|(reason, _)| reason.is_our_drop())
+        .max_by_key(|(_, count)| **count)
+        .filter(|(_, count)| **count >= lost)
+        .map_or("no outcome yet", |(reason, _)| reason.as_str());
+    Some(format!(
+        "{name}: {share} % of what was to be compared was dropped by parity (mostly `{reason}`), {allowed} % allowed; what it would have shown is unknown"
+    ))
+}
+
+/// What a pass says nothing of: requests that were never compared.
+pub(super) fn never_compared(counts: &Counts) -> Option<String> {
+    let compared = counts.compared();
+    let other = counts.received.saturating_sub(compared);
+    let (mostly, _) = counts
+        .not_compared
+        .iter()
+        .filter(|(reason, _)| !reason.is_candidate_failure())
+        .max_by_key(|(_, count)| **count)?;
+    (other > 0).then(|| {
+        format!(
+            "this is proven for requests that were compared; {} of {} received were not (mostly `{mostly}`)",
+            number(other),
+            number(counts.received)
+        )
+    })
+}
+
+/// Pairs that prove nothing, and neither we nor the candidate alone are the cause. Not of all requests received: most of
+/// those may have been meant for the legacy only.
+pub(super) fn too_many_uncomparable(
+    name: &str,
+    counts: &Counts,
+    thresholds: &Thresholds,
+) -> Option<String> {
+    let uncomparable = counts.uncomparable();
+    let pairs = counts.compared() + uncomparable;
+    let share = uncomparable as f64 / pairs.max(1) as f64;
+    if share <= thresholds.max_uncomparable {
+        return None;
+    }
+    let (share, allowed) = percents(share, thresholds.max_uncomparable);
+    let mostly = most_frequent(counts, Reason::is_uncomparable);
+    let mostly = mostly.map_or(String::new(), |reason| format!(" (mostly `{reason}`)"));
+    Some(format!(
+        "{name}: {share} % of the pairs could not be compared{mostly}, {allowed} % allowed; what they would have shown is unknown"
+    ))
+}
+
+/// How the legacy answered on routes that were compared. Whether it did so in the very requests that were compared is not
+/// counted; on one route they are a sample of all.
+#[derive(Default)]
+pub(super) struct Answers {
+    answered: u64,
+    /// 4xx.
+    client_errors: u64,
+    /// 5xx.
+    server_errors: u64,
+}
+
+impl Answers {
+    /// On all routes together.
+    pub(super) fn of(evidence: Option<&Evidence>) -> Self {
+        let routes = evidence.iter().flat_map(|evidence| &evidence.routes);
+        let mut all = Self::default();
+        for route in routes.filter(|route| route.counts.compared() > 0) {
+            let one = Self::on(&route.counts);
+            all.answered += one.answered;
+            all.client_errors += one.client_errors;
+            all.server_errors += one.server_errors;
+        }
+        all
+    }
+
+    /// On one route.
+    pub(super) fn on(counts: &Counts) -> Self {
+        let of = |outcome| counts.clients.get(&outcome).copied().unwrap_or(0);
+        Self {
+            answered: counts.clients_answered(),
+            client_errors: of(ClientOutcome::ClientError),
+            server_errors: of(ClientOutcome::ServerError),
+        }
+    }
+
+    fn share(&self, errors: u64) -> f64 {
+        errors as f64 / self.answered.max(1) as f64
+    }
+
+    /// That both services fail alike, and nothing more, is what is proven.
+    pub(super) fn too_many_errors(&self, name: &str, thresholds: &Thresholds) -> Option<String> {
+        let share = self.share(self.server_errors);
+        (share > thresholds.max_errors).then(|| {
+            let (share, allowed) = percents(share, thresholds.max_errors);
+            format!(
+                "{name}: {share} % of the legacy's answers were server errors (5xx), {allowed} % allowed; that the candidate \
+                 fails alike does not show that it answers alike"
+            )
+        })
+    }
+
+    /// What a reader of a pass must know of what it was drawn from.
+    pub(super) fn mostly_errors(&self) -> Vec<String> {
+        /// Fewer are an ordinary day.
+        const WORTH_TELLING: f64 = 0.05;
+        /// Refusals are answers that clients get; they are worth a word where there is little else.
+        const MOSTLY: f64 = 0.5;
+        let told = [
+            (self.server_errors, WORTH_TELLING, "server errors (5xx)"),
+            (self.client_errors, MOSTLY, "errors of clients (4xx)"),
+        ];
+        let told = told
+            .into_iter()
+            .filter(|(errors, most, _)| self.share(*errors) > *most);
+        told.map(|(errors, _, what)| {
+            let share = percent((self.share(errors) * 1e4).round() / 1e4);
+            format!("{share} % of the legacy's answers on the routes compared were {what}; the candidate's were the same")
+        })
+        .collect()
+    }
+}
+
+pub(super) fn most_frequent(counts: &Counts, wanted: impl Fn(Reason) -> bool) -> Option<Reason> {
+    let counted = counts.not_compared.iter();
+    let wanted = counted.filter(|(reason, count)| wanted(**reason) && **count > 0);
+    wanted
+        .max_by_key(|(_, count)| **count)
+        .map(|(reason, _)| *reason)
+}

@@ -1,0 +1,148 @@
+//! What the gate says where few of the compared requests differ, and that is not enough.
+
+use super::*;
+
+#[test]
+fn clients_that_went_away_and_a_legacy_that_failed_count_towards_what_could_not_be_compared() {
+    for reason in [
+        Reason::ClientAborted,
+        Reason::LegacyUnreachable,
+        Reason::LegacyTimeout,
+        Reason::LegacyTruncated,
+        Reason::LegacyEarly,
+    ] {
+        let routes = |count| vec![("GET /a", counts(100_000, 0, &[(reason, count)]))];
+        let few = gate(routes(5_000), &Thresholds::default());
+        assert_eq!(few.outcome, Outcome::Pass, "{reason}");
+        let most = gate(routes(900_000), &Thresholds::default());
+        assert_eq!(most.outcome, Outcome::Undecided, "{reason}");
+        let sentence = format!(
+            "all requests: 90.00 % of the pairs could not be compared (mostly `{reason}`), 5.00 % allowed; what they would have shown is unknown"
+        );
+        assert_eq!(most.reasons, [sentence]);
+        let allowed = Thresholds {
+            max_uncomparable: 0.95,
+            ..Thresholds::default()
+        };
+        assert_eq!(gate(routes(900_000), &allowed).outcome, Outcome::Pass);
+    }
+}
+
+/// Counts of requests that all match, answered with these outcomes.
+fn answered(clients: &[(ClientOutcome, u64)]) -> Counts {
+    let mut counts = counts(clients.iter().map(|(_, count)| count).sum(), 0, &[]);
+    counts.clients = clients.iter().copied().collect();
+    counts
+}
+
+#[test]
+fn equal_errors_of_both_services_are_told_and_too_many_prove_nothing() {
+    use ClientOutcome::{ClientError, ServerError, Success};
+    let mostly = gate(
+        vec![
+            ("GET /a", answered(&[(Success, 200), (ServerError, 9_800)])),
+            // What is never compared says nothing of what is.
+            ("POST /b", {
+                let mut counts = counts(0, 0, &[(Reason::UnsafeMethod, 90_000)]);
+                counts.clients = [(Success, 90_000)].into();
+                counts
+            }),
+        ],
+        &Thresholds::default(),
+    );
+    assert_eq!(mostly.outcome, Outcome::Undecided);
+    assert_eq!(
+        mostly.reasons,
+        [
+            "all requests: 98.00 % of the legacy's answers were server errors (5xx), 50.00 % allowed; that the candidate fails alike does not show that it answers alike"
+        ]
+    );
+    let told = |clients: &[(ClientOutcome, u64)]| {
+        let decision = gate(vec![("GET /a", answered(clients))], &Thresholds::default());
+        assert_eq!(decision.outcome, Outcome::Pass, "{:?}", decision.reasons);
+        decision.reasons[1..].to_vec()
+    };
+    assert_eq!(
+        told(&[(Success, 6_000), (ServerError, 4_000)]),
+        [
+            "40 % of the legacy's answers on the routes compared were server errors (5xx); the candidate's were the same"
+        ]
+    );
+    assert_eq!(
+        told(&[(Success, 200), (ClientError, 9_800)]),
+        [
+            "98 % of the legacy's answers on the routes compared were errors of clients (4xx); the candidate's were the same"
+        ]
+    );
+    assert!(told(&[(Success, 9_000), (ClientError, 900), (ServerError, 100)]).is_empty());
+    // A required route stands for itself.
+    let required = Thresholds {
+        required_routes: vec!["GET /b".to_owned()],
+        ..Thresholds::default()
+    };
+    let routes = vec![
+        ("GET /a", answered(&[(Success, 100_000)])),
+        (
+            "GET /b",
+            answered(&[(Success, 1_000), (ServerError, 3_000)]),
+        ),
+    ];
+    let decision = gate(routes, &required);
+    assert_eq!(decision.outcome, Outcome::Undecided);
+    assert!(
+        decision.reasons[0].starts_with("GET /b: 75.00 % of the legacy's answers"),
+        "{:?}",
+        decision.reasons
+    );
+}
+
+#[test]
+fn who_goes_on_under_other_rules_keeps_the_gate_open_and_what_is_hidden_is_told() {
+    let mut evidence = evidence(vec![("GET /a", counts(10_000, 0, &[]))]);
+    evidence.identity.rules_hash = "new".to_owned();
+    let decide = |evidence: &Evidence| {
+        let (after, now) = (Timestamp::from_micros(10), Timestamp::from_micros(20));
+        let standing = Standing::of(&evidence.runs, after, now);
+        let thresholds = Thresholds::default();
+        decide(
+            "default",
+            Some(evidence),
+            &standing,
+            &thresholds,
+            Uuid::nil(),
+            now,
+        )
+    };
+    evidence.other_rules = vec![
+        OtherRules {
+            rules_hash: "old".to_owned(),
+            from: Timestamp::from_micros(0),
+            to: Timestamp::from_micros(1_000_000),
+        };
+        3
+    ];
+    let hidden = decide(&evidence);
+    assert_eq!(hidden.outcome, Outcome::Pass);
+    assert_eq!(
+        hidden.reasons[1],
+        "what was recorded under other rules is not counted: `old` (1970-01-01T00:00:00.000000Z to 1970-01-01T00:00:01.000000Z), and 2 others"
+    );
+    evidence.runs.push(Run {
+        instance: "two".to_owned(),
+        watermark: Some(Watermark::default()),
+        last_tally: None,
+        before_watermarks: false,
+        lacks_tallies: false,
+        succeeded: None,
+        other_rules: Some("old".to_owned()),
+    });
+    let split = decide(&evidence);
+    assert_eq!(split.outcome, Outcome::Undecided);
+    assert!(
+        split.reasons[0].starts_with("instance `two` goes on under other rules (`old`, last heard of at 1970-01-01T00:00:00.000000Z), and what it receives is not counted here, under `new`: reload it"),
+        "{:?}",
+        split.reasons
+    );
+    let summary = split.evidence.expect("there is some");
+    assert_eq!(summary.watermarks[0].rules_hash.as_deref(), Some("old"));
+}
