@@ -44,8 +44,8 @@ const UNEXPLAINED: usize = 16 * 1024;
 const BYTES_OF_STEP: usize = 32;
 /// The same of payload, which is only moved.
 const PAYLOAD_OF_STEP: usize = 1024;
-/// A system call, in steps.
-const STEPS_OF_CALL: usize = 4;
+/// A system call, in steps: with the wake-up and the look at what came, 3 µs.
+const STEPS_OF_CALL: usize = 10;
 
 /// Most that is read at a time while a head is waited for: what hyper begins with. It parses all that was read in one go.
 const HEAD_READ: usize = 8 * 1024;

@@ -26,7 +26,7 @@ const TURN_STEPS: u32 = 512;
 /// those of all workers hold is a part of the byte budget.
 const PLACES: u32 = 4;
 /// What a poll may do while unfinished tasks wait: a whole answer of usual size, and little of a large one.
-const LEAST_STEPS: u32 = 8;
+const LEAST_STEPS: u32 = 32;
 
 /// Unfinished tasks that may wait for a place; beyond it no shadow begins. Each holds some 50 KiB, the buffers of its
 /// connection and the begin of its answer, and what is far behind comes too late.
