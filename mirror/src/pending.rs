@@ -7,12 +7,14 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use http::header::TRANSFER_ENCODING;
 use http::uri::Scheme;
 use http::{HeaderMap, Method, Request, Uri, Version};
 use http_body::Body as _;
 use parity_schemas::exchange::{self, Body, ByteHold, Capture, Exchange, Omitted};
+use parity_schemas::route::Route;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 use smallvec::SmallVec;
@@ -222,43 +224,52 @@ impl Pending {
         let Some(ticket) = self.ticket.take() else {
             return;
         };
-        let hold = self.hold.take();
         if let (None, Some(legacy), Some(candidate)) =
             (self.reason.get(), self.legacy.take(), self.candidate.take())
         {
-            let head = &mut *self.head.borrow_mut();
-            let exchange = Exchange {
-                time: self.time,
-                route: ticket.route().clone(),
-                request: exchange::Request {
-                    method: std::mem::take(&mut head.method),
-                    target: match &head.spelling {
-                        Some(spelling) => spelling.text(target(&head.uri)).into(),
-                        None => target(&head.uri).into(),
-                    },
-                    headers: (&head.headers).into(),
-                    body: self.body.take(),
-                },
-                legacy,
-                candidate,
-                hold,
-            };
-            ticket.exchange(exchange);
-        } else {
-            // A half without a capture has a reason, or leaves it to what was noted before.
-            let reason = self.reason.get();
-            let reason = reason.unwrap_or_else(|| self.generation.worker.loss());
-            self.reason.set(Some(reason));
-            // Nobody needs the copy any more, whoever still holds the request.
-            self.body.take();
-            self.trailers.take();
-            for shadow in self.shadows.take() {
-                shadow.abort();
+            let mut exchange = self.exchange(ticket.route().clone(), legacy, candidate);
+            // Until here the heads were among what a shadow is charged beside its bodies.
+            let heads = exchange.heads_held();
+            if exchange.hold.grow(heads) {
+                ticket.exchange(exchange);
+                return;
             }
-            // Before the outcome is told: who sees that sees this room again, too. A shadow that was just aborted gives
-            // its own back when the runtime drops it.
-            drop(hold);
-            ticket.not_compared(reason);
+            self.reason.set(Some(Reason::ByteBudget));
+        }
+        // A half without a capture has a reason, or leaves it to what was noted before.
+        let reason = self.reason.get();
+        let reason = reason.unwrap_or_else(|| self.generation.worker.loss());
+        self.reason.set(Some(reason));
+        // Nobody needs the copy any more, whoever still holds the request.
+        self.body.take();
+        self.trailers.take();
+        for shadow in self.shadows.take() {
+            shadow.abort();
+        }
+        // Before the outcome is told: who sees that sees this room again, too. A shadow that was just aborted gives its
+        // own back when the runtime drops it.
+        self.hold.take();
+        ticket.not_compared(reason);
+    }
+
+    /// What was seen of both sides, with all that it holds.
+    fn exchange(&self, route: Arc<Route>, legacy: Capture, candidate: Capture) -> Exchange {
+        let head = &mut *self.head.borrow_mut();
+        Exchange {
+            time: self.time,
+            route,
+            request: exchange::Request {
+                method: std::mem::take(&mut head.method),
+                target: match &head.spelling {
+                    Some(spelling) => spelling.text(target(&head.uri)).into(),
+                    None => target(&head.uri).into(),
+                },
+                headers: (&head.headers).into(),
+                body: self.body.take(),
+            },
+            legacy,
+            candidate,
+            hold: self.hold.take(),
         }
     }
 }

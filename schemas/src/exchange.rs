@@ -24,6 +24,7 @@
 //! cloning an exchange copies no body.
 
 use std::borrow::Cow;
+use std::iter;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -53,6 +54,17 @@ pub struct Exchange {
     /// What this exchange takes of the process's byte budget, until it is dropped: the comparison queue is part of
     /// what the budget bounds. `ByteHold::default()` holds nothing (tests, `parity diff`).
     pub hold: ByteHold,
+}
+
+impl Exchange {
+    /// Bytes of memory that its heads and trailers take.
+    pub fn heads_held(&self) -> usize {
+        let answers = [&self.legacy, &self.candidate].into_iter();
+        let answers =
+            answers.flat_map(|answer| iter::once(&answer.headers).chain(&answer.trailers));
+        let fields = iter::once(&self.request.headers).chain(answers);
+        self.request.target.len() + fields.map(FieldLines::held).sum::<usize>()
+    }
 }
 
 /// A bound on the bytes that all shadows and exchanges of the process hold together.

@@ -19,12 +19,21 @@ const BODY: &str = "{\"balance\":\"12.50\",\"items\":[1,2,3]}";
 const CLIENTS: u64 = 8;
 /// The candidate's deadline: what a client that waited for it would have to wait.
 const DEADLINE: Duration = Duration::from_secs(1);
-/// The byte budget, which is counted; what is seen of it from outside may be more.
+/// The byte budget.
 const BUDGET: u64 = 32 << 20;
-const WORKERS: u64 = 2;
-/// What may be resident: each worker has a heap of its own, in which the whole budget may have been at one time or
-/// another, and the allocator gives little of that back. Beside it there is room for what else a connection takes.
-const MEMORY: u64 = WORKERS * BUDGET + (16 << 20);
+/// What may be resident beside what was before: the budget, and room for what the allocator keeps.
+const MEMORY: u64 = BUDGET + (16 << 20);
+/// The same where answers are in the middle of being read: each of 1,024 shadows then holds some 50 KiB beside its body,
+/// of which the budget counts 28.
+const MEMORY_WITHIN_ANSWERS: u64 = MEMORY + 1024 * (22 << 10);
+/// Faults that come within an answer and go on.
+const WITHIN_ANSWERS: [&str; 5] = [
+    "head at 1 KB/s",
+    "body at 1 KB/s",
+    "1xx for ever",
+    "endless",
+    "header bomb",
+];
 
 /// What a run through the mirror was like for its clients.
 struct Run {
@@ -92,11 +101,7 @@ fn no_fault_of_a_candidate_reaches_a_client() {
             "parity.toml",
             format!("[limits]\ncandidate_deadline = \"{deadline}ms\"\n"),
         );
-        let mirror = place.mirror(
-            &legacy.url(),
-            &fault.url,
-            &["--shadow", "off", "--workers", "2"],
-        );
+        let mirror = place.mirror(&legacy.url(), &fault.url, &["--shadow", "off"]);
         run(mirror.address, 200);
         let baseline = (mirror.memory().0, descriptors(&mirror));
         let switched = client::send(mirror.admin, "POST", "/api/v1/shadowing/on", &[], b"");
@@ -157,8 +162,13 @@ fn no_fault_of_a_candidate_reaches_a_client() {
             seen.p50,
             seen.p99
         );
+        let room = if WITHIN_ANSWERS.contains(&fault.name) {
+            MEMORY_WITHIN_ANSWERS
+        } else {
+            MEMORY
+        };
         assert!(
-            highest <= baseline.0 + MEMORY,
+            highest <= baseline.0 + room,
             "{}: {highest} bytes, {} before",
             fault.name,
             baseline.0

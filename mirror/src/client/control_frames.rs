@@ -3,8 +3,8 @@
 //!
 //! The library that speaks HTTP/2 handles all that it has read before it lets anybody else go on, and most of these it
 //! takes for ever: a client that sends nothing else held up all others of its worker for milliseconds. So they are
-//! counted, on their way to it, as Envoy counts them: what a connection carries allows some in proportion, a few may
-//! come each second whatever it carries, and one that sends more is closed.
+//! counted, on their way to it: what a connection carries allows some in proportion, a few may come each second whatever it
+//! carries, and one that sends more is closed.
 
 use std::time::Instant;
 
@@ -18,7 +18,8 @@ const PREFACE: usize = 24;
 /// Allowed at the begin: browsers send some settings and a tree of priorities.
 const AT_FIRST: u32 = 1_000;
 /// Allowed for each frame that carries something, in either direction: a client may acknowledge each piece of an answer
-/// twice, ask for a sign of life with it, and change a request's priority. Envoy allows ten for each such frame, too.
+/// twice, ask for a sign of life with it, and change a request's priority. Envoy allows ten `WINDOW_UPDATE` for each frame
+/// of `DATA`, too.
 const FOR_EACH: u32 = 10;
 /// Allowed each second: signs of life on a connection that carries nothing else. Most clients ask for one in 10 seconds.
 const PER_SECOND: u32 = 100;
