@@ -236,9 +236,10 @@ fn route(text: &str) -> Result<String, String> {
     // Labels of what was received may have in them what no [[route]] may.
     let label = text.replace(['{', '}', '?', '#'], "");
     match RouteRule::parse(&label, RoutePolicy::default()) {
-        Ok(_) => Ok(text.to_owned()),
+        // One of a [[route]] for every method begins with `*`; what is spelt in another way is no label.
+        Ok(rule) if rule.label() == label && !label.starts_with('*') => Ok(text.to_owned()),
         Err(_) if text == "OPTIONS *" => Ok(text.to_owned()),
-        Err(_) => Err(format!(
+        _ => Err(format!(
             "`{text}` is no route; write METHOD /template as the report has it, for example \"GET /users/{{id}}\""
         )),
     }

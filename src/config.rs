@@ -20,6 +20,8 @@ pub(crate) mod value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use parity_schemas::secret::without_password;
+
 use environment::Environment;
 use file::{Entry, File, Raw, Written};
 use problem::{Origin, Problem, Problems, read_named_file};
@@ -114,7 +116,9 @@ impl Layers {
             _ => self.given(setting),
         };
         let text = match setting.kind {
-            settings::Kind::Upstream | settings::Kind::Store => text.map(|text| hidden::url(&text)),
+            settings::Kind::Upstream | settings::Kind::Store => {
+                text.map(|text| without_password(&text).into_owned())
+            }
             _ => text,
         };
         (text, origin)

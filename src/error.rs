@@ -1,7 +1,7 @@
 //! From an error to what the user reads and the shell sees.
 //!
 //! Libraries have typed errors; here they become a chain of `error:` and `caused by:` lines, hints, and one exit
-//! code: 2 for usage, configuration and internal errors, whatever the command (DESIGN.md §4).
+//! code: 2 for usage, configuration and internal errors, whatever the command.
 
 use std::io::Write;
 use std::process::ExitCode;

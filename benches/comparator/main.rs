@@ -1,8 +1,8 @@
 //! What one comparison costs, beside what others need to read the same bodies.
 //!
 //! The candidate's objects have their keys in another order, so that no byte comparison succeeds. `simd-json tape` only
-//! parses the two bodies, into memory that it keeps: the comparator is held to 1.3 times that on the pair of 2 KB
-//! (DESIGN.md §8). `sonic-rs` and `serde_json` parse both and compare the values, which finds no difference and says of
+//! parses the two bodies, into memory that it keeps: the comparator is held to 1.3 times that on the pair of 2 KB.
+//! `sonic-rs` and `serde_json` parse both and compare the values, which finds no difference and says of
 //! none where it is. `benches/comparator/run` prints all of it as a table.
 
 mod documents;

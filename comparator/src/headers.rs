@@ -170,9 +170,9 @@ const FEW_NAMES: usize = 8;
 
 /// Where both sides have the same names in the same order, as two builds of one service mostly do: those of them whose
 /// lines are not the same, in their order. `None` where the names are not in step, or too many lines differ.
-fn differing_in_step<'a>(
-    [legacy, candidate]: [&'a FieldLines; 2],
-) -> Option<SmallVec<[&'a HeaderName; FEW_NAMES]>> {
+fn differing_in_step(
+    [legacy, candidate]: [&FieldLines; 2],
+) -> Option<SmallVec<[&HeaderName; FEW_NAMES]>> {
     let mut names = SmallVec::new();
     if legacy.len() != candidate.len() {
         return None;
@@ -271,7 +271,7 @@ impl Fields<'_, '_> {
     fn nominated(&mut self, name: &HeaderName) -> bool {
         let sides = [self.legacy, self.candidate];
         let connections = self.connections.get_or_insert_with(|| {
-            sides.map(|side| side.get_all(CONNECTION).map(FieldValue::lossy).collect())
+            sides.map(|side| side.get_all(&CONNECTION).map(FieldValue::lossy).collect())
         });
         connections.iter().all(|lines| {
             let mut tokens = lines.iter().flat_map(|line| line.split(','));

@@ -97,7 +97,7 @@ pub fn cut_short(answer: &Capture) -> Option<(usize, usize)> {
     if answer.headers.contains(&TRANSFER_ENCODING) {
         return None;
     }
-    let announced = answer.headers.get(CONTENT_LENGTH)?;
+    let announced = answer.headers.get(&CONTENT_LENGTH)?;
     let announced = announced.as_str()?.trim().parse().ok()?;
     let there = answer.body.len();
     (there > 0 && there < announced).then_some((there, announced))

@@ -164,7 +164,7 @@ fn latin1(bytes: &[u8]) -> String {
 /// file cannot hide that of the field.
 fn field_names(fields: &FieldLines) -> Vec<String> {
     let mut names = Vec::new();
-    for value in fields.get_all(CONTENT_DISPOSITION) {
+    for value in fields.get_all(&CONTENT_DISPOSITION) {
         // A name in pieces: `name*0="pass"; name*1="word"` (RFC 2231 §3).
         let mut pieces = Vec::new();
         let mut rest = value.as_bytes();

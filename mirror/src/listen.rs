@@ -1,5 +1,6 @@
 //! A worker's life: accept, sweep, take new policies, drain.
 
+use std::cell::Cell;
 use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -60,11 +61,19 @@ pub(crate) async fn run(
             }
         }
     });
+    let placeless = Placeless::default();
     tokio::select! {
         // A sender that is gone will never ask for the end: then it has come.
         _ = shutdown.wait_for(|ending| *ending) => {}
         _ = stopped.wait_for(|ending| *ending) => {}
-        () = accept(worker, &listener) => {}
+        () = accept(worker, &listener, &placeless) => {}
+    }
+    if let Some((stream, peer)) = placeless.take() {
+        let owner = Rc::clone(worker);
+        worker.spawn(async move {
+            let permit = place(&owner).await;
+            client::serve(owner, stream, peer, permit).await;
+        });
     }
     take_backlog(worker, &listener).await;
     drop(listener);
@@ -87,14 +96,21 @@ pub(crate) async fn run(
     worker.tasks()
 }
 
-async fn accept(worker: &Rc<Worker>, listener: &TcpListener) {
+/// A client that was accepted and has no place yet. It is kept outside of what waits for the place: that ends with the
+/// signal, and the client must not be lost with it.
+type Placeless = Cell<Option<(TcpStream, SocketAddr)>>;
+
+async fn accept(worker: &Rc<Worker>, listener: &TcpListener, placeless: &Placeless) {
     let mut failing = false;
     loop {
         match listener.accept().await {
-            Ok((stream, peer)) => {
+            Ok(accepted) => {
                 failing = false;
+                placeless.set(Some(accepted));
                 let permit = place(worker).await;
-                worker.spawn(client::serve(Rc::clone(worker), stream, peer, permit));
+                if let Some((stream, peer)) = placeless.take() {
+                    worker.spawn(client::serve(Rc::clone(worker), stream, peer, permit));
+                }
                 // The other workers shall have their part of a burst.
                 tokio::task::yield_now().await;
             }

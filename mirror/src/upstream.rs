@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use http::uri::Authority;
+use parity_schemas::secret::without_password;
 
 /// Where a service listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,19 +89,19 @@ impl UpstreamUrl {
             // `unix:///run/x` is how URLs would write it.
             let path = path.strip_prefix("//").unwrap_or(path);
             if path.len() < 2 || !path.starts_with('/') || path.contains('\0') {
-                return Err(UpstreamUrlError::UnixPath(text.to_owned()));
+                return Err(UpstreamUrlError::UnixPath(shown(text)));
             }
             return Ok(Self::Unix(PathBuf::from(path)));
         }
         let (scheme, rest) = text
             .split_once("://")
-            .ok_or_else(|| UpstreamUrlError::Scheme(text.to_owned()))?;
+            .ok_or_else(|| UpstreamUrlError::Scheme(shown(text)))?;
         let secure = if scheme.eq_ignore_ascii_case("https") {
             true
         } else if scheme.eq_ignore_ascii_case("http") {
             false
         } else {
-            return Err(UpstreamUrlError::Scheme(text.to_owned()));
+            return Err(UpstreamUrlError::Scheme(shown(text)));
         };
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (authority, tail) = rest.split_at(end);
@@ -112,12 +113,12 @@ impl UpstreamUrl {
         }
         if !tail.is_empty() && tail != "/" {
             return Err(UpstreamUrlError::Path {
-                url: text.to_owned(),
-                rest: tail.to_owned(),
+                url: shown(text),
+                rest: shown_tail(text, tail),
             });
         }
         let place = host_port(authority, if secure { 443 } else { 80 })
-            .ok_or_else(|| UpstreamUrlError::Authority(text.to_owned()))?;
+            .ok_or_else(|| UpstreamUrlError::Authority(shown(text)))?;
         Ok(if secure {
             Self::Https(place)
         } else {
@@ -138,6 +139,21 @@ impl UpstreamUrl {
             Self::Https(place) => Bare(place, 443).to_string(),
             Self::Unix(_) => "localhost".to_owned(),
         }
+    }
+}
+
+/// The text for a message.
+fn shown(text: &str) -> String {
+    without_password(text).into_owned()
+}
+
+/// What is too much in it. Behind a password with a slash in it, that is not known.
+fn shown_tail(text: &str, tail: &str) -> String {
+    let shown = without_password(text);
+    if shown.ends_with(tail) {
+        tail.to_owned()
+    } else {
+        "…".to_owned()
     }
 }
 
@@ -224,6 +240,10 @@ mod tests {
             "http://host#x",
             "http://ho st",
             "http://user:hunter2@host",
+            "http://user:a?hunter2@host",
+            "http://user:a/hunter2@host/x",
+            "user:hunter2@host:7001",
+            "ftp://user:hunter2@host",
             "unix:",
             "unix:run/legacy.sock",
         ] {

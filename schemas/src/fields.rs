@@ -89,23 +89,23 @@ impl FieldLines {
     /// The values of all lines of a name, in their order.
     pub fn get_all<'a>(
         &'a self,
-        name: impl PartialEq<HeaderName> + 'a,
+        name: &'a (impl PartialEq<HeaderName> + ?Sized),
     ) -> impl Iterator<Item = FieldValue<'a>> {
-        let lines = self.iter().filter(move |(other, _)| name == **other);
+        let lines = self.iter().filter(move |(other, _)| *name == **other);
         lines.map(|(_, value)| value)
     }
 
     /// The value of the first line of a name.
-    pub fn get(&self, name: impl PartialEq<HeaderName>) -> Option<FieldValue<'_>> {
+    pub fn get(&self, name: &(impl PartialEq<HeaderName> + ?Sized)) -> Option<FieldValue<'_>> {
         let mut lines = self.iter();
         lines
-            .find(|(other, _)| name == **other)
+            .find(|(other, _)| *name == **other)
             .map(|(_, value)| value)
     }
 
     /// Whether there is a line of this name.
-    pub fn contains(&self, name: impl PartialEq<HeaderName>) -> bool {
-        self.lines.iter().any(|(other, _)| name == *other)
+    pub fn contains(&self, name: &(impl PartialEq<HeaderName> + ?Sized)) -> bool {
+        self.lines.iter().any(|(other, _)| *name == *other)
     }
 
     /// The lines of one name, in their order.

@@ -1,7 +1,7 @@
 //! What the crates of `parity` say to each other, and nothing that they do.
 //!
 //! One definition of an exchange, a verdict, a record, a tally and the evidence of a decision, so that the proxy,
-//! the comparator, every store and every screen mean the same thing by the same word (DESIGN.md §2).
+//! the comparator, every store and every screen mean the same thing by the same word.
 //!
 //! Two families live here and must not be confused:
 //! - [`exchange`] and [`verdict`] hold captured values as they were seen. They implement neither `Serialize` nor

@@ -1,6 +1,6 @@
 //! What is written to a store: redacted, bounded, idempotent by id.
 //!
-//! The types are the columns of DESIGN.md §6 under the same names in every store. A [`Mismatch`] can only be made
+//! The types are the columns of every store, under the same names. A [`Mismatch`] can only be made
 //! from captured values by the comparator's `redact` module.
 
 use schemars::JsonSchema;

@@ -134,6 +134,11 @@ impl RouteRule {
         })
     }
 
+    /// `GET /users/{id}`; with `*` for every method.
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
     fn matches(&self, method: &Method, path: &str) -> bool {
         if self.method.as_ref().is_some_and(|wanted| wanted != method) {
             return false;

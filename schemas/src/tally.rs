@@ -21,7 +21,7 @@ use crate::verdict::{Explanation, Kind, Part, Reason};
 /// short enough for a `--since` in minutes.
 pub const INTERVAL_MICROS: i64 = 60_000_000;
 
-/// What evidence must have in common to be added up (DESIGN.md §2, *evidence*).
+/// What evidence must have in common to be added up.
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]

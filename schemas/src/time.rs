@@ -1,4 +1,4 @@
-//! Times in records: UTC, microseconds, nothing else (DESIGN.md §6).
+//! Times in records: UTC, microseconds, nothing else.
 //!
 //! One newtype over microseconds since the Unix epoch: it is what `SQLite` stores as INTEGER and `ClickHouse` as
 //! `DateTime64(6)`. JSON carries RFC 3339 with exactly six fractional digits and `Z`, so text order is time order.

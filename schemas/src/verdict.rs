@@ -2,7 +2,7 @@
 //!
 //! A [`Finding`] holds values as they were seen and so implements neither `Serialize` nor `Debug`; the record's
 //! [`crate::record::RecordedFinding`] is its redacted form. The small vocabularies ([`Reason`], [`Part`], [`Kind`],
-//! [`Explanation`]) are open to both. The words are those of DESIGN.md §3 and §4 and never change their spelling:
+//! [`Explanation`]) are open to both. The words never change their spelling:
 //! they are stored.
 
 use schemars::JsonSchema;
@@ -77,7 +77,7 @@ macro_rules! vocabulary {
 pub(crate) use vocabulary;
 
 vocabulary! {
-    /// Why an exchange has no verdict; where several apply, the first in this order (DESIGN.md §3).
+    /// Why an exchange has no verdict; where several apply, the first in this order.
     Reason as "reason of not_compared" {
         /// The method may have side effects and no route allows it.
         UnsafeMethod = "unsafe_method",
@@ -204,7 +204,7 @@ impl Reason {
         }
     }
 
-    /// We gave up, not the services: too many of these and a decision is undecided (DESIGN.md §3.3).
+    /// We gave up, not the services: too many of these and a decision is undecided.
     pub const fn is_our_drop(self) -> bool {
         matches!(
             self,

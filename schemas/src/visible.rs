@@ -2,7 +2,7 @@
 //!
 //! Terminals obey control characters, browsers reorder text at bidirectional marks, and neither shows a zero-width
 //! space: each can hide the very difference that somebody is looking for, or forge one. Every surface writes captured
-//! text through here (DESIGN.md §3.10); HTML escaping comes on top of it, where it applies.
+//! text through here; HTML escaping comes on top of it, where it applies.
 
 use std::fmt::Write;
 

@@ -84,7 +84,7 @@ impl Default for WriterOptions {
         Self {
             // A second of mismatches at a rate far above what a service with a record worth reading has.
             queue_records: 8_192,
-            // A quarter of what the process may use at saturation (DESIGN.md §8).
+            // A quarter of what the process may use at saturation.
             queue_bytes: 16 << 20,
             // Larger batches gain little and hold the write lock for longer.
             batch_rows: 1_024,

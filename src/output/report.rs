@@ -215,7 +215,7 @@ fn goes_on(report: &Report) -> bool {
     runs.any(|run| {
         !matches!(
             run.state,
-            RunState::Ended | RunState::Replaced | RunState::Silent | RunState::OtherRules
+            RunState::Ended | RunState::Replaced | RunState::OtherRules
         )
     })
 }

@@ -1,4 +1,4 @@
-//! The layout is the architecture: the edges between our crates, and what each may name, as DESIGN draws them.
+//! The layout is the architecture: the edges between our crates, and what each may name, which ARCHITECTURE.md draws.
 
 use std::collections::BTreeSet;
 use std::process::Command;

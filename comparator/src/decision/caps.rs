@@ -74,15 +74,18 @@ pub(super) fn too_many_uncomparable(
     ))
 }
 
-/// How the legacy answered on routes that were compared. Whether it did so in the very requests that were compared is not
-/// counted; on one route they are a sample of all.
+/// How the legacy answered in the requests that were compared, at worst: status classes are counted by what clients got,
+/// and which of them were compared is not known. Those that sampling left out are like those that it took.
 #[derive(Default)]
 pub(super) struct Answers {
-    answered: u64,
-    /// 4xx.
+    /// Compared, or left out by sampling.
+    looked_at: u64,
+    /// 4xx among them, as many as there may be.
     client_errors: u64,
     /// 5xx.
     server_errors: u64,
+    /// Compared copies of what another proxy served: nobody counted their status.
+    unseen: u64,
 }
 
 impl Answers {
@@ -92,7 +95,8 @@ impl Answers {
         let mut all = Self::default();
         for route in routes.filter(|route| route.counts.compared() > 0) {
             let one = Self::on(&route.counts);
-            all.answered += one.answered;
+            all.looked_at += one.looked_at;
+            all.unseen += one.unseen;
             all.client_errors += one.client_errors;
             all.server_errors += one.server_errors;
         }
@@ -102,15 +106,18 @@ impl Answers {
     /// On one route.
     pub(super) fn on(counts: &Counts) -> Self {
         let of = |outcome| counts.clients.get(&outcome).copied().unwrap_or(0);
+        let left_out = counts.not_compared.get(&Reason::SampledOut);
+        let looked_at = counts.compared() + left_out.copied().unwrap_or(0);
         Self {
-            answered: counts.clients_answered(),
-            client_errors: of(ClientOutcome::ClientError),
-            server_errors: of(ClientOutcome::ServerError),
+            looked_at,
+            client_errors: of(ClientOutcome::ClientError).min(looked_at),
+            server_errors: of(ClientOutcome::ServerError).min(looked_at),
+            unseen: of(ClientOutcome::Tapped).min(counts.compared()),
         }
     }
 
     fn share(&self, errors: u64) -> f64 {
-        errors as f64 / self.answered.max(1) as f64
+        errors as f64 / self.looked_at.max(1) as f64
     }
 
     /// That both services fail alike, and nothing more, is what is proven.
@@ -119,8 +126,8 @@ impl Answers {
         (share > thresholds.max_errors).then(|| {
             let (share, allowed) = percents(share, thresholds.max_errors);
             format!(
-                "{name}: {share} % of the legacy's answers were server errors (5xx), {allowed} % allowed; that the candidate \
-                 fails alike does not show that it answers alike"
+                "{name}: up to {share} % of the legacy's answers to what was compared were server errors (5xx), {allowed} % \
+                 allowed; that the candidate fails alike does not show that it answers alike"
             )
         })
     }
@@ -140,8 +147,12 @@ impl Answers {
             .filter(|(errors, most, _)| self.share(*errors) > *most);
         told.map(|(errors, _, what)| {
             let share = percent((self.share(errors) * 1e4).round() / 1e4);
-            format!("{share} % of the legacy's answers on the routes compared were {what}; the candidate's were the same")
+            format!("up to {share} % of the legacy's answers to what was compared were {what}")
         })
+        .chain((self.unseen > 0).then(|| {
+            let unseen = number(self.unseen);
+            format!("{unseen} of the compared are copies from a tap: whether those answers were errors is not counted")
+        }))
         .collect()
     }
 }

@@ -4,6 +4,8 @@
 //! a variable. A variable is only a name and stays; what it stands for is as secret as the names that it is put behind. Strings and comments are looked into as any text is. A document that
 //! has other signs, or does not close what it opens, is refused.
 
+use std::collections::HashSet;
+
 use super::Redactor;
 
 /// Brackets that are open at a time.
@@ -75,19 +77,21 @@ pub(super) fn redacted(redactor: &Redactor, text: &str, depth: usize) -> Option<
 }
 
 /// The variables that an operation puts behind secret names, without their sign; `None` when the text is none.
-pub(super) fn secret_variables(redactor: &Redactor, text: &str) -> Option<Vec<String>> {
+pub(super) fn secret_variables(redactor: &Redactor, text: &str) -> Option<HashSet<String>> {
     let tokens = tokens(text)?;
     let variables = variables_behind_names(redactor, &tokens);
     let name = |variable: &str| variable.trim_start_matches('$').to_owned();
     Some(variables.into_iter().map(name).collect())
 }
 
-fn variables_behind_names<'t>(redactor: &Redactor, tokens: &[Token<'t>]) -> Vec<&'t str> {
-    let mut variables = Vec::new();
+fn variables_behind_names<'t>(redactor: &Redactor, tokens: &[Token<'t>]) -> HashSet<&'t str> {
+    let mut variables = HashSet::new();
     let mut hidden_to = 0;
     for (at, token) in tokens.iter().enumerate() {
         match token {
-            Token::Variable(name) if at < hidden_to => variables.push(*name),
+            Token::Variable(name) if at < hidden_to => {
+                variables.insert(*name);
+            }
             Token::Name(name) if at >= hidden_to => {
                 let value = significant(tokens, at + 1)
                     .filter(|colon| tokens.get(*colon) == Some(&Token::Sign(":")))

@@ -87,6 +87,11 @@ pub(super) fn redacted(
     Some(reader.out)
 }
 
+/// Whether a text is what a tag leaves that lost its begin: it has attributes, and the end of a tag.
+fn was_tag(raw: &str) -> bool {
+    raw.contains('>') && (raw.contains("=\"") || raw.contains("='"))
+}
+
 /// The names of all elements that end somewhere, in lower case.
 fn ended(text: &str) -> HashSet<String> {
     text.match_indices("</")
@@ -225,7 +230,8 @@ impl Reader<'_> {
             return;
         }
         let emptied = std::mem::take(&mut self.emptied);
-        if std::mem::take(&mut self.labelled) || emptied {
+        let labelled = std::mem::take(&mut self.labelled);
+        if labelled || emptied || (escaped && was_tag(raw)) {
             let (begin, end) = (raw.trim_start(), raw.trim());
             let blank = raw.len() - begin.len();
             self.out.push_str(raw.get(..blank).unwrap_or_default());

@@ -14,12 +14,14 @@
 //! - `code` is one behind `pin`, `verification`, `recovery` and their like.
 
 mod lists;
+mod login;
 mod path;
 mod token;
 mod words;
 
 use smallvec::SmallVec;
 
+pub use login::without_password;
 pub use path::Trail;
 pub use token::is_token;
 pub use words::{Words, folded};

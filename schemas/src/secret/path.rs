@@ -106,6 +106,8 @@ impl Trail {
             _ if named && is_holder(&plain) => Behind::Holder,
             Behind::Holder => Behind::Holder,
             _ if named => Behind::Name,
+            // `/token/refresh/x`: what is done with it comes before it.
+            Behind::Name if !hidden => Behind::Name,
             _ if is_token_place(&plain) => Behind::Place,
             _ => Behind::Nothing,
         };
@@ -194,6 +196,10 @@ mod tests {
             ("/pw/x", "/pw/*"),
             ("/token/x/accept", "/token/*/accept"),
             ("/token//x", "/token//*"),
+            ("/token/refresh/Secret1", "/token/refresh/*"),
+            ("/token/revoke/abc123", "/token/revoke/*"),
+            ("/otp/check/481516", "/otp/check/*"),
+            ("/password/reset/confirm", "/password/reset/confirm"),
             ("/auth/login", "/auth/login"),
             ("/auth/x/y", "/auth/*/y"),
             ("/v1/secrets/a/b/x", "/v1/secrets/*/*/*"),

@@ -20,7 +20,7 @@ use crate::multipart;
 use crate::rules::Scope;
 use crate::yaml::{self, YamlError};
 
-/// A byte order mark is not content (DESIGN: "a leading BOM is not content").
+/// A byte order mark is not content.
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
 /// Why a body cannot be read as what it claims to be.

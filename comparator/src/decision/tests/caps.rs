@@ -54,7 +54,7 @@ fn equal_errors_of_both_services_are_told_and_too_many_prove_nothing() {
     assert_eq!(
         mostly.reasons,
         [
-            "all requests: 98.00 % of the legacy's answers were server errors (5xx), 50.00 % allowed; that the candidate fails alike does not show that it answers alike"
+            "all requests: up to 98.00 % of the legacy's answers to what was compared were server errors (5xx), 50.00 % allowed; that the candidate fails alike does not show that it answers alike"
         ]
     );
     let told = |clients: &[(ClientOutcome, u64)]| {
@@ -64,15 +64,11 @@ fn equal_errors_of_both_services_are_told_and_too_many_prove_nothing() {
     };
     assert_eq!(
         told(&[(Success, 6_000), (ServerError, 4_000)]),
-        [
-            "40 % of the legacy's answers on the routes compared were server errors (5xx); the candidate's were the same"
-        ]
+        ["up to 40 % of the legacy's answers to what was compared were server errors (5xx)"]
     );
     assert_eq!(
         told(&[(Success, 200), (ClientError, 9_800)]),
-        [
-            "98 % of the legacy's answers on the routes compared were errors of clients (4xx); the candidate's were the same"
-        ]
+        ["up to 98 % of the legacy's answers to what was compared were errors of clients (4xx)"]
     );
     assert!(told(&[(Success, 9_000), (ClientError, 900), (ServerError, 100)]).is_empty());
     // A required route stands for itself.
@@ -90,9 +86,37 @@ fn equal_errors_of_both_services_are_told_and_too_many_prove_nothing() {
     let decision = gate(routes, &required);
     assert_eq!(decision.outcome, Outcome::Undecided);
     assert!(
-        decision.reasons[0].starts_with("GET /b: 75.00 % of the legacy's answers"),
+        decision.reasons[0].starts_with("GET /b: up to 75.00 % of the legacy's answers"),
         "{:?}",
         decision.reasons
+    );
+}
+
+#[test]
+fn errors_are_not_made_few_by_answers_that_were_never_compared_and_a_tap_says_what_it_does_not_know()
+ {
+    use ClientOutcome::{ServerError, Success, Tapped};
+    let of = |compared, reason, left_out, clients: &[(ClientOutcome, u64)]| {
+        let mut counts = counts(compared, 0, &[(reason, left_out)]);
+        counts.clients = clients.iter().copied().collect();
+        gate(vec![("GET /a", counts)], &Thresholds::default())
+    };
+    let clients = [(Success, 3_600), (ServerError, 3_300)];
+    let switched_off = of(3_300, Reason::ShadowingOff, 3_600, &clients);
+    assert_eq!(switched_off.outcome, Outcome::Undecided);
+    assert!(
+        switched_off.reasons[0].starts_with("all requests: up to 100.00 % of the legacy's answers"),
+        "{:?}",
+        switched_off.reasons
+    );
+    let sampled = of(3_300, Reason::SampledOut, 3_600, &clients);
+    assert_eq!(sampled.outcome, Outcome::Pass, "{:?}", sampled.reasons);
+    let tapped = of(3_300, Reason::UnsafeMethod, 0, &[(Tapped, 3_300)]);
+    assert_eq!(tapped.outcome, Outcome::Pass, "{:?}", tapped.reasons);
+    assert!(
+        tapped.reasons.iter().any(|told| told == "3,300 of the compared are copies from a tap: whether those answers were errors is not counted"),
+        "{:?}",
+        tapped.reasons
     );
 }
 

@@ -4,6 +4,7 @@
 //! - `{"columns": ["id", "password"], "rows": [[1, …]]}`, `[["id", "password"], [1, …]]`: a list of names makes that
 //!   position secret in every list of the same length beside it, at any depth.
 
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use smallvec::SmallVec;
@@ -39,7 +40,7 @@ pub(in crate::redact) struct Beside {
     /// Strings and numbers are hidden.
     pub(in crate::redact) veiled: bool,
     /// Members with these names are secret; only in the object itself.
-    names: Option<Rc<[String]>>,
+    names: Option<Rc<HashSet<String>>>,
     tables: Option<Rc<[Table]>>,
 }
 
@@ -49,7 +50,7 @@ struct Table {
     /// The list of the names.
     header: u32,
     columns: usize,
-    secret: SmallVec<[usize; 4]>,
+    secret: Rc<[usize]>,
 }
 
 impl Beside {
@@ -62,8 +63,8 @@ impl Beside {
     }
 
     pub(super) fn names(&self, name: &str) -> bool {
-        let names = self.names.as_deref().unwrap_or_default();
-        names.iter().any(|secret| secret == name)
+        let names = self.names.as_deref();
+        names.is_some_and(|names| names.contains(name))
     }
 
     pub(super) fn add(&mut self, operation: &Operation) {
@@ -158,7 +159,8 @@ impl Walker<'_> {
     pub(super) fn columns_of(&mut self, object: u32, around: &Beside) -> Option<Beside> {
         let mut tables = Vec::new();
         self.tables_in(object, 0, &mut tables);
-        if !tables.is_empty() {
+        // With too many nothing is told apart, see `with`.
+        if (1..=MAX_TABLES).contains(&tables.len()) {
             let lists: Vec<(u32, usize)> = (object..self.tree.next(object))
                 .filter(|at| self.tree.kind(*at) == NodeKind::Array)
                 .map(|list| (list, self.tree.elements(list).count()))
@@ -176,6 +178,9 @@ impl Walker<'_> {
     fn tables_in(&mut self, object: u32, depth: usize, tables: &mut Vec<Table>) {
         for key in self.tree.keys(object) {
             let value = key + 1;
+            if tables.len() > MAX_TABLES {
+                return;
+            }
             match self.tree.kind(value) {
                 NodeKind::Array => {
                     let name = self.key_text(key);
@@ -189,7 +194,7 @@ impl Walker<'_> {
                         tables.push(Table {
                             header: value,
                             columns,
-                            secret,
+                            secret: secret.to_vec().into(),
                         });
                     }
                 }
@@ -228,7 +233,7 @@ impl Walker<'_> {
             around.with(vec![Table {
                 header: *header,
                 columns,
-                secret,
+                secret: secret.to_vec().into(),
             }])
         })
     }

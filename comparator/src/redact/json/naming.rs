@@ -6,6 +6,7 @@
 //!   beside it are hidden, but for the words that say what the object is (`says_what_it_is`).
 //! - The variables of a GraphQL operation that it puts behind secret names.
 
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use parity_schemas::secret::Words;
@@ -160,7 +161,7 @@ pub(super) struct Named {
 /// What a GraphQL request says of its variables.
 pub(super) enum Operation {
     /// These are secret.
-    Variables(Rc<[String]>),
+    Variables(Rc<HashSet<String>>),
     /// All may be.
     Unknown,
 }

@@ -15,6 +15,9 @@ fn spent(work: impl FnOnce()) -> f64 {
     now() - begin
 }
 
+/// How much longer the longer of two bodies is.
+const TIMES: usize = 8;
+
 /// Texts that are made to cost more than their length.
 const PIECES: [&str; 31] = [
     "a=[",
@@ -53,7 +56,6 @@ const PIECES: [&str; 31] = [
 #[test]
 fn the_work_grows_as_the_text_does() {
     const SHORT: usize = 8 * 1024;
-    const TIMES: usize = 8;
     let redactor = plain();
     for media in [
         "text/plain",
@@ -87,6 +89,53 @@ fn the_work_grows_as_the_text_does() {
                 "{media} {piece:?}: {short:.1} ms, then {long:.1} ms"
             );
         }
+    }
+}
+
+/// A body of so many parts.
+type Parts = fn(usize) -> String;
+
+#[test]
+fn names_that_stand_beside_their_values_cost_in_proportion() {
+    let cases: [(&str, Parts); 4] = [
+        ("variables", |count| {
+            let used: String = (0..count).map(|at| format!(" $v{at}")).collect();
+            let set: Vec<_> = (0..count).map(|at| format!("\"v{at}\":1")).collect();
+            let set = set.join(",");
+            format!("{{\"query\":\"query {{a(password:[{used}])}}\",\"variables\":{{{set}}}}}")
+        }),
+        ("lists of names", |count| {
+            let lists: Vec<_> = (0..count)
+                .map(|at| format!("\"a{at}\":[\"pin\"]"))
+                .collect();
+            format!("{{{}}}", lists.join(","))
+        }),
+        ("tables in rows", |count| {
+            let tables: Vec<_> = (0..60)
+                .map(|at| format!("\"a{at}\":[{}]", vec!["\"pin\""; at + 3].join(",")))
+                .collect();
+            let rows = vec!["{\"b\":[\"pin\"],\"c\":[1]}"; count].join(",");
+            format!("{{{},\"rows\":[[1,2,3],{rows}]}}", tables.join(","))
+        }),
+        ("a document", |count| {
+            let fields: String = (0..count)
+                .map(|at| format!(" a{at}(token:$v{at})"))
+                .collect();
+            format!("{{\"query\":\"query {{{fields}}}\"}}")
+        }),
+    ];
+    let redactor = plain();
+    let json = &[("content-type", "application/json")][..];
+    for (name, parts) in cases {
+        let cost = |count: usize| {
+            let body = parts(count);
+            let (legacy, candidate) = (answer(json, body.as_bytes()), answer(json, b"1"));
+            let exchange = exchange("/x", &[], b"", legacy, candidate);
+            spent(|| drop(record(&redactor, &exchange)))
+        };
+        let (short, long) = (cost(1_000), cost(1_000 * TIMES));
+        let allowed = short * 2.0 * TIMES as f64 + 60.0;
+        assert!(long < allowed, "{name}: {short:.1} ms, then {long:.1} ms");
     }
 }
 
