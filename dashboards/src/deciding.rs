@@ -63,7 +63,7 @@ pub fn decide(
         let standing = evidence
             .as_ref()
             .map_or_else(Standing::default, |evidence| {
-                Standing::of(&evidence.runs, after, now)
+                Standing::of(&evidence.runs, after, now.saturating_add_micros(apart))
             });
         let mut decision = decide(&standing);
         if evidence.is_none() {

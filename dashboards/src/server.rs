@@ -22,6 +22,9 @@ use tokio::task::JoinSet;
 pub const CONNECTIONS: usize = 32;
 /// For a head, from the first byte or from the answer before it: a connection that asks nothing is closed as well.
 const HEAD: Duration = Duration::from_secs(10);
+/// The same where half of the places are taken already: connections that only wait for their clients make way, so that a
+/// probe that is in a hurry has its turn.
+const HEAD_WHERE_FULL: Duration = Duration::from_secs(1);
 /// After this a connection takes no new request.
 const LIFE: Duration = Duration::from_mins(1);
 /// What the request at hand has then: a report of a large store takes seconds, and may be read over a slow network.
@@ -48,8 +51,10 @@ pub(crate) async fn serve(
         match accepted {
             Ok(Some((stream, place))) => {
                 let (router, ending) = (router.clone(), ending.clone());
+                let is_full = places.available_permits() < connections / 2;
+                let head = if is_full { HEAD_WHERE_FULL } else { HEAD };
                 serving.spawn(async move {
-                    one(stream, router, ending).await;
+                    one(stream, router, head, ending).await;
                     drop(place);
                 });
             }
@@ -78,10 +83,10 @@ async fn next(
     Ok(Some((stream, place)))
 }
 
-async fn one(stream: TcpStream, router: Router, mut ending: watch::Receiver<bool>) {
+async fn one(stream: TcpStream, router: Router, head: Duration, mut ending: watch::Receiver<bool>) {
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD)
+        .header_read_timeout(head)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
     let mut connection = pin!(connection);
     let ended: Result<(), hyper::Error> = tokio::select! {

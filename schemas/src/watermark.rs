@@ -172,7 +172,8 @@ pub const SILENT_AFTER_MICROS: i64 = 3 * HEARTBEAT_MICROS;
 pub const CLOCKS_APART_MICROS: i64 = 2_000_000;
 
 impl Run {
-    /// How it stands for who needs everything that was received before `after`; `now` is the reader's clock.
+    /// How it stands for who needs everything that was received before `after`; `now` is the latest that the reader's clock
+    /// says it may be elsewhere.
     pub fn state(&self, after: Timestamp, now: Timestamp) -> RunState {
         if self.other_rules.is_some() {
             return RunState::OtherRules;
@@ -188,7 +189,7 @@ impl Run {
             RunState::Behind
         } else if watermark.ended {
             RunState::Ended
-        } else if watermark.written > now.saturating_add_micros(CLOCKS_APART_MICROS) {
+        } else if watermark.written > now {
             RunState::Ahead
         } else if watermark.complete_until > after {
             RunState::Complete
@@ -233,7 +234,9 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// For who needs everything that was received before `after`; `now` is the reader's clock.
+    /// For who needs everything that was received before `after`; `now` is the latest that the reader's clock says it may be
+    /// where the watermarks were written: on a store of one machine just that, else later by [`CLOCKS_APART_MICROS`]. A clock
+    /// further ahead would make a watermark seem to be of later than it is.
     pub fn of(runs: &[Run], after: Timestamp, now: Timestamp) -> Self {
         let watermarks: Vec<InstanceWatermark> =
             runs.iter().map(|run| run.shown(after, now)).collect();
@@ -245,7 +248,8 @@ impl Standing {
 
     /// As it looks to somebody who does not wait: silent is who was not heard of for [`SILENT_AFTER_MICROS`].
     pub fn at_a_glance(runs: &[Run], now: Timestamp) -> Self {
-        Self::of(runs, now.saturating_add_micros(-SILENT_AFTER_MICROS), now)
+        let ahead = now.saturating_add_micros(CLOCKS_APART_MICROS);
+        Self::of(runs, now.saturating_add_micros(-SILENT_AFTER_MICROS), ahead)
     }
 
     /// Runs that keep anybody from knowing that the evidence is whole.

@@ -102,6 +102,30 @@ fn connections_to_the_admin_port_take_nothing_from_clients() {
 }
 
 #[test]
+fn connections_that_ask_nothing_keep_no_probe_waiting() {
+    let (legacy, candidate) = (Service::json("{}"), Service::json("{}"));
+    let place = Place::new();
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    let idle: Vec<_> = (0..40)
+        .map(|_| {
+            let mut stream = TcpStream::connect(mirror.admin).expect("there is a backlog");
+            stream.write_all(b"GET / HT").expect("sent");
+            stream
+        })
+        .collect();
+    let asked = Instant::now();
+    assert_eq!(mirror.ask("/healthz").status, 200);
+    // Without making way it is 10 seconds: the time that a head has.
+    assert!(
+        asked.elapsed() < Duration::from_secs(7),
+        "{:?}",
+        asked.elapsed()
+    );
+    drop(idle);
+    mirror.stop();
+}
+
+#[test]
 fn shadows_give_way_to_clients() {
     let (legacy, candidate) = (Service::json("{}"), hung());
     let place = Place::new();

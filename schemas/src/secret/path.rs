@@ -133,7 +133,7 @@ fn decoded(segment: &str) -> Cow<'_, str> {
 
 /// Whether a name and its value are in one segment, as in `password,x`, `;token=x` and `ada:x@host`.
 fn holds_value(plain: &str, is_secret: &impl Fn(&str) -> bool) -> bool {
-    let parts = |byte: u8| b",;:=/!|~@#?&()'\"+ ".contains(&byte);
+    let parts = |byte: u8| b",;:=/\\!|~@#?&()'\"+ ".contains(&byte);
     if !plain.bytes().any(parts) {
         return false;
     }
@@ -196,6 +196,8 @@ mod tests {
             ("/pw/x", "/pw/*"),
             ("/token/x/accept", "/token/*/accept"),
             ("/token//x", "/token//*"),
+            ("/diff/token\\hunterB", "/diff/*"),
+            ("/diff/token%5ChunterA", "/diff/*"),
             ("/token/refresh/Secret1", "/token/refresh/*"),
             ("/token/revoke/abc123", "/token/revoke/*"),
             ("/otp/check/481516", "/otp/check/*"),

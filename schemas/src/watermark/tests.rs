@@ -40,9 +40,9 @@ fn a_state_follows_from_what_was_heard() {
         (run("a", 101, 101), RunState::Complete),
         (run("a", 101, 90), RunState::UnderWay),
         (run("a", 99, 99), RunState::Silent),
-        (run("a", 103, 103), RunState::Complete),
-        // Its clock is five seconds ahead of the reader's: "complete" would mean five seconds ago.
-        (run("a", 107, 107), RunState::Ahead),
+        (run("a", 102, 102), RunState::Complete),
+        // Its clock is ahead of the reader's: "complete" would mean before that.
+        (run("a", 103, 103), RunState::Ahead),
         (change(run("a", 50, 50), ended), RunState::Ended),
         (
             change(run("a", 50, 50), |run| run.succeeded = Some(at(60))),

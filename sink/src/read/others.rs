@@ -23,6 +23,8 @@ pub(super) struct OtherRun {
     pub(super) written: Timestamp,
     pub(super) complete_until: Timestamp,
     pub(super) ended: bool,
+    /// It has received something, as far as it has said.
+    pub(super) counted: bool,
     /// It may receive requests; see [`find_receiving`].
     pub(super) receives: bool,
 }
@@ -72,10 +74,10 @@ pub(super) fn receiving(runs: &[OtherRun], from: Timestamp) -> impl Iterator<Ite
     })
 }
 
-/// What there is by rules, the newest first.
+/// What was counted by rules, the newest first.
 pub(super) fn by_rules(runs: &[OtherRun]) -> Vec<OtherRules> {
     let mut found: BTreeMap<&str, (Timestamp, Timestamp)> = BTreeMap::new();
-    for run in runs {
+    for run in runs.iter().filter(|run| run.counted) {
         let (from, to) = found
             .entry(&run.rules_hash)
             .or_insert((run.started, run.written));
@@ -112,6 +114,7 @@ mod tests {
             written: at(written),
             complete_until: at(written),
             ended: false,
+            counted: true,
             receives: false,
         }
     }
@@ -128,6 +131,11 @@ mod tests {
                 ..run("ended", "a", 10, 100)
             },
             run("long ago", "b", 1, 2),
+            // What it receives it has not said yet.
+            OtherRun {
+                counted: false,
+                ..run("idle", "c", 10, 100)
+            },
         ];
         let latest = [
             ("alone", 10),
@@ -135,6 +143,7 @@ mod tests {
             ("killed", 50),
             ("twice", 50),
             ("ended", 10),
+            ("idle", 10),
         ];
         let latest = latest
             .map(|(name, began)| (name.to_owned(), at(began)))
@@ -146,8 +155,8 @@ mod tests {
         find_receiving(&mut runs, &latest, asked).expect("answered");
         let names =
             |from| -> Vec<String> { receiving(&runs, at(from)).map(|run| run.instance).collect() };
-        assert_eq!(names(50), ["alone", "twice"]);
-        assert_eq!(names(0), ["alone", "twice", "long ago"]);
+        assert_eq!(names(50), ["alone", "twice", "idle"]);
+        assert_eq!(names(0), ["alone", "twice", "long ago", "idle"]);
         let listed = by_rules(&runs);
         assert_eq!(listed.len(), 2);
         assert_eq!(

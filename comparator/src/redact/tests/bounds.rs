@@ -99,7 +99,8 @@ type Parts = fn(usize) -> String;
 fn names_that_stand_beside_their_values_cost_in_proportion() {
     let cases: [(&str, Parts); 4] = [
         ("variables", |count| {
-            let used: String = (0..count).map(|at| format!(" $v{at}")).collect();
+            let used: Vec<_> = (0..count).map(|at| format!("$v{at}")).collect();
+            let used = used.join(" ");
             let set: Vec<_> = (0..count).map(|at| format!("\"v{at}\":1")).collect();
             let set = set.join(",");
             format!("{{\"query\":\"query {{a(password:[{used}])}}\",\"variables\":{{{set}}}}}")
@@ -118,9 +119,10 @@ fn names_that_stand_beside_their_values_cost_in_proportion() {
             format!("{{{},\"rows\":[[1,2,3],{rows}]}}", tables.join(","))
         }),
         ("a document", |count| {
-            let fields: String = (0..count)
-                .map(|at| format!(" a{at}(token:$v{at})"))
+            let fields: Vec<_> = (0..count)
+                .map(|at| format!("a{at}(token:$v{at})"))
                 .collect();
+            let fields = fields.join(" ");
             format!("{{\"query\":\"query {{{fields}}}\"}}")
         }),
     ];

@@ -59,7 +59,7 @@ impl ClickHouseReader {
         })
     }
 
-    /// Runs of the same versions under other rules that have counted something.
+    /// Runs of the same versions under other rules.
     fn others(
         &self,
         identity: &Identity,
@@ -86,6 +86,7 @@ impl ClickHouseReader {
                     written: Timestamp::from_micros(row.written),
                     complete_until: Timestamp::from_micros(row.complete_until),
                     ended: row.ended,
+                    counted: row.counted,
                     receives: false,
                 });
             }
@@ -220,6 +221,7 @@ struct OtherRow {
     written: i64,
     complete_until: i64,
     ended: bool,
+    counted: bool,
 }
 
 #[derive(Row, Serialize, Deserialize)]
@@ -255,9 +257,9 @@ const WATERMARKS: &str = "toString(w.id) AS run_id, w.revision AS revision, w.in
 
 const OTHERS: &str = "toString(w.id) AS run_id, toString(w.rules_hash) AS rules_hash, w.instance AS instance, \
      toUnixTimestamp64Micro(w.started) AS started, toUnixTimestamp64Micro(w.written) AS written, \
-     toUnixTimestamp64Micro(w.complete_until) AS complete_until, w.ended AS ended FROM watermarks AS w FINAL \
-     WHERE w.migration = ? AND w.legacy_version = ? AND w.candidate_version = ? AND w.rules_hash != ? \
-     AND (w.received > 0 OR w.open != '[]' OR w.under_way != '[]') ORDER BY w.id";
+     toUnixTimestamp64Micro(w.complete_until) AS complete_until, w.ended AS ended, \
+     toBool(w.received > 0 OR w.open != '[]' OR w.under_way != '[]') AS counted FROM watermarks AS w FINAL \
+     WHERE w.migration = ? AND w.legacy_version = ? AND w.candidate_version = ? AND w.rules_hash != ? ORDER BY w.id";
 
 const SELECT_RECEIVED: &str = "SELECT count() AS tallies FROM tallies WHERE migration = ? AND legacy_version = ? \
      AND candidate_version = ? AND rules_hash = ? AND interval_start >= fromUnixTimestamp64Micro(toInt64(?), 'UTC') \

@@ -57,6 +57,7 @@ impl SqliteReader {
                 written: row.time(4, "written")?,
                 complete_until: row.time(5, "complete_until")?,
                 ended: row.integer(6, "ended")? != 0,
+                counted: row.integer(7, "received")? != 0,
                 receives: false,
             })
         })?;
@@ -155,10 +156,9 @@ const SELECT_WATERMARKS: &str = "SELECT id, revision, instance, started, written
      WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash = ?4 AND written >= ?5 \
      ORDER BY instance, started, id";
 
-/// Those that have counted something.
-const SELECT_OTHERS: &str = "SELECT id, rules_hash, instance, started, written, complete_until, ended FROM watermarks \
-     WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash <> ?4 AND written >= ?5 \
-     AND (received > 0 OR open <> '[]' OR under_way <> '[]')";
+const SELECT_OTHERS: &str = "SELECT id, rules_hash, instance, started, written, complete_until, ended, \
+     received > 0 OR open <> '[]' OR under_way <> '[]' FROM watermarks \
+     WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash <> ?4 AND written >= ?5";
 
 const SELECT_RECEIVED: &str = "SELECT 1 FROM tallies \
      WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash = ?4 \
