@@ -39,7 +39,7 @@ fn write(out: &mut String, report: &Report, decision: &Decision) -> std::fmt::Re
     }
     writeln!(out, "{}", verdict(report, decision))?;
     let Some(window) = &report.window else {
-        return Ok(());
+        return hidden(out, report);
     };
     if decision.outcome == Outcome::Undecided {
         for reason in &decision.reasons {
@@ -65,15 +65,21 @@ fn write(out: &mut String, report: &Report, decision: &Decision) -> std::fmt::Re
     )?;
     let whole = watermark(report.complete_until, &report.watermarks);
     writeln!(out, "{}", styled(DIM, whole))?;
-    if let Some(line) = other_rules(&report.other_rules) {
-        writeln!(out, "{}", styled(DIM, line))?;
-    }
+    hidden(out, report)?;
     routes(out, report)?;
     groups::write(out, report)?;
     outcomes::candidate_failed(out, &report.counts)?;
     outcomes::not_compared(out, &report.counts)?;
     rules(out, report)?;
     conservation(out, report)
+}
+
+/// What there is that a change of the rules has put out of sight.
+fn hidden(out: &mut String, report: &Report) -> std::fmt::Result {
+    match other_rules(&report.other_rules) {
+        Some(line) => writeln!(out, "{}", styled(DIM, line)),
+        None => Ok(()),
+    }
 }
 
 fn version(version: &str) -> String {

@@ -105,6 +105,9 @@ fn a_run_that_a_reload_has_put_an_end_to_ends_with_its_last_request() {
     assert_eq!(open_runs(&place), 1);
     place.write("parity.toml", RULE);
     reload(&mirror, "configuration reloaded");
+    // Nothing is recorded under the new rules, and what there is under the others is not kept quiet.
+    let report = place.run(&["report"]).stdout;
+    assert!(report.contains("other rules"), "{report}");
     send(&mirror, ENOUGH);
     mirror.settled(u64::from(ENOUGH));
     wait_for("the end of the first run", || {

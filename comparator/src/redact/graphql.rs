@@ -40,6 +40,10 @@ impl<'a> Token<'a> {
 /// A document without what must not leave; it stands within `depth` other texts. `None` when it is none.
 pub(super) fn redacted(redactor: &Redactor, text: &str, depth: usize) -> Option<String> {
     let tokens = tokens(text)?;
+    // Without a selection it is the begin of one, and what would name its variables is missing.
+    if !tokens.contains(&Token::Sign("{")) {
+        return None;
+    }
     let variables = variables_behind_names(redactor, &tokens);
     let is_secret = |token: &Token<'_>| match token {
         Token::Variable(name) => redactor.names.contain(name) || variables.contains(name),

@@ -13,6 +13,7 @@ mod form;
 mod tag;
 mod written;
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -87,9 +88,18 @@ pub(super) fn redacted(
     Some(reader.out)
 }
 
-/// Whether a text is what a tag leaves that lost its begin: it has attributes, and the end of a tag.
+/// Whether a text may be what a tag leaves that lost its begin: it has attributes, and the end of a tag. Arrows and
+/// comparisons are neither.
 fn was_tag(raw: &str) -> bool {
-    raw.contains('>') && (raw.contains("=\"") || raw.contains("='"))
+    let signs = ["=>", ">=", "==", "->"];
+    let rest = signs.iter().fold(Cow::Borrowed(raw), |rest, sign| {
+        if rest.contains(sign) {
+            rest.replace(sign, " ").into()
+        } else {
+            rest
+        }
+    });
+    rest.contains('>') && rest.contains('=')
 }
 
 /// The names of all elements that end somewhere, in lower case.

@@ -19,9 +19,6 @@ fn segment(name: &str) -> String {
 /// Names and values apart from each other: a media type, and a body.
 #[rustfmt::skip]
 pub(super) const SHAPES: &[(&str, Write)] = &[
-    // A tag that lost its begin is a text.
-    ("application/xml", |n, s| format!("<a><b>1</b>\u{1e}p name=\"{n}\" value='{s}'/></a>").into()),
-    ("text/html", |n, s| format!("<p>input type=hidden name='{n}' value=\"{s}\"></p>").into()),
     // A member names the value beside it.
     ("application/json-patch+json", |n, s| format!(r#"[{{"op":"replace","path":"/{n}","value":"{s}"}}]"#).into()),
     ("application/json", |n, s| format!(r#"[{{"op":"add","path":"/users/0/{n}/-","value":{{"a":["{s}"]}}}}]"#).into()),
