@@ -106,8 +106,10 @@ fn a_run_that_a_reload_has_put_an_end_to_ends_with_its_last_request() {
     place.write("parity.toml", RULE);
     reload(&mirror, "configuration reloaded");
     // Nothing is recorded under the new rules, and what there is under the others is not kept quiet.
-    let report = place.run(&["report"]).stdout;
-    assert!(report.contains("other rules"), "{report}");
+    wait_for("the report under the new rules", || {
+        let report = place.run(&["report"]).stdout;
+        (report.contains("NOTHING RECORDED") && report.contains("other rules")).then_some(())
+    });
     send(&mirror, ENOUGH);
     mirror.settled(u64::from(ENOUGH));
     wait_for("the end of the first run", || {
