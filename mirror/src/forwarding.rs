@@ -20,7 +20,7 @@ const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto")
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 const REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
 /// Fields by which a proxy says who its client was.
-const CLAIMS: [HeaderName; 8] = [
+static CLAIMS: [HeaderName; 8] = [
     FORWARDED_FOR,
     FORWARDED_PROTO,
     FORWARDED_HOST,

@@ -25,7 +25,7 @@ const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
 
 /// Fields that belong to one connection (RFC 9110 §7.6.1 and what Caddy, Go and Envoy add to it).
-const HOP_BY_HOP: [HeaderName; 8] = [
+static HOP_BY_HOP: [HeaderName; 8] = [
     CONNECTION,
     KEEP_ALIVE,
     PROXY_AUTHENTICATE,
@@ -38,12 +38,20 @@ const HOP_BY_HOP: [HeaderName; 8] = [
 
 /// Removes what ends at this hop.
 pub(crate) fn strip_hop_by_hop(headers: &mut HeaderMap) {
-    if headers.contains_key(TRANSFER_ENCODING) {
+    // A look at each name is less work than eight look-ups, and mostly finds one or none.
+    let ending: SmallVec<[HeaderName; 4]> = headers
+        .keys()
+        .filter(|name| HOP_BY_HOP.contains(name))
+        .cloned()
+        .collect();
+    if ending.contains(&TRANSFER_ENCODING) {
         // RFC 9112 §6.3: the chunks were believed, and a length that says otherwise would cut the body that they had.
         headers.remove(CONTENT_LENGTH);
     }
-    if headers.contains_key(CONNECTION) {
+    if ending.contains(&CONNECTION) {
         let nominated: SmallVec<[HeaderName; 4]> = connection_tokens(headers)
+            // Nearly all name this one alone, and it ends here in any case.
+            .filter(|token| !token.eq_ignore_ascii_case(KEEP_ALIVE.as_str()))
             .filter_map(|token| HeaderName::from_bytes(token.as_bytes()).ok())
             // Framing and routing are not the client's to take away: Apache and others had holes by this.
             .filter(|name| *name != HOST && *name != CONTENT_LENGTH)
@@ -52,12 +60,6 @@ pub(crate) fn strip_hop_by_hop(headers: &mut HeaderMap) {
             headers.remove(name);
         }
     }
-    // A look at each name is less work than eight look-ups, and mostly finds one or none.
-    let ending: SmallVec<[HeaderName; 4]> = headers
-        .keys()
-        .filter(|name| HOP_BY_HOP.contains(name))
-        .cloned()
-        .collect();
     for name in ending {
         headers.remove(name);
     }

@@ -1,10 +1,11 @@
 //! Two objects, matched by key.
 //!
 //! The keys are guessed to come in the same order, which costs one comparison each. From the first miss on they are
-//! looked up: few by a scan from the last hit, many through sorted indices. A key that occurs more than once has no
+//! looked up: few by a scan of their hashes, many through sorted indices. A key that occurs more than once has no
 //! value that all parsers agree on, so it is a finding of its own unless both sides repeat it alike.
 
 use parity_schemas::verdict::{Explanation, Kind};
+use wide::u32x8;
 
 use super::index::Tree;
 use super::path::{Side, Step};
@@ -60,42 +61,32 @@ impl Walk<'_, '_> {
         candidate: u32,
         frame: Frame,
     ) -> Flow {
-        let mut keys = [0_u32; SCANNED_KEYS];
-        let mut count = 0;
-        let mut at = candidate_from;
-        while at < candidate_end {
-            if count == SCANNED_KEYS {
-                return self.sorted_members(legacy_from, candidate_from, legacy, candidate, frame);
-            }
-            keys[count] = at;
-            count += 1;
-            at = self.candidate.next(at + 1);
+        let mut keys = Keys {
+            nodes: [0; SCANNED_KEYS],
+            hashes: [0; SCANNED_KEYS],
+            count: 0,
+        };
+        if !keys.read(self.candidate, candidate_from, candidate_end) {
+            return self.sorted_members(legacy_from, candidate_from, legacy, candidate, frame);
         }
-        let keys = &keys[..count];
         let by_name = self.detailed() || self.scope.renames;
         if repeats_key(self.legacy, legacy_from, legacy_end)
-            || (by_name && self.lone_on_both(legacy_from, legacy_end, keys))
+            || (by_name && self.lone_on_both(legacy_from, legacy_end, &keys))
         {
             return self.sorted_members(legacy_from, candidate_from, legacy, candidate, frame);
         }
         let mut met: u64 = 0;
-        let mut hint = 0;
         let mut key = legacy_from;
         while key < legacy_end {
-            if let Some(position) = self.find_key(key, keys, hint) {
+            if let Some(position) = self.find_key(key, &keys) {
                 met |= 1 << position;
-                hint = if position + 1 < count {
-                    position + 1
-                } else {
-                    0
-                };
-                self.member(key, keys[position], frame)?;
+                self.member(key, keys.nodes[position], frame)?;
             } else {
                 self.absent_member(Side::Legacy, key, frame, None)?;
             }
             key = self.legacy.next(key + 1);
         }
-        for (position, key) in keys.iter().enumerate() {
+        for (position, key) in keys.nodes[..keys.count].iter().enumerate() {
             if met & (1 << position) == 0 {
                 self.absent_member(Side::Candidate, *key, frame, None)?;
             }
@@ -103,31 +94,33 @@ impl Walk<'_, '_> {
         Flow::Continue(())
     }
 
-    /// Where among `keys` of the candidate one of the legacy's is, looked for from `hint` on.
+    /// Where among `keys` of the candidate one of the legacy's is.
     #[inline]
-    fn find_key(&mut self, key: u32, keys: &[u32], hint: usize) -> Option<usize> {
-        let hash = self.legacy.key_hash(key);
-        let (behind, before) = (hint..keys.len(), 0..hint);
-        behind.chain(before).find(|position| {
-            let other = keys[*position];
-            self.candidate.key_hash(other) == hash && self.same_key(key, other)
-        })
+    fn find_key(&mut self, key: u32, keys: &Keys) -> Option<usize> {
+        let mut alike = keys.with_hash(self.legacy.key_hash(key));
+        while alike != 0 {
+            let position = alike.trailing_zeros() as usize;
+            if self.same_key(key, keys.nodes[position]) {
+                return Some(position);
+            }
+            alike &= alike - 1;
+        }
+        None
     }
 
     /// Whether each side has keys that the other lacks, so that one may be the other under a new name.
-    fn lone_on_both(&mut self, from: u32, end: u32, keys: &[u32]) -> bool {
-        let (mut found, mut lone, mut hint) = (0, false, 0);
+    fn lone_on_both(&mut self, from: u32, end: u32, keys: &Keys) -> bool {
+        let (mut found, mut lone) = (0, false);
         let mut key = from;
         while key < end {
-            if let Some(position) = self.find_key(key, keys, hint) {
+            if self.find_key(key, keys).is_some() {
                 found += 1;
-                hint = (position + 1) % keys.len();
             } else {
                 lone = true;
             }
             key = self.legacy.next(key + 1);
         }
-        lone && found < keys.len()
+        lone && found < keys.count
     }
 
     #[inline]
@@ -190,6 +183,47 @@ impl Walk<'_, '_> {
         self.steps.pop();
         self.leave(child);
         flow
+    }
+}
+
+/// The keys of a span of members, with their hashes side by side: a scan looks at eight of them at a time, whatever order
+/// the other side has.
+struct Keys {
+    nodes: [u32; SCANNED_KEYS],
+    hashes: [u32; SCANNED_KEYS],
+    count: usize,
+}
+
+impl Keys {
+    /// Adds the keys of a span of members; false when there are more than are scanned.
+    #[inline]
+    fn read(&mut self, tree: Tree<'_>, from: u32, end: u32) -> bool {
+        let mut key = from;
+        while key < end {
+            let Some(node) = self.nodes.get_mut(self.count) else {
+                return false;
+            };
+            *node = key;
+            self.hashes[self.count] = tree.key_hash(key);
+            self.count += 1;
+            key = tree.next(key + 1);
+        }
+        true
+    }
+
+    /// A bit for each key with this hash.
+    #[inline]
+    fn with_hash(&self, hash: u32) -> u64 {
+        let wanted = u32x8::splat(hash);
+        let (chunks, _) = self.hashes.as_chunks::<8>();
+        let used = self.count.div_ceil(8);
+        let alike = chunks[..used].iter().rev().fold(0, |bits, chunk| {
+            let alike = u32x8::new(*chunk).simd_eq(wanted).to_bitmask();
+            bits << 8 | u64::from(alike)
+        });
+        // Behind the last key stands no hash.
+        let behind = (SCANNED_KEYS - self.count) as u32;
+        alike & u64::MAX.checked_shr(behind).unwrap_or(0)
     }
 }
 
