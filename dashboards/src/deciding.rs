@@ -40,6 +40,7 @@ pub fn decide(
     let began_at = Timestamp::now().saturating_add_micros(apart);
     // When the present looks began that would pass.
     let mut passing: Option<(Instant, Timestamp)> = None;
+    let mut waited = Duration::ZERO;
     loop {
         let evidence = reader.evidence(selection)?;
         let now = Timestamp::now();
@@ -66,6 +67,7 @@ pub fn decide(
                 Standing::of(&evidence.runs, after, now.saturating_add_micros(apart))
             });
         let mut decision = decide(&standing);
+        decision.waited_ms = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
         if evidence.is_none() {
             decision.reasons = vec![absent(&reader.known(selection.migration())?, selection)];
         }
@@ -76,11 +78,13 @@ pub fn decide(
             return Ok(decision);
         }
         watch(&decision);
+        let paused = Instant::now();
         std::thread::sleep(if complete {
             LOOK_AGAIN.min(left)
         } else {
             LOOK_SOON
         });
+        waited += paused.elapsed();
     }
 }
 
