@@ -1,5 +1,7 @@
 //! A gate decides on everything that was received before it began, or says why it cannot.
 
+mod clocks;
+
 use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use parity_schemas::verdict::Reason;
 
 use crate::support::service::{fill_until, find};
-use crate::support::{Next, Rig, Service, ok};
+use crate::support::{Client, Next, Rig, Service, ok};
 
 #[test]
 fn a_request_at_hand_is_answered_and_then_the_connection_ends() {
@@ -72,6 +72,52 @@ fn what_is_left_at_the_end_is_cut_and_counted() {
     assert!(begin.elapsed() < Duration::from_secs(5));
     assert_eq!(mirror.ledger.reason(), Reason::Shutdown);
     assert_eq!(client.rest(), b"");
+}
+
+#[test]
+fn a_client_that_was_accepted_and_has_no_place_yet_is_answered_too() {
+    let (go, wait) = channel::<()>();
+    let wait = Mutex::new(wait);
+    let legacy = Service::new(move |request, conn| {
+        if request.target() == "/slow" {
+            wait.lock().expect("no panic").recv().expect("told");
+        }
+        conn.say(ok(request.target()));
+        Next::Keep
+    });
+    let mut mirror = Rig::new(&legacy, &Service::saying(ok("b")))
+        .connections(1)
+        .start();
+    let mut first = mirror.client();
+    first.send("GET /slow HTTP/1.1\r\nhost: test\r\n\r\n");
+    legacy.requests(1);
+    let mut second = mirror.client();
+    second.send("GET /second HTTP/1.1\r\nhost: test\r\n\r\n");
+    mirror.wait("accepted", |_| is_accepted(&second));
+    mirror.signal();
+    go.send(()).expect("the legacy waits");
+    for (client, target) in [(&mut first, "/slow"), (&mut second, "/second")] {
+        let reply = client.reply();
+        assert_eq!((reply.status(), reply.text()), (200, target));
+        assert_eq!(reply.header("connection"), ["close"], "{target}");
+        assert_eq!(client.rest(), b"");
+    }
+    assert_eq!(mirror.stop().cut, 0);
+}
+
+/// Whether the mirror has taken the connection from the system: its end has an inode then.
+fn is_accepted(client: &Client) -> bool {
+    let ends = [client.stream.peer_addr(), client.stream.local_addr()];
+    let [here, there] = ends.map(|end| {
+        let port = end.expect("connected").port();
+        format!("0100007F:{port:04X}")
+    });
+    let sockets = std::fs::read_to_string("/proc/net/tcp").expect("Linux");
+    let mut sockets = sockets.lines().map(|line| line.split_whitespace());
+    sockets.any(|mut fields| {
+        let ends = [fields.nth(1), fields.next()];
+        ends == [Some(here.as_str()), Some(there.as_str())] && fields.nth(6) != Some("0")
+    })
 }
 
 #[test]
