@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use parity_schemas::verdict::Reason;
 
 use crate::support::service::{fill_until, find};
-use crate::support::{Client, Next, Rig, Service, ok};
+use crate::support::sockets::other_end;
+use crate::support::{Next, Rig, Service, ok};
 
 #[test]
 fn a_request_at_hand_is_answered_and_then_the_connection_ends() {
@@ -93,7 +94,9 @@ fn a_client_that_was_accepted_and_has_no_place_yet_is_answered_too() {
     legacy.requests(1);
     let mut second = mirror.client();
     second.send("GET /second HTTP/1.1\r\nhost: test\r\n\r\n");
-    mirror.wait("accepted", |_| is_accepted(&second));
+    mirror.wait("accepted", |_| {
+        other_end(&second.stream).is_some_and(|end| end.is_accepted)
+    });
     mirror.signal();
     go.send(()).expect("the legacy waits");
     for (client, target) in [(&mut first, "/slow"), (&mut second, "/second")] {
@@ -103,21 +106,6 @@ fn a_client_that_was_accepted_and_has_no_place_yet_is_answered_too() {
         assert_eq!(client.rest(), b"");
     }
     assert_eq!(mirror.stop().cut, 0);
-}
-
-/// Whether the mirror has taken the connection from the system: its end has an inode then.
-fn is_accepted(client: &Client) -> bool {
-    let ends = [client.stream.peer_addr(), client.stream.local_addr()];
-    let [here, there] = ends.map(|end| {
-        let port = end.expect("connected").port();
-        format!("0100007F:{port:04X}")
-    });
-    let sockets = std::fs::read_to_string("/proc/net/tcp").expect("Linux");
-    let mut sockets = sockets.lines().map(|line| line.split_whitespace());
-    sockets.any(|mut fields| {
-        let ends = [fields.nth(1), fields.next()];
-        ends == [Some(here.as_str()), Some(there.as_str())] && fields.nth(6) != Some("0")
-    })
 }
 
 #[test]
