@@ -6,14 +6,16 @@
 //! the first look that would pass says only that it *may* pass: requests that were quick to answer are counted before
 //! those that are slow, or hang. So it then waits until everything received before that look is settled, and looks again.
 
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use parity_comparator::decision;
 use parity_schemas::evidence::{Decision, Outcome, Thresholds};
 use parity_schemas::id::new_id;
 use parity_schemas::time::Timestamp;
-use parity_schemas::watermark::Standing;
+use parity_schemas::watermark::{Run, Standing};
 use parity_sink::{Known, Reader, Selection, StoreError};
+use uuid::Uuid;
 
 /// How long watermarks are waited for, whatever else is waited for: five heartbeats, enough for a broker and a sink that
 /// keep up. On a store of several machines the time that their clocks may be apart comes on top.
@@ -40,6 +42,8 @@ pub fn decide(
     let began_at = Timestamp::now().saturating_add_micros(apart);
     // When the present looks began that would pass.
     let mut passing: Option<(Instant, Timestamp)> = None;
+    let mut waited = Duration::ZERO;
+    let mut seen = Seen::default();
     loop {
         let evidence = reader.evidence(selection)?;
         let now = Timestamp::now();
@@ -63,9 +67,11 @@ pub fn decide(
         let standing = evidence
             .as_ref()
             .map_or_else(Standing::default, |evidence| {
-                Standing::of(&evidence.runs, after, now.saturating_add_micros(apart))
+                seen.look(&evidence.runs, now.saturating_add_micros(apart));
+                Standing::of(&evidence.runs, after, |run| seen.first(run))
             });
         let mut decision = decide(&standing);
+        decision.waited_ms = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
         if evidence.is_none() {
             decision.reasons = vec![absent(&reader.known(selection.migration())?, selection)];
         }
@@ -76,11 +82,37 @@ pub fn decide(
             return Ok(decision);
         }
         watch(&decision);
+        let paused = Instant::now();
         std::thread::sleep(if complete {
             LOOK_AGAIN.min(left)
         } else {
             LOOK_SOON
         });
+        waited += paused.elapsed();
+    }
+}
+
+/// When the watermarks of the latest look were first seen. One that was ahead of the clock then tells no more once that
+/// time has come: a mirror whose clock is ahead may have been killed, or its sink may be stuck.
+#[derive(Default)]
+struct Seen(HashMap<(Uuid, u32), Timestamp>);
+
+impl Seen {
+    fn key(run: &Run) -> Option<(Uuid, u32)> {
+        let watermark = run.watermark.as_ref()?;
+        Some((watermark.id, watermark.revision))
+    }
+
+    fn look(&mut self, runs: &[Run], now: Timestamp) {
+        let known = std::mem::take(&mut self.0);
+        let keys = runs.iter().filter_map(Self::key);
+        let seen = keys.map(|key| (key, known.get(&key).copied().unwrap_or(now)));
+        self.0 = seen.collect();
+    }
+
+    fn first(&self, run: &Run) -> Timestamp {
+        let known = Self::key(run).and_then(|key| self.0.get(&key));
+        known.copied().unwrap_or_default()
     }
 }
 

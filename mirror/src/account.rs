@@ -47,12 +47,10 @@ const PAYLOAD_OF_STEP: usize = 1024;
 /// A system call, in steps: with the wake-up and the look at what came, 3 µs.
 const STEPS_OF_CALL: usize = 10;
 
-/// Most that is read at a time while a head is waited for: what hyper begins with. It parses all that was read in one go.
-const HEAD_READ: usize = 8 * 1024;
-/// The same of a body whose framing is within it: hyper takes it apart byte by byte. One less than the size of a buffer,
-/// so that hyper does not take a full one for a reason to make them larger: with a thousand shadows in flight, larger ones
-/// are as much as half of the byte budget.
-const CHUNKED_READ: usize = HEAD_READ - 1;
+/// Most that is read at a time of a head, all of which hyper parses in one go, and of a body whose framing is within it,
+/// which it takes apart byte by byte. One less than the size of a buffer, so that hyper does not take a full one for a
+/// reason to make them larger: with a thousand shadows in flight, larger ones are as much as half of the byte budget.
+const SHORT_READ: usize = 8 * 1024 - 1;
 
 /// The candidate sent far more than its answer needed.
 #[derive(Debug, thiserror::Error)]
@@ -128,7 +126,7 @@ impl Account {
         let (phase, ahead) = if sized {
             (Phase::Sized, MAX_BUFFER_BYTES)
         } else {
-            (Phase::Chunked, CHUNKED_READ)
+            (Phase::Chunked, SHORT_READ)
         };
         self.phase.set(phase);
         self.most_wire.set(WIRE_BYTES + ahead);
@@ -183,8 +181,7 @@ impl Account {
         self.check()?;
         ready!(self.turns.poll_go_on(cx));
         Poll::Ready(Ok(match self.phase.get() {
-            Phase::Head => HEAD_READ,
-            Phase::Chunked => CHUNKED_READ,
+            Phase::Head | Phase::Chunked => SHORT_READ,
             Phase::Sized | Phase::Frames => usize::MAX,
         }))
     }

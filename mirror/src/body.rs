@@ -165,8 +165,7 @@ impl Tee {
             Reason::Stream
         } else if body.len() + chunk.len() > pending.generation.limits.body {
             Reason::RequestTooLarge
-        } else if pending.hold.borrow_mut().grow(chunk.len()) {
-            body.push(chunk);
+        } else if pending.hold.borrow_mut().keep(&mut body, chunk) {
             return;
         } else {
             Reason::ByteBudget

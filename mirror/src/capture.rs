@@ -75,9 +75,7 @@ impl Recorder {
             self.omit(Omitted::TooLarge {
                 at_least: self.seen,
             });
-        } else if pending.hold.borrow_mut().grow(chunk.len()) {
-            self.body.push(chunk);
-        } else {
+        } else if !pending.hold.borrow_mut().keep(&mut self.body, chunk) {
             self.give_up();
             return Err(Reason::ByteBudget);
         }

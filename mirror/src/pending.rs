@@ -32,6 +32,10 @@ use crate::spelling::Spelling;
 /// Reasons up to this one are settled as soon as they are known: no candidate can change them.
 const LAST_DECISIVE: Reason = Reason::LegacyTruncated;
 
+/// From this part of the shadows that may be in flight on, as its divisor, a request does not keep the buffer that it was
+/// read into, 8 KiB: with few in flight that is little, and a copy of each head would be paid by all.
+const MANY: usize = 4;
+
 /// A request head as the client sent it.
 pub(crate) struct Head {
     pub(crate) method: Method,
@@ -136,7 +140,8 @@ impl Pending {
         mut head: Head,
         time: Timestamp,
     ) -> (Half, Half) {
-        if head.keeps_buffer {
+        let in_flight = generation.worker.shared.in_flight();
+        if head.keeps_buffer || in_flight >= generation.limits.in_flight / MANY {
             detach::fields(&mut head.headers);
             detach::target(&mut head.uri);
         }

@@ -86,19 +86,50 @@ fn admit(generation: &Generation, side: Side) -> Result<Room, Reason> {
         return Err(Reason::InFlightCap);
     }
     Ok(Room {
-        _buffers: buffers,
+        buffers,
+        largest: 0,
+        reading: 0,
         _slot: slot,
     })
 }
 
 /// What a shadow holds as long as it is under way. The slot goes last: where nothing is in flight, nothing is held.
 struct Room {
-    _buffers: ByteHold,
+    buffers: ByteHold,
+    /// Bytes of the largest part of the body that was read at once.
+    largest: usize,
+    /// What is charged for it.
+    reading: usize,
     _slot: Slot,
 }
 
-/// Bytes that a shadow holds beside the bodies: what its connection reads into, heads, its task. Seen with a thousand of
-/// them: 20 KiB where nothing comes, 50 KiB in the middle of a large answer.
+impl Room {
+    /// A part of the body was read. Where it is large, the buffer of the connection then has room for two like it, which is
+    /// charged from the second part on: most answers have only one. `false` if there is no room.
+    fn reads(&mut self, bytes: usize) -> bool {
+        let only = self.largest == 0;
+        self.largest = self.largest.max(bytes);
+        let buffer = if self.largest > FIRST_BUFFER / 2 {
+            2 * self.largest
+        } else {
+            0
+        };
+        let more = buffer - self.reading;
+        if only || more == 0 {
+            return true;
+        }
+        let fits = self.buffers.grow(more);
+        self.reading += usize::from(fits) * more;
+        fits
+    }
+}
+
+/// The buffer that a connection begins with; as long as small parts come, it stays as it is.
+const FIRST_BUFFER: usize = 8 * 1024;
+
+/// Bytes that a shadow holds beside the bodies, until it has read more than one part of one: the buffers that its
+/// connection begins with (8 KiB to read into, 16 KiB where a head comes in parts, 8 KiB to write from), hyper's queue of
+/// requests (10 KiB), task, heads and the rest (6 KiB); where few are in flight, the buffer of the client's head, too.
 const BESIDE_BODIES: usize = 40 * 1024;
 
 /// What of that is charged: as many as may be in flight must fit, with small bodies.
@@ -113,6 +144,7 @@ async fn run(half: Half, room: Room, side: Side) {
     let deadline = generation.limits.candidate_deadline;
     let mut attempt = Attempt {
         side,
+        room: Some(room),
         half: Some(half),
         recorder: None,
     };
@@ -124,7 +156,7 @@ async fn run(half: Half, room: Room, side: Side) {
         ended.unwrap_or(Err(Reason::CandidateTimeout))
     };
     // Before it is settled: who sees the outcome sees the room again, too.
-    drop(room);
+    attempt.room = None;
     match side {
         Side::Candidate => {
             judge(generation, outcome);
@@ -186,6 +218,7 @@ fn of_legacy(reason: Reason) -> Reason {
 /// One try at a service. What it owns survives the deadline, so that the half can end with its reason.
 struct Attempt {
     side: Side,
+    room: Option<Room>,
     half: Option<Half>,
     recorder: Option<(Recorder, Instant)>,
 }
@@ -246,6 +279,10 @@ impl Attempt {
                 }
                 if body.is_end_stream() {
                     break;
+                }
+                let reads = |room: &mut Room| room.reads(chunk.len());
+                if !self.room.as_mut().is_none_or(reads) {
+                    return Err(Reason::ByteBudget);
                 }
             } else if let Some(trailers) = frame.trailers_ref() {
                 recorder.trailers(trailers);

@@ -217,6 +217,10 @@ pub struct Decision {
     pub total: RouteDecision,
     /// One by one, worst first.
     pub routes: Vec<RouteDecision>,
+    /// For how many milliseconds it paused between its looks, for watermarks or for traffic: 0 if the first look was enough.
+    /// Absent in documents of older programs.
+    #[serde(default)]
+    pub waited_ms: u64,
 }
 
 impl Decision {

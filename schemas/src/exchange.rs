@@ -23,16 +23,19 @@
 //! Bodies are reference-counted slices of what was read from the socket;
 //! cloning an exchange copies no body.
 
+mod budget;
+
 use std::borrow::Cow;
 use std::iter;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderName, Method};
 use smallvec::SmallVec;
 
+pub use self::budget::{ByteBudget, ByteHold};
+use self::budget::{LARGEST_PIECE, Piece};
 use crate::fields::{FieldLines, FieldValue};
 use crate::route::Route;
 use crate::time::Timestamp;
@@ -64,93 +67,6 @@ impl Exchange {
             answers.flat_map(|answer| iter::once(&answer.headers).chain(&answer.trailers));
         let fields = iter::once(&self.request.headers).chain(answers);
         self.request.target.len() + fields.map(FieldLines::held).sum::<usize>()
-    }
-}
-
-/// A bound on the bytes that all shadows and exchanges of the process hold together.
-#[derive(Clone)]
-pub struct ByteBudget(Arc<Budget>);
-
-struct Budget {
-    held: AtomicUsize,
-    limit: AtomicUsize,
-}
-
-impl ByteBudget {
-    /// At most `limit` bytes at a time.
-    pub fn new(limit: usize) -> Self {
-        Self(Arc::new(Budget {
-            held: AtomicUsize::new(0),
-            limit: AtomicUsize::new(limit),
-        }))
-    }
-
-    /// From now on at most `limit` bytes; what is held already stays.
-    pub fn set_limit(&self, limit: usize) {
-        self.0.limit.store(limit, Ordering::Relaxed);
-    }
-
-    /// Bytes held now.
-    pub fn held(&self) -> usize {
-        self.0.held.load(Ordering::Relaxed)
-    }
-
-    /// A hold of nothing, which can grow.
-    pub fn hold(&self) -> ByteHold {
-        ByteHold {
-            budget: Some(self.clone()),
-            bytes: 0,
-        }
-    }
-
-    fn take(&self, more: usize) -> bool {
-        let before = self.0.held.fetch_add(more, Ordering::Relaxed);
-        let fits = before.saturating_add(more) <= self.0.limit.load(Ordering::Relaxed);
-        if !fits {
-            self.give(more);
-        }
-        fits
-    }
-
-    fn give(&self, less: usize) {
-        self.0.held.fetch_sub(less, Ordering::Relaxed);
-    }
-}
-
-/// Bytes taken from a [`ByteBudget`]; dropping it gives them back.
-#[derive(Default)]
-pub struct ByteHold {
-    budget: Option<ByteBudget>,
-    bytes: usize,
-}
-
-impl ByteHold {
-    /// Takes `more` bytes; `false`, and nothing taken, if the budget does not have them.
-    #[must_use]
-    pub fn grow(&mut self, more: usize) -> bool {
-        let Some(budget) = &self.budget else {
-            return true;
-        };
-        let taken = budget.take(more);
-        self.bytes += usize::from(taken) * more;
-        taken
-    }
-
-    /// Gives back `less` of its bytes before the drop: a capture that is given up frees its room at once.
-    pub fn shrink(&mut self, less: usize) {
-        let less = less.min(self.bytes);
-        self.bytes -= less;
-        if let Some(budget) = &self.budget {
-            budget.give(less);
-        }
-    }
-}
-
-impl Drop for ByteHold {
-    fn drop(&mut self) {
-        if let Some(budget) = &self.budget {
-            budget.give(self.bytes);
-        }
     }
 }
 
@@ -233,14 +149,12 @@ pub struct Body {
     chunks: SmallVec<[Bytes; 1]>,
     length: usize,
     /// What came after the last of `chunks`. Never grows beyond its capacity.
-    tail: Vec<u8>,
+    tail: Piece,
     omitted: Option<Omitted>,
 }
 
 /// Smallest piece behind the first: a peer that sends byte by byte shall not make us hold a piece for each of them.
 const SMALLEST_PIECE: usize = 4 * 1024;
-/// Largest piece. Larger ones were seen to leave the heap in holes: the same flood of large answers then held twice as much.
-const LARGEST_PIECE: usize = 16 * 1024;
 
 impl Body {
     /// A body that was not kept. It holds no bytes, and is not to be taken for an empty one.
@@ -260,23 +174,25 @@ impl Body {
     ///
     /// A copy, because a slice would keep all of the buffer that it was read into, up to a hundred times as much; and
     /// because the reader can use its buffer again then, which makes up for the copying.
-    pub fn push(&mut self, mut chunk: &[u8]) {
+    ///
+    /// Large pieces are those that `budget` has to spare.
+    fn add(&mut self, mut chunk: &[u8], budget: Option<&ByteBudget>) {
         while !chunk.is_empty() {
-            let free = self.tail.capacity() - self.tail.len();
+            let free = self.tail.free();
             if free == 0 {
                 self.seal();
                 // The first is most often the only one. Others are in proportion to what came, so that not much more is
-                // held than is charged.
-                let piece = if self.length == 0 {
-                    chunk.len()
-                } else {
-                    (self.length / 4).max(SMALLEST_PIECE)
+                // held than is charged, and of two sizes only, which leave no holes in a heap.
+                let piece = match self.length {
+                    0 => chunk.len(),
+                    length if length < 2 * LARGEST_PIECE => SMALLEST_PIECE,
+                    _ => LARGEST_PIECE,
                 };
-                self.tail = Vec::with_capacity(piece.min(LARGEST_PIECE));
+                self.tail = Piece::new(piece, budget);
                 continue;
             }
             let (now, later) = chunk.split_at(free.min(chunk.len()));
-            self.tail.extend_from_slice(now);
+            self.tail.extend(now);
             self.length += now.len();
             chunk = later;
         }
@@ -284,7 +200,7 @@ impl Body {
 
     /// Makes a piece of what came last, so that clones share it. What comes later begins another.
     pub fn seal(&mut self) {
-        if !self.tail.is_empty() {
+        if !self.tail.as_ref().is_empty() {
             self.chunks.push(std::mem::take(&mut self.tail).into());
         }
     }
@@ -333,13 +249,14 @@ impl Body {
 
     /// What it consists of, none of it empty.
     fn pieces(&self) -> impl Iterator<Item = &[u8]> {
-        let tail = (!self.tail.is_empty()).then_some(&*self.tail);
+        let tail = self.tail.as_ref();
+        let tail = (!tail.is_empty()).then_some(tail);
         self.chunks.iter().map(|chunk| &**chunk).chain(tail)
     }
 
     /// The body in one piece: borrowed when it is held in one, else copied together.
     pub fn contiguous(&self) -> Cow<'_, [u8]> {
-        match (self.chunks.as_slice(), self.tail.as_slice()) {
+        match (self.chunks.as_slice(), self.tail.as_ref()) {
             ([], tail) => Cow::Borrowed(tail),
             ([only], []) => Cow::Borrowed(only),
             (many, tail) => {
@@ -366,7 +283,7 @@ impl From<Bytes> for Body {
         Self {
             chunks,
             length,
-            tail: Vec::new(),
+            tail: Piece::default(),
             omitted: None,
         }
     }
@@ -383,29 +300,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_budget_is_never_exceeded_and_all_of_it_comes_back() {
-        let budget = ByteBudget::new(10);
-        let (mut one, mut two) = (budget.hold(), budget.hold());
-        assert!(one.grow(6) && !two.grow(5) && two.grow(4));
-        assert_eq!(budget.held(), 10);
-        two.shrink(3);
-        assert_eq!(budget.held(), 7);
-        two.shrink(100);
-        assert_eq!(budget.held(), 6);
-        budget.set_limit(8);
-        assert!(!two.grow(3) && two.grow(2));
-        drop((one, two));
-        assert_eq!(budget.held(), 0);
-        assert!(ByteHold::default().grow(usize::MAX));
-    }
-
-    #[test]
     fn pieces_follow_each_other_in_order() {
         let mut body = Body::default();
         let mut whole = Vec::new();
         for length in [1, 0, 2, 5_000, 1, 200_000, 3] {
             let chunk: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
-            body.push(&chunk);
+            body.add(&chunk, None);
             whole.extend_from_slice(&chunk);
         }
         assert_eq!((body.len(), &*body.contiguous()), (whole.len(), &*whole));
@@ -424,7 +324,7 @@ mod tests {
         let cut = |text: &str, at: &[usize]| {
             let (mut body, mut from) = (Body::default(), 0);
             for until in at.iter().copied().chain([text.len()]) {
-                body.push(&text.as_bytes()[from..until]);
+                body.add(&text.as_bytes()[from..until], None);
                 from = until;
             }
             body
@@ -445,7 +345,7 @@ mod tests {
         for chunk in [1, 100, 4_000, 40_000, 128 * 1024] {
             let mut body = Body::default();
             while body.len() < 1 << 20 {
-                body.push(&vec![b'x'; chunk]);
+                body.add(&vec![b'x'; chunk], None);
             }
             let length = body.len();
             let held = body.tail.capacity() + body.chunks.iter().map(Bytes::len).sum::<usize>();
@@ -455,7 +355,7 @@ mod tests {
             );
         }
         let mut body = Body::default();
-        body.push(b"{}");
+        body.add(b"{}", None);
         assert_eq!((body.tail.capacity(), body.chunks.len()), (2, 0));
     }
 }

@@ -172,9 +172,8 @@ pub const SILENT_AFTER_MICROS: i64 = 3 * HEARTBEAT_MICROS;
 pub const CLOCKS_APART_MICROS: i64 = 2_000_000;
 
 impl Run {
-    /// How it stands for who needs everything that was received before `after`; `now` is the latest that the reader's clock
-    /// says it may be elsewhere.
-    pub fn state(&self, after: Timestamp, now: Timestamp) -> RunState {
+    /// How it stands for who needs everything that was received before `after`; `seen` is as for [`Standing::of`].
+    pub fn state(&self, after: Timestamp, seen: Timestamp) -> RunState {
         if self.other_rules.is_some() {
             return RunState::OtherRules;
         }
@@ -189,7 +188,7 @@ impl Run {
             RunState::Behind
         } else if watermark.ended {
             RunState::Ended
-        } else if watermark.written > now {
+        } else if watermark.written > seen {
             RunState::Ahead
         } else if watermark.complete_until > after {
             RunState::Complete
@@ -202,8 +201,8 @@ impl Run {
         }
     }
 
-    fn shown(&self, after: Timestamp, now: Timestamp) -> InstanceWatermark {
-        let state = self.state(after, now);
+    fn shown(&self, after: Timestamp, seen: Timestamp) -> InstanceWatermark {
+        let state = self.state(after, seen);
         let watermark = self.watermark.as_ref();
         InstanceWatermark {
             instance: self.instance.clone(),
@@ -234,12 +233,14 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// For who needs everything that was received before `after`; `now` is the latest that the reader's clock says it may be
-    /// where the watermarks were written: on a store of one machine just that, else later by [`CLOCKS_APART_MICROS`]. A clock
-    /// further ahead would make a watermark seem to be of later than it is.
-    pub fn of(runs: &[Run], after: Timestamp, now: Timestamp) -> Self {
+    /// For who needs everything that was received before `after`; `seen` is the latest that it may have been where a watermark
+    /// was written when the reader first saw it: on a store of one machine the reader's time then, else later by
+    /// [`CLOCKS_APART_MICROS`]. A clock further ahead would make a watermark seem to be of later than it is, also once that
+    /// time has come.
+    pub fn of(runs: &[Run], after: Timestamp, seen: impl Fn(&Run) -> Timestamp) -> Self {
+        let runs = runs.iter();
         let watermarks: Vec<InstanceWatermark> =
-            runs.iter().map(|run| run.shown(after, now)).collect();
+            runs.map(|run| run.shown(after, seen(run))).collect();
         Self {
             complete_until: complete_until(&watermarks),
             watermarks,
@@ -249,7 +250,11 @@ impl Standing {
     /// As it looks to somebody who does not wait: silent is who was not heard of for [`SILENT_AFTER_MICROS`].
     pub fn at_a_glance(runs: &[Run], now: Timestamp) -> Self {
         let ahead = now.saturating_add_micros(CLOCKS_APART_MICROS);
-        Self::of(runs, now.saturating_add_micros(-SILENT_AFTER_MICROS), ahead)
+        Self::of(
+            runs,
+            now.saturating_add_micros(-SILENT_AFTER_MICROS),
+            |_| ahead,
+        )
     }
 
     /// Runs that keep anybody from knowing that the evidence is whole.

@@ -20,6 +20,7 @@ mod demo;
 mod descriptors;
 mod documents;
 mod downloads;
+mod equal_errors;
 mod faults;
 mod floods;
 mod isolation;

@@ -95,6 +95,30 @@ fn a_mirror_that_was_not_reloaded_keeps_the_gate_open_and_hidden_evidence_is_tol
 }
 
 #[test]
+fn a_mirror_that_is_idle_under_other_rules_keeps_the_gate_open_until_it_has_ended() {
+    let place = Place::new();
+    let (legacy, candidate) = (Service::json("{\"a\":1}"), Service::json("{\"a\":1}"));
+    place.write("parity.toml", RULE);
+    let idle = place.mirror(&legacy.url(), &candidate.url(), &["--instance", "idle"]);
+    place.write("parity.toml", "");
+    let busy = place.mirror(&legacy.url(), &candidate.url(), &["--instance", "busy"]);
+    wait_for("both to be heard of", || {
+        (open_runs(&place) == 2).then_some(())
+    });
+    send(&busy, ENOUGH);
+    let open = place.run(&["gate"]);
+    assert_eq!(open.code, 3, "{}", open.stdout);
+    let told = "UNDECIDED  instance `idle` goes on under other rules (`";
+    assert!(open.stdout.contains(told), "{}", open.stdout);
+    assert_eq!(idle.stop().0, 0);
+    // It has counted nothing, so there is nothing that is not counted either.
+    let whole = place.run(&["gate"]);
+    assert_eq!(whole.code, 0, "{}", whole.stdout);
+    assert!(!whole.stdout.contains("other rules"), "{}", whole.stdout);
+    assert_eq!(busy.stop().0, 0);
+}
+
+#[test]
 fn a_run_that_a_reload_has_put_an_end_to_ends_with_its_last_request() {
     let place = Place::new();
     let (legacy, candidate) = (Service::json("{\"a\":1}"), Service::json("{\"a\":1}"));

@@ -99,6 +99,7 @@ pub fn decide(
         evidence: summary,
         total,
         routes,
+        waited_ms: 0,
     }
 }
 

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use parity_schemas::verdict::Reason;
 
 use crate::support::service::{fill_until, find};
+use crate::support::sockets::other_end;
 use crate::support::{Next, Rig, Service, ok};
 
 #[test]
@@ -72,6 +73,39 @@ fn what_is_left_at_the_end_is_cut_and_counted() {
     assert!(begin.elapsed() < Duration::from_secs(5));
     assert_eq!(mirror.ledger.reason(), Reason::Shutdown);
     assert_eq!(client.rest(), b"");
+}
+
+#[test]
+fn a_client_that_was_accepted_and_has_no_place_yet_is_answered_too() {
+    let (go, wait) = channel::<()>();
+    let wait = Mutex::new(wait);
+    let legacy = Service::new(move |request, conn| {
+        if request.target() == "/slow" {
+            wait.lock().expect("no panic").recv().expect("told");
+        }
+        conn.say(ok(request.target()));
+        Next::Keep
+    });
+    let mut mirror = Rig::new(&legacy, &Service::saying(ok("b")))
+        .connections(1)
+        .start();
+    let mut first = mirror.client();
+    first.send("GET /slow HTTP/1.1\r\nhost: test\r\n\r\n");
+    legacy.requests(1);
+    let mut second = mirror.client();
+    second.send("GET /second HTTP/1.1\r\nhost: test\r\n\r\n");
+    mirror.wait("accepted", |_| {
+        other_end(&second.stream).is_some_and(|end| end.is_accepted)
+    });
+    mirror.signal();
+    go.send(()).expect("the legacy waits");
+    for (client, target) in [(&mut first, "/slow"), (&mut second, "/second")] {
+        let reply = client.reply();
+        assert_eq!((reply.status(), reply.text()), (200, target));
+        assert_eq!(reply.header("connection"), ["close"], "{target}");
+        assert_eq!(client.rest(), b"");
+    }
+    assert_eq!(mirror.stop().cut, 0);
 }
 
 #[test]

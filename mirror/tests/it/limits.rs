@@ -87,6 +87,29 @@ fn a_large_answer_is_settled_and_nothing_is_held_beside_it_while_it_goes_on() {
 }
 
 #[test]
+fn the_buffer_that_a_large_answer_is_read_into_counts_while_it_comes() {
+    const COME: usize = 300_000;
+    /// Where a connection begins with its buffers, and the least that the larger one is then.
+    const BEGIN: usize = 28 * 1024;
+    const MORE: usize = 16 * 1024;
+    let candidate = Service::new(|_, conn| {
+        conn.say(format!(
+            "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n",
+            2 * COME
+        ));
+        conn.say("x".repeat(COME));
+        Next::Hang
+    });
+    let mirror = Rig::new(&Service::saying(of(10)), &candidate)
+        .limits(|limits| limits.drain = Duration::from_millis(1))
+        .start();
+    assert_eq!(mirror.client().get("/").body.len(), 10);
+    mirror.wait("all of it held", |mirror| {
+        mirror.control.shadow_bytes_held() >= 10 + COME + BEGIN + MORE
+    });
+}
+
+#[test]
 fn an_answer_that_is_announced_to_be_large_is_settled_with_its_head() {
     let legacy = Service::raw(|mut conn| {
         let mut buffer = Vec::new();

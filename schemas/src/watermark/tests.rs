@@ -95,7 +95,7 @@ fn only_requests_from_before_are_under_way() {
             })
             .to_vec();
     }
-    let standing = Standing::of(&[busy, run("b", 101, 101)], at(100), at(102));
+    let standing = Standing::of(&[busy, run("b", 101, 101)], at(100), |_| at(102));
     assert_eq!(standing.under_way(), 5);
     assert!(!standing.is_complete());
     assert_eq!(standing.doubtful().count(), 0);
@@ -105,11 +105,11 @@ fn only_requests_from_before_are_under_way() {
 #[test]
 fn one_run_that_is_not_known_makes_the_whole_unknown() {
     let whole = [run("a", 101, 101), change(run("b", 7, 7), ended)];
-    let standing = Standing::of(&whole, at(100), at(102));
+    let standing = Standing::of(&whole, at(100), |_| at(102));
     assert_eq!(standing.complete_until, Some(at(101)));
     assert!(standing.is_complete());
     let lost = change(run("c", 50, 50), |run| run.watermark = None);
-    let standing = Standing::of(&[run("a", 101, 101), lost], at(100), at(102));
+    let standing = Standing::of(&[run("a", 101, 101), lost], at(100), |_| at(102));
     assert_eq!(standing.complete_until, None);
     assert_eq!(
         standing

@@ -31,6 +31,7 @@ pub(crate) fn decision() -> Decision {
         evidence: None,
         total: total.clone(),
         routes: vec![total],
+        waited_ms: 0,
     }
 }
 

@@ -126,7 +126,7 @@ fn who_goes_on_under_other_rules_keeps_the_gate_open_and_what_is_hidden_is_told(
     evidence.identity.rules_hash = "new".to_owned();
     let decide = |evidence: &Evidence| {
         let (after, now) = (Timestamp::from_micros(10), Timestamp::from_micros(20));
-        let standing = Standing::of(&evidence.runs, after, now);
+        let standing = Standing::of(&evidence.runs, after, |_| now);
         let thresholds = Thresholds::default();
         decide(
             "default",

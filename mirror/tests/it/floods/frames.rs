@@ -2,7 +2,7 @@
 
 use std::io::Read as _;
 
-use parity_mirror::{Protocol, Target};
+use parity_mirror::{Protocol, Target, UpstreamUrl};
 
 use crate::support::service::Conn;
 use crate::support::{Rig, Service};
@@ -108,6 +108,10 @@ impl Frames {
         }))
     }
 
+    pub(super) fn url(&self) -> UpstreamUrl {
+        self.0.url()
+    }
+
     pub(super) fn flooding(flood: Flood) -> Self {
         Self::new(move |stream, conn| {
             let (before, endless) = flood(stream);
@@ -124,9 +128,9 @@ impl Frames {
     }
 }
 
-/// A mirror whose candidate is one.
-pub(super) fn rig(legacy: &Service, candidate: &Frames) -> Rig {
-    let mut target = Target::new(candidate.0.url());
+/// A mirror whose candidate speaks HTTP/2.
+pub(super) fn rig(legacy: &Service, candidate: UpstreamUrl) -> Rig {
+    let mut target = Target::new(candidate);
     target.protocol = Protocol::Http2;
     Rig::new(legacy, legacy).policy(|policy| policy.candidate = target)
 }

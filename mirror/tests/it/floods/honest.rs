@@ -128,7 +128,7 @@ fn small_frames_of_http2() {
         answer.extend(frames::data(stream, b"", true));
         conn.say(answer);
     });
-    check("chatty", frames::rig(&legacy(), &chatty), 56_000, 5);
+    check("chatty", frames::rig(&legacy(), chatty.url()), 56_000, 5);
 }
 
 #[test]
@@ -144,5 +144,5 @@ fn a_connection_of_http2_that_is_used_for_long() {
             .concat(),
         );
     });
-    check("no payload", frames::rig(&legacy(), &empty), 0, 5000);
+    check("no payload", frames::rig(&legacy(), empty.url()), 0, 5000);
 }

@@ -86,6 +86,7 @@ impl H2Service {
                 let listener = tokio::net::TcpListener::from_std(listener).expect("a socket");
                 while let Ok((stream, _)) = listener.accept().await {
                     connections.fetch_add(1, Ordering::SeqCst);
+                    stream.set_nodelay(true).expect("a socket");
                     let (script, seen, tls) = (Arc::clone(&script), Arc::clone(&seen), tls.clone());
                     tokio::spawn(async move {
                         match tls {

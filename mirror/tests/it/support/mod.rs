@@ -6,6 +6,7 @@ pub(crate) mod h2;
 pub(crate) mod ledger;
 pub(crate) mod rig;
 pub(crate) mod service;
+pub(crate) mod sockets;
 
 use std::time::Duration;
 

@@ -14,6 +14,7 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use socket2::{Domain, Socket, Type};
 
 use super::PATIENCE;
+use super::sockets::other_end;
 
 /// A request as a service read it.
 #[derive(Clone, Debug)]
@@ -72,6 +73,14 @@ impl Conn {
     pub(crate) fn other_end(&self) -> Self {
         let socket = self.socket().expect("TCP");
         Self::Tcp(socket.try_clone().expect("a descriptor"))
+    }
+
+    /// Waits until the peer has read all that was sent, or has hung up.
+    pub(crate) fn wait_until_read(&self) {
+        let socket = self.socket().expect("TCP");
+        while other_end(socket).is_some_and(|end| end.unread > 0) {
+            thread::yield_now();
+        }
     }
 
     fn socket(&self) -> Option<&TcpStream> {

@@ -1,0 +1,259 @@
+//! How many bytes shadows and exchanges may hold together, and the pieces that their bodies are held in.
+//!
+//! Allocators give each thread a heap of its own, and give little of it back: when first one worker and then another reads
+//! large answers, the process holds twice what the budget counts. So large pieces belong to the budget, whichever thread
+//! needs them next.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+
+use super::Body;
+
+/// Largest piece of a body. Larger ones were seen to leave the heap in holes: the same flood of large answers then held
+/// twice as much.
+pub(super) const LARGEST_PIECE: usize = 16 * 1024;
+
+/// A bound on the bytes that all shadows and exchanges of the process hold together.
+#[derive(Clone)]
+pub struct ByteBudget(Arc<Budget>);
+
+struct Budget {
+    held: AtomicUsize,
+    limit: AtomicUsize,
+    /// Large pieces that nobody uses, to be used again.
+    spare: Mutex<Vec<Vec<u8>>>,
+}
+
+/// The part of the limit, as its divisor, that pieces may take that nobody uses.
+const SPARE_PART: usize = 2;
+
+impl ByteBudget {
+    /// At most `limit` bytes at a time.
+    pub fn new(limit: usize) -> Self {
+        Self(Arc::new(Budget {
+            held: AtomicUsize::new(0),
+            limit: AtomicUsize::new(limit),
+            spare: Mutex::default(),
+        }))
+    }
+
+    /// From now on at most `limit` bytes; what is held already stays.
+    pub fn set_limit(&self, limit: usize) {
+        self.0.limit.store(limit, Ordering::Relaxed);
+    }
+
+    /// Bytes held now.
+    pub fn held(&self) -> usize {
+        self.0.held.load(Ordering::Relaxed)
+    }
+
+    /// A hold of nothing, which can grow.
+    pub fn hold(&self) -> ByteHold {
+        ByteHold {
+            budget: Some(self.clone()),
+            bytes: 0,
+        }
+    }
+
+    fn take(&self, more: usize) -> bool {
+        let before = self.0.held.fetch_add(more, Ordering::Relaxed);
+        let fits = before.saturating_add(more) <= self.0.limit.load(Ordering::Relaxed);
+        if !fits {
+            self.give(more);
+        }
+        fits
+    }
+
+    fn give(&self, less: usize) {
+        self.0.held.fetch_sub(less, Ordering::Relaxed);
+    }
+
+    fn spare(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
+        // Whoever panicked left whole pieces.
+        self.0.spare.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put_back(&self, mut piece: Vec<u8>) {
+        let most = self.0.limit.load(Ordering::Relaxed) / SPARE_PART / LARGEST_PIECE;
+        piece.clear();
+        let mut spare = self.spare();
+        if spare.len() < most {
+            spare.push(piece);
+        }
+    }
+}
+
+/// Bytes taken from a [`ByteBudget`]; dropping it gives them back.
+#[derive(Default)]
+pub struct ByteHold {
+    budget: Option<ByteBudget>,
+    bytes: usize,
+}
+
+impl ByteHold {
+    /// Takes `more` bytes; `false`, and nothing taken, if the budget does not have them.
+    #[must_use]
+    pub fn grow(&mut self, more: usize) -> bool {
+        let Some(budget) = &self.budget else {
+            return true;
+        };
+        let taken = budget.take(more);
+        self.bytes += usize::from(taken) * more;
+        taken
+    }
+
+    /// Adds a copy of what was read next to a body that it pays for; `false`, and nothing added, if the budget has no room.
+    #[must_use]
+    pub fn keep(&mut self, body: &mut Body, chunk: &[u8]) -> bool {
+        let fits = self.grow(chunk.len());
+        if fits {
+            body.add(chunk, self.budget.as_ref());
+        }
+        fits
+    }
+
+    /// Gives back `less` of its bytes before the drop: a capture that is given up frees its room at once.
+    pub fn shrink(&mut self, less: usize) {
+        let less = less.min(self.bytes);
+        self.bytes -= less;
+        if let Some(budget) = &self.budget {
+            budget.give(less);
+        }
+    }
+}
+
+impl Drop for ByteHold {
+    fn drop(&mut self) {
+        if let Some(budget) = &self.budget {
+            budget.give(self.bytes);
+        }
+    }
+}
+
+/// A piece of a body in the making. Never grows beyond its capacity.
+#[derive(Default)]
+pub(super) struct Piece {
+    bytes: Vec<u8>,
+    /// Where it goes when it is not needed any more.
+    home: Option<ByteBudget>,
+}
+
+impl Piece {
+    /// With room for so many bytes, or for as many as a piece may have; one of these belongs to the budget.
+    pub(super) fn new(room: usize, budget: Option<&ByteBudget>) -> Self {
+        if room < LARGEST_PIECE {
+            return Self {
+                bytes: Vec::with_capacity(room),
+                home: None,
+            };
+        }
+        let spare = budget.and_then(|budget| budget.spare().pop());
+        Self {
+            bytes: spare.unwrap_or_else(|| Vec::with_capacity(LARGEST_PIECE)),
+            home: budget.cloned(),
+        }
+    }
+
+    pub(super) fn free(&self) -> usize {
+        self.bytes.capacity() - self.bytes.len()
+    }
+
+    pub(super) fn extend(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    #[cfg(test)]
+    pub(super) fn capacity(&self) -> usize {
+        self.bytes.capacity()
+    }
+}
+
+impl AsRef<[u8]> for Piece {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Clone for Piece {
+    fn clone(&self) -> Self {
+        Self {
+            bytes: self.bytes.clone(),
+            home: None,
+        }
+    }
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        if let Some(home) = self.home.take() {
+            home.put_back(std::mem::take(&mut self.bytes));
+        }
+    }
+}
+
+impl From<Piece> for Bytes {
+    fn from(mut piece: Piece) -> Self {
+        if piece.home.is_some() {
+            Self::from_owner(piece)
+        } else {
+            std::mem::take(&mut piece.bytes).into()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_is_never_exceeded_and_all_of_it_comes_back() {
+        let budget = ByteBudget::new(10);
+        let (mut one, mut two) = (budget.hold(), budget.hold());
+        assert!(one.grow(6) && !two.grow(5) && two.grow(4));
+        assert_eq!(budget.held(), 10);
+        two.shrink(3);
+        assert_eq!(budget.held(), 7);
+        two.shrink(100);
+        assert_eq!(budget.held(), 6);
+        budget.set_limit(8);
+        assert!(!two.grow(3) && two.grow(2));
+        drop((one, two));
+        assert_eq!(budget.held(), 0);
+        assert!(ByteHold::default().grow(usize::MAX));
+    }
+
+    #[test]
+    fn large_pieces_are_used_again_by_whoever_needs_one_and_few_are_kept() {
+        let budget = ByteBudget::new(8 * LARGEST_PIECE);
+        let body = |chunk: &[u8], hold: &mut ByteHold| {
+            let mut body = Body::default();
+            assert!(hold.keep(&mut body, chunk));
+            body
+        };
+        let large = vec![b'x'; 7 * LARGEST_PIECE];
+        let mut hold = budget.hold();
+        let first = body(&large, &mut hold);
+        let chunks: Vec<Bytes> = first.into_chunks().collect();
+        assert_eq!(budget.spare().len(), 0);
+        drop((chunks, hold));
+        // Half of the limit.
+        assert_eq!(budget.spare().len(), 4);
+        let of_another_thread = std::thread::spawn({
+            let budget = budget.clone();
+            move || {
+                let mut hold = budget.hold();
+                let small = body(b"small", &mut hold);
+                assert_eq!(budget.spare().len(), 4);
+                let large = body(&vec![b'y'; 3 * LARGEST_PIECE], &mut hold);
+                assert_eq!(budget.spare().len(), 2);
+                assert_eq!(small.contiguous().as_ref(), b"small");
+                large.contiguous().into_owned()
+            }
+        });
+        let bytes = of_another_thread.join().expect("no panic");
+        assert_eq!(bytes, vec![b'y'; 3 * LARGEST_PIECE]);
+        assert_eq!((budget.spare().len(), budget.held()), (4, 0));
+    }
+}

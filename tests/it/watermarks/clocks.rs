@@ -1,0 +1,37 @@
+//! Clocks that are ahead of the gate's: what was written under them is never taken for later than it is.
+
+use parity_schemas::time::Timestamp;
+
+use super::{ENOUGH, gate, pair, send};
+use crate::support::process::Place;
+
+/// The mirror is killed, and its last watermark set ahead: nobody knows what came after it, also once the time has come
+/// that it names.
+#[test]
+fn a_watermark_of_a_clock_that_is_ahead_lets_no_gate_pass() {
+    let (legacy, candidate) = pair();
+    let place = Place::new();
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    send(&mirror, "/items", ENOUGH);
+    mirror.settled(u64::from(ENOUGH));
+    mirror.kill();
+    let store = rusqlite::Connection::open(place.path().join("parity.db")).expect("it opens");
+    let ahead = |micros| {
+        let written = Timestamp::now().saturating_add_micros(micros);
+        let changed = store.execute(
+            "UPDATE watermarks SET written = ?1, complete_until = ?1, revision = revision + 1",
+            [written.as_micros()],
+        );
+        assert_eq!(changed, Ok(1));
+        gate(&place, &[])
+    };
+    // The first two are past while the gate still waits.
+    for micros in [1_500_000, 4_000_000] {
+        let ended = ahead(micros);
+        assert_eq!(ended.code, 3, "{micros}: {}", ended.stdout);
+    }
+    let minutes = ahead(300_000_000);
+    assert_eq!(minutes.code, 3, "{}", minutes.stdout);
+    let told = "UNDECIDED  the clock of instance `test` is ahead of this one";
+    assert!(minutes.stdout.contains(told), "{}", minutes.stdout);
+}
