@@ -9,9 +9,12 @@ const ENOUGH: u32 = 3_000;
 
 /// Answers 503 while it is down, which is said in the query.
 fn service() -> Service {
-    Service::start(|request| match request.target.ends_with("?down") {
-        true => Answer::new(503, "down"),
-        false => Answer::json("{\"a\":1}"),
+    Service::start(|request| {
+        if request.target.ends_with("?down") {
+            Answer::new(503, "down")
+        } else {
+            Answer::json("{\"a\":1}")
+        }
     })
 }
 
