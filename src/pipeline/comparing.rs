@@ -116,9 +116,14 @@ impl Comparing {
         // leaves nothing behind.
         let settled = std::panic::catch_unwind(AssertUnwindSafe(|| {
             let comparison = self.comparator.compare(exchange);
+            // Redaction may take as long as the comparison: the request is the drain's to count until all is done.
+            let found = match comparison.verdict {
+                Verdict::Mismatch => Some(self.found(exchange, &comparison)),
+                _ => None,
+            };
             ours = self.under_way.take().is_some();
             if ours {
-                self.settle(exchange, &comparison);
+                self.settle(exchange, &comparison, found);
             }
         }));
         ours |= self.under_way.take().is_some();
@@ -132,7 +137,7 @@ impl Comparing {
     }
 
     /// Counts the outcome last, so that a panic anywhere before leaves it to the caller to count.
-    fn settle(&self, exchange: &Exchange, comparison: &Comparison) {
+    fn settle(&self, exchange: &Exchange, comparison: &Comparison, found: Option<Found>) {
         let route = &exchange.route;
         if !comparison.rule_hits.is_empty() {
             self.recorder.rule_hits(route, &comparison.rule_hits);
@@ -143,12 +148,12 @@ impl Comparing {
             end_us: micros(capture.elapsed),
         };
         let (legacy, candidate) = (elapsed(&exchange.legacy), elapsed(&exchange.candidate));
-        match comparison.verdict {
-            Verdict::NotCompared(reason) => self.recorder.not_compared(route, reason),
-            Verdict::Match => self.recorder.matched(route, legacy, candidate),
-            Verdict::Mismatch => {
-                let id = new_id();
-                let groups = self.record(exchange, comparison, id);
+        match (comparison.verdict, found) {
+            (Verdict::NotCompared(reason), _) => self.recorder.not_compared(route, reason),
+            (_, None) => self.recorder.matched(route, legacy, candidate),
+            (_, Some(Found { id, groups, record })) => {
+                // A full queue costs this row, counted by the sender; the count of the verdict comes by the tally.
+                let _counted = self.records.send(record);
                 let time = exchange.time;
                 self.recorder
                     .mismatch(route, legacy, candidate, id, time, &groups);
@@ -156,8 +161,9 @@ impl Comparing {
         }
     }
 
-    /// Hands the redacted mismatch to the writer and gives its groups.
-    fn record(&self, exchange: &Exchange, comparison: &Comparison, id: Uuid) -> Vec<Group> {
+    /// What is told and kept of a mismatch.
+    fn found(&self, exchange: &Exchange, comparison: &Comparison) -> Found {
+        let id = new_id();
         let groups = self.context.redactor.groups(exchange, comparison);
         let record = self.context.redactor.mismatch(
             exchange,
@@ -170,8 +176,14 @@ impl Comparing {
                 keep_sample: self.book.keep_sample(&groups),
             },
         );
-        // A full queue costs this row, counted by the sender; the count of the verdict comes by the tally.
-        let _counted = self.records.send(Record::Mismatch(Box::new(record)));
-        groups
+        let record = Record::Mismatch(Box::new(record));
+        Found { id, groups, record }
     }
+}
+
+/// A mismatch for the writer, redacted.
+struct Found {
+    id: Uuid,
+    groups: Vec<Group>,
+    record: Record,
 }
