@@ -22,6 +22,18 @@ pub(crate) fn to_json(text: &str, is_json: &mut dyn FnMut(&[u8]) -> bool) -> Vec
     out
 }
 
+/// Whether every line is a field that is known, or a comment, and only data is more than a word. Readers skip other lines,
+/// but what they were before a sign got lost may have named what follows.
+pub(crate) fn is_strict(text: &str) -> bool {
+    lines(text).all(|line| {
+        let (name, value) = line.split_once(':').unwrap_or((line, ""));
+        match name {
+            "" | "data" => true,
+            _ => FIELDS.contains(&name) && !value.contains(['{', '"', '\'', '<', '=']),
+        }
+    })
+}
+
 /// Lines end with CRLF, LF or CR.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive('\n').flat_map(|line| {

@@ -53,6 +53,17 @@ pub(crate) fn to_json(text: &str) -> Vec<u8> {
     out
 }
 
+/// Whether every field has a value, if an empty one, and none that names something has two: a sign that got lost would
+/// have made one field, or one name, of both.
+pub(crate) fn is_whole(text: &str, names: impl Fn(&str) -> bool) -> bool {
+    text.trim_end().split(['&', ';']).all(|field| {
+        field.is_empty()
+            || field.split_once('=').is_some_and(|(_, value)| {
+                !value.trim_end_matches('=').contains('=') || !names(field)
+            })
+    })
+}
+
 fn write_name(name: &Plain<'_>, out: &mut Vec<u8>) {
     match name {
         Plain::Text(text) => string::quote(text, out),

@@ -196,6 +196,85 @@ fn field_names(fields: &FieldLines) -> Vec<String> {
     names
 }
 
+/// Whether a disposition says what a part is called, or that it is called nothing; that of a part of a form has a name.
+/// Where a sign got lost, a name may be what nobody takes for one.
+pub(crate) fn is_readable(disposition: &str, form: bool) -> bool {
+    /// What else is known of a part, RFC 2183 §2.
+    const OTHERS: [&str; 5] = [
+        "filename",
+        "creation-date",
+        "modification-date",
+        "read-date",
+        "size",
+    ];
+    let (kind, mut rest) = disposition.split_at(token(disposition));
+    let known = kind.eq_ignore_ascii_case("form-data")
+        || (!form
+            && ["attachment", "inline"]
+                .iter()
+                .any(|known| kind.eq_ignore_ascii_case(known)));
+    let mut named = false;
+    let mut pieces = 0;
+    while let Some(parameter) = rest.trim_start().strip_prefix(';') {
+        let parameter = parameter.trim_start();
+        let (name, value) = parameter.split_at(token(parameter));
+        let Some(value) = value.trim_start().strip_prefix('=') else {
+            return false;
+        };
+        let value = value.trim_start();
+        let Some(length) = value_length(value) else {
+            return false;
+        };
+        let (value, behind) = value.split_at(length);
+        rest = behind;
+        let name = name.to_ascii_lowercase();
+        let (base, coded) = name.split_once('*').unwrap_or((&name, "none"));
+        // `name*=UTF-8''…`, `name*0=…`, `name*0*=UTF-8''…`.
+        let number = coded.trim_end_matches('*');
+        let whole = match coded {
+            "none" => true,
+            "" => value.matches('\'').count() == 2,
+            _ if base == "name" => {
+                pieces += 1;
+                number.parse() == Ok(pieces - 1)
+            }
+            _ => number.parse::<u16>().is_ok(),
+        };
+        if !whole || !(base == "name" || OTHERS.contains(&base)) {
+            return false;
+        }
+        named |= base == "name";
+    }
+    known && rest.trim().is_empty() && (named || !form)
+}
+
+/// Length of the token at the start (RFC 9110 §5.6.2); letters of other scripts are taken for some.
+fn token(text: &str) -> usize {
+    let ends = |sign: char| {
+        sign.is_ascii_whitespace()
+            || sign.is_ascii_control()
+            || "()<>@,;:\\\"/[]?={}".contains(sign)
+    };
+    text.find(ends).unwrap_or(text.len())
+}
+
+/// Length of the value of a parameter at the start; `None` when it is neither a token nor in quotes that end.
+fn value_length(text: &str) -> Option<usize> {
+    let Some(inner) = text.strip_prefix('"') else {
+        return Some(token(text)).filter(|length| *length > 0);
+    };
+    let mut escaped = false;
+    for (at, byte) in inner.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => return Some(at + 2),
+            _ => {}
+        }
+    }
+    None
+}
+
 /// A parameter's value, a token or in quotes, and what follows it.
 fn parameter_value(text: &[u8]) -> (Vec<u8>, &[u8]) {
     let Some(mut rest) = text.strip_prefix(b"\"") else {

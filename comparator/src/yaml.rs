@@ -8,6 +8,8 @@
 //! What JSON has no word for is an object of one key, as serde writes an enum: `!a 1` is `{"!a":1}`, `.inf` is
 //! `{"!!float":".inf"}`. So neither is taken for the string or number that it looks like.
 
+mod doubt;
+
 use std::rc::Rc;
 
 use hashbrown::HashMap;
@@ -15,6 +17,7 @@ use parity_schemas::verdict::Reason;
 use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle, Tag};
 
 use crate::json::{number, string};
+pub(crate) use doubt::is_doubtful;
 
 /// A text may stand for this many times its own bytes. Without aliases JSON takes at most five times as many; with them,
 /// nothing that people write comes near.

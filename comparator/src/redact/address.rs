@@ -36,9 +36,14 @@ pub(super) fn method(method: &Method) -> &str {
 }
 
 impl Redactor {
-    pub(super) fn tolerated(&self, tolerated: &Tolerated, scope: &Scope) -> Tolerated {
+    pub(super) fn tolerated(
+        &self,
+        tolerated: &Tolerated,
+        doubtful: bool,
+        scope: &Scope,
+    ) -> Tolerated {
         Tolerated {
-            path: self.pointer(tolerated.part, &tolerated.path, scope),
+            path: self.pointer(tolerated.part, &tolerated.path, doubtful, scope),
             ..tolerated.clone()
         }
     }

@@ -28,7 +28,7 @@ use crate::{decode, grpc, multipart, yaml};
 const MAX_BODY_BYTES: usize = 32 << 20;
 /// A compressed body may unpack to this, or to what was captured of it: as the default of `limits.body`, and as much
 /// again for mirrors with a larger one.
-const UNPACKED_BYTES: usize = 16 * DECODED_BYTES;
+pub(super) const UNPACKED_BYTES: usize = 16 * DECODED_BYTES;
 
 /// A body as it may be recorded.
 pub(super) enum Shown {
@@ -57,6 +57,8 @@ pub(super) struct Bodies {
     pub(super) request: Shown,
     pub(super) legacy: Shown,
     pub(super) candidate: Shown,
+    /// See [`Redactor::are_names_in_doubt`].
+    pub(super) doubtful: bool,
 }
 
 /// What a body was read as.
@@ -122,6 +124,7 @@ impl Redactor {
             request,
             legacy,
             candidate,
+            doubtful: self.are_names_in_doubt(exchange),
         }
     }
 
@@ -164,7 +167,7 @@ impl Redactor {
         let (claim, charset) = Claim::of(headers);
         match claim {
             Claim::Bytes => hidden(Why::Bytes),
-            Claim::Multipart(_) => self.claimed(&claim, &decoded, scope),
+            Claim::Multipart(_) | Claim::MultipartForm(_) => self.claimed(&claim, &decoded, scope),
             _ => match in_utf8(decoded, charset.as_deref()) {
                 Some(text) => self.claimed(&claim, &text, scope),
                 None => hidden(Why::Invalid("charset")),
@@ -179,9 +182,10 @@ impl Redactor {
             Document::read(self, text.to_vec(), layout, Content::Values, false, scope)
                 .map(|document| Read::Shown(Shown::Json(document)))
         };
-        if let Claim::Multipart(boundary) = claim {
+        if let Claim::Multipart(boundary) | Claim::MultipartForm(boundary) = claim {
+            let form = matches!(claim, Claim::MultipartForm(_));
             return match multipart::to_json(body, boundary.as_deref(), &mut is_json) {
-                Ok(parts) => Read::Documents(vec![parts], Content::Parts),
+                Ok(parts) => Read::Documents(vec![parts], Content::Parts { form }),
                 Err(_) => hidden(Why::Invalid("multipart")),
             };
         }
@@ -195,13 +199,33 @@ impl Redactor {
             Claim::Lines => json(&without_separators(plain.as_bytes()), Layout::Lines)
                 .unwrap_or_else(|_| hidden(Why::Invalid("JSON"))),
             Claim::Yaml => match yaml::documents(plain, MAX_DEPTH, MAX_BODY_BYTES) {
-                Ok(documents) => Read::yaml(plain, documents),
-                Err(_) => hidden(Why::Invalid("YAML")),
+                Ok(documents) if !self.is_doubtful_yaml(plain, &documents) => {
+                    Read::yaml(plain, documents)
+                }
+                _ => hidden(Why::Invalid("YAML")),
             },
+            Claim::Events if !events::is_strict(plain) => hidden(Why::Invalid("events")),
             Claim::Events => {
-                Read::Documents(vec![events::to_json(plain, &mut is_json)], Content::Events)
+                let mut broken = false;
+                let events = events::to_json(plain, &mut |data| {
+                    let sound = is_json(data);
+                    broken |= !sound && std::str::from_utf8(data).is_ok_and(strings::claims_json);
+                    sound
+                });
+                // What was one event may have become two.
+                if broken {
+                    return hidden(Why::Invalid("events"));
+                }
+                Read::Documents(vec![events], Content::Events)
             }
-            Claim::Form => Read::Documents(vec![form::to_json(text)], Content::Values),
+            Claim::Form if self.is_whole_form(text) => {
+                Read::Documents(vec![form::to_json(text)], Content::Values)
+            }
+            // Clients that name no type send JSON as a form.
+            Claim::Form if strings::claims_json(plain.trim_start()) => {
+                self.undeclared(&Claim::Plain, text, plain, scope)
+            }
+            Claim::Form => hidden(Why::Invalid("form")),
             Claim::Unread => hidden(Why::Unread),
             Claim::Markup(_) | Claim::GraphQl | Claim::Table => {
                 Read::Shown(self.structured(claim, text).map_or_else(
@@ -210,7 +234,7 @@ impl Redactor {
                 ))
             }
             Claim::Plain | Claim::Silent => self.undeclared(claim, text, plain, scope),
-            Claim::Multipart(_) | Claim::Bytes => hidden(Why::Bytes),
+            Claim::Multipart(_) | Claim::MultipartForm(_) | Claim::Bytes => hidden(Why::Bytes),
         }
     }
 
@@ -324,7 +348,9 @@ impl Redactor {
             }
             Claim::Plain | Claim::Silent => return self.string_at(text, depth),
             Claim::Bytes => return hidden(Why::Bytes),
-            Claim::Unread | Claim::Multipart(_) => return hidden(Why::Unread),
+            Claim::Unread | Claim::Multipart(_) | Claim::MultipartForm(_) => {
+                return hidden(Why::Unread);
+            }
             Claim::Json => json(text.as_bytes()),
             Claim::Lines => {
                 let lines = text.lines().map(|line| match line.trim() {
@@ -338,11 +364,14 @@ impl Redactor {
             Claim::Yaml if text.contains('*') => None,
             Claim::Yaml => yaml::documents(text, MAX_DEPTH, MAX_BODY_BYTES)
                 .ok()
+                .filter(|documents| !self.is_doubtful_yaml(text, documents))
                 .and_then(|documents| {
                     let single = documents.len() == 1;
                     json(&yaml::joined(documents, single))
                 }),
+            Claim::Form if !self.is_whole_form(text) => None,
             Claim::Form => json(&form::to_json(text)),
+            Claim::Events if !events::is_strict(text) => None,
             Claim::Events => json(&events::to_json(text, &mut is_json)),
             Claim::Markup(_) | Claim::GraphQl | Claim::Table => self.structured(claim, text),
         };

@@ -16,7 +16,10 @@ pub(super) enum Claim {
     Yaml,
     Events,
     Form,
+    /// With its boundary.
     Multipart(Option<String>),
+    /// The same of a form, whose every part has a name.
+    MultipartForm(Option<String>),
     /// XML or HTML; by its type, or by its begin.
     Markup(Option<Dialect>),
     GraphQl,
@@ -52,6 +55,9 @@ impl Claim {
             BodyKind::Yaml => Self::Yaml,
             BodyKind::Events => Self::Events,
             BodyKind::Form => Self::Form,
+            BodyKind::Multipart if essence == "multipart/form-data" => {
+                Self::MultipartForm(boundary)
+            }
             BodyKind::Multipart => Self::Multipart(boundary),
             BodyKind::Bytes => Self::Bytes,
             BodyKind::Text => match essence {

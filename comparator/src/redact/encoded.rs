@@ -107,18 +107,32 @@ pub(super) fn undone(text: &str) -> Cow<'_, str> {
     plain
 }
 
-/// A name without percent encoding, and without that of header fields (RFC 2047): `=?UTF-8?B?…?=`.
+/// What it is to its reader is unknown.
+const UNKNOWN: &str = "secret";
+
+/// A name without percent encoding and escapes, and without that of header fields (RFC 2047): `=?UTF-8?B?…?=`.
 pub(super) fn name(text: &str) -> Cow<'_, str> {
     let plain = if text.contains('%') {
         undone(text)
     } else {
         Cow::Borrowed(text)
     };
+    let escaped = ["\\u", "\\U", "\\x"]
+        .iter()
+        .any(|begin| plain.contains(begin));
+    let plain = if escaped {
+        Cow::Owned(super::behind::without_escapes(&plain))
+    } else {
+        plain
+    };
+    if !(plain.starts_with("=?") || plain.ends_with("?=")) {
+        return plain;
+    }
     let word = plain
         .strip_prefix("=?")
         .and_then(|rest| rest.strip_suffix("?="));
     let Some((kind, coded)) = word.and_then(|word| word.split_once('?')?.1.split_once('?')) else {
-        return plain;
+        return Cow::Borrowed(UNKNOWN);
     };
     let bytes = if kind.eq_ignore_ascii_case("b") {
         from_base64(coded)
@@ -131,8 +145,7 @@ pub(super) fn name(text: &str) -> Cow<'_, str> {
     };
     match bytes.map(String::from_utf8) {
         Some(Ok(name)) => Cow::Owned(name),
-        // What it is to its reader is unknown.
-        _ => Cow::Borrowed("secret"),
+        _ => Cow::Borrowed(UNKNOWN),
     }
 }
 
@@ -165,9 +178,12 @@ fn from_hexadecimal(text: &str) -> Option<Vec<u8>> {
         .collect()
 }
 
-/// Bytes that are text.
+/// Bytes that are text, to where they are: what ends in other bytes may be damaged there.
 fn printed(bytes: &[u8]) -> Option<&str> {
-    let plain = std::str::from_utf8(bytes).ok()?;
-    let printed = |character: char| !character.is_control() || character.is_whitespace();
-    plain.chars().all(printed).then_some(plain)
+    /// Less may be text by chance.
+    const MIN_BYTES: usize = 10;
+    let plain = bytes.utf8_chunks().next()?.valid();
+    let bad = plain.find(|character: char| character.is_control() && !character.is_whitespace());
+    let plain = plain.get(..bad.unwrap_or(plain.len()))?;
+    (plain.len() == bytes.len() || plain.len() >= MIN_BYTES).then_some(plain)
 }

@@ -40,7 +40,7 @@ impl Redactor {
         bodies: &Bodies,
         scope: &Scope,
     ) -> RecordedFinding {
-        let path = |path: &str| self.pointer(finding.part, path, scope);
+        let path = |path: &str| self.pointer(finding.part, path, bodies.doubtful, scope);
         let candidate_path = finding.candidate_path.as_deref();
         let lines = matches!(
             (&finding.legacy, &finding.candidate),

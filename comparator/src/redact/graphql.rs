@@ -4,9 +4,12 @@
 //! a variable. A variable is only a name and stays; what it stands for is as secret as the names that it is put behind. Strings and comments are looked into as any text is. A document that
 //! has other signs, or does not close what it opens, is refused.
 
+mod places;
+
 use std::collections::HashSet;
 
 use super::Redactor;
+use places::Places;
 
 /// Brackets that are open at a time.
 const MAX_OPEN: usize = 256;
@@ -44,7 +47,8 @@ pub(super) fn redacted(redactor: &Redactor, text: &str, depth: usize) -> Option<
     if !tokens.contains(&Token::Sign("{")) {
         return None;
     }
-    let variables = variables_behind_names(redactor, &tokens);
+    let places = Places::of(&tokens)?;
+    let variables = secret_variables_in(redactor, &tokens, &places)?;
     let is_secret = |token: &Token<'_>| match token {
         Token::Variable(name) => redactor.names.contain(name) || variables.contains(name),
         other => redactor.names.contain(other.text()),
@@ -54,6 +58,9 @@ pub(super) fn redacted(redactor: &Redactor, text: &str, depth: usize) -> Option<
     while let Some(token) = tokens.get(at) {
         at += 1;
         match token {
+            Token::String(literal) if !places.is_value(&tokens, at - 1) => {
+                push_literal(&mut out, &redactor.hash(literal.as_bytes()));
+            }
             Token::String(literal) => {
                 let clean = redactor.string_at(content(literal), depth + 1);
                 if clean == content(literal) {
@@ -61,6 +68,11 @@ pub(super) fn redacted(redactor: &Redactor, text: &str, depth: usize) -> Option<
                 } else {
                     push_literal(&mut out, &clean);
                 }
+            }
+            // More than words: what a sign that got in took for a remark.
+            Token::Comment(comment) if comment.contains(['"', '{', '=']) => {
+                out.push_str("# ");
+                out.push_str(&redactor.hash(comment.as_bytes()));
             }
             Token::Comment(comment) => out.push_str(&redactor.text(comment, depth)),
             Token::Number(number) => out.push_str(&redactor.text(number, depth)),
@@ -83,18 +95,33 @@ pub(super) fn redacted(redactor: &Redactor, text: &str, depth: usize) -> Option<
 /// The variables that an operation puts behind secret names, without their sign; `None` when the text is none.
 pub(super) fn secret_variables(redactor: &Redactor, text: &str) -> Option<HashSet<String>> {
     let tokens = tokens(text)?;
-    let variables = variables_behind_names(redactor, &tokens);
+    if !tokens.contains(&Token::Sign("{")) {
+        return None;
+    }
+    let places = Places::of(&tokens)?;
+    let variables = secret_variables_in(redactor, &tokens, &places)?;
     let name = |variable: &str| variable.trim_start_matches('$').to_owned();
     Some(variables.into_iter().map(name).collect())
 }
 
-fn variables_behind_names<'t>(redactor: &Redactor, tokens: &[Token<'t>]) -> HashSet<&'t str> {
+/// The variables that are put behind secret names, and those that may have been before a sign was lost; `None` where an
+/// operation uses others than it declares.
+fn secret_variables_in<'t>(
+    redactor: &Redactor,
+    tokens: &[Token<'t>],
+    places: &Places,
+) -> Option<HashSet<&'t str>> {
+    let unused = places.unused(tokens)?;
     let mut variables = HashSet::new();
     let mut hidden_to = 0;
     for (at, token) in tokens.iter().enumerate() {
         match token {
             Token::Variable(name) if at < hidden_to => {
                 variables.insert(*name);
+            }
+            // No secret is a word of the service's; it was a variable.
+            Token::Name(_) | Token::Number(_) if at < hidden_to && is_word(tokens, at) => {
+                variables.extend(unused.iter().copied());
             }
             Token::Name(name) if at >= hidden_to => {
                 let value = significant(tokens, at + 1)
@@ -108,7 +135,18 @@ fn variables_behind_names<'t>(redactor: &Redactor, tokens: &[Token<'t>]) -> Hash
             _ => {}
         }
     }
-    variables
+    Some(variables)
+}
+
+/// Whether a token is a word that is a value.
+fn is_word(tokens: &[Token<'_>], at: usize) -> bool {
+    let named = significant(tokens, at + 1).and_then(|next| tokens.get(next));
+    match tokens.get(at) {
+        Some(Token::Name("true" | "false" | "null")) => false,
+        Some(Token::Name(_)) => named != Some(&Token::Sign(":")),
+        Some(Token::Number(number)) => number.contains(|sign: char| sign.is_ascii_alphabetic()),
+        _ => false,
+    }
 }
 
 /// Hides the value behind the colon at `colon`; where it ends.

@@ -8,14 +8,13 @@
 //! XML must be well formed, HTML must end what it begins; else there is no telling what stands where, and the whole is
 //! refused.
 
+mod characters;
 mod entities;
-mod form;
+mod strict;
 mod tag;
 mod written;
 
-use std::borrow::Cow;
 use std::collections::HashSet;
-use std::ops::Range;
 
 use super::Redactor;
 use super::hidden::Why;
@@ -31,8 +30,6 @@ pub(super) enum Dialect {
 
 /// Elements that are open at a time; deeper is refused, because closing one looks through them.
 const MAX_OPEN: usize = 256;
-/// Longest text that is taken for the label of what follows.
-const MAX_LABEL_BYTES: usize = 64;
 /// Attributes that say what the others, or the content, are.
 const NAMING: [&str; 16] = [
     "name",
@@ -58,6 +55,9 @@ const VOID: [&str; 14] = [
     "track", "wbr",
 ];
 
+/// Elements of HTML whose content is no markup, or the value of a field.
+const RAW: [&str; 6] = ["option", "script", "select", "style", "textarea", "title"];
+
 /// A text in XML or HTML without what must not leave; it stands within `depth` other texts. `None` when it cannot be
 /// read.
 pub(super) fn redacted(
@@ -66,11 +66,17 @@ pub(super) fn redacted(
     dialect: Option<Dialect>,
     depth: usize,
 ) -> Option<String> {
-    let dialect = dialect.unwrap_or(if form::is_xml(text) {
-        Dialect::Xml
-    } else {
-        Dialect::Html
+    let declared = dialect.is_some() || text.starts_with("<?xml");
+    let dialect = dialect.unwrap_or_else(|| {
+        if strict::is_xml(text) {
+            Dialect::Xml
+        } else {
+            Dialect::Html
+        }
     });
+    if dialect == Dialect::Xml && declared && !strict::form_of(text)?.is_document() {
+        return None;
+    }
     let mut reader = Reader {
         redactor,
         text,
@@ -86,20 +92,6 @@ pub(super) fn redacted(
     };
     reader.run()?;
     Some(reader.out)
-}
-
-/// Whether a text may be what a tag leaves that lost its begin: it has attributes, and the end of a tag. Arrows and
-/// comparisons are neither.
-fn was_tag(raw: &str) -> bool {
-    let signs = ["=>", ">=", "==", "->"];
-    let rest = signs.iter().fold(Cow::Borrowed(raw), |rest, sign| {
-        if rest.contains(sign) {
-            rest.replace(sign, " ").into()
-        } else {
-            rest
-        }
-    });
-    rest.contains('>') && rest.contains('=')
 }
 
 /// The names of all elements that end somewhere, in lower case.
@@ -146,8 +138,7 @@ impl Reader<'_> {
     fn run(&mut self) -> Option<()> {
         let mut at = 0;
         while at < self.text.len() {
-            let rest = self.text.get(at..)?;
-            let tag = memchr::memchr(b'<', rest.as_bytes()).map_or(self.text.len(), |tag| at + tag);
+            let tag = self.construct_from(at);
             if tag > at {
                 self.characters(at..tag, true);
                 at = tag;
@@ -166,10 +157,7 @@ impl Reader<'_> {
             let length = inner.find("-->")?;
             let content = inner.get(..length)?;
             if self.hidden.is_none() {
-                let clean = self.redactor.string_at(content, self.depth + 1);
-                self.out.push_str("<!--");
-                self.out.push_str(&clean.replace("--", "- -"));
-                self.out.push_str("-->");
+                self.comment(content);
             }
             return Some(at + 4 + length + 3);
         }
@@ -182,19 +170,16 @@ impl Reader<'_> {
             return Some(from + length + 3);
         }
         if rest.starts_with("<!") {
-            let length = rest.find('>')? + 1;
-            let declaration = rest.get(..length)?;
-            // Entities of its own may spell anything anywhere.
-            if declaration.contains('[') {
-                return None;
-            }
-            self.push(declaration);
+            let length = strict::declaration(rest)?;
+            self.push(rest.get(..length)?);
             return Some(at + length);
         }
         if rest.starts_with("<?") {
             let length = rest.find("?>")? + 2;
             let instruction = rest.get(..length)?;
-            if instruction.starts_with("<?xml") {
+            let begun = self.out.contains(|before| before != '\u{feff}');
+            let declares = instruction.strip_prefix("<?xml ");
+            if declares.is_some_and(|rest| !(begun || rest.contains('<'))) {
                 self.push(instruction);
             } else {
                 let hash = self.redactor.hide(instruction.as_bytes(), Why::Unread);
@@ -203,19 +188,25 @@ impl Reader<'_> {
             return Some(at + length);
         }
         if rest.starts_with("</") {
-            let end = at + rest.find('>')? + 1;
+            let (_, end) = strict::end_tag(self.text, at)?;
             self.close(at, end)?;
             return Some(end);
         }
-        if rest.chars().nth(1).is_some_and(is_name_start) {
-            return self.start(at);
-        }
-        // A sign in a text; XML has none.
-        if self.dialect == Dialect::Xml {
-            return None;
-        }
-        self.push("<");
-        Some(at + 1)
+        self.start(at)
+    }
+
+    /// Where the next tag, comment or declaration begins. Other signs are text in HTML; XML has none.
+    fn construct_from(&self, from: usize) -> usize {
+        let rest = self.text.get(from..).unwrap_or_default();
+        memchr::memchr_iter(b'<', rest.as_bytes())
+            .map(|at| from + at)
+            .find(|at| {
+                let next = self.text.get(at + 1..).and_then(|rest| rest.chars().next());
+                self.dialect == Dialect::Xml
+                    || next
+                        .is_some_and(|next| is_name_start(next) || matches!(next, '!' | '?' | '/'))
+            })
+            .unwrap_or(self.text.len())
     }
 
     fn push(&mut self, text: &str) {
@@ -224,95 +215,13 @@ impl Reader<'_> {
         }
     }
 
-    /// Text between tags.
-    fn characters(&mut self, span: Range<usize>, escaped: bool) {
-        if self.hidden.is_some() {
-            return;
-        }
-        let raw = self.text.get(span).unwrap_or_default();
-        let plain = if escaped {
-            unescaped(raw)
-        } else {
-            raw.to_owned()
-        };
-        if plain.trim().is_empty() {
-            self.out.push_str(raw);
-            return;
-        }
-        let emptied = std::mem::take(&mut self.emptied);
-        let labelled = std::mem::take(&mut self.labelled);
-        if labelled || emptied || (escaped && was_tag(raw)) {
-            let (begin, end) = (raw.trim_start(), raw.trim());
-            let blank = raw.len() - begin.len();
-            self.out.push_str(raw.get(..blank).unwrap_or_default());
-            let hash = self.redactor.hash(plain.trim().as_bytes());
-            self.out.push_str(&hash);
-            self.out
-                .push_str(raw.get(blank + end.len()..).unwrap_or_default());
-            return;
-        }
-        let clean = self.redactor.string_at(&plain, self.depth + 1);
-        if clean == plain {
-            self.out.push_str(raw);
-        } else if escaped {
-            self.out.push_str(&escape(&clean));
-        } else {
-            self.out.push_str(&clean.replace("]]>", "] ]>"));
-        }
-        self.labelled = self.is_label(&plain);
-        if self.labelled {
-            self.name_siblings();
-        }
-        let heading = self.open.last().is_some_and(|open| open.name == "th");
-        self.secret_column |= heading && self.labelled;
-    }
-
-    /// The element that is open is called `name` or the like, and its text is the name of a secret: in XML, the elements
-    /// beside it hold its value, also those before it.
-    fn name_siblings(&mut self) {
-        /// Elements of what is named so at the most; else it is a document that speaks of a secret.
-        const MAX_CHILDREN: usize = 8;
-        let [.., parent, own] = self.open.as_mut_slice() else {
-            return;
-        };
-        if self.dialect == Dialect::Xml && is_naming(&own.name) && parent.naming.is_none() {
-            parent.naming = Some(own.name.clone());
-            parent.rewritten = (2..=MAX_CHILDREN).contains(&parent.children);
-        }
-    }
-
-    /// Whether what stands beside a name of a secret begins here. Where names and values take turns, only the next is.
-    fn is_named(&mut self, name: &str) -> bool {
-        let Some(parent) = self.open.last_mut() else {
-            return false;
-        };
-        parent.children += 1;
-        if parent.naming.as_deref() == Some(name) {
-            parent.naming = None;
-            parent.rewritten = false;
-        }
-        parent.naming.is_some()
-    }
-
-    /// Whether a text is, or ends in, a secret name and so says what follows.
-    fn is_label(&self, text: &str) -> bool {
-        let text = text.trim();
-        let name = text.trim_end_matches([':', '=', '：', '＝']).trim_end();
-        let words: Vec<&str> = name.split_whitespace().collect();
-        let count = words.len();
-        if name.len() == text.len() && (count > 3 || name.len() > MAX_LABEL_BYTES) {
-            return false;
-        }
-        let last = words.get(count.saturating_sub(3)..).unwrap_or_default();
-        self.redactor.names.contain(&last.join(" "))
-    }
-
     fn close(&mut self, at: usize, end: usize) -> Option<()> {
         let name = name_at(self.text, at + 2).to_ascii_lowercase();
         let found = self.open.iter().rposition(|open| open.name == name);
         let Some(found) = found else {
-            // HTML forgives it.
-            if self.dialect == Dialect::Xml {
+            // HTML forgives it; but where its begin was lost, what stands before it was its content.
+            let content = self.redactor.names.contain(&name) || RAW.contains(&&*name);
+            if self.dialect == Dialect::Xml || content {
                 return None;
             }
             let tag = self.text.get(at..end)?;
@@ -334,6 +243,10 @@ impl Reader<'_> {
             } else {
                 let hash = self.redactor.hash(content.trim().as_bytes());
                 self.out.push_str(&hash);
+                // What was taken for a value may be the name of one.
+                if !content.contains('<') && self.is_label(&unescaped(content)) {
+                    self.name_siblings();
+                }
             }
         } else {
             self.emptied = false;
@@ -369,6 +282,9 @@ impl Reader<'_> {
         let secret = self.redactor.names.contain(&tag.name);
         let named = tag.attributes.iter().any(|attribute| {
             let value = self.text.get(attribute.value.clone()).unwrap_or_default();
+            if attribute.name.is_empty() {
+                return self.redactor.names.are_among(value);
+            }
             is_naming(&attribute.name) && self.redactor.names.contain(&unescaped(value))
         });
         self.emptied = tag.closed && (secret || named) && !VOID.contains(&&*lower);
@@ -379,12 +295,16 @@ impl Reader<'_> {
         }
         let cell = self.secret_column && lower == "td";
         self.attributes(at, &tag, secret, named || labelled || beside);
+        let program = html && matches!(&*lower, "script" | "style");
+        if program && !ends && !tag.closed {
+            return None;
+        }
         if void {
             // What does not end has no place where its content stops.
             let whole = tag.closed || VOID.contains(&&*lower);
             return ((!secret && !named) || whole).then_some(tag.end);
         }
-        if html && matches!(&*lower, "script" | "style") {
+        if program {
             return self.raw(&lower, &tag);
         }
         let hidden = secret || named || labelled || cell || beside;

@@ -21,6 +21,7 @@ mod body;
 mod cards;
 mod claim;
 mod config;
+mod doubt;
 mod encoded;
 mod findings;
 mod graphql;
@@ -122,12 +123,13 @@ impl Redactor {
     pub fn groups(&self, exchange: &Exchange, comparison: &Comparison) -> Vec<Group> {
         let route = exchange.route.label();
         let scope = self.rules.scope(Some(route), exchange.time);
+        let doubtful = self.are_names_in_doubt(exchange);
         fingerprint::groups(
             route,
             exchange.legacy.status,
             exchange.candidate.status,
             &comparison.findings,
-            |finding| self.pattern(finding.part, &finding.pattern, &scope),
+            |finding| self.pattern(finding.part, &finding.pattern, doubtful, &scope),
         )
     }
 
@@ -168,7 +170,7 @@ impl Redactor {
                     comparison
                         .tolerated
                         .iter()
-                        .map(|tolerated| self.tolerated(tolerated, &scope)),
+                        .map(|tolerated| self.tolerated(tolerated, bodies.doubtful, &scope)),
                 )
                 .take(TOLERATED)
                 .collect(),

@@ -66,6 +66,12 @@ impl SecretNames {
         self.own.iter().any(|(_, own)| joined == *own)
     }
 
+    /// Whether one of the words of a text is such a name.
+    pub(super) fn are_among(&self, text: &str) -> bool {
+        text.split(|sign: char| !(sign.is_alphanumeric() || matches!(sign, '_' | '-' | '.')))
+            .any(|word| self.contain(word))
+    }
+
     /// Whether a text looks like a name, and like one that is secret.
     pub(super) fn are_named(&self, text: &str) -> bool {
         is_name(text) && self.contain(text)

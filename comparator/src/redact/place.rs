@@ -20,10 +20,10 @@ use crate::rules::trie::START;
 pub(super) enum Content {
     /// Values of the service.
     Values,
-    /// The list of the parts of a multipart body.
-    Parts,
+    /// The list of the parts of a multipart body; in one of a form, every part has a name.
+    Parts { form: bool },
     /// One of them, and what its body claims to be.
-    Part(Option<Claim>),
+    Part { form: bool, claim: Option<Claim> },
     /// Its header fields: the next key is the name of one.
     Headers,
     /// Its body as text, of this kind.
@@ -75,7 +75,7 @@ impl Place {
         let content = self.content_of(Some(key));
         let ours = matches!(
             self.content,
-            Content::Part(_) | Content::Event | Content::Events | Content::Parts
+            Content::Part { .. } | Content::Event | Content::Events | Content::Parts { .. }
         );
         let hidden_header =
             self.content == Content::Headers && redactor.hides_header(Part::Header, key, scope);
@@ -128,10 +128,13 @@ impl Place {
 
     fn content_of(&self, key: Option<&str>) -> Content {
         match (&self.content, key) {
-            (Content::Parts, None) => Content::Part(None),
-            (Content::Part(_), Some(multipart::HEADERS)) => Content::Headers,
-            (Content::Part(_), Some(multipart::DIGEST)) => Content::Digest,
-            (Content::Part(claim), Some(multipart::TEXT)) => {
+            (Content::Parts { form }, None) => Content::Part {
+                form: *form,
+                claim: None,
+            },
+            (Content::Part { .. }, Some(multipart::HEADERS)) => Content::Headers,
+            (Content::Part { .. }, Some(multipart::DIGEST)) => Content::Digest,
+            (Content::Part { claim, .. }, Some(multipart::TEXT)) => {
                 Content::Text(claim.clone().unwrap_or(Claim::Silent))
             }
             (Content::Events, None) => Content::Event,
@@ -152,19 +155,29 @@ fn masked(nodes: &[u32], redactor: &Redactor, scope: &Scope) -> bool {
 
 impl Redactor {
     /// A path of a body as it may be recorded: keys below a secret name, and what is secret in a key, are hashed.
-    pub(super) fn pointer(&self, part: Part, path: &str, scope: &Scope) -> String {
-        self.rewritten(part, path, scope, |hidden| self.hash(hidden.as_bytes()))
+    /// Where the names of a body are in doubt, all of its path is.
+    pub(super) fn pointer(&self, part: Part, path: &str, doubtful: bool, scope: &Scope) -> String {
+        self.rewritten(part, path, doubtful, scope, |hidden| {
+            self.hash(hidden.as_bytes())
+        })
     }
 
     /// The same of the pattern of a group: what must not leave is `*`, and so is all that stands below.
-    pub(super) fn pattern(&self, part: Part, pattern: &str, scope: &Scope) -> String {
-        self.rewritten(part, pattern, scope, |_| "*".to_owned())
+    pub(super) fn pattern(
+        &self,
+        part: Part,
+        pattern: &str,
+        doubtful: bool,
+        scope: &Scope,
+    ) -> String {
+        self.rewritten(part, pattern, doubtful, scope, |_| "*".to_owned())
     }
 
     fn rewritten(
         &self,
         part: Part,
         path: &str,
+        doubtful: bool,
         scope: &Scope,
         replacement: impl Fn(&str) -> String,
     ) -> String {
@@ -180,7 +193,7 @@ impl Redactor {
         for segment in segments {
             out.push('/');
             at += 1;
-            if place.secret {
+            if place.secret || doubtful {
                 out.push_str(&replacement(path.get(at..).unwrap_or(segment)));
                 return out;
             }

@@ -70,14 +70,18 @@ impl Redactor {
         if self.holds_encoded(begin, depth) {
             return Cow::Owned(self.hide(text.as_bytes(), Why::Asked));
         }
-        if has_tags(text)
-            && let Some(shown) = markup::redacted(self, text, None, depth + 1)
-        {
-            return if shown == text {
-                Cow::Borrowed(text)
-            } else {
-                Cow::Owned(shown)
-            };
+        if has_tags(text) {
+            match markup::redacted(self, text, None, depth + 1) {
+                Some(shown) if shown == text => return Cow::Borrowed(text),
+                Some(shown) => return Cow::Owned(shown),
+                None if self.names.are_among(text) => {
+                    return Cow::Owned(self.hide(text.as_bytes(), Why::Invalid("markup")));
+                }
+                None => {}
+            }
+        }
+        if is_rest_of_json(text) {
+            return Cow::Owned(self.hide(text.as_bytes(), Why::Invalid("JSON")));
         }
         if text.contains('&') {
             let plain = markup::unescaped(text);
@@ -120,6 +124,17 @@ pub(super) fn claims_json(begin: &str) -> bool {
             name.len() < rest.len() && name.trim_start().starts_with([':', '='])
         }
     }
+}
+
+/// Whether a text that is no JSON is an object in it but for a sign: members, and the end of one; it does not begin, or
+/// what is in it ends otherwise.
+fn is_rest_of_json(text: &str) -> bool {
+    text.trim_end().ends_with(['}', ']'])
+        && text.contains("\":")
+        && (text.trim_start().starts_with('{')
+            || [('{', '}'), ('[', ']')]
+                .iter()
+                .any(|(open, close)| text.matches(*open).count() != text.matches(*close).count()))
 }
 
 /// May be JSON without claiming it: a string, a number, a list of words.

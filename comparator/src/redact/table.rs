@@ -110,7 +110,7 @@ impl Redactor {
             return None;
         };
         let secret = self.names.are_named(name_in(text, name))
-            && !self.names.are_named(name_in(text, value));
+            && !self.names.are_exactly(name_in(text, value));
         secret.then(|| value.clone())
     }
 }

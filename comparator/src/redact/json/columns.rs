@@ -70,7 +70,7 @@ impl Beside {
     pub(super) fn add(&mut self, operation: &Operation) {
         match operation {
             Operation::Variables(names) => self.names = Some(Rc::clone(names)),
-            Operation::Unknown => self.veiled = true,
+            Operation::Unknown | Operation::Unread => self.veiled = true,
         }
     }
 
@@ -85,7 +85,7 @@ impl Beside {
         let table = tables
             .iter()
             .find(|table| table.columns == length && table.header != list)?;
-        (!self.is_header(list)).then_some(&table.secret)
+        Some(&table.secret)
     }
 
     pub(super) fn is_header(&self, list: u32) -> bool {

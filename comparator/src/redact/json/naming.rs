@@ -164,6 +164,8 @@ pub(super) enum Operation {
     Variables(Rc<HashSet<String>>),
     /// All may be.
     Unknown,
+    /// The same, because it cannot be read.
+    Unread,
 }
 
 pub(super) fn ends_in(name: &str, words: &[&[u8]]) -> bool {
@@ -174,7 +176,15 @@ pub(super) fn ends_in(name: &str, words: &[&[u8]]) -> bool {
 
 /// Whether a member holds the value that one beside it names; `$` and `#text` are how XML is written in JSON.
 pub(super) fn is_named(name: &str) -> bool {
-    Words::of(name).is_empty() || ends_in(name, &NAMED)
+    /// Shorter ones are parts of other words.
+    const MIN_BYTES: usize = 4;
+    let lower = name.to_ascii_lowercase();
+    let joined = |word: &&[u8]| word.len() >= MIN_BYTES && lower.as_bytes().ends_with(word);
+    Words::of(name).is_empty() || ends_in(name, &NAMED) || NAMED.iter().any(joined)
+}
+
+pub(super) fn is_query(name: &str) -> bool {
+    name.eq_ignore_ascii_case("query")
 }
 
 pub(super) fn is_variables(name: &str) -> bool {
@@ -234,6 +244,8 @@ impl Walker<'_> {
         let last = last_name(&text);
         named.all |= names.are_exactly(last) || names.are_exactly(&text);
         named.values |= named.all || names.are_named(last) || names.are_named(&text);
+        // Of a path that lost a sign, each word counts.
+        named.values |= is_path(&text) && names.are_among(&text);
         // What is below a secret name is secret, too.
         if text.starts_with(['/', '#', '$']) {
             named.values |= text
@@ -267,6 +279,7 @@ impl Walker<'_> {
         let mut variables = false;
         let mut login = false;
         let mut read = None;
+        let mut unread = false;
         for key in keys {
             let name = self.key_text(key);
             variables |= is_variables(&name);
@@ -279,17 +292,29 @@ impl Walker<'_> {
                 let taking = words.iter().any(|word| LOGINS.contains(&word))
                     || LOGINS.contains(&&*words.joined());
                 login = taking || self.redactor.names.contain(&text);
-            } else if strings::claims_graphql(text.trim_start()) {
+            } else if is_query(&name) || strings::claims_graphql(text.trim_start()) {
                 read = graphql::secret_variables(self.redactor, &text);
+                unread |= read.is_none();
             }
         }
         match read {
             _ if !variables => None,
             Some(names) if names.is_empty() => None,
             Some(names) => Some(Operation::Variables(names.into())),
+            None if unread => Some(Operation::Unread),
             None => login.then_some(Operation::Unknown),
         }
     }
+}
+
+/// Whether a text is no sentence and no plain name: something like a path.
+fn is_path(text: &str) -> bool {
+    /// Longer ones are texts.
+    const MAX_BYTES: usize = 128;
+    text.len() <= MAX_BYTES
+        && !text.contains(char::is_whitespace)
+        && text
+            .contains(|sign: char| sign.is_ascii_punctuation() && !matches!(sign, '_' | '-' | '.'))
 }
 
 /// A word, or several written together, of small letters: nothing that somebody guards.

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use smallvec::SmallVec;
 
 use super::columns::Beside;
-use super::naming::{is_named, is_variables};
+use super::naming::{Operation, is_named, is_query, is_variables};
 use super::{Replacement, applied};
 use crate::json::index::{Index, Layout, NodeKind, ROOT, Tree};
 use crate::json::string;
@@ -131,7 +131,8 @@ impl<'a> Walker<'a> {
         let rows = self.rows_below(at, &elements, &place.beside);
         let beside = rows.as_ref().unwrap_or(&place.beside);
         let hidden = beside.hides(at, elements.len());
-        let behind = if hidden.is_none() && !beside.is_header(at) {
+        let header = beside.is_header(at);
+        let behind = if hidden.is_none() && !header {
             self.behind_names(&elements)
         } else {
             SmallVec::new()
@@ -142,19 +143,25 @@ impl<'a> Walker<'a> {
             if let Some(rows) = &rows {
                 place.beside = rows.clone();
             }
-            place.secret |= hidden.is_some_and(|hidden| hidden.contains(&position))
-                || behind.contains(&position);
+            // Of two lists of names either may hold the values; a name itself is none.
+            let below = hidden.is_some_and(|hidden| hidden.contains(&position));
+            place.secret |=
+                (below && !(header && self.is_a_name(element))) || behind.contains(&position);
             self.value(element, &place);
         }
     }
 
     fn object(&mut self, at: u32, place: &Place) {
         let part = match place.content {
-            Content::Part(_) => {
-                let content = Content::Part(Some(self.claim_of_part(at)));
-                Some(place.with(content))
+            Content::Part { form, .. } => {
+                let claim = Some(self.claim_of_part(at));
+                Some(place.with(Content::Part { form, claim }))
             }
             _ => None,
+        };
+        let nameless = match place.content {
+            Content::Part { form, .. } => !self.is_part_readable(at, form),
+            _ => false,
         };
         let place = part.as_ref().unwrap_or(place);
         let named = self.named_by_members(at);
@@ -167,6 +174,7 @@ impl<'a> Walker<'a> {
                 self.replace(key, &clean);
             }
             let mut member = place.member(&name, self.redactor, self.scope);
+            member.secret |= nameless && name != multipart::HEADERS;
             member.secret |= place.beside.names(&name) || (named.values && is_named(&name));
             if let Some(columns) = &columns {
                 member.beside = columns.clone();
@@ -176,7 +184,15 @@ impl<'a> Walker<'a> {
             if let Some(operation) = operation.as_ref().filter(|_| is_variables(&name)) {
                 member.beside.add(operation);
             }
+            member.secret |= matches!(operation, Some(Operation::Unread)) && is_query(&name);
             self.value(key + 1, &member);
+        }
+    }
+
+    fn is_a_name(&mut self, at: u32) -> bool {
+        self.tree.kind(at) == NodeKind::String && {
+            let text = self.key_text(at);
+            self.redactor.names.are_exactly(&text)
         }
     }
 
@@ -185,19 +201,47 @@ impl<'a> Walker<'a> {
         String::from_utf8_lossy(content).into_owned()
     }
 
-    /// What the body of a part of a multipart body claims to be, by its header fields.
-    fn claim_of_part(&mut self, part: u32) -> Claim {
+    /// The keys of the header fields of a part of a multipart body.
+    fn fields_of_part(&self, part: u32) -> impl Iterator<Item = u32> {
         let headers = self
             .tree
             .keys(part)
-            .find(|key| self.tree.content(*key) == multipart::HEADERS.as_bytes());
-        let Some(headers) = headers.filter(|key| self.tree.kind(key + 1) == NodeKind::Object)
-        else {
-            return Claim::Silent;
-        };
+            .find(|key| self.tree.content(*key) == multipart::HEADERS.as_bytes())
+            .filter(|key| self.tree.kind(key + 1) == NodeKind::Object);
+        let tree = self.tree;
+        headers
+            .into_iter()
+            .flat_map(move |headers| tree.keys(headers + 1))
+    }
+
+    /// Whether the header fields of a part say what its name is, or that it needs none.
+    fn is_part_readable(&mut self, part: u32, form: bool) -> bool {
+        let fields: SmallVec<[u32; 4]> = self.fields_of_part(part).collect();
+        let mut named = !form;
+        for key in fields {
+            let disposition = self.tree.content(key) == b"content-disposition";
+            let value = match self.tree.kind(key + 1) {
+                NodeKind::String => self.key_text(key + 1),
+                _ if disposition => return false,
+                _ => continue,
+            };
+            if disposition {
+                named = multipart::is_readable(&value, form);
+                if !named {
+                    return false;
+                }
+            } else if value.contains("form-data") {
+                // The field had another name.
+                return false;
+            }
+        }
+        named
+    }
+
+    /// What the body of a part of a multipart body claims to be, by its header fields.
+    fn claim_of_part(&mut self, part: u32) -> Claim {
         let media = self
-            .tree
-            .keys(headers + 1)
+            .fields_of_part(part)
             .find(|key| self.tree.content(*key) == b"content-type");
         match media {
             None => Claim::Silent,
@@ -216,6 +260,10 @@ impl<'a> Walker<'a> {
                 // In our words: the digest, and the length in parentheses.
                 let (digest, length) = text.split_once(' ').unwrap_or((&text, ""));
                 Cow::Owned(format!("{} {length}", redactor.hash(digest.as_bytes())))
+            }
+            // The boundary before the head of another part was lost.
+            Content::Text(_) if text.to_ascii_lowercase().contains("content-disposition:") => {
+                Cow::Owned(redactor.hide(text.as_bytes(), Why::Invalid("multipart")))
             }
             Content::Text(claim) => redactor.claimed_text(claim, &text, self.depth),
             Content::Headers => redactor.string(&text),

@@ -20,7 +20,13 @@ pub(super) struct Tag {
     pub(super) end: usize,
 }
 
-/// The start tag at `at`; `None` when it does not end, or is no XML where that is due.
+/// Signs that a tag has only in quotes.
+fn is_foreign(sign: u8) -> bool {
+    matches!(sign, b'"' | b'\'' | b'<' | b'`')
+}
+
+/// The start tag at `at`; `None` when it does not end, when something is in it that no sound one has, or when it is no XML
+/// where that is due.
 pub(super) fn start(text: &str, at: usize, dialect: Dialect) -> Option<Tag> {
     let bytes = text.as_bytes();
     let name = name_at(text, at + 1);
@@ -38,6 +44,13 @@ pub(super) fn start(text: &str, at: usize, dialect: Dialect) -> Option<Tag> {
             .take_while(|byte| byte.is_ascii_whitespace())
             .count()
     };
+    let parted = |from: usize| {
+        let before = from.checked_sub(1).and_then(|before| bytes.get(before));
+        before.is_some_and(|before| before.is_ascii_whitespace() || *before == b'/')
+    };
+    if name.bytes().any(is_foreign) {
+        return None;
+    }
     loop {
         from = blank(from);
         match bytes.get(from)? {
@@ -50,7 +63,9 @@ pub(super) fn start(text: &str, at: usize, dialect: Dialect) -> Option<Tag> {
                 tag.closed = bytes.get(from) == Some(&b'>');
                 continue;
             }
-            b'<' if dialect == Dialect::Xml => return None,
+            // Nothing sound has them there, nor attributes that nothing parts.
+            sign if is_foreign(*sign) => return None,
+            _ if !parted(from) => return None,
             _ => {}
         }
         let start = from;
@@ -62,12 +77,19 @@ pub(super) fn start(text: &str, at: usize, dialect: Dialect) -> Option<Tag> {
             .take_while(|byte| !ends(byte))
             .count();
         let name = text.get(start..from)?.to_owned();
+        if name.bytes().any(is_foreign) {
+            return None;
+        }
         let sign = blank(from);
         if bytes.get(sign) != Some(&b'=') {
             if dialect == Dialect::Xml {
                 return None;
             }
-            // A value without a name.
+            // What says or holds something has a value.
+            if is_empty_only_by_accident(&name) {
+                return None;
+            }
+            // A value without a name, or a name without a value.
             tag.attributes.push(Attribute {
                 name: String::new(),
                 value: start..from,
@@ -81,6 +103,7 @@ pub(super) fn start(text: &str, at: usize, dialect: Dialect) -> Option<Tag> {
                 from = value + 1 + length + 1;
                 value + 1..value + 1 + length
             }
+            b'>' => return None,
             _ if dialect == Dialect::Xml => return None,
             _ => {
                 let rest = bytes.get(value..)?;
@@ -88,12 +111,23 @@ pub(super) fn start(text: &str, at: usize, dialect: Dialect) -> Option<Tag> {
                     .iter()
                     .take_while(|byte| !(byte.is_ascii_whitespace() || **byte == b'>'))
                     .count();
+                if rest.iter().take(length).copied().any(is_foreign) {
+                    return None;
+                }
                 from = value + length;
                 value..from
             }
         };
         tag.attributes.push(Attribute { name, value });
     }
+}
+
+/// Whether an attribute has a value in every page that somebody wrote.
+fn is_empty_only_by_accident(name: &str) -> bool {
+    super::is_naming(name)
+        || ["class", "content", "href", "src", "style", "value"]
+            .iter()
+            .any(|known| name.eq_ignore_ascii_case(known))
 }
 
 /// The name of the element at `at`.

@@ -19,7 +19,7 @@ fn spent(work: impl FnOnce()) -> f64 {
 const TIMES: usize = 8;
 
 /// Texts that are made to cost more than their length.
-const PIECES: [&str; 31] = [
+const PIECES: [&str; 36] = [
     "a=[",
     "password=[",
     "password = a ",
@@ -51,6 +51,11 @@ const PIECES: [&str; 31] = [
     "query {a(password: [",
     "Bearer ",
     "<script></",
+    "<a b=\"",
+    "<a b='' ",
+    "x<!-- > -->",
+    "$a:!]=[",
+    "=?;",
 ];
 
 #[test]
@@ -60,6 +65,8 @@ fn the_work_grows_as_the_text_does() {
     for media in [
         "text/plain",
         "text/html",
+        "application/xml",
+        "application/x-www-form-urlencoded",
         "application/graphql",
         "application/json",
         "",

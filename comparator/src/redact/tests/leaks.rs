@@ -193,10 +193,15 @@ fn samples_of_events_hide_what_is_written_over_several_lines() {
 
 #[test]
 fn samples_of_parts_show_what_is_harmless() {
-    let [legacy, candidate] =
-        ["one", "two"].map(|value| part("Content-Disposition: form-data; name=note", value));
-    let text = recorded(&[], PARTS, legacy.as_bytes(), candidate.as_bytes());
-    assert!(text.contains(r#"\"text\":{\"note\":\"one\"}"#), "{text}");
+    for head in [
+        "Content-Disposition: form-data; name=note",
+        "Content-Disposition: form-data; name=\"note\"; filename=\"a b; c.txt\"\r\nContent-Type: text/plain",
+        "Content-Disposition: form-data; filename*=UTF-8''a%20b; name*0=\"no\"; name*1=te",
+    ] {
+        let [legacy, candidate] = ["one", "two"].map(|value| part(head, value));
+        let text = recorded(&[], PARTS, legacy.as_bytes(), candidate.as_bytes());
+        assert!(text.contains(r#"\"text\":{\"note\":\"one\"}"#), "{text}");
+    }
 }
 
 #[test]
@@ -209,6 +214,22 @@ fn what_is_harmless_stays_as_it_was() {
         (
             "application/xml",
             "<?xml version=\"1.0\"?>\n<order id=\"7\"><total currency='EUR'>13.50</total><note/></order>\n",
+        ),
+        (
+            "text/html",
+            "<!doctype html>\n<html lang=en><head><meta charset=\"utf-8\"><title>Orders</title><!-- of today --><link rel=stylesheet href=/a.css></head>\n<body><nav>Home &gt; Orders > 3</nav><p>if a < b then a -> b, x >= 2</p><table><tr><th>id</th><th>name</th></tr><tr><td>3</td><td>Ada</td></tr></table><form action='/x?page=2'><input type=text name=\"q\" value=\"red\" required><select name=s><option value=1 selected>one</option></select><textarea name=t>x</textarea><br/></form></div></body></html>\n",
+        ),
+        (
+            "application/xml",
+            "\u{feff}<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE order SYSTEM \"order.dtd\">\n<!-- of today, <b>3</b> --><o:order xmlns:o=\"urn:x\" o:id=\"7\"><![CDATA[a < b & c]]><note a='x > y'>1 &lt; 2 &amp; 3 &#x41;, a > b</note><empty/></o:order>\n",
+        ),
+        (
+            "application/graphql",
+            "query Q($id: ID!, $n: Int = 3, $in: [In!]! = [{a: 1}]) { user(id: $id, n: $n, in: $in) @include(if: true) { ...F name old: age(in: [1, 2], unit: YEAR, note: \"a b\") } } fragment F on User { id } # of today",
+        ),
+        (
+            "application/graphql",
+            "type User implements Node & X { id: ID! name(first: Int = 3): [String!]! @deprecated(reason: \"old\") } union U = A | B enum E { A B }",
         ),
         (
             "application/graphql",

@@ -1,0 +1,192 @@
+//! What a strict reader takes for XML, and what no reader takes for a part of a page.
+//!
+//! A sign that got lost makes another text of a name or a tag, and that text may still be read somehow. So what is
+//! refused here is all that no sound document has: a quote or `<` in a tag that is not quoted itself, attributes that
+//! nothing parts, ends with attributes, text beside the root.
+
+use super::Dialect;
+use super::MAX_OPEN;
+use super::tag::{self, Tag, name_at};
+
+/// Elements that begin a piece of HTML.
+const OF_HTML: [&str; 20] = [
+    "a", "b", "body", "br", "div", "em", "form", "h1", "h2", "head", "html", "i", "img", "li", "p",
+    "span", "strong", "table", "ul", "input",
+];
+
+/// Whether a text that does not say so is XML: it is well formed, and does not begin as a page or a part of one.
+pub(super) fn is_xml(text: &str) -> bool {
+    if text.starts_with("<?xml") {
+        return true;
+    }
+    let first = text.match_indices('<').find_map(|(at, _)| {
+        let name = name_at(text, at + 1);
+        name.starts_with(char::is_alphabetic).then_some(name)
+    });
+    let html =
+        first.is_none_or(|name| OF_HTML.iter().any(|known| name.eq_ignore_ascii_case(known)));
+    !html && form_of(text).is_some()
+}
+
+/// Of a text in which every element ends, in order.
+#[derive(Default)]
+pub(super) struct Form {
+    /// Elements within no other.
+    roots: usize,
+    /// Text stands beside them.
+    text_outside: bool,
+    /// A `>` stands in a text.
+    stray: bool,
+}
+
+impl Form {
+    /// It is a document of its own.
+    pub(super) fn is_document(&self) -> bool {
+        self.roots == 1 && !self.text_outside
+    }
+
+    /// It is a piece of a document, or a text without any sign of tags.
+    pub(super) fn is_piece(&self) -> bool {
+        !self.stray
+    }
+}
+
+/// See [`Form`]; `None` when a strict reader refuses the text.
+pub(super) fn form_of(text: &str) -> Option<Form> {
+    let mut form = Form::default();
+    let mut open: Vec<&str> = Vec::new();
+    let mut at = 0;
+    loop {
+        let rest = text.get(at..)?;
+        let length = memchr::memchr(b'<', rest.as_bytes()).unwrap_or(rest.len());
+        let characters = rest.get(..length)?;
+        if characters.contains("]]>") || !are_references_whole(characters) {
+            return None;
+        }
+        form.stray |= characters.contains('>');
+        let visible = characters.trim_start_matches('\u{feff}').trim();
+        form.text_outside |= open.is_empty() && !visible.is_empty();
+        at += length;
+        let rest = text.get(at..)?;
+        if rest.is_empty() {
+            return open.is_empty().then_some(form);
+        }
+        if let Some(comment) = rest.strip_prefix("<!--") {
+            let end = comment.find("--")?;
+            comment.get(end..)?.strip_prefix("-->")?;
+            at += 4 + end + 3;
+        } else if let Some(characters) = rest.strip_prefix("<![CDATA[") {
+            at += 9 + characters.find("]]>")? + 3;
+        } else if rest.starts_with("<!") {
+            let length = declaration(rest)?;
+            if form.roots > 0 {
+                return None;
+            }
+            at += length;
+        } else if rest.starts_with("<?") {
+            at += rest.find("?>")? + 2;
+        } else if rest.starts_with("</") {
+            let (name, end) = end_tag(text, at)?;
+            if !open.pop()?.eq_ignore_ascii_case(name) {
+                return None;
+            }
+            at = end;
+        } else {
+            let tag = tag::start(text, at, Dialect::Xml)?;
+            form.roots += usize::from(open.is_empty());
+            if !is_strict(text, &tag) {
+                return None;
+            }
+            if !tag.closed {
+                open.push(name_at(text, at + 1));
+            }
+            if open.len() > MAX_OPEN {
+                return None;
+            }
+            at = tag.end;
+        }
+    }
+}
+
+/// Whether a start tag has a name, attributes with names, and values in which nothing else begins.
+fn is_strict(text: &str, tag: &Tag) -> bool {
+    is_name(&tag.name)
+        && tag.attributes.iter().enumerate().all(|(at, attribute)| {
+            let value = text.get(attribute.value.clone()).unwrap_or_default();
+            let before = tag.attributes.get(..at).unwrap_or_default();
+            is_name(&attribute.name)
+                && !value.contains('<')
+                && are_references_whole(value)
+                // A tag has few; one with many is not read twice for each.
+                && (at > 64 || before.iter().all(|other| other.name != attribute.name))
+        })
+}
+
+/// Whether a text is a name in XML, roughly.
+fn is_name(text: &str) -> bool {
+    let begins = |first: char| first.is_alphabetic() || matches!(first, '_' | ':');
+    text.starts_with(begins)
+        && text.chars().all(|character| {
+            !character.is_ascii()
+                || character.is_ascii_alphanumeric()
+                || matches!(character, '_' | ':' | '-' | '.')
+        })
+}
+
+/// Whether every `&` begins a reference that ends.
+fn are_references_whole(text: &str) -> bool {
+    text.split('&').skip(1).all(|rest| {
+        let length = rest.find(';').unwrap_or(0);
+        let name = rest.get(..length).unwrap_or_default();
+        match name.strip_prefix('#') {
+            Some(number) => match number.strip_prefix('x') {
+                Some(hex) => !hex.is_empty() && hex.bytes().all(|digit| digit.is_ascii_hexdigit()),
+                None => !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit()),
+            },
+            None => !name.is_empty() && name.bytes().all(|letter| letter.is_ascii_alphanumeric()),
+        }
+    })
+}
+
+/// The end tag at `at`: its name, and where it ends; `None` where something else is in it.
+pub(super) fn end_tag(text: &str, at: usize) -> Option<(&str, usize)> {
+    let name = name_at(text, at + 2);
+    let behind = text.get(at + 2 + name.len()..)?;
+    let end = behind.trim_ascii_start().strip_prefix('>')?;
+    (!name.contains(['"', '\'', '&', ';'])).then_some((name, text.len() - end.len()))
+}
+
+/// Length of the `<!DOCTYPE …>` at the start; `None` when it is another declaration, or has entities of its own, which may
+/// spell anything anywhere.
+pub(super) fn declaration(text: &str) -> Option<usize> {
+    const KEYWORD: &str = "<!doctype";
+    let keyword = text.get(..KEYWORD.len())?;
+    let mut rest = text.get(KEYWORD.len()..)?;
+    if !keyword.eq_ignore_ascii_case(KEYWORD)
+        || !rest.starts_with(|sign: char| sign.is_ascii_whitespace())
+    {
+        return None;
+    }
+    loop {
+        rest = rest.trim_ascii_start();
+        let first = rest.chars().next()?;
+        match first {
+            '>' => return Some(text.len() - rest.len() + 1),
+            '"' | '\'' => {
+                let length = rest.get(1..)?.find(first)?;
+                let literal = rest.get(1..=length)?;
+                if literal.contains(['<', '>', '=']) {
+                    return None;
+                }
+                rest = rest.get(length + 2..)?;
+            }
+            _ => {
+                let length = rest.find(|end: char| end.is_ascii_whitespace() || end == '>')?;
+                if !is_name(rest.get(..length)?) {
+                    return None;
+                }
+                rest = rest.get(length..)?;
+            }
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Bodies with one sign replaced, or cut, and which of them may be shown all the same.
+
+use super::*;
+
+/// What holds a structure together.
+const SIGNS: &[u8] = b"\"'<>{}[](),:;=&/?!#|*\\-\n";
+
+/// One thing that happens to a body on its way; where, in parts of its length or of how many signs it has.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Damage {
+    /// It ends here.
+    Cut(f64),
+    /// A sign is another byte.
+    Sign(f64, u8),
+    /// A sign is missing.
+    Lost(f64),
+}
+
+pub(super) fn damage() -> impl Strategy<Value = Damage> {
+    let byte = prop_oneof![select(SIGNS), any::<u8>()];
+    prop_oneof![
+        1 => (0.0..1.0_f64).prop_map(Damage::Cut),
+        3 => (0.0..1.0_f64, byte).prop_map(|(at, byte)| Damage::Sign(at, byte)),
+        1 => (0.0..1.0_f64).prop_map(Damage::Lost),
+    ]
+}
+
+impl Damage {
+    /// What becomes of a body, and which of its signs was hit.
+    pub(super) fn of(self, body: &[u8]) -> (Vec<u8>, Option<usize>) {
+        let part = |length: usize, at: f64| (length as f64 * at) as usize;
+        let mut damaged = body.to_vec();
+        let (Self::Cut(at) | Self::Sign(at, _) | Self::Lost(at)) = self;
+        if matches!(self, Self::Cut(_)) {
+            damaged.truncate(part(body.len(), at));
+            return (damaged, None);
+        }
+        let wide = body.contains(&0);
+        let signs: Vec<usize> = (0..body.len())
+            .filter(|at| SIGNS.contains(&body[*at]))
+            // In a wide charset, half of a letter is no sign.
+            .filter(|at| !wide || body.get(at ^ 1) == Some(&0))
+            .collect();
+        let hit = signs.get(part(signs.len(), at)).copied();
+        match (self, hit) {
+            (Self::Sign(_, byte), Some(hit)) => damaged[hit] = byte,
+            (Self::Lost(_), Some(hit)) => {
+                damaged.remove(hit);
+            }
+            _ => {}
+        }
+        (damaged, hit)
+    }
+}
+
+/// Types of plain text, which has no structure that could be damaged, and of tables, which are text with signs.
+pub(super) fn is_plain(media: &str) -> bool {
+    media.is_empty()
+        || ["text/plain", "text/csv", "text/tab", "text/markdown"]
+            .iter()
+            .any(|plain| media.starts_with(plain))
+}
+
+/// Whether nothing says of a damaged body that it holds a secret: it is sound, and no word of it is the name of one. A
+/// word that was joined to the secret itself is lost with it.
+pub(super) fn is_unnamed(media: &str, body: &[u8], secret: &str) -> bool {
+    is_sound(media, body) && !is_named(media, body, secret)
+}
+
+/// A body as text, also where a letter has two bytes.
+fn text_of(body: &[u8]) -> String {
+    if !body.contains(&0) {
+        return String::from_utf8_lossy(body).into_owned();
+    }
+    let big = body.starts_with(b"\xfe\xff");
+    let units = body.chunks_exact(2).map(|pair| match big {
+        true => u16::from_be_bytes([pair[0], pair[1]]),
+        false => u16::from_le_bytes([pair[0], pair[1]]),
+    });
+    let text: String = char::decode_utf16(units)
+        .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
+        .collect();
+    text
+}
+
+/// Whether a strict reader takes it for what its type says.
+fn is_sound(media: &str, body: &[u8]) -> bool {
+    let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).is_ok();
+    let text = text_of(body);
+    let essence = media.split(';').next().unwrap_or_default();
+    match essence {
+        "application/x-ndjson" | "application/json-seq" => text
+            .split(['\n', '\u{1e}'])
+            .all(|line| line.trim().is_empty() || json(line)),
+        "application/x-www-form-urlencoded" => {
+            text.trim_end().split('&').all(|field| field.contains('='))
+        }
+        "text/event-stream" => text.lines().all(|line| {
+            let (name, _) = line.split_once(':').unwrap_or((line, ""));
+            ["", "data", "event", "id", "retry"].contains(&name)
+        }),
+        "application/graphql" => ["()", "{}", "[]"].iter().all(|pair| {
+            let (open, close) = pair.split_at(1);
+            text.matches(open).count() == text.matches(close).count()
+        }),
+        _ if essence.ends_with("xml") => text.matches('<').count() == text.matches('>').count(),
+        _ if essence.contains("json") => json(text.trim_start_matches('\u{feff}')),
+        _ => true,
+    }
+}
+
+/// Whether a body is sound although a sign was hit that parts the words of the name: it has another name then.
+pub(super) fn is_renamed(media: &str, body: &[u8], whole: &[u8], at: usize, name: &str) -> bool {
+    let Some((first, second)) = name.split_once('-') else {
+        return false;
+    };
+    let letters =
+        |bytes: &[u8]| -> Vec<u8> { bytes.iter().copied().filter(|byte| *byte > 0).collect() };
+    // The first letter may be written in another way.
+    let parts = letters(&whole[..at]).ends_with(&first.as_bytes()[1..])
+        && letters(&whole[at + 1..]).starts_with(second.as_bytes());
+    parts && is_sound(media, body)
+}
+
+/// Whether a byte stands in the same plain text as the secret: in a literal, or between two tags, that begins as nothing
+/// with a structure. What joins a name to its value there is known by pattern.
+pub(super) fn is_in_plain_text(media: &str, body: &[u8], at: usize, secret: &str) -> bool {
+    let Some(from) = memchr::memmem::find(body, secret.as_bytes()) else {
+        return false;
+    };
+    let text = |from: usize, to: usize| String::from_utf8_lossy(&body[from..to]).replace('\\', "");
+    let (begin, end) = if media.contains("json") || media.contains("ndjson") {
+        // Quotes that no backslash stands before.
+        let quotes: Vec<usize> = (1..body.len())
+            .filter(|quote| body[*quote] == b'"' && body[quote - 1] != b'\\')
+            .collect();
+        let before = quotes.iter().rposition(|quote| *quote < from);
+        let Some([begin, end, ..]) = before.and_then(|before| quotes.get(before..)) else {
+            return false;
+        };
+        (*begin + 1, *end)
+    } else if media.contains("event-stream") {
+        let begin = memchr::memmem::rfind(&body[..from], b"data: ").map_or(0, |at| at + 6);
+        (begin, from + secret.len())
+    } else if media.contains("html") || media.contains("xml") {
+        let ends = |byte: &u8| b"<>\"'".contains(byte);
+        let begin = body[..from].iter().rposition(ends).map_or(0, |at| at + 1);
+        let end = body[from..]
+            .iter()
+            .position(ends)
+            .map_or(body.len(), |end| from + end);
+        let parted = [body.get(begin.wrapping_sub(1)), body.get(end)];
+        if !matches!(
+            parted,
+            [Some(b'>'), Some(b'<')] | [Some(b'"'), Some(b'"')] | [Some(b'\''), Some(b'\'')]
+        ) {
+            return false;
+        }
+        (begin, end)
+    } else {
+        return false;
+    };
+    let plain = text(begin, end);
+    let structured = plain.starts_with(['{', '[', '<', '&', '"'])
+        || crate::redact::strings::claims_graphql(&plain);
+    (begin..end).contains(&at) && !(structured && !plain.starts_with("&#"))
+}
+
+fn is_named(media: &str, body: &[u8], secret: &str) -> bool {
+    let text = text_of(body);
+    // A remark of YAML is no part of it.
+    let text = if media.contains("yaml") {
+        text.lines()
+            .map(|line| match line.trim_start().starts_with('#') {
+                true => "",
+                false => line.split_once(" #").map_or(line, |(line, _)| line),
+            })
+            .collect::<Vec<_>>()
+            .join("\n")
+    } else {
+        text
+    };
+    // In a literal of JSON or YAML, a backslash makes white space of the letter behind it.
+    let literals = text.contains('"') && !(media.contains("html") || media.contains("xml"));
+    let blanks = ["\\b", "\\f", "\\n", "\\r", "\\t"];
+    let text = blanks
+        .iter()
+        .filter(|_| literals)
+        .fold(text, |text, escape| text.replace(escape, " "));
+    let escaped = text.replace("\\u00", "%");
+    let writings = [
+        crate::redact::text::percent_decoded(&escaped),
+        crate::redact::markup::unescaped(&text),
+        text,
+    ];
+    let names = with_own_name().names;
+    writings.iter().any(|text| {
+        text.split(|sign: char| !(sign.is_alphanumeric() || "_-.".contains(sign)))
+            .filter(|word| !word.contains(secret))
+            .any(|word| names.contain(word))
+    })
+}
