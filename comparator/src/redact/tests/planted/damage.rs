@@ -73,9 +73,13 @@ fn text_of(body: &[u8]) -> String {
         return String::from_utf8_lossy(body).into_owned();
     }
     let big = body.starts_with(b"\xfe\xff");
-    let units = body.chunks_exact(2).map(|pair| match big {
-        true => u16::from_be_bytes([pair[0], pair[1]]),
-        false => u16::from_le_bytes([pair[0], pair[1]]),
+    let units = body.chunks_exact(2).map(|pair| {
+        let pair = [pair[0], pair[1]];
+        if big {
+            u16::from_be_bytes(pair)
+        } else {
+            u16::from_le_bytes(pair)
+        }
     });
     let text: String = char::decode_utf16(units)
         .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
@@ -163,7 +167,7 @@ pub(super) fn is_in_plain_text(media: &str, body: &[u8], at: usize, secret: &str
     let plain = text(begin, end);
     let structured = plain.starts_with(['{', '[', '<', '&', '"'])
         || crate::redact::strings::claims_graphql(&plain);
-    (begin..end).contains(&at) && !(structured && !plain.starts_with("&#"))
+    (begin..end).contains(&at) && (!structured || plain.starts_with("&#"))
 }
 
 fn is_named(media: &str, body: &[u8], secret: &str) -> bool {
@@ -171,9 +175,12 @@ fn is_named(media: &str, body: &[u8], secret: &str) -> bool {
     // A remark of YAML is no part of it.
     let text = if media.contains("yaml") {
         text.lines()
-            .map(|line| match line.trim_start().starts_with('#') {
-                true => "",
-                false => line.split_once(" #").map_or(line, |(line, _)| line),
+            .map(|line| {
+                if line.trim_start().starts_with('#') {
+                    ""
+                } else {
+                    line.split_once(" #").map_or(line, |(line, _)| line)
+                }
             })
             .collect::<Vec<_>>()
             .join("\n")
