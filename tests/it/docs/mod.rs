@@ -15,8 +15,10 @@
 mod page;
 mod recipe;
 mod session;
+mod shown;
 mod spans;
 mod toml;
+mod words;
 
 pub(crate) use page::{Block, only};
 use page::{Check, blocks, files};

@@ -10,12 +10,14 @@ use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 
 use super::page::{Block, Check, Step, blocks};
+use super::shown::{lines, matches};
+use super::words::checks_words;
 use crate::command_diff_text::sample;
 use crate::servers::{ClickHouse, Kafka, free_port};
 use crate::support::client::Connection;
 use crate::support::process::{Ended, Mirror, Place};
 use crate::support::service::Service;
-use crate::support::{root, wait_for};
+use crate::support::wait_for;
 
 /// Enough to prove 0.1 % at 95 %.
 const REQUESTS: u64 = 3_200;
@@ -57,23 +59,6 @@ pub(super) fn with_files(place: &Place) {
     place.write("new.json", candidate);
     place.write("candidate.headers", "authorization: Bearer abc\n");
     place.write("admin.token", "0123456789abcdef0123456789abcdef\n");
-}
-
-/// Flags and the form of their values, as the program reads them.
-pub(super) fn checks_flags(place: &Place, at: &str, command: &str) {
-    let command = command.trim_end_matches(['…', ' ']);
-    let words = command.strip_prefix("parity").expect("the program");
-    let script = format!("\"$0\" {words} --help");
-    let output = Command::new("bash")
-        .args(["-c", &script, env!("CARGO_BIN_EXE_parity")])
-        .current_dir(place.path())
-        .output()
-        .expect("bash runs");
-    assert!(
-        output.status.success(),
-        "{at}: `{command}`: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
 }
 
 struct Session<'a> {
@@ -151,7 +136,7 @@ impl<'a> Session<'a> {
             let program = step.command.split(' ').next().unwrap_or_default();
             let is_ours = step.command.starts_with(CARGO_RUN);
             if !is_ours && block.values("not-run").any(|name| name == program) {
-                self.checks_words(block, &step.command);
+                checks_words(self.place, block, &step.command);
                 assert!(step.output.is_empty(), "{block}: nobody checks its output");
                 continue;
             }
@@ -293,49 +278,6 @@ impl<'a> Session<'a> {
             step.command
         );
     }
-
-    /// A command that is not run: is what it names there?
-    fn checks_words(&self, block: &Block, command: &str) {
-        let command = command.split(" #").next().unwrap_or_default().trim();
-        let words: Vec<&str> = command.split(' ').collect();
-        let text = |file: &str| std::fs::read_to_string(root().join(file)).expect("readable");
-        match words.as_slice() {
-            ["cargo", "install" | "build", flags @ ..] => {
-                let mut flags = flags.iter();
-                while let Some(flag) = flags.next() {
-                    match *flag {
-                        "--release" => {}
-                        "--path" => {
-                            let folder = flags.next().expect("a folder");
-                            let manifest = text(&format!("{folder}/Cargo.toml"));
-                            assert!(manifest.contains("default-run = \"parity\""), "{block}");
-                        }
-                        "--features" => {
-                            let feature = flags.next().expect("a feature");
-                            let line = format!("\n{feature} = [");
-                            assert!(text("Cargo.toml").contains(&line), "{block}: {feature}");
-                        }
-                        other => panic!("{block}: `{other}` is not known here"),
-                    }
-                }
-            }
-            // A script of ours: it is there, and its shell can read it.
-            [script] if script.contains('/') => {
-                let checked = Command::new("bash")
-                    .arg("-n")
-                    .arg(root().join(script))
-                    .status();
-                assert!(checked.expect("bash runs").success(), "{block}: {script}");
-            }
-            // Containers and clusters: the words behind the program's name are for it.
-            ["docker" | "podman" | "kubectl", ..] => {
-                let ours = command.split_once("parity ").map(|(_, words)| words);
-                let words = ours.unwrap_or_else(|| panic!("{block}: `{command}` runs no parity"));
-                checks_flags(self.place, &block.to_string(), &format!("parity {words}"));
-            }
-            _ => panic!("{block}: nobody knows how to check `{command}`; run it"),
-        }
-    }
 }
 
 /// Requests that both services answer in the same way.
@@ -347,58 +289,5 @@ fn sends(mirror: &Mirror<'_>) {
         connection.send("GET", &target, &[], b"");
         let status = connection.answer("GET").expect("answered").status;
         assert!(status == 200 || status == 204, "{status}");
-    }
-}
-
-fn lines(text: &str) -> Vec<String> {
-    text.lines().map(|line| line.trim_end().to_owned()).collect()
-}
-
-/// Whether lines are as shown, where `…` is anything: any lines, or any part of one.
-fn matches(shown: &[String], said: &[String]) -> bool {
-    match shown.split_first() {
-        None => said.is_empty(),
-        Some((first, rest)) if first.trim() == "…" => {
-            (0..=said.len()).any(|skipped| matches(rest, &said[skipped..]))
-        }
-        Some((first, rest)) => said.split_first().is_some_and(|(line, others)| {
-            line_matches(first.trim_end(), line) && matches(rest, others)
-        }),
-    }
-}
-
-fn line_matches(shown: &str, line: &str) -> bool {
-    let parts: Vec<&str> = shown.split('…').collect();
-    let [first, middle @ .., last] = parts.as_slice() else {
-        return shown == line;
-    };
-    let Some(mut rest) = line.strip_prefix(first) else {
-        return false;
-    };
-    for part in middle {
-        match rest.split_once(part) {
-            Some((_, behind)) => rest = behind,
-            None => return false,
-        }
-    }
-    rest.ends_with(last)
-}
-
-#[test]
-fn an_ellipsis_is_anything_and_everything_else_is_itself() {
-    let lines = |text: &str| text.split('|').map(str::to_owned).collect::<Vec<_>>();
-    for (shown, said, expected) in [
-        ("a|b", "a|b", true),
-        ("a|b", "a|c", false),
-        ("a", "a|b", false),
-        ("a|…", "a|b|c", true),
-        ("…|c", "a|b|c", true),
-        ("…|b", "a|b|c", false),
-        ("a …|…", "a", false),
-        ("a…z", "a to z", true),
-        ("a…m…z", "a to z", false),
-        ("{…\"x\":1…", "{\"w\":0,\"x\":1,\"y\":2}", true),
-    ] {
-        assert_eq!(matches(&lines(shown), &lines(said)), expected, "{shown}");
     }
 }

@@ -6,7 +6,7 @@ use parity_schemas::clients::ClientOutcome;
 use parity_schemas::verdict::{Kind, Reason};
 
 use super::page::{files, text};
-use super::session::checks_flags;
+use super::words::checks_flags;
 use crate::support::process::Place;
 use crate::support::root;
 
