@@ -10,9 +10,7 @@ use parity_schemas::verdict::{Explanation, Kind as FindingKind, Part};
 
 use crate::cli::Cli;
 use crate::config::environment::BESIDE;
-use crate::config::settings::{
-    Kind, ROUTE_KEYS, RULE_KEYS, SECTIONS, SETTINGS, Setting, is_fixed,
-};
+use crate::config::settings::{Kind, ROUTE_KEYS, RULE_KEYS, SECTIONS, SETTINGS, Setting, is_fixed};
 use crate::{error, output};
 
 /// How the file is written anew.
@@ -93,7 +91,10 @@ fn kinds(out: &mut String) -> fmt::Result {
         ),
         (Kind::Path, "relative to the working directory"),
         (Kind::Duration, "`500ms`, `5s`, `2m`, `12h` or `14d`"),
-        (Kind::Size, "`512KiB`, `32MiB`, `4GiB`, or a number of bytes"),
+        (
+            Kind::Size,
+            "`512KiB`, `32MiB`, `4GiB`, or a number of bytes",
+        ),
         (Kind::Count, "a whole number of at least 1"),
         (Kind::Share, "a number from 0 to 1"),
         (
@@ -197,10 +198,7 @@ fn commands(out: &mut String, command: &Command, before: &str) -> fmt::Result {
 fn flags<'a>(out: &mut String, arguments: impl Iterator<Item = &'a Arg>) -> fmt::Result {
     writeln!(out, "| flag | default | meaning |\n|---|---|---|")?;
     for argument in arguments {
-        let takes_value = !matches!(
-            argument.get_action(),
-            ArgAction::SetTrue | ArgAction::Count
-        );
+        let takes_value = !matches!(argument.get_action(), ArgAction::SetTrue | ArgAction::Count);
         let values = argument.get_value_names().filter(|_| takes_value);
         let values: Vec<&str> = values.unwrap_or_default().iter().map(|v| &**v).collect();
         let values = cell(&values.join(" "));
@@ -268,7 +266,10 @@ fn exit_codes(out: &mut String) -> fmt::Result {
 
 /// Text that may stand in a cell of a table: on one line, nothing in it ends the cell or is taken for markup.
 fn cell(text: &str) -> String {
-    let text = text.replace('\n', " ").replace('|', "\\|").replace('*', "\\*");
+    let text = text
+        .replace('\n', " ")
+        .replace('|', "\\|")
+        .replace('*', "\\*");
     // What is code already stays as it is.
     text.split('`')
         .enumerate()

@@ -245,7 +245,8 @@ impl<'a> Session<'a> {
             return;
         }
         if !self.place.path().join("parity.db").exists() && self.names.is_empty() {
-            let mirror = "parity mirror --legacy http://127.0.0.1:7001 --candidate http://127.0.0.1:7002";
+            let mirror =
+                "parity mirror --legacy http://127.0.0.1:7001 --candidate http://127.0.0.1:7002";
             let command = self.translated(mirror);
             self.start(block, &command, "admin port on http://", true, &[]);
             let mirror = self.running.pop().expect("it was started");

@@ -2,7 +2,9 @@
 
 /// The lines of an output.
 pub(super) fn lines(text: &str) -> Vec<String> {
-    text.lines().map(|line| line.trim_end().to_owned()).collect()
+    text.lines()
+        .map(|line| line.trim_end().to_owned())
+        .collect()
 }
 
 /// Whether lines are as shown, where `…` is anything: any lines, or any part of one.
