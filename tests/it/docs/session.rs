@@ -22,7 +22,7 @@ use crate::support::wait_for;
 /// Enough to prove 0.1 % at 95 %.
 const REQUESTS: u64 = 3_200;
 /// How a command is shown that the tests run with their own build.
-const CARGO_RUN: &str = "cargo run --release -- ";
+pub(super) const CARGO_RUN: &str = "cargo run --release -- ";
 /// Longer than any command takes that is shown.
 const SECONDS: &str = "120";
 
