@@ -143,8 +143,7 @@ impl<'a> Session<'a> {
             let command = self.translated(&step.command);
             let words: Vec<&str> = command.split(' ').collect();
             let serves = match words.as_slice() {
-                ["parity", "mirror", ..] => Some("admin port on http://"),
-                ["parity", "sink", ..] => Some("admin port on http://"),
+                ["parity", "mirror" | "sink", ..] => Some("admin port on http://"),
                 ["parity", "ui", ..] => Some("serving http://"),
                 _ => None,
             };
@@ -255,9 +254,11 @@ impl<'a> Session<'a> {
         if !command.starts_with("parity report") {
             return;
         }
-        let question = match command.contains("--output json") {
-            true => command.to_owned(),
-            false => format!("{} --output json", command.split('#').next().unwrap_or("")),
+        let question = if command.contains("--output json") {
+            command.to_owned()
+        } else {
+            let bare = command.split('#').next().unwrap_or_default();
+            format!("{bare} --output json")
         };
         wait_for("a report of what was sent", || {
             let ended = self.ended(&question);
