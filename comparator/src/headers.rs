@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use http::HeaderName;
-use http::header::CONNECTION;
+use http::header::{CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH};
 use parity_schemas::fields::{FieldLine, FieldLines, FieldValue};
 use parity_schemas::verdict::{Explanation, Finding, Kind, Part, Side};
 use smallvec::SmallVec;
@@ -23,7 +23,7 @@ use crate::explain;
 use crate::instant::Instant;
 use crate::json::number::Decimal;
 use crate::limits::PATH_BYTES;
-use crate::media::MediaType;
+use crate::media::{BodyKind, Declared, MediaType};
 use crate::rules::{Action, Scope};
 use list::{directives, elements, parameterized, parameters, set};
 
@@ -132,6 +132,8 @@ pub(crate) struct Fields<'a, 'c> {
     pub(crate) part: Part,
     pub(crate) legacy: &'a FieldLines,
     pub(crate) candidate: &'a FieldLines,
+    /// There is no body, and what the fields say of it is all that there is: the answer to HEAD.
+    pub(crate) for_body: bool,
     /// How far apart the answers may have been written; `None` where that is not known.
     pub(crate) apart: Option<Duration>,
     pub(crate) scope: &'a Scope,
@@ -220,7 +222,7 @@ impl Fields<'_, '_> {
             return Flow::Continue(());
         }
         let agrees = match default {
-            Default::Ignored => true,
+            Default::Ignored => !(*name == CONTENT_LENGTH && self.tells_a_length(lines)),
             Default::Clock => clock::agree(self.legacy, self.candidate, self.apart),
             _ => self.nominated(name),
         };
@@ -264,6 +266,19 @@ impl Fields<'_, '_> {
             return Flow::Continue(());
         }
         self.finding(path, Kind::Value, Some(&one), Some(&two))
+    }
+
+    /// Whether the length that both sides tell stands for a body that is not here, and would be compared byte for byte: a body
+    /// with a structure may be written in another length.
+    fn tells_a_length(&self, lines: [Lines<'_>; 2]) -> bool {
+        let sides = [self.legacy, self.candidate];
+        let [legacy, candidate] = sides.map(Declared::of);
+        let encodings = sides.map(|side| side.lines_of(&CONTENT_ENCODING));
+        self.for_body
+            && lines.iter().all(|lines| !lines.is_empty())
+            && matches!(legacy.kind, Some(BodyKind::Text | BodyKind::Bytes))
+            && legacy == candidate
+            && encodings[0] == encodings[1]
     }
 
     /// Whether both sides name the field in their `Connection` as meant for the next hop only. One alone does not do: a

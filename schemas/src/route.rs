@@ -20,11 +20,15 @@ const MAX_LABEL_BYTES: usize = 200;
 /// any service has, and bounds what a scanner with random paths can make us hold.
 const MAX_INTERNED: usize = 10_000;
 
+/// The label under which the record counts routes beyond its cap together.
+pub const OTHER: &str = "_other";
+
 /// One route, shared by all exchanges that belong to it.
 #[derive(Debug, PartialEq)]
 pub struct Route {
     label: Box<str>,
     policy: RoutePolicy,
+    configured: bool,
 }
 
 /// What the operator says of the requests of a route; `None` leaves it to what holds for all.
@@ -42,7 +46,13 @@ impl Route {
         Self {
             label: label.into(),
             policy: RoutePolicy::default(),
+            configured: false,
         }
+    }
+
+    /// Whether a `[[route]]` of the configuration names it: there are few of those, whatever clients ask for.
+    pub fn is_configured(&self) -> bool {
+        self.configured
     }
 
     /// `GET /users/{id}`.
@@ -206,12 +216,14 @@ impl RouteResolver {
         };
         if let Some(route) = self.interned.get(self.scratch.as_str())
             && route.policy == policy
+            && route.configured == rule.is_some()
         {
             return Arc::clone(route);
         }
         let route = Arc::new(Route {
             label: self.scratch.as_str().into(),
             policy,
+            configured: rule.is_some(),
         });
         if self.interned.len() < MAX_INTERNED {
             self.interned

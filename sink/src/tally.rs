@@ -25,6 +25,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use parity_schemas::evidence::RouteEvidence;
+use parity_schemas::route::Route;
 use parity_schemas::tally::{Counts, Group, GroupTally, Identity, Tally};
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::Watermark;
@@ -286,18 +287,25 @@ impl TallyBook {
         )
     }
 
-    /// The number of a label; `None` when it counts under [`OTHER`].
-    fn route_number(&self, edition: EditionId, label: &str) -> Option<u32> {
+    /// The number of a route; `None` when it counts under [`OTHER`]. Those that the operator named have a place whatever
+    /// clients asked for before.
+    fn route_number(&self, edition: EditionId, route: &Route) -> Option<u32> {
+        let label = route.label();
+        let most = if route.is_configured() {
+            usize::MAX
+        } else {
+            self.config.max_routes
+        };
         let known = {
             let routes = self.routes.read().unwrap_or_else(PoisonError::into_inner);
-            routes.number(edition, label, self.config.max_routes)
+            routes.number(edition, label, most)
         };
         match known {
             Number::Known(number) => Some(number),
             Number::Full => None,
             Number::New => {
                 let mut routes = self.routes.write().unwrap_or_else(PoisonError::into_inner);
-                routes.add(edition, label, self.config.max_routes)
+                routes.add(edition, label, most)
             }
         }
     }

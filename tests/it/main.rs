@@ -26,6 +26,7 @@ mod faults;
 mod floods;
 mod isolation;
 mod judges;
+mod many_routes;
 mod mirror;
 mod no_room;
 mod other_rules;

@@ -3,9 +3,11 @@
 
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::evidence::{Evidence, Thresholds};
+use parity_schemas::route::OTHER;
 use parity_schemas::tally::Counts;
 use parity_schemas::verdict::Reason;
 
+use super::bounds;
 use super::words::{number, percent, percents};
 
 /// Our own drops, as a share of what was to be compared: most of what is received may be meant for the legacy only.
@@ -33,6 +35,21 @@ pub(super) fn too_many_dropped(
     Some(format!(
         "{name}: {share} % of what was to be compared was dropped by parity (mostly `{reason}`), {allowed} % allowed; what it would have shown is unknown"
     ))
+}
+
+/// Routes beyond the cap of the record are counted together, so one that differs may hide among them. What differs there
+/// may all be of one route.
+pub(super) fn hidden_routes(counts: &Counts, thresholds: &Thresholds) -> Option<String> {
+    let differing = counts.differing();
+    let worst = bounds::lower(differing, differing, thresholds.confidence);
+    (worst > thresholds.max_mismatch_rate).then(|| {
+        format!(
+            "{OTHER}: {} of {} differ, on routes that are counted together because there are too many; a route that always \
+             differs may be among them: give the routes that count a [[route]] each, and start anew with another --migration",
+            number(differing),
+            number(counts.compared())
+        )
+    })
 }
 
 /// What a pass says nothing of: requests that were never compared.

@@ -35,6 +35,7 @@ use std::cmp::Ordering;
 use parity_schemas::evidence::{
     Decision, Evidence, EvidenceSummary, GATE_SCHEMA, Outcome, RouteDecision, Thresholds,
 };
+use parity_schemas::route::OTHER;
 use parity_schemas::tally::Counts;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
@@ -239,6 +240,11 @@ fn conclude(
         return (Outcome::Fail, reasons);
     }
     reasons.extend(question.doubts());
+    reasons.extend(
+        question
+            .counts_of(OTHER)
+            .and_then(|counts| caps::hidden_routes(counts, thresholds)),
+    );
     reasons.extend(caps::too_many_dropped(TOTAL, counts, thresholds));
     reasons.extend(caps::too_many_uncomparable(TOTAL, counts, thresholds));
     let answers = Answers::of(question.evidence);

@@ -1,7 +1,8 @@
 //! `Set-Cookie`: one finding for each cookie that differs.
 //!
-//! The lines are never joined (their dates have commas). Cookies are matched by name; of one name they are a multiset.
-//! Attributes have no order and names without case.
+//! The lines are never joined (their dates have commas). Cookies are matched by name; of one name they are a multiset, but
+//! of those that a client keeps as one (same domain and path), the last is what it keeps (RFC 6265 §5.3), so that must be
+//! the same. Attributes have no order and names without case.
 //!
 //! `Expires` is an instant, however it is written. Services compute it as now plus a constant, and the two answer at
 //! different moments, so where both say with `Date` when that was, the lifetimes are compared. Where both give
@@ -24,6 +25,8 @@ const LIFETIME_SLACK: i64 = 2;
 
 /// One line, taken apart.
 struct Cookie {
+    /// Which of all lines it is.
+    place: usize,
     line: String,
     /// The line as it came, where it is no text: then only the same bytes are the same cookie.
     raw: Option<Vec<u8>>,
@@ -54,6 +57,19 @@ impl Cookie {
                 (None, None) => true,
                 _ => false,
             }
+    }
+
+    /// Whether a client keeps only one of the two.
+    fn replaces(&self, other: &Self) -> bool {
+        let attribute = |cookie: &Self, wanted: &str| {
+            let mut attributes = cookie.attributes.iter();
+            attributes
+                .find(|(name, _)| name == wanted)
+                .map(|(_, value)| value.clone())
+        };
+        ["domain", "path"]
+            .iter()
+            .all(|wanted| attribute(self, wanted) == attribute(other, wanted))
     }
 
     fn has_max_age(&self) -> bool {
@@ -100,7 +116,7 @@ fn by_name(headers: &FieldLines) -> BTreeMap<String, Vec<Cookie>> {
         .get(&DATE)
         .and_then(|date| Instant::parse(date.as_bytes()));
     let mut cookies: BTreeMap<String, Vec<Cookie>> = BTreeMap::new();
-    for line in headers.get_all(&SET_COOKIE) {
+    for (place, line) in headers.get_all(&SET_COOKIE).enumerate() {
         let raw = line.as_str().is_none().then(|| line.as_bytes().to_vec());
         let line = line.lossy().into_owned();
         let mut parts = line.split(';');
@@ -123,6 +139,7 @@ fn by_name(headers: &FieldLines) -> BTreeMap<String, Vec<Cookie>> {
             .collect();
         let (name, value) = (name.trim().to_owned(), value.trim().to_owned());
         cookies.entry(name).or_default().push(Cookie {
+            place,
             line,
             raw,
             value,
@@ -138,6 +155,26 @@ fn by_name(headers: &FieldLines) -> BTreeMap<String, Vec<Cookie>> {
         });
     }
     cookies
+}
+
+/// A line of either side, of equal ones of one name, that a client keeps on its side only.
+fn kept_otherwise<'a>(
+    ours: &'a [Cookie],
+    theirs: &'a [Cookie],
+) -> Option<(&'a Cookie, &'a Cookie)> {
+    ours.iter()
+        .filter(|one| is_last(one, ours))
+        .find_map(|one| {
+            let mut rivals = theirs.iter().filter(|two| one.replaces(two));
+            let kept = rivals.find(|two| is_last(two, theirs))?;
+            (!one.same(kept)).then_some((one, kept))
+        })
+}
+
+/// Whether a client keeps it of all that came under its name.
+fn is_last(cookie: &Cookie, all: &[Cookie]) -> bool {
+    let mut later = all.iter().filter(|other| other.place > cookie.place);
+    !later.any(|other| other.replaces(cookie))
 }
 
 fn attribute(text: &str) -> Option<(String, String)> {
@@ -177,6 +214,8 @@ impl Fields<'_, '_> {
     fn cookie(&mut self, name: &str, mut ours: Vec<Cookie>, mut theirs: Vec<Cookie>) -> Flow {
         let path = format!("set-cookie/{name}");
         let mut respelt = false;
+        let otherwise =
+            kept_otherwise(&ours, &theirs).map(|(one, two)| (one.line.clone(), two.line.clone()));
         ours.retain(|one| match theirs.iter().position(|two| one.same(two)) {
             Some(position) => {
                 respelt |= theirs.remove(position).line != one.line;
@@ -187,12 +226,16 @@ impl Fields<'_, '_> {
         if respelt {
             self.note(&path);
         }
-        if ours.is_empty() && theirs.is_empty() {
+        let equal = ours.is_empty() && theirs.is_empty();
+        if equal && otherwise.is_none() {
             return Flow::Continue(());
         }
         if let Some(rule) = self.rule(&path, |action| matches!(action, Action::Ignore)) {
             self.out.excused(rule, self.part, || shown_path(&path));
             return Flow::Continue(());
+        }
+        if let Some((one, two)) = otherwise.filter(|_| equal) {
+            return self.finding(&path, Kind::Order, Some(&one), Some(&two));
         }
         let common = ours.len().min(theirs.len());
         for (one, two) in ours.iter().zip(&theirs) {

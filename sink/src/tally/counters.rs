@@ -26,7 +26,7 @@ use super::epochs::EpochCounters;
 pub(super) type FastMap<K, V> = HashMap<K, V, RandomState>;
 
 /// The label that routes, and the fingerprint that groups, are counted under beyond their caps.
-pub const OTHER: &str = "_other";
+pub use parity_schemas::route::OTHER;
 
 /// Longest pattern that is kept with a group: object keys are the services' own and may be of any length, and one is
 /// held for every group.

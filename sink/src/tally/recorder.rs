@@ -29,7 +29,7 @@ use super::{EditionId, TallyBook};
 pub struct Recorder {
     book: Arc<TallyBook>,
     shard: Arc<Shard>,
-    /// Bounded by the book's cap on routes: labels beyond it are not kept here.
+    /// Bounded by the book's cap on routes and what is configured: labels beyond it are not kept here.
     known: RefCell<FastMap<Box<str>, Arc<RouteCounters>>>,
     other: Arc<RouteCounters>,
     /// What its counts are evidence for.
@@ -131,7 +131,7 @@ impl Recorder {
         if let Some(counters) = known.get(route.label()) {
             return count(counters);
         }
-        let Some(number) = self.book.route_number(self.edition, route.label()) else {
+        let Some(number) = self.book.route_number(self.edition, route) else {
             return count(&self.other);
         };
         let counters = Arc::new(RouteCounters::new(number, self.edition.rules));

@@ -186,6 +186,33 @@ fn of_what_an_older_program_compared_as_many_are_errors_as_there_may_be() {
 }
 
 #[test]
+fn what_differs_on_routes_that_are_counted_together_may_be_a_broken_route() {
+    let decide = |differing, allowed| {
+        let routes = vec![
+            ("GET /a", counts(100_000, 0, &[])),
+            ("_other", counts(8_000, differing, &[])),
+        ];
+        let thresholds = Thresholds {
+            max_mismatch_rate: allowed,
+            ..Thresholds::default()
+        };
+        gate(routes, &thresholds)
+    };
+    assert_eq!(decide(0, 0.001).outcome, Outcome::Pass);
+    let hidden = decide(3, 0.001);
+    assert_eq!(hidden.outcome, Outcome::Undecided);
+    assert!(
+        hidden.reasons[0]
+            .starts_with("_other: 3 of 8,003 differ, on routes that are counted together"),
+        "{:?}",
+        hidden.reasons
+    );
+    // Even a route with nothing but these would be within what is allowed: at least 36.84 % differ there.
+    assert_eq!(decide(3, 0.4).outcome, Outcome::Pass);
+    assert_eq!(decide(1_000, 0.001).outcome, Outcome::Fail);
+}
+
+#[test]
 fn who_goes_on_under_other_rules_keeps_the_gate_open_and_what_is_hidden_is_told() {
     let mut evidence = evidence(vec![("GET /a", counts(10_000, 0, &[]))]);
     evidence.identity.rules_hash = "new".to_owned();
