@@ -16,6 +16,10 @@ use rustix::io::Errno;
 /// and look once a second.
 const SCARCE: Duration = Duration::from_secs(2);
 
+/// Connections of clients by default: what 20,000 descriptors allow with one connection to each service behind each,
+/// and some to spare.
+pub(crate) const CLIENTS: usize = 10_000;
+
 /// How many connections a process may have besides those of its clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connections {
@@ -32,7 +36,7 @@ impl Default for Connections {
     /// What [`Limits`](crate::Limits) allow, where descriptors are no question.
     fn default() -> Self {
         Self {
-            streams: crate::Config::CONNECTIONS,
+            streams: CLIENTS,
             candidate: usize::MAX,
             idle: usize::MAX,
         }

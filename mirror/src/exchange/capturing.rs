@@ -12,13 +12,13 @@ use parity_schemas::exchange::{Body, Capture, Omitted};
 use parity_schemas::fields::FieldLines;
 use parity_schemas::verdict::Reason;
 
-use crate::grpc::Messages;
+use crate::exchange::grpc::Messages;
+use crate::exchange::pending::Ask;
 use crate::headers;
-use crate::pending::Half;
 
 /// One side's answer in the making.
-pub(crate) struct Recorder {
-    half: Half,
+pub(crate) struct Capturing {
+    ask: Ask,
     status: u16,
     headers: FieldLines,
     /// Counts the messages of gRPC: an answer of several is a stream.
@@ -33,17 +33,17 @@ pub(crate) struct Recorder {
     head_at: Instant,
 }
 
-impl Recorder {
+impl Capturing {
     /// From the head on, which was there at `head_at`. `sent` is when the request was handed to the connection.
     pub(crate) fn new(
-        half: Half,
+        ask: Ask,
         status: u16,
         headers: &HeaderMap,
         sent: Instant,
         head_at: Instant,
     ) -> Self {
         Self {
-            half,
+            ask,
             status,
             messages: headers::is_grpc(headers).then(Messages::default),
             headers: headers.into(),
@@ -59,7 +59,7 @@ impl Recorder {
     /// Keeps a chunk, or says why the body is not kept from here on. The error says why there will be no capture at all.
     pub(crate) fn data(&mut self, chunk: &Bytes) -> Result<Option<Omitted>, Reason> {
         self.seen += chunk.len() as u64;
-        let pending = &self.half.pending;
+        let pending = self.ask.pending();
         if pending.is_doomed() {
             self.give_up();
             return Ok(None);
@@ -71,11 +71,11 @@ impl Recorder {
             && messages.count(chunk) > 1
         {
             self.omit(Omitted::Stream);
-        } else if self.seen > pending.generation.limits.body as u64 {
+        } else if self.seen > pending.terms().limits().body as u64 {
             self.omit(Omitted::TooLarge {
                 at_least: self.seen,
             });
-        } else if !pending.hold.borrow_mut().keep(&mut self.body, chunk) {
+        } else if !pending.keep_chunk(&mut self.body, chunk) {
             self.give_up();
             return Err(Reason::ByteBudget);
         }
@@ -83,17 +83,33 @@ impl Recorder {
     }
 
     /// Goes on without the body.
-    pub(crate) fn omit(&mut self, why: Omitted) {
+    fn omit(&mut self, why: Omitted) {
         self.give_up();
         self.omitted = Some(why);
         if matches!(why, Omitted::TooLarge { .. }) {
-            self.half.let_other_go();
+            self.ask.let_other_go();
         }
     }
 
     /// Whether the body is kept.
     pub(crate) fn keeps_body(&self) -> bool {
         self.omitted.is_none()
+    }
+
+    /// Goes on without the body if what the head says of it is enough to know that it will not be kept: it is a stream, or
+    /// announced to have so many bytes.
+    pub(crate) fn foresee(&mut self, is_stream: bool, announced: u64) -> Option<Omitted> {
+        let why = if is_stream {
+            Omitted::Stream
+        } else if announced > self.ask.pending().terms().limits().body as u64 {
+            Omitted::TooLarge {
+                at_least: announced,
+            }
+        } else {
+            return None;
+        };
+        self.omit(why);
+        Some(why)
     }
 
     /// Keeps the trailers.
@@ -110,7 +126,7 @@ impl Recorder {
             }),
             Some(why) => Body::omitted(why),
         };
-        self.half.complete(Capture {
+        self.ask.complete(Capture {
             status: self.status,
             headers: self.headers,
             body,
@@ -123,7 +139,7 @@ impl Recorder {
     /// The answer is not to be had.
     pub(crate) fn fail(mut self, reason: Reason) {
         self.give_up();
-        self.half.fail(reason);
+        self.ask.fail(reason);
     }
 
     /// When the request was handed to the connection.
@@ -133,6 +149,6 @@ impl Recorder {
 
     fn give_up(&mut self) {
         let kept = std::mem::take(&mut self.body);
-        self.half.pending.hold.borrow_mut().shrink(kept.len());
+        self.ask.pending().release(kept.len());
     }
 }

@@ -1,14 +1,14 @@
-//! What a candidate may send for an answer, and what of it was of use.
+//! What a service may send for an answer to a shadow, and what of it was of use.
 //!
 //! Work on a shadow is done by the worker that serves clients. What an answer costs is in proportion to its bytes, if it
-//! comes as answers do; a candidate that sends each byte in a chunk of its own, interim answers for ever, or frames of
+//! comes as answers do; a service that sends each byte in a chunk of its own, interim answers for ever, or frames of
 //! HTTP/2 that carry nothing, makes a small answer cost thousands of times as much. So everything that arrives is charged
 //! to an account, and what the reader of the body gets is credited to it. An account that is overdrawn is closed: the
-//! connection breaks, and the answer ends as [`CandidateFlood`](parity_schemas::verdict::Reason::CandidateFlood).
+//! connection breaks, and the answer ends as [`Fault::Flood`](crate::upstream::Fault::Flood).
 //!
 //! Two things are charged: *pieces* (whatever costs the same however small it is: a read, a write, a chunk, a frame) and
 //! *wire bytes* (below TLS). Both have an allowance that no answer needs and a part in proportion to the payload. The
-//! allowances are wide, because an honest candidate must not be given up; what a flood costs up to there is bounded, and
+//! allowances are wide, because an honest service must not be given up; what a flood costs up to there is bounded, and
 //! done in slices ([`Turns`](crate::turns::Turns)).
 //!
 //! A connection of HTTP/1.1 belongs to one request at a time, and its account begins anew with each. One of HTTP/2 is
@@ -19,7 +19,7 @@ use std::io;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
-use crate::link::{MAX_BUFFER_BYTES, MAX_HEAD_BYTES};
+use crate::limits::{MAX_BUFFER_BYTES, MAX_HEAD_BYTES};
 use crate::turns::Turns;
 
 /// Pieces of an answer however small it is. It is far above what a head in small segments, some interim answers and a
@@ -52,7 +52,7 @@ const STEPS_OF_CALL: usize = 10;
 /// reason to make them larger: with a thousand shadows in flight, larger ones are as much as half of the byte budget.
 const SHORT_READ: usize = 8 * 1024 - 1;
 
-/// The candidate sent far more than its answer needed.
+/// The service sent far more than its answer needed.
 #[derive(Debug, thiserror::Error)]
 #[error("the service sent far more frames or protocol bytes than its answers needed")]
 pub(crate) struct Flood;
@@ -66,7 +66,7 @@ enum Phase {
     Chunked,
     /// A body of a known length.
     Sized,
-    /// HTTP/2, whose frames are told apart by [`frames`](crate::link::frames).
+    /// HTTP/2, whose frames are told apart by [`Frames`](crate::upstream::link::frames::Frames).
     Frames,
 }
 

@@ -1,8 +1,10 @@
 //! Opening a connection to a service: TCP, TLS or a Unix socket.
+//!
+//! One type for all three, so that what speaks HTTP on it need not be told which it is. How long it may take is the
+//! caller's to bound, and whom the connection is for decides who pays for its bytes ([`metered`](super::metered)).
 
-use std::cell::RefCell;
 use std::io::{self, IoSlice};
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,15 +17,15 @@ use rustls::pki_types::ServerName;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use crate::headers::Wire;
-use crate::metered::{Metered, Paid, Payer};
-use crate::ourselves::{OwnEnd, OwnEnds};
-use crate::tls::TlsError;
-use crate::upstream::UpstreamUrl;
+use crate::upstream::lookups::Lookups;
+use crate::upstream::metered::{Metered, Paid, Payer};
+use crate::upstream::ourselves::OwnEnd;
+use crate::upstream::tls::TlsError;
+use crate::upstream::url::UpstreamUrl;
 
 /// A peer that vanished is found out after about two minutes, without cutting a tunnel that is merely quiet.
 const KEEPALIVE: TcpKeepalive = TcpKeepalive::new()
@@ -33,13 +35,13 @@ const KEEPALIVE: TcpKeepalive = TcpKeepalive::new()
 /// How to reach one service.
 #[derive(Clone)]
 pub(crate) struct Connector {
-    target: Target,
+    place: Place,
     /// Stands in for a `Host` field that the client did not send.
-    pub(crate) host: HeaderValue,
+    host: HeaderValue,
 }
 
 #[derive(Clone)]
-enum Target {
+enum Place {
     Tcp(Arc<str>, u16),
     Tls(Arc<str>, u16, Box<TlsClient>),
     Unix(PathBuf),
@@ -115,24 +117,29 @@ impl Connector {
         url: &UpstreamUrl,
         tls: impl FnOnce() -> Result<Arc<rustls::ClientConfig>, TlsError>,
     ) -> Result<Self, TlsError> {
-        let target = match url {
-            UpstreamUrl::Http(place) => Target::Tcp(Arc::from(&*place.host), place.port),
-            UpstreamUrl::Https(place) => {
-                let client = TlsClient::new(&place.host, &*tls()?)?;
-                Target::Tls(Arc::from(&*place.host), place.port, Box::new(client))
+        let place = match url {
+            UpstreamUrl::Http(url) => Place::Tcp(Arc::from(&*url.host), url.port),
+            UpstreamUrl::Https(url) => {
+                let client = TlsClient::new(&url.host, &*tls()?)?;
+                Place::Tls(Arc::from(&*url.host), url.port, Box::new(client))
             }
-            UpstreamUrl::Unix(path) => Target::Unix(path.clone()),
+            UpstreamUrl::Unix(path) => Place::Unix(path.clone()),
         };
         Ok(Self {
-            target,
+            place,
             host: HeaderValue::from_str(&url.authority())
                 .expect("a URL's authority is visible ASCII"),
         })
     }
 
+    /// What stands in for a `Host` field that the client did not send.
+    pub(super) fn host(&self) -> &HeaderValue {
+        &self.host
+    }
+
     /// Whether the service is reached by TLS.
     pub(crate) fn is_tls(&self) -> bool {
-        matches!(self.target, Target::Tls(..))
+        matches!(self.place, Place::Tls(..))
     }
 
     /// The scheme of its URLs.
@@ -151,15 +158,15 @@ impl Connector {
         lookups: &Lookups,
         payer: P,
     ) -> Result<UpstreamIo<P>, ConnectError> {
-        match &self.target {
-            Target::Tcp(host, port) => {
+        match &self.place {
+            Place::Tcp(host, port) => {
                 let (stream, end) = tcp(host, *port, lookups).await?;
                 Ok(UpstreamIo::Tcp {
                     io: Metered::new(stream, payer),
                     _end: end,
                 })
             }
-            Target::Tls(host, port, client) => {
+            Place::Tls(host, port, client) => {
                 let (stream, end) = tcp(host, *port, lookups).await?;
                 let stream = Metered::new(stream, payer);
                 let connector = match offer {
@@ -176,81 +183,11 @@ impl Connector {
                     _end: end,
                 })
             }
-            Target::Unix(path) => unix(path)
+            Place::Unix(path) => unix(path)
                 .await
                 .map(|stream| UpstreamIo::Unix(Metered::new(stream, payer)))
                 .map_err(ConnectError::from_io),
         }
-    }
-}
-
-/// How long the addresses of a name are used again: long enough for a burst of connections to ask once, short enough
-/// for a service that moves.
-const ADDRESSES_KEPT: Duration = Duration::from_secs(1);
-
-/// Look-ups of one side's name, for the life of a worker; one at a time, for it blocks a thread for as long as the
-/// resolver likes, and the other side must not have to wait for it. An address needs none.
-pub(crate) struct Lookups {
-    turn: Arc<Semaphore>,
-    own: Arc<OwnEnds>,
-    known: RefCell<Option<Known>>,
-}
-
-struct Known {
-    host: Arc<str>,
-    port: u16,
-    since: Instant,
-    addresses: Vec<SocketAddr>,
-}
-
-impl Lookups {
-    pub(crate) fn new(own: &Arc<OwnEnds>) -> Self {
-        Self {
-            turn: Arc::new(Semaphore::new(1)),
-            own: Arc::clone(own),
-            known: RefCell::new(None),
-        }
-    }
-
-    fn known(&self, host: &Arc<str>, port: u16) -> Option<Vec<SocketAddr>> {
-        let known = self.known.borrow();
-        let known = known.as_ref()?;
-        let fits = known.host == *host && known.port == port;
-        (fits && known.since.elapsed() < ADDRESSES_KEPT).then(|| known.addresses.clone())
-    }
-
-    async fn resolve(&self, host: &Arc<str>, port: u16) -> io::Result<Vec<SocketAddr>> {
-        if let Some(addresses) = self.known(host, port) {
-            return Ok(addresses);
-        }
-        let turn = Arc::clone(&self.turn);
-        let turn = turn.acquire_owned().await.map_err(io::Error::other)?;
-        // Whoever had the turn before may have asked for the same.
-        if let Some(addresses) = self.known(host, port) {
-            return Ok(addresses);
-        }
-        let addresses = Self::look_up(turn, host, port).await?;
-        *self.known.borrow_mut() = Some(Known {
-            host: Arc::clone(host),
-            port,
-            since: Instant::now(),
-            addresses: addresses.clone(),
-        });
-        Ok(addresses)
-    }
-
-    async fn look_up(
-        turn: OwnedSemaphorePermit,
-        host: &Arc<str>,
-        port: u16,
-    ) -> io::Result<Vec<SocketAddr>> {
-        let host = Arc::clone(host);
-        let looking = tokio::task::spawn_blocking(move || {
-            // Kept by the thread: whoever gave up waiting does not make it free.
-            let _turn = turn;
-            (&*host, port).to_socket_addrs().map(Vec::from_iter)
-        });
-        looking.await.map_err(io::Error::other)?
     }
 }
 
@@ -268,7 +205,7 @@ async fn tcp(
     };
     let stream = connected.map_err(ConnectError::from_io)?;
     tune(&stream);
-    let end = lookups.own.register(&stream);
+    let end = lookups.own_ends().register(&stream);
     Ok((stream, end))
 }
 

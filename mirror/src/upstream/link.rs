@@ -1,4 +1,7 @@
 //! The way to a service that one request has: a connection of its own (HTTP/1.1), or a stream among others (HTTP/2).
+//!
+//! Who sends a request need not know which of the two it is, but for one thing: a connection of its own moves bytes only
+//! while somebody polls it.
 
 /// What a wrapper of a connection that only looks at bytes leaves to the connection itself.
 macro_rules! ends_like_its_io {
@@ -17,9 +20,9 @@ macro_rules! ends_like_its_io {
     };
 }
 
-pub(crate) mod frames;
-pub(crate) mod http1;
-pub(crate) mod http2;
+pub(super) mod frames;
+pub(super) mod http1;
+pub(super) mod http2;
 mod spelled;
 
 use std::pin::Pin;
@@ -31,25 +34,20 @@ use http_body::{Body as _, Frame};
 use hyper::body::Incoming;
 use hyper::client::conn::TrySendError;
 
-use crate::account::Account;
-use crate::body::Outbound;
 use crate::headers::Wire;
-
-/// Longest head of an answer: status line and all fields, and each block of trailers.
-pub(crate) const MAX_HEAD_BYTES: usize = 64 * 1024;
-/// Longest that hyper buffers for one connection before it waits for the reader. As long as a head may be and no longer,
-/// for an idle connection keeps its buffer, and there are many.
-pub(crate) const MAX_BUFFER_BYTES: usize = MAX_HEAD_BYTES;
+use crate::upstream::account::Account;
+use crate::upstream::body::{AnswerBody, RequestBody};
+use crate::upstream::fault::{self, Fault};
 
 /// What carries a request and its answer.
-pub(crate) enum Link {
+pub(crate) enum Link<B: RequestBody> {
     /// Driven by whoever waits for the answer; see [`http1`].
-    Own(Box<http1::Connected>),
+    Own(Box<http1::Connected<B>>),
     /// Driven by a task of the connection; see [`http2`].
-    Stream(http2::Stream),
+    Stream(http2::Stream<B>),
 }
 
-impl Link {
+impl<B: RequestBody> Link<B> {
     /// What is spoken on it.
     pub(crate) fn wire(&self) -> Wire {
         match self {
@@ -66,8 +64,17 @@ impl Link {
     }
 
     /// Whether it broke because the service sent far more than its answers needed.
-    pub(crate) fn is_flooded(&self) -> bool {
+    pub(super) fn is_flooded(&self) -> bool {
         self.account().is_some_and(Account::is_flooded)
+    }
+
+    /// What an error within an answer's body is called.
+    pub(crate) fn fault(&self, error: &hyper::Error) -> Fault {
+        if self.is_flooded() {
+            Fault::Flood
+        } else {
+            fault::within_body(error)
+        }
     }
 
     /// Credits a part of an answer's body to the account of the connection. Returns `false` if the account is overdrawn
@@ -88,10 +95,10 @@ impl Link {
     }
 
     /// Sends a request and waits for the head of its answer.
-    pub(crate) async fn send(
+    pub(super) async fn send(
         &mut self,
-        request: Request<Outbound>,
-    ) -> Result<Response<Incoming>, TrySendError<Request<Outbound>>> {
+        request: Request<B>,
+    ) -> Result<Response<Incoming>, TrySendError<Request<B>>> {
         match self {
             Self::Own(link) => link.send(request).await,
             Self::Stream(stream) => stream.send(request).await,
@@ -101,7 +108,7 @@ impl Link {
     /// The next frame of the answer's body.
     pub(crate) fn poll_frame(
         &mut self,
-        body: &mut Incoming,
+        body: &mut AnswerBody,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         match self {

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
 
-use crate::account::Account;
+use crate::upstream::account::Account;
 
 /// Who pays for a connection.
 pub(crate) trait Payer: Unpin {
@@ -116,8 +116,8 @@ mod tests {
     use std::task::Waker;
 
     use super::*;
-    use crate::account::Flood;
     use crate::turns::{self, Turns};
+    use crate::upstream::account::Flood;
 
     /// Reads what never ends, as hyper does; returns how many bytes each poll of the task took.
     fn polls(limited: bool, begin: impl FnOnce(&Account)) -> Vec<usize> {

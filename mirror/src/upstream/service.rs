@@ -1,62 +1,65 @@
-//! One of the two services as a worker sees it: how to reach it, the connections to it, and sending one request.
+//! One service as a worker sees it: how to reach it, the connections to it, and sending one request.
+//!
+//! It does not know which of the two services it is, nor for whom it is asked; only whether it is asked by shadows, whose
+//! work and connections are limited. It sends a request once; a second time only where nobody can have had the first.
 
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use http::uri::Scheme;
-use http::{Request, Response};
+use http::{HeaderValue, Request, Response};
 use hyper::body::Incoming;
+use hyper_util::rt::TokioIo;
 
-use crate::account::Account;
-use crate::body::Outbound;
-use crate::config::Limits;
-use crate::connect::{ConnectError, Connector, Lookups, Offer, UpstreamIo};
 use crate::descriptors::{self, Descriptor};
-use crate::failure;
 use crate::headers::Wire;
-use crate::link::Link;
-use crate::link::http1::{Connected, Pool};
-use crate::link::http2::Streams;
-use crate::metered::Payer;
-use crate::pending::Side;
-use crate::target::{Protocol, Target};
+use crate::limits::Limits;
+use crate::tasks::Tasks;
 use crate::turns::Turns;
-use crate::worker::Worker;
+use crate::upstream::account::Account;
+use crate::upstream::body::{AnswerBody, RequestBody};
+use crate::upstream::connect::{ConnectError, Connector, Offer, UpstreamIo};
+use crate::upstream::fault::{self, Fault};
+use crate::upstream::kept::{Kept, Upkeep};
+use crate::upstream::link::Link;
+use crate::upstream::link::http1::{self, Connected};
+use crate::upstream::lookups::Lookups;
+use crate::upstream::metered::Payer;
+use crate::upstream::target::{Protocol, Target};
 
 /// How long a client's request waits for a descriptor that others give up, and how often it tries.
 const SCARCE_PATIENCE: Duration = Duration::from_secs(2);
 const SCARCE_PAUSE: Duration = Duration::from_millis(10);
 
 /// A service and the worker's connections to it.
-pub(crate) struct Service {
-    pub(crate) connector: Connector,
-    pub(crate) target: Target,
+pub(crate) struct Service<B: RequestBody> {
+    connector: Connector,
+    target: Target,
     /// What it chose in the last TLS handshake that left it the choice.
     chosen: Cell<Option<Wire>>,
-    pool: Pool,
-    streams: Streams,
+    kept: Rc<Kept<B>>,
+    upkeep: Rc<Upkeep<B>>,
     lookups: Rc<Lookups>,
     /// The slices in which its answers are read, if it is asked by shadows: then what it sends is limited, and its
     /// connections are counted and give way.
     turns: Option<Rc<Turns>>,
-    worker: Rc<Worker>,
 }
 
 /// A request that got the head of an answer.
-pub(crate) struct Sent {
-    pub(crate) response: Response<Incoming>,
-    pub(crate) link: Link,
+pub(crate) struct Sent<B: RequestBody> {
+    pub(crate) response: Response<AnswerBody>,
+    pub(crate) link: Link<B>,
     /// When the request was handed to the connection.
     pub(crate) at: Instant,
     /// When the head of the answer was there.
     pub(crate) head_at: Instant,
 }
 
-impl Sent {
-    fn now(response: Response<Incoming>, link: Link, at: Instant) -> Self {
+impl<B: RequestBody> Sent<B> {
+    fn now(response: Response<Incoming>, link: Link<B>, at: Instant) -> Self {
         Self {
-            response,
+            response: response.map(AnswerBody::new),
             link,
             at,
             head_at: Instant::now(),
@@ -68,32 +71,56 @@ impl Sent {
 pub(crate) enum SendError {
     /// There is no connection to spare for it.
     Spared,
+    /// None came about.
     Connect(ConnectError),
-    Exchange(hyper::Error),
-    /// It sent far more than its answer needed.
+    /// It broke before an answer.
+    Broken(hyper::Error),
+    /// The service sent far more than its answer needed.
     Flood,
 }
 
-impl Service {
+impl SendError {
+    /// What the service did; `None` where it was not asked.
+    pub(crate) fn fault(&self) -> Option<Fault> {
+        match self {
+            Self::Spared => None,
+            Self::Connect(error) => Some(fault::connecting(error)),
+            Self::Broken(error) => Some(fault::before_head(error)),
+            Self::Flood => Some(Fault::Flood),
+        }
+    }
+}
+
+impl<B: RequestBody> Service<B> {
+    /// With `turns` it is asked by shadows.
     pub(crate) fn new(
         connector: Connector,
         target: Target,
         limits: &Limits,
-        worker: &Rc<Worker>,
-        side: Side,
+        lookups: &Rc<Lookups>,
+        upkeep: &Rc<Upkeep<B>>,
         turns: Option<Rc<Turns>>,
     ) -> Self {
-        let idle = limits.upstream_idle_connections.min(worker.shared.idle);
+        let (idle, patience) = (limits.upstream_idle_connections, limits.upstream_idle);
         Self {
             connector,
             target,
             chosen: Cell::new(None),
-            pool: Pool::new(idle, limits.upstream_idle),
-            streams: Streams::new(limits.upstream_idle),
-            lookups: Rc::clone(&worker.lookups[side as usize]),
+            kept: upkeep.keep(idle, patience, turns.is_some()),
+            upkeep: Rc::clone(upkeep),
+            lookups: Rc::clone(lookups),
             turns,
-            worker: Rc::clone(worker),
         }
+    }
+
+    /// What is changed in the requests that it gets.
+    pub(crate) fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// What stands in for a `Host` field that the client did not send.
+    pub(crate) fn host(&self) -> &HeaderValue {
+        self.connector.host()
     }
 
     /// Sends what `make` builds, on a connection that is there already if there is one.
@@ -103,11 +130,11 @@ impl Service {
     /// service most likely closed it for its age. Never otherwise, and never a third time.
     pub(crate) async fn send(
         &self,
-        make: impl Fn(Outbound, Wire, &Scheme) -> Request<Outbound>,
-        mut body: Outbound,
+        make: impl Fn(B, Wire, &Scheme) -> Request<B>,
+        mut body: B,
         replayable: bool,
         grpc: bool,
-    ) -> Result<Sent, SendError> {
+    ) -> Result<Sent<B>, SendError> {
         let scheme = self.connector.scheme();
         let offer = self.offer(grpc);
         if let Some((mut link, at)) = self.there(offer).await {
@@ -116,10 +143,10 @@ impl Service {
                 Err(mut failed) => match failed.take_message() {
                     Some(unsent) => body = unsent.into_body(),
                     None if link.is_flooded() => return Err(SendError::Flood),
-                    None if replayable && failure::may_be_stale(failed.error()) => {
-                        body = Outbound::Empty;
+                    None if replayable && fault::may_be_stale(failed.error()) => {
+                        body = B::default();
                     }
-                    None => return Err(SendError::Exchange(failed.into_error())),
+                    None => return Err(SendError::Broken(failed.into_error())),
                 },
             }
         }
@@ -128,34 +155,40 @@ impl Service {
         match link.send(make(body, link.wire(), scheme)).await {
             Ok(response) => Ok(Sent::now(response, link, at)),
             Err(_) if link.is_flooded() => Err(SendError::Flood),
-            Err(failed) => Err(SendError::Exchange(failed.into_error())),
+            Err(failed) => Err(SendError::Broken(failed.into_error())),
         }
     }
 
     /// Takes a connection back for the next request.
-    pub(crate) fn put(&self, link: Link, now: Instant) {
+    pub(crate) fn put(&self, link: Link<B>, now: Instant) {
         if let Link::Own(link) = link
-            && !(self.serves_shadows() && self.worker.shared.candidates.are_scarce())
+            && !(self.serves_shadows() && self.upkeep.are_scarce())
         {
-            self.pool.put(link, now);
+            self.kept.http1().put(link, now);
         }
     }
 
-    /// Closes what is idle.
-    pub(crate) fn clear(&self) {
-        self.pool.clear();
-        self.streams.clear();
-    }
-
-    /// Closes what has been idle for too long.
-    pub(crate) fn sweep(&self, now: Instant) {
-        self.pool.sweep(now);
-        self.streams.sweep(now);
-    }
-
-    /// A connection that is nobody else's, and on which nothing is limited.
-    pub(crate) async fn connect(&self, offer: Offer) -> Result<UpstreamIo<()>, SendError> {
-        self.connect_for(offer, ()).await
+    /// Asks for another protocol, on a connection of HTTP/1.1 that is nobody else's, never enters a pool and has no limits.
+    /// It is driven by one of `tasks`, as long as either end keeps it.
+    pub(crate) async fn upgrade(
+        &self,
+        tasks: &Rc<Tasks>,
+        make: impl FnOnce(&Scheme) -> Request<B>,
+    ) -> Result<Response<AnswerBody>, SendError> {
+        let io = self.connect_for(Offer::Http1, ()).await?;
+        let (mut sender, connection) = http1::builder()
+            .handshake(TokioIo::new(io))
+            .await
+            .map_err(SendError::Broken)?;
+        let connection = connection.with_upgrades();
+        tasks.spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "connection of an upgrade ended");
+            }
+        });
+        let answered = sender.send_request(make(self.connector.scheme())).await;
+        let response = answered.map_err(SendError::Broken)?;
+        Ok(response.map(AnswerBody::new))
     }
 
     /// A connection whose bytes are paid by `payer`.
@@ -169,7 +202,7 @@ impl Service {
             let connected = self.connector.connect(offer, &self.lookups, payer.clone());
             match connected.await {
                 Err(error) if descriptors::are_used_up(error.io()) => {
-                    self.worker.yield_descriptors();
+                    self.upkeep.yield_descriptors();
                     if self.serves_shadows() {
                         tracing::debug!(error = %error.io(), "no connection to spare for a shadow");
                         return Err(SendError::Spared);
@@ -193,12 +226,7 @@ impl Service {
         if !self.serves_shadows() {
             return Ok(None);
         }
-        let candidates = &self.worker.shared.candidates;
-        let place = candidates.take().or_else(|| {
-            self.worker.yield_descriptors();
-            candidates.take()
-        });
-        place.map(Some).ok_or(SendError::Spared)
+        self.upkeep.place().map(Some).ok_or(SendError::Spared)
     }
 
     fn offer(&self, grpc: bool) -> Offer {
@@ -213,7 +241,7 @@ impl Service {
         }
     }
 
-    async fn there(&self, offer: Offer) -> Option<(Link, Instant)> {
+    async fn there(&self, offer: Offer) -> Option<(Link<B>, Instant)> {
         let wire = match offer {
             Offer::Http1 => Wire::Http1,
             Offer::Http2 => Wire::Http2,
@@ -222,18 +250,18 @@ impl Service {
         match wire {
             Wire::Http1 => {
                 let now = Instant::now();
-                Some((Link::Own(self.pool.take(now)?), now))
+                Some((Link::Own(self.kept.http1().take(now)?), now))
             }
             Wire::Http2 => {
-                let stream = self.streams.take().await?;
+                let stream = self.kept.http2().take().await?;
                 Some((Link::Stream(stream), Instant::now()))
             }
         }
     }
 
-    async fn open(&self, offer: Offer) -> Result<Link, SendError> {
+    async fn open(&self, offer: Offer) -> Result<Link<B>, SendError> {
         let shared = offer == Offer::Http2 || self.chosen.get() == Some(Wire::Http2);
-        let _opening = shared.then(|| self.streams.opening());
+        let _opening = shared.then(|| self.kept.http2().opening());
         let place = self.place()?;
         let account = self.turns.as_ref().map(Account::open);
         let flooded = || account.as_ref().is_some_and(|account| account.is_flooded());
@@ -257,13 +285,13 @@ impl Service {
                 opened.map(Link::Own)
             }
             Wire::Http2 => {
-                let opened = self.streams.open(io, account.clone(), place).await;
+                let opened = self.kept.http2().open(io, account.clone(), place).await;
                 opened.map(Link::Stream)
             }
         }
         .map_err(|error| match error {
             _ if flooded() => SendError::Flood,
-            error => SendError::Exchange(error),
+            error => SendError::Broken(error),
         })
     }
 }

@@ -8,7 +8,7 @@
 use http::header::{HOST, HeaderMap, HeaderName, HeaderValue};
 use http::uri::{PathAndQuery, Uri};
 
-use crate::upstream::UpstreamUrl;
+use crate::upstream::url::UpstreamUrl;
 
 /// A service and what is changed on the way to it.
 #[derive(Clone, Debug, PartialEq, Eq)]

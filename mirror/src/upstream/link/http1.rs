@@ -27,20 +27,20 @@ use hyper::client::conn::TrySendError;
 use hyper::client::conn::http1::{Builder, Connection, SendRequest};
 use hyper_util::rt::TokioIo;
 
-use crate::account::Account;
-use crate::body::Outbound;
-use crate::connect::UpstreamIo;
 use crate::descriptors::Descriptor;
-use crate::link::spelled::{self, Overlay, Spelled};
-use crate::link::{MAX_BUFFER_BYTES, MAX_HEAD_BYTES};
+use crate::limits::{MAX_BUFFER_BYTES, MAX_HEAD_BYTES};
+use crate::upstream::account::Account;
+use crate::upstream::body::{AnswerBody, RequestBody};
+use crate::upstream::connect::UpstreamIo;
+use crate::upstream::link::spelled::{self, Overlay, Spelled};
 
-type Driver = Connection<TokioIo<Spelled>, Outbound>;
+type Driver<B> = Connection<TokioIo<Spelled>, B>;
 
 /// A connection and its driver.
-pub(crate) struct Connected {
-    sender: SendRequest<Outbound>,
+pub(crate) struct Connected<B: RequestBody> {
+    sender: SendRequest<B>,
     /// `None` once the connection has ended.
-    driver: Option<Driver>,
+    driver: Option<Driver<B>>,
     /// What the service may send, if that is limited.
     account: Option<Rc<Account>>,
     overlay: Overlay,
@@ -48,22 +48,29 @@ pub(crate) struct Connected {
     _place: Option<Descriptor>,
 }
 
-impl Connected {
+/// How HTTP/1.1 is spoken to a service.
+pub(in crate::upstream) fn builder() -> Builder {
+    let mut builder = Builder::new();
+    // `max_headers` stays at hyper's default of 100, because setting it, to whatever number, moves the parser's arrays from
+    // the stack to the heap: with 512 fields a thousand shadows in flight were seen to take 10 MiB more.
+    builder
+        .max_header_size(MAX_HEAD_BYTES)
+        .max_buf_size(MAX_BUFFER_BYTES)
+        // A proxy repairs both in answers (RFC 9112 §5.1, §5.2); in requests they are refused.
+        .allow_obsolete_multiline_headers_in_responses(true)
+        .allow_spaces_after_header_name_in_responses(true);
+    builder
+}
+
+impl<B: RequestBody> Connected<B> {
     /// Speaks HTTP on a fresh connection.
-    pub(crate) async fn open(
+    pub(in crate::upstream) async fn open(
         io: UpstreamIo,
         account: Option<Rc<Account>>,
         place: Option<Descriptor>,
     ) -> hyper::Result<Box<Self>> {
         let overlay = Overlay::default();
-        // `max_headers` stays at hyper's default of 100, because setting it, to whatever number, moves the parser's
-        // arrays from the stack to the heap: with 512 fields a thousand shadows in flight were seen to take 10 MiB more.
-        let (sender, driver) = Builder::new()
-            .max_header_size(MAX_HEAD_BYTES)
-            .max_buf_size(MAX_BUFFER_BYTES)
-            // A proxy repairs both in answers (RFC 9112 §5.1, §5.2); in requests they are refused.
-            .allow_obsolete_multiline_headers_in_responses(true)
-            .allow_spaces_after_header_name_in_responses(true)
+        let (sender, driver) = builder()
             .handshake(TokioIo::new(Spelled::new(io, &overlay)))
             .await?;
         Ok(Box::new(Self {
@@ -80,10 +87,10 @@ impl Connected {
     }
 
     /// Sends a request and waits for the head of its answer.
-    pub(crate) async fn send(
+    pub(super) async fn send(
         &mut self,
-        mut request: Request<Outbound>,
-    ) -> Result<Response<Incoming>, TrySendError<Request<Outbound>>> {
+        mut request: Request<B>,
+    ) -> Result<Response<Incoming>, TrySendError<Request<B>>> {
         if let Some(account) = &self.account {
             account.begin(request.body().size_hint().lower());
         }
@@ -109,9 +116,9 @@ impl Connected {
     }
 
     /// The next frame of the answer's body.
-    pub(crate) fn poll_frame(
+    pub(super) fn poll_frame(
         &mut self,
-        body: &mut Incoming,
+        body: &mut AnswerBody,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         let mut frame = |cx: &mut Context<'_>| Pin::new(&mut *body).poll_frame(cx);
@@ -126,7 +133,7 @@ impl Connected {
     }
 
     /// Whether the next request can go out on it: both messages are complete and neither side wants it closed.
-    pub(crate) fn is_reusable(&self) -> bool {
+    fn is_reusable(&self) -> bool {
         self.driver.is_some() && self.sender.is_ready()
     }
 
@@ -147,7 +154,7 @@ impl Connected {
 }
 
 /// Moves bytes both ways as far as they go now.
-fn drive(slot: &mut Option<Driver>, cx: &mut Context<'_>) {
+fn drive<B: RequestBody>(slot: &mut Option<Driver<B>>, cx: &mut Context<'_>) {
     if let Some(driver) = slot
         && Pin::new(driver).poll(cx).is_ready()
     {
@@ -157,8 +164,8 @@ fn drive(slot: &mut Option<Driver>, cx: &mut Context<'_>) {
 }
 
 /// Drives with `cx` and then looks whether what was waited for is there.
-fn poll_after<T>(
-    driver: &mut Option<Driver>,
+fn poll_after<B: RequestBody, T>(
+    driver: &mut Option<Driver<B>>,
     cx: &mut Context<'_>,
     receive: impl FnOnce(&mut Context<'_>) -> Poll<T>,
 ) -> Poll<T> {
@@ -172,13 +179,13 @@ fn silent() -> Context<'static> {
 }
 
 /// The idle links of one worker to one service, the most recently used last.
-pub(crate) struct Pool {
-    idle: RefCell<VecDeque<(Instant, Box<Connected>)>>,
+pub(in crate::upstream) struct Pool<B: RequestBody> {
+    idle: RefCell<VecDeque<(Instant, Box<Connected<B>>)>>,
     capacity: usize,
     patience: Duration,
 }
 
-impl Pool {
+impl<B: RequestBody> Pool<B> {
     /// At most `capacity` links, each for at most `patience`.
     pub(crate) fn new(capacity: usize, patience: Duration) -> Self {
         Self {
@@ -189,13 +196,13 @@ impl Pool {
     }
 
     /// The link that was used last, if it is not too old. If it is, so are all others.
-    pub(crate) fn take(&self, now: Instant) -> Option<Box<Connected>> {
+    pub(crate) fn take(&self, now: Instant) -> Option<Box<Connected<B>>> {
         let (since, link) = self.idle.borrow_mut().pop_back()?;
         (now.saturating_duration_since(since) < self.patience).then_some(link)
     }
 
     /// Keeps a link if it can be reused and there is room; else it is closed.
-    pub(crate) fn put(&self, link: Box<Connected>, now: Instant) {
+    pub(crate) fn put(&self, link: Box<Connected<B>>, now: Instant) {
         let mut idle = self.idle.borrow_mut();
         if link.is_reusable() && idle.len() < self.capacity {
             idle.push_back((now, link));

@@ -19,12 +19,13 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
-use crate::account::Account;
-use crate::body::Outbound;
-use crate::connect::UpstreamIo;
 use crate::descriptors::Descriptor;
-use crate::link::frames::Frames;
-use crate::local::LocalExecutor;
+use crate::limits::MAX_HEAD_BYTES;
+use crate::upstream::account::Account;
+use crate::upstream::body::RequestBody;
+use crate::upstream::connect::UpstreamIo;
+use crate::upstream::executor::LocalExecutor;
+use crate::upstream::link::frames::Frames;
 
 /// Streams on one connection at a time: what Envoy advises, and what most servers allow.
 const MAX_STREAMS: usize = 100;
@@ -33,13 +34,13 @@ const STREAM_WINDOW: u32 = 64 * 1024;
 /// Room for every stream's window: with less, clients that do not read would hold up those that do.
 const CONNECTION_WINDOW: u32 = STREAM_WINDOW * MAX_STREAMS as u32;
 /// As for HTTP/1.1, in the way that HTTP/2 counts it.
-const MAX_HEADER_LIST: u32 = super::MAX_HEAD_BYTES as u32;
+const MAX_HEADER_LIST: u32 = MAX_HEAD_BYTES as u32;
 /// How often a connection in use is asked for a sign of life, and how long that may take.
 const PING: Duration = Duration::from_secs(20);
 
-/// A connection.
-struct Shared {
-    sender: SendRequest<Outbound>,
+/// A connection that requests share.
+struct Multiplexed<B> {
+    sender: SendRequest<B>,
     streams: Cell<usize>,
     /// Streams that the service allows at a time.
     allowed: Rc<Cell<usize>>,
@@ -51,25 +52,25 @@ struct Shared {
     _place: Option<Descriptor>,
 }
 
-impl Shared {
+impl<B: RequestBody> Multiplexed<B> {
     fn has_room(&self) -> bool {
         self.streams.get() < self.allowed.get().min(MAX_STREAMS) && !self.sender.is_closed()
     }
 }
 
-impl Drop for Shared {
+impl<B> Drop for Multiplexed<B> {
     fn drop(&mut self) {
         self.driver.abort();
     }
 }
 
 /// One stream, from before its request to the end of its answer.
-pub(crate) struct Stream {
-    connection: Rc<Shared>,
+pub(crate) struct Stream<B> {
+    connection: Rc<Multiplexed<B>>,
 }
 
-impl Stream {
-    fn on(connection: &Rc<Shared>) -> Self {
+impl<B: RequestBody> Stream<B> {
+    fn on(connection: &Rc<Multiplexed<B>>) -> Self {
         connection.streams.set(connection.streams.get() + 1);
         Self {
             connection: Rc::clone(connection),
@@ -82,8 +83,8 @@ impl Stream {
 
     pub(super) async fn send(
         &self,
-        request: Request<Outbound>,
-    ) -> Result<Response<Incoming>, TrySendError<Request<Outbound>>> {
+        request: Request<B>,
+    ) -> Result<Response<Incoming>, TrySendError<Request<B>>> {
         if let Some(account) = self.account() {
             account.stream(request.body().size_hint().lower());
         }
@@ -92,7 +93,7 @@ impl Stream {
     }
 }
 
-impl Drop for Stream {
+impl<B> Drop for Stream<B> {
     fn drop(&mut self) {
         self.connection
             .streams
@@ -102,8 +103,8 @@ impl Drop for Stream {
 }
 
 /// The connections of one worker to one service.
-pub(crate) struct Streams {
-    connections: RefCell<Vec<Rc<Shared>>>,
+pub(in crate::upstream) struct Streams<B> {
+    connections: RefCell<Vec<Rc<Multiplexed<B>>>>,
     opening: Cell<bool>,
     /// Connections that came about.
     succeeded: Cell<u64>,
@@ -111,7 +112,7 @@ pub(crate) struct Streams {
     patience: Duration,
 }
 
-impl Streams {
+impl<B: RequestBody> Streams<B> {
     /// Connections without a stream are kept for `patience`.
     pub(crate) fn new(patience: Duration) -> Self {
         Self {
@@ -124,7 +125,7 @@ impl Streams {
     }
 
     /// A stream on a connection that is there, or is just being opened.
-    pub(crate) async fn take(&self) -> Option<Stream> {
+    pub(crate) async fn take(&self) -> Option<Stream<B>> {
         loop {
             if let Some(stream) = self.room() {
                 return Some(stream);
@@ -143,7 +144,7 @@ impl Streams {
     }
 
     /// Marks that a connection is being opened, until the guard is dropped.
-    pub(crate) fn opening(&self) -> Opening<'_> {
+    pub(crate) fn opening(&self) -> Opening<'_, B> {
         self.opening.set(true);
         Opening(self)
     }
@@ -154,7 +155,7 @@ impl Streams {
         io: UpstreamIo,
         account: Option<Rc<Account>>,
         place: Option<Descriptor>,
-    ) -> hyper::Result<Stream> {
+    ) -> hyper::Result<Stream<B>> {
         if let Some(account) = &account {
             account.share(CONNECTION_WINDOW);
         }
@@ -184,7 +185,7 @@ impl Streams {
                 }
             }
         });
-        let shared = Rc::new(Shared {
+        let shared = Rc::new(Multiplexed {
             sender,
             streams: Cell::new(0),
             allowed,
@@ -199,7 +200,7 @@ impl Streams {
         Ok(stream)
     }
 
-    fn room(&self) -> Option<Stream> {
+    fn room(&self) -> Option<Stream<B>> {
         let mut connections = self.connections.borrow_mut();
         connections.retain(|connection| !connection.sender.is_closed());
         let found = connections
@@ -225,9 +226,9 @@ impl Streams {
 }
 
 /// A connection is being opened.
-pub(crate) struct Opening<'a>(&'a Streams);
+pub(in crate::upstream) struct Opening<'a, B>(&'a Streams<B>);
 
-impl Drop for Opening<'_> {
+impl<B> Drop for Opening<'_, B> {
     fn drop(&mut self) {
         self.0.opening.set(false);
         self.0.opened.notify_waiters();

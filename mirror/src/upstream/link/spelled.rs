@@ -9,8 +9,8 @@ use std::task::{Context, Poll};
 use http::Request;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::connect::UpstreamIo;
 use crate::spelling::Spelling;
+use crate::upstream::connect::UpstreamIo;
 
 /// Bytes that differ in what is written next: how far away each is, in their order.
 pub(super) type Overlay = Rc<RefCell<Vec<(usize, u8)>>>;

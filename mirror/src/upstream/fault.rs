@@ -1,69 +1,89 @@
-//! What a failure of a service is called.
+//! What a failure of a service is called, whichever of the two services it is.
+//!
+//! The libraries that speak HTTP and TLS tell of an error by a chain of causes. It is looked through here and nowhere else,
+//! so that the same failure has the same name for every request. What it means for a comparison is decided by who asked.
 
 use std::error::Error;
 use std::io;
 
-use parity_schemas::verdict::Reason;
+use crate::upstream::connect::ConnectError;
 
-use crate::connect::ConnectError;
+/// How a service failed to answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// There is no connection to it.
+    Refused,
+    /// It did not connect, or did not answer, in time.
+    TimedOut,
+    /// The TLS handshake failed.
+    Tls,
+    /// It ended the connection before an answer began.
+    Reset,
+    /// What it sent is not HTTP.
+    Protocol,
+    /// Its answer broke off.
+    Truncated,
+    /// It sent far more frames, interim answers or protocol bytes than its answer needed.
+    Flood,
+}
 
-/// Why no connection to the candidate came about.
-pub(crate) fn connecting(error: &ConnectError) -> Reason {
+/// Why no connection came about.
+pub(super) fn connecting(error: &ConnectError) -> Fault {
     match error {
-        ConnectError::Refused(_) => Reason::CandidateRefused,
-        ConnectError::TimedOut(_) => Reason::CandidateTimeout,
-        ConnectError::Tls(_) => Reason::CandidateTls,
+        ConnectError::Refused(_) => Fault::Refused,
+        ConnectError::TimedOut(_) => Fault::TimedOut,
+        ConnectError::Tls(_) => Fault::Tls,
     }
 }
 
-/// Why the candidate's answer never began.
-pub(crate) fn before_head(error: &hyper::Error) -> Reason {
+/// Why an answer never began.
+pub(super) fn before_head(error: &hyper::Error) -> Fault {
     if error.is_parse() {
-        return Reason::CandidateProtocol;
+        return Fault::Protocol;
     }
     if let Some(error) = http2(error) {
         return if is_flood(error) {
-            Reason::CandidateFlood
+            Fault::Flood
         } else if is_broken(error) {
-            Reason::CandidateReset
+            Fault::Reset
         } else {
-            Reason::CandidateProtocol
+            Fault::Protocol
         };
     }
     if error.is_incomplete_message() || error.is_canceled() || error.is_closed() {
-        return Reason::CandidateReset;
+        return Fault::Reset;
     }
     match io_kind(error) {
-        Some(io::ErrorKind::TimedOut) => Reason::CandidateTimeout,
-        Some(io::ErrorKind::InvalidData) if tls(error) => Reason::CandidateTls,
-        Some(_) => Reason::CandidateReset,
+        Some(io::ErrorKind::TimedOut) => Fault::TimedOut,
+        Some(io::ErrorKind::InvalidData) if tls(error) => Fault::Tls,
+        Some(_) => Fault::Reset,
         // Bytes where none belong: hyper names that error, but does not tell it apart in its interface.
-        None => Reason::CandidateProtocol,
+        None => Fault::Protocol,
     }
 }
 
-/// Why the candidate's body did not come to its end.
-pub(crate) fn within_body(error: &hyper::Error) -> Reason {
+/// Why an answer's body did not come to its end.
+pub(super) fn within_body(error: &hyper::Error) -> Fault {
     if let Some(error) = http2(error).filter(|error| !is_broken(error)) {
         return if is_flood(error) {
-            Reason::CandidateFlood
+            Fault::Flood
         } else {
-            Reason::CandidateProtocol
+            Fault::Protocol
         };
     }
     match io_kind(error) {
         // A chunk size that is none, a trailer block over the limit.
         Some(io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput) if !tls(error) => {
-            Reason::CandidateProtocol
+            Fault::Protocol
         }
-        Some(io::ErrorKind::TimedOut) => Reason::CandidateTimeout,
-        _ => Reason::CandidateTruncated,
+        Some(io::ErrorKind::TimedOut) => Fault::TimedOut,
+        _ => Fault::Truncated,
     }
 }
 
 /// Whether a request that got no answer met a connection that the service was just giving up, rather than a service
 /// that fails it.
-pub(crate) fn may_be_stale(error: &hyper::Error) -> bool {
+pub(super) fn may_be_stale(error: &hyper::Error) -> bool {
     match http2(error) {
         Some(error) => {
             error.is_go_away()
