@@ -43,6 +43,16 @@ pub(crate) struct Form<'a> {
     pub(super) spells: bool,
 }
 
+impl Form<'_> {
+    /// On a connection that cannot write a target as the client wrote it: what a URL must not have is percent-encoded.
+    pub(crate) fn encoded(self) -> Self {
+        Self {
+            spells: false,
+            ..self
+        }
+    }
+}
+
 impl RequestHead {
     /// What a service is sent for it.
     pub(crate) fn request<B: Body>(&self, form: &Form<'_>, body: B) -> Request<B> {

@@ -55,6 +55,11 @@ impl Side {
 pub(crate) struct BySide<T>([T; Side::ALL.len()]);
 
 impl<T> BySide<T> {
+    /// The two.
+    pub(crate) fn of(legacy: T, candidate: T) -> Self {
+        Self([legacy, candidate])
+    }
+
     /// What `make` makes for each.
     pub(crate) fn new(make: impl FnMut(Side) -> T) -> Self {
         Self(Side::ALL.map(make))

@@ -8,8 +8,7 @@ mod control_frames;
 mod heads;
 mod io;
 mod linger;
-mod serve;
-mod traffic;
+mod registry;
 
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
@@ -20,18 +19,20 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::config::Limits;
 use crate::forwarding::Peer;
-use crate::local::StreamTask;
-use crate::upload::{Progress, Upload};
-use crate::worker::Worker;
+use crate::limits::Limits;
+use crate::proxy::streams::StreamTask;
+use crate::proxy::traffic::Traffic;
+use crate::proxy::upload::{Progress, Upload};
+use crate::proxy::worker::Worker;
 
-pub(crate) use serve::serve;
-pub(crate) use traffic::Traffic;
+pub(crate) use io::ClientIo;
+pub(crate) use registry::{Clients, Registered};
 
 /// What a connection has been told to do.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Order {
+pub(crate) enum Order {
+    /// Serve what comes.
     Serve,
     /// Finish the requests at hand and close.
     Finish,
@@ -45,8 +46,8 @@ const GIVES_WAY: Duration = Duration::from_secs(1);
 
 /// State of a client's connection, shared by its task, its requests and the sweep.
 pub(crate) struct Client {
-    pub(crate) worker: Rc<Worker>,
-    pub(crate) peer: Rc<Peer>,
+    worker: Rc<Worker>,
+    peer: Rc<Peer>,
     /// Its address, and the one of ours that it came to, if the system says so.
     ends: (SocketAddr, Option<SocketAddr>),
     /// Whether the other end is ours, too; looked up with the first request, for a connection is accepted before whoever
@@ -117,7 +118,7 @@ impl Taking {
 }
 
 impl Client {
-    fn new(
+    pub(crate) fn new(
         worker: &Rc<Worker>,
         ends: (SocketAddr, Option<SocketAddr>),
         secure: bool,
@@ -142,13 +143,33 @@ impl Client {
         }
     }
 
+    /// The worker that serves it.
+    pub(crate) fn worker(&self) -> &Rc<Worker> {
+        &self.worker
+    }
+
+    /// Who is connected.
+    pub(crate) fn peer(&self) -> &Rc<Peer> {
+        &self.peer
+    }
+
+    /// What its socket and its requests tell each other.
+    pub(crate) fn traffic(&self) -> &Arc<Traffic> {
+        &self.traffic
+    }
+
+    /// Requests come as streams of HTTP/2.
+    pub(crate) fn speaks_http2(&self) {
+        self.http2.set(true);
+    }
+
     /// Whether the requests of this connection are our own.
     pub(crate) fn is_ourselves(&self) -> bool {
         if let Some(known) = self.ourselves.get() {
             return known;
         }
         let (client, here) = self.ends;
-        let ourselves = here.is_some_and(|here| self.worker.shared.own.has(client, here));
+        let ourselves = here.is_some_and(|here| self.worker.process().own_ends().has(client, here));
         self.ourselves.set(Some(ourselves));
         ourselves
     }
@@ -168,7 +189,7 @@ impl Client {
 
     /// Begins to watch the answer of the stream that is being polled.
     fn take_answer(&self) -> Option<Rc<Taking>> {
-        let stream = self.worker.stream.borrow().clone()?;
+        let stream = self.worker.streams().current()?;
         let taking = Rc::new(Taking {
             stream,
             frames: Cell::new(0),
@@ -196,7 +217,7 @@ impl Client {
     /// The process is about to end. HTTP/2 says so at once. With HTTP/1.1 only an answer can say it (the next one
     /// does), and closing the connection between two requests would cut the one that may just be coming. So a connection is
     /// closed when it had no request from one round to the next.
-    pub(crate) fn drain(&self) {
+    fn drain(&self) {
         let begun = self.begun.get();
         let idle = self.busy.get() == 0 && self.drained_at.replace(Some(begun)) == Some(begun);
         if idle && self.traffic.is_lingering() {
@@ -208,7 +229,7 @@ impl Client {
     }
 
     /// Ends the connection if it has been waiting for its client for too long.
-    pub(crate) fn sweep(&self, now: Instant, limits: &Limits) {
+    fn sweep(&self, now: Instant, limits: &Limits) {
         let for_long = |since: &Cell<Option<Instant>>, patience| {
             let begun = since.get().unwrap_or(now);
             since.set(Some(begun));
@@ -239,7 +260,7 @@ impl Client {
     }
 
     /// Since when it has waited for its client, if it has for so long that it must give way to another one.
-    pub(crate) fn gives_way(&self, now: Instant) -> Option<Instant> {
+    fn gives_way(&self, now: Instant) -> Option<Instant> {
         let since = [&self.waits.head, &self.waits.idle]
             .into_iter()
             .find_map(Cell::get)?;
@@ -249,7 +270,7 @@ impl Client {
     }
 
     /// Ends the connection for another client's.
-    pub(crate) fn give_way(&self) {
+    fn give_way(&self) {
         self.tell(if self.http2.get() {
             Order::Finish
         } else {
@@ -298,7 +319,7 @@ impl Client {
     }
 
     /// What to do, for the task of the connection, which is woken when that changes.
-    fn order(&self, cx: &Context<'_>) -> Order {
+    pub(crate) fn order(&self, cx: &Context<'_>) -> Order {
         if self.waker.borrow().is_none() {
             *self.waker.borrow_mut() = Some(cx.waker().clone());
         }
@@ -319,9 +340,7 @@ impl Busy {
     /// carries many requests, and each may need one to the legacy.
     pub(crate) async fn take_place(&mut self) {
         if self.taking.is_some() {
-            let places = Arc::clone(&self.client.worker.shared.streams);
-            // An error would mean that the places are closed, which they never are.
-            self.place = places.acquire_owned().await.ok();
+            self.place = self.client.worker.process().stream().await;
         }
     }
 }

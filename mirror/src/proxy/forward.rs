@@ -1,6 +1,5 @@
 //! The client's path: from a parsed head to the legacy's answer. It waits for the legacy and for nothing else.
 
-mod legacy;
 mod passed;
 
 use std::rc::Rc;
@@ -14,28 +13,19 @@ use parity_schemas::clients::ClientOutcome;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 
-use crate::body::Answer;
-use crate::client::{Busy, Client};
-use crate::config::Mode;
+use crate::exchange::{self, Pending, RequestHead, Side, Ticket};
 use crate::headers;
-use crate::host;
-use crate::observer::{ClientTicket, Ticket};
-use crate::pending::{Head, Pending};
-use crate::shadow;
-use crate::tap::{self, Mirrored};
-use crate::tunnel;
-use crate::unread::{abandon, behind, last};
-use crate::upload::Progress;
-use crate::words;
-
-pub(crate) use legacy::legacy_failed;
-use legacy::{Failure, Subject};
-pub(crate) use passed::{Passed, relay};
-
-/// There is nobody to answer: the connection is closed without a word.
-#[derive(Debug, thiserror::Error)]
-#[error("the client left before its request was complete")]
-pub(crate) struct ClientGone;
+use crate::proxy::answer::Answer;
+use crate::proxy::client::{Busy, Client};
+use crate::proxy::config::Mode;
+use crate::proxy::host;
+use crate::proxy::legacy::{self, NoAnswer, Subject};
+use crate::proxy::tap::{self, Mirrored};
+use crate::proxy::ticket::ClientTicket;
+use crate::proxy::tunnel;
+use crate::proxy::unread::{abandon, behind, last};
+use crate::proxy::upload::{ClientGone, Progress};
+use crate::proxy::words;
 
 /// Serves one request. While draining the answer says that it is the last one on its connection: a client learns it
 /// before it sends another request.
@@ -43,10 +33,10 @@ pub(crate) async fn serve(
     client: Rc<Client>,
     mut request: Request<Incoming>,
 ) -> Result<Response<Answer>, ClientGone> {
-    let worker = Rc::clone(&client.worker);
+    let worker = Rc::clone(client.worker());
     let version = request.version();
     if client.is_ourselves() {
-        worker.metrics.refused();
+        worker.meters().refused();
         let answer = words::text(StatusCode::LOOP_DETECTED, words::OURSELVES, client.busy());
         return Ok(last(answer, version));
     }
@@ -55,7 +45,7 @@ pub(crate) async fn serve(
     if let Some(offer) = offer {
         tunnel::decline(client, offer);
     }
-    if worker.draining.get() && response.status() != StatusCode::SWITCHING_PROTOCOLS {
+    if worker.is_draining() && response.status() != StatusCode::SWITCHING_PROTOCOLS {
         return Ok(last(response, version));
     }
     Ok(response)
@@ -70,7 +60,7 @@ async fn answer_to(
     let time = Timestamp::now();
     let mut busy = client.busy();
     busy.take_place().await;
-    let generation = client.worker.generation();
+    let generation = client.worker().generation();
     let wants_upgrade = headers::wants_upgrade(request.headers());
     let (parts, body) = request.into_parts();
     let version = parts.version;
@@ -78,21 +68,19 @@ async fn answer_to(
     let spelling = client.socket().and_then(|socket| socket.take_spelling());
     if let Err(fault) = host::check(&parts) {
         // Not received: like a head that hyper refuses to parse.
-        client.worker.metrics.refused();
+        client.worker().meters().refused();
         let answer = words::text(StatusCode::BAD_REQUEST, words::for_host(fault), busy);
         return Ok(behind(client, version, upload, answer).await);
     }
     if headers::has_other_coding(&parts.headers) {
         // RFC 9112 §6.1 has this status for it. Where such a body ends is not certain, so nothing is read behind it.
-        client.worker.metrics.refused();
+        client.worker().meters().refused();
         let answer = words::text(StatusCode::NOT_IMPLEMENTED, words::REFUSED_CODING, busy);
         return Ok(abandon(client, version, answer));
     }
-    let route = generation
-        .routes
-        .borrow_mut()
-        .resolve(&parts.method, parts.uri.path());
-    let (ticket, client_ticket) = Ticket::receive(&generation, route);
+    let route = generation.route(&parts.method, parts.uri.path());
+    let ticket = Ticket::receive(generation.terms(), route);
+    let client_ticket = ClientTicket::beside(&ticket);
     if parts.method == Method::CONNECT {
         // A tunnel to where the client says would make a forward proxy of us; the legacy is not asked either.
         let answer = refuse(
@@ -105,8 +93,9 @@ async fn answer_to(
         // What a client sends behind it in the hope of a tunnel may be somebody else's bytes (RFC 9931).
         return Ok(abandon(client, version, answer));
     }
-    let policy = shadow::refusal(&generation, ticket.route(), &parts.method, &parts.headers);
-    let head = Head {
+    let terms = generation.terms();
+    let policy = exchange::refusal(terms, ticket.route(), &parts.method, &parts.headers);
+    let head = RequestHead {
         method: parts.method,
         uri: parts.uri,
         spelling,
@@ -115,9 +104,9 @@ async fn answer_to(
             .socket()
             .is_none_or(|socket| socket.has_large_buffer()),
         version: parts.version,
-        peer: Rc::clone(&client.peer),
+        peer: Rc::clone(client.peer()),
     };
-    if generation.mode == Mode::Tap {
+    if generation.mode() == Mode::Tap {
         let mirrored = Mirrored {
             ticket,
             client_ticket,
@@ -126,7 +115,7 @@ async fn answer_to(
             policy: policy.or_else(|| wants_upgrade.then_some(Reason::Upgrade)),
             time,
         };
-        return tap::serve(&generation, mirrored, busy).await;
+        return tap::serve(generation.asker(), mirrored, busy).await;
     }
     if wants_upgrade {
         let answer = if upload.is_some() {
@@ -139,23 +128,25 @@ async fn answer_to(
             );
             behind(client, version, upload, answer).await
         } else {
-            tunnel::open(client, &generation, client_ticket, &head, offer, busy).await
+            tunnel::open(client, generation.asker(), client_ticket, &head, offer, busy).await
         };
         ticket.not_compared(policy.unwrap_or(Reason::Upgrade));
         return Ok(answer);
     }
     let at_least = upload.as_ref().map_or(0, |body| body.size_hint().lower());
-    let too_large = at_least > generation.limits.body as u64;
+    let too_large = at_least > generation.limits().body as u64;
     let refusal = policy.or_else(|| too_large.then_some(Reason::RequestTooLarge));
     let (subject, candidate) = if let Some(reason) = refusal {
         ticket.not_compared(reason);
         (Subject::Alone(Box::new(head)), None)
     } else {
-        let (legacy, candidate) = Pending::open(&generation, ticket, head, time);
+        let pending = Pending::open(ticket, head, time);
+        let (legacy, candidate) = (pending.ask(Side::Legacy), pending.ask(Side::Candidate));
         (Subject::Shadowed(legacy), Some(candidate))
     };
 
-    let sent = legacy::send(&generation, &subject, upload.as_ref(), candidate, started).await;
+    let (worker, asker) = (client.worker(), generation.asker());
+    let sent = legacy::send(worker, asker, &subject, upload.as_ref(), candidate, started).await;
     let open = Open {
         subject,
         client_ticket,
@@ -163,8 +154,8 @@ async fn answer_to(
         busy,
     };
     match sent {
-        Ok(sent) => Ok(passed::answer(client, &generation, open, sent)),
-        Err(failure) => without_legacy(client, version, open, &failure).await,
+        Ok(sent) => Ok(passed::answer(client, asker, open, sent)),
+        Err(why) => without_legacy(client, version, open, &why).await,
     }
 }
 
@@ -182,7 +173,7 @@ async fn without_legacy(
     client: &Client,
     version: Version,
     open: Open,
-    failure: &Failure,
+    why: &NoAnswer,
 ) -> Result<Response<Answer>, ClientGone> {
     let Open {
         subject,
@@ -190,14 +181,14 @@ async fn without_legacy(
         upload,
         busy,
     } = open;
-    if let Subject::Shadowed(half) = subject {
-        half.fail(failure.reason());
+    if let Subject::Shadowed(ask) = subject {
+        ask.fail(why.reason());
     }
-    let told = failure.answer();
+    let told = why.answer();
     if let Some((status, _)) = told {
         client_ticket.answered(status);
     }
-    client_ticket.end(failure.outcome());
+    client_ticket.end(why.outcome());
     let (status, words) = told.ok_or(ClientGone)?;
     let answer = words::text(status, words, busy);
     Ok(behind(client, version, upload, answer).await)

@@ -2,25 +2,23 @@
 //!
 //! A request takes the generation that is current when its head has been parsed, and keeps it to its end. Applying
 //! another policy makes a new one; the old one goes with the last request that holds it, its idle connections and its
-//! observer with it. Connections of clients belong to none: they outlive every generation.
+//! observer with it. Connections of clients belong to none: they outlive every generation. What a worker has whatever the
+//! policy ([`Standing`]) is lent to each of them; none knows the worker.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::{Arc, mpsc};
 
-use parity_schemas::route::RouteResolver;
+use http::Method;
+use parity_schemas::route::{Route, RouteResolver};
 use tokio_rustls::TlsAcceptor;
 
-use crate::config::{Limits, Mode, Policy};
-use crate::connect::Connector;
-use crate::forwarding::Forwarding;
-use crate::observer::Observer;
-use crate::pending::Side;
-use crate::sampling::Sampler;
-use crate::service::Service;
-use crate::target::Target;
-use crate::tls::{self, TlsError};
-use crate::worker::Worker;
+use crate::exchange::{Asker, BySide, Observer, Side, Station, Terms};
+use crate::limits::Limits;
+use crate::proxy::config::{Mode, Policy};
+use crate::proxy::outbound::Outbound;
+use crate::proxy::tls;
+use crate::upstream::{self, Connector, Lookups, Service, TlsError, UpstreamUrl, Upkeep};
 
 /// Makes the observer of a worker, on the worker's thread, from the worker's number.
 pub(crate) type Observers = Arc<dyn Fn(usize) -> Rc<dyn Observer> + Send + Sync>;
@@ -28,21 +26,20 @@ pub(crate) type Observers = Arc<dyn Fn(usize) -> Rc<dyn Observer> + Send + Sync>
 /// A policy with everything that it names loaded from disk.
 #[derive(Clone)]
 pub(crate) struct Loaded {
-    pub(crate) policy: Policy,
-    legacy: Connector,
-    candidate: Connector,
+    policy: Policy,
+    connectors: BySide<Connector>,
     tls: Option<TlsAcceptor>,
 }
 
 impl Loaded {
     pub(crate) fn load(policy: Policy) -> Result<Self, TlsError> {
         let mut client = None;
-        let mut connector = |url| {
+        let mut connector = |url: &UpstreamUrl| {
             Connector::new(url, || {
                 if let Some(client) = &client {
                     return Ok(Arc::clone(client));
                 }
-                let loaded = tls::client_config(policy.ca_file.as_deref(), &url.to_string())?;
+                let loaded = upstream::client_config(policy.ca_file.as_deref(), &url.to_string())?;
                 Ok(Arc::clone(client.insert(loaded)))
             })
         };
@@ -50,11 +47,15 @@ impl Loaded {
         let candidate = connector(&policy.candidate.url)?;
         let tls = policy.tls.as_ref().map(tls::server_config).transpose()?;
         Ok(Self {
-            legacy,
-            candidate,
+            connectors: BySide::of(legacy, candidate),
             tls: tls.map(TlsAcceptor::from),
             policy,
         })
+    }
+
+    /// What was loaded.
+    pub(crate) fn policy(&self) -> &Policy {
+        &self.policy
     }
 }
 
@@ -66,52 +67,80 @@ pub(crate) struct Applied {
     pub(crate) taken: mpsc::Sender<()>,
 }
 
+/// What a worker has whatever the policy.
+pub(crate) struct Standing {
+    pub(crate) station: Station,
+    /// Look-ups of each side's name: the other side must not have to wait for one.
+    pub(crate) lookups: BySide<Rc<Lookups>>,
+    /// Connections to services.
+    pub(crate) upkeep: Rc<Upkeep<Outbound>>,
+}
+
 /// A policy at work.
 pub(crate) struct Generation {
-    pub(crate) worker: Rc<Worker>,
-    pub(crate) observer: Rc<dyn Observer>,
-    pub(crate) mode: Mode,
-    pub(crate) limits: Limits,
-    pub(crate) routes: RefCell<RouteResolver>,
-    pub(crate) sampler: Sampler,
-    pub(crate) forwarding: Forwarding,
-    pub(crate) legacy: Service,
-    pub(crate) candidate: Service,
-    pub(crate) tls: Option<TlsAcceptor>,
+    asker: Rc<Asker<Outbound>>,
+    mode: Mode,
+    routes: RefCell<RouteResolver>,
+    tls: Option<TlsAcceptor>,
 }
 
 impl Generation {
-    pub(crate) fn new(worker: &Rc<Worker>, loaded: &Loaded, observer: Rc<dyn Observer>) -> Self {
-        let Loaded {
-            policy,
-            legacy,
-            candidate,
-            tls,
-        } = loaded;
-        let service = |connector: &Connector, target: &Target, side, limited: bool| {
-            let turns = limited.then(|| Rc::clone(&worker.turns));
+    pub(crate) fn new(standing: &Standing, loaded: &Loaded, observer: Rc<dyn Observer>) -> Self {
+        let policy = &loaded.policy;
+        let service = |side| {
+            let (target, limited) = match side {
+                // What a client waits for is not ours to limit. In a tap nobody waits for the legacy either.
+                Side::Legacy => (&policy.legacy, policy.mode == Mode::Tap),
+                Side::Candidate => (&policy.candidate, true),
+            };
             Service::new(
-                connector.clone(),
+                loaded.connectors[side].clone(),
                 target.clone(),
                 &policy.limits,
-                worker,
-                side,
-                turns,
+                &standing.lookups[side],
+                &standing.upkeep,
+                limited.then(|| Rc::clone(&standing.station.turns)),
             )
         };
-        // What a client waits for is not ours to limit. In a tap nobody waits for the legacy either.
-        let tap = policy.mode == Mode::Tap;
-        Self {
+        let terms = Terms::new(
+            standing.station.clone(),
+            policy.limits,
+            policy.sampling.clone(),
             observer,
-            worker: Rc::clone(worker),
+        );
+        Self {
+            asker: Asker::new(terms, policy.forwarding.clone(), BySide::new(service)),
             mode: policy.mode,
-            limits: policy.limits,
             routes: RefCell::new(RouteResolver::new(Arc::clone(&policy.routes))),
-            sampler: Sampler::new(policy.sampling.clone()),
-            forwarding: policy.forwarding.clone(),
-            legacy: service(legacy, &policy.legacy, Side::Legacy, tap),
-            candidate: service(candidate, &policy.candidate, Side::Candidate, true),
-            tls: tls.clone(),
+            tls: loaded.tls.clone(),
         }
+    }
+
+    /// Both services.
+    pub(crate) fn asker(&self) -> &Rc<Asker<Outbound>> {
+        &self.asker
+    }
+
+    /// The terms under which they are asked.
+    pub(crate) fn terms(&self) -> &Rc<Terms> {
+        self.asker.terms()
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        self.terms().limits()
+    }
+
+    pub(crate) fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// The route of a request.
+    pub(crate) fn route(&self, method: &Method, path: &str) -> Arc<Route> {
+        self.routes.borrow_mut().resolve(method, path)
+    }
+
+    /// What clients are shown, if they connect by TLS.
+    pub(crate) fn tls(&self) -> Option<&TlsAcceptor> {
+        self.tls.as_ref()
     }
 }

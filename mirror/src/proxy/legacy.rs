@@ -11,34 +11,32 @@ use hyper::ext;
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::verdict::Reason;
 
-use crate::body::{Outbound, Tee};
-use crate::connect::ConnectError;
-use crate::generation::Generation;
+use crate::exchange::{Ask, Asker, Intake, RequestHead, Side, Starts as _};
 use crate::headers::{self, Wire};
-use crate::pending::{Form, Half, Head, Side};
-use crate::service::{SendError, Sent};
-use crate::shadow;
-use crate::upload::{Progress, Upload};
-use crate::words;
-use crate::worker::Worker;
+use crate::proxy::outbound::{Outbound, Tee};
+use crate::proxy::upload::{Progress, Upload};
+use crate::proxy::words;
+use crate::proxy::worker::Worker;
+use crate::upstream::{ConnectError, SendError, Sent};
 
 /// A request on the client's path, with or without a shadow.
-pub(super) enum Subject {
-    Alone(Box<Head>),
-    Shadowed(Half),
+pub(crate) enum Subject {
+    Alone(Box<RequestHead>),
+    Shadowed(Ask),
 }
 
 impl Subject {
-    pub(super) fn with_head<T>(&self, read: impl FnOnce(&Head) -> T) -> T {
+    /// Reads its head.
+    pub(crate) fn with_head<T>(&self, read: impl FnOnce(&RequestHead) -> T) -> T {
         match self {
             Self::Alone(head) => read(head),
-            Self::Shadowed(half) => read(&half.pending.head.borrow()),
+            Self::Shadowed(ask) => ask.pending().with_head(read),
         }
     }
 }
 
 /// Why the client does not get the legacy's answer.
-pub(super) enum Failure {
+pub(crate) enum NoAnswer {
     ClientGone,
     TimedOut,
     Unreachable,
@@ -46,8 +44,8 @@ pub(super) enum Failure {
     Wrong,
 }
 
-impl Failure {
-    pub(super) fn reason(&self) -> Reason {
+impl NoAnswer {
+    pub(crate) fn reason(&self) -> Reason {
         match self {
             Self::ClientGone => Reason::ClientAborted,
             Self::TimedOut => Reason::LegacyTimeout,
@@ -56,7 +54,7 @@ impl Failure {
     }
 
     /// What became of the client.
-    pub(super) fn outcome(&self) -> ClientOutcome {
+    pub(crate) fn outcome(&self) -> ClientOutcome {
         match self {
             Self::ClientGone => ClientOutcome::ClientAborted,
             Self::TimedOut => ClientOutcome::LegacyTimeout,
@@ -65,7 +63,7 @@ impl Failure {
     }
 
     /// What the client is told, if it is there.
-    pub(super) fn answer(&self) -> Option<(StatusCode, &'static str)> {
+    pub(crate) fn answer(&self) -> Option<(StatusCode, &'static str)> {
         match self {
             Self::ClientGone => None,
             Self::TimedOut => Some((StatusCode::GATEWAY_TIMEOUT, words::LEGACY_TIMEOUT)),
@@ -80,35 +78,32 @@ impl Failure {
 /// A client that asks whether to send its body (`Expect: 100-continue`) is answered by the legacy, which is asked the
 /// same: its 100 lets the body come, a final answer is passed on without one. HTTP/2 cannot be asked so: hyper does
 /// not tell of interim answers there, and a legacy by it has a while to refuse.
-pub(super) async fn send(
-    generation: &Rc<Generation>,
+pub(crate) async fn send(
+    worker: &Worker,
+    asker: &Rc<Asker<Outbound>>,
     subject: &Subject,
     progress: Option<&Rc<Progress>>,
-    candidate: Option<Half>,
+    candidate: Option<Ask>,
     started: Instant,
-) -> Result<Sent, Failure> {
-    let service = &generation.legacy;
-    let grpc = subject.with_head(Head::is_grpc);
+) -> Result<Sent<Outbound>, NoAnswer> {
+    let grpc = subject.with_head(RequestHead::is_grpc);
     let mut asked = None;
     let outbound = if let Some(upload) = progress {
-        asked = subject.with_head(Head::asks_to_send).then(|| upload.hold());
-        Outbound::Live(Tee::new(Rc::clone(upload), candidate, grpc))
+        asked = subject
+            .with_head(RequestHead::asks_to_send)
+            .then(|| upload.hold());
+        let copy = candidate.map(|candidate| Intake::new(candidate, asker, grpc));
+        Outbound::Live(Tee::new(Rc::clone(upload), copy))
     } else {
         if let Some(candidate) = candidate {
-            shadow::start(candidate, Side::Candidate);
+            asker.start(candidate);
         }
         Outbound::Empty
     };
     let upload = || progress.map_or(Upload::Complete, |progress| progress.upload());
-    let replayable = progress.is_none() && subject.with_head(Head::is_idempotent);
+    let replayable = progress.is_none() && subject.with_head(RequestHead::is_idempotent);
     let make = |body, wire, scheme: &Scheme| {
-        let form = Form {
-            service,
-            forwarding: &generation.forwarding,
-            wire,
-            scheme,
-            spells: true,
-        };
+        let form = asker.form(Side::Legacy, wire, scheme);
         let mut request = subject.with_head(|head| head.request(&form, body));
         if let (Some(told), Wire::Http1) = (&asked, wire) {
             let told = Arc::clone(told);
@@ -121,25 +116,26 @@ pub(super) async fn send(
         }
         request
     };
-    match service.send(make, outbound, replayable, grpc).await {
+    let legacy = asker.service(Side::Legacy);
+    match legacy.send(make, outbound, replayable, grpc).await {
         // An answer to an upgrade that nobody asked for is none, nor is one that nobody behind us could decode.
         Ok(sent)
             if sent.response.status() == StatusCode::SWITCHING_PROTOCOLS
                 || headers::loses_coding(sent.response.headers()) =>
         {
-            Err(Failure::Wrong)
+            Err(NoAnswer::Wrong)
         }
         Ok(mut sent) => {
-            generation.worker.shared.legacy_answers(true);
+            worker.process().legacy_answers(true);
             let waited = sent.at.saturating_duration_since(started);
-            generation.worker.metrics.overhead(waited);
+            worker.meters().overhead(waited);
             // The candidate gets the body at once; what the legacy waited for the client's is not its own time.
             let waited = progress.map(|progress| progress.waited());
             sent.at = (sent.at + waited.unwrap_or_default()).min(sent.head_at);
             Ok(sent)
         }
-        Err(_) if upload() == Upload::ClientGone => Err(Failure::ClientGone),
-        Err(error) => Err(unreachable(&generation.worker, &error)),
+        Err(_) if upload() == Upload::ClientGone => Err(NoAnswer::ClientGone),
+        Err(error) => Err(no_answer(worker, &error)),
     }
 }
 
@@ -148,15 +144,15 @@ pub(crate) fn legacy_failed(
     worker: &Worker,
     error: &SendError,
 ) -> (StatusCode, &'static str, ClientOutcome) {
-    let failure = unreachable(worker, error);
-    let (status, words) = failure
+    let why = no_answer(worker, error);
+    let (status, words) = why
         .answer()
         .unwrap_or((StatusCode::BAD_GATEWAY, words::LEGACY_DOWN));
-    (status, words, failure.outcome())
+    (status, words, why.outcome())
 }
 
-fn unreachable(worker: &Worker, error: &SendError) -> Failure {
-    let changed = worker.shared.legacy_answers(false);
+fn no_answer(worker: &Worker, error: &SendError) -> NoAnswer {
+    let changed = worker.process().legacy_answers(false);
     match error {
         SendError::Spared => tracing::debug!("no connection to spare"),
         SendError::Connect(error) => {
@@ -167,7 +163,7 @@ fn unreachable(worker: &Worker, error: &SendError) -> Failure {
                 tracing::debug!(%error, "legacy cannot be reached");
             }
         }
-        SendError::Exchange(error) => {
+        SendError::Broken(error) => {
             if changed {
                 tracing::warn!(%error, "legacy broke before it answered; the client gets 502");
             } else {
@@ -178,8 +174,8 @@ fn unreachable(worker: &Worker, error: &SendError) -> Failure {
         SendError::Flood => tracing::debug!("legacy sent far more than its answer needed"),
     }
     match error {
-        SendError::Connect(ConnectError::TimedOut(_)) => Failure::TimedOut,
-        SendError::Exchange(error) if error.is_parse() => Failure::Wrong,
-        _ => Failure::Unreachable,
+        SendError::Connect(ConnectError::TimedOut(_)) => NoAnswer::TimedOut,
+        SendError::Broken(error) if error.is_parse() => NoAnswer::Wrong,
+        _ => NoAnswer::Unreachable,
     }
 }

@@ -5,18 +5,17 @@ use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
-use crate::client;
-use crate::control::Shared;
 use crate::descriptors;
-use crate::generation::Applied;
-use crate::worker::Worker;
+use crate::proxy::client::Clients;
+use crate::proxy::generation::Applied;
+use crate::proxy::serve::serve;
+use crate::proxy::worker::Worker;
 
 /// How often connections are looked at for having waited too long.
 const SWEEP: Duration = Duration::from_secs(1);
@@ -40,6 +39,7 @@ pub(crate) async fn run(
     if let Some(first) = first {
         worker.apply(&first);
     }
+    let clients = Rc::<Clients>::default();
     let applier = tokio::task::spawn_local({
         let worker = Rc::clone(worker);
         async move {
@@ -52,12 +52,12 @@ pub(crate) async fn run(
         }
     });
     let sweeper = tokio::task::spawn_local({
-        let worker = Rc::clone(worker);
+        let (worker, clients) = (Rc::clone(worker), Rc::clone(&clients));
         async move {
             let mut tick = tokio::time::interval(SWEEP);
             loop {
                 tick.tick().await;
-                worker.sweep();
+                sweep(&worker, &clients);
             }
         }
     });
@@ -66,22 +66,23 @@ pub(crate) async fn run(
         // A sender that is gone will never ask for the end: then it has come.
         _ = shutdown.wait_for(|ending| *ending) => {}
         _ = stopped.wait_for(|ending| *ending) => {}
-        () = accept(worker, &listener, &placeless) => {}
+        () = accept(worker, &clients, &listener, &placeless) => {}
     }
-    if let Some((stream, peer)) = placeless.take() {
-        let owner = Rc::clone(worker);
+    if let Some(accepted) = placeless.take() {
+        let (owner, clients) = (Rc::clone(worker), Rc::clone(&clients));
         worker.spawn(async move {
-            let permit = place(&owner).await;
-            client::serve(owner, stream, peer, permit).await;
+            let permit = place(&owner, &clients).await;
+            serve(owner, clients, accepted, permit).await;
         });
     }
-    take_backlog(worker, &listener).await;
+    take_backlog(worker, &clients, &listener).await;
     drop(listener);
-    let drained = tokio::time::timeout(worker.generation().limits.drain, async {
+    let drained = tokio::time::timeout(worker.generation().limits().drain, async {
         loop {
-            worker.drain_clients();
+            worker.begin_drain();
+            clients.drain();
             tokio::select! {
-                () = worker.drained() => return,
+                () = worker.tasks().ended() => return,
                 () = tokio::time::sleep(DRAIN_ROUND) => {}
             }
         }
@@ -92,24 +93,40 @@ pub(crate) async fn run(
     if in_time {
         return 0;
     }
-    worker.cutting.set(true);
-    worker.tasks()
+    worker.tasks().cut();
+    worker.tasks().running()
+}
+
+/// Ends what has waited for too long.
+fn sweep(worker: &Worker, clients: &Clients) {
+    let now = Instant::now();
+    worker.sweep(now);
+    clients.sweep(now, worker.generation().limits());
+    if worker.process().lacks_place() {
+        clients.make_place();
+    }
 }
 
 /// A client that was accepted and has no place yet. It is kept outside of what waits for the place: that ends with the
 /// signal, and the client must not be lost with it.
 type Placeless = Cell<Option<(TcpStream, SocketAddr)>>;
 
-async fn accept(worker: &Rc<Worker>, listener: &TcpListener, placeless: &Placeless) {
+async fn accept(
+    worker: &Rc<Worker>,
+    clients: &Rc<Clients>,
+    listener: &TcpListener,
+    placeless: &Placeless,
+) {
     let mut failing = false;
     loop {
         match listener.accept().await {
             Ok(accepted) => {
                 failing = false;
                 placeless.set(Some(accepted));
-                let permit = place(worker).await;
-                if let Some((stream, peer)) = placeless.take() {
-                    worker.spawn(client::serve(Rc::clone(worker), stream, peer, permit));
+                let permit = place(worker, clients).await;
+                if let Some(accepted) = placeless.take() {
+                    let (owner, clients) = (Rc::clone(worker), Rc::clone(clients));
+                    worker.spawn(serve(owner, clients, accepted, permit));
                 }
                 // The other workers shall have their part of a burst.
                 tokio::task::yield_now().await;
@@ -130,42 +147,27 @@ async fn accept(worker: &Rc<Worker>, listener: &TcpListener, placeless: &Placele
 
 /// Waits for one of the places that clients have. Connections that wait for their clients give way: else a few that begin
 /// a head and never end it would keep everybody out for as long as a head may take.
-async fn place(worker: &Rc<Worker>) -> OwnedSemaphorePermit {
-    let shared = &worker.shared;
+async fn place(worker: &Worker, clients: &Clients) -> OwnedSemaphorePermit {
+    let process = worker.process();
     let mut waiting = None;
     loop {
-        match Arc::clone(&shared.connections).try_acquire_owned() {
-            Ok(permit) => return permit,
-            Err(_) => waiting.get_or_insert_with(|| Without::place(shared)),
+        match process.place() {
+            Some(permit) => return permit,
+            None => waiting.get_or_insert_with(|| process.lack_place()),
         };
-        worker.make_place();
+        clients.make_place();
         tokio::time::sleep(PLACE_PAUSE).await;
     }
 }
 
-/// Tells the workers that a client has no place, for as long as it lives.
-struct Without<'a>(&'a Shared);
-
-impl<'a> Without<'a> {
-    fn place(shared: &'a Shared) -> Self {
-        shared.without_place.fetch_add(1, Ordering::Relaxed);
-        Self(shared)
-    }
-}
-
-impl Drop for Without<'_> {
-    fn drop(&mut self) {
-        self.0.without_place.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 /// Serves the connections that the kernel has accepted for us already: closing the listener would reset them.
-async fn take_backlog(worker: &Rc<Worker>, listener: &TcpListener) {
-    while let Ok(permit) = Arc::clone(&worker.shared.connections).try_acquire_owned() {
-        let Some((stream, peer)) = accepted_already(listener).await else {
+async fn take_backlog(worker: &Rc<Worker>, clients: &Rc<Clients>, listener: &TcpListener) {
+    while let Some(permit) = worker.process().place() {
+        let Some(accepted) = accepted_already(listener).await else {
             return;
         };
-        worker.spawn(client::serve(Rc::clone(worker), stream, peer, permit));
+        let (owner, clients) = (Rc::clone(worker), Rc::clone(clients));
+        worker.spawn(serve(owner, clients, accepted, permit));
     }
 }
 

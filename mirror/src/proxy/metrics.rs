@@ -1,15 +1,11 @@
-//! What the mirror counts for Prometheus.
+//! What is counted for Prometheus: clients here, services and shadows where they are asked.
 //!
-//! Each worker has its own counters and is their only writer, so counting is a plain load and store of a relaxed
-//! atomic, on a cache line that no other core writes. They are added up when they are read. Labels are fixed; nothing
-//! that a client sends becomes one.
+//! Labels are fixed; nothing that a client sends becomes one.
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use parity_schemas::verdict::Reason;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLabelSet};
 use prometheus_client::metrics::MetricType;
@@ -17,62 +13,31 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
-use crate::control::Shared;
+use crate::counters::{Count, Durations, OfWorker, sum};
+use crate::exchange::Meters;
+use crate::proxy::process::ProcessState;
 
-/// Upper bounds in microseconds, as OpenTelemetry advises for HTTP durations.
-const UPSTREAM_BOUNDS: [u64; 14] = [
-    5_000, 10_000, 25_000, 50_000, 75_000, 100_000, 250_000, 500_000, 750_000, 1_000_000,
-    2_500_000, 5_000_000, 7_500_000, 10_000_000,
-];
 /// Upper bounds in microseconds: what a proxy adds is between 50 µs and 50 ms, or something is wrong.
 const OVERHEAD_BOUNDS: [u64; 10] = [
     50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000,
 ];
 
-/// One of the two services.
-#[derive(Clone, Copy)]
-pub(crate) enum Upstream {
-    Legacy,
-    Candidate,
-}
-
-/// How a shadow ended.
-#[derive(Clone, Copy)]
-pub(crate) enum Outcome {
-    Sent,
-    SampledOut,
-    Shed,
-    Timeout,
-    Error,
-}
-
-const OUTCOMES: [&str; 5] = ["sent", "sampled_out", "shed", "timeout", "error"];
-
 /// The counters of one worker.
-pub(crate) struct WorkerMetrics {
-    upstream: [Durations<14>; 2],
+pub(crate) struct ClientMeters {
     overhead: Durations<10>,
-    shadows: [Count; OUTCOMES.len()],
     accepted: Count,
     closed: Count,
     refused: Count,
 }
 
-impl WorkerMetrics {
+impl ClientMeters {
     fn new() -> Self {
         Self {
-            upstream: std::array::from_fn(|_| Durations::new(&UPSTREAM_BOUNDS)),
             overhead: Durations::new(&OVERHEAD_BOUNDS),
-            shadows: Default::default(),
             accepted: Count::default(),
             closed: Count::default(),
             refused: Count::default(),
         }
-    }
-
-    /// A service answered whole; `elapsed` from sending to the last byte.
-    pub(crate) fn answered(&self, upstream: Upstream, elapsed: Duration) {
-        self.upstream[upstream as usize].observe(elapsed);
     }
 
     /// From the parsed head to the moment when the legacy's connection had the request.
@@ -80,22 +45,7 @@ impl WorkerMetrics {
         self.overhead.observe(elapsed);
     }
 
-    /// A shadow ended.
-    pub(crate) fn shadow(&self, outcome: Outcome) {
-        self.shadows[outcome as usize].add(1);
-    }
-
-    /// A request was settled with a reason; those that kept it from being sent at all are outcomes of a shadow.
-    pub(crate) fn not_sent(&self, reason: Reason) {
-        match reason {
-            Reason::SampledOut => self.shadow(Outcome::SampledOut),
-            Reason::RequestTooLarge | Reason::InFlightCap | Reason::BreakerOpen => {
-                self.shadow(Outcome::Shed);
-            }
-            _ => {}
-        }
-    }
-
+    /// A client's connection began.
     pub(crate) fn accepted(&self) {
         self.accepted.add(1);
     }
@@ -105,6 +55,7 @@ impl WorkerMetrics {
         self.refused.add(1);
     }
 
+    /// A client's connection ended.
     pub(crate) fn closed(&self) {
         self.closed.add(1);
     }
@@ -113,31 +64,36 @@ impl WorkerMetrics {
 /// The counters of all workers: register them once, they are collected at each scrape.
 #[derive(Clone)]
 pub struct Metrics {
-    workers: Arc<[WorkerMetrics]>,
-    shared: Arc<Shared>,
+    clients: Arc<[ClientMeters]>,
+    exchanges: Arc<[Meters]>,
+    process: Arc<ProcessState>,
 }
 
 impl fmt::Debug for Metrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Metrics")
-            .field("workers", &self.workers.len())
+            .field("workers", &self.clients.len())
             .finish_non_exhaustive()
     }
 }
 
 impl Metrics {
-    pub(crate) fn new(workers: usize, shared: Arc<Shared>) -> Self {
+    pub(crate) fn new(workers: usize, process: Arc<ProcessState>) -> Self {
         Self {
-            workers: (0..workers).map(|_| WorkerMetrics::new()).collect(),
-            shared,
+            clients: (0..workers).map(|_| ClientMeters::new()).collect(),
+            exchanges: (0..workers).map(|_| Meters::new()).collect(),
+            process,
         }
     }
 
-    pub(crate) fn worker(&self, index: usize) -> WorkerHandle {
-        WorkerHandle {
-            workers: Arc::clone(&self.workers),
-            index,
-        }
+    /// What one worker counts of its clients.
+    pub(crate) fn of_clients(&self, worker: usize) -> OfWorker<ClientMeters> {
+        OfWorker::new(&self.clients, worker)
+    }
+
+    /// What one worker counts of services and shadows.
+    pub(crate) fn of_exchanges(&self, worker: usize) -> OfWorker<Meters> {
+        OfWorker::new(&self.exchanges, worker)
     }
 
     /// Adds the `parity_upstream_…`, `parity_proxy_…`, `parity_shadow_…` and `parity_client_…` families.
@@ -145,49 +101,18 @@ impl Metrics {
         registry.register_collector(Box::new(self.clone()));
     }
 
-    fn total(&self, of: impl Fn(&WorkerMetrics) -> u64) -> u64 {
-        self.workers.iter().map(of).sum()
-    }
-}
-
-/// One worker's counters.
-pub(crate) struct WorkerHandle {
-    workers: Arc<[WorkerMetrics]>,
-    index: usize,
-}
-
-impl std::ops::Deref for WorkerHandle {
-    type Target = WorkerMetrics;
-
-    fn deref(&self) -> &WorkerMetrics {
-        &self.workers[self.index]
+    fn total(&self, of: impl Fn(&ClientMeters) -> u64) -> u64 {
+        self.clients.iter().map(of).sum()
     }
 }
 
 impl Collector for Metrics {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        let mut family = encoder.encode_descriptor(
-            "parity_upstream_request_duration_seconds",
-            "From sending a request to a service to the last byte of its answer",
-            None,
-            MetricType::Histogram,
-        )?;
-        for (name, upstream) in [
-            ("legacy", Upstream::Legacy),
-            ("candidate", Upstream::Candidate),
-        ] {
-            let each = self
-                .workers
-                .iter()
-                .map(|worker| &worker.upstream[upstream as usize]);
-            let summed = sum(&UPSTREAM_BOUNDS, each);
-            family
-                .encode_family(&[("upstream", name)])?
-                .encode_histogram::<NoLabelSet>(summed.sum, summed.count, &summed.buckets, None)?;
-        }
+        let admission = self.process.admission();
+        Meters::encode_answers(&self.exchanges, &mut encoder)?;
         let summed = sum(
             &OVERHEAD_BOUNDS,
-            self.workers.iter().map(|worker| &worker.overhead),
+            self.clients.iter().map(|worker| &worker.overhead),
         );
         encoder
             .encode_descriptor(
@@ -197,16 +122,7 @@ impl Collector for Metrics {
                 MetricType::Histogram,
             )?
             .encode_histogram::<NoLabelSet>(summed.sum, summed.count, &summed.buckets, None)?;
-        let mut family = encoder.encode_descriptor(
-            "parity_shadow_requests",
-            "Shadows by how they ended: answered whole, left out by sampling, shed by a limit of ours, late, failed",
-            None,
-            MetricType::Counter,
-        )?;
-        for (index, outcome) in OUTCOMES.into_iter().enumerate() {
-            let count = ConstCounter::new(self.total(|worker| worker.shadows[index].get()));
-            count.encode(family.encode_family(&[("outcome", outcome)])?)?;
-        }
+        Meters::encode_shadows(&self.exchanges, &mut encoder)?;
         let open = self
             .total(|worker| worker.accepted.get())
             .saturating_sub(self.total(|worker| worker.closed.get()));
@@ -214,12 +130,12 @@ impl Collector for Metrics {
             (
                 "parity_shadow_queue_depth",
                 "Shadows that wait for the candidate",
-                self.shared.in_flight() as u64,
+                admission.in_flight() as u64,
             ),
             (
                 "parity_shadow_bytes",
                 "Bytes held for shadows and for exchanges that are not compared yet",
-                self.shared.budget.held() as u64,
+                admission.budget().held() as u64,
             ),
             (
                 "parity_client_connections",
@@ -229,7 +145,7 @@ impl Collector for Metrics {
             (
                 "parity_candidate_connections",
                 "Open connections to the candidate, in use and idle",
-                self.shared.candidates.open() as u64,
+                self.process.candidates().open() as u64,
             ),
         ] {
             let gauge = ConstGauge::new(value);

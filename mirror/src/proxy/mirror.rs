@@ -11,19 +11,20 @@ use socket2::{Domain, Protocol, Socket, Type};
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 use tokio::sync::watch;
 
-use crate::config::{Config, Policy};
-use crate::control::{CheckedPolicy, Control, Shared};
-use crate::generation::{Applied, Loaded};
-use crate::listen;
-use crate::metrics::Metrics;
-use crate::observer::Observer;
-use crate::tls::TlsError;
-use crate::worker::Worker;
+use crate::exchange::{Observer, Side};
+use crate::proxy::config::{Config, Policy};
+use crate::proxy::control::{CheckedPolicy, Control};
+use crate::proxy::generation::{Applied, Loaded};
+use crate::proxy::listen;
+use crate::proxy::metrics::Metrics;
+use crate::proxy::process::ProcessState;
+use crate::proxy::worker::Worker;
+use crate::upstream::TlsError;
 
 /// Connections that the kernel accepts ahead of us; Linux caps it at `net.core.somaxconn`, 4,096 by default.
 const BACKLOG: i32 = 4096;
 /// Threads of one worker that look up host names, the one blocking call there is: one for each service.
-const LOOKUP_THREADS: usize = 2;
+const LOOKUP_THREADS: usize = Side::ALL.len();
 
 /// The mirror could not be set up.
 #[derive(Debug, thiserror::Error)]
@@ -117,7 +118,7 @@ impl Mirror {
 
     /// Loads what a policy names, without touching anything that runs.
     pub fn check(policy: Policy) -> Result<CheckedPolicy, TlsError> {
-        Loaded::load(policy).map(CheckedPolicy)
+        Loaded::load(policy).map(CheckedPolicy::new)
     }
 
     fn prepare(
@@ -128,8 +129,8 @@ impl Mirror {
         let listener = listen()?;
         let address = listener.local_addr().map_err(BindError::Adopt)?;
         let connections = config.connections.max(1);
-        let limits = &loaded.policy.limits;
-        let shared = Arc::new(Shared::new(
+        let limits = &loaded.policy().limits;
+        let process = Arc::new(ProcessState::new(
             connections,
             config.others,
             config.shadowing,
@@ -140,11 +141,8 @@ impl Mirror {
             address,
             loaded,
             workers: config.workers,
-            metrics: Metrics::new(config.workers.get(), Arc::clone(&shared)),
-            control: Control {
-                shared,
-                applied: watch::Sender::new(None),
-            },
+            metrics: Metrics::new(config.workers.get(), Arc::clone(&process)),
+            control: Control::new(process),
         })
     }
 
@@ -183,12 +181,7 @@ impl Mirror {
             observers: Arc::new(observer),
             taken: mpsc::channel().0,
         };
-        // A policy that came before the start is newer.
-        self.control.applied.send_if_modified(|applied| {
-            let missing = applied.is_none();
-            applied.get_or_insert_with(|| Arc::new(first));
-            missing
-        });
+        self.control.begin(first);
         let seats = (0..self.workers.get())
             .map(|worker| self.seat(worker, shutdown.clone()).map_err(failed(worker)))
             .collect::<Result<Vec<_>, _>>()?;
@@ -281,13 +274,12 @@ impl Seat {
             .enable_time()
             .max_blocking_threads(LOOKUP_THREADS)
             .build_local(LocalOptions::default())?;
-        let Control { shared, applied } = self.control;
-        let metrics = self.metrics.worker(self.index);
-        let worker = Rc::new(Worker::new(self.index, shared, metrics));
+        let process = Arc::clone(self.control.process());
+        let worker = Rc::new(Worker::new(self.index, process, &self.metrics));
         let cut = runtime.block_on(async {
             let listener = tokio::net::TcpListener::from_std(self.listener)?;
             let ends = [self.shutdown, stopped];
-            io::Result::Ok(listen::run(&worker, listener, applied.subscribe(), ends).await)
+            io::Result::Ok(listen::run(&worker, listener, self.control.policies(), ends).await)
         });
         // Drops the tasks that are left, and with them their tickets, which settle; then the worker may go.
         drop(runtime);

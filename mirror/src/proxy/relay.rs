@@ -10,25 +10,23 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
-use hyper::body::Incoming;
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::exchange::Omitted;
 use parity_schemas::verdict::Reason;
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
-use crate::capture::Recorder;
-use crate::generation::Generation;
+use crate::exchange::{Asker, Capturing, Side};
 use crate::headers;
-use crate::link::{Link, http1};
-use crate::metrics::Upstream;
-use crate::observer::ClientTicket;
-use crate::upload::Progress;
+use crate::proxy::outbound::Outbound;
+use crate::proxy::ticket::ClientTicket;
+use crate::proxy::upload::Progress;
+use crate::upstream::{AnswerBody, Connected, Link};
 
 /// Who moves the bytes of the legacy's connection while the answer is read.
 pub(crate) enum Driven {
     /// The reader of the answer itself.
-    Here(Link),
+    Here(Link<Outbound>),
     /// A task of its own, because the request's body is still going out: that must not wait for the client to read.
     Apart(Apart),
     /// Nobody: a connection outside the pool, with its own task (an upgrade that was declined).
@@ -47,14 +45,14 @@ impl Apart {
     /// for [`Limits::linger`](crate::Limits::linger) is cut: into a service that has answered already it may never end.
     /// What is left of it then is read for nobody, if the client may use its connection again.
     pub(crate) fn drive(
-        generation: &Rc<Generation>,
-        mut link: Box<http1::Connected>,
+        asker: &Rc<Asker<Outbound>>,
+        mut link: Box<Connected<Outbound>>,
         upload: Rc<Progress>,
     ) -> Self {
         let (reading, over) = oneshot::channel::<()>();
-        let owner = Rc::clone(generation);
-        let task = generation.worker.spawn(async move {
-            let patience = owner.limits.linger;
+        let owner = Rc::clone(asker);
+        let task = asker.terms().tasks().spawn(async move {
+            let patience = owner.terms().limits().linger;
             let stuck = async {
                 drop(over.await);
                 loop {
@@ -70,7 +68,8 @@ impl Apart {
                 () = stuck => false,
             };
             if reusable {
-                owner.legacy.put(Link::Own(link), Instant::now());
+                let legacy = owner.service(Side::Legacy);
+                legacy.put(Link::Own(link), Instant::now());
             } else {
                 drop(link);
             }
@@ -108,10 +107,10 @@ pub(crate) struct Answered {
 
 /// The rest of the legacy's answer after its head.
 pub(crate) struct Relay {
-    incoming: Incoming,
+    incoming: AnswerBody,
     driven: Driven,
-    recorder: Option<Recorder>,
-    generation: Rc<Generation>,
+    capturing: Option<Capturing>,
+    asker: Rc<Asker<Outbound>>,
     /// The client, until its answer is over; and the status that it was answered with.
     client_ticket: Option<ClientTicket>,
     status: u16,
@@ -126,10 +125,10 @@ pub(crate) struct Relay {
 
 impl Relay {
     pub(crate) fn new(
-        generation: &Rc<Generation>,
-        incoming: Incoming,
+        asker: &Rc<Asker<Outbound>>,
+        incoming: AnswerBody,
         driven: Driven,
-        recorder: Option<Recorder>,
+        capturing: Option<Capturing>,
         answered: Answered,
     ) -> Self {
         let Answered {
@@ -141,8 +140,8 @@ impl Relay {
         Self {
             incoming,
             driven,
-            recorder,
-            generation: Rc::clone(generation),
+            capturing,
+            asker: Rc::clone(asker),
             client_ticket: Some(client_ticket),
             status,
             sent,
@@ -173,14 +172,14 @@ impl Relay {
         match ready!(self.poll_incoming(cx)) {
             Some(Ok(mut frame)) => {
                 if let Some(chunk) = frame.data_ref() {
-                    record(&mut self.recorder, chunk);
+                    capture(&mut self.capturing, chunk);
                     if self.incoming.is_end_stream() {
                         self.finish();
                     }
                 } else if let Some(trailers) = frame.trailers_mut() {
                     headers::strip_hop_by_hop(trailers);
-                    if let Some(recorder) = &mut self.recorder {
-                        recorder.trailers(trailers);
+                    if let Some(capturing) = &mut self.capturing {
+                        capturing.trailers(trailers);
                     }
                     self.finish();
                 }
@@ -194,8 +193,8 @@ impl Relay {
                 Poll::Ready(None)
             }
             Some(Err(error)) => {
-                if let Some(recorder) = self.recorder.take() {
-                    recorder.fail(Reason::LegacyTruncated);
+                if let Some(capturing) = self.capturing.take() {
+                    capturing.fail(Reason::LegacyTruncated);
                 }
                 if let Some(client) = self.client_ticket.take() {
                     client.end(ClientOutcome::LegacyTruncated);
@@ -223,7 +222,7 @@ impl Relay {
     pub(crate) fn finish(&mut self) {
         let now = Instant::now();
         match std::mem::replace(&mut self.driven, Driven::Elsewhere) {
-            Driven::Here(link) => self.generation.legacy.put(link, now),
+            Driven::Here(link) => self.asker.service(Side::Legacy).put(link, now),
             Driven::Apart(apart) => apart.finish(),
             Driven::Elsewhere => {}
         }
@@ -236,10 +235,10 @@ impl Relay {
         let elapsed = until
             .saturating_duration_since(self.sent)
             .saturating_sub(self.client_took);
-        let metrics = &self.generation.worker.metrics;
-        metrics.answered(Upstream::Legacy, elapsed);
-        if let Some(recorder) = self.recorder.take() {
-            recorder.complete(elapsed);
+        let meters = self.asker.terms().meters();
+        meters.answered(Side::Legacy, elapsed);
+        if let Some(capturing) = self.capturing.take() {
+            capturing.complete(elapsed);
         }
     }
 }
@@ -247,21 +246,21 @@ impl Relay {
 /// Keeps a chunk; where it cannot be kept, the answer goes on to the client without being kept. Of one that is too large,
 /// or has no end, all is known that will be: it is settled now, for a download may take hours. What becomes of its client
 /// is told by itself.
-fn record(slot: &mut Option<Recorder>, chunk: &Bytes) {
-    let Some(recorder) = slot else {
+fn capture(slot: &mut Option<Capturing>, chunk: &Bytes) {
+    let Some(capturing) = slot else {
         return;
     };
-    match recorder.data(chunk) {
+    match capturing.data(chunk) {
         Ok(None | Some(Omitted::LetGo { .. })) => {}
         Ok(Some(Omitted::Stream | Omitted::TooLarge { .. })) => {
-            if let Some(recorder) = slot.take() {
-                let elapsed = recorder.sent().elapsed();
-                recorder.complete(elapsed);
+            if let Some(capturing) = slot.take() {
+                let elapsed = capturing.sent().elapsed();
+                capturing.complete(elapsed);
             }
         }
         Err(reason) => {
-            if let Some(recorder) = slot.take() {
-                recorder.fail(reason);
+            if let Some(capturing) = slot.take() {
+                capturing.fail(reason);
             }
         }
     }

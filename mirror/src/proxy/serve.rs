@@ -2,7 +2,7 @@
 //!
 //! By TLS the handshake says it (ALPN). In clear a connection that begins with HTTP/2's preface speaks HTTP/2 (prior
 //! knowledge, RFC 9113 §3.3), any other HTTP/1; `Upgrade: h2c` is not followed, for it is deprecated and a hole in
-//! many proxies.
+//! many proxies. What a request is answered is not decided here.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -23,14 +23,13 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::heads::Announced;
-use super::io::ClientIo;
-use super::{Client, Order};
-use crate::connect;
-use crate::forward;
-use crate::link::{MAX_BUFFER_BYTES, MAX_HEAD_BYTES};
-use crate::local::WorkerExecutor;
-use crate::worker::Worker;
+use crate::limits::{MAX_BUFFER_BYTES, MAX_HEAD_BYTES};
+use crate::proxy::client::{Client, ClientIo, Clients, Order};
+use crate::proxy::forward;
+use crate::proxy::streams::StreamExecutor;
+use crate::proxy::traffic::Announced;
+use crate::proxy::worker::Worker;
+use crate::upstream;
 
 /// What a client of HTTP/2 sends first.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -57,38 +56,38 @@ const MAX_LOCAL_RESETS: usize = 1024;
 /// Serves a connection to its end.
 pub(crate) async fn serve(
     worker: Rc<Worker>,
-    stream: TcpStream,
-    peer: SocketAddr,
+    clients: Rc<Clients>,
+    (stream, peer): (TcpStream, SocketAddr),
     permit: OwnedSemaphorePermit,
 ) {
-    connect::tune(&stream);
+    upstream::tune(&stream);
     let generation = worker.generation();
-    let secure = generation.tls.is_some();
+    let tls = generation.tls().cloned();
+    let secure = tls.is_some();
     let client = Rc::new(Client::new(
         &worker,
         (peer, stream.local_addr().ok()),
         secure,
         permit,
     ));
-    let _registered = worker.register(&client);
-    let patience = generation.limits.header_read;
-    let tls = generation.tls.clone();
+    let _registered = clients.register(&client);
+    let patience = generation.limits().header_read;
     // A connection may outlive many generations.
     drop(generation);
     let begun = async {
         let Some(tls) = tls else {
             let (http2, first) = sniff(&stream).await?;
-            let io = ClientIo::clear(stream, first, &client.traffic);
+            let io = ClientIo::clear(stream, first, client.traffic());
             return Ok((http2, io.speaking(http2)));
         };
         let stream = tokio::time::timeout(patience, tls.accept(stream)).await??;
         let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-        let io = ClientIo::tls(stream, &client.traffic);
+        let io = ClientIo::tls(stream, client.traffic());
         io::Result::Ok((http2, io.speaking(http2)))
     };
     let ended = match unless_told(&client, pin!(begun)).await {
         Some(Ok((true, io))) => {
-            client.http2.set(true);
+            client.speaks_http2();
             speak_http2(&client, io).await
         }
         Some(Ok((false, io))) => speak_http1(&client, io).await,
@@ -157,7 +156,7 @@ async fn speak_http1(client: &Rc<Client>, io: ClientIo) -> hyper::Result<()> {
         // At once, before hyper reads on.
         let body = request.body();
         of_requests
-            .traffic
+            .traffic()
             .announce(match body.size_hint().exact() {
                 _ if body.is_end_stream() => Announced::Nothing,
                 Some(bytes) => Announced::Bytes(bytes),
@@ -184,7 +183,7 @@ async fn speak_http1(client: &Rc<Client>, io: ClientIo) -> hyper::Result<()> {
 async fn speak_http2(client: &Rc<Client>, io: ClientIo) -> hyper::Result<()> {
     let of_requests = Rc::clone(client);
     let service = service_fn(move |request| forward::serve(Rc::clone(&of_requests), request));
-    let connection = http2::Builder::new(WorkerExecutor(Rc::clone(&client.worker)))
+    let connection = http2::Builder::new(StreamExecutor(Rc::clone(client.worker().streams())))
         .timer(TokioTimer::new())
         .auto_date_header(false)
         .max_concurrent_streams(MAX_STREAMS)
@@ -214,7 +213,7 @@ async fn drive<C: Future<Output = hyper::Result<()>>>(
             return Poll::Ready(Ok(()));
         }
         let polled = connection.as_mut().poll(cx);
-        if polled.is_pending() && client.order.get() == Order::Finish && !finishing {
+        if polled.is_pending() && client.order(cx) == Order::Finish && !finishing {
             finishing = true;
             finish(connection.as_mut());
             return connection.as_mut().poll(cx);

@@ -1,6 +1,9 @@
-//! Tasks that hyper starts by itself: the streams of an HTTP/2 connection.
+//! Tasks that the library for HTTP/2 starts by itself: one for each request of a client.
+//!
+//! The end of the worker waits for them, and a request can find the task that it is served by: hyper has no other way to end
+//! a stream whose client does not take its answer.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -9,37 +12,40 @@ use std::task::{Context, Poll};
 use hyper::rt::Executor;
 use tokio::task::AbortHandle;
 
-use crate::turns::{self, Turns};
-use crate::worker::Worker;
+use crate::tasks::Tasks;
 
-/// Runs tasks on the thread they come from, outside the count of the worker: those of connections to services, whose
-/// end nobody waits for. Those of shadows run in slices.
-#[derive(Clone)]
-pub(crate) struct LocalExecutor(pub(crate) Option<Rc<Turns>>);
+/// The tasks of clients' streams, of one worker.
+pub(crate) struct Streams {
+    tasks: Rc<Tasks>,
+    /// The one that is being polled.
+    current: RefCell<Option<StreamTask>>,
+}
 
-impl<F: Future<Output = ()> + 'static> Executor<F> for LocalExecutor {
-    fn execute(&self, task: F) {
-        drop(match &self.0 {
-            Some(turns) => {
-                let turns = Rc::clone(turns);
-                let mut task = Box::pin(task);
-                tokio::task::spawn_local(async move { turns::sliced(&turns, task.as_mut()).await })
-            }
-            None => tokio::task::spawn_local(task),
-        });
+impl Streams {
+    pub(crate) fn new(tasks: &Rc<Tasks>) -> Rc<Self> {
+        Rc::new(Self {
+            tasks: Rc::clone(tasks),
+            current: RefCell::new(None),
+        })
+    }
+
+    /// The stream whose task is being polled, if it is one of HTTP/2.
+    pub(crate) fn current(&self) -> Option<StreamTask> {
+        self.current.borrow().clone()
     }
 }
 
 /// Runs tasks that the end of the worker waits for: requests of clients.
 #[derive(Clone)]
-pub(crate) struct WorkerExecutor(pub(crate) Rc<Worker>);
+pub(crate) struct StreamExecutor(pub(crate) Rc<Streams>);
 
-impl<F: Future<Output = ()> + 'static> Executor<F> for WorkerExecutor {
+impl<F: Future<Output = ()> + 'static> Executor<F> for StreamExecutor {
     fn execute(&self, task: F) {
+        let Self(streams) = self;
         let stream = StreamTask::default();
-        let handle = self.0.spawn(Known {
+        let handle = streams.tasks.spawn(Known {
             task: Box::pin(task),
-            worker: Rc::clone(&self.0),
+            streams: Rc::clone(streams),
             stream: stream.clone(),
         });
         // Set once, here.
@@ -47,8 +53,8 @@ impl<F: Future<Output = ()> + 'static> Executor<F> for WorkerExecutor {
     }
 }
 
-/// The task of a client's stream. hyper has no other way to end a stream whose client does not take its answer: it waits
-/// for the client's window and asks nobody meanwhile.
+/// The task of a client's stream. To a client that does not take its answer hyper waits for the client's window, and asks
+/// nobody meanwhile.
 #[derive(Clone, Default)]
 pub(crate) struct StreamTask(Rc<OnceCell<AbortHandle>>);
 
@@ -61,10 +67,10 @@ impl StreamTask {
     }
 }
 
-/// A task that the worker knows while it is polled, so that the request in it can find its stream.
+/// A task that is known while it is polled, so that the request in it can find its stream.
 struct Known<F> {
     task: Pin<Box<F>>,
-    worker: Rc<Worker>,
+    streams: Rc<Streams>,
     stream: StreamTask,
 }
 
@@ -72,9 +78,9 @@ impl<F: Future<Output = ()>> Future for Known<F> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        *self.worker.stream.borrow_mut() = Some(self.stream.clone());
+        *self.streams.current.borrow_mut() = Some(self.stream.clone());
         let polled = self.task.as_mut().poll(cx);
-        *self.worker.stream.borrow_mut() = None;
+        *self.streams.current.borrow_mut() = None;
         polled
     }
 }

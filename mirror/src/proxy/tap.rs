@@ -14,14 +14,12 @@ use parity_schemas::clients::ClientOutcome;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 
-use crate::body::{Answer, Content, Tee};
-use crate::client::Busy;
-use crate::forward::ClientGone;
-use crate::generation::Generation;
-use crate::observer::{ClientTicket, Ticket};
-use crate::pending::{Head, Pending, Side};
-use crate::shadow;
-use crate::upload::Progress;
+use crate::exchange::{Asker, Intake, Pending, RequestHead, Side, Starts as _, Ticket};
+use crate::proxy::answer::{Answer, Content};
+use crate::proxy::client::Busy;
+use crate::proxy::outbound::{Outbound, Tee};
+use crate::proxy::ticket::ClientTicket;
+use crate::proxy::upload::{ClientGone, Progress};
 
 /// What Envoy adds to the name in a mirrored request's host.
 const SUFFIX: &str = "-shadow";
@@ -30,7 +28,7 @@ const SUFFIX: &str = "-shadow";
 pub(crate) struct Mirrored {
     pub(crate) ticket: Ticket,
     pub(crate) client_ticket: ClientTicket,
-    pub(crate) head: Head,
+    pub(crate) head: RequestHead,
     pub(crate) upload: Option<Rc<Progress>>,
     /// Why it is not for the services, if so.
     pub(crate) policy: Option<Reason>,
@@ -39,7 +37,7 @@ pub(crate) struct Mirrored {
 
 /// Takes a copy of a request and answers 204.
 pub(crate) async fn serve(
-    generation: &Rc<Generation>,
+    asker: &Rc<Asker<Outbound>>,
     mirrored: Mirrored,
     busy: Busy,
 ) -> Result<Response<Answer>, ClientGone> {
@@ -53,34 +51,36 @@ pub(crate) async fn serve(
     } = mirrored;
     client_ticket.answered(StatusCode::NO_CONTENT);
     let at_least = upload.as_ref().map_or(0, |body| body.size_hint().lower());
-    let too_large = at_least > generation.limits.body as u64;
+    let too_large = at_least > asker.terms().limits().body as u64;
     let refusal = policy.or_else(|| too_large.then_some(Reason::RequestTooLarge));
     let grpc = head.is_grpc();
     strip_suffix(&mut head);
-    let halves = if let Some(reason) = refusal {
+    let asks = if let Some(reason) = refusal {
         ticket.not_compared(reason);
         None
     } else {
-        Some(Pending::open(generation, ticket, head, time))
+        let pending = Pending::open(ticket, head, time);
+        Some((pending.ask(Side::Legacy), pending.ask(Side::Candidate)))
     };
-    let (legacy, candidate) = halves.unzip();
+    let (legacy, candidate) = asks.unzip();
     if let Some(upload) = upload {
         // Read to its end even if it is for nobody: the proxy would take an early answer for a fault.
-        let mut tee = Tee::new(upload, candidate, grpc);
+        let copy = candidate.map(|candidate| Intake::new(candidate, asker, grpc));
+        let mut tee = Tee::new(upload, copy);
         while let Some(frame) = poll_fn(|cx| tee.poll(cx)).await {
             if frame.is_err() {
                 return Err(ClientGone);
             }
         }
     } else if let Some(candidate) = candidate {
-        shadow::start(candidate, Side::Candidate);
+        asker.start(candidate);
     }
     if let Some(legacy) = legacy {
-        if legacy.pending.is_doomed() {
+        if legacy.pending().is_doomed() {
             // Its body may be gone; without it, it would be another request than the client's.
             legacy.abandon();
         } else {
-            shadow::start(legacy, Side::Legacy);
+            asker.start(legacy);
         }
     }
     client_ticket.end(ClientOutcome::Tapped);
@@ -90,7 +90,7 @@ pub(crate) async fn serve(
 }
 
 /// Takes Envoy's suffix from the host, wherever the version has it.
-fn strip_suffix(head: &mut Head) {
+fn strip_suffix(head: &mut RequestHead) {
     let host = match head.uri.authority() {
         Some(authority) => authority.as_str(),
         None => match head.headers.get(HOST).and_then(|host| host.to_str().ok()) {

@@ -2,17 +2,25 @@
 //!
 //! The socket belongs to hyper, which moves it into a task, and after an upgrade into another one; so what is known of
 //! it is kept beside it. All of it is atomic only because an upgraded socket must be `Send`: everything happens on
-//! one thread.
+//! one thread. It holds flags and counts, and decides nothing.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::task::Poll;
 
-use super::heads::Announced;
 use crate::spelling::Spelling;
 
 /// Room of a buffer for more than heads: hyper begins with 8 KiB, and takes more once a read has filled that.
 const LARGE_BUFFER: usize = 8 * 1024;
+
+/// What a head announced of its body, as hyper reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Announced {
+    Nothing,
+    Bytes(u64),
+    /// In chunks.
+    Unknown,
+}
 
 /// The state of one client's socket.
 #[derive(Default)]
@@ -45,37 +53,37 @@ fn set(flag: &AtomicBool, value: bool) {
 
 impl Traffic {
     /// Number of reads that brought bytes.
-    pub(super) fn reads(&self) -> u64 {
+    pub(crate) fn reads(&self) -> u64 {
         self.reads.load(Ordering::Relaxed)
     }
 
     /// Bytes that came since the last request was over, or since the beginning: a head has begun.
-    pub(super) fn has_begun(&self) -> bool {
+    pub(crate) fn has_begun(&self) -> bool {
         self.reads() != self.reads_when_idle.load(Ordering::Relaxed)
     }
 
     /// No request is at hand any more.
-    pub(super) fn idle(&self) {
+    pub(crate) fn idle(&self) {
         self.reads_when_idle.store(self.reads(), Ordering::Relaxed);
         set(&self.awaited, false);
     }
 
     /// Number of writes that took bytes after one that did not.
-    pub(super) fn writes(&self) -> u64 {
+    pub(crate) fn writes(&self) -> u64 {
         self.writes.load(Ordering::Relaxed)
     }
 
     /// Whether the client does not take what it is sent.
-    pub(super) fn is_blocked(&self) -> bool {
+    pub(crate) fn is_blocked(&self) -> bool {
         get(&self.blocked)
     }
 
-    pub(super) fn read(&self) {
+    pub(crate) fn read(&self) {
         self.reads.store(self.reads() + 1, Ordering::Relaxed);
     }
 
     /// A read is about to happen into so much room.
-    pub(super) fn reads_into(&self, room: usize) {
+    pub(crate) fn reads_into(&self, room: usize) {
         if room > LARGE_BUFFER {
             set(&self.large_buffer, true);
         }
@@ -86,7 +94,7 @@ impl Traffic {
         get(&self.large_buffer)
     }
 
-    pub(super) fn wrote<T>(&self, polled: &Poll<T>) {
+    pub(crate) fn wrote<T>(&self, polled: &Poll<T>) {
         if polled.is_pending() {
             set(&self.blocked, true);
         } else if self.is_blocked() {
@@ -96,7 +104,7 @@ impl Traffic {
     }
 
     /// hyper has parsed a head, and reads on by what it says.
-    pub(super) fn announce(&self, announced: Announced) {
+    pub(crate) fn announce(&self, announced: Announced) {
         set(&self.within_body, announced != Announced::Nothing);
         *self
             .announced
@@ -105,7 +113,7 @@ impl Traffic {
     }
 
     /// What was announced since the last call.
-    pub(super) fn takes_announced(&self) -> Option<Announced> {
+    pub(crate) fn takes_announced(&self) -> Option<Announced> {
         self.announced
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -113,12 +121,12 @@ impl Traffic {
     }
 
     /// Whether the body of the request at hand has not come to its end.
-    pub(super) fn is_within_body(&self) -> bool {
+    pub(crate) fn is_within_body(&self) -> bool {
         get(&self.within_body)
     }
 
     /// How the client wrote the target of the head that comes next, where the parser does not take it.
-    pub(super) fn put_spelling(&self, spelling: Spelling) {
+    pub(crate) fn put_spelling(&self, spelling: Spelling) {
         set(&self.has_spelling, true);
         *self.spelling.lock().unwrap_or_else(PoisonError::into_inner) = Some(spelling);
     }
@@ -140,27 +148,27 @@ impl Traffic {
         set(&self.within_body, false);
     }
 
-    pub(super) fn is_awaited(&self) -> bool {
+    pub(crate) fn is_awaited(&self) -> bool {
         get(&self.awaited)
     }
 
     /// Something stands unread in the socket (the end of what the client sends, or its next request), so that the
     /// system wakes nobody for a reset behind it; the sweep has it looked at.
-    pub(super) fn set_blind(&self, blind: bool) {
+    pub(crate) fn set_blind(&self, blind: bool) {
         set(&self.blind, blind);
     }
 
-    pub(super) fn is_blind(&self) -> bool {
+    pub(crate) fn is_blind(&self) -> bool {
         get(&self.blind)
     }
 
     /// Asks for a look at a socket that is blind.
-    pub(super) fn ask_for_look(&self) {
+    pub(crate) fn ask_for_look(&self) {
         set(&self.look, true);
     }
 
     /// Whether a look was asked for since the last call.
-    pub(super) fn takes_look(&self) -> bool {
+    pub(crate) fn takes_look(&self) -> bool {
         self.look.swap(false, Ordering::Relaxed)
     }
 
@@ -169,16 +177,16 @@ impl Traffic {
         set(&self.unread, true);
     }
 
-    pub(super) fn has_unread(&self) -> bool {
+    pub(crate) fn has_unread(&self) -> bool {
         get(&self.unread)
     }
 
-    pub(super) fn set_lingering(&self) {
+    pub(crate) fn set_lingering(&self) {
         set(&self.lingering, true);
     }
 
     /// Everything has been said; what still comes is thrown away.
-    pub(super) fn is_lingering(&self) -> bool {
+    pub(crate) fn is_lingering(&self) -> bool {
         get(&self.lingering)
     }
 
@@ -187,7 +195,7 @@ impl Traffic {
         set(&self.tunnel, true);
     }
 
-    pub(super) fn is_tunnel(&self) -> bool {
+    pub(crate) fn is_tunnel(&self) -> bool {
         get(&self.tunnel)
     }
 }

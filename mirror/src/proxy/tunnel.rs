@@ -8,48 +8,47 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use http::header::{CONNECTION, HeaderMap, HeaderValue, UPGRADE};
+use http::uri::Scheme;
 use http::{Method, Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
-use hyper::client::conn::http1::Builder;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use parity_schemas::clients::ClientOutcome;
 use tokio::io::AsyncWriteExt as _;
 
-use crate::body::{Answer, Content, Outbound};
-use crate::client::{Busy, Client};
-use crate::connect::Offer;
-use crate::forward;
-use crate::generation::Generation;
+use crate::exchange::{Asker, RequestHead, Side};
 use crate::headers::{self, Wire};
-use crate::link::{MAX_BUFFER_BYTES, MAX_HEAD_BYTES};
-use crate::observer::ClientTicket;
-use crate::pending::{Form, Head};
-use crate::relay::Driven;
-use crate::service::SendError;
-use crate::words;
+use crate::proxy::answer::{Answer, Content};
+use crate::proxy::client::{Busy, Client};
+use crate::proxy::legacy;
+use crate::proxy::outbound::Outbound;
+use crate::proxy::passing::{Passed, relay};
+use crate::proxy::relay::Driven;
+use crate::proxy::ticket::ClientTicket;
+use crate::proxy::words;
+use crate::upstream::{AnswerBody, SendError};
 
 /// Passes a request to upgrade to the legacy, and its answer to the client; joins the two if it is 101.
 pub(crate) async fn open(
     client: &Rc<Client>,
-    generation: &Rc<Generation>,
+    asker: &Rc<Asker<Outbound>>,
     client_ticket: ClientTicket,
-    head: &Head,
+    head: &RequestHead,
     offer: &mut Option<OnUpgrade>,
     busy: Busy,
 ) -> Response<Answer> {
-    let worker = &client.worker;
+    let worker = client.worker();
     let sent = Instant::now();
-    let mut response = match ask(generation, head).await {
+    let mut response = match ask(client, asker, head).await {
         Ok(response) => response,
         Err(error) => {
-            let (status, words, outcome) = forward::legacy_failed(worker, &error);
+            let (status, words, outcome) = legacy::legacy_failed(worker, &error);
             client_ticket.answered(status);
             client_ticket.end(outcome);
             return words::text(status, words, busy);
         }
     };
-    worker.shared.legacy_answers(true);
+    worker.process().legacy_answers(true);
     if headers::loses_coding(response.headers()) {
         client_ticket.answered(StatusCode::BAD_GATEWAY);
         client_ticket.end(ClientOutcome::LegacyUnreachable);
@@ -57,16 +56,16 @@ pub(crate) async fn open(
     }
     client_ticket.answered(response.status());
     if response.status() != StatusCode::SWITCHING_PROTOCOLS {
-        let passed = forward::Passed {
+        let passed = Passed {
             driven: Driven::Elsewhere,
-            recorder: None,
+            capturing: None,
             client_ticket,
             sent,
             head_at: Instant::now(),
             keeps_length: head.method != Method::HEAD,
             busy,
         };
-        return forward::relay(generation, response, passed);
+        return relay(asker, response, passed);
     }
     let Some(client_side) = offer.take() else {
         // Never so: hyper offers what asks for an upgrade.
@@ -100,7 +99,7 @@ pub(crate) fn offer(request: &mut Request<Incoming>) -> Option<OnUpgrade> {
 
 /// Takes the socket at the end of a connection on which an upgrade did not come about, and ends it as hyper ends others.
 pub(crate) fn decline(client: Rc<Client>, offer: OnUpgrade) {
-    let worker = Rc::clone(&client.worker);
+    let worker = Rc::clone(client.worker());
     worker.spawn(async move {
         // A later request on the connection has an offer of its own, and this one is void.
         if let Ok(socket) = offer.await
@@ -112,36 +111,19 @@ pub(crate) fn decline(client: Rc<Client>, offer: OnUpgrade) {
     });
 }
 
-async fn ask(generation: &Rc<Generation>, head: &Head) -> Result<Response<Incoming>, SendError> {
-    let service = &generation.legacy;
-    let io = service.connect(Offer::Http1).await?;
-    let (mut sender, connection) = Builder::new()
-        .max_header_size(MAX_HEAD_BYTES)
-        .max_buf_size(MAX_BUFFER_BYTES)
-        .allow_obsolete_multiline_headers_in_responses(true)
-        .allow_spaces_after_header_name_in_responses(true)
-        .handshake(TokioIo::new(io))
-        .await
-        .map_err(SendError::Exchange)?;
-    let connection = connection.with_upgrades();
-    generation.worker.spawn(async move {
-        if let Err(error) = connection.await {
-            tracing::debug!(%error, "connection of an upgrade ended");
-        }
-    });
-    let form = Form {
-        service,
-        forwarding: &generation.forwarding,
-        wire: Wire::Http1,
-        scheme: service.connector.scheme(),
-        spells: false,
+async fn ask(
+    client: &Client,
+    asker: &Asker<Outbound>,
+    head: &RequestHead,
+) -> Result<Response<AnswerBody>, SendError> {
+    let make = |scheme: &Scheme| {
+        let form = asker.form(Side::Legacy, Wire::Http1, scheme).encoded();
+        let mut request = head.request(&form, Outbound::Empty);
+        put_protocols(request.headers_mut(), take_protocols(&head.headers));
+        request
     };
-    let mut request = head.request(&form, Outbound::Empty);
-    put_protocols(request.headers_mut(), take_protocols(&head.headers));
-    sender
-        .send_request(request)
-        .await
-        .map_err(SendError::Exchange)
+    let legacy = asker.service(Side::Legacy);
+    legacy.upgrade(client.worker().tasks(), make).await
 }
 
 async fn join(client_side: OnUpgrade, legacy_side: OnUpgrade) {

@@ -9,9 +9,9 @@ use std::rc::Rc;
 use http::header::CONNECTION;
 use http::{HeaderValue, Response, Version};
 
-use crate::body::Answer;
-use crate::client::Client;
-use crate::upload::{Progress, Upload};
+use crate::proxy::answer::Answer;
+use crate::proxy::client::Client;
+use crate::proxy::upload::{Progress, Upload};
 
 /// Our own answer to a request whose body may not have come to its end. The next request on the connection stands
 /// behind that end: a short rest is read for nobody, and otherwise the client learns that there will be no next one.
@@ -29,7 +29,7 @@ pub(crate) async fn behind(
     if rest.has_little_left() {
         rest.promise();
         client
-            .worker
+            .worker()
             .spawn(async move { rest.keep_promise().await });
         return answer;
     }

@@ -16,7 +16,7 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::sync::Notify;
 
-use crate::client::Traffic;
+use crate::proxy::traffic::Traffic;
 
 /// How much of a body is read for nobody so that its connection can be used again, as Go does. More than that costs
 /// more than a new connection.
@@ -26,6 +26,11 @@ const GLANCE: Duration = Duration::from_millis(20);
 /// How long a client that asked whether to send its body may be left without an answer: as long as curl waits before
 /// it sends unasked.
 const EXPECTATION: Duration = Duration::from_secs(1);
+
+/// There is nobody to answer: the connection is closed without a word.
+#[derive(Debug, thiserror::Error)]
+#[error("the client left before its request was complete")]
+pub(crate) struct ClientGone;
 
 /// Why a client's body did not come to its end.
 #[derive(Debug, thiserror::Error)]

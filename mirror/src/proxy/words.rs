@@ -5,9 +5,9 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response, StatusCode};
 
-use crate::body::{Answer, Content};
-use crate::client::Busy;
-use crate::host::HostFault;
+use crate::proxy::answer::{Answer, Content};
+use crate::proxy::client::Busy;
+use crate::proxy::host::HostFault;
 
 pub(crate) const REFUSED_CONNECT: &str = "parity: CONNECT is not supported\n";
 pub(crate) const REFUSED_CODING: &str = "parity: the request's transfer coding is not supported\n";

@@ -1,4 +1,4 @@
-//! The meeting of the halves, without sockets.
+//! The meeting of the asks, without sockets.
 
 use std::cell::RefCell;
 use std::net::Ipv4Addr;
@@ -15,18 +15,19 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 use tokio::runtime::{Builder, LocalOptions};
 
-use super::{Half, Head, Pending};
-use crate::capture::Recorder;
-use crate::config::{Limits, Policy};
-use crate::control::Shared;
-use crate::descriptors::Connections;
+use super::{Ask, Pending};
+use crate::counters::OfWorker;
+use crate::exchange::admission::Admission;
+use crate::exchange::capturing::Capturing;
+use crate::exchange::head::RequestHead;
+use crate::exchange::meters::Meters;
+use crate::exchange::observer::{Observer, Receipt};
+use crate::exchange::sampling::Sampling;
+use crate::exchange::side::Side;
+use crate::exchange::terms::{Station, Terms};
+use crate::exchange::ticket::Ticket;
 use crate::forwarding::Peer;
-use crate::generation::{Generation, Loaded};
-use crate::metrics::Metrics;
-use crate::observer::{Observer, Receipt, Ticket};
-use crate::target::Target;
-use crate::upstream::UpstreamUrl;
-use crate::worker::Worker;
+use crate::limits::Limits;
 
 #[derive(Default)]
 struct Log(RefCell<Vec<Option<Reason>>>);
@@ -45,24 +46,21 @@ impl Observer for Log {
     fn client(&self, _: &Arc<Route>, _: ClientOutcome) {}
 }
 
-fn generation(log: &Rc<Log>) -> Rc<Generation> {
-    let shared = Arc::new(Shared::new(
-        1,
-        Connections::default(),
-        true,
-        &Limits::default(),
-    ));
-    let metrics = Metrics::new(1, Arc::clone(&shared)).worker(0);
-    let worker = Rc::new(Worker::new(0, shared, metrics));
-    let target = || Target::new(UpstreamUrl::parse("unix:/nobody").expect("a URL"));
-    let loaded = Loaded::load(Policy::new(target(), target())).expect("no TLS");
+fn terms(log: &Rc<Log>) -> Rc<Terms> {
+    let limits = Limits::default();
+    let station = Station {
+        admission: Arc::new(Admission::new(true, limits.shadow_bytes)),
+        meters: OfWorker::new(&Arc::new([Meters::new()]), 0),
+        tasks: Rc::default(),
+        turns: Rc::default(),
+    };
     let observer = Rc::clone(log) as Rc<dyn Observer>;
-    Rc::new(Generation::new(&worker, &loaded, observer))
+    Terms::new(station, limits, Sampling::default(), observer)
 }
 
-fn open(generation: &Rc<Generation>) -> (Half, Half) {
-    let (ticket, _client) = Ticket::receive(generation, Arc::new(Route::new("GET /")));
-    let head = Head {
+fn pending(terms: &Rc<Terms>) -> Rc<Pending> {
+    let ticket = Ticket::receive(terms, Arc::new(Route::new("GET /")));
+    let head = RequestHead {
         method: Method::GET,
         uri: Uri::from_static("/"),
         spelling: None,
@@ -71,26 +69,31 @@ fn open(generation: &Rc<Generation>) -> (Half, Half) {
         version: Version::HTTP_11,
         peer: Rc::new(Peer::new(Ipv4Addr::LOCALHOST.into(), false)),
     };
-    Pending::open(generation, ticket, head, Timestamp::now())
+    Pending::open(ticket, head, Timestamp::now())
 }
 
-fn complete(half: Half) {
+fn open(terms: &Rc<Terms>) -> (Ask, Ask) {
+    let pending = pending(terms);
+    (pending.ask(Side::Legacy), pending.ask(Side::Candidate))
+}
+
+fn complete(ask: Ask) {
     let now = Instant::now();
-    let mut recorder = Recorder::new(half, 200, &HeaderMap::new(), now, now);
-    recorder
+    let mut capturing = Capturing::new(ask, 200, &HeaderMap::new(), now, now);
+    capturing
         .data(&Bytes::from_static(b"body"))
         .expect("there is room");
-    recorder.complete(Duration::ZERO);
+    capturing.complete(Duration::ZERO);
 }
 
-/// Does something to the legacy's and the candidate's half.
-type Step = fn(&mut Option<Half>, &mut Option<Half>);
+/// Does something to the legacy's and the candidate's ask.
+type Step = fn(&mut Option<Ask>, &mut Option<Ask>);
 
 /// After how many steps a request is settled, and with what reason, if not as an exchange.
 fn settled(steps: &[Step]) -> (usize, Option<Reason>) {
     let log = Rc::default();
-    let generation = generation(&log);
-    let (legacy, candidate) = open(&generation);
+    let terms = terms(&log);
+    let (legacy, candidate) = open(&terms);
     let (mut legacy, mut candidate) = (Some(legacy), Some(candidate));
     let mut at = 0;
     for (index, step) in steps.iter().enumerate() {
@@ -101,12 +104,12 @@ fn settled(steps: &[Step]) -> (usize, Option<Reason>) {
     }
     drop((legacy, candidate));
     assert_eq!(log.0.borrow().len(), 1, "settled exactly once");
-    assert_eq!(generation.worker.shared.budget.held(), 0);
+    assert_eq!(terms.admission().budget().held(), 0);
     (at.max(1), log.0.borrow()[0])
 }
 
-fn take(half: &mut Option<Half>) -> Half {
-    half.take().expect("each half ends once")
+fn take(ask: &mut Option<Ask>) -> Ask {
+    ask.take().expect("each ask ends once")
 }
 
 #[test]
@@ -167,7 +170,7 @@ fn a_decisive_reason_settles_at_once() {
 }
 
 #[test]
-fn an_abandoned_half_leaves_the_reason_to_the_other() {
+fn an_abandoned_ask_leaves_the_reason_to_the_other() {
     assert_eq!(
         settled(&[
             |_, c| take(c).abandon(),
@@ -187,10 +190,10 @@ fn a_noted_reason_frees_what_is_held_and_ends_nothing() {
         settled(&[
             |_, c| complete(take(c)),
             |l, _| {
-                let pending = Rc::clone(&l.as_ref().expect("open").pending);
-                assert_eq!(pending.generation.worker.shared.budget.held(), 4);
+                let pending = Rc::clone(l.as_ref().expect("open").pending());
+                assert_eq!(pending.terms().admission().budget().held(), 4);
                 pending.note(Reason::ResponseTooLarge);
-                assert_eq!(pending.generation.worker.shared.budget.held(), 0);
+                assert_eq!(pending.terms().admission().budget().held(), 0);
             },
             |l, _| complete(take(l)),
         ]),
@@ -202,31 +205,49 @@ fn a_noted_reason_frees_what_is_held_and_ends_nothing() {
 fn what_nobody_ends_is_settled_by_its_drop() {
     assert_eq!(settled(&[]), (1, Some(Reason::ClientAborted)));
     let log = Rc::default();
-    let generation = generation(&log);
-    let worker = &generation.worker;
-    let halves = open(&generation);
-    worker.cutting.set(true);
-    drop(halves);
+    let terms = terms(&log);
+    let asks = open(&terms);
+    terms.tasks().cut();
+    drop(asks);
     assert_eq!(*log.0.borrow(), [Some(Reason::Shutdown)]);
 }
 
 #[test]
 fn a_panic_in_a_shadow_is_contained_and_counted() {
     let log = Rc::default();
-    let generation = generation(&log);
-    let worker = &generation.worker;
+    let terms = terms(&log);
     let runtime = Builder::new_current_thread()
         .build_local(LocalOptions::default())
         .expect("a runtime");
     runtime.block_on(async {
-        let (legacy, candidate) = open(&generation);
-        let shadow = worker.spawn(async move {
+        let (legacy, candidate) = open(&terms);
+        let shadow = terms.tasks().spawn(async move {
             let _candidate = candidate;
             panic!("a bug in a shadow, on purpose");
         });
         assert!(shadow.await.expect_err("it panics").is_panic());
         complete(legacy);
-        worker.drained().await;
+        terms.tasks().ended().await;
     });
     assert_eq!(*log.0.borrow(), [Some(Reason::InternalPanic)]);
+}
+
+#[test]
+fn a_request_is_settled_when_every_ask_of_it_has_ended_however_many_there_are() {
+    let log = Rc::default();
+    let terms = terms(&log);
+    let pending = pending(&terms);
+    let sides = [
+        Side::Legacy,
+        Side::Candidate,
+        Side::Legacy,
+        Side::Candidate,
+        Side::Candidate,
+    ];
+    let mut asks = sides.map(|side| Some(pending.ask(side)));
+    for (index, ask) in asks.iter_mut().enumerate() {
+        assert!(log.0.borrow().is_empty(), "settled after {index}");
+        complete(take(ask));
+    }
+    assert_eq!(*log.0.borrow(), [None]);
 }

@@ -8,7 +8,7 @@
 
 use std::time::Instant;
 
-use crate::link::frames::{DATA, Scan};
+use crate::frames::{DATA, Scan};
 
 const HEADERS: u8 = 1;
 const PADDED: u8 = 8;
@@ -29,7 +29,7 @@ const MOST: u32 = 4_000;
 /// The client sent far more such frames than what it asked for needs.
 #[derive(Debug, thiserror::Error)]
 #[error("the client sent too many frames of HTTP/2 that carry nothing")]
-pub(super) struct Flood;
+pub(super) struct TooMany;
 
 /// The frames of one connection.
 pub(super) struct ControlFrames {
@@ -52,7 +52,7 @@ impl ControlFrames {
     }
 
     /// The client sent these bytes.
-    pub(super) fn received(&mut self, bytes: &[u8]) -> Result<(), Flood> {
+    pub(super) fn received(&mut self, bytes: &[u8]) -> Result<(), TooMany> {
         let (mut carry, mut idle) = (0_u32, 0_u32);
         self.received.pass(bytes, |kind, flags, length| {
             if carries(kind, flags, length) {
@@ -69,7 +69,7 @@ impl ControlFrames {
         let passed = self.refilled.elapsed().as_secs_f64() * f64::from(PER_SECOND);
         self.refilled = Instant::now();
         let allowed = self.left + (passed as u32).min(MOST);
-        self.left = allowed.checked_sub(idle).ok_or(Flood)?;
+        self.left = allowed.checked_sub(idle).ok_or(TooMany)?;
         Ok(())
     }
 

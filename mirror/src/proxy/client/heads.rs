@@ -5,20 +5,13 @@
 //! of a head, from three things: hyper does not read ahead of the request at hand, it reads for a head only when it has
 //! no whole one left, and the length of a body is what it says. Where that is not enough, bytes pass untouched.
 
+use crate::limits::MAX_HEAD_BYTES;
+use crate::proxy::traffic::Announced;
 use crate::spelling::Spelling;
 
 /// The longest first line that is looked at: what hyper takes of a whole head.
-pub(super) const MAX_LINE: usize = crate::link::MAX_HEAD_BYTES;
+pub(super) const MAX_LINE: usize = MAX_HEAD_BYTES;
 const BLANK_LINE: &[u8] = b"\r\n\r\n";
-
-/// What a head announced of its body, as hyper reads it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Announced {
-    Nothing,
-    Bytes(u64),
-    /// In chunks.
-    Unknown,
-}
 
 /// What is known of the next byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

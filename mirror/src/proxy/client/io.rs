@@ -17,14 +17,14 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
-use super::control_frames::ControlFrames;
-use super::heads::{Heads, MAX_LINE};
-use super::linger::Linger;
-use super::traffic::Traffic;
+use crate::proxy::client::control_frames::ControlFrames;
+use crate::proxy::client::heads::{Heads, MAX_LINE};
+use crate::proxy::client::linger::Linger;
+use crate::proxy::traffic::Traffic;
 use crate::spelling::Spelling;
 
 /// A client's socket.
-pub(super) struct ClientIo {
+pub(crate) struct ClientIo {
     stream: Stream,
     /// Bytes that have been read already.
     first: BytesMut,
@@ -58,7 +58,7 @@ macro_rules! each {
 }
 
 impl ClientIo {
-    pub(super) fn clear(stream: TcpStream, first: BytesMut, traffic: &Arc<Traffic>) -> Self {
+    pub(crate) fn clear(stream: TcpStream, first: BytesMut, traffic: &Arc<Traffic>) -> Self {
         if !first.is_empty() {
             traffic.read();
         }
@@ -72,7 +72,7 @@ impl ClientIo {
         }
     }
 
-    pub(super) fn tls(stream: TlsStream<TcpStream>, traffic: &Arc<Traffic>) -> Self {
+    pub(crate) fn tls(stream: TlsStream<TcpStream>, traffic: &Arc<Traffic>) -> Self {
         Self {
             stream: Stream::Tls(Box::new(stream)),
             first: BytesMut::new(),
@@ -84,7 +84,7 @@ impl ClientIo {
     }
 
     /// Looks at what passes: of HTTP/2 it counts frames, in heads of HTTP/1 it replaces what a target must not have.
-    pub(super) fn speaking(mut self, http2: bool) -> Self {
+    pub(crate) fn speaking(mut self, http2: bool) -> Self {
         if http2 {
             self.frames = Some(Box::new(ControlFrames::new()));
         } else {
