@@ -128,7 +128,15 @@ async fn answer_to(
             );
             behind(client, version, upload, answer).await
         } else {
-            tunnel::open(client, generation.asker(), client_ticket, &head, offer, busy).await
+            tunnel::open(
+                client,
+                generation.asker(),
+                client_ticket,
+                &head,
+                offer,
+                busy,
+            )
+            .await
         };
         ticket.not_compared(policy.unwrap_or(Reason::Upgrade));
         return Ok(answer);

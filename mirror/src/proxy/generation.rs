@@ -18,7 +18,7 @@ use crate::limits::Limits;
 use crate::proxy::config::{Mode, Policy};
 use crate::proxy::outbound::Outbound;
 use crate::proxy::tls;
-use crate::upstream::{self, Connector, Lookups, Service, TlsError, UpstreamUrl, Upkeep};
+use crate::upstream::{self, Connector, Lookups, Service, TlsError, Upkeep, UpstreamUrl};
 
 /// Makes the observer of a worker, on the worker's thread, from the worker's number.
 pub(crate) type Observers = Arc<dyn Fn(usize) -> Rc<dyn Observer> + Send + Sync>;

@@ -50,7 +50,7 @@ fn terms(log: &Rc<Log>) -> Rc<Terms> {
     let limits = Limits::default();
     let station = Station {
         admission: Arc::new(Admission::new(true, limits.shadow_bytes)),
-        meters: OfWorker::new(&Arc::new([Meters::new()]), 0),
+        meters: OfWorker::new(&Arc::from([Meters::new()]), 0),
         tasks: Rc::default(),
         turns: Rc::default(),
     };
