@@ -27,7 +27,7 @@ use crate::proxy::upload::{Progress, Upload};
 use crate::proxy::worker::Worker;
 
 pub(crate) use io::ClientIo;
-pub(crate) use registry::{Clients, Registered};
+pub(crate) use registry::Clients;
 
 /// What a connection has been told to do.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,7 +5,7 @@ mod passed;
 use std::rc::Rc;
 use std::time::Instant;
 
-use http::{Method, Request, Response, StatusCode, Version};
+use http::{Method, Request, Response, StatusCode, Version, request};
 use http_body::Body as _;
 use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
@@ -26,6 +26,7 @@ use crate::proxy::tunnel;
 use crate::proxy::unread::{abandon, behind, last};
 use crate::proxy::upload::{ClientGone, Progress};
 use crate::proxy::words;
+use crate::spelling::Spelling;
 
 /// Serves one request. While draining the answer says that it is the last one on its connection: a client learns it
 /// before it sends another request.
@@ -65,6 +66,7 @@ async fn answer_to(
     let (parts, body) = request.into_parts();
     let version = parts.version;
     let upload = watched(client, body);
+    // Of this head in any case: it must not be taken for the next one's.
     let spelling = client.socket().and_then(|socket| socket.take_spelling());
     if let Err(fault) = host::check(&parts) {
         // Not received: like a head that hyper refuses to parse.
@@ -95,17 +97,7 @@ async fn answer_to(
     }
     let terms = generation.terms();
     let policy = exchange::refusal(terms, ticket.route(), &parts.method, &parts.headers);
-    let head = RequestHead {
-        method: parts.method,
-        uri: parts.uri,
-        spelling,
-        headers: parts.headers,
-        keeps_buffer: client
-            .socket()
-            .is_none_or(|socket| socket.has_large_buffer()),
-        version: parts.version,
-        peer: Rc::clone(client.peer()),
-    };
+    let head = received(client, parts, spelling);
     if generation.mode() == Mode::Tap {
         let mirrored = Mirrored {
             ticket,
@@ -164,6 +156,21 @@ async fn answer_to(
     match sent {
         Ok(sent) => Ok(passed::answer(client, asker, open, sent)),
         Err(why) => without_legacy(client, version, open, &why).await,
+    }
+}
+
+/// The head of a request as it came.
+fn received(client: &Client, parts: request::Parts, spelling: Option<Spelling>) -> RequestHead {
+    RequestHead {
+        method: parts.method,
+        uri: parts.uri,
+        spelling,
+        headers: parts.headers,
+        keeps_buffer: client
+            .socket()
+            .is_none_or(|socket| socket.has_large_buffer()),
+        version: parts.version,
+        peer: Rc::clone(client.peer()),
     }
 }
 
