@@ -256,18 +256,12 @@ fn import(before: &[String], tree: &[String], text: &mut Text) {
         }
         at += 1;
     }
+    // `{self}` is what stands before the braces.
+    path.pop_if(|last| last == "self");
     let Some(last) = path.last() else {
         return;
     };
     let name = tree.get(at + 1).unwrap_or(last);
-    if last == "self" {
-        path.pop();
-    }
-    let name = if name == "self" {
-        path.last().expect("a path")
-    } else {
-        name
-    };
     text.names.insert(name.clone(), path.clone());
     text.paths.push(path);
 }
