@@ -90,7 +90,13 @@ impl<B: AskBody> Starts for Asker<B> {
                 let asker = Rc::clone(self);
                 self.terms.tasks().spawn(run(asker, ask, room))
             }),
-            Err(reason) => ask.fail(reason),
+            Err(reason) => {
+                if reason == Reason::ByteBudget {
+                    // The others that keep it from being sent are counted where it is settled; this one is given later, too.
+                    self.terms.meters().shadow(ShadowEnd::Shed);
+                }
+                ask.fail(reason);
+            }
         }
     }
 }

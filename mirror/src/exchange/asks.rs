@@ -79,11 +79,13 @@ impl Asks {
         self.with(id, |asked| asked.capture.take()).flatten()
     }
 
-    /// Forgets all answers; returns how many bytes of bodies they held.
+    /// Forgets all answers; returns how many bytes they held.
     pub(super) fn forget_answers(&self) -> usize {
         let mut asks = self.0.borrow_mut();
         let captures = asks.iter_mut().filter_map(|asked| asked.capture.take());
-        captures.map(|capture| capture.body.len()).sum()
+        captures
+            .map(|capture| capture.fields_held() + capture.body.len())
+            .sum()
     }
 
     /// Of the legacy's ask: its body is too large. Returns the candidate's ask of the same number.

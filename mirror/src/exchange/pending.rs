@@ -154,17 +154,19 @@ impl Pending {
         self.release(self.asks.forget_answers());
     }
 
+    /// Keeps a capture whose body is charged already. Its fields are charged from here on: the other side may take its time,
+    /// and who answered has given back what a shadow holds.
     fn keep(&self, id: AskId, mut capture: Capture) {
         if self.is_doomed() {
             self.release(capture.body.len());
             return;
         }
-        if self.asks.is_let_go(id) && capture.body.omission().is_none() {
-            let bytes = capture.body.len();
-            self.release(bytes);
-            capture.body = Body::omitted(Omitted::LetGo {
-                bytes: bytes as u64,
-            });
+        if !self.hold.borrow_mut().grow(capture.fields_held()) {
+            self.release(capture.body.len());
+            return self.note(Reason::ByteBudget);
+        }
+        if self.asks.is_let_go(id) {
+            self.let_go(&mut capture);
         }
         self.asks.keep(id, capture);
     }
@@ -175,8 +177,19 @@ impl Pending {
         let Some(other) = self.asks.let_other_go(id) else {
             return;
         };
-        if let Some(capture) = self.asks.take(other) {
-            self.keep(other, capture);
+        if let Some(mut capture) = self.asks.take(other) {
+            self.let_go(&mut capture);
+            self.asks.keep(other, capture);
+        }
+    }
+
+    fn let_go(&self, capture: &mut Capture) {
+        if capture.body.omission().is_none() {
+            let bytes = capture.body.len();
+            self.release(bytes);
+            capture.body = Body::omitted(Omitted::LetGo {
+                bytes: bytes as u64,
+            });
         }
     }
 
@@ -201,9 +214,9 @@ impl Pending {
             answer(Side::Candidate),
         ) {
             let mut exchange = self.exchange(ticket.route().clone(), legacy, candidate);
-            // Until here the heads were among what a shadow is charged beside its bodies.
-            let heads = exchange.heads_held();
-            if exchange.hold.grow(heads) {
+            // Until here it was the client's, who waited for the answer.
+            let head = exchange.request.head_held();
+            if exchange.hold.grow(head) {
                 ticket.exchange(exchange);
                 return;
             }

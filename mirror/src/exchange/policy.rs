@@ -59,7 +59,7 @@ pub(super) fn admit(terms: &Terms, side: Side) -> Result<Room, Reason> {
     }
     let mut buffers = admission.budget().hold();
     if !buffers.grow(beside_bodies(terms)) {
-        return Err(Reason::InFlightCap);
+        return Err(Reason::ByteBudget);
     }
     Ok(Room {
         buffers,
@@ -75,7 +75,9 @@ fn beside_bodies(terms: &Terms) -> usize {
     BESIDE_BODIES.min(limits.shadow_bytes / 8 * 7 / limits.in_flight.max(1))
 }
 
-/// What a shadow holds as long as it is under way. The slot goes last: where nothing is in flight, nothing is held.
+/// What a shadow holds as long as it is under way. A connection that is idle afterwards keeps its buffer, which is not
+/// charged: until its next request, or for [`Limits::upstream_idle`](crate::Limits::upstream_idle). The slot goes last: where
+/// nothing is in flight, nothing is held.
 pub(super) struct Room {
     buffers: ByteHold,
     /// Bytes of the largest part of the body that was read at once.

@@ -111,9 +111,13 @@ impl Worker {
         self.tasks().spawn(task)
     }
 
-    /// Closes connections to services that have been idle for too long.
+    /// Closes connections to services that have been idle for too long, and gives back what the budget keeps to spare.
     pub(crate) fn sweep(&self, now: Instant) {
         self.standing.upkeep.sweep(now);
+        // Once for all workers.
+        if self.index == 0 {
+            self.process.admission().budget().trim();
+        }
     }
 
     /// Descriptors are missing: idle connections to the candidate are closed, here now and at the other workers soon.
