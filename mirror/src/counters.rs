@@ -1,8 +1,8 @@
 //! Counters that one thread writes and any may read.
 //!
-//! Each worker has its own and is their only writer, so counting is a plain load and store of a relaxed atomic, on a cache
-//! line that no other core writes. They are added up when they are read. What is counted, and under which name it is
-//! shown, is said by those who count.
+//! Each worker has its own and is their only writer, so counting is a plain load and store of a relaxed atomic, on a
+//! cache line that no other core writes. They are added up when they are read. What is counted, and under which name it
+//! is shown, is said by those who count.
 
 use std::ops::Deref;
 use std::sync::Arc;

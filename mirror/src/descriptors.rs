@@ -1,5 +1,5 @@
 //! File descriptors, which clients and shadows share: a client that finds none is not served, a shadow that finds none
-//! is one drop of ours more.
+//! is one more request that we do not compare.
 //!
 //! So connections to the candidate have a number of their own, and give way. They are counted where they are opened, in
 //! use or idle; one that is over the number takes the place of an idle one, or does not come about. Where the system
@@ -70,12 +70,12 @@ impl Descriptors {
         (before < self.limit).then_some(descriptor)
     }
 
-    /// Connections now.
+    /// How many connections are open now.
     pub(crate) fn open(&self) -> usize {
         self.open.load(Ordering::Relaxed)
     }
 
-    /// One was missed.
+    /// Notes that there was no descriptor for a connection.
     pub(crate) fn miss(&self) {
         let until = self.origin.elapsed() + SCARCE;
         self.scarce_until

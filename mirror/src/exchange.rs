@@ -1,11 +1,11 @@
 //! One request asked of both services, or more often: what is sent, when, what is kept of it, and how it ends.
 //!
-//! It knows services ([`crate::upstream`]), but no clients. Whoever has a request, live or recorded, makes a
-//! [`Ticket`] of it, opens a [`Pending`], makes an [`Ask`] for each time that a service is to be asked, and ends each ask: by
+//! It knows services ([`crate::upstream`]), but no clients. Whoever has a request, live or recorded, makes a [`Ticket`]
+//! of it, opens a [`Pending`], makes an [`Ask`] for each time that a service is to be asked, and ends each ask: by
 //! capturing an answer that passes ([`Capturing`]), or by letting an [`Asker`] ask.
 //!
-//! **Conservation** begins here: a ticket is settled exactly once, even if it is dropped, and an ask that nobody ends ends
-//! its request with a reason.
+//! **Conservation** begins here: a ticket is settled exactly once, even if it is dropped, and an ask that nobody ends
+//! ends its request with a reason.
 
 mod admission;
 mod asker;

@@ -1,7 +1,7 @@
 //! Where the frames of HTTP/2 begin in what passes on a connection, from either side.
 //!
-//! Only their nine-byte heads are looked at, and nothing is changed: the library that speaks HTTP/2 stays the only one that
-//! reads them. Who counts them decides what too many are.
+//! Only their nine-byte heads are looked at, and nothing is changed: the library that speaks HTTP/2 stays the only one
+//! that reads them. Who counts them decides what too many are.
 
 /// Length, kind, flags, stream (RFC 9113 §4.1).
 const HEAD_BYTES: usize = 9;
@@ -36,8 +36,8 @@ impl Scan {
         (frames, data)
     }
 
-    /// Calls `begins` with kind, flags and length of each frame that begins in `bytes`; returns how many bytes of bodies
-    /// there are.
+    /// Calls `begins` with kind, flags and length of each frame that begins in `bytes`; returns how many bytes of
+    /// bodies there are.
     pub(crate) fn pass(
         &mut self,
         mut bytes: &[u8],

@@ -12,11 +12,11 @@
 //! What it refuses: to compare, to store, to buffer a body whole on the client's path, to follow redirects, to choose
 //! an upstream by anything that a client sends, to open tunnels by `CONNECT`.
 //!
-//! Three rooms, each of which knows only those before it: `upstream` asks one service, `exchange` has one request asked of
-//! both, `proxy` serves live clients. What all of them use stands beside them and knows none.
+//! Three rooms, each of which knows only those before it: `upstream` asks one service, `exchange` has one request asked
+//! of both, `proxy` serves live clients. What all of them use stands beside them and knows none.
 //!
-//! The parts: [`Mirror`] binds and runs, [`Config`] says where and [`Policy`] how, [`Control`] is the handle of the running
-//! process (it also applies another policy), [`Metrics`] is what Prometheus reads.
+//! The parts: [`Mirror`] binds and runs, [`Config`] says where and [`Policy`] how, [`Control`] is the handle of the
+//! running process (it also applies another policy), [`Metrics`] is what Prometheus reads.
 
 mod counters;
 mod descriptors;

@@ -1,15 +1,15 @@
 //! The limits of a process: those that the operator sets, and those that are fixed.
 //!
-//! One type for all of them, because one file of the operator says them all. Each says what it bounds and why it has its
-//! default. It knows nothing of those who keep the limits.
+//! One type for all of them, because one file of the operator says them all. Each says what it bounds and why it has
+//! its default. It knows nothing of those who keep the limits.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
 /// Longest head of a message: first line and all fields, and each block of trailers.
 pub(crate) const MAX_HEAD_BYTES: usize = 64 * 1024;
-/// Longest that hyper buffers for one connection before it waits for the reader. As long as a head may be and no longer,
-/// for an idle connection keeps its buffer, and there are many.
+/// Longest that hyper buffers for one connection before it waits for the reader. As long as a head may be and no
+/// longer, for an idle connection keeps its buffer, and there are many.
 pub(crate) const MAX_BUFFER_BYTES: usize = MAX_HEAD_BYTES;
 
 /// What bounds the mirror. All are for the whole process unless they say otherwise.

@@ -1,9 +1,9 @@
 //! Live clients: accepting them, passing their requests to the legacy and its answers back, and what both services are
 //! asked besides.
 //!
-//! A worker is one thread with one runtime: it accepts ([`listen`]), serves connections ([`serve`]) and forwards requests
-//! ([`forward`]). A policy at work is a [`generation`]. What is kept of a request for the comparison is [`crate::exchange`]'s,
-//! how a service is asked [`crate::upstream`]'s; neither knows this room.
+//! A worker is one thread with one runtime: it accepts ([`listen`]), serves connections ([`serve`]) and forwards
+//! requests ([`forward`]). A policy at work is a [`generation`]. What is kept of a request for the comparison is
+//! [`crate::exchange`]'s, how a service is asked [`crate::upstream`]'s; neither knows this room.
 
 mod answer;
 mod client;

@@ -1,7 +1,7 @@
 //! The tasks of one worker that its end waits for.
 //!
-//! Requests, shadows and tunnels run as tasks that are counted here, so that a drain knows when it is done. Who starts a
-//! task needs to know nothing else of the worker. Tasks that nobody waits for, such as those of idle connections to a
+//! Requests, shadows and tunnels run as tasks that are counted here, so that a drain knows when it is done. Who starts
+//! a task needs to know nothing else of the worker. Tasks that nobody waits for, such as those of idle connections to a
 //! service, are not started here.
 
 use std::cell::Cell;
@@ -54,8 +54,8 @@ impl Tasks {
         self.cutting.set(true);
     }
 
-    /// The reason that is recorded for a request that was dropped before it was settled: a panic that is just unwinding, the
-    /// end of the drain, or else a client that closed its connection.
+    /// The reason that is recorded for a request that was dropped before it was settled: a panic that is just
+    /// unwinding, the end of the drain, or else a client that closed its connection.
     pub(crate) fn loss(&self) -> Reason {
         if std::thread::panicking() {
             Reason::InternalPanic

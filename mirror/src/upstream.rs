@@ -3,8 +3,9 @@
 //! It knows neither clients nor comparisons: who asks decides why, and what an answer or a failure means. The body of a
 //! request is the asker's own type ([`RequestBody`]), that of an answer is [`AnswerBody`].
 //!
-//! Two kinds of askers are told apart, because the client must never pay for the other: whoever waits on behalf of a client
-//! gets every connection and byte that there is to get; shadows work in slices, and what they are sent is limited.
+//! Two kinds of askers are told apart, because the client must never pay for the other: whoever waits on behalf of a
+//! client gets every connection and byte that there is to get; shadows work in slices, and what they are sent is
+//! limited.
 
 mod account;
 mod body;

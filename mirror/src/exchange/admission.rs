@@ -1,6 +1,7 @@
 //! What the workers share to decide whether a shadow may begin: places, bytes, rate, breaker, and the switch.
 //!
-//! For the whole process, in atomics, and it outlives every policy: a policy brings the limits, here is what is used of them.
+//! For the whole process, in atomics, and it outlives every policy: a policy brings the limits, here is what is used of
+//! them.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;

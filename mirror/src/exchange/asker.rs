@@ -1,9 +1,9 @@
 //! Asks a service by a shadow: a task of its own, for which no client waits.
 //!
-//! It begins when the request is complete, holds one in-flight slot, and ends by the deadline whatever the service does:
-//! refuse, hang, crawl, break off, lie, flood. Nothing that happens here reaches a client. A panic in it ends the task, and
-//! the drop of its ask counts it. Either side can be asked so: what a failure is called in a record is decided at the end,
-//! by the side that was asked.
+//! It begins when the request is complete, holds one in-flight slot, and ends by the deadline whatever the service
+//! does: refuse, hang, crawl, break off, lie, flood. Nothing that happens here reaches a client. A panic in it ends the
+//! task, and the drop of its ask counts it. Either side can be asked so: what a failure is called in a record is
+//! decided at the end, by the side that was asked.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -68,7 +68,7 @@ impl<B: AskBody> Asker<B> {
         &self.services[side]
     }
 
-    /// How a request is put for a side.
+    /// In what form a side gets a request.
     pub(crate) fn form<'a>(&'a self, side: Side, wire: Wire, scheme: &'a Scheme) -> Form<'a> {
         let service = self.service(side);
         Form {
@@ -92,7 +92,8 @@ impl<B: AskBody> Starts for Asker<B> {
             }),
             Err(reason) => {
                 if reason == Reason::ByteBudget {
-                    // The others that keep it from being sent are counted where it is settled; this one is given later, too.
+                    // Other reasons for not sending it are counted when the request is settled. This one also occurs
+                    // after sending, so it is counted here.
                     self.terms.meters().shadow(ShadowEnd::Shed);
                 }
                 ask.fail(reason);
@@ -128,12 +129,12 @@ async fn run<B: AskBody>(asker: Rc<Asker<B>>, ask: Ask, room: Room) {
     };
     let outcome = {
         let attempting = pin!(attempt.run(&asker, &pending));
-        // Around the slices: the deadline holds for who waits for one, too.
+        // The deadline is around the slices: it also holds for a shadow that waits for a slice.
         let sliced = turns::sliced(terms.turns(), attempting);
         let ended = tokio::time::timeout(terms.limits().candidate_deadline, sliced).await;
         ended.unwrap_or(Err(Unanswered::Fault(Fault::TimedOut)))
     };
-    // Before it is settled: who sees the outcome sees the room again, too.
+    // Given back before the ask ends, so that whoever sees the outcome finds the room.
     attempt.room = None;
     if side == Side::Candidate {
         judge(terms, outcome);
@@ -154,7 +155,7 @@ fn judge(terms: &Terms, outcome: Result<(), Unanswered>) {
                 _ => ShadowEnd::Error,
             }
         }
-        // It was not asked; that it was shed is counted with its reason.
+        // It was not asked, and that is counted when the request is settled.
         Err(Unanswered::Ours(Reason::InFlightCap)) => return,
         Err(Unanswered::Fault(Fault::Reset | Fault::Protocol | Fault::Truncated)) => {
             breaker.succeeded();
@@ -209,7 +210,7 @@ impl Attempt {
         };
         let is_stream = headers::is_stream(&head.headers) && !body.is_end_stream();
         let capturing = Capturing::new(ask, head.status.as_u16(), &head.headers, at, head_at);
-        // What it was read into is free again.
+        // This frees the buffer that the head was read into.
         drop(head);
         let (capturing, ended) = self.capturing.insert((capturing, Instant::now()));
         if capturing
@@ -222,7 +223,7 @@ impl Attempt {
             let frame = frame.map_err(|error| link.fault(&error))?;
             if let Some(chunk) = frame.data_ref() {
                 if capturing.data(chunk).map_err(Unanswered::Ours)?.is_some() {
-                    // The connection goes with its link: what is left of the answer is for nobody.
+                    // Dropping the link closes the connection: nobody needs the rest of the answer.
                     *ended = Instant::now();
                     return Ok(());
                 }

@@ -1,4 +1,4 @@
-//! The asks of one request: which service, for which time, and what came of each.
+//! The asks of one request: which service, the first time or again, and what came of each.
 //!
 //! Most requests have one ask of each side. The collection does not count on it: a side may be asked again for the same
 //! request, and then the second ask has a number of its own.
@@ -35,7 +35,7 @@ struct Asked {
     id: AskId,
     open: bool,
     capture: Option<Capture>,
-    /// Its own body is too large, so that nobody needs that of the other side's.
+    /// The body of its answer is too large, so that nobody needs the body of the other side's.
     lets_other_go: bool,
     /// The task that waits for the service, where that is not the client's own.
     task: Option<JoinHandle<()>>,
@@ -88,7 +88,8 @@ impl Asks {
             .sum()
     }
 
-    /// Of the legacy's ask: its body is too large. Returns the candidate's ask of the same number.
+    /// Remembers that the body of the answer to a legacy's ask is too large. Returns the candidate's ask with the same
+    /// number, whose body need not be kept; `None` for an ask of the candidate.
     pub(super) fn let_other_go(&self, id: AskId) -> Option<AskId> {
         if id.side != Side::Legacy {
             return None;
@@ -121,7 +122,7 @@ impl Asks {
         let mut asks = self.0.borrow_mut();
         let tasks = asks.iter_mut().filter_map(|asked| asked.task.take());
         let tasks: SmallVec<[_; Side::ALL.len()]> = tasks.collect();
-        // What a task drops may look in here.
+        // Released first: aborting a task may drop what it owns, and an ask that is dropped ends in here.
         drop(asks);
         for task in tasks {
             task.abort();

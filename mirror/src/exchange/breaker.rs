@@ -27,7 +27,8 @@ impl Breaker {
         }
     }
 
-    /// Whether a shadow may be sent now; for an open breaker, `true` makes the caller the probe of this `pause`.
+    /// Whether a shadow may be sent now. Where the breaker is open, one caller in each `pause` gets `true`, and its
+    /// shadow shows whether the candidate is back.
     pub(crate) fn allows(&self, pause: Duration) -> bool {
         if !self.is_open() {
             return true;

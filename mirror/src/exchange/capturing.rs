@@ -16,7 +16,7 @@ use crate::exchange::grpc::Messages;
 use crate::exchange::pending::Ask;
 use crate::headers;
 
-/// One side's answer in the making.
+/// The capture of one answer while it is made.
 pub(crate) struct Capturing {
     ask: Ask,
     status: u16,
@@ -56,7 +56,8 @@ impl Capturing {
         }
     }
 
-    /// Keeps a chunk, or says why the body is not kept from here on. The error says why there will be no capture at all.
+    /// Keeps a chunk, or says why the body is not kept from here on. The error says why there will be no capture at
+    /// all.
     pub(crate) fn data(&mut self, chunk: &Bytes) -> Result<Option<Omitted>, Reason> {
         self.seen += chunk.len() as u64;
         let pending = self.ask.pending();
@@ -96,8 +97,8 @@ impl Capturing {
         self.omitted.is_none()
     }
 
-    /// Goes on without the body if what the head says of it is enough to know that it will not be kept: it is a stream, or
-    /// announced to have so many bytes.
+    /// Goes on without the body if what the head says of it is enough to know that it will not be kept: it is a stream,
+    /// or announced to have so many bytes.
     pub(crate) fn foresee(&mut self, is_stream: bool, announced: u64) -> Option<Omitted> {
         let why = if is_stream {
             Omitted::Stream
@@ -136,7 +137,7 @@ impl Capturing {
         });
     }
 
-    /// The answer is not to be had.
+    /// The answer cannot be captured, for this reason.
     pub(crate) fn fail(mut self, reason: Reason) {
         self.give_up();
         self.ask.fail(reason);

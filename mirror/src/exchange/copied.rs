@@ -1,4 +1,6 @@
-//! A request's body that came in whole, to be sent again.
+//! A request's body that came in whole, to be sent to a service.
+//!
+//! It is framed as the client framed it, and its parts share memory with what is kept for the comparison.
 
 use std::convert::Infallible;
 use std::pin::Pin;

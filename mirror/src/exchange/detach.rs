@@ -1,9 +1,9 @@
 //! Heads that let go of the buffers that they were read into.
 //!
-//! hyper's values of fields, and the target of a request, are slices of what was read from the socket. One of them keeps
-//! the whole buffer, which may be 64 KiB, for as long as the request waits for the candidate; no budget would see it. So
-//! where a buffer is large, what is kept is copied, all values of a head into one piece. A buffer of the usual size is
-//! counted in what a shadow is charged beside its bodies. What waits for being compared is a copy in any case
+//! hyper's values of fields, and the target of a request, are slices of what was read from the socket. One of them
+//! keeps the whole buffer, which may be 64 KiB, for as long as the request waits for the candidate; no budget would see
+//! it. So where a buffer is large, what is kept is copied, all values of a head into one piece. A buffer of the usual
+//! size is counted in what a shadow is charged beside its bodies. What waits for being compared is a copy in any case
 //! ([`FieldLines`](parity_schemas::fields::FieldLines)).
 
 use bytes::{Bytes, BytesMut};
@@ -20,7 +20,7 @@ pub(crate) fn fields(headers: &mut HeaderMap) {
     let mut from = 0;
     for value in headers.values_mut() {
         let until = from + value.len();
-        // They were valid before, so they are now.
+        // The bytes are those of a valid value, so this does not fail.
         if let Ok(mut own) = HeaderValue::from_maybe_shared(all.slice(from..until)) {
             own.set_sensitive(value.is_sensitive());
             *value = own;
@@ -29,7 +29,7 @@ pub(crate) fn fields(headers: &mut HeaderMap) {
     }
 }
 
-/// The same for the target of a request.
+/// Puts the target of a request into memory of its own.
 pub(crate) fn target(uri: &mut Uri) {
     let text = uri.to_string();
     if let Ok(own) = Uri::from_maybe_shared(Bytes::from(text)) {

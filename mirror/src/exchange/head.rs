@@ -1,7 +1,7 @@
 //! The head of a request, as it came and as a service gets it.
 //!
-//! A head is kept as the client sent it, and put anew for each service that is asked and each version of HTTP that is spoken
-//! there: that is the only way in which two services can be asked the same.
+//! A head is kept as the client sent it, and put anew for each service that is asked and each version of HTTP that is
+//! spoken there: that is the only way in which two services can be asked the same.
 
 use std::rc::Rc;
 
@@ -30,7 +30,7 @@ pub(crate) struct RequestHead {
     pub(crate) peer: Rc<Peer>,
 }
 
-/// How a request is put for a service.
+/// In what form a service gets a request.
 pub(crate) struct Form<'a> {
     /// What is changed for this service.
     pub(super) target: &'a Target,
@@ -87,8 +87,8 @@ impl RequestHead {
         self.version == Version::HTTP_2 && headers::is_grpc(&self.headers)
     }
 
-    /// Whether its client sends the body only when it is told to. HTTP/1.0 has no such thing (RFC 9110 §10.1.1), and over
-    /// HTTP/2 nobody would be told.
+    /// Whether its client sends the body only when it is told to. HTTP/1.0 has no such thing (RFC 9110 §10.1.1), and
+    /// over HTTP/2 nobody would be told.
     pub(crate) fn asks_to_send(&self) -> bool {
         self.version == Version::HTTP_11 && headers::expects_continue(&self.headers)
     }

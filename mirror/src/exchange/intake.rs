@@ -1,7 +1,7 @@
 //! The copy of a request's body that is taken while the body passes.
 //!
-//! An ask that has to wait for the whole body waits here. When the body is whole, whoever owns the ask is told to start it:
-//! what passes a body on starts no task by itself.
+//! An ask that has to wait for the whole body waits here. When the body is whole, whoever owns the ask is told to start
+//! it: what passes a body on starts no task by itself.
 
 use std::rc::Rc;
 
@@ -14,7 +14,7 @@ use crate::exchange::pending::Ask;
 
 /// Who starts an ask once its request is whole.
 pub(crate) trait Starts {
-    /// The request is whole.
+    /// Starts an ask whose request is whole.
     fn start(self: &Rc<Self>, ask: Ask);
 }
 

@@ -1,9 +1,9 @@
 //! Where the asks of one request meet.
 //!
-//! Each ask ends once: with a capture, or with the reason why there is none. When all have ended the request is settled.
-//! Where several reasons apply, the first in the order of [`Reason`] counts; so a candidate that failed waits for what
-//! becomes of the legacy and the client, while a reason that nothing could precede settles at once and ends the work of the
-//! other asks.
+//! Each ask ends once: with a capture, or with the reason why there is none. When all have ended the request is
+//! settled. Where several reasons apply, the first in the order of [`Reason`] counts; so a candidate that failed waits
+//! for what becomes of the legacy and the client, while a reason that nothing could precede settles at once and ends
+//! the work of the other asks.
 //!
 //! An exchange is made of the first answer of each side. What is held for it is charged to the byte budget from here to
 //! where it is compared; nobody but this keeps the account.
@@ -30,8 +30,8 @@ use crate::exchange::ticket::Ticket;
 /// Reasons up to this one are settled as soon as they are known: no candidate can change them.
 const LAST_DECISIVE: Reason = Reason::LegacyTruncated;
 
-/// From this part of the shadows that may be in flight on, as its divisor, a request does not keep the buffer that it was
-/// read into, 8 KiB: with few in flight that is little, and a copy of each head would be paid by all.
+/// From this part of the shadows that may be in flight on, as its divisor, a request does not keep the buffer that it
+/// was read into, 8 KiB: with few in flight that is little, and a copy of each head would be paid by all.
 const MANY: usize = 4;
 
 /// A shadowed request on its way to become an exchange.
@@ -89,7 +89,7 @@ impl Pending {
         read(&self.head.borrow())
     }
 
-    /// Whether this can no longer become an exchange, so that capturing on is for nothing.
+    /// Whether this can no longer become an exchange, so that nothing more need be captured.
     pub(crate) fn is_doomed(&self) -> bool {
         self.reason.get().is_some()
     }
@@ -108,7 +108,7 @@ impl Pending {
         }
     }
 
-    /// Lets go of what is there of it.
+    /// Drops what has been kept of it.
     pub(super) fn drop_body(&self) {
         let body = self.body.take();
         self.release(body.len());
@@ -118,7 +118,7 @@ impl Pending {
         *self.trailers.borrow_mut() = Some(trailers);
     }
 
-    /// A copy to be sent, if the request has a body. It has come in whole.
+    /// A copy of the whole body to be sent, if the request has one.
     pub(super) fn copied(&self) -> Option<Copied> {
         let body = {
             let mut body = self.body.borrow_mut();
@@ -140,7 +140,7 @@ impl Pending {
         self.hold.borrow_mut().keep(body, chunk)
     }
 
-    /// So many bytes of bodies are not kept any more.
+    /// Gives back the room of so many bytes that are not kept any more.
     pub(super) fn release(&self, bytes: usize) {
         self.hold.borrow_mut().shrink(bytes);
     }
@@ -154,8 +154,8 @@ impl Pending {
         self.release(self.asks.forget_answers());
     }
 
-    /// Keeps a capture whose body is charged already. Its fields are charged from here on: the other side may take its time,
-    /// and who answered has given back what a shadow holds.
+    /// Keeps a capture whose body is charged already. Its fields are charged from here on: the other side may take its
+    /// time, and who answered has given back what a shadow holds.
     fn keep(&self, id: AskId, mut capture: Capture) {
         if self.is_doomed() {
             self.release(capture.body.len());
@@ -214,7 +214,7 @@ impl Pending {
             answer(Side::Candidate),
         ) {
             let mut exchange = self.exchange(ticket.route().clone(), legacy, candidate);
-            // Until here it was the client's, who waited for the answer.
+            // Until here the head was kept for the client's answer in any case.
             let head = exchange.request.head_held();
             if exchange.hold.grow(head) {
                 ticket.exchange(exchange);
@@ -226,12 +226,12 @@ impl Pending {
         let reason = self.reason.get();
         let reason = reason.unwrap_or_else(|| self.terms.loss());
         self.reason.set(Some(reason));
-        // Nobody needs the copy any more, whoever still holds the request.
+        // Others may still hold this request, but nobody needs the copy of its body any more.
         self.body.take();
         self.trailers.take();
         self.asks.abort();
-        // Before the outcome is told: who sees that sees this room again, too. A shadow that was just aborted gives its
-        // own back when the runtime drops it.
+        // Given back before the outcome is told, so that whoever sees the outcome finds the room. A shadow that was
+        // just aborted gives its own room back when the runtime drops it.
         self.hold.take();
         ticket.not_compared(reason);
     }
@@ -262,18 +262,19 @@ impl Ask {
         &self.pending
     }
 
-    /// Whom it asks.
+    /// The side that it asks.
     pub(super) fn side(&self) -> Side {
         self.id.side()
     }
 
-    /// Runs it by a task that is for nothing once the request is settled; `run` starts the task.
+    /// Has `run` start a task for it. The task is aborted once the request is settled without an exchange.
     pub(super) fn run(self, run: impl FnOnce(Self) -> JoinHandle<()>) {
         let (pending, id) = (Rc::clone(&self.pending), self.id);
         pending.asks.own(id, run(self));
     }
 
-    /// The body of its answer is too large to be kept: whether that of the other side is worth its room.
+    /// The body of its answer is too large to be kept; so the other side's need not be kept either, if this is the
+    /// legacy's.
     pub(super) fn let_other_go(&self) {
         self.pending.let_other_go(self.id);
     }

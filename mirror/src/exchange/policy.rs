@@ -1,7 +1,7 @@
 //! When a service is asked for a comparison, and when it is left alone.
 //!
-//! First what a request's head says ([`refusal`]), then whether there is room ([`admit`]). Nothing here waits: a shadow that
-//! finds no room is not sent, and its request counts with the reason.
+//! First what a request's head says ([`refusal`]), then whether there is room ([`admit`]). Nothing here waits: a shadow
+//! that finds no room is not sent, and its request counts with the reason.
 
 use http::{HeaderMap, Method};
 use parity_schemas::exchange::ByteHold;
@@ -17,14 +17,15 @@ use crate::headers;
 const FIRST_BUFFER: usize = 8 * 1024;
 
 /// Bytes that a shadow holds beside the bodies, until it has read more than one part of one: the buffers that its
-/// connection begins with (8 KiB to read into, 16 KiB where a head comes in parts, 8 KiB to write from), hyper's queue of
-/// requests (10 KiB), task, heads and the rest (6 KiB); where few are in flight, the buffer of the client's head, too.
+/// connection begins with (8 KiB to read into, 16 KiB where a head comes in parts, 8 KiB to write from), hyper's queue
+/// of requests (10 KiB), task, heads and the rest (6 KiB); where few are in flight, the buffer of the client's head,
+/// too.
 const BESIDE_BODIES: usize = 40 * 1024;
 
 /// Why this request is not for the candidate, from what its head says; `None` if it is.
 ///
-/// A route that forbids shadowing is `unsafe_method` too: the operator says what the method does not. Shadows of shadows
-/// of shadows are off: they lead in a circle.
+/// A route that forbids shadowing is `unsafe_method` too: the operator says what the method does not. Shadows of
+/// shadows of shadows are off: they lead in a circle.
 pub(crate) fn refusal(
     terms: &Terms,
     route: &Route,
@@ -76,8 +77,8 @@ fn beside_bodies(terms: &Terms) -> usize {
 }
 
 /// What a shadow holds as long as it is under way. A connection that is idle afterwards keeps its buffer, which is not
-/// charged: until its next request, or for [`Limits::upstream_idle`](crate::Limits::upstream_idle). The slot goes last: where
-/// nothing is in flight, nothing is held.
+/// charged: until its next request, or for [`Limits::upstream_idle`](crate::Limits::upstream_idle). The slot goes last:
+/// where nothing is in flight, nothing is held.
 pub(super) struct Room {
     buffers: ByteHold,
     /// Bytes of the largest part of the body that was read at once.
@@ -88,8 +89,8 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// A part of the body was read. Where it is large, the buffer of the connection then has room for two like it, which is
-    /// charged from the second part on: most answers have only one. `false` if there is no room.
+    /// A part of the body was read. Where it is large, the buffer of the connection then has room for two like it,
+    /// which is charged from the second part on: most answers have only one. `false` if there is no room.
     pub(super) fn reads(&mut self, bytes: usize) -> bool {
         let only = self.largest == 0;
         self.largest = self.largest.max(bytes);

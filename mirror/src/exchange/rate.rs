@@ -34,7 +34,7 @@ impl RateCap {
         let step = SECOND / (rate.get() as u64).min(SECOND);
         let next = |used: u64| {
             let begin = used.max(now);
-            // One always fits, however low the rate.
+            // One may always begin, however low the rate.
             (begin - now <= BURST.saturating_sub(step)).then_some(begin + step)
         };
         self.used

@@ -1,7 +1,7 @@
 //! The two services, told apart.
 //!
-//! Whatever there is one of for each side is kept by side ([`BySide`]), so that no code counts to two. The same failure has
-//! another reason on each side; here, and nowhere else, one becomes the other.
+//! Whatever there is one of for each side is kept by side ([`BySide`]), so that no code counts to two. The same failure
+//! has another reason on each side; here, and nowhere else, one becomes the other.
 
 use std::ops::Index;
 
@@ -55,12 +55,12 @@ impl Side {
 pub(crate) struct BySide<T>([T; Side::ALL.len()]);
 
 impl<T> BySide<T> {
-    /// The two.
+    /// One that is given for each.
     pub(crate) fn of(legacy: T, candidate: T) -> Self {
         Self([legacy, candidate])
     }
 
-    /// What `make` makes for each.
+    /// One that `make` makes for each.
     pub(crate) fn new(make: impl FnMut(Side) -> T) -> Self {
         Self(Side::ALL.map(make))
     }

@@ -1,7 +1,7 @@
 //! The terms under which requests are asked of both services: limits, sampling, who counts, and on which thread.
 //!
-//! One policy at one worker has one of these. Everything that is under way holds it, so that a request ends under the terms
-//! that it began with.
+//! One policy at one worker has one of these. Everything that is under way holds it, so that a request ends under the
+//! terms that it began with.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -17,14 +17,14 @@ use crate::limits::Limits;
 use crate::tasks::Tasks;
 use crate::turns::Turns;
 
-/// What a worker has for exchanges, whatever the policy.
+/// What a worker keeps for exchanges while policies come and go.
 #[derive(Clone)]
 pub(crate) struct Station {
-    /// Of the whole process.
+    /// What is used of the limits of the whole process.
     pub(crate) admission: Arc<Admission>,
     pub(crate) meters: OfWorker<Meters>,
     pub(crate) tasks: Rc<Tasks>,
-    /// By which shadows let clients go first.
+    /// The slices in which shadows work, so that clients go first.
     pub(crate) turns: Rc<Turns>,
 }
 

@@ -1,4 +1,6 @@
 //! The ticket of a received request, which makes sure that its outcome is told exactly once.
+//!
+//! It is separate from what is known of the request, so that every way a request can end, and a panic, goes through it.
 
 use std::rc::Rc;
 use std::sync::Arc;

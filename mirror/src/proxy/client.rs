@@ -40,7 +40,7 @@ pub(crate) enum Order {
     Close,
 }
 
-/// How long a connection may wait for its client where others find no place. A head is sent at once, and who keeps a
+/// How long a connection may be idle where others find no place. A head is sent at once, and who keeps a
 /// connection for later must know that it may be closed.
 const GIVES_WAY: Duration = Duration::from_secs(1);
 
@@ -50,8 +50,8 @@ pub(crate) struct Client {
     peer: Rc<Peer>,
     /// Its address, and the one of ours that it came to, if the system says so.
     ends: (SocketAddr, Option<SocketAddr>),
-    /// Whether the other end is ours, too; looked up with the first request, for a connection is accepted before whoever
-    /// opened it knows.
+    /// Whether the connection comes from this process itself. Looked up with the first request: a connection is
+    /// accepted before the side that opened it has registered it.
     ourselves: Cell<Option<bool>>,
     /// Whether requests come as streams of HTTP/2, several at a time; known once the first bytes are there.
     http2: Cell<bool>,
@@ -86,7 +86,7 @@ struct Waits {
 pub(crate) struct Busy {
     client: Rc<Client>,
     taking: Option<Rc<Taking>>,
-    /// Kept for its drop.
+    /// Its place among the requests of HTTP/2, given back when it is dropped.
     place: Option<OwnedSemaphorePermit>,
 }
 
@@ -95,7 +95,7 @@ struct Taking {
     stream: StreamTask,
     /// Frames handed over.
     frames: Cell<u64>,
-    /// The last thing that happened was a frame being handed over: the next step is the client's.
+    /// Whether the last thing that happened was that a frame was handed over: then the next step is the client's.
     handed: Cell<bool>,
     since: Cell<Option<(Instant, u64)>>,
 }
@@ -158,7 +158,7 @@ impl Client {
         &self.traffic
     }
 
-    /// Requests come as streams of HTTP/2.
+    /// Remembers that requests come as streams of HTTP/2.
     pub(crate) fn speaks_http2(&self) {
         self.http2.set(true);
     }
@@ -174,7 +174,7 @@ impl Client {
         ourselves
     }
 
-    /// From the parsed head to the end of the answer.
+    /// A request begins; it is at hand from its parsed head to the end of its answer.
     pub(crate) fn busy(self: &Rc<Self>) -> Busy {
         self.busy.set(self.busy.get() + 1);
         self.waits.idle.set(None);
@@ -215,13 +215,13 @@ impl Client {
     }
 
     /// The process is about to end. HTTP/2 says so at once. With HTTP/1.1 only an answer can say it (the next one
-    /// does), and closing the connection between two requests would cut the one that may just be coming. So a connection is
-    /// closed when it had no request from one round to the next.
+    /// does), and closing the connection between two requests would cut the one that may just be coming. So a
+    /// connection is closed when it had no request from one round to the next.
     fn drain(&self) {
         let begun = self.begun.get();
         let idle = self.busy.get() == 0 && self.drained_at.replace(Some(begun)) == Some(begun);
         if idle && self.traffic.is_lingering() {
-            // It had a round to read its answer, and what it still sends is for nobody.
+            // It had a round of the drain to read its answer, and nobody wants what it still sends.
             self.tell(Order::Close);
         } else if self.http2.get() || idle {
             self.tell(Order::Finish);
@@ -269,7 +269,7 @@ impl Client {
         (waits && long && !self.is_uploading()).then_some(since)
     }
 
-    /// Ends the connection for another client's.
+    /// Ends the connection, so that another client finds a place.
     fn give_way(&self) {
         self.tell(if self.http2.get() {
             Order::Finish
@@ -318,7 +318,7 @@ impl Client {
         }
     }
 
-    /// What to do, for the task of the connection, which is woken when that changes.
+    /// What the task of the connection is to do; it is woken when that changes.
     pub(crate) fn order(&self, cx: &Context<'_>) -> Order {
         if self.waker.borrow().is_none() {
             *self.waker.borrow_mut() = Some(cx.waker().clone());

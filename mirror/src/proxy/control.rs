@@ -1,7 +1,7 @@
 //! The handle by which the rest of the process sees and steers a running proxy.
 //!
-//! It reads and writes what the workers share, and hands them another policy. It waits for them only as long as it takes
-//! them to see it.
+//! It reads and writes what the workers share, and hands them another policy. It waits for them only as long as it
+//! takes them to see it.
 
 use std::rc::Rc;
 use std::sync::{Arc, mpsc};
@@ -46,12 +46,12 @@ impl Control {
         &self.process
     }
 
-    /// The policies to come, the last one before among them.
+    /// The policy that holds, and those that are applied later.
     pub(crate) fn policies(&self) -> watch::Receiver<Option<Arc<Applied>>> {
         self.applied.subscribe()
     }
 
-    /// Serves by `first`, unless a policy came before the start: that one is newer.
+    /// Applies the policy of the start, unless another one was applied already: that one is newer.
     pub(crate) fn begin(&self, first: Applied) {
         self.applied.send_if_modified(|applied| {
             let missing = applied.is_none();

@@ -1,4 +1,7 @@
 //! The client's path: from a parsed head to the legacy's answer. It waits for the legacy and for nothing else.
+//!
+//! Each request is decided here once: refused, tapped, tunnelled, passed on alone, or compared. How each of these is
+//! done is said in a module of its own.
 
 mod passed;
 
@@ -66,10 +69,10 @@ async fn answer_to(
     let (parts, body) = request.into_parts();
     let version = parts.version;
     let upload = watched(client, body);
-    // Of this head in any case: it must not be taken for the next one's.
+    // Taken out even if this request is refused: else it would be taken for the next head's.
     let spelling = client.socket().and_then(|socket| socket.take_spelling());
     if let Err(fault) = host::check(&parts) {
-        // Not received: like a head that hyper refuses to parse.
+        // It does not count as received, like a head that hyper refuses to parse.
         client.worker().meters().refused();
         let answer = words::text(StatusCode::BAD_REQUEST, words::for_host(fault), busy);
         return Ok(behind(client, version, upload, answer).await);

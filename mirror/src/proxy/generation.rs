@@ -2,8 +2,8 @@
 //!
 //! A request takes the generation that is current when its head has been parsed, and keeps it to its end. Applying
 //! another policy makes a new one; the old one goes with the last request that holds it, its idle connections and its
-//! observer with it. Connections of clients belong to none: they outlive every generation. What a worker has whatever the
-//! policy ([`Standing`]) is lent to each of them; none knows the worker.
+//! observer with it. Connections of clients belong to none: they outlive every generation. What a worker has whatever
+//! the policy ([`Standing`]) is lent to each of them; none knows the worker.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -53,24 +53,24 @@ impl Loaded {
         })
     }
 
-    /// What was loaded.
+    /// The policy that was loaded.
     pub(crate) fn policy(&self) -> &Policy {
         &self.policy
     }
 }
 
-/// What is told to the workers: a policy, and who observes under it.
+/// What the workers are told when a policy is applied: the policy, and who observes under it.
 pub(crate) struct Applied {
     pub(crate) loaded: Loaded,
     pub(crate) observers: Observers,
-    /// Each worker says here that it serves by it.
+    /// Each worker sends a message here once it serves by the policy.
     pub(crate) taken: mpsc::Sender<()>,
 }
 
-/// What a worker has whatever the policy.
+/// What a worker keeps while policies come and go.
 pub(crate) struct Standing {
     pub(crate) station: Station,
-    /// Look-ups of each side's name: the other side must not have to wait for one.
+    /// Look-ups of each side's name. Each side has its own, so that one does not wait for the other's.
     pub(crate) lookups: BySide<Rc<Lookups>>,
     /// Connections to services.
     pub(crate) upkeep: Rc<Upkeep<Outbound>>,
@@ -116,7 +116,7 @@ impl Generation {
         }
     }
 
-    /// Both services.
+    /// Asks both services.
     pub(crate) fn asker(&self) -> &Rc<Asker<Outbound>> {
         &self.asker
     }

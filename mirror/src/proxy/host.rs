@@ -1,4 +1,6 @@
 //! Whether a request is for one place.
+//!
+//! It only looks: what a client is told, and that nothing is sent on, is decided by who asks.
 
 use http::header::{HOST, HeaderValue};
 use http::uri::Scheme;

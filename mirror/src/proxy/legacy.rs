@@ -1,4 +1,7 @@
-//! Asks the legacy for a client: what is sent, what is expected of it, and what it means that no answer came.
+//! Asks the legacy for a client: what is sent, what is expected of it, and what it means for the client that no answer
+//! came.
+//!
+//! It waits for the legacy alone. What is done with an answer is decided by who asked for it.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -19,7 +22,7 @@ use crate::proxy::words;
 use crate::proxy::worker::Worker;
 use crate::upstream::{ConnectError, SendError, Sent};
 
-/// A request on the client's path, with or without a shadow.
+/// A request that a client waits for: passed on alone, or compared.
 pub(crate) enum Subject {
     Alone(Box<RequestHead>),
     Shadowed(Ask),
@@ -118,7 +121,7 @@ pub(crate) async fn send(
     };
     let legacy = asker.service(Side::Legacy);
     match legacy.send(make, outbound, replayable, grpc).await {
-        // An answer to an upgrade that nobody asked for is none, nor is one that nobody behind us could decode.
+        // A 101 that nobody asked for is no answer, nor is a body in a coding that the client would not be told of.
         Ok(sent)
             if sent.response.status() == StatusCode::SWITCHING_PROTOCOLS
                 || headers::loses_coding(sent.response.headers()) =>
@@ -129,7 +132,8 @@ pub(crate) async fn send(
             worker.process().legacy_answers(true);
             let waited = sent.at.saturating_duration_since(started);
             worker.meters().overhead(waited);
-            // The candidate gets the body at once; what the legacy waited for the client's is not its own time.
+            // The candidate gets a body that is whole already. So that both are timed alike, what the legacy waited for
+            // the client's body is taken away.
             let waited = progress.map(|progress| progress.waited());
             sent.at = (sent.at + waited.unwrap_or_default()).min(sent.head_at);
             Ok(sent)
@@ -139,7 +143,8 @@ pub(crate) async fn send(
     }
 }
 
-/// Tells of a legacy that does not answer: loudly when it stops, quietly while it stays so.
+/// Notes that the legacy gave no answer, and what the client is told. It is logged as a warning when it begins, for
+/// debugging while it goes on.
 pub(crate) fn legacy_failed(
     worker: &Worker,
     error: &SendError,
@@ -170,7 +175,7 @@ fn no_answer(worker: &Worker, error: &SendError) -> NoAnswer {
                 tracing::debug!(%error, "legacy broke before it answered");
             }
         }
-        // Only what a shadow may be sent is limited.
+        // Does not happen here: only what shadows are sent is limited.
         SendError::Flood => tracing::debug!("legacy sent far more than its answer needed"),
     }
     match error {

@@ -1,4 +1,7 @@
 //! A worker's life: accept, sweep, take new policies, drain.
+//!
+//! It owns the listening socket and the list of clients, and decides when the worker ends. How a connection is served
+//! is not decided here.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -63,7 +66,7 @@ pub(crate) async fn run(
     });
     let placeless = Placeless::default();
     tokio::select! {
-        // A sender that is gone will never ask for the end: then it has come.
+        // Where the sender is gone nobody could ask for the end any more, so this is the end.
         _ = shutdown.wait_for(|ending| *ending) => {}
         _ = stopped.wait_for(|ending| *ending) => {}
         () = accept(worker, &clients, &listener, &placeless) => {}
@@ -97,7 +100,7 @@ pub(crate) async fn run(
     worker.tasks().running()
 }
 
-/// Ends what has waited for too long.
+/// Closes connections, of clients and to services, that have waited for too long.
 fn sweep(worker: &Worker, clients: &Clients) {
     let now = Instant::now();
     worker.sweep(now);
@@ -145,8 +148,8 @@ async fn accept(
     }
 }
 
-/// Waits for one of the places that clients have. Connections that wait for their clients give way: else a few that begin
-/// a head and never end it would keep everybody out for as long as a head may take.
+/// Waits for one of the places that clients have. Connections that wait for their clients give way: else a few that
+/// begin a head and never end it would keep everybody out for as long as a head may take.
 async fn place(worker: &Worker, clients: &Clients) -> OwnedSemaphorePermit {
     let process = worker.process();
     let mut waiting = None;

@@ -1,4 +1,7 @@
 //! Binding and running: from a [`Config`] to worker threads, and back.
+//!
+//! The port is taken before anything is started, so that a mistake is told before a request can come. Running blocks
+//! until every thread has ended and every request has been settled.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};

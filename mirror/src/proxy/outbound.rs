@@ -1,8 +1,8 @@
 //! The bodies of requests on their way to a service.
 //!
-//! Nothing here collects a body on the path of the client. Frames go on as they come; what is kept of them for the candidate
-//! and the comparison is a copy, which an [`Intake`] takes. A body starts no task: the owner of the intake is told when the
-//! body is whole.
+//! Nothing here collects a body on the path of the client. Frames go on as they come; what is kept of them for the
+//! candidate and the comparison is a copy, which an [`Intake`] takes. A body starts no task: the owner of the intake is
+//! told when the body is whole.
 
 use std::pin::Pin;
 use std::rc::Rc;

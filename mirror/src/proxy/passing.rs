@@ -1,4 +1,4 @@
-//! The head of an answer of the legacy, put for the client; its body becomes a [`Relay`].
+//! Makes the answer for the client of the legacy's: the head without what ends at this hop, the body as a [`Relay`].
 
 use std::rc::Rc;
 use std::time::Instant;
@@ -16,7 +16,7 @@ use crate::proxy::relay::{Answered, Driven, Relay};
 use crate::proxy::ticket::ClientTicket;
 use crate::upstream::AnswerBody;
 
-/// An answer on its way, apart from itself.
+/// What belongs to an answer that is passed on, beside head and body.
 pub(crate) struct Passed {
     pub(crate) driven: Driven,
     pub(crate) capturing: Option<Capturing>,
@@ -37,7 +37,8 @@ pub(crate) fn relay(
     let (mut parts, incoming) = response.into_parts();
     headers::strip_answer(&mut parts.headers);
     asker.forwarding().via(&mut parts.headers, parts.version);
-    // The client's connection has a version of its own; hyper lowers it for a client of HTTP/1.0.
+    // The version of the legacy's connection says nothing of the client's. hyper lowers this one for a client of
+    // HTTP/1.0.
     parts.version = Version::HTTP_11;
     let bodiless = incoming.is_end_stream();
     let Passed {

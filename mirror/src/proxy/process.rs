@@ -1,7 +1,7 @@
 //! What the workers of a process share, whatever policy they serve by.
 //!
-//! All of it is atomic, because every worker reads and writes it. What belongs to shadows is in [`Admission`], what belongs
-//! to clients is here.
+//! All of it is atomic, because every worker reads and writes it. What belongs to shadows is in [`Admission`], what
+//! belongs to clients is here.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -112,18 +112,18 @@ impl ProcessState {
         !self.legacy_down.load(Ordering::Relaxed)
     }
 
-    /// The workers are gone.
+    /// Remembers that the workers are gone.
     pub(crate) fn end(&self) {
         self.ended.store(true, Ordering::Relaxed);
     }
 
-    /// Whether they are.
+    /// Whether the workers are gone.
     pub(crate) fn has_ended(&self) -> bool {
         self.ended.load(Ordering::Relaxed)
     }
 }
 
-/// A client that has no place.
+/// Counts a client that has no place, until it is dropped.
 pub(crate) struct LacksPlace<'a>(&'a ProcessState);
 
 impl Drop for LacksPlace<'_> {

@@ -111,13 +111,13 @@ pub(crate) struct Relay {
     driven: Driven,
     capturing: Option<Capturing>,
     asker: Rc<Asker<Outbound>>,
-    /// The client, until its answer is over; and the status that it was answered with.
+    /// The ticket of the client, until the answer is over; and the status that the client was answered with.
     client_ticket: Option<ClientTicket>,
     status: u16,
     sent: Instant,
     /// Since when the client has not asked for more; `None` while the legacy is waited for.
     client_since: Option<Instant>,
-    /// How long it has not, in all.
+    /// How long the client has not asked for more, in all.
     client_took: Duration,
     /// An error that waits until the bytes before it have been flushed to the client.
     failed: Option<hyper::Error>,
@@ -200,7 +200,7 @@ impl Relay {
                     client.end(ClientOutcome::LegacyTruncated);
                 }
                 self.driven = Driven::Elsewhere;
-                // The client shall see all that came, and then the connection break: one more turn to flush.
+                // The client gets all that came before the connection breaks: hyper flushes it before the next poll.
                 self.failed = Some(error);
                 cx.waker().wake_by_ref();
                 Poll::Pending
@@ -243,9 +243,9 @@ impl Relay {
     }
 }
 
-/// Keeps a chunk; where it cannot be kept, the answer goes on to the client without being kept. Of one that is too large,
-/// or has no end, all is known that will be: it is settled now, for a download may take hours. What becomes of its client
-/// is told by itself.
+/// Keeps a chunk; where it cannot be kept, the answer goes on to the client without being kept. Of one that is too
+/// large, or has no end, all is known that will be: it is settled now, for a download may take hours. What becomes of
+/// its client is told by itself.
 fn capture(slot: &mut Option<Capturing>, chunk: &Bytes) {
     let Some(capturing) = slot else {
         return;

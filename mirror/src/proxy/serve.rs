@@ -153,7 +153,7 @@ async fn unless_told<T>(client: &Client, mut work: Pin<&mut impl Future<Output =
 async fn speak_http1(client: &Rc<Client>, io: ClientIo) -> hyper::Result<()> {
     let of_requests = Rc::clone(client);
     let service = service_fn(move |request: Request<Incoming>| {
-        // At once, before hyper reads on.
+        // Now, because hyper reads on when this function has returned.
         let body = request.body();
         of_requests
             .traffic()
@@ -164,8 +164,8 @@ async fn speak_http1(client: &Rc<Client>, io: ClientIo) -> hyper::Result<()> {
             });
         forward::serve(Rc::clone(&of_requests), request)
     });
-    // No date of ours, no timer of hyper's. `max_headers` stays at its default of 100 (see `Connected::open`). A client
-    // that ends its side still gets its answer (see `io`).
+    // No date of ours, no timer of hyper's. `max_headers` stays at its default of 100 (see `upstream::link::http1`). A
+    // client that ends its side still gets its answer (see `io`).
     let connection = http1::Builder::new()
         .half_close(true)
         .auto_date_header(false)

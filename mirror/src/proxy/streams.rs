@@ -1,7 +1,7 @@
 //! Tasks that the library for HTTP/2 starts by itself: one for each request of a client.
 //!
-//! The end of the worker waits for them, and a request can find the task that it is served by: hyper has no other way to end
-//! a stream whose client does not take its answer.
+//! The end of the worker waits for them, and a request can find the task that it is served by: hyper has no other way
+//! to end a stream whose client does not take its answer.
 
 use std::cell::{OnceCell, RefCell};
 use std::future::Future;
@@ -15,13 +15,13 @@ use tokio::task::AbortHandle;
 use crate::tasks::Tasks;
 
 /// The tasks of clients' streams, of one worker.
-pub(crate) struct Streams {
+pub(crate) struct StreamTasks {
     tasks: Rc<Tasks>,
     /// The one that is being polled.
     current: RefCell<Option<StreamTask>>,
 }
 
-impl Streams {
+impl StreamTasks {
     pub(crate) fn new(tasks: &Rc<Tasks>) -> Rc<Self> {
         Rc::new(Self {
             tasks: Rc::clone(tasks),
@@ -37,7 +37,7 @@ impl Streams {
 
 /// Runs tasks that the end of the worker waits for: requests of clients.
 #[derive(Clone)]
-pub(crate) struct StreamExecutor(pub(crate) Rc<Streams>);
+pub(crate) struct StreamExecutor(pub(crate) Rc<StreamTasks>);
 
 impl<F: Future<Output = ()> + 'static> Executor<F> for StreamExecutor {
     fn execute(&self, task: F) {
@@ -48,13 +48,13 @@ impl<F: Future<Output = ()> + 'static> Executor<F> for StreamExecutor {
             streams: Rc::clone(streams),
             stream: stream.clone(),
         });
-        // Set once, here.
+        // Nobody else sets it.
         let _first = stream.0.set(handle.abort_handle());
     }
 }
 
-/// The task of a client's stream. To a client that does not take its answer hyper waits for the client's window, and asks
-/// nobody meanwhile.
+/// The task of a client's stream. To a client that does not take its answer hyper waits for the client's window, and
+/// asks nobody meanwhile.
 #[derive(Clone, Default)]
 pub(crate) struct StreamTask(Rc<OnceCell<AbortHandle>>);
 
@@ -70,7 +70,7 @@ impl StreamTask {
 /// A task that is known while it is polled, so that the request in it can find its stream.
 struct Known<F> {
     task: Pin<Box<F>>,
-    streams: Rc<Streams>,
+    streams: Rc<StreamTasks>,
     stream: StreamTask,
 }
 

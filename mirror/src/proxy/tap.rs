@@ -30,7 +30,7 @@ pub(crate) struct Mirrored {
     pub(crate) client_ticket: ClientTicket,
     pub(crate) head: RequestHead,
     pub(crate) upload: Option<Rc<Progress>>,
-    /// Why it is not for the services, if so.
+    /// Why the services are not asked, if they are not.
     pub(crate) policy: Option<Reason>,
     pub(crate) time: Timestamp,
 }

@@ -1,4 +1,5 @@
-//! The ticket of a request's client, beside that of the comparison: why there is no verdict never says what the client got.
+//! The ticket of a request's client, beside that of the comparison: why there is no verdict never says what the client
+//! got.
 
 use std::rc::Rc;
 use std::sync::Arc;

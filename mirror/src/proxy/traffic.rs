@@ -68,7 +68,7 @@ impl Traffic {
         set(&self.awaited, false);
     }
 
-    /// Number of writes that took bytes after one that did not.
+    /// How often a write was possible again after one that was not.
     pub(crate) fn writes(&self) -> u64 {
         self.writes.load(Ordering::Relaxed)
     }
@@ -82,14 +82,15 @@ impl Traffic {
         self.reads.store(self.reads() + 1, Ordering::Relaxed);
     }
 
-    /// A read is about to happen into so much room.
+    /// hyper is about to read into a buffer with so much room.
     pub(crate) fn reads_into(&self, room: usize) {
         if room > LARGE_BUFFER {
             set(&self.large_buffer, true);
         }
     }
 
-    /// Whether what is read goes into a large buffer, which whatever is kept of it would keep as a whole.
+    /// Whether hyper reads into a large buffer. A field of a head that is kept keeps the whole buffer that it was read
+    /// into.
     pub(crate) fn has_large_buffer(&self) -> bool {
         get(&self.large_buffer)
     }
@@ -103,7 +104,7 @@ impl Traffic {
         }
     }
 
-    /// hyper has parsed a head, and reads on by what it says.
+    /// hyper has parsed a head; `announced` is what that says of the body, which hyper reads next.
     pub(crate) fn announce(&self, announced: Announced) {
         set(&self.within_body, announced != Announced::Nothing);
         *self
@@ -185,7 +186,7 @@ impl Traffic {
         set(&self.lingering, true);
     }
 
-    /// Everything has been said; what still comes is thrown away.
+    /// Whether our side has been closed, so that what the client still sends is thrown away.
     pub(crate) fn is_lingering(&self) -> bool {
         get(&self.lingering)
     }

@@ -68,7 +68,7 @@ pub(crate) async fn open(
         return relay(asker, response, passed);
     }
     let Some(client_side) = offer.take() else {
-        // Never so: hyper offers what asks for an upgrade.
+        // This does not happen: hyper offers the socket with every request that asks for an upgrade.
         client_ticket.end(ClientOutcome::Refused);
         return words::text(StatusCode::BAD_GATEWAY, words::LEGACY_WRONG, busy);
     };
@@ -91,13 +91,15 @@ pub(crate) async fn open(
     Response::from_parts(parts, Answer::new(Content::Empty, busy))
 }
 
-/// What hyper offers with a request that names another protocol, wanted or not.
+/// The future socket of a request that names another protocol, which hyper hands over whether the request is granted or
+/// not.
 pub(crate) fn offer(request: &mut Request<Incoming>) -> Option<OnUpgrade> {
     let offers = request.headers().contains_key(UPGRADE) || request.method() == Method::CONNECT;
     (offers && request.version() != Version::HTTP_2).then(|| hyper::upgrade::on(request))
 }
 
-/// Takes the socket at the end of a connection on which an upgrade did not come about, and ends it as hyper ends others.
+/// Takes the socket at the end of a connection on which an upgrade did not come about, and ends it as hyper ends
+/// others.
 pub(crate) fn decline(client: Rc<Client>, offer: OnUpgrade) {
     let worker = Rc::clone(client.worker());
     worker.spawn(async move {

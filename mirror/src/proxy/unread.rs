@@ -51,11 +51,12 @@ pub(crate) fn abandon(
     last(answer, version)
 }
 
-/// Makes an answer the last one on its connection, whatever the client has sent behind its request. HTTP/2 has no behind,
-/// and says by itself when a connection ends.
+/// Makes an answer the last one on its connection, whatever the client has sent behind its request. HTTP/2 has no
+/// behind, and says by itself when a connection ends.
 pub(crate) fn last(mut answer: Response<Answer>, version: Version) -> Response<Answer> {
     if version != Version::HTTP_2 {
-        // hyper would add `keep-alive` for a client of HTTP/1.0 that asked for it, unless the answer is of that version.
+        // hyper would add `keep-alive` for a client of HTTP/1.0 that asked for it, unless the answer is of that
+        // version.
         *answer.version_mut() = version;
         answer
             .headers_mut()

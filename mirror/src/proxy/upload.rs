@@ -59,7 +59,8 @@ pub(crate) struct Progress {
     incoming: RefCell<Incoming>,
     state: Cell<Upload>,
     bytes: Cell<u64>,
-    /// Who to wake when the client has been waited for too long; `None` while nobody waits for the client.
+    /// The task that waits for the client's next bytes, to be woken when it has waited too long; `None` while none
+    /// does.
     waiting: RefCell<Option<Waker>>,
     /// Since when the client has been waited for, with the bytes then.
     since: Cell<Option<(Instant, u64)>>,
@@ -68,11 +69,12 @@ pub(crate) struct Progress {
     waited: Cell<Duration>,
     /// Since when it waits.
     waits_since: Cell<Option<Instant>>,
-    /// Where the client waits to be told to send: done when it is.
+    /// Set while the client waits to be told to send; it is done when the client has been told, or has waited long
+    /// enough.
     told: RefCell<Option<Pin<Box<dyn Future<Output = ()>>>>>,
     /// Whether the answer left the connection open, so that the rest must be read by somebody.
     promised: Cell<bool>,
-    /// Of HTTP/1, where the client is watched while it waits.
+    /// The client's socket, for HTTP/1 only: it is watched while the client waits for its answer.
     socket: Option<Arc<Traffic>>,
 }
 
@@ -139,7 +141,7 @@ impl Progress {
         Poll::Ready(polled.map(|frame| frame.map_err(BodyError::Client)))
     }
 
-    /// The client is waited for.
+    /// Remembers that a task waits for the client's next bytes.
     fn waits(&self, waker: Waker) {
         *self.waiting.borrow_mut() = Some(waker);
         if self.waits_since.get().is_none() {
@@ -147,7 +149,7 @@ impl Progress {
         }
     }
 
-    /// The client has sent something, or ended.
+    /// Remembers that nobody waits for the client any more: it has sent something, or ended.
     fn came(&self) {
         self.waiting.take();
         if let Some(since) = self.waits_since.take() {
@@ -155,8 +157,8 @@ impl Progress {
         }
     }
 
-    /// How long the client kept the legacy waiting, up to the bytes that came last. A legacy that answers while it waits
-    /// has not waited for what never came.
+    /// How long the client kept the legacy waiting, up to the bytes that came last. A legacy that answers while it
+    /// waits has not waited for what never came.
     pub(crate) fn waited(&self) -> Duration {
         self.waited.get()
     }
@@ -198,7 +200,7 @@ impl Progress {
         !self.is_held() && left.is_some_and(|left| left <= DISCARDED)
     }
 
-    /// The answer leaves the connection open.
+    /// Remembers that the answer leaves the connection open.
     pub(crate) fn promise(&self) {
         self.promised.set(true);
     }
@@ -210,7 +212,7 @@ impl Progress {
         }
     }
 
-    /// Whether it ends within the blink of an eye.
+    /// Reads the rest for nobody; returns whether it ended within [`GLANCE`].
     pub(crate) async fn ends_soon(&self) -> bool {
         if self.is_held() {
             return false;
@@ -219,7 +221,7 @@ impl Progress {
         discarded.is_ok() && self.upload() == Upload::Complete
     }
 
-    /// Reads to the end, or as far as is worth it.
+    /// Reads the rest for nobody, up to [`DISCARDED`] bytes.
     async fn discard(&self) {
         let enough = self.bytes() + DISCARDED;
         while self.bytes() <= enough

@@ -1,5 +1,5 @@
-//! Our own answers, to what is not passed on and for a legacy that does not answer. Told apart from the legacy's by their
-//! first word.
+//! Our own answers: to what is not passed on, and in the place of a legacy that does not answer. They begin with a word
+//! by which they are told apart from the legacy's. When they are given is decided by who forwards.
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;

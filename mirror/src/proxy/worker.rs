@@ -1,7 +1,7 @@
 //! What one worker thread owns: the policy at work, the tasks, the connections to services.
 //!
-//! Nothing in here is shared with another thread but what the process shares ([`ProcessState`]). Clients know the worker,
-//! which does not know them.
+//! Nothing in here is shared with another thread but what the process shares ([`ProcessState`]). Clients know the
+//! worker, which does not know them.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -16,7 +16,7 @@ use crate::exchange::{BySide, Station};
 use crate::proxy::generation::{Applied, Generation, Standing};
 use crate::proxy::metrics::{ClientMeters, Metrics};
 use crate::proxy::process::ProcessState;
-use crate::proxy::streams::Streams;
+use crate::proxy::streams::StreamTasks;
 use crate::tasks::Tasks;
 use crate::upstream::{Lookups, Upkeep};
 
@@ -28,11 +28,11 @@ pub(crate) struct Worker {
     meters: OfWorker<ClientMeters>,
     /// Set when the drain begins.
     draining: Cell<bool>,
-    /// What every generation is lent.
+    /// What every generation uses, too.
     standing: Standing,
     /// `None` before the first policy, and after the end.
     current: RefCell<Option<Rc<Generation>>>,
-    streams: Rc<Streams>,
+    streams: Rc<StreamTasks>,
 }
 
 impl Worker {
@@ -49,7 +49,7 @@ impl Worker {
             meters: metrics.of_clients(index),
             draining: Cell::new(false),
             current: RefCell::new(None),
-            streams: Streams::new(&station.tasks),
+            streams: StreamTasks::new(&station.tasks),
             standing: Standing {
                 lookups: BySide::new(|_| Rc::new(Lookups::new(own))),
                 upkeep: Rc::new(Upkeep::new(
@@ -78,7 +78,7 @@ impl Worker {
     }
 
     /// The tasks of clients' streams.
-    pub(crate) fn streams(&self) -> &Rc<Streams> {
+    pub(crate) fn streams(&self) -> &Rc<StreamTasks> {
         &self.streams
     }
 
@@ -88,7 +88,7 @@ impl Worker {
         let generation = Generation::new(&self.standing, &applied.loaded, observer);
         // Kept to the end: its observer may end with it.
         let _former = self.current.replace(Some(Rc::new(generation)));
-        // Nobody waits for the first one, and not for ever for another.
+        // Nobody waits for the first policy to be taken, and those who wait for another one may have given up.
         let _unheard = applied.taken.send(());
     }
 
@@ -114,7 +114,7 @@ impl Worker {
     /// Closes connections to services that have been idle for too long, and gives back what the budget keeps to spare.
     pub(crate) fn sweep(&self, now: Instant) {
         self.standing.upkeep.sweep(now);
-        // Once for all workers.
+        // The budget is the process's: one worker does it for all.
         if self.index == 0 {
             self.process.admission().budget().trim();
         }

@@ -1,15 +1,15 @@
 //! What a service may send for an answer to a shadow, and what of it was of use.
 //!
-//! Work on a shadow is done by the worker that serves clients. What an answer costs is in proportion to its bytes, if it
-//! comes as answers do; a service that sends each byte in a chunk of its own, interim answers for ever, or frames of
-//! HTTP/2 that carry nothing, makes a small answer cost thousands of times as much. So everything that arrives is charged
-//! to an account, and what the reader of the body gets is credited to it. An account that is overdrawn is closed: the
-//! connection breaks, and the answer ends as [`Fault::Flood`](crate::upstream::Fault::Flood).
+//! Work on a shadow is done by the worker that serves clients. What an answer costs is in proportion to its bytes, if
+//! it comes as answers do; a service that sends each byte in a chunk of its own, interim answers for ever, or frames of
+//! HTTP/2 that carry nothing, makes a small answer cost thousands of times as much. So everything that arrives is
+//! charged to an account, and what the reader of the body gets is credited to it. An account that is overdrawn is
+//! closed: the connection breaks, and the answer ends as [`Fault::Flood`](crate::upstream::Fault::Flood).
 //!
-//! Two things are charged: *pieces* (whatever costs the same however small it is: a read, a write, a chunk, a frame) and
-//! *wire bytes* (below TLS). Both have an allowance that no answer needs and a part in proportion to the payload. The
-//! allowances are wide, because an honest service must not be given up; what a flood costs up to there is bounded, and
-//! done in slices ([`Turns`](crate::turns::Turns)).
+//! Two things are charged: *pieces* (whatever costs the same however small it is: a read, a write, a chunk, a frame)
+//! and *wire bytes* (below TLS). Both have an allowance that no answer needs and a part in proportion to the payload.
+//! The allowances are wide, because an honest service must not be given up; what a flood costs up to there is bounded,
+//! and done in slices ([`Turns`](crate::turns::Turns)).
 //!
 //! A connection of HTTP/1.1 belongs to one request at a time, and its account begins anew with each. One of HTTP/2 is
 //! shared: every request adds an allowance, and all that its streams deliver counts for it.
@@ -22,11 +22,11 @@ use std::task::{Context, Poll, ready};
 use crate::limits::{MAX_BUFFER_BYTES, MAX_HEAD_BYTES};
 use crate::turns::Turns;
 
-/// Pieces of an answer however small it is. It is far above what a head in small segments, some interim answers and a
-/// small body that is flushed after each word take, and costs less than a millisecond.
+/// Pieces that every answer may have, however small it is. It is far above what a head in small segments, some interim
+/// answers and a small body that is flushed after each word take, and costs less than a millisecond.
 const PIECES: usize = 2048;
-/// Payload that each piece beyond has to carry, on average. Encoders that flush each line of JSON send 50 to 200 bytes in
-/// a chunk, which takes three: a read counts for two.
+/// Payload that each piece beyond has to carry, on average. Encoders that flush each line of JSON send 50 to 200 bytes
+/// in a chunk, which takes three: a read counts for two.
 const PAYLOAD_OF_PIECE: usize = 16;
 /// A read or write counts for so many: with the wake-up that mostly precedes it, it costs more than a chunk.
 const PIECES_OF_CALL: usize = 2;
@@ -47,9 +47,10 @@ const PAYLOAD_OF_STEP: usize = 1024;
 /// A system call, in steps: with the wake-up and the look at what came, 3 µs.
 const STEPS_OF_CALL: usize = 10;
 
-/// Most that is read at a time of a head, all of which hyper parses in one go, and of a body whose framing is within it,
-/// which it takes apart byte by byte. One less than the size of a buffer, so that hyper does not take a full one for a
-/// reason to make them larger: with a thousand shadows in flight, larger ones are as much as half of the byte budget.
+/// Most that is read at a time of a head, all of which hyper parses in one go, and of a body whose framing is within
+/// it, which it takes apart byte by byte. One less than the size of a buffer, so that hyper does not take a full one
+/// for a reason to make them larger: with a thousand shadows in flight, larger ones are as much as half of the byte
+/// budget.
 const SHORT_READ: usize = 8 * 1024 - 1;
 
 /// The service sent far more than its answer needed.
@@ -86,7 +87,7 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// For a connection to be.
+    /// The account of a connection that is about to be opened.
     pub(crate) fn open(turns: &Rc<Turns>) -> Rc<Self> {
         Rc::new(Self {
             turns: Rc::clone(turns),
@@ -190,7 +191,7 @@ impl Account {
     pub(crate) fn read(&self, bytes: usize) -> io::Result<()> {
         let unexplained = self.unexplained.get();
         let mut steps = STEPS_OF_CALL + bytes / PAYLOAD_OF_STEP;
-        // Of what is just arriving nothing is known yet.
+        // Of what has just arrived it is not known yet whether it is payload.
         if unexplained > UNEXPLAINED {
             steps += bytes / BYTES_OF_STEP;
         }

@@ -1,7 +1,7 @@
 //! The bodies of asking a service: that of a request, whose type its sender chooses, and that of an answer.
 //!
-//! Connections are typed by the body that they send, so one worker uses one type for all its requests. The body of an answer
-//! is a type of our own: nobody outside this room depends on the library that reads it.
+//! Connections are typed by the body that they send, so one worker uses one type for all its requests. The body of an
+//! answer is a type of our own: nobody outside this room depends on the library that reads it.
 
 use std::error::Error;
 use std::pin::Pin;
@@ -11,8 +11,8 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 
-/// What can be sent as the body of a request. The default is the empty body: with it a request without a body goes out a
-/// second time.
+/// What can be sent as the body of a request. The default is the empty body: with it a request without a body goes out
+/// a second time.
 pub(crate) trait RequestBody:
     Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Default + Unpin + 'static
 {

@@ -83,7 +83,7 @@ impl TlsClient {
     }
 }
 
-/// No connection came about.
+/// Why no connection was opened.
 #[derive(Debug)]
 pub(crate) enum ConnectError {
     /// Nobody answers, or there is no such name.
@@ -227,7 +227,8 @@ async fn unix(path: &Path) -> io::Result<UnixStream> {
     }
 }
 
-/// Small writes leave at once, and vanished peers are found out. A socket that refuses either still works.
+/// Has small writes sent at once (`TCP_NODELAY`) and vanished peers found out (keep-alive). A socket on which the
+/// system refuses either is used all the same.
 pub(crate) fn tune(stream: &TcpStream) {
     let tuned = stream
         .set_nodelay(true)

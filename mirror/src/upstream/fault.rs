@@ -1,7 +1,8 @@
 //! What a failure of a service is called, whichever of the two services it is.
 //!
-//! The libraries that speak HTTP and TLS tell of an error by a chain of causes. It is looked through here and nowhere else,
-//! so that the same failure has the same name for every request. What it means for a comparison is decided by who asked.
+//! The libraries that speak HTTP and TLS tell of an error by a chain of causes. It is looked through here and nowhere
+//! else, so that the same failure has the same name for every request. What it means for a comparison is decided by who
+//! asked.
 
 use std::error::Error;
 use std::io;

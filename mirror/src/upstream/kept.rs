@@ -1,8 +1,8 @@
 //! The connections that a worker keeps to its services, and which of them give way where file descriptors are missing.
 //!
-//! A service is known here from its making to its drop, so that whoever replaces one by another need not think of its idle
-//! connections. Those that are for shadows give way: a client that finds no descriptor is not served, a shadow that finds
-//! none is one drop of ours more.
+//! A service is known here from its making to its drop, so that whoever replaces one by another need not think of its
+//! idle connections. Those that are for shadows give way: a client that finds no descriptor is not served, a shadow
+//! that finds none is one drop of ours more.
 
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
@@ -61,8 +61,8 @@ impl<B: RequestBody> Upkeep<B> {
         }
     }
 
-    /// Keeps at most `idle` connections to a service, each for at most `patience`. Whether they give way is whether they are
-    /// for shadows.
+    /// Keeps at most `idle` connections to a service, each for at most `patience`. Whether they give way is whether
+    /// they are for shadows.
     pub(super) fn keep(&self, idle: usize, patience: Duration, gives_way: bool) -> Rc<Kept<B>> {
         let kept = Rc::new(Kept {
             http1: Pool::new(idle.min(self.most_idle), patience),

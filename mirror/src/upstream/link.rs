@@ -1,9 +1,9 @@
 //! The way to a service that one request has: a connection of its own (HTTP/1.1), or a stream among others (HTTP/2).
 //!
-//! Who sends a request need not know which of the two it is, but for one thing: a connection of its own moves bytes only
-//! while somebody polls it.
+//! Who sends a request need not know which of the two it is, but for one thing: a connection of its own moves bytes
+//! only while somebody polls it.
 
-/// What a wrapper of a connection that only looks at bytes leaves to the connection itself.
+/// The methods that a wrapper which only looks at the bytes of a connection forwards to the connection.
 macro_rules! ends_like_its_io {
     () => {
         fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

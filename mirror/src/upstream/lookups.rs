@@ -1,8 +1,8 @@
 //! Looking up the name of a service.
 //!
-//! The system's resolver blocks a thread for as long as it likes. So a service has one look-up at a time, on a thread beside
-//! the event loop, and one service never waits for the look-up of another. Answers are used again for a moment, so that a
-//! burst of connections asks once.
+//! The system's resolver blocks a thread for as long as it likes. So a service has one look-up at a time, on a thread
+//! beside the event loop, and one service never waits for the look-up of another. Answers are used again for a moment,
+//! so that a burst of connections asks once.
 
 use std::cell::RefCell;
 use std::io;

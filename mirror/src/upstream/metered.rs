@@ -1,7 +1,7 @@
 //! The bytes of a connection to a service, on their way past its account.
 //!
-//! Where there is an account, a read waits for a slice, takes no more than can be parsed in a short time, and fails once
-//! the account is overdrawn. It stands below TLS, where the bytes are that the service really sends.
+//! Where there is an account, a read waits for a slice, takes no more than can be parsed in a short time, and fails
+//! once the account is overdrawn. It stands below TLS, where the bytes are that the service really sends.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -27,7 +27,7 @@ impl Payer for Paid {
     }
 }
 
-/// None ever: tunnels.
+/// Connections that never have an account: those of tunnels.
 impl Payer for () {
     fn account(&self) -> Option<&Account> {
         None

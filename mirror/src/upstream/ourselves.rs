@@ -3,8 +3,8 @@
 //!
 //! What can be known from addresses is refused before the start. This sees the rest, without a mark in what services
 //! get: a connection of a client that is, seen from the other end, one of our own connections to a service. Both
-//! addresses count, for the system gives one port to several connections that lead to different places. (Through another proxy it is not seen;
-//! then shadows end by their depth, see [`crate::headers::shadow_depth`].)
+//! addresses count, for the system gives one port to several connections that lead to different places. (Through
+//! another proxy it is not seen; then shadows end by their depth, see [`crate::headers::shadow_depth`].)
 
 use std::collections::HashSet;
 use std::net::SocketAddr;
@@ -16,8 +16,8 @@ use tokio::net::TcpStream;
 /// Where a connection comes from, and where it leads.
 type Ends = (SocketAddr, SocketAddr);
 
-/// The process's connections to services. It is touched when a connection begins or ends, never for a
-/// request.
+/// Our ends of the process's connections to services. The set is locked when a connection begins or ends, and once for
+/// each connection of a client; never for a request.
 #[derive(Default)]
 pub(crate) struct OwnEnds {
     ends: Mutex<HashSet<Ends>>,
@@ -55,7 +55,7 @@ impl OwnEnds {
     }
 }
 
-/// One end; forgotten when it is dropped.
+/// Our end of one connection; dropping it removes it from the set.
 pub(crate) struct OwnEnd {
     all: Arc<OwnEnds>,
     ends: Option<Ends>,

@@ -1,7 +1,8 @@
 //! One service as a worker sees it: how to reach it, the connections to it, and sending one request.
 //!
-//! It does not know which of the two services it is, nor for whom it is asked; only whether it is asked by shadows, whose
-//! work and connections are limited. It sends a request once; a second time only where nobody can have had the first.
+//! It does not know which of the two services it is, nor for whom it is asked; only whether it is asked by shadows,
+//! whose work and connections are limited. It sends a request once; a second time only where nobody can have had the
+//! first.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -71,9 +72,9 @@ impl<B: RequestBody> Sent<B> {
 pub(crate) enum SendError {
     /// There is no connection to spare for it.
     Spared,
-    /// None came about.
+    /// No connection could be opened.
     Connect(ConnectError),
-    /// It broke before an answer.
+    /// The connection broke before an answer began.
     Broken(hyper::Error),
     /// The service sent far more than its answer needed.
     Flood,
@@ -92,7 +93,7 @@ impl SendError {
 }
 
 impl<B: RequestBody> Service<B> {
-    /// With `turns` it is asked by shadows.
+    /// With `turns` it is a service that shadows ask, in these slices; without, one that clients wait for.
     pub(crate) fn new(
         connector: Connector,
         target: Target,
@@ -159,7 +160,7 @@ impl<B: RequestBody> Service<B> {
         }
     }
 
-    /// Takes a connection back for the next request.
+    /// Keeps a connection whose answer has been read to its end for the next request.
     pub(crate) fn put(&self, link: Link<B>, now: Instant) {
         if let Link::Own(link) = link
             && !(self.serves_shadows() && self.upkeep.are_scarce())
@@ -168,8 +169,8 @@ impl<B: RequestBody> Service<B> {
         }
     }
 
-    /// Asks for another protocol, on a connection of HTTP/1.1 that is nobody else's, never enters a pool and has no limits.
-    /// It is driven by one of `tasks`, as long as either end keeps it.
+    /// Asks for another protocol, on a connection of HTTP/1.1 that is nobody else's, never enters a pool and has no
+    /// limits. It is driven by one of `tasks`, as long as either end keeps it.
     pub(crate) async fn upgrade(
         &self,
         tasks: &Rc<Tasks>,

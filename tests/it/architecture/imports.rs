@@ -1,9 +1,9 @@
 //! Which modules of a crate import which, read from their text: no two beside each other may import each other, however
 //! long the way round.
 //!
-//! A module and what is within it are one whole here: they may say to each other what they like. So modules are compared
-//! with those beside them, at every level of the tree. A name that a module only passes on (`pub use`) counts as an import
-//! of the module that it comes from. What is compiled for tests alone is not looked at.
+//! A module and what is within it are one whole here: they may say to each other what they like. So modules are
+//! compared with those beside them, at every level of the tree. A name that a module only passes on (`pub use`) counts
+//! as an import of the module that it comes from. What is compiled for tests alone is not looked at.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

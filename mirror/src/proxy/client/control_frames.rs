@@ -3,8 +3,8 @@
 //!
 //! The library that speaks HTTP/2 handles all that it has read before it lets anybody else go on, and most of these it
 //! takes for ever: a client that sends nothing else held up all others of its worker for milliseconds. So they are
-//! counted, on their way to it: what a connection carries allows some in proportion, a few may come each second whatever it
-//! carries, and one that sends more is closed.
+//! counted, on their way to it: what a connection carries allows some in proportion, a few may come each second
+//! whatever it carries, and one that sends more is closed.
 
 use std::time::Instant;
 
@@ -18,10 +18,11 @@ const PREFACE: usize = 24;
 /// Allowed at the begin: browsers send some settings and a tree of priorities.
 const AT_FIRST: u32 = 1_000;
 /// Allowed for each frame that carries something, in either direction: a client may acknowledge each piece of an answer
-/// twice, ask for a sign of life with it, and change a request's priority. Envoy allows ten `WINDOW_UPDATE` for each frame
-/// of `DATA`, too.
+/// twice, ask for a sign of life with it, and change a request's priority. Envoy allows ten `WINDOW_UPDATE` for each
+/// frame of `DATA`, too.
 const FOR_EACH: u32 = 10;
-/// Allowed each second: signs of life on a connection that carries nothing else. Most clients ask for one in 10 seconds.
+/// Allowed each second: signs of life on a connection that carries nothing else. Most clients ask for one in 10
+/// seconds.
 const PER_SECOND: u32 = 100;
 /// Most that can be saved up: what a flood may cost behind good conduct, less than a millisecond of work.
 const MOST: u32 = 4_000;
@@ -140,7 +141,7 @@ mod tests {
             ("DATA of padding", frame(DATA, PADDED, 201)),
         ] {
             let count = taken(opened(), &frame);
-            // Some more while this runs.
+            // Some more are allowed for the time that this takes.
             assert!(
                 (AT_FIRST..=AT_FIRST + MOST).contains(&count),
                 "{name}: {count}"
@@ -158,7 +159,8 @@ mod tests {
     fn clients_that_mean_well_may_go_on_for_ever() {
         let mut frames = opened();
         for _ in 0..20_000 {
-            // A request with its priorities, an upload in small pieces, and an answer that is acknowledged piece by piece.
+            // A request with its priorities, an upload in small pieces, and an answer that is acknowledged piece by
+            // piece.
             for bytes in [
                 frame(HEADERS, 4, 40),
                 frame(PRIORITY, 0, 5).repeat(5),

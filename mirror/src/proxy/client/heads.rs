@@ -192,7 +192,7 @@ mod tests {
         heads.asked(Some(Announced::Nothing), false);
         heads.asked(Some(Announced::Nothing), false);
         assert!(!pass(&mut heads, GET));
-        // The end of that is certain again.
+        // What comes behind the end of that head is certain again.
         heads.asked(Some(Announced::Nothing), false);
         assert!(pass(&mut heads, GET));
     }

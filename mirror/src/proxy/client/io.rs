@@ -179,7 +179,7 @@ impl ClientIo {
         if !matches!(polled, Poll::Ready(Ok(()))) {
             return (heads, polled);
         }
-        // All of the line at once, though it may go on in parts.
+        // All of the line is looked at now, though hyper may take it in several parts.
         if let Some(spelling) = first_line(&mut self.first).and_then(Spelling::take) {
             self.traffic.put_spelling(spelling);
         }

@@ -26,7 +26,7 @@ const BYTES: u64 = 256 * 1024 * 1024;
 const READ: usize = 16 * 1024;
 const READS: usize = 8;
 
-/// Reading for nobody.
+/// Reads what the client still sends, and throws it away.
 pub(super) struct Linger {
     /// Whether the client is known to be sending.
     expecting: bool,

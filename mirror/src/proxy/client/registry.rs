@@ -1,4 +1,7 @@
-//! The connections of one worker's clients: who is looked at by the sweep and by the drain.
+//! The connections of one worker's clients: whom the sweep and the drain look at.
+//!
+//! It keeps a connection in the list for as long as that is served, and lets the connection decide what a sweep means
+//! for it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -28,7 +31,7 @@ impl Clients {
         }
     }
 
-    /// Ends what has waited for too long.
+    /// Closes connections that have waited for their clients for too long.
     pub(crate) fn sweep(&self, now: Instant, limits: &Limits) {
         for client in self.all.borrow().values() {
             client.sweep(now, limits);
@@ -55,7 +58,7 @@ impl Clients {
     }
 }
 
-/// A connection that is known.
+/// The entry of a connection; dropping it removes the connection from the list.
 pub(crate) struct Registered {
     clients: Rc<Clients>,
     id: u64,

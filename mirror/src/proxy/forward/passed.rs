@@ -1,4 +1,4 @@
-//! The legacy's answer on its way to the client, and what is kept of it.
+//! What becomes of the legacy's answer: how it goes to the client, who drives its connection, and what is kept of it.
 
 use std::rc::Rc;
 
@@ -40,7 +40,7 @@ pub(super) fn answer(
     } = sent;
     let version = subject.with_head(|head| head.version);
     let early = upload.filter(|upload| upload.upload() == Upload::Running);
-    // Whether the legacy reads the rest is its own affair, and not known yet.
+    // The legacy may read the rest of the request or not; that is not known yet.
     let ends_here = early
         .as_ref()
         .is_some_and(|rest| link.wire() == Wire::Http2 || !rest.has_little_left());

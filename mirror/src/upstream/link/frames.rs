@@ -17,9 +17,9 @@ use crate::upstream::account::Account;
 
 /// Most that is read besides the rest of a body's frame: what the library would take first, 900 frames of no content.
 const READ: usize = 8 * 1024;
-/// The same while frames come that are small.
+/// The same limit while the frames that arrive are small.
 const DENSE_READ: usize = 1024;
-/// Mean bytes of a frame below which they are.
+/// Frames count as small if they have fewer bytes than this on average.
 const DENSE: usize = 32;
 
 /// A connection whose frames are counted, if it has an account.

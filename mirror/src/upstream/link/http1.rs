@@ -1,11 +1,11 @@
 //! One HTTP/1.1 connection to a service, and the idle ones of a worker.
 //!
-//! A link is driven by whoever waits for its answer, in the same task, instead of by a task of its own: an event on
-//! the service's socket wakes the task that needs it and no other. Because the driver and the receivers of its
-//! messages (the answer, the chunks of its body) are polled together, receivers are polled with a waker that does
-//! nothing: only driving makes them ready. The driver too is first driven silently when something has arrived, and
-//! with the task's waker only if that was not what is waited for: else taking a chunk out, and sending the next
-//! request, would wake the task that is just running, twice per request. Dropping a link closes its connection, which is the one way to end an
+//! A link is driven by whoever waits for its answer, in the same task, instead of by a task of its own: an event on the
+//! service's socket wakes the task that needs it and no other. Because the driver and the receivers of its messages
+//! (the answer, the chunks of its body) are polled together, receivers are polled with a waker that does nothing: only
+//! driving makes them ready. The driver too is first driven silently when something has arrived, and with the task's
+//! waker only if that was not what is waited for: else taking a chunk out, and sending the next request, would wake the
+//! task that is just running, twice per request. Dropping a link closes its connection, which is the one way to end an
 //! HTTP/1.1 exchange early (and what keeps an early answer from leaking the connection, hyper#4176).
 //!
 //! Idle links are not polled at all. One that the service has closed meanwhile gives the unsent request back on its
@@ -44,15 +44,15 @@ pub(crate) struct Connected<B: RequestBody> {
     /// What the service may send, if that is limited.
     account: Option<Rc<Account>>,
     overlay: Overlay,
-    /// Kept for its drop.
+    /// Counts the connection for as long as this exists.
     _place: Option<Descriptor>,
 }
 
 /// How HTTP/1.1 is spoken to a service.
 pub(in crate::upstream) fn builder() -> Builder {
     let mut builder = Builder::new();
-    // `max_headers` stays at hyper's default of 100, because setting it, to whatever number, moves the parser's arrays from
-    // the stack to the heap: with 512 fields a thousand shadows in flight were seen to take 10 MiB more.
+    // `max_headers` stays at hyper's default of 100, because setting it, to whatever number, moves the parser's arrays
+    // from the stack to the heap: with 512 fields a thousand shadows in flight were seen to take 10 MiB more.
     builder
         .max_header_size(MAX_HEAD_BYTES)
         .max_buf_size(MAX_BUFFER_BYTES)
@@ -158,7 +158,7 @@ fn drive<B: RequestBody>(slot: &mut Option<Driver<B>>, cx: &mut Context<'_>) {
     if let Some(driver) = slot
         && Pin::new(driver).poll(cx).is_ready()
     {
-        // Whoever waits for something from it learns the error by its drop.
+        // Futures that wait for the driver get its error when it is dropped.
         *slot = None;
     }
 }

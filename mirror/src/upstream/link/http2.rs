@@ -32,7 +32,7 @@ const MAX_STREAMS: usize = 100;
 const STREAM_WINDOW: u32 = 64 * 1024;
 /// Room for every stream's window: with less, clients that do not read would hold up those that do.
 const CONNECTION_WINDOW: u32 = STREAM_WINDOW * MAX_STREAMS as u32;
-/// As for HTTP/1.1, in the way that HTTP/2 counts it.
+/// The longest head of an answer, as HTTP/2 counts it: the same as for HTTP/1.1.
 const MAX_HEADER_LIST: u32 = MAX_HEAD_BYTES as u32;
 /// How often a connection in use is asked for a sign of life, and how long that may take.
 const PING: Duration = Duration::from_secs(20);
@@ -47,7 +47,7 @@ struct Multiplexed<B> {
     driver: AbortHandle,
     /// What the service may send, if that is limited.
     account: Option<Rc<Account>>,
-    /// Kept for its drop.
+    /// Counts the connection for as long as this exists.
     _place: Option<Descriptor>,
 }
 
@@ -105,7 +105,7 @@ impl<B> Drop for Stream<B> {
 pub(in crate::upstream) struct Streams<B> {
     connections: RefCell<Vec<Rc<Multiplexed<B>>>>,
     opening: Cell<bool>,
-    /// Connections that came about.
+    /// How many connections have been opened so far, without those that failed.
     succeeded: Cell<u64>,
     opened: Notify,
     patience: Duration,
@@ -134,8 +134,8 @@ impl<B: RequestBody> Streams<B> {
             }
             let before = self.succeeded.get();
             self.opened.notified().await;
-            // After a failure everybody tries for itself: one after the other they would wait for each other's failures.
-            // After a success one of those for whom there was no room opens the next.
+            // After a failure everybody tries for itself: one after the other they would wait for each other's
+            // failures. After a success one of those for whom there was no room opens the next.
             if self.succeeded.get() == before {
                 return self.room();
             }

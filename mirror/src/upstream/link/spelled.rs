@@ -12,10 +12,11 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::spelling::Spelling;
 use crate::upstream::connect::UpstreamIo;
 
-/// Bytes that differ in what is written next: how far away each is, in their order.
+/// The bytes that are replaced in what is written next: for each, how many bytes are written before it. In ascending
+/// order.
 pub(super) type Overlay = Rc<RefCell<Vec<(usize, u8)>>>;
 
-/// Has the head of `request`, which is the next thing to be written, say what the client said.
+/// Takes the client's spelling of the target out of `request`, whose head is written next, so that it is written so.
 pub(super) fn spell<B>(overlay: &Overlay, request: &mut Request<B>) {
     let Some(spelling) = request.extensions_mut().remove::<Spelling>() else {
         return;
@@ -27,7 +28,7 @@ pub(super) fn spell<B>(overlay: &Overlay, request: &mut Request<B>) {
     *overlay.borrow_mut() = places.map(|(at, byte)| (before + at, byte)).collect();
 }
 
-/// The connection.
+/// A connection that replaces the bytes of its overlay in what is written.
 pub(super) struct Spelled {
     io: UpstreamIo,
     overlay: Overlay,
@@ -41,7 +42,7 @@ impl Spelled {
         }
     }
 
-    /// Writes some of `bytes` with the bytes that differ.
+    /// Writes some of `bytes`, with the bytes of the overlay in their places.
     fn write_spelled(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let mut overlay = self.overlay.borrow_mut();
         let mut spelled = bytes.to_vec();
@@ -99,7 +100,7 @@ impl AsyncWrite for Spelled {
         if self.is_plain() {
             return Pin::new(&mut self.io).poll_write_vectored(cx, slices);
         }
-        // The head is the first of them.
+        // hyper writes the head before the body, so it is in the first slice that is not empty.
         let first = slices.iter().find(|slice| !slice.is_empty());
         self.write_spelled(cx, first.map_or(&[], |first| first))
     }
