@@ -14,6 +14,8 @@ mod breaker;
 mod capturing;
 mod copied;
 mod detach;
+#[cfg(test)]
+mod fixture;
 mod grpc;
 mod head;
 mod intake;

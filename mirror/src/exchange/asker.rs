@@ -292,3 +292,6 @@ async fn send<B: AskBody>(
             .map_or(Unanswered::Ours(Reason::InFlightCap), Unanswered::Fault)
     })
 }
+
+#[cfg(test)]
+mod tests;

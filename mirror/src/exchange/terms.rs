@@ -75,7 +75,7 @@ impl Terms {
         &self.sampler
     }
 
-    pub(super) fn turns(&self) -> &Turns {
+    pub(super) fn turns(&self) -> &Rc<Turns> {
         &self.station.turns
     }
 

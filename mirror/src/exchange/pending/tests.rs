@@ -1,76 +1,18 @@
 //! The meeting of the asks, without sockets.
 
-use std::cell::RefCell;
-use std::net::Ipv4Addr;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, Uri, Version};
-use parity_schemas::clients::ClientOutcome;
-use parity_schemas::exchange::Exchange;
-use parity_schemas::route::Route;
-use parity_schemas::time::Timestamp;
+use http::HeaderMap;
 use parity_schemas::verdict::Reason;
 use tokio::runtime::{Builder, LocalOptions};
 
-use super::{Ask, Pending};
-use crate::counters::OfWorker;
-use crate::exchange::admission::Admission;
+use super::Ask;
 use crate::exchange::capturing::Capturing;
-use crate::exchange::head::RequestHead;
-use crate::exchange::meters::Meters;
-use crate::exchange::observer::{Observer, Receipt};
-use crate::exchange::sampling::Sampling;
+use crate::exchange::fixture::{Log, pending, terms};
 use crate::exchange::side::Side;
-use crate::exchange::terms::{Station, Terms};
-use crate::exchange::ticket::Ticket;
-use crate::forwarding::Peer;
-use crate::limits::Limits;
-
-#[derive(Default)]
-struct Log(RefCell<Vec<Option<Reason>>>);
-
-impl Observer for Log {
-    fn received(&self, _: &Arc<Route>) -> Receipt {
-        Receipt::default()
-    }
-    fn not_compared(&self, _: &Arc<Route>, reason: Reason, _: Receipt) {
-        self.0.borrow_mut().push(Some(reason));
-    }
-    fn exchange(&self, _: Exchange, _: Receipt) {
-        self.0.borrow_mut().push(None);
-    }
-    fn answered(&self, _: &Arc<Route>, _: u16) {}
-    fn client(&self, _: &Arc<Route>, _: ClientOutcome) {}
-}
-
-fn terms(log: &Rc<Log>) -> Rc<Terms> {
-    let limits = Limits::default();
-    let station = Station {
-        admission: Arc::new(Admission::new(true, limits.shadow_bytes)),
-        meters: OfWorker::new(&Arc::from([Meters::new()]), 0),
-        tasks: Rc::default(),
-        turns: Rc::default(),
-    };
-    let observer = Rc::clone(log) as Rc<dyn Observer>;
-    Terms::new(station, limits, Sampling::default(), observer)
-}
-
-fn pending(terms: &Rc<Terms>) -> Rc<Pending> {
-    let ticket = Ticket::receive(terms, Arc::new(Route::new("GET /")));
-    let head = RequestHead {
-        method: Method::GET,
-        uri: Uri::from_static("/"),
-        spelling: None,
-        headers: HeaderMap::new(),
-        keeps_buffer: true,
-        version: Version::HTTP_11,
-        peer: Rc::new(Peer::new(Ipv4Addr::LOCALHOST.into(), false)),
-    };
-    Pending::open(ticket, head, Timestamp::now())
-}
+use crate::exchange::terms::Terms;
 
 fn open(terms: &Rc<Terms>) -> (Ask, Ask) {
     let pending = pending(terms);
@@ -91,21 +33,21 @@ type Step = fn(&mut Option<Ask>, &mut Option<Ask>);
 
 /// After how many steps a request is settled, and with what reason, if not as an exchange.
 fn settled(steps: &[Step]) -> (usize, Option<Reason>) {
-    let log = Rc::default();
+    let log = Rc::<Log>::default();
     let terms = terms(&log);
     let (legacy, candidate) = open(&terms);
     let (mut legacy, mut candidate) = (Some(legacy), Some(candidate));
     let mut at = 0;
     for (index, step) in steps.iter().enumerate() {
         step(&mut legacy, &mut candidate);
-        if log.0.borrow().is_empty() {
+        if log.outcomes().is_empty() {
             at = index + 2;
         }
     }
     drop((legacy, candidate));
-    assert_eq!(log.0.borrow().len(), 1, "settled exactly once");
+    assert_eq!(log.outcomes().len(), 1, "settled exactly once");
     assert_eq!(terms.admission().budget().held(), 0);
-    (at.max(1), log.0.borrow()[0])
+    (at.max(1), log.outcomes()[0])
 }
 
 fn take(ask: &mut Option<Ask>) -> Ask {
@@ -204,17 +146,17 @@ fn a_noted_reason_frees_what_is_held_and_ends_nothing() {
 #[test]
 fn what_nobody_ends_is_settled_by_its_drop() {
     assert_eq!(settled(&[]), (1, Some(Reason::ClientAborted)));
-    let log = Rc::default();
+    let log = Rc::<Log>::default();
     let terms = terms(&log);
     let asks = open(&terms);
     terms.tasks().cut();
     drop(asks);
-    assert_eq!(*log.0.borrow(), [Some(Reason::Shutdown)]);
+    assert_eq!(log.outcomes(), [Some(Reason::Shutdown)]);
 }
 
 #[test]
 fn a_panic_in_a_shadow_is_contained_and_counted() {
-    let log = Rc::default();
+    let log = Rc::<Log>::default();
     let terms = terms(&log);
     let runtime = Builder::new_current_thread()
         .build_local(LocalOptions::default())
@@ -229,12 +171,12 @@ fn a_panic_in_a_shadow_is_contained_and_counted() {
         complete(legacy);
         terms.tasks().ended().await;
     });
-    assert_eq!(*log.0.borrow(), [Some(Reason::InternalPanic)]);
+    assert_eq!(log.outcomes(), [Some(Reason::InternalPanic)]);
 }
 
 #[test]
 fn a_request_is_settled_when_every_ask_of_it_has_ended_however_many_there_are() {
-    let log = Rc::default();
+    let log = Rc::<Log>::default();
     let terms = terms(&log);
     let pending = pending(&terms);
     let sides = [
@@ -246,8 +188,8 @@ fn a_request_is_settled_when_every_ask_of_it_has_ended_however_many_there_are() 
     ];
     let mut asks = sides.map(|side| Some(pending.ask(side)));
     for (index, ask) in asks.iter_mut().enumerate() {
-        assert!(log.0.borrow().is_empty(), "settled after {index}");
+        assert!(log.outcomes().is_empty(), "settled after {index}");
         complete(take(ask));
     }
-    assert_eq!(*log.0.borrow(), [None]);
+    assert_eq!(log.outcomes(), [None]);
 }
