@@ -79,7 +79,7 @@ fn every_block_is_of_a_kind_that_is_checked() {
                 ran += 1;
             }
             Check::Configuration(variable) => {
-                toml::is_valid(&block, variable);
+                toml::is_valid(&block, variable.as_deref());
                 ran += 1;
             }
             Check::Pair => {

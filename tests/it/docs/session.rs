@@ -22,7 +22,7 @@ use crate::support::wait_for;
 /// Enough to prove 0.1 % at 95 %.
 const REQUESTS: u64 = 3_200;
 /// How a command is shown that the tests run with their own build.
-const CARGO_RUN: &str = "cargo run --release -- ";
+pub(super) const CARGO_RUN: &str = "cargo run --release -- ";
 /// Longer than any command takes that is shown.
 const SECONDS: &str = "120";
 
@@ -143,8 +143,7 @@ impl<'a> Session<'a> {
             let command = self.translated(&step.command);
             let words: Vec<&str> = command.split(' ').collect();
             let serves = match words.as_slice() {
-                ["parity", "mirror", ..] => Some("admin port on http://"),
-                ["parity", "sink", ..] => Some("admin port on http://"),
+                ["parity", "mirror" | "sink", ..] => Some("admin port on http://"),
                 ["parity", "ui", ..] => Some("serving http://"),
                 _ => None,
             };
@@ -255,9 +254,11 @@ impl<'a> Session<'a> {
         if !command.starts_with("parity report") {
             return;
         }
-        let question = match command.contains("--output json") {
-            true => command.to_owned(),
-            false => format!("{} --output json", command.split('#').next().unwrap_or("")),
+        let question = if command.contains("--output json") {
+            command.to_owned()
+        } else {
+            let bare = command.split('#').next().unwrap_or_default();
+            format!("{bare} --output json")
         };
         wait_for("a report of what was sent", || {
             let ended = self.ended(&question);

@@ -6,6 +6,7 @@ use parity_schemas::clients::ClientOutcome;
 use parity_schemas::verdict::{Kind, Reason};
 
 use super::page::{files, text};
+use super::session::CARGO_RUN;
 use super::words::checks_flags;
 use crate::support::process::Place;
 use crate::support::root;
@@ -62,7 +63,11 @@ fn commands_flags_settings_and_variables_in_the_text_are_those_of_the_program() 
     let place = Place::new();
     let (mut commands, mut words) = (0, 0);
     for (at, span) in files().iter().flat_map(|file| spans(file)) {
-        for command in span.split(" | ").filter(|part| part.starts_with("parity ")) {
+        let shown = span.replace(CARGO_RUN, "parity ");
+        for command in shown
+            .split(" | ")
+            .filter(|part| part.starts_with("parity "))
+        {
             checks_flags(&place, &at, command);
             commands += 1;
         }
@@ -81,34 +86,54 @@ fn commands_flags_settings_and_variables_in_the_text_are_those_of_the_program() 
     assert!(commands > 20 && words > 100, "{commands} {words}");
 }
 
-#[test]
-fn metrics_in_the_text_are_counted_somewhere() {
+/// Everything that the program is made of.
+fn source() -> String {
     let mut source = String::new();
-    let mut folders: Vec<_> = ["src", "mirror/src", "sink/src", "dashboards/src"]
-        .map(|folder| root().join(folder))
-        .into();
+    let crates = ["src", "mirror", "sink", "dashboards", "comparator/src"];
+    let mut folders: Vec<_> = crates.map(|folder| root().join(folder)).into();
+    folders.push(root().join("schemas"));
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).expect("readable") {
             let path = entry.expect("readable").path();
             if path.is_dir() {
                 folders.push(path);
-            } else {
+            } else if path
+                .extension()
+                .is_some_and(|end| end == "rs" || end == "sql")
+            {
                 source.push_str(&std::fs::read_to_string(&path).expect("readable"));
             }
         }
     }
-    let mut found = 0;
+    source
+}
+
+#[test]
+fn metrics_fields_and_words_in_the_text_are_in_the_program() {
+    let source = source();
+    let (mut metrics, mut words) = (0, 0);
     for (at, span) in files().iter().flat_map(|file| spans(file)) {
-        let name = span.split([' ', '=', '{']).next().unwrap_or_default();
-        if !name.starts_with("parity_") || span.contains("=debug") {
+        if span.contains("=debug") {
             continue;
         }
-        let registered = name.trim_end_matches("_total");
-        let there = source.contains(&format!("\"{registered}\""));
-        assert!(there, "{at}: nothing counts `{name}`");
-        found += 1;
+        let name = span.split([' ', '=', '{']).next().unwrap_or_default();
+        if name.starts_with("parity_") {
+            let registered = format!("\"{}\"", name.trim_end_matches("_total"));
+            assert!(
+                source.contains(&registered),
+                "{at}: nothing counts `{name}`"
+            );
+            metrics += 1;
+        } else if name.contains('_')
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+        {
+            assert!(source.contains(name), "{at}: the program has no `{name}`");
+            words += 1;
+        }
     }
-    assert!(found > 5, "{found}");
+    assert!(metrics > 5 && words > 50, "{metrics} {words}");
 }
 
 #[test]

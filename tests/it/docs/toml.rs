@@ -10,11 +10,11 @@ fn lasting(block: &Block) -> String {
 }
 
 /// `parity config check` finds no problem.
-pub(super) fn is_valid(block: &Block, variable: Option<String>) {
+pub(super) fn is_valid(block: &Block, variable: Option<&str>) {
     let place = Place::new();
     with_files(&place);
     place.write("parity.toml", lasting(block));
-    let variables: Vec<(&str, &str)> = variable.iter().map(|name| (&**name, "secret")).collect();
+    let variables: Vec<(&str, &str)> = variable.map(|name| (name, "secret")).into_iter().collect();
     let ended = place.run_with(&["config", "check"], &variables, "");
     assert_eq!(ended.code, 0, "{block}: {}", ended.stderr);
 }
