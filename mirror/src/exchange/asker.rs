@@ -272,9 +272,8 @@ async fn send<B: AskBody>(
     pending: &Pending,
     side: Side,
 ) -> Result<Sent<B>, Unanswered> {
-    let copied = pending.copied();
-    let replayable = copied.is_none() && pending.with_head(RequestHead::is_idempotent);
-    let body = copied.map_or_else(B::default, B::from);
+    let (body, is_empty) = body(pending);
+    let replayable = is_empty && pending.with_head(RequestHead::is_idempotent);
     let grpc = pending.with_head(RequestHead::is_grpc);
     let make = |body, wire, scheme: &Scheme| {
         let form = asker.form(side, wire, scheme);
@@ -291,6 +290,15 @@ async fn send<B: AskBody>(
             .fault()
             .map_or(Unanswered::Ours(Reason::InFlightCap), Unanswered::Fault)
     })
+}
+
+/// The body of a request to be sent, and whether it is empty. A function of its own, so that the task of a shadow does
+/// not keep room for what is moved here.
+fn body<B: AskBody>(pending: &Pending) -> (B, bool) {
+    match pending.copied() {
+        Some(copied) => (B::from(copied), false),
+        None => (B::default(), true),
+    }
 }
 
 #[cfg(test)]
