@@ -9,7 +9,7 @@
 //! Two things are charged: *pieces* (whatever costs the same however small it is: a read, a write, a chunk, a frame)
 //! and *wire bytes* (below TLS). Both have an allowance that no answer needs and a part in proportion to the payload.
 //! The allowances are wide, because an honest service must not be given up; what a flood costs up to there is bounded,
-//! and done in slices ([`Turns`](crate::turns::Turns)).
+//! and done in slices ([`Turns`]).
 //!
 //! A connection of HTTP/1.1 belongs to one request at a time, and its account begins anew with each. One of HTTP/2 is
 //! shared: every request adds an allowance, and all that its streams deliver counts for it.
