@@ -1,5 +1,5 @@
 //! File descriptors, which clients and shadows share: a client that finds none is not served, a shadow that finds none
-//! is one drop of ours more.
+//! is one more request that we do not compare.
 //!
 //! So connections to the candidate have a number of their own, and give way. They are counted where they are opened, in
 //! use or idle; one that is over the number takes the place of an idle one, or does not come about. Where the system
@@ -15,6 +15,10 @@ use rustix::io::Errno;
 /// How long idle connections to the candidate are given up after one was missed: the workers have them each for itself,
 /// and look once a second.
 const SCARCE: Duration = Duration::from_secs(2);
+
+/// Connections of clients by default: what 20,000 descriptors allow with one connection to each service behind each,
+/// and some to spare.
+pub(crate) const CLIENTS: usize = 10_000;
 
 /// How many connections a process may have besides those of its clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +36,7 @@ impl Default for Connections {
     /// What [`Limits`](crate::Limits) allow, where descriptors are no question.
     fn default() -> Self {
         Self {
-            streams: crate::Config::CONNECTIONS,
+            streams: CLIENTS,
             candidate: usize::MAX,
             idle: usize::MAX,
         }
@@ -66,12 +70,12 @@ impl Descriptors {
         (before < self.limit).then_some(descriptor)
     }
 
-    /// Connections now.
+    /// How many connections are open now.
     pub(crate) fn open(&self) -> usize {
         self.open.load(Ordering::Relaxed)
     }
 
-    /// One was missed.
+    /// Notes that there was no descriptor for a connection.
     pub(crate) fn miss(&self) {
         let until = self.origin.elapsed() + SCARCE;
         self.scarce_until

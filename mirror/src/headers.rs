@@ -1,9 +1,9 @@
 //! Header fields on their way through: what a proxy must take away, and how they fit a version.
 //!
 //! Taken away in both directions: the hop-by-hop fields and every field that any `Connection` line nominates. `Expect`
-//! is taken from requests, and asked anew where the legacy can answer it (see `forward::send`; over HTTP/2, where hardly
-//! anybody sends it, a client waits for its own time-out). `Alt-Svc` is taken from answers, for it would lead clients
-//! around the mirror. What is added is said in [`crate::forwarding`].
+//! is taken from requests, and asked anew where the legacy can answer it (see `proxy::legacy`; over HTTP/2, where
+//! hardly anybody sends it, a client waits for its own time-out). `Alt-Svc` is taken from answers, for it would lead
+//! clients around the mirror. What is added is said in [`crate::forwarding`].
 //!
 //! Names go out in lower case, fields of one name in their order: what HTTP calls equal, we do not preserve further.
 
@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 
 /// Marks what the candidate gets, so that it can leave out side effects of its own.
 pub(crate) const SHADOW: HeaderName = HeaderName::from_static("x-parity-shadow");
-/// What a client expects that wants to be asked for its body.
+/// What a client says in `Expect` that wants to be asked for its body.
 pub(crate) const CONTINUE: HeaderValue = HeaderValue::from_static("100-continue");
 pub(crate) const CHUNKED: HeaderValue = HeaderValue::from_static("chunked");
 /// Mirrors that a shadow may pass one behind the other. Chains are short; what is longer leads in a circle.
@@ -105,7 +105,7 @@ pub(crate) fn fit(wire: Wire, uri: Uri, headers: &mut HeaderMap, scheme: &Scheme
     match wire {
         Wire::Http1 => {
             if headers.contains_key(TE) {
-                // The field is nominated, or the next hop passes on what was meant for it alone.
+                // `Connection` has to name the field; else the next hop would pass on what is meant for it alone.
                 headers.insert(CONNECTION, HeaderValue::from_static("te"));
             }
             join_cookies(headers);

@@ -12,60 +12,34 @@
 //! What it refuses: to compare, to store, to buffer a body whole on the client's path, to follow redirects, to choose
 //! an upstream by anything that a client sends, to open tunnels by `CONNECT`.
 //!
-//! The parts: [`Mirror`] binds and runs, [`Config`] says where and [`Policy`] how, [`Control`] is the handle of the running
-//! process (it also applies another policy), [`Metrics`] is what Prometheus reads.
+//! Three rooms, each of which knows only those before it: `upstream` asks one service, `exchange` has one request asked
+//! of both, `proxy` serves live clients. What all of them use stands beside them and knows none.
+//!
+//! The parts: [`Mirror`] binds and runs, [`Config`] says where and [`Policy`] how, [`Control`] is the handle of the
+//! running process (it also applies another policy), [`Metrics`] is what Prometheus reads.
 
-mod account;
-mod body;
-mod breaker;
-mod capture;
-mod client;
-mod config;
-mod connect;
-mod control;
+mod counters;
 mod descriptors;
-mod detach;
-mod failure;
-mod forward;
+mod exchange;
 mod forwarding;
-mod generation;
-mod grpc;
+mod frames;
 mod headers;
-mod host;
-mod link;
-mod listen;
-mod local;
-mod metered;
-mod metrics;
-mod mirror;
-mod observer;
-mod ourselves;
-mod pending;
-mod rate;
-mod relay;
-mod sampling;
-mod service;
-mod shadow;
+mod limits;
+mod proxy;
 mod spelling;
-mod tap;
-mod target;
-mod tls;
-mod tunnel;
+mod tasks;
 mod turns;
-mod unread;
-mod upload;
 mod upstream;
-mod words;
-mod worker;
 
-pub use config::{Config, Limits, Mode, Policy, ServerTls};
-pub use control::{CheckedPolicy, Control};
 pub use descriptors::Connections;
+pub use exchange::{Observer, Receipt, SampleBy, Sampling};
 pub use forwarding::Forwarding;
-pub use metrics::Metrics;
-pub use mirror::{BindError, Drained, Mirror, RunError};
-pub use observer::{Observer, Receipt};
-pub use sampling::{SampleBy, Sampling};
-pub use target::{PathRewrite, PathRewriteError, Protocol, Target};
-pub use tls::TlsError;
-pub use upstream::{HostPort, UpstreamUrl, UpstreamUrlError};
+pub use limits::Limits;
+pub use proxy::{
+    BindError, CheckedPolicy, Config, Control, Drained, Metrics, Mirror, Mode, Policy, RunError,
+    ServerTls,
+};
+pub use upstream::{
+    HostPort, PathRewrite, PathRewriteError, Protocol, Target, TlsError, UpstreamUrl,
+    UpstreamUrlError,
+};

@@ -1,11 +1,11 @@
 //! Request targets that are written with bytes which a URL must not have: `"`, `<`, `>`, `` ` ``, `#`, and what is no
 //! UTF-8. Clients send them and servers take them, but the type that holds a target here does not.
 //!
-//! So such a byte is replaced by a placeholder of one byte before the head is parsed, and kept beside the target; and it
-//! takes its place again in the bytes that go out to a service, where nothing has changed in length. What stands in
+//! So such a byte is replaced by a placeholder of one byte before the head is parsed, and kept beside the target; and
+//! it takes its place again in the bytes that go out to a service, where nothing has changed in length. What stands in
 //! between, routes among it, sees the placeholder. HTTP/2 and tunnels, which have no such way out, send such bytes
-//! percent-encoded. Nothing that could end a line or a target is ever replaced, so that a head has the same parts
-//! with and without it.
+//! percent-encoded. Nothing that could end a line or a target is ever replaced, so that a head has the same parts with
+//! and without it.
 
 use bytes::Bytes;
 use http::Uri;

@@ -8,9 +8,9 @@
 //! A slice is counted in steps of work instead of in time: reading the clock at each poll would cost every request what
 //! only a flood needs. A shadow of usual size never uses up a slice, and then all this costs two additions.
 //!
-//! Shadows that did not get done in their slice share one, so that several hold up a client hardly longer than one does;
-//! and only a few of them ([`PLACES`]) go on, while the others wait in the order in which they came. If all went on, each
-//! would hold an answer read by half until the last is done, and the byte budget would be gone for everybody.
+//! Shadows that did not get done in their slice share one, so that several hold up a client hardly longer than one
+//! does; and only a few of them ([`PLACES`]) go on, while the others wait in the order in which they came. If all went
+//! on, each would hold an answer read by half until the last is done, and the byte budget would be gone for everybody.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -22,8 +22,8 @@ use std::task::{Context, Poll, Waker};
 /// Steps of all unfinished shadows together between two looks for clients. A step is some 0.3 µs, so this is less than
 /// 0.2 ms: a client does not notice it.
 const TURN_STEPS: u32 = 512;
-/// Unfinished tasks that go on at a time: enough that one whose candidate pauses leaves no gap, and few enough that what
-/// those of all workers hold is a part of the byte budget.
+/// Unfinished tasks that go on at a time: enough that one whose candidate pauses leaves no gap, and few enough that
+/// what those of all workers hold is a part of the byte budget.
 const PLACES: u32 = 4;
 /// What a poll may do while unfinished tasks wait: a whole answer of usual size, and little of a large one.
 const LEAST_STEPS: u32 = 32;
@@ -39,13 +39,13 @@ pub(crate) struct Turns {
     left: Cell<u32>,
     /// Tasks that used up their last slice and go on.
     unfinished: Cell<u32>,
-    /// Tasks that used up their last slice and wait for a place, the longest waiting first. As many as there are shadows
-    /// in flight, at most; see [`MOST_WAITING`].
-    waiting: RefCell<VecDeque<Rc<Ticket>>>,
+    /// Tasks that used up their last slice and wait for a place, the longest waiting first. As many as there are
+    /// shadows in flight, at most; see [`MOST_WAITING`].
+    waiting: RefCell<VecDeque<Rc<Waiter>>>,
 }
 
 /// A task that waits for a place.
-struct Ticket {
+struct Waiter {
     waker: RefCell<Waker>,
     /// It has a place now.
     called: Cell<bool>,
@@ -64,28 +64,28 @@ impl Turns {
     }
 
     /// A place for a task that goes on, unless others were there first.
-    fn enter(&self, waker: &Waker) -> Result<(), Rc<Ticket>> {
+    fn enter(&self, waker: &Waker) -> Result<(), Rc<Waiter>> {
         let mut waiting = self.waiting.borrow_mut();
         if waiting.is_empty() && self.unfinished.get() < PLACES {
             self.unfinished.set(self.unfinished.get() + 1);
             return Ok(());
         }
-        let ticket = Rc::new(Ticket {
+        let waiter = Rc::new(Waiter {
             waker: RefCell::new(waker.clone()),
             called: Cell::new(false),
         });
-        waiting.push_back(Rc::clone(&ticket));
-        Err(ticket)
+        waiting.push_back(Rc::clone(&waiter));
+        Err(waiter)
     }
 
     /// Gives a place to the task that has waited longest.
     fn leave(&self) {
         let next = || self.waiting.borrow_mut().pop_front();
-        while let Some(ticket) = next() {
-            // A task that is gone holds its ticket no more.
-            if Rc::strong_count(&ticket) > 1 {
-                ticket.called.set(true);
-                ticket.waker.borrow().wake_by_ref();
+        while let Some(waiter) = next() {
+            // A task that is gone holds its waiter no more.
+            if Rc::strong_count(&waiter) > 1 {
+                waiter.called.set(true);
+                waiter.waker.borrow().wake_by_ref();
                 return;
             }
         }
@@ -125,7 +125,7 @@ pub(crate) async fn sliced<F: Future>(turns: &Turns, mut task: Pin<&mut F>) -> F
     let mut share = Share {
         turns,
         has_place: false,
-        ticket: None,
+        waiter: None,
     };
     poll_fn(move |cx| share.poll(task.as_mut(), cx)).await
 }
@@ -135,18 +135,18 @@ struct Share<'a> {
     turns: &'a Turns,
     has_place: bool,
     /// While it waits for a place.
-    ticket: Option<Rc<Ticket>>,
+    waiter: Option<Rc<Waiter>>,
 }
 
 impl Share<'_> {
     fn poll<F: Future>(&mut self, task: Pin<&mut F>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        if let Some(ticket) = &self.ticket {
-            if !ticket.called.get() {
-                ticket.waker.borrow_mut().clone_from(cx.waker());
+        if let Some(waiter) = &self.waiter {
+            if !waiter.called.get() {
+                waiter.waker.borrow_mut().clone_from(cx.waker());
                 return Poll::Pending;
             }
             self.has_place = true;
-            self.ticket = None;
+            self.waiter = None;
         }
         self.turns.begin(self.has_place);
         let polled = task.poll(cx);
@@ -154,7 +154,7 @@ impl Share<'_> {
         if goes_on && !self.has_place {
             match self.turns.enter(cx.waker()) {
                 Ok(()) => self.has_place = true,
-                Err(ticket) => self.ticket = Some(ticket),
+                Err(waiter) => self.waiter = Some(waiter),
             }
         } else if !goes_on {
             self.leave();
@@ -171,7 +171,7 @@ impl Share<'_> {
 
 impl Drop for Share<'_> {
     fn drop(&mut self) {
-        let called = self.ticket.take().is_some_and(|ticket| ticket.called.get());
+        let called = self.waiter.take().is_some_and(|waiter| waiter.called.get());
         self.has_place |= called;
         self.leave();
     }

@@ -1,11 +1,16 @@
 //! The layout is the architecture: the edges between our crates, and what each may name, which ARCHITECTURE.md draws.
 
+mod imports;
+
 use std::collections::BTreeSet;
 use std::process::Command;
 
 use serde_json::Value;
 
 use crate::support::root;
+
+/// Folders of the crates whose modules import each other one way only.
+const WITHOUT_CYCLES: &[&str] = &["mirror"];
 
 fn packages() -> Vec<Value> {
     let output = Command::new(env!("CARGO"))
@@ -120,6 +125,18 @@ fn the_comparator_reads_no_clock_no_file_and_no_randomness() {
         ] {
             assert!(!text.contains(outside), "{} uses {outside}", file.display());
         }
+    }
+}
+
+#[test]
+fn no_two_modules_of_a_crate_import_each_other() {
+    for folder in WITHOUT_CYCLES {
+        let cycles = imports::cycles_in(&root().join(folder).join("src"));
+        assert!(
+            cycles.is_empty(),
+            "{folder} has cycles of imports between its modules:\n{}",
+            cycles.join("\n")
+        );
     }
 }
 

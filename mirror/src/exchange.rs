@@ -1,0 +1,46 @@
+//! One request asked of both services, or more often: what is sent, when, what is kept of it, and how it ends.
+//!
+//! It knows services ([`crate::upstream`]), but no clients. Whoever has a request, live or recorded, makes a [`Ticket`]
+//! of it, opens a [`Pending`], makes an [`Ask`] for each time that a service is to be asked, and ends each ask: by
+//! capturing an answer that passes ([`Capturing`]), or by letting an [`Asker`] ask.
+//!
+//! **Conservation** begins here: a ticket is settled exactly once, even if it is dropped, and an ask that nobody ends
+//! ends its request with a reason.
+
+mod admission;
+mod asker;
+mod asks;
+mod breaker;
+mod capturing;
+mod copied;
+mod detach;
+#[cfg(test)]
+mod fixture;
+mod grpc;
+mod head;
+mod intake;
+mod meters;
+mod observer;
+mod pending;
+mod policy;
+mod rate;
+mod sampling;
+mod side;
+mod terms;
+mod ticket;
+
+pub use observer::{Observer, Receipt};
+pub use sampling::{SampleBy, Sampling};
+
+pub(crate) use admission::Admission;
+pub(crate) use asker::Asker;
+pub(crate) use capturing::Capturing;
+pub(crate) use copied::Copied;
+pub(crate) use head::RequestHead;
+pub(crate) use intake::{Intake, Starts};
+pub(crate) use meters::Meters;
+pub(crate) use pending::{Ask, Pending};
+pub(crate) use policy::refusal;
+pub(crate) use side::{BySide, Side};
+pub(crate) use terms::{Station, Terms};
+pub(crate) use ticket::Ticket;

@@ -1,0 +1,305 @@
+//! Asks a service by a shadow: a task of its own, for which no client waits.
+//!
+//! It begins when the request is complete, holds one in-flight slot, and ends by the deadline whatever the service
+//! does: refuse, hang, crawl, break off, lie, flood. Nothing that happens here reaches a client. A panic in it ends the
+//! task, and the drop of its ask counts it. Either side can be asked so: what a failure is called in a record is
+//! decided at the end, by the side that was asked.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::rc::Rc;
+use std::time::Instant;
+
+use http::StatusCode;
+use http::uri::Scheme;
+use http_body::Body as _;
+use parity_schemas::verdict::Reason;
+
+use crate::exchange::capturing::Capturing;
+use crate::exchange::copied::Copied;
+use crate::exchange::head::{Form, RequestHead};
+use crate::exchange::intake::Starts;
+use crate::exchange::meters::ShadowEnd;
+use crate::exchange::pending::{Ask, Pending};
+use crate::exchange::policy::{self, Room};
+use crate::exchange::side::{BySide, Side};
+use crate::exchange::terms::Terms;
+use crate::forwarding::Forwarding;
+use crate::headers::{self, Wire};
+use crate::turns;
+use crate::upstream::{Fault, RequestBody, SendError, Sent, Service};
+
+/// A body of requests that a shadow can send.
+pub(crate) trait AskBody: RequestBody + From<Copied> {}
+
+impl<B: RequestBody + From<Copied>> AskBody for B {}
+
+/// Both services, and the terms under which they are asked.
+pub(crate) struct Asker<B: AskBody> {
+    terms: Rc<Terms>,
+    /// What the services are told of the client, and of us.
+    forwarding: Forwarding,
+    services: BySide<Service<B>>,
+}
+
+impl<B: AskBody> Asker<B> {
+    pub(crate) fn new(
+        terms: Rc<Terms>,
+        forwarding: Forwarding,
+        services: BySide<Service<B>>,
+    ) -> Rc<Self> {
+        Rc::new(Self {
+            terms,
+            forwarding,
+            services,
+        })
+    }
+
+    pub(crate) fn terms(&self) -> &Rc<Terms> {
+        &self.terms
+    }
+
+    pub(crate) fn forwarding(&self) -> &Forwarding {
+        &self.forwarding
+    }
+
+    /// The service of a side.
+    pub(crate) fn service(&self, side: Side) -> &Service<B> {
+        &self.services[side]
+    }
+
+    /// In what form a side gets a request.
+    pub(crate) fn form<'a>(&'a self, side: Side, wire: Wire, scheme: &'a Scheme) -> Form<'a> {
+        let service = self.service(side);
+        Form {
+            target: service.target(),
+            host: service.host(),
+            forwarding: &self.forwarding,
+            wire,
+            scheme,
+            spells: true,
+        }
+    }
+}
+
+impl<B: AskBody> Starts for Asker<B> {
+    /// Sends a complete request to a service, if there is room and the service is in use.
+    fn start(self: &Rc<Self>, ask: Ask) {
+        match policy::admit(&self.terms, ask.side()) {
+            Ok(room) => ask.run(|ask| {
+                let asker = Rc::clone(self);
+                self.terms.tasks().spawn(run(asker, ask, room))
+            }),
+            Err(reason) => {
+                if reason == Reason::ByteBudget {
+                    // Other reasons for not sending it are counted when the request is settled. This one also occurs
+                    // after sending, so it is counted here.
+                    self.terms.meters().shadow(ShadowEnd::Shed);
+                }
+                ask.fail(reason);
+            }
+        }
+    }
+}
+
+/// Why a shadow has no answer.
+#[derive(Clone, Copy)]
+enum Unanswered {
+    /// The service failed.
+    Fault(Fault),
+    /// A limit of ours.
+    Ours(Reason),
+}
+
+impl From<Fault> for Unanswered {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+async fn run<B: AskBody>(asker: Rc<Asker<B>>, ask: Ask, room: Room) {
+    let pending = Rc::clone(ask.pending());
+    let terms = &*asker.terms;
+    let side = ask.side();
+    let mut attempt = Attempt {
+        side,
+        room: Some(room),
+        ask: Some(ask),
+        capturing: None,
+    };
+    let outcome = {
+        let attempting = pin!(attempt.run(&asker, &pending));
+        // The deadline is around the slices: it also holds for a shadow that waits for a slice.
+        let sliced = turns::sliced(terms.turns(), attempting);
+        let ended = tokio::time::timeout(terms.limits().candidate_deadline, sliced).await;
+        ended.unwrap_or(Err(Unanswered::Fault(Fault::TimedOut)))
+    };
+    // Given back before the ask ends, so that whoever sees the outcome finds the room.
+    attempt.room = None;
+    if side == Side::Candidate {
+        judge(terms, outcome);
+    }
+    attempt.end(terms, outcome);
+}
+
+/// Tells breaker and counters how the candidate did.
+fn judge(terms: &Terms, outcome: Result<(), Unanswered>) {
+    let (limits, breaker) = (terms.limits(), terms.admission().breaker());
+    let end = match outcome {
+        Err(Unanswered::Fault(
+            fault @ (Fault::Refused | Fault::TimedOut | Fault::Tls | Fault::Flood),
+        )) => {
+            breaker.failed(limits.breaker_failures, limits.breaker_pause);
+            match fault {
+                Fault::TimedOut => ShadowEnd::Timeout,
+                _ => ShadowEnd::Error,
+            }
+        }
+        // It was not asked, and that is counted when the request is settled.
+        Err(Unanswered::Ours(Reason::InFlightCap)) => return,
+        Err(Unanswered::Fault(Fault::Reset | Fault::Protocol | Fault::Truncated)) => {
+            breaker.succeeded();
+            ShadowEnd::Error
+        }
+        Err(Unanswered::Ours(reason)) => {
+            breaker.succeeded();
+            if reason.is_our_drop() {
+                ShadowEnd::Shed
+            } else {
+                ShadowEnd::Sent
+            }
+        }
+        Ok(()) => {
+            breaker.succeeded();
+            ShadowEnd::Sent
+        }
+    };
+    terms.meters().shadow(end);
+}
+
+/// One try at a service. What it owns survives the deadline, so that the ask can end with its reason.
+struct Attempt {
+    side: Side,
+    room: Option<Room>,
+    ask: Option<Ask>,
+    capturing: Option<(Capturing, Instant)>,
+}
+
+impl Attempt {
+    async fn run<B: AskBody>(
+        &mut self,
+        asker: &Asker<B>,
+        pending: &Pending,
+    ) -> Result<(), Unanswered> {
+        let Sent {
+            response,
+            mut link,
+            at,
+            head_at,
+        } = send(asker, pending, self.side).await?;
+        let (head, mut body) = response.into_parts();
+        if head.status == StatusCode::SWITCHING_PROTOCOLS {
+            // Nobody asked it to.
+            return Err(Fault::Protocol.into());
+        }
+        if headers::loses_coding(&head.headers) {
+            return Err(Fault::Protocol.into());
+        }
+        let Some(ask) = self.ask.take() else {
+            return Ok(());
+        };
+        let is_stream = headers::is_stream(&head.headers) && !body.is_end_stream();
+        let capturing = Capturing::new(ask, head.status.as_u16(), &head.headers, at, head_at);
+        // This frees the buffer that the head was read into.
+        drop(head);
+        let (capturing, ended) = self.capturing.insert((capturing, Instant::now()));
+        if capturing
+            .foresee(is_stream, body.size_hint().lower())
+            .is_some()
+        {
+            return Ok(());
+        }
+        while let Some(frame) = poll_fn(|cx| link.poll_frame(&mut body, cx)).await {
+            let frame = frame.map_err(|error| link.fault(&error))?;
+            if let Some(chunk) = frame.data_ref() {
+                if capturing.data(chunk).map_err(Unanswered::Ours)?.is_some() {
+                    // Dropping the link closes the connection: nobody needs the rest of the answer.
+                    *ended = Instant::now();
+                    return Ok(());
+                }
+                if !link.credit(chunk.len()).await {
+                    return Err(Fault::Flood.into());
+                }
+                if body.is_end_stream() {
+                    break;
+                }
+                let reads = |room: &mut Room| room.reads(chunk.len());
+                if !self.room.as_mut().is_none_or(reads) {
+                    return Err(Unanswered::Ours(Reason::ByteBudget));
+                }
+            } else if let Some(trailers) = frame.trailers_ref() {
+                capturing.trailers(trailers);
+            }
+        }
+        *ended = Instant::now();
+        asker.service(self.side).put(link, *ended);
+        Ok(())
+    }
+
+    fn end(self, terms: &Terms, outcome: Result<(), Unanswered>) {
+        let outcome = outcome.map_err(|why| match why {
+            Unanswered::Fault(fault) => self.side.reason(fault),
+            Unanswered::Ours(reason) => reason,
+        });
+        match (outcome, self.capturing, self.ask) {
+            (Ok(()), Some((capturing, ended)), _) => {
+                let elapsed = ended.saturating_duration_since(capturing.sent());
+                if capturing.keeps_body() {
+                    terms.meters().answered(self.side, elapsed);
+                }
+                capturing.complete(elapsed);
+            }
+            (Err(reason), Some((capturing, _)), _) => capturing.fail(reason),
+            (Err(reason), None, Some(ask)) => ask.fail(reason),
+            // The ask is in one of the two places until here.
+            (_, None, _) => {}
+        }
+    }
+}
+
+async fn send<B: AskBody>(
+    asker: &Asker<B>,
+    pending: &Pending,
+    side: Side,
+) -> Result<Sent<B>, Unanswered> {
+    let (body, is_empty) = body(pending);
+    let replayable = is_empty && pending.with_head(RequestHead::is_idempotent);
+    let grpc = pending.with_head(RequestHead::is_grpc);
+    let make = |body, wire, scheme: &Scheme| {
+        let form = asker.form(side, wire, scheme);
+        let mut request = pending.with_head(|head| head.request(&form, body));
+        headers::mark_shadow(request.headers_mut());
+        request
+    };
+    let sent = asker.service(side).send(make, body, replayable, grpc).await;
+    sent.map_err(|error| {
+        if let SendError::Connect(error) = &error {
+            tracing::debug!(error = %error.io(), "a shadow's service cannot be reached");
+        }
+        error
+            .fault()
+            .map_or(Unanswered::Ours(Reason::InFlightCap), Unanswered::Fault)
+    })
+}
+
+/// The body of a request to be sent, and whether it is empty. A function of its own, so that the task of a shadow does
+/// not keep room for what is moved here.
+fn body<B: AskBody>(pending: &Pending) -> (B, bool) {
+    match pending.copied() {
+        Some(copied) => (B::from(copied), false),
+        None => (B::default(), true),
+    }
+}
+
+#[cfg(test)]
+mod tests;

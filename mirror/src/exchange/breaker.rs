@@ -1,0 +1,108 @@
+//! Leaves a failing candidate alone.
+//!
+//! A candidate that hangs would hold every in-flight slot for the whole deadline, for nothing: after a number of
+//! failures in a row the breaker opens, and lets one request through per pause until one succeeds. What it stops is
+//! counted as `breaker_open`, our own drop. For the whole process, in atomics: the workers share the knowledge.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Shared by all workers.
+pub(crate) struct Breaker {
+    /// Failures in a row; at the limit the breaker opens.
+    failures: AtomicU32,
+    /// When the next probe may go, in milliseconds since `origin`.
+    probe_at: AtomicU64,
+    origin: Instant,
+    open: AtomicBool,
+}
+
+impl Breaker {
+    pub(crate) fn new() -> Self {
+        Self {
+            failures: AtomicU32::new(0),
+            probe_at: AtomicU64::new(0),
+            origin: Instant::now(),
+            open: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether a shadow may be sent now. Where the breaker is open, one caller in each `pause` gets `true`, and its
+    /// shadow shows whether the candidate is back.
+    pub(crate) fn allows(&self, pause: Duration) -> bool {
+        if !self.is_open() {
+            return true;
+        }
+        let now = self.now_ms();
+        let probe_at = self.probe_at.load(Ordering::Relaxed);
+        now >= probe_at
+            && self
+                .probe_at
+                .compare_exchange(
+                    probe_at,
+                    now + pause.as_millis() as u64,
+                    Ordering::Relaxed,
+                    Ordering::Relaxed,
+                )
+                .is_ok()
+    }
+
+    /// The candidate answered.
+    pub(crate) fn succeeded(&self) {
+        // Read first: a store on every answer would move the line between the cores.
+        // Both are looked at: a failure on another core may have left the one without the other.
+        if self.failures.load(Ordering::Relaxed) != 0 || self.is_open() {
+            self.failures.store(0, Ordering::Relaxed);
+            self.open.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// The candidate could not be reached, or did not answer in time; `limit` such failures in a row open the breaker.
+    pub(crate) fn failed(&self, limit: u32, pause: Duration) {
+        let limit = limit.max(1);
+        // Two workers that fail at once may count as one; the breaker opens one failure later.
+        let failures = self.failures.load(Ordering::Relaxed).saturating_add(1);
+        self.failures.store(failures, Ordering::Relaxed);
+        if failures >= limit && !self.open.swap(true, Ordering::Relaxed) {
+            self.probe_at
+                .store(self.now_ms() + pause.as_millis() as u64, Ordering::Relaxed);
+            tracing::warn!(
+                failures,
+                "candidate keeps failing; it gets one request per pause until it answers"
+            );
+        }
+    }
+
+    /// Whether the candidate is being left alone.
+    pub(crate) fn is_open(&self) -> bool {
+        self.open.load(Ordering::Relaxed)
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.origin.elapsed().as_millis() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_opens_at_the_limit_probes_once_per_pause_and_closes_on_success() {
+        let breaker = Breaker::new();
+        let hour = Duration::from_hours(1);
+        breaker.failed(2, hour);
+        assert!(breaker.allows(hour));
+        breaker.succeeded();
+        breaker.failed(2, hour);
+        assert!(breaker.allows(hour), "the row was interrupted");
+        breaker.failed(2, hour);
+        assert!(breaker.is_open() && !breaker.allows(hour));
+
+        let probing = Breaker::new();
+        probing.failed(1, Duration::ZERO);
+        assert!(probing.is_open() && probing.allows(Duration::ZERO));
+        probing.succeeded();
+        assert!(!probing.is_open());
+    }
+}

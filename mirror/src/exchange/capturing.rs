@@ -1,0 +1,155 @@
+//! Keeping an answer while it passes, up to the caps.
+//!
+//! What is kept is a copy, so that no more memory is kept than is charged to the budget of the process: a slice of what
+//! was read from the socket would keep all of the buffer. What does not fit is not cut to fit: a body is captured whole
+//! or not at all. Status and header fields are captured in either case: they may differ whatever the body is.
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::HeaderMap;
+use parity_schemas::exchange::{Body, Capture, Omitted};
+use parity_schemas::fields::FieldLines;
+use parity_schemas::verdict::Reason;
+
+use crate::exchange::grpc::Messages;
+use crate::exchange::pending::Ask;
+use crate::headers;
+
+/// The capture of one answer while it is made.
+pub(crate) struct Capturing {
+    ask: Ask,
+    status: u16,
+    headers: FieldLines,
+    /// Counts the messages of gRPC: an answer of several is a stream.
+    messages: Option<Messages>,
+    body: Body,
+    /// Bytes of the body so far, kept or not.
+    seen: u64,
+    /// Why the body is not kept.
+    omitted: Option<Omitted>,
+    trailers: Option<FieldLines>,
+    sent: Instant,
+    head_at: Instant,
+}
+
+impl Capturing {
+    /// From the head on, which was there at `head_at`. `sent` is when the request was handed to the connection.
+    pub(crate) fn new(
+        ask: Ask,
+        status: u16,
+        headers: &HeaderMap,
+        sent: Instant,
+        head_at: Instant,
+    ) -> Self {
+        Self {
+            ask,
+            status,
+            messages: headers::is_grpc(headers).then(Messages::default),
+            headers: headers.into(),
+            body: Body::default(),
+            seen: 0,
+            omitted: None,
+            trailers: None,
+            sent,
+            head_at,
+        }
+    }
+
+    /// Keeps a chunk, or says why the body is not kept from here on. The error says why there will be no capture at
+    /// all.
+    pub(crate) fn data(&mut self, chunk: &Bytes) -> Result<Option<Omitted>, Reason> {
+        self.seen += chunk.len() as u64;
+        let pending = self.ask.pending();
+        if pending.is_doomed() {
+            self.give_up();
+            return Ok(None);
+        }
+        if self.omitted.is_some() {
+            return Ok(self.omitted);
+        }
+        if let Some(messages) = &mut self.messages
+            && messages.count(chunk) > 1
+        {
+            self.omit(Omitted::Stream);
+        } else if self.seen > pending.terms().limits().body as u64 {
+            self.omit(Omitted::TooLarge {
+                at_least: self.seen,
+            });
+        } else if !pending.keep_chunk(&mut self.body, chunk) {
+            self.give_up();
+            return Err(Reason::ByteBudget);
+        }
+        Ok(self.omitted)
+    }
+
+    /// Goes on without the body.
+    fn omit(&mut self, why: Omitted) {
+        self.give_up();
+        self.omitted = Some(why);
+        if matches!(why, Omitted::TooLarge { .. }) {
+            self.ask.let_other_go();
+        }
+    }
+
+    /// Whether the body is kept.
+    pub(crate) fn keeps_body(&self) -> bool {
+        self.omitted.is_none()
+    }
+
+    /// Goes on without the body if what the head says of it is enough to know that it will not be kept: it is a stream,
+    /// or announced to have so many bytes.
+    pub(crate) fn foresee(&mut self, is_stream: bool, announced: u64) -> Option<Omitted> {
+        let why = if is_stream {
+            Omitted::Stream
+        } else if announced > self.ask.pending().terms().limits().body as u64 {
+            Omitted::TooLarge {
+                at_least: announced,
+            }
+        } else {
+            return None;
+        };
+        self.omit(why);
+        Some(why)
+    }
+
+    /// Keeps the trailers.
+    pub(crate) fn trailers(&mut self, trailers: &HeaderMap) {
+        self.trailers = Some(trailers.into());
+    }
+
+    /// The answer is whole, or all that is wanted of it.
+    pub(crate) fn complete(self, elapsed: Duration) {
+        let body = match self.omitted {
+            None => self.body,
+            Some(Omitted::TooLarge { at_least }) => Body::omitted(Omitted::TooLarge {
+                at_least: at_least.max(self.seen),
+            }),
+            Some(why) => Body::omitted(why),
+        };
+        self.ask.complete(Capture {
+            status: self.status,
+            headers: self.headers,
+            body,
+            trailers: self.trailers,
+            head_elapsed: self.head_at.saturating_duration_since(self.sent),
+            elapsed,
+        });
+    }
+
+    /// The answer cannot be captured, for this reason.
+    pub(crate) fn fail(mut self, reason: Reason) {
+        self.give_up();
+        self.ask.fail(reason);
+    }
+
+    /// When the request was handed to the connection.
+    pub(crate) fn sent(&self) -> Instant {
+        self.sent
+    }
+
+    fn give_up(&mut self) {
+        let kept = std::mem::take(&mut self.body);
+        self.ask.pending().release(kept.len());
+    }
+}

@@ -1,0 +1,108 @@
+//! What one worker counts of services and shadows, and how Prometheus is shown it.
+//!
+//! Labels are fixed: the side, and how a shadow ended. Nothing that a client sends becomes one.
+
+use std::fmt;
+use std::time::Duration;
+
+use parity_schemas::verdict::Reason;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLabelSet};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+
+use crate::counters::{Count, Durations, sum};
+use crate::exchange::side::{BySide, Side};
+
+/// Upper bounds in microseconds, as OpenTelemetry advises for HTTP durations.
+const BOUNDS: [u64; 14] = [
+    5_000, 10_000, 25_000, 50_000, 75_000, 100_000, 250_000, 500_000, 750_000, 1_000_000,
+    2_500_000, 5_000_000, 7_500_000, 10_000_000,
+];
+
+/// How a shadow ended.
+#[derive(Clone, Copy)]
+pub(super) enum ShadowEnd {
+    Sent,
+    SampledOut,
+    Shed,
+    Timeout,
+    Error,
+}
+
+/// Their labels, in the order of the enumeration.
+const SHADOW_ENDS: [&str; 5] = ["sent", "sampled_out", "shed", "timeout", "error"];
+
+/// The counters of one worker.
+pub(crate) struct Meters {
+    answers: BySide<Durations<14>>,
+    shadows: [Count; SHADOW_ENDS.len()],
+}
+
+impl Meters {
+    pub(crate) fn new() -> Self {
+        Self {
+            answers: BySide::new(|_| Durations::new(&BOUNDS)),
+            shadows: Default::default(),
+        }
+    }
+
+    /// A service answered whole; `elapsed` from sending to the last byte.
+    pub(crate) fn answered(&self, side: Side, elapsed: Duration) {
+        self.answers[side].observe(elapsed);
+    }
+
+    /// A shadow ended.
+    pub(super) fn shadow(&self, end: ShadowEnd) {
+        self.shadows[end as usize].add(1);
+    }
+
+    /// A request was settled with a reason; those that kept it from being sent at all are ends of a shadow.
+    pub(super) fn not_sent(&self, reason: Reason) {
+        match reason {
+            Reason::SampledOut => self.shadow(ShadowEnd::SampledOut),
+            Reason::RequestTooLarge | Reason::InFlightCap | Reason::BreakerOpen => {
+                self.shadow(ShadowEnd::Shed);
+            }
+            _ => {}
+        }
+    }
+
+    /// The family of answers of all workers.
+    pub(crate) fn encode_answers(
+        all: &[Self],
+        encoder: &mut DescriptorEncoder<'_>,
+    ) -> Result<(), fmt::Error> {
+        let mut family = encoder.encode_descriptor(
+            "parity_upstream_request_duration_seconds",
+            "From sending a request to a service to the last byte of its answer",
+            None,
+            MetricType::Histogram,
+        )?;
+        for side in Side::ALL {
+            let summed = sum(&BOUNDS, all.iter().map(|worker| &worker.answers[side]));
+            family
+                .encode_family(&[("upstream", side.name())])?
+                .encode_histogram::<NoLabelSet>(summed.sum, summed.count, &summed.buckets, None)?;
+        }
+        Ok(())
+    }
+
+    /// The family of shadows of all workers.
+    pub(crate) fn encode_shadows(
+        all: &[Self],
+        encoder: &mut DescriptorEncoder<'_>,
+    ) -> Result<(), fmt::Error> {
+        let mut family = encoder.encode_descriptor(
+            "parity_shadow_requests",
+            "Shadows by how they ended: answered whole, left out by sampling, shed by a limit of ours, late, failed",
+            None,
+            MetricType::Counter,
+        )?;
+        for (index, outcome) in SHADOW_ENDS.into_iter().enumerate() {
+            let total = all.iter().map(|worker| worker.shadows[index].get()).sum();
+            let count: ConstCounter<u64> = ConstCounter::new(total);
+            count.encode(family.encode_family(&[("outcome", outcome)])?)?;
+        }
+        Ok(())
+    }
+}

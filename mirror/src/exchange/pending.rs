@@ -1,0 +1,312 @@
+//! Where the asks of one request meet.
+//!
+//! Each ask ends once: with a capture, or with the reason why there is none. When all have ended the request is
+//! settled. Where several reasons apply, the first in the order of [`Reason`] counts; so a candidate that failed waits
+//! for what becomes of the legacy and the client, while a reason that nothing could precede settles at once and ends
+//! the work of the other asks.
+//!
+//! An exchange is made of the first answer of each side. What is held for it is charged to the byte budget from here to
+//! where it is compared; nobody but this keeps the account.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::HeaderMap;
+use parity_schemas::exchange::{Body, ByteHold, Capture, Exchange, Omitted};
+use parity_schemas::route::Route;
+use parity_schemas::time::Timestamp;
+use parity_schemas::verdict::Reason;
+use tokio::task::JoinHandle;
+
+use crate::exchange::asks::{AskId, Asks};
+use crate::exchange::copied::Copied;
+use crate::exchange::head::RequestHead;
+use crate::exchange::side::Side;
+use crate::exchange::terms::Terms;
+use crate::exchange::ticket::Ticket;
+
+/// Reasons up to this one are settled as soon as they are known: no candidate can change them.
+const LAST_DECISIVE: Reason = Reason::LegacyTruncated;
+
+/// From this part of the shadows that may be in flight on, as its divisor, a request does not keep the buffer that it
+/// was read into, 8 KiB: with few in flight that is little, and a copy of each head would be paid by all.
+const MANY: usize = 4;
+
+/// A shadowed request on its way to become an exchange.
+pub(crate) struct Pending {
+    terms: Rc<Terms>,
+    head: RefCell<RequestHead>,
+    /// Complete once an ask that needed all of it has been started.
+    body: RefCell<Body>,
+    trailers: RefCell<Option<HeaderMap>>,
+    hold: RefCell<ByteHold>,
+    asks: Asks,
+    time: Timestamp,
+    ticket: Cell<Option<Ticket>>,
+    reason: Cell<Option<Reason>>,
+}
+
+impl Pending {
+    /// A request that is to be compared, of which no service has been asked yet.
+    pub(crate) fn open(ticket: Ticket, mut head: RequestHead, time: Timestamp) -> Rc<Self> {
+        let terms = Rc::clone(ticket.terms());
+        let admission = terms.admission();
+        if head.keeps_buffer || admission.in_flight() >= terms.limits().in_flight / MANY {
+            head.detach();
+        }
+        Rc::new(Self {
+            head: RefCell::new(head),
+            body: RefCell::default(),
+            trailers: RefCell::default(),
+            hold: RefCell::new(admission.budget().hold()),
+            asks: Asks::default(),
+            time,
+            ticket: Cell::new(Some(ticket)),
+            reason: Cell::new(None),
+            terms,
+        })
+    }
+
+    /// One more service to ask. The request is settled when every ask has ended, so the asks that it needs are all made
+    /// before the first of them can end.
+    pub(crate) fn ask(self: &Rc<Self>, side: Side) -> Ask {
+        Ask {
+            pending: Rc::clone(self),
+            id: self.asks.add(side),
+            open: true,
+        }
+    }
+
+    /// The terms that it began under.
+    pub(super) fn terms(&self) -> &Rc<Terms> {
+        &self.terms
+    }
+
+    /// Reads its head.
+    pub(crate) fn with_head<T>(&self, read: impl FnOnce(&RequestHead) -> T) -> T {
+        read(&self.head.borrow())
+    }
+
+    /// Whether this can no longer become an exchange, so that nothing more need be captured.
+    pub(crate) fn is_doomed(&self) -> bool {
+        self.reason.get().is_some()
+    }
+
+    // === The body of the request ===
+
+    /// Keeps a part of it; the error says why that cannot be.
+    pub(super) fn keep_body(&self, chunk: &Bytes) -> Result<(), Reason> {
+        let mut body = self.body.borrow_mut();
+        if body.len() + chunk.len() > self.terms.limits().body {
+            Err(Reason::RequestTooLarge)
+        } else if self.keep_chunk(&mut body, chunk) {
+            Ok(())
+        } else {
+            Err(Reason::ByteBudget)
+        }
+    }
+
+    /// Drops what has been kept of it.
+    pub(super) fn drop_body(&self) {
+        let body = self.body.take();
+        self.release(body.len());
+    }
+
+    pub(super) fn keep_trailers(&self, trailers: HeaderMap) {
+        *self.trailers.borrow_mut() = Some(trailers);
+    }
+
+    /// A copy of the whole body to be sent, if the request has one.
+    pub(super) fn copied(&self) -> Option<Copied> {
+        let body = {
+            let mut body = self.body.borrow_mut();
+            body.seal();
+            body.clone()
+        };
+        let trailers: Option<HeaderMap> = self.trailers.borrow().clone();
+        if body.is_empty() && trailers.is_none() {
+            return None;
+        }
+        let sized = self.with_head(RequestHead::is_sized);
+        Some(Copied::new(body, trailers, sized))
+    }
+
+    // === What is charged for it ===
+
+    /// Copies a chunk behind `body`, if the budget has room for it.
+    pub(super) fn keep_chunk(&self, body: &mut Body, chunk: &Bytes) -> bool {
+        self.hold.borrow_mut().keep(body, chunk)
+    }
+
+    /// Gives back the room of so many bytes that are not kept any more.
+    pub(super) fn release(&self, bytes: usize) {
+        self.hold.borrow_mut().shrink(bytes);
+    }
+
+    // === How it ends ===
+
+    /// Remembers that this will not be an exchange, without ending an ask.
+    fn note(&self, reason: Reason) {
+        let first = self.reason.get().map_or(reason, |known| known.min(reason));
+        self.reason.set(Some(first));
+        self.release(self.asks.forget_answers());
+    }
+
+    /// Keeps a capture whose body is charged already. Its fields are charged from here on: the other side may take its
+    /// time, and who answered has given back what a shadow holds.
+    fn keep(&self, id: AskId, mut capture: Capture) {
+        if self.is_doomed() {
+            self.release(capture.body.len());
+            return;
+        }
+        if !self.hold.borrow_mut().grow(capture.fields_held()) {
+            self.release(capture.body.len());
+            return self.note(Reason::ByteBudget);
+        }
+        if self.asks.is_let_go(id) {
+            self.let_go(&mut capture);
+        }
+        self.asks.keep(id, capture);
+    }
+
+    /// Does not keep the candidate's body, because the legacy's is too large: that may go on for hours, and all the
+    /// while what is kept would be missing in everybody's budget.
+    fn let_other_go(&self, id: AskId) {
+        let Some(other) = self.asks.let_other_go(id) else {
+            return;
+        };
+        if let Some(mut capture) = self.asks.take(other) {
+            self.let_go(&mut capture);
+            self.asks.keep(other, capture);
+        }
+    }
+
+    fn let_go(&self, capture: &mut Capture) {
+        if capture.body.omission().is_none() {
+            let bytes = capture.body.len();
+            self.release(bytes);
+            capture.body = Body::omitted(Omitted::LetGo {
+                bytes: bytes as u64,
+            });
+        }
+    }
+
+    fn end(&self, id: AskId, reason: Option<Reason>) {
+        if let Some(reason) = reason {
+            self.note(reason);
+        }
+        let all_ended = self.asks.end(id);
+        if all_ended || reason.is_some_and(|reason| reason <= LAST_DECISIVE) {
+            self.settle();
+        }
+    }
+
+    fn settle(&self) {
+        let Some(ticket) = self.ticket.take() else {
+            return;
+        };
+        let answer = |side| self.asks.take(AskId::first(side));
+        if let (None, Some(legacy), Some(candidate)) = (
+            self.reason.get(),
+            answer(Side::Legacy),
+            answer(Side::Candidate),
+        ) {
+            let mut exchange = self.exchange(ticket.route().clone(), legacy, candidate);
+            // Until here the head was kept for the client's answer in any case.
+            let head = exchange.request.head_held();
+            if exchange.hold.grow(head) {
+                ticket.exchange(exchange);
+                return;
+            }
+            self.reason.set(Some(Reason::ByteBudget));
+        }
+        // An ask without a capture has a reason, or leaves it to what was noted before.
+        let reason = self.reason.get();
+        let reason = reason.unwrap_or_else(|| self.terms.loss());
+        self.reason.set(Some(reason));
+        // Others may still hold this request, but nobody needs the copy of its body any more.
+        self.body.take();
+        self.trailers.take();
+        self.asks.abort();
+        // Given back before the outcome is told, so that whoever sees the outcome finds the room. A shadow that was
+        // just aborted gives its own room back when the runtime drops it.
+        self.hold.take();
+        ticket.not_compared(reason);
+    }
+
+    /// What was seen of both sides, with all that it holds.
+    fn exchange(&self, route: Arc<Route>, legacy: Capture, candidate: Capture) -> Exchange {
+        Exchange {
+            time: self.time,
+            route,
+            request: self.head.borrow_mut().taken(self.body.take()),
+            legacy,
+            candidate,
+            hold: self.hold.take(),
+        }
+    }
+}
+
+/// The obligation of one ask to end. Dropping it ends it as lost.
+pub(crate) struct Ask {
+    pending: Rc<Pending>,
+    id: AskId,
+    open: bool,
+}
+
+impl Ask {
+    /// The request that it is for.
+    pub(crate) fn pending(&self) -> &Rc<Pending> {
+        &self.pending
+    }
+
+    /// The side that it asks.
+    pub(super) fn side(&self) -> Side {
+        self.id.side()
+    }
+
+    /// Has `run` start a task for it. The task is aborted once the request is settled without an exchange.
+    pub(super) fn run(self, run: impl FnOnce(Self) -> JoinHandle<()>) {
+        let (pending, id) = (Rc::clone(&self.pending), self.id);
+        pending.asks.own(id, run(self));
+    }
+
+    /// The body of its answer is too large to be kept; so the other side's need not be kept either, if this is the
+    /// legacy's.
+    pub(super) fn let_other_go(&self) {
+        self.pending.let_other_go(self.id);
+    }
+
+    /// Ends with a capture.
+    pub(super) fn complete(mut self, capture: Capture) {
+        self.open = false;
+        self.pending.keep(self.id, capture);
+        self.pending.end(self.id, None);
+    }
+
+    /// Ends with the reason why there is no capture.
+    pub(crate) fn fail(mut self, reason: Reason) {
+        self.open = false;
+        self.pending.end(self.id, Some(reason));
+    }
+
+    /// Ends with neither: what was noted already says why.
+    pub(crate) fn abandon(mut self) {
+        self.open = false;
+        self.pending.end(self.id, None);
+    }
+}
+
+impl Drop for Ask {
+    fn drop(&mut self) {
+        if self.open {
+            let reason = self.pending.terms.loss();
+            self.pending.end(self.id, Some(reason));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

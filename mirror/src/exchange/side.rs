@@ -1,0 +1,75 @@
+//! The two services, told apart.
+//!
+//! Whatever there is one of for each side is kept by side ([`BySide`]), so that no code counts to two. The same failure
+//! has another reason on each side; here, and nowhere else, one becomes the other.
+
+use std::ops::Index;
+
+use parity_schemas::verdict::Reason;
+
+use crate::upstream::Fault;
+
+/// One of the two services.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// The one whose answers clients get.
+    Legacy,
+    /// The one whose answers nobody gets.
+    Candidate,
+}
+
+impl Side {
+    /// Both, in the order in which they are shown.
+    pub(crate) const ALL: [Self; 2] = [Self::Legacy, Self::Candidate];
+
+    /// `legacy` or `candidate`.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Legacy => "legacy",
+            Self::Candidate => "candidate",
+        }
+    }
+
+    /// Why there is no verdict where this side failed so.
+    pub(crate) fn reason(self, fault: Fault) -> Reason {
+        match (self, fault) {
+            (Self::Legacy, Fault::TimedOut) => Reason::LegacyTimeout,
+            (Self::Legacy, Fault::Truncated) => Reason::LegacyTruncated,
+            (
+                Self::Legacy,
+                Fault::Refused | Fault::Tls | Fault::Reset | Fault::Protocol | Fault::Flood,
+            ) => Reason::LegacyUnreachable,
+            (Self::Candidate, Fault::Refused) => Reason::CandidateRefused,
+            (Self::Candidate, Fault::TimedOut) => Reason::CandidateTimeout,
+            (Self::Candidate, Fault::Tls) => Reason::CandidateTls,
+            (Self::Candidate, Fault::Reset) => Reason::CandidateReset,
+            (Self::Candidate, Fault::Protocol) => Reason::CandidateProtocol,
+            (Self::Candidate, Fault::Truncated) => Reason::CandidateTruncated,
+            (Self::Candidate, Fault::Flood) => Reason::CandidateFlood,
+        }
+    }
+}
+
+/// One of something for each side.
+#[derive(Clone, Debug)]
+pub(crate) struct BySide<T>([T; Side::ALL.len()]);
+
+impl<T> BySide<T> {
+    /// One that is given for each.
+    pub(crate) fn of(legacy: T, candidate: T) -> Self {
+        Self([legacy, candidate])
+    }
+
+    /// One that `make` makes for each.
+    pub(crate) fn new(make: impl FnMut(Side) -> T) -> Self {
+        Self(Side::ALL.map(make))
+    }
+}
+
+impl<T> Index<Side> for BySide<T> {
+    type Output = T;
+
+    fn index(&self, side: Side) -> &T {
+        &self.0[side as usize]
+    }
+}

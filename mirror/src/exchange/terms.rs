@@ -1,0 +1,86 @@
+//! The terms under which requests are asked of both services: limits, sampling, who counts, and on which thread.
+//!
+//! One policy at one worker has one of these. Everything that is under way holds it, so that a request ends under the
+//! terms that it began with.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use parity_schemas::verdict::Reason;
+
+use crate::counters::OfWorker;
+use crate::exchange::admission::Admission;
+use crate::exchange::meters::Meters;
+use crate::exchange::observer::Observer;
+use crate::exchange::sampling::{Sampler, Sampling};
+use crate::limits::Limits;
+use crate::tasks::Tasks;
+use crate::turns::Turns;
+
+/// What a worker keeps for exchanges while policies come and go.
+#[derive(Clone)]
+pub(crate) struct Station {
+    /// What is used of the limits of the whole process.
+    pub(crate) admission: Arc<Admission>,
+    pub(crate) meters: OfWorker<Meters>,
+    pub(crate) tasks: Rc<Tasks>,
+    /// The slices in which shadows work, so that clients go first.
+    pub(crate) turns: Rc<Turns>,
+}
+
+/// A policy, as far as exchanges go, at one worker.
+pub(crate) struct Terms {
+    station: Station,
+    limits: Limits,
+    sampler: Sampler,
+    observer: Rc<dyn Observer>,
+}
+
+impl Terms {
+    pub(crate) fn new(
+        station: Station,
+        limits: Limits,
+        sampling: Sampling,
+        observer: Rc<dyn Observer>,
+    ) -> Rc<Self> {
+        Rc::new(Self {
+            station,
+            limits,
+            sampler: Sampler::new(sampling),
+            observer,
+        })
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    pub(crate) fn observer(&self) -> &dyn Observer {
+        &*self.observer
+    }
+
+    pub(crate) fn meters(&self) -> &Meters {
+        &self.station.meters
+    }
+
+    pub(crate) fn tasks(&self) -> &Rc<Tasks> {
+        &self.station.tasks
+    }
+
+    pub(super) fn admission(&self) -> &Arc<Admission> {
+        &self.station.admission
+    }
+
+    pub(super) fn sampler(&self) -> &Sampler {
+        &self.sampler
+    }
+
+    pub(super) fn turns(&self) -> &Rc<Turns> {
+        &self.station.turns
+    }
+
+    /// The reason that is recorded for a request that was dropped before it was settled.
+    pub(crate) fn loss(&self) -> Reason {
+        self.station.tasks.loss()
+    }
+}

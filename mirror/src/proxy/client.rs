@@ -1,0 +1,354 @@
+//! One client's connection: what is known of it, and when to end it.
+//!
+//! The time-outs of a client (for a begun head, for idleness, for a body that stands still) are kept by a sweep over
+//! all connections of a worker, once a second, instead of a timer per request: hyper's own timer costs an allocation
+//! and a registration for every request, and cannot tell an idle connection from one that trickles a head.
+
+mod control_frames;
+mod heads;
+mod io;
+mod linger;
+mod registry;
+
+use std::cell::{Cell, RefCell};
+use std::net::SocketAddr;
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+use std::task::{Context, Waker};
+use std::time::{Duration, Instant};
+
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::forwarding::Peer;
+use crate::limits::Limits;
+use crate::proxy::streams::StreamTask;
+use crate::proxy::traffic::Traffic;
+use crate::proxy::upload::{Progress, Upload};
+use crate::proxy::worker::Worker;
+
+pub(crate) use io::ClientIo;
+pub(crate) use registry::Clients;
+
+/// What a connection has been told to do.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Order {
+    /// Serve what comes.
+    Serve,
+    /// Finish the requests at hand and close.
+    Finish,
+    /// Close now.
+    Close,
+}
+
+/// How long a connection may be idle where others find no place. A head is sent at once, and who keeps a
+/// connection for later must know that it may be closed.
+const GIVES_WAY: Duration = Duration::from_secs(1);
+
+/// State of a client's connection, shared by its task, its requests and the sweep.
+pub(crate) struct Client {
+    worker: Rc<Worker>,
+    peer: Rc<Peer>,
+    /// Its address, and the one of ours that it came to, if the system says so.
+    ends: (SocketAddr, Option<SocketAddr>),
+    /// Whether the connection comes from this process itself. Looked up with the first request: a connection is
+    /// accepted before the side that opened it has registered it.
+    ourselves: Cell<Option<bool>>,
+    /// Whether requests come as streams of HTTP/2, several at a time; known once the first bytes are there.
+    http2: Cell<bool>,
+    order: Cell<Order>,
+    waker: RefCell<Option<Waker>>,
+    /// Requests at hand.
+    busy: Cell<usize>,
+    /// Requests that have begun so far.
+    begun: Cell<u64>,
+    /// `begun` at the last round of the drain.
+    drained_at: Cell<Option<u64>>,
+    traffic: Arc<Traffic>,
+    uploads: RefCell<Vec<Weak<Progress>>>,
+    /// Answers of HTTP/2, each of which may stand still by itself.
+    answers: RefCell<Vec<Weak<Taking>>>,
+    waits: Waits,
+    _permit: OwnedSemaphorePermit,
+}
+
+/// When the sweep first saw the connection wait for its client; a request costs no look at the clock for it.
+#[derive(Default)]
+struct Waits {
+    idle: Cell<Option<Instant>>,
+    head: Cell<Option<Instant>>,
+    /// For the client to take an answer, with the number of writes then.
+    reader: Cell<Option<(Instant, u64)>>,
+    /// Since it was told to finish.
+    end: Cell<Option<Instant>>,
+}
+
+/// A request at hand; dropping it makes the connection idle, if it is the last one.
+pub(crate) struct Busy {
+    client: Rc<Client>,
+    taking: Option<Rc<Taking>>,
+    /// Its place among the requests of HTTP/2, given back when it is dropped.
+    place: Option<OwnedSemaphorePermit>,
+}
+
+/// How a client of HTTP/2 takes an answer: its connection says nothing about one stream of many.
+struct Taking {
+    stream: StreamTask,
+    /// Frames handed over.
+    frames: Cell<u64>,
+    /// Whether the last thing that happened was that a frame was handed over: then the next step is the client's.
+    handed: Cell<bool>,
+    since: Cell<Option<(Instant, u64)>>,
+}
+
+impl Taking {
+    fn sweep(&self, now: Instant, patience: Duration) {
+        if !self.handed.get() {
+            self.since.set(None);
+            return;
+        }
+        match self.since.get() {
+            Some((since, frames)) if frames == self.frames.get() => {
+                if now.saturating_duration_since(since) >= patience {
+                    self.stream.abort();
+                }
+            }
+            _ => self.since.set(Some((now, self.frames.get()))),
+        }
+    }
+}
+
+impl Client {
+    pub(crate) fn new(
+        worker: &Rc<Worker>,
+        ends: (SocketAddr, Option<SocketAddr>),
+        secure: bool,
+        permit: OwnedSemaphorePermit,
+    ) -> Self {
+        Self {
+            worker: Rc::clone(worker),
+            peer: Rc::new(Peer::new(ends.0.ip(), secure)),
+            ends,
+            ourselves: Cell::new(None),
+            http2: Cell::new(false),
+            order: Cell::new(Order::Serve),
+            waker: RefCell::new(None),
+            busy: Cell::new(0),
+            begun: Cell::new(0),
+            drained_at: Cell::new(None),
+            traffic: Arc::default(),
+            uploads: RefCell::default(),
+            answers: RefCell::default(),
+            waits: Waits::default(),
+            _permit: permit,
+        }
+    }
+
+    /// The worker that serves it.
+    pub(crate) fn worker(&self) -> &Rc<Worker> {
+        &self.worker
+    }
+
+    /// Who is connected.
+    pub(crate) fn peer(&self) -> &Rc<Peer> {
+        &self.peer
+    }
+
+    /// What its socket and its requests tell each other.
+    pub(crate) fn traffic(&self) -> &Arc<Traffic> {
+        &self.traffic
+    }
+
+    /// Remembers that requests come as streams of HTTP/2.
+    pub(crate) fn speaks_http2(&self) {
+        self.http2.set(true);
+    }
+
+    /// Whether the requests of this connection are our own.
+    pub(crate) fn is_ourselves(&self) -> bool {
+        if let Some(known) = self.ourselves.get() {
+            return known;
+        }
+        let (client, here) = self.ends;
+        let ourselves = here.is_some_and(|here| self.worker.process().own_ends().has(client, here));
+        self.ourselves.set(Some(ourselves));
+        ourselves
+    }
+
+    /// A request begins; it is at hand from its parsed head to the end of its answer.
+    pub(crate) fn busy(self: &Rc<Self>) -> Busy {
+        self.busy.set(self.busy.get() + 1);
+        self.waits.idle.set(None);
+        self.waits.head.set(None);
+        self.begun.set(self.begun.get() + 1);
+        Busy {
+            client: Rc::clone(self),
+            taking: self.take_answer(),
+            place: None,
+        }
+    }
+
+    /// Begins to watch the answer of the stream that is being polled.
+    fn take_answer(&self) -> Option<Rc<Taking>> {
+        let stream = self.worker.streams().current()?;
+        let taking = Rc::new(Taking {
+            stream,
+            frames: Cell::new(0),
+            handed: Cell::new(false),
+            since: Cell::new(None),
+        });
+        let mut answers = self.answers.borrow_mut();
+        answers.retain(|known| known.strong_count() > 0);
+        answers.push(Rc::downgrade(&taking));
+        Some(taking)
+    }
+
+    /// The socket of one request at a time; with HTTP/2 a connection says nothing about one stream of many.
+    pub(crate) fn socket(&self) -> Option<&Arc<Traffic>> {
+        (!self.http2.get()).then_some(&self.traffic)
+    }
+
+    /// Watches a request's body for standing still.
+    pub(crate) fn watch(&self, upload: &Rc<Progress>) {
+        let mut uploads = self.uploads.borrow_mut();
+        uploads.retain(|known| known.strong_count() > 0);
+        uploads.push(Rc::downgrade(upload));
+    }
+
+    /// The process is about to end. HTTP/2 says so at once. With HTTP/1.1 only an answer can say it (the next one
+    /// does), and closing the connection between two requests would cut the one that may just be coming. So a
+    /// connection is closed when it had no request from one round to the next.
+    fn drain(&self) {
+        let begun = self.begun.get();
+        let idle = self.busy.get() == 0 && self.drained_at.replace(Some(begun)) == Some(begun);
+        if idle && self.traffic.is_lingering() {
+            // It had a round of the drain to read its answer, and nobody wants what it still sends.
+            self.tell(Order::Close);
+        } else if self.http2.get() || idle {
+            self.tell(Order::Finish);
+        }
+    }
+
+    /// Ends the connection if it has been waiting for its client for too long.
+    fn sweep(&self, now: Instant, limits: &Limits) {
+        let for_long = |since: &Cell<Option<Instant>>, patience| {
+            let begun = since.get().unwrap_or(now);
+            since.set(Some(begun));
+            now.saturating_duration_since(begun) >= patience
+        };
+        self.sweep_stalls(now, limits);
+        if self.busy.get() > 0 && self.traffic.is_blind() {
+            self.traffic.ask_for_look();
+            self.wake();
+        }
+        if self.busy.get() > 0 || self.is_uploading() {
+            return;
+        }
+        if self.order.get() == Order::Finish {
+            if for_long(&self.waits.end, limits.header_read) {
+                self.tell(Order::Close);
+            }
+        } else if self.traffic.is_lingering() {
+            // It has its own limits.
+        } else if self.http2.get() || !self.traffic.has_begun() {
+            // Pings and settings of HTTP/2 are no request.
+            if for_long(&self.waits.idle, limits.client_idle) {
+                self.tell(Order::Finish);
+            }
+        } else if for_long(&self.waits.head, limits.header_read) {
+            self.tell(Order::Close);
+        }
+    }
+
+    /// Since when it has waited for its client, if it has for so long that it must give way to another one.
+    fn gives_way(&self, now: Instant) -> Option<Instant> {
+        let since = [&self.waits.head, &self.waits.idle]
+            .into_iter()
+            .find_map(Cell::get)?;
+        let waits = self.order.get() == Order::Serve && self.busy.get() == 0;
+        let long = now.saturating_duration_since(since) >= GIVES_WAY;
+        (waits && long && !self.is_uploading()).then_some(since)
+    }
+
+    /// Ends the connection, so that another client finds a place.
+    fn give_way(&self) {
+        self.tell(if self.http2.get() {
+            Order::Finish
+        } else {
+            Order::Close
+        });
+    }
+
+    /// Whether a body still comes in; that may be so after its answer is over.
+    fn is_uploading(&self) -> bool {
+        let uploads = self.uploads.borrow();
+        let mut live = uploads.iter().filter_map(Weak::upgrade);
+        live.any(|upload| upload.upload() == Upload::Running)
+    }
+
+    fn sweep_stalls(&self, now: Instant, limits: &Limits) {
+        for upload in self.uploads.borrow().iter().filter_map(Weak::upgrade) {
+            upload.sweep(now, limits.client_stall);
+        }
+        for answer in self.answers.borrow().iter().filter_map(Weak::upgrade) {
+            answer.sweep(now, limits.client_stall);
+        }
+        if !self.traffic.is_blocked() {
+            self.waits.reader.set(None);
+            return;
+        }
+        let writes = self.traffic.writes();
+        match self.waits.reader.get() {
+            Some((since, then)) if then == writes => {
+                if now.saturating_duration_since(since) >= limits.client_stall {
+                    self.tell(Order::Close);
+                }
+            }
+            _ => self.waits.reader.set(Some((now, writes))),
+        }
+    }
+
+    fn tell(&self, order: Order) {
+        self.order.set(self.order.get().max(order));
+        self.wake();
+    }
+
+    fn wake(&self) {
+        if let Some(waker) = &*self.waker.borrow() {
+            waker.wake_by_ref();
+        }
+    }
+
+    /// What the task of the connection is to do; it is woken when that changes.
+    pub(crate) fn order(&self, cx: &Context<'_>) -> Order {
+        if self.waker.borrow().is_none() {
+            *self.waker.borrow_mut() = Some(cx.waker().clone());
+        }
+        self.order.get()
+    }
+}
+
+impl Busy {
+    /// The answer was asked for its next frame: `handed` says whether there was one.
+    pub(crate) fn polled(&self, handed: bool) {
+        if let Some(taking) = &self.taking {
+            taking.frames.set(taking.frames.get() + u64::from(handed));
+            taking.handed.set(handed);
+        }
+    }
+
+    /// Takes one of the places that requests of HTTP/2 have in the process, waiting for one if need be: a connection
+    /// carries many requests, and each may need one to the legacy.
+    pub(crate) async fn take_place(&mut self) {
+        if self.taking.is_some() {
+            self.place = self.client.worker.process().stream().await;
+        }
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let client = &self.client;
+        client.busy.set(client.busy.get() - 1);
+        client.traffic.idle();
+    }
+}

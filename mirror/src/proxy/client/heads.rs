@@ -1,0 +1,199 @@
+//! Where request heads begin in what a client sends by HTTP/1.
+//!
+//! hyper alone knows how a request is framed, and tells it when it has parsed a head; a second reader of framing is
+//! what request smuggling is made of. So nothing is decided here but whether the next byte is certainly the first one
+//! of a head, from three things: hyper does not read ahead of the request at hand, it reads for a head only when it has
+//! no whole one left, and the length of a body is what it says. Where that is not enough, bytes pass untouched.
+
+use crate::limits::MAX_HEAD_BYTES;
+use crate::proxy::traffic::Announced;
+use crate::spelling::Spelling;
+
+/// The longest first line that is looked at: what hyper takes of a whole head.
+pub(super) const MAX_LINE: usize = MAX_HEAD_BYTES;
+const BLANK_LINE: &[u8] = b"\r\n\r\n";
+
+/// What is known of the next byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    Head,
+    /// A head has gone to hyper, and with it so many bytes behind it, where that is known.
+    Behind(Option<u64>),
+    /// So many bytes of a body, and then a head.
+    Body(u64),
+    Unknown,
+}
+
+/// The heads of one connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Heads {
+    next: Next,
+    /// The last bytes that went to hyper.
+    tail: [u8; 4],
+}
+
+impl Heads {
+    pub(super) fn new() -> Self {
+        Self {
+            next: Next::Head,
+            tail: [0; 4],
+        }
+    }
+
+    /// hyper asks for more. `announced` is what it said of a head since the last time; `within` whether the body of the
+    /// request at hand has not come to its end.
+    pub(super) fn asked(&mut self, announced: Option<Announced>, within: bool) {
+        if let (Next::Behind(extra), Some(announced)) = (self.next, announced) {
+            let bytes = match announced {
+                Announced::Nothing => Some(0),
+                Announced::Bytes(bytes) => Some(bytes),
+                Announced::Unknown => None,
+            };
+            let left = bytes
+                .zip(extra)
+                .and_then(|(bytes, extra)| bytes.checked_sub(extra));
+            self.next = left.map_or(Next::Unknown, Next::Body);
+        }
+        match self.next {
+            Next::Body(0) => self.next = Next::Head,
+            // A head that is not whole cannot end with an empty line, so hyper has nothing left of what it got.
+            Next::Behind(_) | Next::Unknown if !within && self.tail == BLANK_LINE => {
+                self.next = Next::Head;
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether the next byte is the first one of a head, or of an empty line before it.
+    pub(super) fn begins(&self) -> bool {
+        self.next == Next::Head
+    }
+
+    /// Takes note of what goes to hyper, and replaces what a target must not have. Where a head begins, its first line
+    /// must be whole.
+    pub(super) fn pass(&mut self, bytes: &mut [u8]) -> Option<Spelling> {
+        let spelling = match self.next {
+            Next::Head => self.head(bytes),
+            Next::Body(left) => {
+                let more = bytes.len() as u64;
+                self.next = left.checked_sub(more).map_or(Next::Unknown, Next::Body);
+                None
+            }
+            Next::Behind(_) | Next::Unknown => {
+                self.next = Next::Unknown;
+                None
+            }
+        };
+        let kept = bytes.len().min(self.tail.len());
+        self.tail.rotate_left(kept);
+        let (_, last) = self.tail.split_at_mut(4 - kept);
+        last.copy_from_slice(&bytes[bytes.len() - kept..]);
+        spelling
+    }
+
+    fn head(&mut self, bytes: &mut [u8]) -> Option<Spelling> {
+        let empty = bytes
+            .iter()
+            .take_while(|byte| matches!(byte, b'\r' | b'\n'))
+            .count();
+        let bytes = bytes.get_mut(empty..)?;
+        if bytes.is_empty() {
+            return None;
+        }
+        let line = memchr::memchr(b'\n', bytes).unwrap_or(bytes.len());
+        let spelling = Spelling::take(&mut bytes[..line]);
+        // GET and HEAD have no body, nearly always: what ends with an empty line is a head, then.
+        let is_all = matches!(bytes[0], b'G' | b'H') && bytes.ends_with(BLANK_LINE);
+        let end = || memchr::memmem::find(bytes, BLANK_LINE).map(|at| at + BLANK_LINE.len());
+        self.next = if is_all {
+            Next::Behind(None)
+        } else {
+            Next::Behind(end().map(|end| (bytes.len() - end) as u64))
+        };
+        spelling
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GET: &[u8] = b"GET /a?\"\" HTTP/1.1\r\nhost: h\r\n\r\n";
+
+    fn pass(heads: &mut Heads, bytes: &[u8]) -> bool {
+        heads.pass(&mut bytes.to_vec()).is_some()
+    }
+
+    #[test]
+    fn heads_in_a_row_are_found() {
+        let mut heads = Heads::new();
+        for _ in 0..3 {
+            assert!(pass(&mut heads, GET));
+            heads.asked(Some(Announced::Nothing), false);
+        }
+    }
+
+    #[test]
+    fn a_head_is_found_behind_a_body_wherever_that_is_cut() {
+        let head = b"POST / HTTP/1.1\r\ncontent-length: 9\r\n\r\n";
+        for cut in 0..=9 {
+            let mut heads = Heads::new();
+            let body = b"\r\n\r\n\r\nxyz";
+            assert!(!pass(&mut heads, &[head, &body[..cut]].concat()));
+            heads.asked(Some(Announced::Bytes(9)), cut < 9);
+            if cut < 9 {
+                assert!(!heads.begins(), "{cut}");
+                assert!(!pass(&mut heads, &body[cut..]));
+                heads.asked(None, false);
+            }
+            assert!(pass(&mut heads, GET), "{cut}");
+        }
+    }
+
+    #[test]
+    fn a_head_is_found_behind_chunks() {
+        let mut heads = Heads::new();
+        assert!(!pass(
+            &mut heads,
+            b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n"
+        ));
+        heads.asked(Some(Announced::Unknown), true);
+        // Looks like the end of a head, and is within the body.
+        assert!(!pass(&mut heads, b"20\r\n\r\n\r\n"));
+        heads.asked(None, true);
+        assert!(!pass(&mut heads, GET));
+        heads.asked(None, true);
+        assert!(!pass(&mut heads, b"\r\n0\r\n\r\n"));
+        heads.asked(None, false);
+        assert!(pass(&mut heads, GET));
+    }
+
+    #[test]
+    fn what_looks_like_a_head_within_a_body_is_not_touched() {
+        let mut heads = Heads::new();
+        let head = b"POST / HTTP/1.1\r\ncontent-length: 1000\r\n\r\n";
+        assert!(!pass(&mut heads, head));
+        heads.asked(Some(Announced::Bytes(1000)), true);
+        for _ in 0..3 {
+            assert!(!pass(&mut heads, GET));
+            heads.asked(None, true);
+        }
+    }
+
+    #[test]
+    fn where_it_is_not_certain_nothing_is_touched() {
+        // Two heads at once, and half of a third one.
+        let mut heads = Heads::new();
+        let plain = b"GET / HTTP/1.1\r\nhost: h\r\n\r\n";
+        assert!(!pass(
+            &mut heads,
+            &[plain, &plain[..], b"GET / HTTP/1.1\r\nx: "].concat()
+        ));
+        heads.asked(Some(Announced::Nothing), false);
+        heads.asked(Some(Announced::Nothing), false);
+        assert!(!pass(&mut heads, GET));
+        // What comes behind the end of that head is certain again.
+        heads.asked(Some(Announced::Nothing), false);
+        assert!(pass(&mut heads, GET));
+    }
+}

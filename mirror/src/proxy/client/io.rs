@@ -1,0 +1,323 @@
+//! A client's socket: in clear or by TLS, with the bytes that were read to find out what it speaks.
+//!
+//! **Clients that end their side and wait.** A client may close its sending direction behind its request and still
+//! read the answer. TCP tells that apart from a client that closed altogether only by what comes back when something
+//! is sent: so the end of what a client sends ends nothing while its request is at hand. Clients that vanish are found
+//! out by a reset (at once, or within a second where something stands unread before it), by a write that fails, or by
+//! keep-alive: a system forgets a closed connection after a minute, and answers the next probe with a reset.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf as _, BytesMut};
+use socket2::SockRef;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::server::TlsStream;
+
+use crate::proxy::client::control_frames::ControlFrames;
+use crate::proxy::client::heads::{Heads, MAX_LINE};
+use crate::proxy::client::linger::Linger;
+use crate::proxy::traffic::Traffic;
+use crate::spelling::Spelling;
+
+/// A client's socket.
+pub(crate) struct ClientIo {
+    stream: Stream,
+    /// Bytes that have been read already.
+    first: BytesMut,
+    /// Of HTTP/1.
+    heads: Option<Heads>,
+    /// Of HTTP/2.
+    frames: Option<Box<ControlFrames>>,
+    traffic: Arc<Traffic>,
+    /// Set once our side has been closed.
+    linger: Option<Linger>,
+}
+
+enum Stream {
+    Clear(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+macro_rules! each {
+    ($stream:expr, $io:ident => $call:expr) => {
+        match $stream {
+            Stream::Clear(io) => {
+                let $io = Pin::new(io);
+                $call
+            }
+            Stream::Tls(io) => {
+                let $io = Pin::new(io);
+                $call
+            }
+        }
+    };
+}
+
+impl ClientIo {
+    pub(crate) fn clear(stream: TcpStream, first: BytesMut, traffic: &Arc<Traffic>) -> Self {
+        if !first.is_empty() {
+            traffic.read();
+        }
+        Self {
+            stream: Stream::Clear(stream),
+            first,
+            heads: None,
+            frames: None,
+            traffic: Arc::clone(traffic),
+            linger: None,
+        }
+    }
+
+    pub(crate) fn tls(stream: TlsStream<TcpStream>, traffic: &Arc<Traffic>) -> Self {
+        Self {
+            stream: Stream::Tls(Box::new(stream)),
+            first: BytesMut::new(),
+            heads: None,
+            frames: None,
+            traffic: Arc::clone(traffic),
+            linger: None,
+        }
+    }
+
+    /// Looks at what passes: of HTTP/2 it counts frames, in heads of HTTP/1 it replaces what a target must not have.
+    pub(crate) fn speaking(mut self, http2: bool) -> Self {
+        if http2 {
+            self.frames = Some(Box::new(ControlFrames::new()));
+        } else {
+            self.heads = Some(Heads::new());
+        }
+        self
+    }
+
+    /// What was written, for the count of frames.
+    fn wrote<'a>(
+        &mut self,
+        polled: &Poll<io::Result<usize>>,
+        slices: impl IntoIterator<Item = &'a [u8]>,
+    ) {
+        self.traffic.wrote(polled);
+        let (Some(frames), Poll::Ready(Ok(written))) = (&mut self.frames, polled) else {
+            return;
+        };
+        let mut left = *written;
+        for slice in slices {
+            let part = slice.len().min(left);
+            frames.sent(&slice[..part]);
+            left -= part;
+        }
+    }
+
+    /// What has been read already, or what comes.
+    fn poll_more(
+        &mut self,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.first.has_remaining() {
+            let length = self.first.len().min(buffer.remaining());
+            buffer.put_slice(&self.first.split_to(length));
+            return Poll::Ready(Ok(()));
+        }
+        let before = buffer.filled().len();
+        self.traffic.reads_into(buffer.capacity());
+        ready!(each!(&mut self.stream, io => io.poll_read(cx, buffer)))?;
+        if buffer.filled().len() > before {
+            self.traffic.read();
+            self.traffic.set_blind(false);
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Reads on until the first line of a head is whole, unless it is far too long or the client ends within it.
+    fn poll_line(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !has_line(&self.first) && self.first.len() < MAX_LINE {
+            let mut space = [0; 2 * 1024];
+            let mut more = ReadBuf::new(&mut space);
+            ready!(each!(&mut self.stream, io => io.poll_read(cx, &mut more)))?;
+            if more.filled().is_empty() {
+                break;
+            }
+            self.traffic.read();
+            self.first.extend_from_slice(more.filled());
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Reads for hyper, which speaks HTTP/1.
+    fn poll_heads(
+        &mut self,
+        mut heads: Heads,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> (Heads, Poll<io::Result<()>>) {
+        let (announced, within) = (
+            self.traffic.takes_announced(),
+            self.traffic.is_within_body(),
+        );
+        heads.asked(announced, within);
+        let before = buffer.filled().len();
+        if !heads.begins() || self.first.is_empty() {
+            let polled = self.poll_more(cx, buffer);
+            if !matches!(polled, Poll::Ready(Ok(()))) {
+                return (heads, polled);
+            }
+            let (_, come) = buffer.filled_mut().split_at_mut(before);
+            if come.is_empty() || !heads.begins() || has_line(come) {
+                if let Some(spelling) = heads.pass(come) {
+                    self.traffic.put_spelling(spelling);
+                }
+                return (heads, polled);
+            }
+            self.first.extend_from_slice(come);
+            buffer.set_filled(before);
+        }
+        let polled = self.poll_line(cx);
+        if !matches!(polled, Poll::Ready(Ok(()))) {
+            return (heads, polled);
+        }
+        // All of the line is looked at now, though hyper may take it in several parts.
+        if let Some(spelling) = first_line(&mut self.first).and_then(Spelling::take) {
+            self.traffic.put_spelling(spelling);
+        }
+        let length = self.first.len().min(buffer.remaining());
+        let mut come = self.first.split_to(length);
+        let _replaced_already = heads.pass(&mut come);
+        buffer.put_slice(&come);
+        (heads, Poll::Ready(Ok(())))
+    }
+
+    /// Looks whether a client whose answer is awaited has broken off. Who waits for an answer does not read, so that
+    /// nothing else would tell.
+    fn watch(&self, cx: &mut Context<'_>) -> io::Result<()> {
+        if !self.traffic.is_awaited() || (self.traffic.is_blind() && !self.traffic.takes_look()) {
+            return Ok(());
+        }
+        let stream = match &self.stream {
+            Stream::Clear(stream) => stream,
+            Stream::Tls(stream) => stream.get_ref().0,
+        };
+        let mut byte = [0];
+        match stream.poll_peek(cx, &mut ReadBuf::new(&mut byte)) {
+            Poll::Pending => {
+                self.traffic.set_blind(false);
+                Ok(())
+            }
+            Poll::Ready(Err(error)) => Err(error),
+            Poll::Ready(Ok(_)) => {
+                self.traffic.set_blind(true);
+                SockRef::from(stream).take_error()?.map_or(Ok(()), Err)
+            }
+        }
+    }
+}
+
+impl Stream {
+    fn socket(&mut self) -> &mut TcpStream {
+        match self {
+            Self::Clear(stream) => stream,
+            Self::Tls(stream) => stream.get_mut().0,
+        }
+    }
+}
+
+/// Whether the first line that is not empty is whole.
+fn has_line(bytes: &[u8]) -> bool {
+    let start = bytes.iter().position(|byte| !is_end_of_line(*byte));
+    start.is_some_and(|start| memchr::memchr(b'\n', &bytes[start..]).is_some())
+}
+
+fn is_end_of_line(byte: u8) -> bool {
+    matches!(byte, b'\r' | b'\n')
+}
+
+/// The first line that is not empty, without its end.
+fn first_line(bytes: &mut [u8]) -> Option<&mut [u8]> {
+    let start = bytes.iter().position(|byte| !is_end_of_line(*byte))?;
+    let bytes = bytes.get_mut(start..)?;
+    let length = memchr::memchr(b'\n', bytes)?;
+    bytes.get_mut(..length)
+}
+
+impl AsyncRead for ClientIo {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let Some(heads) = self.heads.filter(|_| !self.traffic.is_tunnel()) else {
+            let before = buffer.filled().len();
+            ready!(self.poll_more(cx, buffer))?;
+            let counted = match &mut self.frames {
+                Some(frames) => frames.received(&buffer.filled()[before..]),
+                None => Ok(()),
+            };
+            return Poll::Ready(counted.map_err(io::Error::other));
+        };
+        let (heads, polled) = self.poll_heads(heads, cx, buffer);
+        self.heads = Some(heads);
+        polled
+    }
+}
+
+impl AsyncWrite for ClientIo {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let polled = each!(&mut self.stream, io => io.poll_write(cx, bytes));
+        self.wrote(&polled, [bytes]);
+        polled
+    }
+
+    /// hyper flushes whenever it has done what it could, also when it has nothing to send: the moment to look at a
+    /// client that nobody reads from.
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(each!(&mut self.stream, io => io.poll_flush(cx)))?;
+        Poll::Ready(self.watch(cx))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if this.linger.is_none() {
+            ready!(each!(&mut this.stream, io => io.poll_shutdown(cx)))?;
+            // HTTP/2 says by frames how far it has read, and one that floods shall not be read on.
+            if this.traffic.is_tunnel() || this.heads.is_none() {
+                return Poll::Ready(Ok(()));
+            }
+            this.traffic.set_lingering();
+            // A head that was refused ends the connection as well, and what it announced may be on its way.
+            let expecting = this.traffic.has_unread() || this.traffic.has_begun();
+            this.linger = Some(Linger::new(expecting));
+        }
+        match &mut this.linger {
+            Some(linger) => linger.poll(this.stream.socket(), cx).map(Ok),
+            None => Poll::Ready(Ok(())),
+        }
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let polled = match slices {
+            // `send` is a little cheaper than `writev`, and one slice is what a head without a body is.
+            [only] => each!(&mut self.stream, io => io.poll_write(cx, only)),
+            _ => each!(&mut self.stream, io => io.poll_write_vectored(cx, slices)),
+        };
+        self.wrote(&polled, slices.iter().map(|slice| &**slice));
+        polled
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match &self.stream {
+            Stream::Clear(io) => io.is_write_vectored(),
+            Stream::Tls(io) => io.is_write_vectored(),
+        }
+    }
+}

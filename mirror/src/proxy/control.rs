@@ -1,0 +1,142 @@
+//! The handle by which the rest of the process sees and steers a running proxy.
+//!
+//! It reads and writes what the workers share, and hands them another policy. It waits for them only as long as it
+//! takes them to see it.
+
+use std::rc::Rc;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use crate::exchange::Observer;
+use crate::proxy::generation::{Applied, Loaded};
+use crate::proxy::process::ProcessState;
+
+/// A worker turns to a new policy between two requests; one that takes longer than this is ending, or the machine is
+/// stuck, and then it takes it later.
+const TURN: Duration = Duration::from_secs(1);
+
+/// A policy, and everything that it names, ready to be applied.
+pub struct CheckedPolicy(Loaded);
+
+impl CheckedPolicy {
+    pub(crate) fn new(loaded: Loaded) -> Self {
+        Self(loaded)
+    }
+}
+
+/// The handle of a running mirror: cheap to clone, usable from any thread.
+#[derive(Clone)]
+pub struct Control {
+    process: Arc<ProcessState>,
+    applied: watch::Sender<Option<Arc<Applied>>>,
+}
+
+impl Control {
+    pub(crate) fn new(process: Arc<ProcessState>) -> Self {
+        Self {
+            process,
+            applied: watch::Sender::new(None),
+        }
+    }
+
+    /// What the workers share.
+    pub(crate) fn process(&self) -> &Arc<ProcessState> {
+        &self.process
+    }
+
+    /// The policy that holds, and those that are applied later.
+    pub(crate) fn policies(&self) -> watch::Receiver<Option<Arc<Applied>>> {
+        self.applied.subscribe()
+    }
+
+    /// Applies the policy of the start, unless another one was applied already: that one is newer.
+    pub(crate) fn begin(&self, first: Applied) {
+        self.applied.send_if_modified(|applied| {
+            let missing = applied.is_none();
+            applied.get_or_insert_with(|| Arc::new(first));
+            missing
+        });
+    }
+
+    /// Serves the requests that come from now on by `policy`, observed by `observers` (called once on each worker's
+    /// thread, with the worker's number). No connection of a client is touched. Returns when every worker has taken it.
+    /// Once the mirror has ended it changes nothing.
+    pub fn apply(
+        &self,
+        policy: CheckedPolicy,
+        observers: impl Fn(usize) -> Rc<dyn Observer> + Send + Sync + 'static,
+    ) {
+        let CheckedPolicy(loaded) = policy;
+        let policy = loaded.policy();
+        let admission = self.process.admission();
+        admission.budget().set_limit(policy.limits.shadow_bytes);
+        let moved = self
+            .applied
+            .borrow()
+            .as_ref()
+            .is_none_or(|before| before.loaded.policy().candidate.url != policy.candidate.url);
+        if moved {
+            // What is known of one candidate says nothing about another.
+            admission.breaker().succeeded();
+        }
+        let (taken, workers) = mpsc::channel();
+        let next = Arc::new(Applied {
+            loaded,
+            observers: Arc::new(observers),
+            taken,
+        });
+        let told = self.applied.send_if_modified(|applied| {
+            let serving = !self.process.has_ended();
+            if serving {
+                *applied = Some(next);
+            }
+            serving
+        });
+        if told {
+            for _worker in 0..self.applied.receiver_count() {
+                if workers.recv_timeout(TURN).is_err() {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Lets go of the last policy, and with it of the observers: whoever waits for their end shall not wait for this
+    /// handle.
+    pub(crate) fn end(&self) {
+        self.process.end();
+        self.applied.send_replace(None);
+    }
+
+    /// Starts or stops shadowing; requests already in flight are not touched.
+    pub fn set_shadowing(&self, on: bool) {
+        self.process.admission().set_shadowing(on);
+    }
+
+    /// Whether new requests are shadowed.
+    pub fn shadowing(&self) -> bool {
+        self.process.admission().shadowing()
+    }
+
+    /// Shadows that wait for the candidate now.
+    pub fn in_flight(&self) -> usize {
+        self.process.admission().in_flight()
+    }
+
+    /// Bytes held for shadows and exchanges now.
+    pub fn shadow_bytes_held(&self) -> usize {
+        self.process.admission().budget().held()
+    }
+
+    /// Whether the last request to the legacy found it; `true` before the first.
+    pub fn legacy_reachable(&self) -> bool {
+        self.process.legacy_reachable()
+    }
+
+    /// Whether the candidate is in use; `false` while the breaker leaves it alone.
+    pub fn candidate_reachable(&self) -> bool {
+        !self.process.admission().breaker().is_open()
+    }
+}

@@ -1,0 +1,238 @@
+//! The client's path: from a parsed head to the legacy's answer. It waits for the legacy and for nothing else.
+//!
+//! Each request is decided here once: refused, tapped, tunnelled, passed on alone, or compared. How each of these is
+//! done is said in a module of its own.
+
+mod passed;
+
+use std::rc::Rc;
+use std::time::Instant;
+
+use http::{Method, Request, Response, StatusCode, Version, request};
+use http_body::Body as _;
+use hyper::body::Incoming;
+use hyper::upgrade::OnUpgrade;
+use parity_schemas::clients::ClientOutcome;
+use parity_schemas::time::Timestamp;
+use parity_schemas::verdict::Reason;
+
+use crate::exchange::{self, Pending, RequestHead, Side, Ticket};
+use crate::headers;
+use crate::proxy::answer::Answer;
+use crate::proxy::client::{Busy, Client};
+use crate::proxy::config::Mode;
+use crate::proxy::host;
+use crate::proxy::legacy::{self, NoAnswer, Subject};
+use crate::proxy::tap::{self, Mirrored};
+use crate::proxy::ticket::ClientTicket;
+use crate::proxy::tunnel;
+use crate::proxy::unread::{abandon, behind, last};
+use crate::proxy::upload::{ClientGone, Progress};
+use crate::proxy::words;
+use crate::spelling::Spelling;
+
+/// Serves one request. While draining the answer says that it is the last one on its connection: a client learns it
+/// before it sends another request.
+pub(crate) async fn serve(
+    client: Rc<Client>,
+    mut request: Request<Incoming>,
+) -> Result<Response<Answer>, ClientGone> {
+    let worker = Rc::clone(client.worker());
+    let version = request.version();
+    if client.is_ourselves() {
+        worker.meters().refused();
+        let answer = words::text(StatusCode::LOOP_DETECTED, words::OURSELVES, client.busy());
+        return Ok(last(answer, version));
+    }
+    let mut offer = tunnel::offer(&mut request);
+    let response = answer_to(&client, request, &mut offer).await?;
+    if let Some(offer) = offer {
+        tunnel::decline(client, offer);
+    }
+    if worker.is_draining() && response.status() != StatusCode::SWITCHING_PROTOCOLS {
+        return Ok(last(response, version));
+    }
+    Ok(response)
+}
+
+async fn answer_to(
+    client: &Rc<Client>,
+    request: Request<Incoming>,
+    offer: &mut Option<OnUpgrade>,
+) -> Result<Response<Answer>, ClientGone> {
+    let started = Instant::now();
+    let time = Timestamp::now();
+    let mut busy = client.busy();
+    busy.take_place().await;
+    let generation = client.worker().generation();
+    let wants_upgrade = headers::wants_upgrade(request.headers());
+    let (parts, body) = request.into_parts();
+    let version = parts.version;
+    let upload = watched(client, body);
+    // Taken out even if this request is refused: else it would be taken for the next head's.
+    let spelling = client.socket().and_then(|socket| socket.take_spelling());
+    if let Err(fault) = host::check(&parts) {
+        // It does not count as received, like a head that hyper refuses to parse.
+        client.worker().meters().refused();
+        let answer = words::text(StatusCode::BAD_REQUEST, words::for_host(fault), busy);
+        return Ok(behind(client, version, upload, answer).await);
+    }
+    if headers::has_other_coding(&parts.headers) {
+        // RFC 9112 §6.1 has this status for it. Where such a body ends is not certain, so nothing is read behind it.
+        client.worker().meters().refused();
+        let answer = words::text(StatusCode::NOT_IMPLEMENTED, words::REFUSED_CODING, busy);
+        return Ok(abandon(client, version, answer));
+    }
+    let route = generation.route(&parts.method, parts.uri.path());
+    let ticket = Ticket::receive(generation.terms(), route);
+    let client_ticket = ClientTicket::beside(&ticket);
+    if parts.method == Method::CONNECT {
+        // A tunnel to where the client says would make a forward proxy of us; the legacy is not asked either.
+        let answer = refuse(
+            client_ticket,
+            StatusCode::NOT_IMPLEMENTED,
+            words::REFUSED_CONNECT,
+            busy,
+        );
+        ticket.not_compared(Reason::UnsafeMethod);
+        // What a client sends behind it in the hope of a tunnel may be somebody else's bytes (RFC 9931).
+        return Ok(abandon(client, version, answer));
+    }
+    let terms = generation.terms();
+    let policy = exchange::refusal(terms, ticket.route(), &parts.method, &parts.headers);
+    let head = received(client, parts, spelling);
+    if generation.mode() == Mode::Tap {
+        let mirrored = Mirrored {
+            ticket,
+            client_ticket,
+            head,
+            upload,
+            policy: policy.or_else(|| wants_upgrade.then_some(Reason::Upgrade)),
+            time,
+        };
+        return tap::serve(generation.asker(), mirrored, busy).await;
+    }
+    if wants_upgrade {
+        let answer = if upload.is_some() {
+            // Where the body would end and the other protocol begin is for two parsers to disagree about.
+            let answer = refuse(
+                client_ticket,
+                StatusCode::BAD_REQUEST,
+                words::REFUSED_UPGRADE,
+                busy,
+            );
+            behind(client, version, upload, answer).await
+        } else {
+            tunnel::open(
+                client,
+                generation.asker(),
+                client_ticket,
+                &head,
+                offer,
+                busy,
+            )
+            .await
+        };
+        ticket.not_compared(policy.unwrap_or(Reason::Upgrade));
+        return Ok(answer);
+    }
+    let at_least = upload.as_ref().map_or(0, |body| body.size_hint().lower());
+    let too_large = at_least > generation.limits().body as u64;
+    let refusal = policy.or_else(|| too_large.then_some(Reason::RequestTooLarge));
+    let (subject, candidate) = if let Some(reason) = refusal {
+        ticket.not_compared(reason);
+        (Subject::Alone(Box::new(head)), None)
+    } else {
+        let pending = Pending::open(ticket, head, time);
+        let (legacy, candidate) = (pending.ask(Side::Legacy), pending.ask(Side::Candidate));
+        (Subject::Shadowed(legacy), Some(candidate))
+    };
+
+    let (worker, asker) = (client.worker(), generation.asker());
+    let sent = legacy::send(worker, asker, &subject, upload.as_ref(), candidate, started).await;
+    let open = Open {
+        subject,
+        client_ticket,
+        upload,
+        busy,
+    };
+    match sent {
+        Ok(sent) => Ok(passed::answer(client, asker, open, sent)),
+        Err(why) => without_legacy(client, version, open, &why).await,
+    }
+}
+
+/// The head of a request as it came.
+fn received(client: &Client, parts: request::Parts, spelling: Option<Spelling>) -> RequestHead {
+    RequestHead {
+        method: parts.method,
+        uri: parts.uri,
+        spelling,
+        headers: parts.headers,
+        keeps_buffer: client
+            .socket()
+            .is_none_or(|socket| socket.has_large_buffer()),
+        version: parts.version,
+        peer: Rc::clone(client.peer()),
+    }
+}
+
+/// A request that was sent to the legacy, and what is still open of it.
+struct Open {
+    subject: Subject,
+    client_ticket: ClientTicket,
+    /// Its body, if it has one.
+    upload: Option<Rc<Progress>>,
+    busy: Busy,
+}
+
+/// Our own answer where the legacy gave none.
+async fn without_legacy(
+    client: &Client,
+    version: Version,
+    open: Open,
+    why: &NoAnswer,
+) -> Result<Response<Answer>, ClientGone> {
+    let Open {
+        subject,
+        client_ticket,
+        upload,
+        busy,
+    } = open;
+    if let Subject::Shadowed(ask) = subject {
+        ask.fail(why.reason());
+    }
+    let told = why.answer();
+    if let Some((status, _)) = told {
+        client_ticket.answered(status);
+    }
+    client_ticket.end(why.outcome());
+    let (status, words) = told.ok_or(ClientGone)?;
+    let answer = words::text(status, words, busy);
+    Ok(behind(client, version, upload, answer).await)
+}
+
+/// The body of a request, if it has one. Where it has none, the client has said all and waits.
+fn watched(client: &Client, body: Incoming) -> Option<Rc<Progress>> {
+    if body.is_end_stream() {
+        if let Some(socket) = client.socket() {
+            socket.await_answer();
+        }
+        return None;
+    }
+    let upload = Progress::new(body, client.socket());
+    client.watch(&upload);
+    Some(upload)
+}
+
+/// Our own answer to what is never passed on.
+fn refuse(
+    client_ticket: ClientTicket,
+    status: StatusCode,
+    words: &'static str,
+    busy: Busy,
+) -> Response<Answer> {
+    client_ticket.answered(status);
+    client_ticket.end(ClientOutcome::Refused);
+    words::text(status, words, busy)
+}

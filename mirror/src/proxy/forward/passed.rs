@@ -1,0 +1,92 @@
+//! What becomes of the legacy's answer: how it goes to the client, who drives its connection, and what is kept of it.
+
+use std::rc::Rc;
+
+use http::{Method, Response, Version};
+use http_body::Body as _;
+
+use super::Open;
+use crate::exchange::{Asker, Capturing};
+use crate::headers::{self, Wire};
+use crate::proxy::answer::Answer;
+use crate::proxy::client::Client;
+use crate::proxy::legacy::Subject;
+use crate::proxy::outbound::Outbound;
+use crate::proxy::passing::{Passed, relay};
+use crate::proxy::relay::{Apart, Driven};
+use crate::proxy::unread::abandon;
+use crate::proxy::upload::Upload;
+use crate::upstream::{Link, Sent};
+
+/// The legacy's answer for the client, and what is kept of it.
+pub(super) fn answer(
+    client: &Client,
+    asker: &Rc<Asker<Outbound>>,
+    open: Open,
+    sent: Sent<Outbound>,
+) -> Response<Answer> {
+    let Open {
+        subject,
+        client_ticket,
+        upload,
+        busy,
+    } = open;
+    client_ticket.answered(sent.response.status());
+    let Sent {
+        response,
+        link,
+        at,
+        head_at,
+    } = sent;
+    let version = subject.with_head(|head| head.version);
+    let early = upload.filter(|upload| upload.upload() == Upload::Running);
+    // The legacy may read the rest of the request or not; that is not known yet.
+    let ends_here = early
+        .as_ref()
+        .is_some_and(|rest| link.wire() == Wire::Http2 || !rest.has_little_left());
+    // The length of an answer that has no body: HTTP/2 needs no help to send it, and HEAD is hyper's to know.
+    let keeps_length =
+        subject.with_head(|head| head.method != Method::HEAD && head.version != Version::HTTP_2);
+    let capturing = match subject {
+        Subject::Alone(_) => None,
+        Subject::Shadowed(ask) => {
+            let (status, headers) = (response.status().as_u16(), response.headers());
+            let is_stream = headers::is_stream(headers) && !response.body().is_end_stream();
+            let announced = response.body().size_hint().lower();
+            let mut capturing = Capturing::new(ask, status, headers, at, head_at);
+            if capturing.foresee(is_stream, announced).is_some() {
+                // The ask ends here, not with the answer: that ends when the client has had enough, or all of it, and
+                // until then the record would wait for what is known already.
+                capturing.complete(at.elapsed());
+                None
+            } else {
+                Some(capturing)
+            }
+        }
+    };
+    let driven = match (early, link) {
+        // A client that is answered before it was told to send has nothing to send any more.
+        (Some(upload), Link::Own(link)) if !upload.is_held() => {
+            if !ends_here && version != Version::HTTP_2 {
+                upload.promise();
+            }
+            Driven::Apart(Apart::drive(asker, link, upload))
+        }
+        (_, link) => Driven::Here(link),
+    };
+    let passed = Passed {
+        driven,
+        capturing,
+        client_ticket,
+        sent: at,
+        head_at,
+        keeps_length,
+        busy,
+    };
+    let answer = relay(asker, response, passed);
+    if ends_here {
+        abandon(client, version, answer)
+    } else {
+        answer
+    }
+}

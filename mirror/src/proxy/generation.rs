@@ -1,0 +1,146 @@
+//! A policy at work on one worker: the services, the routes, the limits that a request is served by.
+//!
+//! A request takes the generation that is current when its head has been parsed, and keeps it to its end. Applying
+//! another policy makes a new one; the old one goes with the last request that holds it, its idle connections and its
+//! observer with it. Connections of clients belong to none: they outlive every generation. What a worker has whatever
+//! the policy ([`Standing`]) is lent to each of them; none knows the worker.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::{Arc, mpsc};
+
+use http::Method;
+use parity_schemas::route::{Route, RouteResolver};
+use tokio_rustls::TlsAcceptor;
+
+use crate::exchange::{Asker, BySide, Observer, Side, Station, Terms};
+use crate::limits::Limits;
+use crate::proxy::config::{Mode, Policy};
+use crate::proxy::outbound::Outbound;
+use crate::proxy::tls;
+use crate::upstream::{self, Connector, Lookups, Service, TlsError, Upkeep, UpstreamUrl};
+
+/// Makes the observer of a worker, on the worker's thread, from the worker's number.
+pub(crate) type Observers = Arc<dyn Fn(usize) -> Rc<dyn Observer> + Send + Sync>;
+
+/// A policy with everything that it names loaded from disk.
+#[derive(Clone)]
+pub(crate) struct Loaded {
+    policy: Policy,
+    connectors: BySide<Connector>,
+    tls: Option<TlsAcceptor>,
+}
+
+impl Loaded {
+    pub(crate) fn load(policy: Policy) -> Result<Self, TlsError> {
+        let mut client = None;
+        let mut connector = |url: &UpstreamUrl| {
+            Connector::new(url, || {
+                if let Some(client) = &client {
+                    return Ok(Arc::clone(client));
+                }
+                let loaded = upstream::client_config(policy.ca_file.as_deref(), &url.to_string())?;
+                Ok(Arc::clone(client.insert(loaded)))
+            })
+        };
+        let legacy = connector(&policy.legacy.url)?;
+        let candidate = connector(&policy.candidate.url)?;
+        let tls = policy.tls.as_ref().map(tls::server_config).transpose()?;
+        Ok(Self {
+            connectors: BySide::of(legacy, candidate),
+            tls: tls.map(TlsAcceptor::from),
+            policy,
+        })
+    }
+
+    /// The policy that was loaded.
+    pub(crate) fn policy(&self) -> &Policy {
+        &self.policy
+    }
+}
+
+/// What the workers are told when a policy is applied: the policy, and who observes under it.
+pub(crate) struct Applied {
+    pub(crate) loaded: Loaded,
+    pub(crate) observers: Observers,
+    /// Each worker sends a message here once it serves by the policy.
+    pub(crate) taken: mpsc::Sender<()>,
+}
+
+/// What a worker keeps while policies come and go.
+pub(crate) struct Standing {
+    pub(crate) station: Station,
+    /// Look-ups of each side's name. Each side has its own, so that one does not wait for the other's.
+    pub(crate) lookups: BySide<Rc<Lookups>>,
+    /// Connections to services.
+    pub(crate) upkeep: Rc<Upkeep<Outbound>>,
+}
+
+/// A policy at work.
+pub(crate) struct Generation {
+    asker: Rc<Asker<Outbound>>,
+    mode: Mode,
+    routes: RefCell<RouteResolver>,
+    tls: Option<TlsAcceptor>,
+}
+
+impl Generation {
+    pub(crate) fn new(standing: &Standing, loaded: &Loaded, observer: Rc<dyn Observer>) -> Self {
+        let policy = &loaded.policy;
+        let service = |side| {
+            let (target, limited) = match side {
+                // What a client waits for is not ours to limit. In a tap nobody waits for the legacy either.
+                Side::Legacy => (&policy.legacy, policy.mode == Mode::Tap),
+                Side::Candidate => (&policy.candidate, true),
+            };
+            Service::new(
+                loaded.connectors[side].clone(),
+                target.clone(),
+                &policy.limits,
+                &standing.lookups[side],
+                &standing.upkeep,
+                limited.then(|| Rc::clone(&standing.station.turns)),
+            )
+        };
+        let terms = Terms::new(
+            standing.station.clone(),
+            policy.limits,
+            policy.sampling.clone(),
+            observer,
+        );
+        Self {
+            asker: Asker::new(terms, policy.forwarding.clone(), BySide::new(service)),
+            mode: policy.mode,
+            routes: RefCell::new(RouteResolver::new(Arc::clone(&policy.routes))),
+            tls: loaded.tls.clone(),
+        }
+    }
+
+    /// Asks both services.
+    pub(crate) fn asker(&self) -> &Rc<Asker<Outbound>> {
+        &self.asker
+    }
+
+    /// The terms under which they are asked.
+    pub(crate) fn terms(&self) -> &Rc<Terms> {
+        self.asker.terms()
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        self.terms().limits()
+    }
+
+    pub(crate) fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// The route of a request.
+    pub(crate) fn route(&self, method: &Method, path: &str) -> Arc<Route> {
+        self.routes.borrow_mut().resolve(method, path)
+    }
+
+    /// What clients are shown, if they connect by TLS.
+    pub(crate) fn tls(&self) -> Option<&TlsAcceptor> {
+        self.tls.as_ref()
+    }
+}

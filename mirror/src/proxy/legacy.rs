@@ -1,0 +1,186 @@
+//! Asks the legacy for a client: what is sent, what is expected of it, and what it means for the client that no answer
+//! came.
+//!
+//! It waits for the legacy alone. What is done with an answer is decided by who asked for it.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+
+use http::StatusCode;
+use http::header::EXPECT;
+use http::uri::Scheme;
+use hyper::ext;
+use parity_schemas::clients::ClientOutcome;
+use parity_schemas::verdict::Reason;
+
+use crate::exchange::{Ask, Asker, Intake, RequestHead, Side, Starts as _};
+use crate::headers::{self, Wire};
+use crate::proxy::outbound::{Outbound, Tee};
+use crate::proxy::upload::{Progress, Upload};
+use crate::proxy::words;
+use crate::proxy::worker::Worker;
+use crate::upstream::{ConnectError, SendError, Sent};
+
+/// A request that a client waits for: passed on alone, or compared.
+pub(crate) enum Subject {
+    Alone(Box<RequestHead>),
+    Shadowed(Ask),
+}
+
+impl Subject {
+    /// Reads its head.
+    pub(crate) fn with_head<T>(&self, read: impl FnOnce(&RequestHead) -> T) -> T {
+        match self {
+            Self::Alone(head) => read(head),
+            Self::Shadowed(ask) => ask.pending().with_head(read),
+        }
+    }
+}
+
+/// Why the client does not get the legacy's answer.
+pub(crate) enum NoAnswer {
+    ClientGone,
+    TimedOut,
+    Unreachable,
+    /// It answered, but with what is no HTTP, or too much of it.
+    Wrong,
+}
+
+impl NoAnswer {
+    pub(crate) fn reason(&self) -> Reason {
+        match self {
+            Self::ClientGone => Reason::ClientAborted,
+            Self::TimedOut => Reason::LegacyTimeout,
+            Self::Unreachable | Self::Wrong => Reason::LegacyUnreachable,
+        }
+    }
+
+    /// What became of the client.
+    pub(crate) fn outcome(&self) -> ClientOutcome {
+        match self {
+            Self::ClientGone => ClientOutcome::ClientAborted,
+            Self::TimedOut => ClientOutcome::LegacyTimeout,
+            Self::Unreachable | Self::Wrong => ClientOutcome::LegacyUnreachable,
+        }
+    }
+
+    /// What the client is told, if it is there.
+    pub(crate) fn answer(&self) -> Option<(StatusCode, &'static str)> {
+        match self {
+            Self::ClientGone => None,
+            Self::TimedOut => Some((StatusCode::GATEWAY_TIMEOUT, words::LEGACY_TIMEOUT)),
+            Self::Unreachable => Some((StatusCode::BAD_GATEWAY, words::LEGACY_DOWN)),
+            Self::Wrong => Some((StatusCode::BAD_GATEWAY, words::LEGACY_WRONG)),
+        }
+    }
+}
+
+/// Sends the request to the legacy and, when it is complete, to the candidate.
+///
+/// A client that asks whether to send its body (`Expect: 100-continue`) is answered by the legacy, which is asked the
+/// same: its 100 lets the body come, a final answer is passed on without one. HTTP/2 cannot be asked so: hyper does
+/// not tell of interim answers there, and a legacy by it has a while to refuse.
+pub(crate) async fn send(
+    worker: &Worker,
+    asker: &Rc<Asker<Outbound>>,
+    subject: &Subject,
+    progress: Option<&Rc<Progress>>,
+    candidate: Option<Ask>,
+    started: Instant,
+) -> Result<Sent<Outbound>, NoAnswer> {
+    let grpc = subject.with_head(RequestHead::is_grpc);
+    let mut asked = None;
+    let outbound = if let Some(upload) = progress {
+        asked = subject
+            .with_head(RequestHead::asks_to_send)
+            .then(|| upload.hold());
+        let copy = candidate.map(|candidate| Intake::new(candidate, asker, grpc));
+        Outbound::Live(Tee::new(Rc::clone(upload), copy))
+    } else {
+        if let Some(candidate) = candidate {
+            asker.start(candidate);
+        }
+        Outbound::Empty
+    };
+    let upload = || progress.map_or(Upload::Complete, |progress| progress.upload());
+    let replayable = progress.is_none() && subject.with_head(RequestHead::is_idempotent);
+    let make = |body, wire, scheme: &Scheme| {
+        let form = asker.form(Side::Legacy, wire, scheme);
+        let mut request = subject.with_head(|head| head.request(&form, body));
+        if let (Some(told), Wire::Http1) = (&asked, wire) {
+            let told = Arc::clone(told);
+            request.headers_mut().insert(EXPECT, headers::CONTINUE);
+            ext::on_informational(&mut request, move |interim| {
+                if interim.status() == StatusCode::CONTINUE {
+                    told.notify_one();
+                }
+            });
+        }
+        request
+    };
+    let legacy = asker.service(Side::Legacy);
+    match legacy.send(make, outbound, replayable, grpc).await {
+        // A 101 that nobody asked for is no answer, nor is a body in a coding that the client would not be told of.
+        Ok(sent)
+            if sent.response.status() == StatusCode::SWITCHING_PROTOCOLS
+                || headers::loses_coding(sent.response.headers()) =>
+        {
+            Err(NoAnswer::Wrong)
+        }
+        Ok(mut sent) => {
+            worker.process().legacy_answers(true);
+            let waited = sent.at.saturating_duration_since(started);
+            worker.meters().overhead(waited);
+            // The candidate gets a body that is whole already. So that both are timed alike, what the legacy waited for
+            // the client's body is taken away.
+            let waited = progress.map(|progress| progress.waited());
+            sent.at = (sent.at + waited.unwrap_or_default()).min(sent.head_at);
+            Ok(sent)
+        }
+        Err(_) if upload() == Upload::ClientGone => Err(NoAnswer::ClientGone),
+        Err(error) => Err(no_answer(worker, &error)),
+    }
+}
+
+/// Notes that the legacy gave no answer, and what the client is told. It is logged as a warning when it begins, for
+/// debugging while it goes on.
+pub(crate) fn legacy_failed(
+    worker: &Worker,
+    error: &SendError,
+) -> (StatusCode, &'static str, ClientOutcome) {
+    let why = no_answer(worker, error);
+    let (status, words) = why
+        .answer()
+        .unwrap_or((StatusCode::BAD_GATEWAY, words::LEGACY_DOWN));
+    (status, words, why.outcome())
+}
+
+fn no_answer(worker: &Worker, error: &SendError) -> NoAnswer {
+    let changed = worker.process().legacy_answers(false);
+    match error {
+        SendError::Spared => tracing::debug!("no connection to spare"),
+        SendError::Connect(error) => {
+            let error = error.io();
+            if changed {
+                tracing::warn!(%error, "legacy cannot be reached; clients get 502");
+            } else {
+                tracing::debug!(%error, "legacy cannot be reached");
+            }
+        }
+        SendError::Broken(error) => {
+            if changed {
+                tracing::warn!(%error, "legacy broke before it answered; the client gets 502");
+            } else {
+                tracing::debug!(%error, "legacy broke before it answered");
+            }
+        }
+        // Does not happen here: only what shadows are sent is limited.
+        SendError::Flood => tracing::debug!("legacy sent far more than its answer needed"),
+    }
+    match error {
+        SendError::Connect(ConnectError::TimedOut(_)) => NoAnswer::TimedOut,
+        SendError::Broken(error) if error.is_parse() => NoAnswer::Wrong,
+        _ => NoAnswer::Unreachable,
+    }
+}

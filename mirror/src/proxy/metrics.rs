@@ -1,0 +1,171 @@
+//! What is counted for Prometheus: clients here, services and shadows where they are asked.
+//!
+//! Labels are fixed; nothing that a client sends becomes one.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLabelSet};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Registry;
+
+use crate::counters::{Count, Durations, OfWorker, sum};
+use crate::exchange::Meters;
+use crate::proxy::process::ProcessState;
+
+/// Upper bounds in microseconds: what a proxy adds is between 50 µs and 50 ms, or something is wrong.
+const OVERHEAD_BOUNDS: [u64; 10] = [
+    50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000,
+];
+
+/// The counters of one worker.
+pub(crate) struct ClientMeters {
+    overhead: Durations<10>,
+    accepted: Count,
+    closed: Count,
+    refused: Count,
+}
+
+impl ClientMeters {
+    fn new() -> Self {
+        Self {
+            overhead: Durations::new(&OVERHEAD_BOUNDS),
+            accepted: Count::default(),
+            closed: Count::default(),
+            refused: Count::default(),
+        }
+    }
+
+    /// From the parsed head to the moment when the legacy's connection had the request.
+    pub(crate) fn overhead(&self, elapsed: Duration) {
+        self.overhead.observe(elapsed);
+    }
+
+    /// A client's connection began.
+    pub(crate) fn accepted(&self) {
+        self.accepted.add(1);
+    }
+
+    /// A request was refused before it counts as received.
+    pub(crate) fn refused(&self) {
+        self.refused.add(1);
+    }
+
+    /// A client's connection ended.
+    pub(crate) fn closed(&self) {
+        self.closed.add(1);
+    }
+}
+
+/// The counters of all workers: register them once, they are collected at each scrape.
+#[derive(Clone)]
+pub struct Metrics {
+    clients: Arc<[ClientMeters]>,
+    exchanges: Arc<[Meters]>,
+    process: Arc<ProcessState>,
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Metrics")
+            .field("workers", &self.clients.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Metrics {
+    pub(crate) fn new(workers: usize, process: Arc<ProcessState>) -> Self {
+        Self {
+            clients: (0..workers).map(|_| ClientMeters::new()).collect(),
+            exchanges: (0..workers).map(|_| Meters::new()).collect(),
+            process,
+        }
+    }
+
+    /// What one worker counts of its clients.
+    pub(crate) fn of_clients(&self, worker: usize) -> OfWorker<ClientMeters> {
+        OfWorker::new(&self.clients, worker)
+    }
+
+    /// What one worker counts of services and shadows.
+    pub(crate) fn of_exchanges(&self, worker: usize) -> OfWorker<Meters> {
+        OfWorker::new(&self.exchanges, worker)
+    }
+
+    /// Adds the `parity_upstream_…`, `parity_proxy_…`, `parity_shadow_…` and `parity_client_…` families.
+    pub fn register(&self, registry: &mut Registry) {
+        registry.register_collector(Box::new(self.clone()));
+    }
+
+    fn total(&self, of: impl Fn(&ClientMeters) -> u64) -> u64 {
+        self.clients.iter().map(of).sum()
+    }
+}
+
+impl Collector for Metrics {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let admission = self.process.admission();
+        Meters::encode_answers(&self.exchanges, &mut encoder)?;
+        let summed = sum(
+            &OVERHEAD_BOUNDS,
+            self.clients.iter().map(|worker| &worker.overhead),
+        );
+        encoder
+            .encode_descriptor(
+                "parity_proxy_overhead_seconds",
+                "From a parsed request head to the request being on a connection to the legacy",
+                None,
+                MetricType::Histogram,
+            )?
+            .encode_histogram::<NoLabelSet>(summed.sum, summed.count, &summed.buckets, None)?;
+        Meters::encode_shadows(&self.exchanges, &mut encoder)?;
+        let open = self
+            .total(|worker| worker.accepted.get())
+            .saturating_sub(self.total(|worker| worker.closed.get()));
+        for (name, help, value) in [
+            (
+                "parity_shadow_queue_depth",
+                "Shadows that wait for the candidate",
+                admission.in_flight() as u64,
+            ),
+            (
+                "parity_shadow_bytes",
+                "Bytes held for shadows and for exchanges that are not compared yet",
+                admission.budget().held() as u64,
+            ),
+            (
+                "parity_client_connections",
+                "Open connections of clients",
+                open,
+            ),
+            (
+                "parity_candidate_connections",
+                "Open connections to the candidate, in use and idle",
+                self.process.candidates().open() as u64,
+            ),
+        ] {
+            let gauge = ConstGauge::new(value);
+            gauge.encode(encoder.encode_descriptor(name, help, None, MetricType::Gauge)?)?;
+        }
+        for (name, help, value) in [
+            (
+                "parity_client_connections_accepted",
+                "Connections accepted from clients",
+                self.total(|worker| worker.accepted.get()),
+            ),
+            (
+                "parity_client_requests_refused",
+                "Requests refused before they count as received: for no single host (400), in a transfer coding that is not supported (501), or because they came from the mirror itself (508)",
+                self.total(|worker| worker.refused.get()),
+            ),
+        ] {
+            let counter = ConstCounter::new(value);
+            counter.encode(encoder.encode_descriptor(name, help, None, MetricType::Counter)?)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,306 @@
+//! Binding and running: from a [`Config`] to worker threads, and back.
+//!
+//! The port is taken before anything is started, so that a mistake is told before a request can come. Running blocks
+//! until every thread has ended and every request has been settled.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::num::NonZeroUsize;
+use std::rc::Rc;
+use std::sync::{Arc, mpsc};
+use std::thread;
+
+use socket2::{Domain, Protocol, Socket, Type};
+use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
+use tokio::sync::watch;
+
+use crate::exchange::{Observer, Side};
+use crate::proxy::config::{Config, Policy};
+use crate::proxy::control::{CheckedPolicy, Control};
+use crate::proxy::generation::{Applied, Loaded};
+use crate::proxy::listen;
+use crate::proxy::metrics::Metrics;
+use crate::proxy::process::ProcessState;
+use crate::proxy::worker::Worker;
+use crate::upstream::TlsError;
+
+/// Connections that the kernel accepts ahead of us; Linux caps it at `net.core.somaxconn`, 4,096 by default.
+const BACKLOG: i32 = 4096;
+/// Threads of one worker that look up host names, the one blocking call there is: one for each service.
+const LOOKUP_THREADS: usize = Side::ALL.len();
+
+/// The mirror could not be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum BindError {
+    /// The address is taken, not ours, or not allowed.
+    #[error("cannot listen on {address}{}", hint(.source))]
+    Listen {
+        /// What was asked for.
+        address: SocketAddr,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// A socket that was handed over cannot be used.
+    #[error("the listening socket that was handed over cannot be used")]
+    Adopt(#[source] io::Error),
+    /// A service is reached by `https://`, and what to trust could not be loaded.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+}
+
+fn hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            ": another process has it; stop that one or choose another port"
+        }
+        io::ErrorKind::PermissionDenied => {
+            ": ports below 1024 need a privilege; choose a higher one"
+        }
+        io::ErrorKind::AddrNotAvailable => ": this machine does not have that address",
+        _ => "",
+    }
+}
+
+/// The worker threads could not be run.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The system has no thread, event queue or descriptor left for a worker.
+    #[error("cannot start worker {worker}")]
+    Worker {
+        /// Its number, from 0.
+        worker: usize,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// A worker ended by a bug of ours outside of any request.
+    #[error("worker {worker} ended by a panic")]
+    Panicked {
+        /// Its number, from 0.
+        worker: usize,
+    },
+}
+
+/// How the end went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Drained {
+    /// Connections, shadows and tunnels that were still at work when the time to drain was over, and were cut.
+    pub cut: usize,
+}
+
+/// A mirror that holds its port and has started nothing yet.
+pub struct Mirror {
+    listener: TcpListener,
+    address: SocketAddr,
+    loaded: Loaded,
+    workers: NonZeroUsize,
+    control: Control,
+    metrics: Metrics,
+}
+
+impl Mirror {
+    /// Loads what the configuration names and takes the port. A port that somebody else holds is an error.
+    pub fn bind(config: Config) -> Result<Self, BindError> {
+        let address = config.listen;
+        Self::prepare(config, || {
+            bind(address).map_err(|source| BindError::Listen { address, source })
+        })
+    }
+
+    /// As [`Self::bind`], on a socket that listens already: from the service manager, or from the process that this
+    /// one takes over from. [`Config::listen`] is not looked at.
+    pub fn adopt(config: Config, listener: TcpListener) -> Result<Self, BindError> {
+        Self::prepare(config, || {
+            listener
+                .set_nonblocking(true)
+                .map_err(BindError::Adopt)
+                .map(|()| listener)
+        })
+    }
+
+    /// Loads what a policy names, without touching anything that runs.
+    pub fn check(policy: Policy) -> Result<CheckedPolicy, TlsError> {
+        Loaded::load(policy).map(CheckedPolicy::new)
+    }
+
+    fn prepare(
+        config: Config,
+        listen: impl FnOnce() -> Result<TcpListener, BindError>,
+    ) -> Result<Self, BindError> {
+        let loaded = Loaded::load(config.policy)?;
+        let listener = listen()?;
+        let address = listener.local_addr().map_err(BindError::Adopt)?;
+        let connections = config.connections.max(1);
+        let limits = &loaded.policy().limits;
+        let process = Arc::new(ProcessState::new(
+            connections,
+            config.others,
+            config.shadowing,
+            limits,
+        ));
+        Ok(Self {
+            listener,
+            address,
+            loaded,
+            workers: config.workers,
+            metrics: Metrics::new(config.workers.get(), Arc::clone(&process)),
+            control: Control::new(process),
+        })
+    }
+
+    /// Where clients connect to: the configured address, with the port that port 0 became.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The handle to see and steer it while it runs.
+    pub fn control(&self) -> Control {
+        self.control.clone()
+    }
+
+    /// The socket that clients connect to, to be handed to a process that takes over.
+    pub fn listener(&self) -> io::Result<TcpListener> {
+        self.listener.try_clone()
+    }
+
+    /// The counters, to be registered with Prometheus.
+    pub fn metrics(&self) -> Metrics {
+        self.metrics.clone()
+    }
+
+    /// Serves until `shutdown` turns `true` (or its sender is gone), drains, and returns when every request has been
+    /// settled and every thread has ended. Blocks the calling thread. `observer` is called once on each worker's
+    /// thread, with the worker's number.
+    pub fn run(
+        self,
+        observer: impl Fn(usize) -> Rc<dyn Observer> + Send + Sync + 'static,
+        shutdown: &watch::Receiver<bool>,
+    ) -> Result<Drained, RunError> {
+        let failed = |worker| move |source| RunError::Worker { worker, source };
+        let _end = EndOnDrop(self.control.clone());
+        let first = Applied {
+            loaded: self.loaded.clone(),
+            observers: Arc::new(observer),
+            taken: mpsc::channel().0,
+        };
+        self.control.begin(first);
+        let seats = (0..self.workers.get())
+            .map(|worker| self.seat(worker, shutdown.clone()).map_err(failed(worker)))
+            .collect::<Result<Vec<_>, _>>()?;
+        // Only the workers' copies are left: the port is free when they have stopped accepting.
+        drop(self.listener);
+        // Turned by a worker that could not start, so that the others do not go on with fewer than were asked for.
+        let (stop, stopped) = watch::channel(false);
+        let stop_all = || {
+            stop.send_replace(true);
+        };
+        let stop_all = &stop_all;
+        thread::scope(|scope| {
+            let threads: Vec<_> = seats
+                .into_iter()
+                .map(|seat| {
+                    let (index, stopped) = (seat.index, stopped.clone());
+                    let run = move || {
+                        // A worker that panics takes the others with it: fewer than were asked for would be slow for
+                        // a reason that nobody sees.
+                        let _guard = StopIfPanicking(stop_all);
+                        seat.run(stopped).inspect_err(|_| stop_all())
+                    };
+                    thread::Builder::new()
+                        .name(format!("mirror-{index}"))
+                        .spawn_scoped(scope, run)
+                        .inspect_err(|_| stop_all())
+                })
+                .collect();
+            // All are joined before the first error is told.
+            let ends: Vec<_> = threads
+                .into_iter()
+                .enumerate()
+                .map(|(worker, thread)| {
+                    thread
+                        .map_err(failed(worker))?
+                        .join()
+                        .map_err(|_| RunError::Panicked { worker })?
+                        .map_err(failed(worker))
+                })
+                .collect();
+            let cut = ends.into_iter().sum::<Result<usize, _>>()?;
+            Ok(Drained { cut })
+        })
+    }
+
+    fn seat(&self, index: usize, shutdown: watch::Receiver<bool>) -> io::Result<Seat> {
+        Ok(Seat {
+            index,
+            listener: self.listener.try_clone()?,
+            control: self.control.clone(),
+            metrics: self.metrics.clone(),
+            shutdown,
+        })
+    }
+}
+
+/// Lets go of the last policy on every way out.
+struct EndOnDrop(Control);
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+/// Calls when it is dropped by a panic.
+struct StopIfPanicking<F: Fn()>(F);
+
+impl<F: Fn()> Drop for StopIfPanicking<F> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            (self.0)();
+        }
+    }
+}
+
+/// What a worker thread is started with.
+struct Seat {
+    index: usize,
+    listener: TcpListener,
+    control: Control,
+    metrics: Metrics,
+    shutdown: watch::Receiver<bool>,
+}
+
+impl Seat {
+    fn run(self, stopped: watch::Receiver<bool>) -> io::Result<usize> {
+        let runtime: LocalRuntime = Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .max_blocking_threads(LOOKUP_THREADS)
+            .build_local(LocalOptions::default())?;
+        let process = Arc::clone(self.control.process());
+        let worker = Rc::new(Worker::new(self.index, process, &self.metrics));
+        let cut = runtime.block_on(async {
+            let listener = tokio::net::TcpListener::from_std(self.listener)?;
+            let ends = [self.shutdown, stopped];
+            io::Result::Ok(listen::run(&worker, listener, self.control.policies(), ends).await)
+        });
+        // Drops the tasks that are left, and with them their tickets, which settle; then the worker may go.
+        drop(runtime);
+        worker.retire();
+        cut
+    }
+}
+
+fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = Socket::new(
+        Domain::for_address(address),
+        Type::STREAM,
+        Some(Protocol::TCP),
+    )?;
+    // Only so that a restart need not wait for connections in TIME_WAIT; two listeners are still refused.
+    socket.set_reuse_address(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket.into())
+}

@@ -1,0 +1,117 @@
+//! The bodies of requests on their way to a service.
+//!
+//! Nothing here collects a body on the path of the client. Frames go on as they come; what is kept of them for the
+//! candidate and the comparison is a copy, which an [`Intake`] takes. A body starts no task: the owner of the intake is
+//! told when the body is whole.
+
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+
+use crate::exchange::{Asker, Copied, Intake, Starts};
+use crate::headers;
+use crate::proxy::upload::{BodyError, Progress};
+
+/// Body of a request to a service.
+#[derive(Default)]
+pub(crate) enum Outbound {
+    /// There is none.
+    #[default]
+    Empty,
+    /// The client's, as it comes in.
+    Live(Tee<Asker<Outbound>>),
+    /// The copy of one that came in whole.
+    Copy(Box<Copied>),
+}
+
+impl From<Copied> for Outbound {
+    fn from(copied: Copied) -> Self {
+        Self::Copy(Box::new(copied))
+    }
+}
+
+impl HttpBody for Outbound {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        match self.get_mut() {
+            Self::Empty => Poll::Ready(None),
+            Self::Live(tee) => tee.poll(cx),
+            Self::Copy(copied) => Poll::Ready(copied.next().map(Ok)),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Empty => true,
+            Self::Live(tee) => tee.upload.is_end_stream(),
+            Self::Copy(copied) => copied.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Empty => SizeHint::with_exact(0),
+            Self::Live(tee) => tee.upload.size_hint(),
+            Self::Copy(copied) => copied.size_hint(),
+        }
+    }
+}
+
+/// The client's body on its way, copied while it passes.
+pub(crate) struct Tee<S: Starts> {
+    upload: Rc<Progress>,
+    copy: Option<Intake<S>>,
+}
+
+impl<S: Starts> Tee<S> {
+    /// With `copy`, an ask waits for the body to be complete.
+    pub(crate) fn new(upload: Rc<Progress>, copy: Option<Intake<S>>) -> Self {
+        Self { upload, copy }
+    }
+
+    pub(crate) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let mut polled = ready!(self.upload.poll_frame(cx));
+        match &mut polled {
+            Some(Ok(frame)) => {
+                if let Some(chunk) = frame.data_ref() {
+                    if let Some(copy) = &mut self.copy {
+                        copy.data(chunk);
+                    }
+                    if self.upload.is_end_stream() {
+                        self.complete();
+                    }
+                } else if let Some(trailers) = frame.trailers_mut() {
+                    headers::strip_hop_by_hop(trailers);
+                    if let Some(copy) = &mut self.copy {
+                        copy.trailers(trailers);
+                    }
+                    self.complete();
+                }
+            }
+            Some(Err(_)) => {
+                if let Some(copy) = &mut self.copy {
+                    copy.fail();
+                }
+            }
+            None => self.complete(),
+        }
+        Poll::Ready(polled)
+    }
+
+    fn complete(&mut self) {
+        if let Some(copy) = &mut self.copy {
+            copy.complete();
+        }
+    }
+}

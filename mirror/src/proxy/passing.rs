@@ -1,0 +1,78 @@
+//! Makes the answer for the client of the legacy's: the head without what ends at this hop, the body as a [`Relay`].
+
+use std::rc::Rc;
+use std::time::Instant;
+
+use http::header::CONTENT_LENGTH;
+use http::{Response, StatusCode, Version};
+use http_body::Body as _;
+
+use crate::exchange::{Asker, Capturing};
+use crate::headers;
+use crate::proxy::answer::{Answer, Content};
+use crate::proxy::client::Busy;
+use crate::proxy::outbound::Outbound;
+use crate::proxy::relay::{Answered, Driven, Relay};
+use crate::proxy::ticket::ClientTicket;
+use crate::upstream::AnswerBody;
+
+/// What belongs to an answer that is passed on, beside head and body.
+pub(crate) struct Passed {
+    pub(crate) driven: Driven,
+    pub(crate) capturing: Option<Capturing>,
+    pub(crate) client_ticket: ClientTicket,
+    pub(crate) sent: Instant,
+    pub(crate) head_at: Instant,
+    /// Whether the `Content-Length` of a 304 must be kept by us.
+    pub(crate) keeps_length: bool,
+    pub(crate) busy: Busy,
+}
+
+/// Passes an answer on from its head.
+pub(crate) fn relay(
+    asker: &Rc<Asker<Outbound>>,
+    response: Response<AnswerBody>,
+    passed: Passed,
+) -> Response<Answer> {
+    let (mut parts, incoming) = response.into_parts();
+    headers::strip_answer(&mut parts.headers);
+    asker.forwarding().via(&mut parts.headers, parts.version);
+    // The version of the legacy's connection says nothing of the client's. hyper lowers this one for a client of
+    // HTTP/1.0.
+    parts.version = Version::HTTP_11;
+    let bodiless = incoming.is_end_stream();
+    let Passed {
+        driven,
+        capturing,
+        client_ticket,
+        sent,
+        head_at,
+        keeps_length,
+        busy,
+    } = passed;
+    let answered = Answered {
+        client_ticket,
+        status: parts.status.as_u16(),
+        sent,
+        head_at,
+    };
+    let mut relay = Relay::new(asker, incoming, driven, capturing, answered);
+    let content = if bodiless {
+        // hyper will not ask a body that has ended, so the end is told here.
+        relay.finish();
+        let length = keeps_length.then(|| framed_length(&parts)).flatten();
+        length.map_or(Content::Empty, Content::Framed)
+    } else {
+        Content::Relay(relay)
+    };
+    Response::from_parts(parts, Answer::new(content, busy))
+}
+
+/// The `Content-Length` of a 304, which hyper would drop from an answer that has no body.
+fn framed_length(parts: &http::response::Parts) -> Option<u64> {
+    if parts.status != StatusCode::NOT_MODIFIED {
+        return None;
+    }
+    let value = parts.headers.get(CONTENT_LENGTH)?;
+    value.to_str().ok()?.parse().ok()
+}

@@ -1,0 +1,267 @@
+//! The legacy's body on its way to the client, and what becomes of the legacy's connection behind it.
+//!
+//! Here ends the time that the legacy took: with its last byte, less the time in which nobody asked for the next one
+//! because the client had not taken those before. A slow client would else make a slow legacy.
+
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use parity_schemas::clients::ClientOutcome;
+use parity_schemas::exchange::Omitted;
+use parity_schemas::verdict::Reason;
+use tokio::sync::oneshot;
+use tokio::task::AbortHandle;
+
+use crate::exchange::{Asker, Capturing, Side};
+use crate::headers;
+use crate::proxy::outbound::Outbound;
+use crate::proxy::ticket::ClientTicket;
+use crate::proxy::upload::Progress;
+use crate::upstream::{AnswerBody, Connected, Link};
+
+/// Who moves the bytes of the legacy's connection while the answer is read.
+pub(crate) enum Driven {
+    /// The reader of the answer itself.
+    Here(Link<Outbound>),
+    /// A task of its own, because the request's body is still going out: that must not wait for the client to read.
+    Apart(Apart),
+    /// Nobody: a connection outside the pool, with its own task (an upgrade that was declined).
+    Elsewhere,
+}
+
+/// A link that outlives the reader of its answer for a while.
+pub(crate) struct Apart {
+    task: AbortHandle,
+    /// Dropped when the answer has been read to its end.
+    reading: Option<oneshot::Sender<()>>,
+}
+
+impl Apart {
+    /// Drives the link until its request has gone out too. Once the answer is over, an upload that makes no progress
+    /// for [`Limits::linger`](crate::Limits::linger) is cut: into a service that has answered already it may never end.
+    /// What is left of it then is read for nobody, if the client may use its connection again.
+    pub(crate) fn drive(
+        asker: &Rc<Asker<Outbound>>,
+        mut link: Box<Connected<Outbound>>,
+        upload: Rc<Progress>,
+    ) -> Self {
+        let (reading, over) = oneshot::channel::<()>();
+        let owner = Rc::clone(asker);
+        let task = asker.terms().tasks().spawn(async move {
+            let patience = owner.terms().limits().linger;
+            let stuck = async {
+                drop(over.await);
+                loop {
+                    let before = upload.bytes();
+                    tokio::time::sleep(patience).await;
+                    if upload.bytes() == before {
+                        break;
+                    }
+                }
+            };
+            let reusable = tokio::select! {
+                reusable = link.settle() => reusable,
+                () = stuck => false,
+            };
+            if reusable {
+                let legacy = owner.service(Side::Legacy);
+                legacy.put(Link::Own(link), Instant::now());
+            } else {
+                drop(link);
+            }
+            upload.keep_promise().await;
+        });
+        Self {
+            task: task.abort_handle(),
+            reading: Some(reading),
+        }
+    }
+
+    /// The answer has been read.
+    pub(crate) fn finish(mut self) {
+        self.reading = None;
+    }
+}
+
+impl Drop for Apart {
+    fn drop(&mut self) {
+        if self.reading.is_some() {
+            self.task.abort();
+        }
+    }
+}
+
+/// What was answered, to whom, and when.
+pub(crate) struct Answered {
+    pub(crate) client_ticket: ClientTicket,
+    pub(crate) status: u16,
+    /// When the request was handed to the connection, later by what the client's body made it wait.
+    pub(crate) sent: Instant,
+    /// When the head of the answer was there.
+    pub(crate) head_at: Instant,
+}
+
+/// The rest of the legacy's answer after its head.
+pub(crate) struct Relay {
+    incoming: AnswerBody,
+    driven: Driven,
+    capturing: Option<Capturing>,
+    asker: Rc<Asker<Outbound>>,
+    /// The ticket of the client, until the answer is over; and the status that the client was answered with.
+    client_ticket: Option<ClientTicket>,
+    status: u16,
+    sent: Instant,
+    /// Since when the client has not asked for more; `None` while the legacy is waited for.
+    client_since: Option<Instant>,
+    /// How long the client has not asked for more, in all.
+    client_took: Duration,
+    /// An error that waits until the bytes before it have been flushed to the client.
+    failed: Option<hyper::Error>,
+}
+
+impl Relay {
+    pub(crate) fn new(
+        asker: &Rc<Asker<Outbound>>,
+        incoming: AnswerBody,
+        driven: Driven,
+        capturing: Option<Capturing>,
+        answered: Answered,
+    ) -> Self {
+        let Answered {
+            client_ticket,
+            status,
+            sent,
+            head_at,
+        } = answered;
+        Self {
+            incoming,
+            driven,
+            capturing,
+            asker: Rc::clone(asker),
+            client_ticket: Some(client_ticket),
+            status,
+            sent,
+            client_since: Some(head_at),
+            client_took: Duration::ZERO,
+            failed: None,
+        }
+    }
+
+    pub(crate) fn is_end_stream(&self) -> bool {
+        self.failed.is_none() && self.incoming.is_end_stream()
+    }
+
+    pub(crate) fn size_hint(&self) -> SizeHint {
+        self.incoming.size_hint()
+    }
+
+    pub(crate) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        if let Some(error) = self.failed.take() {
+            return Poll::Ready(Some(Err(error)));
+        }
+        if let Some(since) = self.client_since.take() {
+            self.client_took += since.elapsed();
+        }
+        match ready!(self.poll_incoming(cx)) {
+            Some(Ok(mut frame)) => {
+                if let Some(chunk) = frame.data_ref() {
+                    capture(&mut self.capturing, chunk);
+                    if self.incoming.is_end_stream() {
+                        self.finish();
+                    }
+                } else if let Some(trailers) = frame.trailers_mut() {
+                    headers::strip_hop_by_hop(trailers);
+                    if let Some(capturing) = &mut self.capturing {
+                        capturing.trailers(trailers);
+                    }
+                    self.finish();
+                }
+                if self.client_ticket.is_some() {
+                    self.client_since = Some(Instant::now());
+                }
+                Poll::Ready(Some(Ok(frame)))
+            }
+            None => {
+                self.finish();
+                Poll::Ready(None)
+            }
+            Some(Err(error)) => {
+                if let Some(capturing) = self.capturing.take() {
+                    capturing.fail(Reason::LegacyTruncated);
+                }
+                if let Some(client) = self.client_ticket.take() {
+                    client.end(ClientOutcome::LegacyTruncated);
+                }
+                self.driven = Driven::Elsewhere;
+                // The client gets all that came before the connection breaks: hyper flushes it before the next poll.
+                self.failed = Some(error);
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
+        }
+    }
+
+    fn poll_incoming(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        match &mut self.driven {
+            Driven::Here(link) => link.poll_frame(&mut self.incoming, cx),
+            Driven::Apart(_) | Driven::Elsewhere => Pin::new(&mut self.incoming).poll_frame(cx),
+        }
+    }
+
+    /// The answer is over: frees the connection and completes what was kept.
+    pub(crate) fn finish(&mut self) {
+        let now = Instant::now();
+        match std::mem::replace(&mut self.driven, Driven::Elsewhere) {
+            Driven::Here(link) => self.asker.service(Side::Legacy).put(link, now),
+            Driven::Apart(apart) => apart.finish(),
+            Driven::Elsewhere => {}
+        }
+        let Some(client) = self.client_ticket.take() else {
+            return;
+        };
+        client.end(ClientOutcome::of_status(self.status));
+        // An answer without a body was over with its head, before anybody asked for more.
+        let until = self.client_since.take().unwrap_or(now);
+        let elapsed = until
+            .saturating_duration_since(self.sent)
+            .saturating_sub(self.client_took);
+        let meters = self.asker.terms().meters();
+        meters.answered(Side::Legacy, elapsed);
+        if let Some(capturing) = self.capturing.take() {
+            capturing.complete(elapsed);
+        }
+    }
+}
+
+/// Keeps a chunk; where it cannot be kept, the answer goes on to the client without being kept. Of one that is too
+/// large, or has no end, all is known that will be: it is settled now, for a download may take hours. What becomes of
+/// its client is told by itself.
+fn capture(slot: &mut Option<Capturing>, chunk: &Bytes) {
+    let Some(capturing) = slot else {
+        return;
+    };
+    match capturing.data(chunk) {
+        Ok(None | Some(Omitted::LetGo { .. })) => {}
+        Ok(Some(Omitted::Stream | Omitted::TooLarge { .. })) => {
+            if let Some(capturing) = slot.take() {
+                let elapsed = capturing.sent().elapsed();
+                capturing.complete(elapsed);
+            }
+        }
+        Err(reason) => {
+            if let Some(capturing) = slot.take() {
+                capturing.fail(reason);
+            }
+        }
+    }
+}

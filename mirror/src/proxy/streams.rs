@@ -1,0 +1,86 @@
+//! Tasks that the library for HTTP/2 starts by itself: one for each request of a client.
+//!
+//! The end of the worker waits for them, and a request can find the task that it is served by: hyper has no other way
+//! to end a stream whose client does not take its answer.
+
+use std::cell::{OnceCell, RefCell};
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use hyper::rt::Executor;
+use tokio::task::AbortHandle;
+
+use crate::tasks::Tasks;
+
+/// The tasks of clients' streams, of one worker.
+pub(crate) struct StreamTasks {
+    tasks: Rc<Tasks>,
+    /// The one that is being polled.
+    current: RefCell<Option<StreamTask>>,
+}
+
+impl StreamTasks {
+    pub(crate) fn new(tasks: &Rc<Tasks>) -> Rc<Self> {
+        Rc::new(Self {
+            tasks: Rc::clone(tasks),
+            current: RefCell::new(None),
+        })
+    }
+
+    /// The stream whose task is being polled, if it is one of HTTP/2.
+    pub(crate) fn current(&self) -> Option<StreamTask> {
+        self.current.borrow().clone()
+    }
+}
+
+/// Runs tasks that the end of the worker waits for: requests of clients.
+#[derive(Clone)]
+pub(crate) struct StreamExecutor(pub(crate) Rc<StreamTasks>);
+
+impl<F: Future<Output = ()> + 'static> Executor<F> for StreamExecutor {
+    fn execute(&self, task: F) {
+        let Self(streams) = self;
+        let stream = StreamTask::default();
+        let handle = streams.tasks.spawn(Known {
+            task: Box::pin(task),
+            streams: Rc::clone(streams),
+            stream: stream.clone(),
+        });
+        // Nobody else sets it.
+        let _first = stream.0.set(handle.abort_handle());
+    }
+}
+
+/// The task of a client's stream. To a client that does not take its answer hyper waits for the client's window, and
+/// asks nobody meanwhile.
+#[derive(Clone, Default)]
+pub(crate) struct StreamTask(Rc<OnceCell<AbortHandle>>);
+
+impl StreamTask {
+    /// Resets the stream.
+    pub(crate) fn abort(&self) {
+        if let Some(handle) = self.0.get() {
+            handle.abort();
+        }
+    }
+}
+
+/// A task that is known while it is polled, so that the request in it can find its stream.
+struct Known<F> {
+    task: Pin<Box<F>>,
+    streams: Rc<StreamTasks>,
+    stream: StreamTask,
+}
+
+impl<F: Future<Output = ()>> Future for Known<F> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        *self.streams.current.borrow_mut() = Some(self.stream.clone());
+        let polled = self.task.as_mut().poll(cx);
+        *self.streams.current.borrow_mut() = None;
+        polled
+    }
+}

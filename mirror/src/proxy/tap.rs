@@ -1,0 +1,144 @@
+//! Requests that another proxy mirrors to us: nobody waits for an answer, so both services are asked by shadows.
+//!
+//! The proxy gets 204 as soon as the copy is complete. What holds for shadows holds for both sides: only methods that
+//! are safe to repeat, the deadline, the caps, the mark. Envoy adds `-shadow` to the host of what it mirrors; it is
+//! taken away again, because services route by it.
+
+use std::future::poll_fn;
+use std::rc::Rc;
+
+use http::header::HOST;
+use http::uri::Uri;
+use http::{HeaderValue, Response, StatusCode};
+use parity_schemas::clients::ClientOutcome;
+use parity_schemas::time::Timestamp;
+use parity_schemas::verdict::Reason;
+
+use crate::exchange::{Asker, Intake, Pending, RequestHead, Side, Starts as _, Ticket};
+use crate::proxy::answer::{Answer, Content};
+use crate::proxy::client::Busy;
+use crate::proxy::outbound::{Outbound, Tee};
+use crate::proxy::ticket::ClientTicket;
+use crate::proxy::upload::{ClientGone, Progress};
+
+/// What Envoy adds to the name in a mirrored request's host.
+const SUFFIX: &str = "-shadow";
+
+/// A mirrored request, parsed.
+pub(crate) struct Mirrored {
+    pub(crate) ticket: Ticket,
+    pub(crate) client_ticket: ClientTicket,
+    pub(crate) head: RequestHead,
+    pub(crate) upload: Option<Rc<Progress>>,
+    /// Why the services are not asked, if they are not.
+    pub(crate) policy: Option<Reason>,
+    pub(crate) time: Timestamp,
+}
+
+/// Takes a copy of a request and answers 204.
+pub(crate) async fn serve(
+    asker: &Rc<Asker<Outbound>>,
+    mirrored: Mirrored,
+    busy: Busy,
+) -> Result<Response<Answer>, ClientGone> {
+    let Mirrored {
+        ticket,
+        client_ticket,
+        mut head,
+        upload,
+        policy,
+        time,
+    } = mirrored;
+    client_ticket.answered(StatusCode::NO_CONTENT);
+    let at_least = upload.as_ref().map_or(0, |body| body.size_hint().lower());
+    let too_large = at_least > asker.terms().limits().body as u64;
+    let refusal = policy.or_else(|| too_large.then_some(Reason::RequestTooLarge));
+    let grpc = head.is_grpc();
+    strip_suffix(&mut head);
+    let asks = if let Some(reason) = refusal {
+        ticket.not_compared(reason);
+        None
+    } else {
+        let pending = Pending::open(ticket, head, time);
+        Some((pending.ask(Side::Legacy), pending.ask(Side::Candidate)))
+    };
+    let (legacy, candidate) = asks.unzip();
+    if let Some(upload) = upload {
+        // Read to its end even if it is for nobody: the proxy would take an early answer for a fault.
+        let copy = candidate.map(|candidate| Intake::new(candidate, asker, grpc));
+        let mut tee = Tee::new(upload, copy);
+        while let Some(frame) = poll_fn(|cx| tee.poll(cx)).await {
+            if frame.is_err() {
+                return Err(ClientGone);
+            }
+        }
+    } else if let Some(candidate) = candidate {
+        asker.start(candidate);
+    }
+    if let Some(legacy) = legacy {
+        if legacy.pending().is_doomed() {
+            // Its body may be gone; without it, it would be another request than the client's.
+            legacy.abandon();
+        } else {
+            asker.start(legacy);
+        }
+    }
+    client_ticket.end(ClientOutcome::Tapped);
+    let mut response = Response::new(Answer::new(Content::Empty, busy));
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    Ok(response)
+}
+
+/// Takes Envoy's suffix from the host, wherever the version has it.
+fn strip_suffix(head: &mut RequestHead) {
+    let host = match head.uri.authority() {
+        Some(authority) => authority.as_str(),
+        None => match head.headers.get(HOST).and_then(|host| host.to_str().ok()) {
+            Some(host) => host,
+            None => return,
+        },
+    };
+    let Some(host) = without_suffix(host) else {
+        return;
+    };
+    let Ok(value) = HeaderValue::from_str(&host) else {
+        return;
+    };
+    head.headers.insert(HOST, value);
+    if head.uri.authority().is_some() {
+        let path = head.uri.path_and_query().cloned();
+        head.uri = path.map_or(Uri::from_static("/"), Uri::from);
+    }
+}
+
+fn without_suffix(host: &str) -> Option<String> {
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => (name, Some(port)),
+        _ => (host, None),
+    };
+    // Envoy adds it behind the port, too, in some versions.
+    let name = name.strip_suffix(SUFFIX)?;
+    Some(match port {
+        Some(port) => format!("{name}:{port}"),
+        None => name.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_suffix_goes_and_the_port_stays() {
+        for (host, expected) in [
+            ("payments-shadow", Some("payments")),
+            ("payments-shadow:8080", Some("payments:8080")),
+            ("payments:8080-shadow", Some("payments:8080")),
+            ("payments:8080", None),
+            ("shadow", None),
+            ("[::1]-shadow:80", Some("[::1]:80")),
+        ] {
+            assert_eq!(without_suffix(host).as_deref(), expected, "{host}");
+        }
+    }
+}

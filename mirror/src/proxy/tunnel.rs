@@ -1,0 +1,157 @@
+//! Upgrades: `WebSocket`s and whatever else the legacy switches to.
+//!
+//! Only the legacy gets them, on a connection of their own that never enters a pool, and nothing is tunnelled before
+//! its 101. Either direction may end before the other. A tunnel has no idle time-out, because a quiet WebSocket is
+//! not a dead one; peers that vanished are found out by TCP keep-alive. At shutdown tunnels have the time of the drain.
+
+use std::rc::Rc;
+use std::time::Instant;
+
+use http::header::{CONNECTION, HeaderMap, HeaderValue, UPGRADE};
+use http::uri::Scheme;
+use http::{Method, Request, Response, StatusCode, Version};
+use hyper::body::Incoming;
+use hyper::upgrade::OnUpgrade;
+use hyper_util::rt::TokioIo;
+use parity_schemas::clients::ClientOutcome;
+use tokio::io::AsyncWriteExt as _;
+
+use crate::exchange::{Asker, RequestHead, Side};
+use crate::headers::{self, Wire};
+use crate::proxy::answer::{Answer, Content};
+use crate::proxy::client::{Busy, Client};
+use crate::proxy::legacy;
+use crate::proxy::outbound::Outbound;
+use crate::proxy::passing::{Passed, relay};
+use crate::proxy::relay::Driven;
+use crate::proxy::ticket::ClientTicket;
+use crate::proxy::words;
+use crate::upstream::{AnswerBody, SendError};
+
+/// Passes a request to upgrade to the legacy, and its answer to the client; joins the two if it is 101.
+pub(crate) async fn open(
+    client: &Rc<Client>,
+    asker: &Rc<Asker<Outbound>>,
+    client_ticket: ClientTicket,
+    head: &RequestHead,
+    offer: &mut Option<OnUpgrade>,
+    busy: Busy,
+) -> Response<Answer> {
+    let worker = client.worker();
+    let sent = Instant::now();
+    let mut response = match ask(client, asker, head).await {
+        Ok(response) => response,
+        Err(error) => {
+            let (status, words, outcome) = legacy::legacy_failed(worker, &error);
+            client_ticket.answered(status);
+            client_ticket.end(outcome);
+            return words::text(status, words, busy);
+        }
+    };
+    worker.process().legacy_answers(true);
+    if headers::loses_coding(response.headers()) {
+        client_ticket.answered(StatusCode::BAD_GATEWAY);
+        client_ticket.end(ClientOutcome::LegacyUnreachable);
+        return words::text(StatusCode::BAD_GATEWAY, words::LEGACY_WRONG, busy);
+    }
+    client_ticket.answered(response.status());
+    if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+        let passed = Passed {
+            driven: Driven::Elsewhere,
+            capturing: None,
+            client_ticket,
+            sent,
+            head_at: Instant::now(),
+            keeps_length: head.method != Method::HEAD,
+            busy,
+        };
+        return relay(asker, response, passed);
+    }
+    let Some(client_side) = offer.take() else {
+        // This does not happen: hyper offers the socket with every request that asks for an upgrade.
+        client_ticket.end(ClientOutcome::Refused);
+        return words::text(StatusCode::BAD_GATEWAY, words::LEGACY_WRONG, busy);
+    };
+    // What goes through the tunnel is between client and legacy.
+    client_ticket.end(ClientOutcome::Informational);
+    let legacy_side = hyper::upgrade::on(&mut response);
+    if let Some(socket) = client.socket() {
+        socket.becomes_tunnel();
+    }
+    let holder = Rc::clone(client);
+    worker.spawn(async move {
+        join(client_side, legacy_side).await;
+        // Until here the tunnel counts among the client connections.
+        drop(holder);
+    });
+    let (mut parts, _) = response.into_parts();
+    let protocols = take_protocols(&parts.headers);
+    headers::strip_answer(&mut parts.headers);
+    put_protocols(&mut parts.headers, protocols);
+    Response::from_parts(parts, Answer::new(Content::Empty, busy))
+}
+
+/// The future socket of a request that names another protocol, which hyper hands over whether the request is granted or
+/// not.
+pub(crate) fn offer(request: &mut Request<Incoming>) -> Option<OnUpgrade> {
+    let offers = request.headers().contains_key(UPGRADE) || request.method() == Method::CONNECT;
+    (offers && request.version() != Version::HTTP_2).then(|| hyper::upgrade::on(request))
+}
+
+/// Takes the socket at the end of a connection on which an upgrade did not come about, and ends it as hyper ends
+/// others.
+pub(crate) fn decline(client: Rc<Client>, offer: OnUpgrade) {
+    let worker = Rc::clone(client.worker());
+    worker.spawn(async move {
+        // A later request on the connection has an offer of its own, and this one is void.
+        if let Ok(socket) = offer.await
+            && let Err(error) = TokioIo::new(socket).shutdown().await
+        {
+            tracing::debug!(%error, "client connection ended");
+        }
+        drop(client);
+    });
+}
+
+async fn ask(
+    client: &Client,
+    asker: &Asker<Outbound>,
+    head: &RequestHead,
+) -> Result<Response<AnswerBody>, SendError> {
+    let make = |scheme: &Scheme| {
+        let form = asker.form(Side::Legacy, Wire::Http1, scheme).encoded();
+        let mut request = head.request(&form, Outbound::Empty);
+        put_protocols(request.headers_mut(), take_protocols(&head.headers));
+        request
+    };
+    let legacy = asker.service(Side::Legacy);
+    legacy.upgrade(client.worker().tasks(), make).await
+}
+
+async fn join(client_side: OnUpgrade, legacy_side: OnUpgrade) {
+    let joined = match tokio::try_join!(client_side, legacy_side) {
+        Ok((client, legacy)) => {
+            let (mut client, mut legacy) = (TokioIo::new(client), TokioIo::new(legacy));
+            tokio::io::copy_bidirectional(&mut client, &mut legacy).await
+        }
+        Err(error) => {
+            tracing::debug!(%error, "upgrade did not come about");
+            return;
+        }
+    };
+    match joined {
+        Ok((sent, received)) => tracing::debug!(sent, received, "tunnel ended"),
+        Err(error) => tracing::debug!(%error, "tunnel broke"),
+    }
+}
+
+fn take_protocols(headers: &HeaderMap) -> Vec<HeaderValue> {
+    headers.get_all(UPGRADE).iter().cloned().collect()
+}
+
+fn put_protocols(headers: &mut HeaderMap, protocols: Vec<HeaderValue>) {
+    headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+    for protocol in protocols {
+        headers.append(UPGRADE, protocol);
+    }
+}

@@ -1,0 +1,42 @@
+//! Our own answers: to what is not passed on, and in the place of a legacy that does not answer. They begin with a word
+//! by which they are told apart from the legacy's. When they are given is decided by who forwards.
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Response, StatusCode};
+
+use crate::proxy::answer::{Answer, Content};
+use crate::proxy::client::Busy;
+use crate::proxy::host::HostFault;
+
+pub(crate) const REFUSED_CONNECT: &str = "parity: CONNECT is not supported\n";
+pub(crate) const REFUSED_CODING: &str = "parity: the request's transfer coding is not supported\n";
+pub(crate) const REFUSED_UPGRADE: &str = "parity: a request to upgrade must not have a body\n";
+pub(crate) const OURSELVES: &str =
+    "parity: this request came from parity itself; legacy or candidate leads back to it\n";
+pub(crate) const LEGACY_TIMEOUT: &str =
+    "parity: the legacy service did not accept the connection in time\n";
+pub(crate) const LEGACY_WRONG: &str =
+    "parity: the legacy service answered something that cannot be passed on as HTTP\n";
+pub(crate) const LEGACY_DOWN: &str = "parity: the legacy service did not answer\n";
+
+pub(crate) fn for_host(fault: HostFault) -> &'static str {
+    match fault {
+        HostFault::Missing => "parity: the request has no Host\n",
+        HostFault::Repeated => "parity: the request has more than one Host\n",
+        HostFault::Malformed => "parity: the request's Host is no host\n",
+        HostFault::Conflict => "parity: the request's target and its Host do not agree\n",
+    }
+}
+
+/// A few words of ours, told apart from the legacy's by their first one.
+pub(crate) fn text(status: StatusCode, words: &'static str, busy: Busy) -> Response<Answer> {
+    let content = Content::Text(Bytes::from_static(words.as_bytes()));
+    let mut response = Response::new(Answer::new(content, busy));
+    *response.status_mut() = status;
+    response.headers_mut().insert(
+        CONTENT_TYPE,
+        HeaderValue::from_static("text/plain; charset=utf-8"),
+    );
+    response
+}

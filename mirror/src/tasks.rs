@@ -1,0 +1,102 @@
+//! The tasks of one worker that its end waits for.
+//!
+//! Requests, shadows and tunnels run as tasks that are counted here, so that a drain knows when it is done. Who starts
+//! a task needs to know nothing else of the worker. Tasks that nobody waits for, such as those of idle connections to a
+//! service, are not started here.
+
+use std::cell::Cell;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use parity_schemas::verdict::Reason;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+/// Starts tasks and counts them.
+#[derive(Default)]
+pub(crate) struct Tasks {
+    running: Cell<usize>,
+    /// Told when the last one has ended.
+    none_left: Notify,
+    /// Set when the time to drain is over.
+    cutting: Cell<bool>,
+}
+
+impl Tasks {
+    /// Runs a task that the end of the worker waits for, and cuts when the time to drain is over.
+    pub(crate) fn spawn(
+        self: &Rc<Self>,
+        task: impl Future<Output = ()> + 'static,
+    ) -> JoinHandle<()> {
+        // Boxed once here, because tokio moves a task of several kilobytes about five times.
+        tokio::task::spawn_local(Counted {
+            task: Box::pin(task),
+            _running: Running::new(self),
+        })
+    }
+
+    /// Tasks that have not ended.
+    pub(crate) fn running(&self) -> usize {
+        self.running.get()
+    }
+
+    /// Returns once no task is left.
+    pub(crate) async fn ended(&self) {
+        while self.running() > 0 {
+            self.none_left.notified().await;
+        }
+    }
+
+    /// The time to drain is over: what is dropped from here on was cut by us.
+    pub(crate) fn cut(&self) {
+        self.cutting.set(true);
+    }
+
+    /// The reason that is recorded for a request that was dropped before it was settled: a panic that is just
+    /// unwinding, the end of the drain, or else a client that closed its connection.
+    pub(crate) fn loss(&self) -> Reason {
+        if std::thread::panicking() {
+            Reason::InternalPanic
+        } else if self.cutting.get() {
+            Reason::Shutdown
+        } else {
+            Reason::ClientAborted
+        }
+    }
+}
+
+/// A task that counts for as long as it lives.
+struct Counted<F> {
+    task: Pin<Box<F>>,
+    _running: Running,
+}
+
+impl<F: Future<Output = ()>> Future for Counted<F> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        self.task.as_mut().poll(cx)
+    }
+}
+
+/// Counts a task from its start to its drop.
+struct Running(Rc<Tasks>);
+
+impl Running {
+    fn new(tasks: &Rc<Tasks>) -> Self {
+        tasks.running.set(tasks.running.get() + 1);
+        Self(Rc::clone(tasks))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let left = self.0.running.get() - 1;
+        self.0.running.set(left);
+        if left == 0 {
+            self.0.none_left.notify_one();
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! Opening a connection to a service: TCP, TLS or a Unix socket.
+//!
+//! One type for all three, so that what speaks HTTP on it need not be told which it is. How long it may take is the
+//! caller's to bound, and whom the connection is for decides who pays for its bytes ([`metered`](super::metered)).
+
+use std::io::{self, IoSlice};
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use http::HeaderValue;
+use http::uri::Scheme;
+use rustls::pki_types::ServerName;
+use socket2::{SockRef, TcpKeepalive};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpStream, UnixStream};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use crate::headers::Wire;
+use crate::upstream::lookups::Lookups;
+use crate::upstream::metered::{Metered, Paid, Payer};
+use crate::upstream::ourselves::OwnEnd;
+use crate::upstream::tls::TlsError;
+use crate::upstream::url::UpstreamUrl;
+
+/// A peer that vanished is found out after about two minutes, without cutting a tunnel that is merely quiet.
+const KEEPALIVE: TcpKeepalive = TcpKeepalive::new()
+    .with_time(Duration::from_mins(1))
+    .with_interval(Duration::from_secs(15));
+
+/// How to reach one service.
+#[derive(Clone)]
+pub(crate) struct Connector {
+    place: Place,
+    /// Stands in for a `Host` field that the client did not send.
+    host: HeaderValue,
+}
+
+#[derive(Clone)]
+enum Place {
+    Tcp(Arc<str>, u16),
+    Tls(Arc<str>, u16, Box<TlsClient>),
+    Unix(PathBuf),
+}
+
+/// What is offered to a service in a TLS handshake; without TLS there is nothing to choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Offer {
+    Http1,
+    Http2,
+    /// Both, the newer one first.
+    Choice,
+}
+
+#[derive(Clone)]
+struct TlsClient {
+    name: ServerName<'static>,
+    http1: TlsConnector,
+    http2: TlsConnector,
+    choice: TlsConnector,
+}
+
+impl TlsClient {
+    fn new(host: &str, config: &rustls::ClientConfig) -> Result<Self, TlsError> {
+        const HTTP1: &[u8] = b"http/1.1";
+        const HTTP2: &[u8] = b"h2";
+        let offering = |protocols: &[&[u8]]| {
+            let mut config = config.clone();
+            config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
+            TlsConnector::from(Arc::new(config))
+        };
+        Ok(Self {
+            name: ServerName::try_from(host.to_owned())
+                .map_err(|_| TlsError::Name(host.to_owned()))?,
+            http1: offering(&[HTTP1]),
+            http2: offering(&[HTTP2]),
+            choice: offering(&[HTTP2, HTTP1]),
+        })
+    }
+}
+
+/// Why no connection was opened.
+#[derive(Debug)]
+pub(crate) enum ConnectError {
+    /// Nobody answers, or there is no such name.
+    Refused(io::Error),
+    /// The network gave up waiting.
+    TimedOut(io::Error),
+    /// The handshake failed.
+    Tls(io::Error),
+}
+
+impl ConnectError {
+    fn from_io(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::TimedOut {
+            Self::TimedOut(error)
+        } else {
+            Self::Refused(error)
+        }
+    }
+
+    /// What the system said.
+    pub(crate) fn io(&self) -> &io::Error {
+        match self {
+            Self::Refused(error) | Self::TimedOut(error) | Self::Tls(error) => error,
+        }
+    }
+}
+
+impl Connector {
+    /// `tls` is asked for only where the URL is `https://`.
+    pub(crate) fn new(
+        url: &UpstreamUrl,
+        tls: impl FnOnce() -> Result<Arc<rustls::ClientConfig>, TlsError>,
+    ) -> Result<Self, TlsError> {
+        let place = match url {
+            UpstreamUrl::Http(url) => Place::Tcp(Arc::from(&*url.host), url.port),
+            UpstreamUrl::Https(url) => {
+                let client = TlsClient::new(&url.host, &*tls()?)?;
+                Place::Tls(Arc::from(&*url.host), url.port, Box::new(client))
+            }
+            UpstreamUrl::Unix(path) => Place::Unix(path.clone()),
+        };
+        Ok(Self {
+            place,
+            host: HeaderValue::from_str(&url.authority())
+                .expect("a URL's authority is visible ASCII"),
+        })
+    }
+
+    /// What stands in for a `Host` field that the client did not send.
+    pub(super) fn host(&self) -> &HeaderValue {
+        &self.host
+    }
+
+    /// Whether the service is reached by TLS.
+    pub(crate) fn is_tls(&self) -> bool {
+        matches!(self.place, Place::Tls(..))
+    }
+
+    /// The scheme of its URLs.
+    pub(crate) fn scheme(&self) -> &'static Scheme {
+        if self.is_tls() {
+            &Scheme::HTTPS
+        } else {
+            &Scheme::HTTP
+        }
+    }
+
+    /// Opens one connection; how long that takes is the caller's to bound.
+    pub(crate) async fn connect<P: Payer>(
+        &self,
+        offer: Offer,
+        lookups: &Lookups,
+        payer: P,
+    ) -> Result<UpstreamIo<P>, ConnectError> {
+        match &self.place {
+            Place::Tcp(host, port) => {
+                let (stream, end) = tcp(host, *port, lookups).await?;
+                Ok(UpstreamIo::Tcp {
+                    io: Metered::new(stream, payer),
+                    _end: end,
+                })
+            }
+            Place::Tls(host, port, client) => {
+                let (stream, end) = tcp(host, *port, lookups).await?;
+                let stream = Metered::new(stream, payer);
+                let connector = match offer {
+                    Offer::Http1 => &client.http1,
+                    Offer::Http2 => &client.http2,
+                    Offer::Choice => &client.choice,
+                };
+                let stream = connector
+                    .connect(client.name.clone(), stream)
+                    .await
+                    .map_err(ConnectError::Tls)?;
+                Ok(UpstreamIo::Tls {
+                    io: Box::new(stream),
+                    _end: end,
+                })
+            }
+            Place::Unix(path) => unix(path)
+                .await
+                .map(|stream| UpstreamIo::Unix(Metered::new(stream, payer)))
+                .map_err(ConnectError::from_io),
+        }
+    }
+}
+
+async fn tcp(
+    host: &Arc<str>,
+    port: u16,
+    lookups: &Lookups,
+) -> Result<(TcpStream, OwnEnd), ConnectError> {
+    let connected = match host.parse::<IpAddr>() {
+        Ok(address) => TcpStream::connect((address, port)).await,
+        Err(_) => match lookups.resolve(host, port).await {
+            Ok(addresses) => TcpStream::connect(&*addresses).await,
+            Err(error) => Err(error),
+        },
+    };
+    let stream = connected.map_err(ConnectError::from_io)?;
+    tune(&stream);
+    let end = lookups.own_ends().register(&stream);
+    Ok((stream, end))
+}
+
+/// A Unix socket refuses at once when its backlog is full, where a TCP port would let us wait.
+async fn unix(path: &Path) -> io::Result<UnixStream> {
+    /// As long as TCP takes for a second try.
+    const PATIENCE: Duration = Duration::from_secs(1);
+    const PAUSE: Duration = Duration::from_millis(2);
+    let begun = Instant::now();
+    loop {
+        match UnixStream::connect(path).await {
+            Err(error)
+                if error.kind() == io::ErrorKind::WouldBlock && begun.elapsed() < PATIENCE =>
+            {
+                tokio::time::sleep(PAUSE).await;
+            }
+            connected => return connected,
+        }
+    }
+}
+
+/// Has small writes sent at once (`TCP_NODELAY`) and vanished peers found out (keep-alive). A socket on which the
+/// system refuses either is used all the same.
+pub(crate) fn tune(stream: &TcpStream) {
+    let tuned = stream
+        .set_nodelay(true)
+        .and_then(|()| SockRef::from(stream).set_tcp_keepalive(&KEEPALIVE));
+    if let Err(error) = tuned {
+        tracing::debug!(%error, "socket options were refused");
+    }
+}
+
+/// A connection to a service.
+pub(crate) enum UpstreamIo<P = Paid> {
+    Tcp {
+        io: Metered<TcpStream, P>,
+        _end: OwnEnd,
+    },
+    Tls {
+        io: Box<TlsStream<Metered<TcpStream, P>>>,
+        _end: OwnEnd,
+    },
+    Unix(Metered<UnixStream, P>),
+}
+
+impl<P> UpstreamIo<P> {
+    /// What the service chose of what it was offered; a service that chooses nothing speaks HTTP/1.1.
+    pub(crate) fn chosen(&self) -> Wire {
+        match self {
+            Self::Tls { io, .. } if io.get_ref().1.alpn_protocol() == Some(b"h2") => Wire::Http2,
+            _ => Wire::Http1,
+        }
+    }
+}
+
+macro_rules! each {
+    ($self:expr, $io:ident => $call:expr) => {
+        match $self.get_mut() {
+            UpstreamIo::Tcp { io, .. } => {
+                let $io = Pin::new(io);
+                $call
+            }
+            UpstreamIo::Tls { io, .. } => {
+                let $io = Pin::new(io);
+                $call
+            }
+            UpstreamIo::Unix(io) => {
+                let $io = Pin::new(io);
+                $call
+            }
+        }
+    };
+}
+
+impl<P: Payer> AsyncRead for UpstreamIo<P> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        each!(self, io => io.poll_read(cx, buffer))
+    }
+}
+
+impl<P: Payer> AsyncWrite for UpstreamIo<P> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        each!(self, io => io.poll_write(cx, bytes))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        each!(self, io => io.poll_flush(cx))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        each!(self, io => io.poll_shutdown(cx))
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match slices {
+            // `send` is a little cheaper than `writev`, and one slice is what a request without a body is.
+            [only] => self.poll_write(cx, only),
+            _ => each!(self, io => io.poll_write_vectored(cx, slices)),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match self {
+            Self::Tcp { io, .. } => io.is_write_vectored(),
+            Self::Tls { io, .. } => io.is_write_vectored(),
+            Self::Unix(io) => io.is_write_vectored(),
+        }
+    }
+}

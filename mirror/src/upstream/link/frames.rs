@@ -1,0 +1,87 @@
+//! Counts the frames of HTTP/2 that a service sends.
+//!
+//! The library that speaks HTTP/2 handles all frames of what it has read before it asks for more, and tells nobody of
+//! those that carry nothing: `PING`, `SETTINGS`, `WINDOW_UPDATE`, `PRIORITY`, unknown ones, empty `DATA`. So they are
+//! counted here, on their way to it. And no more is read at a time than could be such frames for a short time, besides
+//! what is known to belong to a body.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
+
+use crate::frames::Scan;
+use crate::upstream::account::Account;
+
+/// Most that is read besides the rest of a body's frame: what the library would take first, 900 frames of no content.
+const READ: usize = 8 * 1024;
+/// The same limit while the frames that arrive are small.
+const DENSE_READ: usize = 1024;
+/// Frames count as small if they have fewer bytes than this on average.
+const DENSE: usize = 32;
+
+/// A connection whose frames are counted, if it has an account.
+pub(crate) struct Frames<S> {
+    io: S,
+    account: Option<Rc<Account>>,
+    scan: Scan,
+    dense: bool,
+}
+
+impl<S> Frames<S> {
+    pub(crate) fn new(io: S, account: Option<Rc<Account>>) -> Self {
+        Self {
+            io,
+            account,
+            scan: Scan::default(),
+            dense: false,
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Frames<S> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let Some(account) = &this.account else {
+            return Pin::new(&mut this.io).poll_read(cx, buffer);
+        };
+        let limit = this.scan.rest_of_body() + if this.dense { DENSE_READ } else { READ };
+        let before = buffer.filled().len();
+        if buffer.remaining() > limit {
+            ready!(Pin::new(&mut (&mut this.io).take(limit as u64)).poll_read(cx, buffer))?;
+        } else {
+            ready!(Pin::new(&mut this.io).poll_read(cx, buffer))?;
+        }
+        let arrived = &buffer.filled()[before..];
+        let (frames, data) = this.scan.count(arrived);
+        this.dense = frames * DENSE > arrived.len();
+        account.frames(frames, data);
+        Poll::Ready(account.check())
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Frames<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.io).poll_write(cx, bytes)
+    }
+
+    ends_like_its_io!();
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.io).poll_write_vectored(cx, slices)
+    }
+}

@@ -1,0 +1,226 @@
+//! One HTTP/1.1 connection to a service, and the idle ones of a worker.
+//!
+//! A link is driven by whoever waits for its answer, in the same task, instead of by a task of its own: an event on the
+//! service's socket wakes the task that needs it and no other. Because the driver and the receivers of its messages
+//! (the answer, the chunks of its body) are polled together, receivers are polled with a waker that does nothing: only
+//! driving makes them ready. The driver too is first driven silently when something has arrived, and with the task's
+//! waker only if that was not what is waited for: else taking a chunk out, and sending the next request, would wake the
+//! task that is just running, twice per request. Dropping a link closes its connection, which is the one way to end an
+//! HTTP/1.1 exchange early (and what keeps an early answer from leaking the connection, hyper#4176).
+//!
+//! Idle links are not polled at all. One that the service has closed meanwhile gives the unsent request back on its
+//! next use, and the request goes out on a fresh one.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::{Body as _, Frame};
+use hyper::body::Incoming;
+use hyper::client::conn::TrySendError;
+use hyper::client::conn::http1::{Builder, Connection, SendRequest};
+use hyper_util::rt::TokioIo;
+
+use crate::descriptors::Descriptor;
+use crate::limits::{MAX_BUFFER_BYTES, MAX_HEAD_BYTES};
+use crate::upstream::account::Account;
+use crate::upstream::body::{AnswerBody, RequestBody};
+use crate::upstream::connect::UpstreamIo;
+use crate::upstream::link::spelled::{self, Overlay, Spelled};
+
+type Driver<B> = Connection<TokioIo<Spelled>, B>;
+
+/// A connection and its driver.
+pub(crate) struct Connected<B: RequestBody> {
+    sender: SendRequest<B>,
+    /// `None` once the connection has ended.
+    driver: Option<Driver<B>>,
+    /// What the service may send, if that is limited.
+    account: Option<Rc<Account>>,
+    overlay: Overlay,
+    /// Counts the connection for as long as this exists.
+    _place: Option<Descriptor>,
+}
+
+/// How HTTP/1.1 is spoken to a service.
+pub(in crate::upstream) fn builder() -> Builder {
+    let mut builder = Builder::new();
+    // `max_headers` stays at hyper's default of 100, because setting it, to whatever number, moves the parser's arrays
+    // from the stack to the heap: with 512 fields a thousand shadows in flight were seen to take 10 MiB more.
+    builder
+        .max_header_size(MAX_HEAD_BYTES)
+        .max_buf_size(MAX_BUFFER_BYTES)
+        // A proxy repairs both in answers (RFC 9112 §5.1, §5.2); in requests they are refused.
+        .allow_obsolete_multiline_headers_in_responses(true)
+        .allow_spaces_after_header_name_in_responses(true);
+    builder
+}
+
+impl<B: RequestBody> Connected<B> {
+    /// Speaks HTTP on a fresh connection.
+    pub(in crate::upstream) async fn open(
+        io: UpstreamIo,
+        account: Option<Rc<Account>>,
+        place: Option<Descriptor>,
+    ) -> hyper::Result<Box<Self>> {
+        let overlay = Overlay::default();
+        let (sender, driver) = builder()
+            .handshake(TokioIo::new(Spelled::new(io, &overlay)))
+            .await?;
+        Ok(Box::new(Self {
+            sender,
+            driver: Some(driver),
+            account,
+            overlay,
+            _place: place,
+        }))
+    }
+
+    pub(super) fn account(&self) -> Option<&Account> {
+        self.account.as_deref()
+    }
+
+    /// Sends a request and waits for the head of its answer.
+    pub(super) async fn send(
+        &mut self,
+        mut request: Request<B>,
+    ) -> Result<Response<Incoming>, TrySendError<Request<B>>> {
+        if let Some(account) = &self.account {
+            account.begin(request.body().size_hint().lower());
+        }
+        spelled::spell(&self.overlay, &mut request);
+        let mut answer = pin!(self.sender.try_send_request(request));
+        let driver = &mut self.driver;
+        let mut written = false;
+        let answer = poll_fn(|cx| {
+            // At first there is nothing to read.
+            if std::mem::replace(&mut written, true) {
+                let arrived = poll_after(driver, &mut silent(), |cx| answer.as_mut().poll(cx));
+                if arrived.is_ready() {
+                    return arrived;
+                }
+            }
+            poll_after(driver, cx, |cx| answer.as_mut().poll(cx))
+        })
+        .await?;
+        if let Some(account) = &self.account {
+            account.answered(answer.body().size_hint().exact().is_some());
+        }
+        Ok(answer)
+    }
+
+    /// The next frame of the answer's body.
+    pub(super) fn poll_frame(
+        &mut self,
+        body: &mut AnswerBody,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let mut frame = |cx: &mut Context<'_>| Pin::new(&mut *body).poll_frame(cx);
+        let mut arrived = frame(&mut silent());
+        if arrived.is_pending() {
+            arrived = poll_after(&mut self.driver, &mut silent(), &mut frame);
+        }
+        if arrived.is_pending() {
+            arrived = poll_after(&mut self.driver, cx, &mut frame);
+        }
+        arrived
+    }
+
+    /// Whether the next request can go out on it: both messages are complete and neither side wants it closed.
+    fn is_reusable(&self) -> bool {
+        self.driver.is_some() && self.sender.is_ready()
+    }
+
+    /// Waits until the link can be reused (`true`) or has ended (`false`).
+    pub(crate) async fn settle(&mut self) -> bool {
+        poll_fn(|cx| {
+            drive(&mut self.driver, cx);
+            if self.driver.is_none() {
+                Poll::Ready(false)
+            } else if self.sender.is_ready() {
+                Poll::Ready(true)
+            } else {
+                Poll::Pending
+            }
+        })
+        .await
+    }
+}
+
+/// Moves bytes both ways as far as they go now.
+fn drive<B: RequestBody>(slot: &mut Option<Driver<B>>, cx: &mut Context<'_>) {
+    if let Some(driver) = slot
+        && Pin::new(driver).poll(cx).is_ready()
+    {
+        // Futures that wait for the driver get its error when it is dropped.
+        *slot = None;
+    }
+}
+
+/// Drives with `cx` and then looks whether what was waited for is there.
+fn poll_after<B: RequestBody, T>(
+    driver: &mut Option<Driver<B>>,
+    cx: &mut Context<'_>,
+    receive: impl FnOnce(&mut Context<'_>) -> Poll<T>,
+) -> Poll<T> {
+    drive(driver, cx);
+    receive(&mut silent())
+}
+
+/// A context whose waker does nothing.
+fn silent() -> Context<'static> {
+    Context::from_waker(Waker::noop())
+}
+
+/// The idle links of one worker to one service, the most recently used last.
+pub(in crate::upstream) struct Pool<B: RequestBody> {
+    idle: RefCell<VecDeque<(Instant, Box<Connected<B>>)>>,
+    capacity: usize,
+    patience: Duration,
+}
+
+impl<B: RequestBody> Pool<B> {
+    /// At most `capacity` links, each for at most `patience`.
+    pub(crate) fn new(capacity: usize, patience: Duration) -> Self {
+        Self {
+            idle: RefCell::default(),
+            capacity,
+            patience,
+        }
+    }
+
+    /// The link that was used last, if it is not too old. If it is, so are all others.
+    pub(crate) fn take(&self, now: Instant) -> Option<Box<Connected<B>>> {
+        let (since, link) = self.idle.borrow_mut().pop_back()?;
+        (now.saturating_duration_since(since) < self.patience).then_some(link)
+    }
+
+    /// Keeps a link if it can be reused and there is room; else it is closed.
+    pub(crate) fn put(&self, link: Box<Connected<B>>, now: Instant) {
+        let mut idle = self.idle.borrow_mut();
+        if link.is_reusable() && idle.len() < self.capacity {
+            idle.push_back((now, link));
+        }
+    }
+
+    /// Closes all of them.
+    pub(crate) fn clear(&self) {
+        self.idle.borrow_mut().clear();
+    }
+
+    /// Closes what has been idle for too long.
+    pub(crate) fn sweep(&self, now: Instant) {
+        let mut idle = self.idle.borrow_mut();
+        while let Some((since, _)) = idle.front()
+            && now.saturating_duration_since(*since) >= self.patience
+        {
+            idle.pop_front();
+        }
+    }
+}

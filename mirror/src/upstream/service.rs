@@ -1,0 +1,298 @@
+//! One service as a worker sees it: how to reach it, the connections to it, and sending one request.
+//!
+//! It does not know which of the two services it is, nor for whom it is asked; only whether it is asked by shadows,
+//! whose work and connections are limited. It sends a request once; a second time only where nobody can have had the
+//! first.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use http::uri::Scheme;
+use http::{HeaderValue, Request, Response};
+use hyper::body::Incoming;
+use hyper_util::rt::TokioIo;
+
+use crate::descriptors::{self, Descriptor};
+use crate::headers::Wire;
+use crate::limits::Limits;
+use crate::tasks::Tasks;
+use crate::turns::Turns;
+use crate::upstream::account::Account;
+use crate::upstream::body::{AnswerBody, RequestBody};
+use crate::upstream::connect::{ConnectError, Connector, Offer, UpstreamIo};
+use crate::upstream::fault::{self, Fault};
+use crate::upstream::kept::{Kept, Upkeep};
+use crate::upstream::link::Link;
+use crate::upstream::link::http1::{self, Connected};
+use crate::upstream::lookups::Lookups;
+use crate::upstream::metered::Payer;
+use crate::upstream::target::{Protocol, Target};
+
+/// How long a client's request waits for a descriptor that others give up, and how often it tries.
+const SCARCE_PATIENCE: Duration = Duration::from_secs(2);
+const SCARCE_PAUSE: Duration = Duration::from_millis(10);
+
+/// A service and the worker's connections to it.
+pub(crate) struct Service<B: RequestBody> {
+    connector: Connector,
+    target: Target,
+    /// What it chose in the last TLS handshake that left it the choice.
+    chosen: Cell<Option<Wire>>,
+    kept: Rc<Kept<B>>,
+    upkeep: Rc<Upkeep<B>>,
+    lookups: Rc<Lookups>,
+    /// The slices in which its answers are read, if it is asked by shadows: then what it sends is limited, and its
+    /// connections are counted and give way.
+    turns: Option<Rc<Turns>>,
+}
+
+/// A request that got the head of an answer.
+pub(crate) struct Sent<B: RequestBody> {
+    pub(crate) response: Response<AnswerBody>,
+    pub(crate) link: Link<B>,
+    /// When the request was handed to the connection.
+    pub(crate) at: Instant,
+    /// When the head of the answer was there.
+    pub(crate) head_at: Instant,
+}
+
+impl<B: RequestBody> Sent<B> {
+    fn now(response: Response<Incoming>, link: Link<B>, at: Instant) -> Self {
+        Self {
+            response: response.map(AnswerBody::new),
+            link,
+            at,
+            head_at: Instant::now(),
+        }
+    }
+}
+
+/// A request that got no answer.
+pub(crate) enum SendError {
+    /// There is no connection to spare for it.
+    Spared,
+    /// No connection could be opened.
+    Connect(ConnectError),
+    /// The connection broke before an answer began.
+    Broken(hyper::Error),
+    /// The service sent far more than its answer needed.
+    Flood,
+}
+
+impl SendError {
+    /// What the service did; `None` where it was not asked.
+    pub(crate) fn fault(&self) -> Option<Fault> {
+        match self {
+            Self::Spared => None,
+            Self::Connect(error) => Some(fault::connecting(error)),
+            Self::Broken(error) => Some(fault::before_head(error)),
+            Self::Flood => Some(Fault::Flood),
+        }
+    }
+}
+
+impl<B: RequestBody> Service<B> {
+    /// With `turns` it is a service that shadows ask, in these slices; without, one that clients wait for.
+    pub(crate) fn new(
+        connector: Connector,
+        target: Target,
+        limits: &Limits,
+        lookups: &Rc<Lookups>,
+        upkeep: &Rc<Upkeep<B>>,
+        turns: Option<Rc<Turns>>,
+    ) -> Self {
+        let (idle, patience) = (limits.upstream_idle_connections, limits.upstream_idle);
+        Self {
+            connector,
+            target,
+            chosen: Cell::new(None),
+            kept: upkeep.keep(idle, patience, turns.is_some()),
+            upkeep: Rc::clone(upkeep),
+            lookups: Rc::clone(lookups),
+            turns,
+        }
+    }
+
+    /// What is changed in the requests that it gets.
+    pub(crate) fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// What stands in for a `Host` field that the client did not send.
+    pub(crate) fn host(&self) -> &HeaderValue {
+        self.connector.host()
+    }
+
+    /// Sends what `make` builds, on a connection that is there already if there is one.
+    ///
+    /// It goes out a second time, on a fresh connection, if the first one gave it back unsent, or if it broke before
+    /// an answer, had been there before, and the request is `replayable` (idempotent and without a body): then the
+    /// service most likely closed it for its age. Never otherwise, and never a third time.
+    pub(crate) async fn send(
+        &self,
+        make: impl Fn(B, Wire, &Scheme) -> Request<B>,
+        mut body: B,
+        replayable: bool,
+        grpc: bool,
+    ) -> Result<Sent<B>, SendError> {
+        let scheme = self.connector.scheme();
+        let offer = self.offer(grpc);
+        if let Some((mut link, at)) = self.there(offer).await {
+            match link.send(make(body, link.wire(), scheme)).await {
+                Ok(response) => return Ok(Sent::now(response, link, at)),
+                Err(mut failed) => match failed.take_message() {
+                    Some(unsent) => body = unsent.into_body(),
+                    None if link.is_flooded() => return Err(SendError::Flood),
+                    None if replayable && fault::may_be_stale(failed.error()) => {
+                        body = B::default();
+                    }
+                    None => return Err(SendError::Broken(failed.into_error())),
+                },
+            }
+        }
+        let mut link = self.open(offer).await?;
+        let at = Instant::now();
+        match link.send(make(body, link.wire(), scheme)).await {
+            Ok(response) => Ok(Sent::now(response, link, at)),
+            Err(_) if link.is_flooded() => Err(SendError::Flood),
+            Err(failed) => Err(SendError::Broken(failed.into_error())),
+        }
+    }
+
+    /// Keeps a connection whose answer has been read to its end for the next request.
+    pub(crate) fn put(&self, link: Link<B>, now: Instant) {
+        if let Link::Own(link) = link
+            && !(self.serves_shadows() && self.upkeep.are_scarce())
+        {
+            self.kept.http1().put(link, now);
+        }
+    }
+
+    /// Asks for another protocol, on a connection of HTTP/1.1 that is nobody else's, never enters a pool and has no
+    /// limits. It is driven by one of `tasks`, as long as either end keeps it.
+    pub(crate) async fn upgrade(
+        &self,
+        tasks: &Rc<Tasks>,
+        make: impl FnOnce(&Scheme) -> Request<B>,
+    ) -> Result<Response<AnswerBody>, SendError> {
+        let io = self.connect_for(Offer::Http1, ()).await?;
+        let (mut sender, connection) = http1::builder()
+            .handshake(TokioIo::new(io))
+            .await
+            .map_err(SendError::Broken)?;
+        let connection = connection.with_upgrades();
+        tasks.spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "connection of an upgrade ended");
+            }
+        });
+        let answered = sender.send_request(make(self.connector.scheme())).await;
+        let response = answered.map_err(SendError::Broken)?;
+        Ok(response.map(AnswerBody::new))
+    }
+
+    /// A connection whose bytes are paid by `payer`.
+    async fn connect_for<P: Payer + Clone>(
+        &self,
+        offer: Offer,
+        payer: P,
+    ) -> Result<UpstreamIo<P>, SendError> {
+        let begun = Instant::now();
+        loop {
+            let connected = self.connector.connect(offer, &self.lookups, payer.clone());
+            match connected.await {
+                Err(error) if descriptors::are_used_up(error.io()) => {
+                    self.upkeep.yield_descriptors();
+                    if self.serves_shadows() {
+                        tracing::debug!(error = %error.io(), "no connection to spare for a shadow");
+                        return Err(SendError::Spared);
+                    }
+                    if begun.elapsed() >= SCARCE_PATIENCE {
+                        return Err(SendError::Connect(error));
+                    }
+                    tokio::time::sleep(SCARCE_PAUSE).await;
+                }
+                connected => return connected.map_err(SendError::Connect),
+            }
+        }
+    }
+
+    fn serves_shadows(&self) -> bool {
+        self.turns.is_some()
+    }
+
+    /// The place of a connection for a shadow, that of an idle one if need be; clients need none.
+    fn place(&self) -> Result<Option<Descriptor>, SendError> {
+        if !self.serves_shadows() {
+            return Ok(None);
+        }
+        self.upkeep.place().map(Some).ok_or(SendError::Spared)
+    }
+
+    fn offer(&self, grpc: bool) -> Offer {
+        let protocol = self.target.protocol;
+        let auto = protocol == Protocol::Auto;
+        if auto && self.connector.is_tls() {
+            Offer::Choice
+        } else if protocol == Protocol::Http2 || (auto && grpc) {
+            Offer::Http2
+        } else {
+            Offer::Http1
+        }
+    }
+
+    async fn there(&self, offer: Offer) -> Option<(Link<B>, Instant)> {
+        let wire = match offer {
+            Offer::Http1 => Wire::Http1,
+            Offer::Http2 => Wire::Http2,
+            Offer::Choice => self.chosen.get()?,
+        };
+        match wire {
+            Wire::Http1 => {
+                let now = Instant::now();
+                Some((Link::Own(self.kept.http1().take(now)?), now))
+            }
+            Wire::Http2 => {
+                let stream = self.kept.http2().take().await?;
+                Some((Link::Stream(stream), Instant::now()))
+            }
+        }
+    }
+
+    async fn open(&self, offer: Offer) -> Result<Link<B>, SendError> {
+        let shared = offer == Offer::Http2 || self.chosen.get() == Some(Wire::Http2);
+        let _opening = shared.then(|| self.kept.http2().opening());
+        let place = self.place()?;
+        let account = self.turns.as_ref().map(Account::open);
+        let flooded = || account.as_ref().is_some_and(|account| account.is_flooded());
+        let payer = account.clone();
+        let connected = self.connect_for(offer, payer).await;
+        let io = connected.map_err(|error| match error {
+            _ if flooded() => SendError::Flood,
+            error => error,
+        })?;
+        let wire = match offer {
+            Offer::Http1 => Wire::Http1,
+            Offer::Http2 => Wire::Http2,
+            Offer::Choice => io.chosen(),
+        };
+        if offer == Offer::Choice {
+            self.chosen.set(Some(wire));
+        }
+        match wire {
+            Wire::Http1 => {
+                let opened = Connected::open(io, account.clone(), place).await;
+                opened.map(Link::Own)
+            }
+            Wire::Http2 => {
+                let opened = self.kept.http2().open(io, account.clone(), place).await;
+                opened.map(Link::Stream)
+            }
+        }
+        .map_err(|error| match error {
+            _ if flooded() => SendError::Flood,
+            error => SendError::Broken(error),
+        })
+    }
+}
