@@ -1,18 +1,17 @@
 //! The command line as types, and nothing that happens behind them.
 //!
-//! Help, the flag list of docs/settings.md and the parser all come from here. Flags that are settings stay text: they are
-//! one of three layers (file < environment < flags) and are read by `config`, which reports what is wrong in any
-//! layer together with all other problems.
+//! Help, the flag list of docs/settings.md and the parser all come from here. Flags that are settings come from the
+//! definitions of the settings ([`flags`]).
 
 mod diff;
-mod mirror;
+mod flags;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use diff::{DiffArgs, DiffKind};
-pub(crate) use mirror::MirrorArgs;
+use flags::{Flags, OfMirror, OfReader, OfSchema, OfSink, OfUi};
 
 /// Proves, from live traffic, that a candidate service answers as the legacy service does.
 #[derive(Debug, Parser)]
@@ -93,7 +92,7 @@ pub(crate) enum Command {
     /// Run a sample rewrite through the real proxy and print what was found
     Demo(DemoArgs),
     /// Proxy clients to the legacy, compare with the candidate, record what differs
-    Mirror(Box<MirrorArgs>),
+    Mirror(MirrorArgs),
     /// Compare two files: exit 0 match, 1 mismatch, 3 not compared
     Diff(DiffArgs),
     /// Print what was received, compared and found different
@@ -101,7 +100,7 @@ pub(crate) enum Command {
     /// Decide: exit 0 pass, 1 fail, 3 undecided
     Gate(GateArgs),
     /// Move records from Kafka into ClickHouse
-    Sink(Box<SinkArgs>),
+    Sink(SinkArgs),
     /// Create the tables of the record in ClickHouse, or print how
     #[command(subcommand)]
     Schema(SchemaCommand),
@@ -137,13 +136,6 @@ pub(crate) struct ConfigFile {
     pub(crate) config: Option<PathBuf>,
 }
 
-fn given<'a>(flags: &[(&'static str, &'a Option<String>)]) -> Vec<(&'static str, &'a str)> {
-    flags
-        .iter()
-        .filter_map(|(key, value)| Some((*key, value.as_deref()?)))
-        .collect()
-}
-
 /// What `rules` can do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum RulesCommand {
@@ -156,34 +148,28 @@ pub(crate) enum RulesCommand {
     Explanations,
 }
 
+/// Flags of `mirror`.
+#[derive(Debug, Args)]
+pub(crate) struct MirrorArgs {
+    #[command(flatten)]
+    pub(crate) file: ConfigFile,
+    #[command(flatten)]
+    pub(crate) flags: Flags<OfMirror>,
+}
+
 /// Which evidence; shared by `report` and `gate`.
 #[derive(Debug, Args)]
 pub(crate) struct SelectionArgs {
     #[command(flatten)]
     pub(crate) file: ConfigFile,
-    /// Where the record is kept [default: sqlite:parity.db].
-    #[arg(long, value_name = "URL")]
-    pub(crate) store: Option<String>,
-    /// Which effort [default: default].
-    #[arg(long, value_name = "NAME")]
-    pub(crate) migration: Option<String>,
+    #[command(flatten)]
+    pub(crate) flags: Flags<OfReader>,
     /// Only evidence of this candidate version [default: the latest recorded].
     #[arg(long, value_name = "TEXT")]
     pub(crate) candidate_version: Option<String>,
     /// Only intervals that began at or after this: a time (2026-01-31T09:30:00Z) or an age (15m, 2h, 7d).
     #[arg(long, value_name = "TIME|AGE")]
     pub(crate) since: Option<String>,
-}
-
-impl SelectionArgs {
-    /// The flags that were given, as settings. The version selects evidence and is no setting here: without the flag
-    /// the latest evidence is taken, whatever version the configuration names.
-    pub(crate) fn settings(&self) -> Vec<(&'static str, &str)> {
-        given(&[
-            ("mirror.store", &self.store),
-            ("migration", &self.migration),
-        ])
-    }
 }
 
 /// Flags of `report`.
@@ -266,50 +252,16 @@ fn confidence(text: &str) -> Result<f64, String> {
         })
 }
 
-/// Flags of `sink`; each is a setting of `[sink]`.
+/// Flags of `sink`.
 #[derive(Debug, Args)]
 pub(crate) struct SinkArgs {
     #[command(flatten)]
     pub(crate) file: ConfigFile,
-    /// The topic: `kafka://HOST:9092/TOPIC`.
-    #[arg(long, value_name = "URL")]
-    pub(crate) kafka: Option<String>,
-    /// The database: `clickhouse://USER@HOST:8123/DATABASE`.
-    #[arg(long, value_name = "URL")]
-    pub(crate) clickhouse: Option<String>,
+    #[command(flatten)]
+    pub(crate) flags: Flags<OfSink>,
     /// First create the tables, or bring them up to date.
     #[arg(long)]
     pub(crate) migrate: bool,
-    /// Consumer group [default: parity-sink-TOPIC].
-    #[arg(long, value_name = "NAME")]
-    pub(crate) group: Option<String>,
-    /// Name of this sink within its group: a restart under the same name takes its partitions back at once.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) instance: Option<String>,
-    /// Threads that decode and insert [default: one per core].
-    #[arg(long, value_name = "N")]
-    pub(crate) workers: Option<String>,
-    /// Where the admin port listens [default: 127.0.0.1:9901].
-    #[arg(long, value_name = "ADDR")]
-    pub(crate) admin: Option<String>,
-    /// File with the token that the admin port demands; required off loopback.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) admin_token_file: Option<String>,
-}
-
-impl SinkArgs {
-    /// The flags that were given, as settings.
-    pub(crate) fn settings(&self) -> Vec<(&'static str, &str)> {
-        given(&[
-            ("sink.kafka", &self.kafka),
-            ("sink.clickhouse", &self.clickhouse),
-            ("sink.group", &self.group),
-            ("sink.instance", &self.instance),
-            ("sink.workers", &self.workers),
-            ("sink.admin", &self.admin),
-            ("sink.admin_token_file", &self.admin_token_file),
-        ])
-    }
 }
 
 /// Commands on the tables in `ClickHouse`.
@@ -319,9 +271,8 @@ pub(crate) enum SchemaCommand {
     Apply {
         #[command(flatten)]
         file: ConfigFile,
-        /// The database: `clickhouse://USER@HOST:8123/DATABASE`.
-        #[arg(long, value_name = "URL")]
-        clickhouse: Option<String>,
+        #[command(flatten)]
+        flags: Flags<OfSchema>,
         /// Replicated and distributed tables on this cluster.
         #[arg(long, value_name = "NAME")]
         cluster: Option<String>,
@@ -339,30 +290,8 @@ pub(crate) enum SchemaCommand {
 pub(crate) struct UiArgs {
     #[command(flatten)]
     pub(crate) file: ConfigFile,
-    /// Where the record is kept [default: sqlite:parity.db].
-    #[arg(long, value_name = "URL")]
-    pub(crate) store: Option<String>,
-    /// Which effort [default: default].
-    #[arg(long, value_name = "NAME")]
-    pub(crate) migration: Option<String>,
-    /// Where to listen [default: 127.0.0.1:9900].
-    #[arg(long, value_name = "ADDR")]
-    pub(crate) admin: Option<String>,
-    /// File with the token to demand; required off loopback.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) admin_token_file: Option<String>,
-}
-
-impl UiArgs {
-    /// The flags that were given, as settings.
-    pub(crate) fn settings(&self) -> Vec<(&'static str, &str)> {
-        given(&[
-            ("mirror.store", &self.store),
-            ("migration", &self.migration),
-            ("mirror.admin", &self.admin),
-            ("mirror.admin_token_file", &self.admin_token_file),
-        ])
-    }
+    #[command(flatten)]
+    pub(crate) flags: Flags<OfUi>,
 }
 
 /// Commands on the configuration.
@@ -384,7 +313,7 @@ pub(crate) enum ConfigCommand {
     /// Print every setting with its value
     Show {
         #[command(flatten)]
-        mirror: Box<MirrorArgs>,
+        mirror: MirrorArgs,
         /// Also print where each value comes from.
         #[arg(long)]
         origin: bool,

@@ -25,7 +25,7 @@ use parity_schemas::secret::without_password;
 use environment::Environment;
 use file::{Entry, File, Raw, Written};
 use problem::{Origin, Problem, Problems, read_named_file};
-use settings::{SETTINGS, Setting};
+use settings::{Kind, Many, One, Setting};
 
 pub(crate) use needs::{AdminSettings, MirrorSettings};
 
@@ -35,11 +35,13 @@ pub(crate) const DEFAULT_FILE: &str = "parity.toml";
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
 /// What every layer says, unread.
+#[derive(Clone)]
 pub(crate) struct Layers {
     values: BTreeMap<&'static str, Written>,
     routes: Vec<Entry>,
     rules: Vec<Entry>,
     problems: Vec<Problem>,
+    renamed: Vec<Problem>,
     broken_file: bool,
 }
 
@@ -49,7 +51,7 @@ impl Layers {
     pub(crate) fn load(
         file: Option<&Path>,
         environment: &Environment,
-        flags: &[(&'static str, &str)],
+        flags: &[(&'static Setting, &str)],
     ) -> Self {
         let mut problems = Vec::new();
         let mut file = file
@@ -57,50 +59,52 @@ impl Layers {
             .unwrap_or_default();
         let mut values = std::mem::take(&mut file.settings);
         problems.extend(environment.problems());
-        for setting in SETTINGS {
+        for setting in settings::all() {
             let variable = setting.variable();
             if let Some(text) = environment.get(&variable) {
-                if let Err(error) = setting.check(text) {
-                    let origin = Origin::Environment(variable.clone());
-                    problems.push(Problem::new(origin, format!("{}: {error}", setting.key)));
+                let origin = Origin::Environment(variable);
+                if let Err(error) = setting.kind.check(text) {
+                    let message = format!("{}: {error}", setting.key);
+                    problems.push(Problem::new(origin.clone(), message));
                 }
-                let value = match setting.kind {
-                    settings::Kind::List => Raw::List(value::list(text)),
-                    _ => Raw::Text(text.to_owned()),
-                };
-                values.insert(
-                    setting.key,
-                    Written {
-                        value,
-                        origin: Origin::Environment(variable),
-                    },
-                );
+                values.insert(setting.key, Written::of(setting, text, origin));
             }
         }
-        for (key, text) in flags {
-            let setting = SETTINGS.iter().find(|setting| setting.key == *key);
-            let flag = setting.and_then(|setting| setting.flag);
-            let origin = flag.map_or(Origin::Default, Origin::Flag);
-            let value = match setting.map(|setting| setting.kind) {
-                Some(settings::Kind::List) => Raw::List(value::list(text)),
-                _ => Raw::Text((*text).to_owned()),
-            };
-            values.insert(key, Written { value, origin });
+        for (setting, text) in flags {
+            let origin = setting
+                .flag
+                .map_or(Origin::Default, |flag| Origin::Flag(flag.name));
+            values.insert(setting.key, Written::of(setting, text, origin));
         }
         Self {
             values,
             routes: file.routes,
             rules: file.rules,
             problems,
+            renamed: file.renamed,
             broken_file: file.broken,
         }
     }
 
-    /// With the file that is named, or parity.toml if it is there, and the process's environment.
-    pub(crate) fn load_here(named: Option<&Path>, flags: &[(&'static str, &str)]) -> Self {
+    /// With the file that is named, or parity.toml if it is there, and the process's environment. A former name in the
+    /// file holds, and is told once.
+    pub(crate) fn load_here(named: Option<&Path>, flags: &[(&'static Setting, &str)]) -> Self {
         let default = Path::new(DEFAULT_FILE);
         let file = named.or_else(|| default.exists().then_some(default));
-        Self::load(file, &Environment::of_process(), flags)
+        let layers = Self::load(file, &Environment::of_process(), flags);
+        for renamed in &layers.renamed {
+            tracing::warn!("{renamed}");
+        }
+        layers
+    }
+
+    /// The same with more flags, which are weaker than what is given.
+    pub(crate) fn or(mut self, flags: &[(&'static Setting, &str)]) -> Self {
+        for (setting, text) in flags {
+            let written = || Written::of(setting, text, Origin::Default);
+            self.values.entry(setting.key).or_insert_with(written);
+        }
+        self
     }
 
     /// A setting for people to read: as given or by default, without what is secret in it, and where it comes from.
@@ -109,16 +113,15 @@ impl Layers {
             Some(Written {
                 value: Raw::List(items),
                 origin,
-            }) if setting.name() == "set_headers" => {
+                ..
+            }) if setting.hides_values => {
                 let items: Vec<_> = items.iter().map(|item| hidden::header(item)).collect();
                 (Some(items.join(",")), origin.clone())
             }
             _ => self.given(setting),
         };
         let text = match setting.kind {
-            settings::Kind::Upstream | settings::Kind::Store => {
-                text.map(|text| without_password(&text).into_owned())
-            }
+            Kind::Upstream | Kind::Store => text.map(|text| without_password(&text).into_owned()),
             _ => text,
         };
         (text, origin)
@@ -129,7 +132,7 @@ impl Layers {
         match self.values.get(setting.key) {
             Some(written) => {
                 let text = match &written.value {
-                    Raw::Text(_) if setting.kind == settings::Kind::Secret => "…".to_owned(),
+                    Raw::Text(_) if setting.kind == Kind::Secret => "…".to_owned(),
                     Raw::Text(text) => text.clone(),
                     Raw::List(items) => items.join(","),
                 };
@@ -139,9 +142,9 @@ impl Layers {
         }
     }
 
-    /// Whether any of these settings is given.
-    pub(crate) fn has_any(&self, keys: &[&str]) -> bool {
-        keys.iter().any(|key| self.values.contains_key(key))
+    /// Whether a setting is given.
+    pub(crate) fn is_given(&self, setting: &Setting) -> bool {
+        self.values.contains_key(setting.key)
     }
 
     /// Whether there are routes or rules.
@@ -149,56 +152,72 @@ impl Layers {
         !(self.routes.is_empty() && self.rules.is_empty())
     }
 
-    fn text(&self, key: &'static str) -> Option<(String, Origin)> {
-        let setting = SETTINGS
-            .iter()
-            .find(|setting| setting.key == key)
-            .expect("every key is in the table");
+    fn text(&self, setting: &Setting) -> Option<(String, Origin)> {
         let (text, origin) = self.given(setting);
         Some((text?, origin))
     }
 
-    fn get<T, E: std::fmt::Display>(
+    /// The value of a setting; one that cannot be read is noted.
+    fn get<T>(&mut self, setting: &'static One<T>) -> Option<T> {
+        let (text, origin) = self.text(setting)?;
+        let value = (setting.read)(&text);
+        self.or_note(setting, origin, value)
+    }
+
+    /// The elements of a list; those that cannot be read are noted.
+    fn each<T>(&mut self, setting: &'static Many<T>) -> Vec<T> {
+        let origin = self.origin(setting);
+        let items = self.list(setting, Vec::new()).into_iter();
+        items
+            .filter_map(|item| self.or_note(setting, origin.clone(), (setting.read)(&item)))
+            .collect()
+    }
+
+    fn or_note<T>(
         &mut self,
-        key: &'static str,
-        read: impl FnOnce(&str) -> Result<T, E>,
+        setting: &Setting,
+        origin: Origin,
+        value: Result<T, String>,
     ) -> Option<T> {
-        let (text, origin) = self.text(key)?;
-        match read(&text) {
-            Ok(value) => Some(value),
-            Err(error) => {
-                self.problems
-                    .push(Problem::new(origin, format!("{key}: {error}")));
-                None
-            }
-        }
+        let note = |error| Problem::new(origin, format!("{}: {error}", self.name(setting)));
+        value
+            .map_err(note)
+            .map_err(|problem| self.problems.push(problem))
+            .ok()
+    }
+
+    /// What a setting is called where it is given.
+    fn name(&self, setting: &Setting) -> &'static str {
+        let written = self.values.get(setting.key);
+        written.map_or(setting.key, |written| written.name)
     }
 
     /// A password as it was given.
-    fn hidden(&self, key: &'static str) -> Option<&str> {
-        match &self.values.get(key)?.value {
+    fn hidden(&self, setting: &Setting) -> Option<&str> {
+        match &self.values.get(setting.key)?.value {
             Raw::Text(text) => Some(text),
             Raw::List(_) => None,
         }
     }
 
     /// Where a setting was given.
-    fn origin(&self, key: &'static str) -> Origin {
+    fn origin(&self, setting: &Setting) -> Origin {
         self.values
-            .get(key)
+            .get(setting.key)
             .map_or(Origin::Default, |written| written.origin.clone())
     }
 
-    fn list(&self, key: &'static str, default: Vec<String>) -> Vec<String> {
-        match self.values.get(key).map(|written| &written.value) {
+    /// The elements of a list as text.
+    fn list<T>(&self, setting: &Many<T>, default: Vec<String>) -> Vec<String> {
+        match self.values.get(setting.key).map(|written| &written.value) {
             Some(Raw::List(items)) => items.clone(),
             _ => default,
         }
     }
 
-    fn path(&mut self, key: &'static str) -> Option<(PathBuf, Origin)> {
-        let (text, origin) = self.text(key)?;
-        Some((PathBuf::from(text), origin))
+    fn path(&mut self, setting: &'static One<PathBuf>) -> Option<(PathBuf, Origin)> {
+        let origin = self.origin(setting);
+        Some((self.get(setting)?, origin))
     }
 
     /// Problems found so far, by place.

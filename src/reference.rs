@@ -1,22 +1,21 @@
 //! docs/settings.md, written from the definitions that the program itself uses: the table of settings, the command line,
 //! the words of rules. A test fails when the file is not what comes out here.
 
-use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
 use clap::{Arg, ArgAction, Command, CommandFactory};
-use parity_comparator::rules::{ACTIONS, PROFILES, TYPES};
-use parity_schemas::verdict::{Explanation, Kind as FindingKind, Part};
+use parity_schemas::verdict::Explanation;
 
 use crate::cli::Cli;
 use crate::config::environment::BESIDE;
-use crate::config::settings::{Kind, ROUTE_KEYS, RULE_KEYS, SECTIONS, SETTINGS, Setting, is_fixed};
+use crate::config::settings::entries::{EntryKey, route, rule};
+use crate::config::settings::{self, Kind, SECTIONS, Setting};
 use crate::error;
 
 /// How the file is written anew.
 const WRITE: &str = "UPDATE_DOCS=1 cargo test -p parity --bin parity reference";
 
-fn page() -> Result<String, fmt::Error> {
+pub(crate) fn page() -> Result<String, fmt::Error> {
     let mut out = String::new();
     writeln!(
         out,
@@ -32,15 +31,17 @@ fn page() -> Result<String, fmt::Error> {
         "*Restart* means that a running mirror cannot take another value (`kill -HUP` is then refused): only a restart does.\n\n\
          ## At the top of the file\n"
     )?;
-    settings(&mut out, "")?;
     for section in SECTIONS {
-        writeln!(out, "## [{section}]\n")?;
-        settings(&mut out, section)?;
+        if !section.name.is_empty() {
+            writeln!(out, "## [{}]\n", section.name)?;
+        }
+        settings(&mut out, section.settings)?;
     }
+    former(&mut out)?;
     writeln!(out, "## Routes\n\nEach `[[route]]` has these keys:\n")?;
-    keys(&mut out, ROUTE_KEYS)?;
+    keys(&mut out, route::ALL)?;
     writeln!(out, "## Rules\n\nEach `[[rule]]` has these keys:\n")?;
-    keys(&mut out, RULE_KEYS)?;
+    keys(&mut out, rule::ALL)?;
     words(&mut out)?;
     writeln!(out, "## Commands\n")?;
     let cli = Cli::command();
@@ -111,21 +112,20 @@ fn kinds(out: &mut String) -> fmt::Result {
     writeln!(out)
 }
 
-fn settings(out: &mut String, section: &str) -> fmt::Result {
+fn settings(out: &mut String, settings: &[&Setting]) -> fmt::Result {
     writeln!(
         out,
         "| setting | type | default | flag | variable | restart | meaning |\n|---|---|---|---|---|---|---|"
     )?;
-    for setting in SETTINGS
-        .iter()
-        .filter(|setting| setting.section() == section)
-    {
+    for setting in settings {
         let Setting {
             key,
             kind,
             default,
             flag,
             about,
+            needs_restart,
+            ..
         } = setting;
         let code = |text: Option<&str>| match text {
             None | Some("") => String::new(),
@@ -136,41 +136,50 @@ fn settings(out: &mut String, section: &str) -> fmt::Result {
             "| `{key}` | {} | {} | {} | `{}` | {} | {} |",
             name(*kind),
             code(*default),
-            code(*flag),
+            code(flag.map(|flag| flag.name)),
             setting.variable(),
-            if is_fixed(setting) { "yes" } else { "" },
+            if *needs_restart { "yes" } else { "" },
             cell(about)
         )?;
     }
     writeln!(out)
 }
 
-fn keys(out: &mut String, keys: &[(&str, &str)]) -> fmt::Result {
+/// Names by which a file may still call settings.
+fn former(out: &mut String) -> fmt::Result {
+    writeln!(
+        out,
+        "## Former names\n\n\
+         They hold in the file, with a warning. Both names of one setting are an error.\n\n\
+         | former | now |\n|---|---|"
+    )?;
+    for setting in settings::all() {
+        if let Some(former) = setting.formerly {
+            writeln!(out, "| `{former}` | `{}` |", setting.key)?;
+        }
+    }
+    writeln!(out)
+}
+
+fn keys(out: &mut String, keys: &[&EntryKey]) -> fmt::Result {
     writeln!(out, "| key | meaning |\n|---|---|")?;
-    for (key, about) in keys {
-        writeln!(out, "| `{key}` | {} |", cell(about))?;
+    for key in keys {
+        writeln!(out, "| `{}` | {} |", key.name, cell(key.about))?;
     }
     writeln!(out)
 }
 
 /// The words that keys of a rule take.
 fn words(out: &mut String) -> fmt::Result {
-    let list = |words: &[&str]| {
-        let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-        words.join(", ")
-    };
-    let parts: Vec<&str> = Part::ALL.iter().map(|part| part.as_str()).collect();
-    let kinds: Vec<&str> = FindingKind::ALL.iter().map(|kind| kind.as_str()).collect();
-    let profiles: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
+    let of_rules = rule::ALL.iter().map(|key| (key.name, key.words));
+    let of_settings = settings::all().map(|setting| (setting.key, setting.words));
     writeln!(out, "| key | words |\n|---|---|")?;
-    for (key, words) in [
-        ("action", list(ACTIONS)),
-        ("part", list(&parts)),
-        ("type", list(TYPES)),
-        ("kind", list(&kinds)),
-        ("profiles", list(&profiles)),
-    ] {
-        writeln!(out, "| `{key}` | {words} |")?;
+    for (key, words) in of_rules.chain(of_settings) {
+        // Explanations have a table of their own.
+        if let Some(words) = words.filter(|_| key != rule::EXPLANATIONS.name) {
+            let words: Vec<String> = words().iter().map(|word| format!("`{word}`")).collect();
+            writeln!(out, "| `{key}` | {} |", words.join(", "))?;
+        }
     }
     writeln!(out, "\n| explanation | meaning |\n|---|---|")?;
     for word in Explanation::ALL {
@@ -237,15 +246,7 @@ fn variables(out: &mut String) -> fmt::Result {
         out,
         "## Variables that are no settings\n\n| variable | meaning |\n|---|---|"
     )?;
-    for name in BESIDE {
-        let about = match name {
-            "PARITY_CONFIG" => "the configuration file, as `--config`",
-            "PARITY_LOG" => {
-                "a filter for the log, such as `parity_mirror=debug`; it wins over `-v` and `-q`"
-            }
-            "PARITY_SERVICES_DIR" => "for the tests: where the programs are that they run beside",
-            other => panic!("say here what {other} is for"),
-        };
+    for (name, about) in BESIDE {
         writeln!(out, "| `{name}` | {about} |")?;
     }
     writeln!(out)
@@ -293,20 +294,4 @@ fn the_page_of_settings_is_what_the_program_says() {
         committed == page,
         "docs/settings.md is not what the program says; write it anew: {WRITE}"
     );
-}
-
-#[test]
-fn every_flag_of_a_setting_is_one_of_a_command() {
-    let cli = Cli::command();
-    let mut flags = BTreeSet::new();
-    for command in cli.get_subcommands() {
-        flags.extend(
-            command
-                .get_arguments()
-                .filter_map(|argument| Some(format!("--{}", argument.get_long()?))),
-        );
-    }
-    for flag in SETTINGS.iter().filter_map(|setting| setting.flag) {
-        assert!(flags.contains(flag), "no command has {flag}");
-    }
 }

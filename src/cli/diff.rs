@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::OutputFormat;
+use super::flags::{Flags, OfDiff};
 
 /// Kind of document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -47,9 +48,8 @@ pub(crate) struct DiffArgs {
     /// A configuration whose `[[rule]]` entries apply; those for one route do not.
     #[arg(long, value_name = "FILE")]
     pub(crate) rules: Option<PathBuf>,
-    /// Rules that come with the program, such as go-to-rust; several parted by commas.
-    #[arg(long, value_name = "NAME", env = "PARITY_PROFILE")]
-    pub(crate) profile: Option<String>,
+    #[command(flatten)]
+    pub(crate) flags: Flags<OfDiff>,
     /// Count by pattern, one line each, instead of showing values.
     #[arg(long)]
     pub(crate) stat: bool,

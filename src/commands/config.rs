@@ -10,6 +10,7 @@ use parity_dashboards::terminal;
 
 use crate::cli::{ConfigCommand, MirrorArgs, OutputFormat};
 use crate::config::problem::Problems;
+use crate::config::settings::{mirror, sink};
 use crate::config::{DEFAULT_FILE, Layers, render};
 
 /// Runs it.
@@ -56,25 +57,28 @@ fn init(file: &PathBuf) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// In the place of upstreams that a file leaves to flags or the environment, so that all else in it can be checked.
-const UNNAMED: [(&str, &str); 2] = [
-    ("mirror.legacy", "http://legacy.invalid"),
-    ("mirror.candidate", "http://candidate.invalid"),
-];
-
 /// A file is checked for each command that it configures: for `sink` when it says where to sink, for `mirror` when it
 /// names an upstream, routes or rules, or nothing to sink. One that names neither upstream leaves them to flags.
 fn check(file: Option<&Path>) -> Result<ExitCode> {
     let file = file.unwrap_or(Path::new(DEFAULT_FILE));
-    let layers = || Layers::load_here(Some(file), &[]);
-    let sinks = layers().has_any(&["sink.kafka", "sink.clickhouse"]);
-    let upstreams = layers().has_any(&["mirror.legacy", "mirror.candidate"]);
-    let mirrors = !sinks || upstreams || layers().has_entries();
+    let layers = Layers::load_here(Some(file), &[]);
+    let sinks = layers.is_given(&sink::KAFKA) || layers.is_given(&sink::CLICKHOUSE);
+    let upstreams = layers.is_given(&mirror::LEGACY) || layers.is_given(&mirror::CANDIDATE);
+    let mirrors = !sinks || upstreams || layers.has_entries();
     let mut problems = Problems::default();
     let mut holds = Vec::new();
     if mirrors {
-        let flags: &[_] = if upstreams { &[] } else { &UNNAMED };
-        match Layers::load_here(Some(file), flags).mirror() {
+        // Upstreams that a file leaves to flags or the environment, so that all else in it can be checked.
+        let unnamed = [
+            mirror::LEGACY.is("http://legacy.invalid"),
+            mirror::CANDIDATE.is("http://candidate.invalid"),
+        ];
+        let whole = if upstreams {
+            layers.clone()
+        } else {
+            layers.clone().or(&unnamed)
+        };
+        match whole.mirror() {
             Ok(settings) => {
                 if !upstreams {
                     holds.push(
@@ -89,7 +93,7 @@ fn check(file: Option<&Path>) -> Result<ExitCode> {
         }
     }
     if sinks {
-        match layers().sink() {
+        match layers.sink() {
             Ok(settings) => holds.push(format!("a sink to {}", settings.clickhouse)),
             Err(found) => problems.merge(found),
         }
@@ -105,8 +109,8 @@ fn check(file: Option<&Path>) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(mirror: &MirrorArgs, origin: bool, format: OutputFormat) -> Result<ExitCode> {
-    let layers = Layers::load_here(mirror.file.config.as_deref(), &mirror.settings());
+fn show(args: &MirrorArgs, origin: bool, format: OutputFormat) -> Result<ExitCode> {
+    let layers = Layers::load_here(args.file.config.as_deref(), &args.flags.settings());
     match format {
         OutputFormat::Text => terminal::print(&render::list(&layers, origin))?,
         OutputFormat::Json => terminal::print_json(&render::document(&layers))?,

@@ -26,6 +26,7 @@ use tokio::sync::oneshot;
 use crate::cli::DemoArgs;
 use crate::config::Layers;
 use crate::config::environment::Environment;
+use crate::config::settings::{mirror, record, top};
 use crate::handover::Inherited;
 use crate::instance::Instance;
 use crate::signals::{Hangup, Signal, Signals};
@@ -49,15 +50,15 @@ pub(crate) fn run(args: &DemoArgs) -> Result<ExitCode> {
         None,
         &Environment::default(),
         &[
-            ("mirror.legacy", &legacy.url),
-            ("mirror.candidate", &candidate.url),
-            ("mirror.legacy_version", "go-4.2.1"),
-            ("mirror.candidate_version", "rust-0.9.0"),
-            ("mirror.instance", "demo"),
-            ("migration", "payments-rust"),
-            ("mirror.listen", "127.0.0.1:0"),
-            ("mirror.admin", "127.0.0.1:0"),
-            ("mirror.store", &store),
+            mirror::LEGACY.is(&legacy.url),
+            mirror::CANDIDATE.is(&candidate.url),
+            mirror::LEGACY_VERSION.is("go-4.2.1"),
+            mirror::CANDIDATE_VERSION.is("rust-0.9.0"),
+            mirror::INSTANCE.is("demo"),
+            top::MIGRATION.is("payments-rust"),
+            mirror::LISTEN.is("127.0.0.1:0"),
+            mirror::ADMIN.is("127.0.0.1:0"),
+            record::STORE.is(&store),
         ],
     )
     .mirror()?;

@@ -24,6 +24,7 @@ use parity_schemas::verdict::{Reason, Verdict};
 use crate::cli::{DiffArgs, DiffKind, OutputFormat};
 use crate::config::Layers;
 use crate::config::environment::Environment;
+use crate::config::settings::top;
 use crate::error;
 use input::{Input, MAX_INPUT_BYTES};
 
@@ -126,15 +127,10 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
     Ok(exit_code(&comparison))
 }
 
-/// The rules that were asked for; none without a flag, whatever configuration lies about.
+/// The rules that were asked for; none without a flag or its variable, whatever configuration lies about.
 fn rules(args: &DiffArgs, now: Timestamp) -> Result<Arc<Rules>> {
-    let flags: Vec<_> = args
-        .profile
-        .as_deref()
-        .map(|names| ("profiles", names))
-        .into_iter()
-        .collect();
-    let mut layers = Layers::load(args.rules.as_deref(), &Environment::default(), &flags);
+    let environment = Environment::of_process().only(&[&top::PROFILES]);
+    let mut layers = Layers::load(args.rules.as_deref(), &environment, &args.flags.settings());
     match layers.rules(now) {
         Some(rules) => Ok(rules),
         None => Err(layers.into_problems().into()),

@@ -16,7 +16,7 @@ use crate::signals::{Hangup, Signal, Signals};
 /// Runs it.
 pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
     let load =
-        || Layers::load_here(args.file.config.as_deref(), &args.settings()).mirror_to_serve();
+        || Layers::load_here(args.file.config.as_deref(), &args.flags.settings()).mirror_to_serve();
     let mut settings = load()?;
     let lines = format!(
         "legacy {} · candidate {} · store {}",

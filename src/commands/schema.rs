@@ -15,14 +15,10 @@ pub(crate) fn run(command: &SchemaCommand) -> Result<ExitCode> {
     match command {
         SchemaCommand::Apply {
             file,
-            clickhouse,
+            flags,
             cluster,
         } => {
-            let flags: Vec<_> = clickhouse
-                .as_deref()
-                .map(|url| ("sink.clickhouse", url))
-                .into_iter()
-                .collect();
+            let flags = flags.settings();
             let settings = Layers::load_here(file.config.as_deref(), &flags).schema()?;
             let applied = apply_schema(
                 &settings.clickhouse,

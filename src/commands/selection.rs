@@ -9,7 +9,8 @@ use crate::config::{Layers, value};
 
 /// The store and what to ask it for.
 pub(crate) fn resolve(args: &SelectionArgs) -> Result<(StoreConfig, Selection)> {
-    let settings = Layers::load_here(args.file.config.as_deref(), &args.settings()).reader()?;
+    let settings =
+        Layers::load_here(args.file.config.as_deref(), &args.flags.settings()).reader()?;
     let since = args.since.as_deref().map(since).transpose()?;
     let selection = Selection {
         migration: Some(settings.migration),

@@ -17,7 +17,7 @@ use crate::signals::{Hangup, Signal, Signals};
 
 /// Runs it.
 pub(crate) fn run(args: &SinkArgs) -> Result<ExitCode> {
-    let settings = Layers::load_here(args.file.config.as_deref(), &args.settings()).sink()?;
+    let settings = Layers::load_here(args.file.config.as_deref(), &args.flags.settings()).sink()?;
     let mut signals = Signals::listen(Hangup::Ends)?;
     if args.migrate {
         let applied = apply_schema(&settings.clickhouse, &Layout::Single, &settings.retention)?;

@@ -14,7 +14,7 @@ use crate::signals::{Hangup, Signal, Signals};
 /// Runs it.
 pub(crate) fn run(args: &UiArgs) -> Result<ExitCode> {
     let (settings, admin) =
-        Layers::load_here(args.file.config.as_deref(), &args.settings()).ui()?;
+        Layers::load_here(args.file.config.as_deref(), &args.flags.settings()).ui()?;
     // A store that cannot be read is an error now, not on the first page.
     drop(Reader::open(&settings.store)?);
     let mut signals = Signals::listen(Hangup::Ends)?;

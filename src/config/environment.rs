@@ -5,12 +5,22 @@
 //! container for a service that is called `parity`.
 
 use super::problem::{Origin, Problem, closest};
-use super::settings::{SETTINGS, Setting};
+use super::settings::{self, Setting, limits};
 
 /// How all names of ours begin.
 const PREFIX: &str = "PARITY_";
-/// Read outside of the configuration: by the command line, for the log, by scripts.
-pub(crate) const BESIDE: [&str; 3] = ["PARITY_CONFIG", "PARITY_LOG", "PARITY_SERVICES_DIR"];
+/// Read outside of the configuration, with what for: by the command line, for the log, by scripts.
+pub(crate) const BESIDE: [(&str, &str); 3] = [
+    ("PARITY_CONFIG", "the configuration file, as `--config`"),
+    (
+        "PARITY_LOG",
+        "a filter for the log, such as `parity_mirror=debug`; it wins over `-v` and `-q`",
+    ),
+    (
+        "PARITY_SERVICES_DIR",
+        "for the tests: where the programs are that they run beside",
+    ),
+];
 /// For tests, ours and others'.
 const TESTS: &str = "PARITY_TEST_";
 
@@ -31,6 +41,20 @@ impl Environment {
         Self(variables)
     }
 
+    /// What it says of these settings alone.
+    pub(crate) fn only(mut self, settings: &[&Setting]) -> Self {
+        let names: Vec<_> = settings.iter().map(|setting| setting.variable()).collect();
+        self.0.retain(|(name, _)| names.contains(name));
+        self
+    }
+
+    /// Made up.
+    #[cfg(test)]
+    pub(crate) fn of<'a>(variables: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let owned = |(name, value): (&str, &str)| (name.to_owned(), Some(value.to_owned()));
+        Self(variables.into_iter().map(owned).collect())
+    }
+
     /// The value of a variable that is set.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         let (_, value) = self.0.iter().find(|(known, _)| known == name)?;
@@ -39,8 +63,9 @@ impl Environment {
 
     /// What is wrong with the variables as such.
     pub(super) fn problems(&self) -> Vec<Problem> {
-        let settings: Vec<String> = SETTINGS.iter().map(Setting::variable).collect();
-        let known = || settings.iter().map(String::as_str).chain(BESIDE);
+        let settings: Vec<String> = settings::all().map(Setting::variable).collect();
+        let beside = BESIDE.map(|(name, _)| name);
+        let known = || settings.iter().map(String::as_str).chain(beside);
         let mut problems = Vec::new();
         for (name, value) in &self.0 {
             let origin = || Origin::Environment(name.clone());
@@ -54,9 +79,11 @@ impl Environment {
                 let names: Vec<String> = known().map(own).collect();
                 let hint = match closest(&own(name), names.iter().map(String::as_str)) {
                     Some(word) => format!("did you mean {PREFIX}{word}?"),
-                    None => "`parity config show` lists the settings; PARITY_ and the name of the flag is the \
-                             variable, else the whole key, such as PARITY_LIMITS_DRAIN"
-                        .to_owned(),
+                    None => format!(
+                        "`parity config show` lists the settings; PARITY_ and the name of the flag is the \
+                         variable, else the whole key, such as {}",
+                        limits::DRAIN.variable()
+                    ),
                 };
                 let message = "no setting has this variable";
                 problems.push(Problem::new(origin(), message).hint(hint));
@@ -114,8 +141,8 @@ mod tests {
 
     #[test]
     fn names_that_somebody_reads_are_let_alone() {
-        let settings = SETTINGS.iter().map(Setting::variable);
-        for name in settings.chain(BESIDE.map(str::to_owned)) {
+        let settings = settings::all().map(Setting::variable);
+        for name in settings.chain(BESIDE.map(|(name, _)| name.to_owned())) {
             assert_eq!(wrong(&name, "x"), None, "{name}");
         }
         for (name, value) in [

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use toml_edit::{Document, Item, TableLike, Value};
 
 use super::problem::{Origin, Places, Problem, closest};
-use super::settings::{Kind, ROUTE_KEYS, RULE_KEYS, SECTIONS, SETTINGS, Setting};
+use super::settings::entries::{EntryKey, route, rule};
+use super::settings::{self, Kind, SECTIONS, Setting, name_of};
+use super::value;
 
 /// A value as written, with its place.
 #[derive(Clone, Debug)]
@@ -19,6 +21,24 @@ pub(crate) struct Written {
     pub(crate) value: Raw,
     /// Where it stands.
     pub(crate) origin: Origin,
+    /// What it is called there: its key, or a former one.
+    pub(crate) name: &'static str,
+}
+
+impl Written {
+    /// A setting as a variable or a flag gives it.
+    pub(super) fn of(setting: &Setting, text: &str, origin: Origin) -> Self {
+        let value = match setting.kind {
+            Kind::List => Raw::List(value::list(text)),
+            _ => Raw::Text(text.to_owned()),
+        };
+        let name = setting.key;
+        Self {
+            value,
+            origin,
+            name,
+        }
+    }
 }
 
 /// What a file or the environment can say.
@@ -48,6 +68,8 @@ pub(crate) struct File {
     pub(crate) routes: Vec<Entry>,
     /// In the order of the file.
     pub(crate) rules: Vec<Entry>,
+    /// Settings under former names.
+    pub(crate) renamed: Vec<Problem>,
     /// It is no TOML: what it lacks is then no fault of its own.
     pub(crate) broken: bool,
 }
@@ -59,6 +81,7 @@ impl File {
             path: path.into(),
             places: Places::of(text),
             problems,
+            given: BTreeMap::new(),
         };
         match Document::parse(text) {
             Ok(document) => reader.document(document.as_table()),
@@ -79,6 +102,8 @@ struct Reader<'a> {
     path: Arc<Path>,
     places: Places<'a>,
     problems: &'a mut Vec<Problem>,
+    /// Settings by their key: under which name, and where.
+    given: BTreeMap<&'static str, (&'static str, Origin)>,
 }
 
 impl Reader<'_> {
@@ -104,16 +129,16 @@ impl Reader<'_> {
         for (key, item) in table {
             let offset = key_offset(table, key, item);
             match key {
-                "route" => file.routes = self.entries(offset, key, item, ROUTE_KEYS),
-                "rule" => file.rules = self.entries(offset, key, item, RULE_KEYS),
-                section if SECTIONS.contains(&section) => match item.as_table_like() {
+                "route" => file.routes = self.entries(offset, key, item, route::ALL),
+                "rule" => file.rules = self.entries(offset, key, item, rule::ALL),
+                section if is_section(section) => match item.as_table_like() {
                     Some(table) => self.section(section, table, &mut file),
                     None => {
                         self.problem(offset, format!("`{key}` is a section: write [{key}]"), None);
                     }
                 },
-                _ => match SETTINGS.iter().find(|setting| setting.key == key) {
-                    Some(setting) => self.setting(setting, offset, item, &mut file),
+                _ => match settings::find("", key) {
+                    Some(named) => self.setting(named, offset, item, &mut file),
                     None => self.unknown_at_top(offset, key),
                 },
             }
@@ -122,7 +147,7 @@ impl Reader<'_> {
     }
 
     fn unknown_at_top(&mut self, offset: usize, key: &str) {
-        if let Some(setting) = SETTINGS.iter().find(|setting| setting.name() == key) {
+        if let Some(setting) = settings::all().find(|setting| setting.name() == key) {
             let hint = format!("it belongs into [{}]", setting.section());
             return self.problem(
                 offset,
@@ -130,12 +155,12 @@ impl Reader<'_> {
                 Some(hint),
             );
         }
-        let top = SETTINGS
-            .iter()
+        let top = settings::all()
             .filter(|setting| setting.section().is_empty())
             .map(|setting| setting.key);
+        let sections = SECTIONS.iter().map(|section| section.name);
         let known: Vec<_> = top
-            .chain(SECTIONS.iter().copied())
+            .chain(sections.filter(|name| !name.is_empty()))
             .chain(["route", "rule"])
             .collect();
         self.unknown(offset, key, "", &known);
@@ -144,26 +169,51 @@ impl Reader<'_> {
     fn section(&mut self, section: &str, table: &dyn TableLike, file: &mut File) {
         for (key, item) in table.iter() {
             let offset = key_offset(table, key, item);
-            let mut settings = SETTINGS
-                .iter()
-                .filter(|setting| setting.section() == section);
-            if let Some(setting) = settings.clone().find(|setting| setting.name() == key) {
-                self.setting(setting, offset, item, file);
+            if let Some(named) = settings::find(section, key) {
+                self.setting(named, offset, item, file);
             } else {
-                let known: Vec<_> = settings.by_ref().map(Setting::name).collect();
+                let here = settings::all().filter(|setting| setting.section() == section);
+                let known: Vec<_> = here.map(Setting::name).collect();
                 self.unknown(offset, key, &format!(" in [{section}]"), &known);
             }
         }
     }
 
-    fn setting(&mut self, setting: &'static Setting, offset: usize, item: &Item, file: &mut File) {
+    /// `named` is the setting and the name under which it stands here.
+    fn setting(
+        &mut self,
+        named: (&'static Setting, &'static str),
+        offset: usize,
+        item: &Item,
+        file: &mut File,
+    ) {
+        let (setting, name) = named;
+        let origin = self.places.at(&self.path, offset);
+        // One name twice is no TOML, so the other name is another one.
+        if let Some((other, place)) = self.given.insert(setting.key, (name, origin.clone())) {
+            let message = format!("{name} and {other}, at {place}, are one setting, given twice");
+            let hint = format!("keep {}, which is its name now", setting.key);
+            file.renamed.retain(|renamed| renamed.origin != place);
+            return self.problem(offset, message, Some(hint));
+        }
+        if name != setting.key {
+            let message = format!(
+                "{name} is called {} now; the former name still holds",
+                setting.key
+            );
+            file.renamed.push(Problem::new(origin.clone(), message));
+        }
         match raw(setting.kind, item) {
             Ok(value) => {
-                let origin = self.places.at(&self.path, offset);
-                file.settings.insert(setting.key, Written { value, origin });
+                let written = Written {
+                    value,
+                    origin,
+                    name,
+                };
+                file.settings.insert(setting.key, written);
             }
             Err(_) if setting.kind == Kind::Secret => {
-                let message = format!("`{}` does not belong into this file", setting.name());
+                let message = format!("`{}` does not belong into this file", name_of(name));
                 let hint = format!(
                     "set {}, or name a file of its own as `{}_file`",
                     setting.variable(),
@@ -172,11 +222,8 @@ impl Reader<'_> {
                 self.problem(offset, message, Some(hint));
             }
             Err(expected) => {
-                let message = format!(
-                    "`{}` is {}, not {expected}",
-                    setting.name(),
-                    item.type_name()
-                );
+                let found = item.type_name();
+                let message = format!("`{}` is {found}, not {expected}", name_of(name));
                 self.problem(offset, message, Some(setting.about.to_owned()));
             }
         }
@@ -187,7 +234,7 @@ impl Reader<'_> {
         offset: usize,
         name: &str,
         item: &Item,
-        known: &[(&'static str, &str)],
+        known: &[&'static EntryKey],
     ) -> Vec<Entry> {
         let tables: Vec<(&dyn TableLike, Option<usize>)> = match item {
             Item::ArrayOfTables(tables) => tables
@@ -217,21 +264,19 @@ impl Reader<'_> {
             let mut values = BTreeMap::new();
             for (key, item) in table.iter() {
                 let offset = key_offset(table, key, item);
-                let Some((key, _)) = known.iter().find(|(known, _)| *known == key) else {
-                    let names: Vec<_> = known.iter().map(|(name, _)| *name).collect();
+                let Some(known) = known.iter().find(|known| known.name == key) else {
+                    let names: Vec<_> = known.iter().map(|known| known.name).collect();
                     self.unknown(offset, key, &format!(" in [[{name}]]"), &names);
                     continue;
                 };
-                let kind = match *key {
-                    "shadow" => Kind::Switch,
-                    "sample" => Kind::Share,
-                    "explanations" => Kind::List,
-                    _ => Kind::Text,
-                };
-                match raw(kind, item) {
+                match raw(known.kind, item) {
                     Ok(value) => {
-                        let origin = self.places.at(&self.path, offset);
-                        values.insert(*key, Written { value, origin });
+                        let written = Written {
+                            value,
+                            origin: self.places.at(&self.path, offset),
+                            name: known.name,
+                        };
+                        values.insert(known.name, written);
                     }
                     Err(expected) => {
                         self.problem(
@@ -246,6 +291,11 @@ impl Reader<'_> {
         }
         entries
     }
+}
+
+fn is_section(name: &str) -> bool {
+    let mut sections = SECTIONS.iter();
+    !name.is_empty() && sections.any(|section| section.name == name)
 }
 
 fn key_offset(table: &dyn TableLike, key: &str, item: &Item) -> usize {

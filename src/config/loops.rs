@@ -13,6 +13,7 @@ use parity_mirror::{HostPort, Target, UpstreamUrl};
 
 use super::Layers;
 use super::problem::Problem;
+use super::settings::{Setting, mirror};
 
 /// How long a resolver may take to say whether a name is ours.
 const RESOLVED_WITHIN: Duration = Duration::from_secs(2);
@@ -28,31 +29,33 @@ impl Layers {
     /// Notes each upstream that is one of our own ports.
     pub(super) fn refuse_loops(
         &mut self,
-        upstreams: [(&'static str, &UpstreamUrl); 2],
+        upstreams: [(&'static Setting, &UpstreamUrl); 2],
         ports: &Ports<'_>,
     ) {
-        for (key, url) in upstreams {
+        for (setting, url) in upstreams {
             let ours = match url {
                 UpstreamUrl::Unix(path) => {
                     let same = ports.handover.is_some_and(|own| same_file(own, path));
-                    same.then_some("the socket of mirror.handover")
+                    same.then(|| format!("the socket of {}", mirror::HANDOVER.key))
                 }
                 UpstreamUrl::Http(place) | UpstreamUrl::Https(place) => {
                     let named = [
-                        ("mirror.listen", ports.proxy),
-                        ("mirror.admin", ports.admin),
+                        (mirror::LISTEN.key, ports.proxy),
+                        (mirror::ADMIN.key, ports.admin),
                     ];
                     let found = named
                         .into_iter()
                         .find(|(_, own)| own.is_some_and(|own| leads_to(place, own)));
-                    found.map(|(name, _)| name)
+                    found.map(|(name, _)| name.to_owned())
                 }
             };
             if let Some(ours) = ours {
-                let message =
-                    format!("{key}: {url} is {ours} itself, so every request would come back");
+                let message = format!(
+                    "{}: {url} is {ours} itself, so every request would come back",
+                    setting.key
+                );
                 let hint = "name the address of the service; the mirror listens on another one";
-                let problem = Problem::new(self.origin(key), message).hint(hint);
+                let problem = Problem::new(self.origin(setting), message).hint(hint);
                 self.problems.push(problem);
             }
         }
@@ -78,15 +81,20 @@ impl Layers {
         if allowed {
             tracing::warn!(
                 candidate = %candidate.url,
-                "the candidate is the legacy itself (mirror.self_comparison): what differs is noise, and a pass says nothing"
+                "the candidate is the legacy itself ({}): what differs is noise, and a pass says nothing",
+                mirror::SELF_COMPARISON.key
             );
         } else {
             let message = format!(
-                "mirror.candidate: {} is the legacy itself, so its answers would be compared with themselves and always pass",
+                "{}: {} is the legacy itself, so its answers would be compared with themselves and always pass",
+                mirror::CANDIDATE.key,
                 candidate.url
             );
-            let hint = "name the service that is to take its place; to measure what differs by itself, set mirror.self_comparison = true";
-            let problem = Problem::new(self.origin("mirror.candidate"), message).hint(hint);
+            let hint = format!(
+                "name the service that is to take its place; to measure what differs by itself, set {} = true",
+                mirror::SELF_COMPARISON.key
+            );
+            let problem = Problem::new(self.origin(&mirror::CANDIDATE), message).hint(hint);
             self.problems.push(problem);
         }
     }

@@ -7,20 +7,20 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
-use parity_comparator::redact::{PlainText, RedactConfig};
+use parity_comparator::redact::RedactConfig;
 use parity_comparator::rules::Rules;
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
 use parity_sink::StoreConfig;
 use parity_sink::write::Retention;
 
+use super::Layers;
 use super::file::{Entry, Raw};
 use super::loops::Ports;
 use super::problem::{Origin, Problem, Problems, read_named_file};
-use super::settings::{Kind, SETTINGS, Setting, is_fixed};
-use super::{Layers, value};
+use super::settings::entries::EntryKey;
+use super::settings::{self, Kind, One, Setting, limits, mirror, redact, retention, top};
 
 /// Keys and tokens are lines, not archives.
 pub(super) const MAX_SECRET_BYTES: u64 = 64 << 10;
@@ -84,8 +84,8 @@ impl MirrorSettings {
         self.fixed
             .iter()
             .zip(&running.fixed)
-            .filter(|(new, old)| new != old)
-            .map(|((key, _), _)| *key)
+            .filter(|((_, new), (_, old))| new != old)
+            .map(|((name, _), _)| *name)
             .collect()
     }
 }
@@ -108,13 +108,22 @@ pub(crate) struct StoreSettings {
 }
 
 impl Layers {
-    pub(super) fn secret(&mut self, key: &'static str, least: usize) -> Option<Vec<u8>> {
-        let (path, origin) = self.path(key)?;
+    pub(super) fn secret(
+        &mut self,
+        setting: &'static One<PathBuf>,
+        least: usize,
+    ) -> Option<Vec<u8>> {
+        let (path, origin) = self.path(setting)?;
         match read_named_file(&path, &origin, MAX_SECRET_BYTES) {
             Ok(bytes) => {
                 let secret = bytes.trim_ascii().to_vec();
                 if secret.len() < least {
-                    let message = format!("{key}: {} holds {} bytes", path.display(), secret.len());
+                    let message = format!(
+                        "{}: {} holds {} bytes",
+                        setting.key,
+                        path.display(),
+                        secret.len()
+                    );
                     let hint = format!(
                         "at least {least} are needed; `openssl rand -hex 32` makes a good one"
                     );
@@ -130,21 +139,24 @@ impl Layers {
         }
     }
 
-    /// The admin port by the names of its two settings.
+    /// The admin port by its two settings.
     pub(super) fn admin(
         &mut self,
-        key: &'static str,
-        token_key: &'static str,
+        address_setting: &'static One<SocketAddr>,
+        token_file: &'static One<PathBuf>,
     ) -> Option<AdminSettings> {
-        let address: Option<SocketAddr> = self.get(key, value::address);
-        let named = self.values.contains_key(token_key);
-        let token = self.secret(token_key, MIN_TOKEN_BYTES);
+        let address = self.get(address_setting);
+        let named = self.is_given(token_file);
+        let token = self.secret(token_file, MIN_TOKEN_BYTES);
         let address = address?;
         if !address.ip().is_loopback() && !named {
-            let (_, origin) = self.text(key)?;
-            let message =
-                format!("{key}: {address} can be reached from other machines, so it needs a token");
-            let hint = "name a file with --admin-token-file, or listen on 127.0.0.1";
+            let origin = self.origin(address_setting);
+            let message = format!(
+                "{}: {address} can be reached from other machines, so it needs a token",
+                address_setting.key
+            );
+            let flag = token_file.flag.map_or(token_file.key, |flag| flag.name);
+            let hint = format!("name a file with {flag}, or listen on 127.0.0.1");
             self.problems.push(Problem::new(origin, message).hint(hint));
             return None;
         }
@@ -154,18 +166,18 @@ impl Layers {
 
     fn redact(&mut self) -> Option<RedactConfig> {
         let default = RedactConfig::default();
-        let text = self.get("redact.text", plain_text);
+        let text = self.get(&redact::TEXT);
         Some(RedactConfig {
-            keep_headers: self.list("redact.keep_headers", default.keep_headers),
-            keep_query: self.list("redact.keep_query", default.keep_query),
-            mask_keys: self.list("redact.mask_keys", default.mask_keys),
+            keep_headers: self.list(&redact::KEEP_HEADERS, default.keep_headers),
+            keep_query: self.list(&redact::KEEP_QUERY, default.keep_query),
+            mask_keys: self.list(&redact::MASK_KEYS, default.mask_keys),
             text: text?,
         })
     }
 
     fn redaction_key(&mut self) -> Option<Vec<u8>> {
-        if self.values.contains_key("mirror.redaction_key_file") {
-            return self.secret("mirror.redaction_key_file", MIN_KEY_BYTES);
+        if self.is_given(&mirror::REDACTION_KEY_FILE) {
+            return self.secret(&mirror::REDACTION_KEY_FILE, MIN_KEY_BYTES);
         }
         // Two random ids hold 244 random bits; a key of one process need not be more.
         let random = [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()];
@@ -173,10 +185,10 @@ impl Layers {
     }
 
     pub(super) fn retention(&mut self) -> Option<Retention> {
-        let bodies = self.get("retention.bodies", value::duration);
-        let mismatches = self.get("retention.mismatches", value::duration);
-        let tallies = self.get("retention.tallies", value::duration);
-        let size = self.get("retention.size", value::size);
+        let bodies = self.get(&retention::BODIES);
+        let mismatches = self.get(&retention::MISMATCHES);
+        let tallies = self.get(&retention::TALLIES);
+        let size = self.get(&retention::SIZE);
         Some(Retention {
             samples: bodies?,
             mismatches: mismatches?,
@@ -204,23 +216,23 @@ impl Layers {
     }
 
     fn mirror_at(mut self, now: Timestamp) -> Result<MirrorSettings, Problems> {
-        let migration = self.get("migration", value::text);
-        let legacy_version = self.get("mirror.legacy_version", value::text);
-        let candidate_version = self.get("mirror.candidate_version", value::text);
-        let instance = self.get("mirror.instance", value::text);
-        let listen = self.get("mirror.listen", value::address);
+        let migration = self.get(&top::MIGRATION);
+        let legacy_version = self.get(&mirror::LEGACY_VERSION);
+        let candidate_version = self.get(&mirror::CANDIDATE_VERSION);
+        let instance = self.get(&mirror::INSTANCE);
+        let listen = self.get(&mirror::LISTEN);
         let policy = self.policy();
-        let shadowing = self.get("mirror.shadow", value::switch);
-        let workers = self.get("mirror.workers", value::count);
+        let shadowing = self.get(&mirror::SHADOW);
+        let workers = self.get(&mirror::WORKERS);
         let store = self.store();
-        let admin = self.admin("mirror.admin", "mirror.admin_token_file");
-        let queue = self.get("limits.queue", value::waiting);
+        let admin = self.admin(&mirror::ADMIN, &mirror::ADMIN_TOKEN_FILE);
+        let queue = self.get(&limits::QUEUE);
         let retention = self.retention();
         let rules = self.rules(now);
         let redact = self.redact();
         let redaction_key = self.redaction_key();
-        let handover = self.path("mirror.handover");
-        let self_comparison = self.get("mirror.self_comparison", value::switch);
+        let handover = self.path(&mirror::HANDOVER);
+        let self_comparison = self.get(&mirror::SELF_COMPARISON);
         if let Some(policy) = &policy {
             let allowed = self_comparison.unwrap_or(true);
             self.look_at_self_comparison(&policy.legacy, &policy.candidate, allowed);
@@ -230,15 +242,14 @@ impl Layers {
                 handover: handover.as_ref().map(|(path, _)| path.as_path()),
             };
             let upstreams = [
-                ("mirror.legacy", &policy.legacy.url),
-                ("mirror.candidate", &policy.candidate.url),
+                (&*mirror::LEGACY, &policy.legacy.url),
+                (&*mirror::CANDIDATE, &policy.candidate.url),
             ];
             self.refuse_loops(upstreams, &ports);
         }
-        let fixed = SETTINGS
-            .iter()
-            .filter(|setting| is_fixed(setting))
-            .map(|setting| (setting.key, self.print(setting)))
+        let fixed = settings::all()
+            .filter(|setting| setting.needs_restart)
+            .map(|setting| (self.name(setting), self.print(setting)))
             .collect();
         let complete = || {
             let rules_as_given = rules?;
@@ -291,7 +302,7 @@ impl Layers {
             None => setting.default.hash(&mut hasher),
         }
         if setting.kind == Kind::Path
-            && let Some((path, _)) = self.text(setting.key)
+            && let Some((path, _)) = self.text(setting)
             // A folder or a socket is what it is called.
             && let Ok(content) = std::fs::read(path)
         {
@@ -302,7 +313,7 @@ impl Layers {
 
     /// What `report` and `gate` need. Problems of other settings do not concern a reader.
     pub(crate) fn reader(mut self) -> Result<StoreSettings, Problems> {
-        let migration = self.get("migration", value::text);
+        let migration = self.get(&top::MIGRATION);
         let store = self.store();
         match (store, migration) {
             (Some(store), Some(migration)) if self.problems.is_empty() => {
@@ -314,7 +325,7 @@ impl Layers {
 
     /// What `ui` needs.
     pub(crate) fn ui(mut self) -> Result<(StoreSettings, AdminSettings), Problems> {
-        let admin = self.admin("mirror.admin", "mirror.admin_token_file");
+        let admin = self.admin(&mirror::ADMIN, &mirror::ADMIN_TOKEN_FILE);
         let settings = self.reader()?;
         admin
             .map(|admin| (settings, admin))
@@ -322,8 +333,8 @@ impl Layers {
     }
 }
 
-pub(super) fn entry_text<'a>(entry: &'a Entry, key: &str) -> Option<&'a str> {
-    match &entry.values.get(key)?.value {
+pub(super) fn entry_text<'a>(entry: &'a Entry, key: &EntryKey) -> Option<&'a str> {
+    match &entry.values.get(key.name)?.value {
         Raw::Text(text) => Some(text),
         Raw::List(_) => None,
     }
@@ -336,16 +347,6 @@ pub(super) fn entry_origin(entry: &Entry, key: &str) -> Origin {
         .map_or_else(|| entry.origin.clone(), |written| written.origin.clone())
 }
 
-pub(super) fn some_time(text: &str) -> Result<Duration, String> {
-    value::duration(text).and_then(|duration| {
-        if duration.is_zero() {
-            Err(format!("`{text}` leaves no time at all"))
-        } else {
-            Ok(duration)
-        }
-    })
-}
-
 /// The host's name, which tells instances apart; `localhost` where the system does not say.
 fn host_name() -> String {
     std::fs::read_to_string("/proc/sys/kernel/hostname")
@@ -354,12 +355,4 @@ fn host_name() -> String {
         .filter(|name| !name.is_empty())
         .or_else(|| std::env::var("HOSTNAME").ok())
         .unwrap_or_else(|| "localhost".to_owned())
-}
-
-fn plain_text(text: &str) -> Result<PlainText, String> {
-    match text {
-        "patterns" => Ok(PlainText::Patterns),
-        "hidden" => Ok(PlainText::Hidden),
-        _ => Err(format!("`{text}` is neither patterns nor hidden")),
-    }
 }

@@ -3,13 +3,12 @@
 
 use std::fmt::Write;
 
-use parity_comparator::rules::{ACTIONS, PROFILES, TYPES};
-use parity_schemas::verdict::{Explanation, Kind as FindingKind};
 use serde_json::{Map, Value, json};
 
 use super::Layers;
 use super::problem::Origin;
-use super::settings::{Kind, ROUTE_KEYS, RULE_KEYS, SECTIONS, SETTINGS, Setting};
+use super::settings::entries::{EntryKey, route, rule};
+use super::settings::{self, Kind, SECTIONS, Setting, name_of};
 
 /// A commented parity.toml in which every setting stands with its default, commented out, and the two upstreams are
 /// filled in for the user to change.
@@ -19,20 +18,15 @@ pub(crate) fn starting_file() -> String {
          # Every key is also an environment variable (PARITY_…), most are flags of `parity mirror`.\n\
          # Precedence: this file < environment < flags. Check it with `parity config check`.\n\n",
     );
-    for section in [""].iter().chain(SECTIONS) {
-        if !section.is_empty() {
-            let _infallible = writeln!(text, "\n[{section}]");
+    for section in SECTIONS {
+        if !section.name.is_empty() {
+            let _infallible = writeln!(text, "\n[{}]", section.name);
         }
-        for setting in SETTINGS
-            .iter()
-            .filter(|setting| setting.section() == *section && setting.kind != Kind::Secret)
-        {
-            let _infallible = writeln!(text, "# {}", setting.about);
-            let _infallible = match setting.key {
-                "mirror.legacy" => writeln!(text, "legacy = \"http://127.0.0.1:7001\""),
-                "mirror.candidate" => writeln!(text, "candidate = \"http://127.0.0.1:7002\""),
-                _ => writeln!(text, "# {} = {}", setting.name(), example(setting)),
-            };
+        let in_file = |setting: &&&Setting| setting.kind != Kind::Secret;
+        for setting in section.settings.iter().filter(in_file) {
+            let mark = if setting.filled_in { "" } else { "# " };
+            let (about, name, value) = (setting.about, setting.name(), example(setting));
+            let _infallible = writeln!(text, "# {about}\n{mark}{name} = {value}");
         }
     }
     text.push_str(
@@ -56,16 +50,12 @@ pub(crate) fn starting_file() -> String {
 }
 
 fn example(setting: &Setting) -> String {
-    let value = setting
-        .default
-        .unwrap_or(match (setting.kind, setting.name()) {
-            (Kind::Count, _) => "2",
-            (Kind::Path, _) => "path/to/file",
-            (_, "host") => "payments.example",
-            (_, "rewrite") => "/api -> /v2",
-            (_, "via") => "parity",
-            _ => "…",
-        });
+    let value = setting.default.or(setting.example);
+    let value = value.unwrap_or(match setting.kind {
+        Kind::Count => "2",
+        Kind::Path => "path/to/file",
+        _ => "…",
+    });
     match setting.kind {
         Kind::Count | Kind::Share => value.to_owned(),
         Kind::Switch => (value == "on").to_string(),
@@ -76,13 +66,10 @@ fn example(setting: &Setting) -> String {
 
 /// One line a setting: `key = value`, with its origin if asked for.
 pub(crate) fn list(layers: &Layers, origin: bool) -> String {
-    let width = SETTINGS
-        .iter()
-        .map(|setting| setting.key.len())
-        .max()
-        .unwrap_or(0);
+    let width = settings::all().map(|setting| setting.key.len()).max();
+    let width = width.unwrap_or(0);
     let mut text = String::new();
-    for setting in SETTINGS {
+    for setting in settings::all() {
         let (value, from) = layers.shown(setting);
         let value = value.map_or_else(|| "(not set)".to_owned(), |value| format!("{value:?}"));
         let _infallible = write!(text, "{:width$} = {value}", setting.key);
@@ -96,8 +83,7 @@ pub(crate) fn list(layers: &Layers, origin: bool) -> String {
 
 /// The same as a document.
 pub(crate) fn document(layers: &Layers) -> Value {
-    let settings: Map<_, _> = SETTINGS
-        .iter()
+    let settings: Map<_, _> = settings::all()
         .map(|setting| {
             let (value, origin) = layers.shown(setting);
             let kind = match &origin {
@@ -116,23 +102,23 @@ pub(crate) fn document(layers: &Layers) -> Value {
 /// The JSON Schema of parity.toml, for editors.
 pub(crate) fn schema() -> Value {
     let mut properties = Map::new();
-    for setting in SETTINGS
-        .iter()
-        .filter(|setting| setting.section().is_empty())
-    {
-        properties.insert(setting.name().to_owned(), property(setting));
-    }
     for section in SECTIONS {
-        let keys: Map<_, _> = SETTINGS
-            .iter()
-            .filter(|setting| setting.section() == *section && setting.kind != Kind::Secret)
+        let here = section.settings.iter();
+        let here = here.filter(|setting| setting.kind != Kind::Secret);
+        let mut keys: Map<_, _> = here
             .map(|setting| (setting.name().to_owned(), property(setting)))
             .collect();
-        let table = json!({"type": "object", "additionalProperties": false, "properties": keys});
-        properties.insert((*section).to_owned(), table);
+        keys.extend(former(section.name));
+        if section.name.is_empty() {
+            properties.append(&mut keys);
+        } else {
+            let table =
+                json!({"type": "object", "additionalProperties": false, "properties": keys});
+            properties.insert(section.name.to_owned(), table);
+        }
     }
-    properties.insert("route".to_owned(), entries(ROUTE_KEYS, &["match"]));
-    properties.insert("rule".to_owned(), entries(RULE_KEYS, &["id", "action"]));
+    properties.insert("route".to_owned(), entries(route::ALL));
+    properties.insert("rule".to_owned(), entries(rule::ALL));
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "config.v1.json",
@@ -143,27 +129,48 @@ pub(crate) fn schema() -> Value {
     })
 }
 
+/// What settings were called that stood in this section before.
+fn former(section: &str) -> impl Iterator<Item = (String, Value)> {
+    let renamed = settings::all().filter_map(|setting| Some((setting, setting.formerly?)));
+    let here = renamed.filter(move |(_, key)| {
+        let of = key.split_once('.').map_or("", |(section, _)| section);
+        of == section
+    });
+    here.map(|(setting, key)| {
+        let mut property = form(setting.kind, None);
+        property["deprecated"] = true.into();
+        property["description"] = format!("Called {} now", setting.key).into();
+        (name_of(key).to_owned(), property)
+    })
+}
+
+/// What values look like.
+fn form(kind: Kind, words: Option<fn() -> Vec<&'static str>>) -> Value {
+    match (kind, words) {
+        (Kind::List, Some(words)) => {
+            json!({"type": "array", "items": {"enum": words()}})
+        }
+        (_, Some(words)) => json!({"enum": words()}),
+        (Kind::Count, None) => json!({"type": "integer", "minimum": 1}),
+        (Kind::Share, None) => json!({"type": "number", "minimum": 0, "maximum": 1}),
+        (Kind::Switch, None) => json!({"enum": [true, false, "on", "off"]}),
+        (Kind::List, None) => json!({"type": "array", "items": {"type": "string"}}),
+        (Kind::Size, None) => json!({"type": ["string", "integer"]}),
+        (
+            Kind::Text
+            | Kind::Address
+            | Kind::Upstream
+            | Kind::Store
+            | Kind::Path
+            | Kind::Duration
+            | Kind::Secret,
+            None,
+        ) => json!({"type": "string"}),
+    }
+}
+
 fn property(setting: &Setting) -> Value {
-    let mut property = match setting.kind {
-        Kind::Count => json!({"type": "integer", "minimum": 1}),
-        Kind::Share => json!({"type": "number", "minimum": 0, "maximum": 1}),
-        Kind::Switch => json!({"enum": [true, false, "on", "off"]}),
-        Kind::List if setting.key == "profiles" => {
-            let names: Vec<_> = PROFILES.iter().map(|profile| profile.name).collect();
-            json!({"type": "array", "items": {"enum": names}})
-        }
-        Kind::List => json!({"type": "array", "items": {"type": "string"}}),
-        Kind::Size => json!({"type": ["string", "integer"]}),
-        Kind::Text
-        | Kind::Address
-        | Kind::Upstream
-        | Kind::Store
-        | Kind::Path
-        | Kind::Duration
-        | Kind::Secret => {
-            json!({"type": "string"})
-        }
-    };
+    let mut property = form(setting.kind, setting.words);
     property["description"] = setting.about.into();
     if let Some(default) = setting.default {
         property["default"] = match setting.kind {
@@ -176,23 +183,18 @@ fn property(setting: &Setting) -> Value {
     property
 }
 
-fn entries(keys: &[(&str, &str)], required: &[&str]) -> Value {
+fn entries(keys: &[&EntryKey]) -> Value {
+    let needed = keys.iter().filter(|key| key.needed);
+    let required: Vec<_> = needed.map(|key| key.name).collect();
     let properties: Map<_, _> = keys
         .iter()
-        .map(|(key, about)| {
-            let mut property = match *key {
-                "shadow" => json!({"type": "boolean"}),
-                "part" => json!({"enum": ["status", "header", "trailer", "body"]}),
-                "action" => json!({"enum": ACTIONS}),
-                "type" => json!({"enum": TYPES}),
-                "kind" => json!({"enum": FindingKind::ALL}),
-                "explanations" => {
-                    json!({"type": "array", "minItems": 1, "items": {"enum": Explanation::ALL}})
-                }
-                _ => json!({"type": "string"}),
-            };
-            property["description"] = (*about).into();
-            ((*key).to_owned(), property)
+        .map(|key| {
+            let mut property = form(key.kind, key.words);
+            property["description"] = key.about.into();
+            if key.kind == Kind::List {
+                property["minItems"] = 1.into();
+            }
+            (key.name.to_owned(), property)
         })
         .collect();
     json!({"type": "array", "items": {

@@ -10,6 +10,8 @@ use super::Layers;
 use super::file::{Entry, Raw};
 use super::needs::{entry_origin, entry_text};
 use super::problem::{Problem, closest};
+use super::settings::entries::{EntryKey, rule};
+use super::settings::top;
 
 impl Layers {
     /// The rules, compiled; `now` decides which have expired.
@@ -28,7 +30,7 @@ impl Layers {
                     // their id.
                     let origin = match entries.get(error.rule) {
                         Some(entry) => entry_origin(entry, error.key),
-                        None => self.origin("profiles"),
+                        None => self.origin(&top::PROFILES),
                     };
                     let name = match configs.get(error.rule).map(|config| config.id.as_str()) {
                         None | Some("") => "without id",
@@ -47,38 +49,38 @@ impl Layers {
     }
 
     fn rule(&mut self, entry: &Entry) -> RuleConfig {
-        let text = |key| entry_text(entry, key).map(str::to_owned);
-        let part = match entry_text(entry, "part").map(str::parse::<Part>) {
+        let text = |key: &EntryKey| entry_text(entry, key).map(str::to_owned);
+        let part = match entry_text(entry, &rule::PART).map(str::parse::<Part>) {
             None => Part::Body,
             Some(Ok(part)) => part,
             Some(Err(error)) => {
-                let problem = Problem::new(entry_origin(entry, "part"), error.to_string());
+                let problem = Problem::new(entry_origin(entry, rule::PART.name), error.to_string());
                 self.problems
                     .push(problem.hint("write status, header, trailer or body"));
                 Part::Body
             }
         };
         RuleConfig {
-            id: text("id").unwrap_or_default(),
-            route: text("route"),
+            id: text(&rule::ID).unwrap_or_default(),
+            route: text(&rule::ROUTE),
             part,
-            path: text("path").unwrap_or_default(),
-            action: text("action").unwrap_or_default(),
-            explanations: entry_list(entry, "explanations"),
-            finding: text("kind"),
-            field: text("field"),
-            absolute: text("absolute"),
-            relative: text("relative"),
-            kind: text("type"),
-            reason: text("reason"),
-            owner: text("owner"),
-            expires: text("expires"),
+            path: text(&rule::PATH).unwrap_or_default(),
+            action: text(&rule::ACTION).unwrap_or_default(),
+            explanations: entry_list(entry, &rule::EXPLANATIONS),
+            finding: text(&rule::KIND),
+            field: text(&rule::FIELD),
+            absolute: text(&rule::ABSOLUTE),
+            relative: text(&rule::RELATIVE),
+            kind: text(&rule::TYPE),
+            reason: text(&rule::REASON),
+            owner: text(&rule::OWNER),
+            expires: text(&rule::EXPIRES),
         }
     }
 
     fn profiles(&mut self) -> Vec<Profile> {
         let mut profiles = Vec::new();
-        for name in self.list("profiles", Vec::new()) {
+        for name in self.list(&top::PROFILES, Vec::new()) {
             match Profile::named(&name) {
                 // Named twice is meant once.
                 Some(profile) if profiles.contains(&profile) => {}
@@ -89,8 +91,8 @@ impl Layers {
                         Some(word) => format!("did you mean `{word}`?"),
                         None => format!("known: {}", known().collect::<Vec<_>>().join(", ")),
                     };
-                    let message = format!("profiles: `{name}` is no profile");
-                    let problem = Problem::new(self.origin("profiles"), message).hint(hint);
+                    let message = format!("{}: `{name}` is no profile", top::PROFILES.key);
+                    let problem = Problem::new(self.origin(&top::PROFILES), message).hint(hint);
                     self.problems.push(problem);
                 }
             }
@@ -99,8 +101,8 @@ impl Layers {
     }
 }
 
-fn entry_list(entry: &Entry, key: &str) -> Vec<String> {
-    match entry.values.get(key).map(|written| &written.value) {
+fn entry_list(entry: &Entry, key: &EntryKey) -> Vec<String> {
+    match entry.values.get(key.name).map(|written| &written.value) {
         Some(Raw::List(items)) => items.clone(),
         _ => Vec::new(),
     }

@@ -1,15 +1,15 @@
 //! Settings of stores: how to get into them, and what `sink` and `schema` need.
 
-use std::str::FromStr;
+use std::path::PathBuf;
 
 use parity_sink::{
-    ClickHouseAccess, ClickHouseUrl, KAFKA_TLS, KafkaAccess, KafkaSecurity, KafkaUrl,
-    SaslMechanism, Secret, SinkOptions, SpoolConfig, StoreConfig, StoreUrl,
+    ClickHouseAccess, KAFKA_TLS, KafkaAccess, SaslMechanism, Secret, SinkOptions, SpoolConfig,
+    StoreConfig, StoreUrl,
 };
 
-use super::needs::some_time;
 use super::problem::{Origin, Problem, Problems};
-use super::{AdminSettings, DEFAULT_FILE, Layers, value};
+use super::settings::{One, Setting, clickhouse, kafka, limits, mirror, record, sink, top};
+use super::{AdminSettings, DEFAULT_FILE, Layers};
 
 /// Everything `sink` needs, checked.
 pub(crate) struct SinkSettings {
@@ -38,7 +38,7 @@ pub(crate) struct SchemaSettings {
 impl Layers {
     /// The store of the record, with whatever a connection to it needs.
     pub(super) fn store(&mut self) -> Option<StoreConfig> {
-        let url = self.get("mirror.store", str::parse::<StoreUrl>);
+        let url = self.get(&record::STORE);
         let spool = self.spool();
         let mut store = self.store_at(url?)?;
         store.spool = spool?;
@@ -57,108 +57,117 @@ impl Layers {
     }
 
     fn spool(&mut self) -> Option<SpoolConfig> {
-        let folder = self.path("mirror.spool");
-        let max_bytes = self.get("limits.spool", value::size);
+        let folder = self.path(&record::SPOOL);
+        let max_bytes = self.get(&limits::SPOOL);
         Some(SpoolConfig {
             folder: folder?.0,
             max_bytes: max_bytes?,
-            succeeding: self.values.contains_key("mirror.handover"),
+            succeeding: self.is_given(&mirror::HANDOVER),
         })
     }
 
     fn clickhouse_access(&mut self) -> ClickHouseAccess {
         ClickHouseAccess {
-            password: self.password("clickhouse.password", "clickhouse.password_file"),
-            ca_file: self.readable("clickhouse.ca_file"),
+            password: self.password(&clickhouse::PASSWORD, &clickhouse::PASSWORD_FILE),
+            ca_file: self.readable(&clickhouse::CA_FILE),
         }
     }
 
     fn kafka_access(&mut self) -> KafkaAccess {
-        let security = self
-            .get("kafka.security", |text| word(text, &KafkaSecurity::WORDS))
-            .unwrap_or_default();
-        let mechanism = self
-            .get("kafka.mechanism", |text| word(text, &SaslMechanism::WORDS))
-            .unwrap_or_default();
+        let security = self.get(&kafka::SECURITY).unwrap_or_default();
+        let mechanism = self.get(&kafka::MECHANISM).unwrap_or_default();
         let access = KafkaAccess {
             security,
             mechanism,
-            username: self.get("kafka.username", value::text),
-            password: self.password("kafka.password", "kafka.password_file"),
-            ca_file: self.readable("kafka.ca_file"),
-            certificate_file: self.readable("kafka.certificate_file"),
-            key_file: self.readable("kafka.key_file"),
+            username: self.get(&kafka::USERNAME),
+            password: self.password(&kafka::PASSWORD, &kafka::PASSWORD_FILE),
+            ca_file: self.readable(&kafka::CA_FILE),
+            certificate_file: self.readable(&kafka::CERTIFICATE_FILE),
+            key_file: self.readable(&kafka::KEY_FILE),
         };
         let scram = security.has_login() && mechanism != SaslMechanism::Plain;
         if (security.has_tls() || scram) && !KAFKA_TLS {
-            let key = if scram {
-                "kafka.mechanism"
+            let setting: &'static Setting = if scram {
+                &kafka::MECHANISM
             } else {
-                "kafka.security"
+                &kafka::SECURITY
             };
-            let message = format!("{key}: this build speaks neither TLS nor SCRAM to Kafka");
+            let message = format!(
+                "{}: this build speaks neither TLS nor SCRAM to Kafka",
+                setting.key
+            );
             let hint = "build one that does: cargo build --release --features kafka-tls";
-            self.problem_at(key, message, hint);
+            self.problem_at(setting, message, hint);
         }
         if security.has_login() && (access.username.is_none() || access.password.is_none()) {
-            let message = "kafka.security: a login needs kafka.username and a password".to_owned();
-            let hint = "set PARITY_KAFKA_PASSWORD, or name a file as kafka.password_file";
-            self.problem_at("kafka.security", message, hint);
+            let message = format!(
+                "{}: a login needs {} and a password",
+                kafka::SECURITY.key,
+                kafka::USERNAME.key
+            );
+            let hint = format!(
+                "set {}, or name a file as {}",
+                kafka::PASSWORD.variable(),
+                kafka::PASSWORD_FILE.key
+            );
+            self.problem_at(&kafka::SECURITY, message, &hint);
         }
         if access.certificate_file.is_some() != access.key_file.is_some() {
-            let message =
-                "kafka.certificate_file and kafka.key_file belong together; one is missing"
-                    .to_owned();
-            self.problem_at("kafka.certificate_file", message, "name both or none");
+            let message = format!(
+                "{} and {} belong together; one is missing",
+                kafka::CERTIFICATE_FILE.key,
+                kafka::KEY_FILE.key
+            );
+            self.problem_at(&kafka::CERTIFICATE_FILE, message, "name both or none");
         }
         access
     }
 
-    fn problem_at(&mut self, key: &'static str, message: String, hint: &str) {
-        let origin = self.text(key).map_or(Origin::Default, |(_, origin)| origin);
+    fn problem_at(&mut self, setting: &'static Setting, message: String, hint: &str) {
+        let origin = self.origin(setting);
         self.problems.push(Problem::new(origin, message).hint(hint));
     }
 
     /// A password out of the environment, else out of a file.
-    fn password(&mut self, key: &'static str, file_key: &'static str) -> Option<Secret> {
-        if let Some(password) = self.hidden(key) {
+    fn password(
+        &mut self,
+        setting: &'static One<String>,
+        file: &'static One<PathBuf>,
+    ) -> Option<Secret> {
+        if let Some(password) = self.hidden(setting) {
             return Some(Secret::new(password));
         }
-        let bytes = self.secret(file_key, 1)?;
+        let bytes = self.secret(file, 1)?;
         Some(Secret::new(String::from_utf8_lossy(&bytes)))
     }
 
     /// A URL without which the command cannot do anything.
-    fn needed<T: FromStr<Err: std::fmt::Display>>(
-        &mut self,
-        key: &'static str,
-        example: &str,
-    ) -> Option<T> {
-        if self.text(key).is_none() && !self.broken_file {
-            let name = key.trim_start_matches("sink.");
-            let problem = Problem::new(Origin::Default, format!("no {name} is given")).hint(
-                format!("--{name} {example}, or `{name} = …` in [sink] of {DEFAULT_FILE}"),
-            );
-            self.problems.push(problem);
+    pub(super) fn needed<T>(&mut self, setting: &'static One<T>) -> Option<T> {
+        if self.text(setting).is_none() && !self.broken_file {
+            let (section, name) = (setting.section(), setting.name());
+            let example = setting.example.unwrap_or("URL");
+            let hint =
+                format!("--{name} {example}, or `{name} = …` in [{section}] of {DEFAULT_FILE}");
+            let problem = Problem::new(Origin::Default, format!("no {name} is given"));
+            self.problems.push(problem.hint(hint));
         }
-        self.get(key, str::parse)
+        self.get(setting)
     }
 
     fn clickhouse(&mut self) -> Option<StoreConfig> {
-        let url =
-            self.needed::<ClickHouseUrl>("sink.clickhouse", "clickhouse://USER@HOST:8123/DATABASE");
+        let url = self.needed(&sink::CLICKHOUSE);
         self.store_at(StoreUrl::ClickHouse(url?))
     }
 
     /// Everything that `sink` needs, or all that is wrong.
     pub(crate) fn sink(mut self) -> Result<SinkSettings, Problems> {
         let kafka = self
-            .needed::<KafkaUrl>("sink.kafka", "kafka://HOST:9092/TOPIC")
+            .needed(&sink::KAFKA)
             .and_then(|url| self.store_at(StoreUrl::Kafka(url)));
         let clickhouse = self.clickhouse();
         let options = self.sink_options();
-        let admin = self.admin("sink.admin", "sink.admin_token_file");
-        let migration = self.get("migration", value::text);
+        let admin = self.admin(&sink::ADMIN, &sink::ADMIN_TOKEN_FILE);
+        let migration = self.get(&top::MIGRATION);
         let retention = self.retention();
         let complete = || {
             Some(SinkSettings {
@@ -177,14 +186,14 @@ impl Layers {
     }
 
     fn sink_options(&mut self) -> Option<SinkOptions> {
-        let group = self.get("sink.group", value::text);
-        let instance = self.get("sink.instance", value::text);
-        let batch_rows = self.get("sink.batch_rows", value::count);
-        let batch_bytes = self.get("sink.batch_bytes", value::size);
-        let batch_interval = self.get("sink.batch_interval", some_time);
-        let memory = self.get("sink.memory", value::size);
-        let session_timeout = self.get("sink.session_timeout", some_time);
-        let workers = self.get("sink.workers", value::count);
+        let group = self.get(&sink::GROUP);
+        let instance = self.get(&sink::INSTANCE);
+        let batch_rows = self.get(&sink::BATCH_ROWS);
+        let batch_bytes = self.get(&sink::BATCH_BYTES);
+        let batch_interval = self.get(&sink::BATCH_INTERVAL);
+        let memory = self.get(&sink::MEMORY);
+        let session_timeout = self.get(&sink::SESSION_TIMEOUT);
+        let workers = self.get(&sink::WORKERS);
         let default = SinkOptions::default();
         Some(SinkOptions {
             group,
@@ -211,15 +220,4 @@ impl Layers {
             _ => Err(self.into_problems()),
         }
     }
-}
-
-fn word<T: Copy>(text: &str, words: &[(&'static str, T)]) -> Result<T, String> {
-    words
-        .iter()
-        .find(|(word, _)| word.eq_ignore_ascii_case(text))
-        .map(|(_, value)| *value)
-        .ok_or_else(|| {
-            let known: Vec<_> = words.iter().map(|(word, _)| *word).collect();
-            format!("`{text}` is none of {}", known.join(", "))
-        })
 }

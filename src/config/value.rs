@@ -3,8 +3,19 @@
 //! Each reader says what was expected and shows an example, because the message is the only help a person has whose
 //! process did not start.
 
+pub(crate) mod services;
+
+use std::fmt::Display;
 use std::net::SocketAddr;
+use std::str::FromStr;
 use std::time::Duration;
+
+use parity_comparator::redact::PlainText;
+
+/// Whatever reads itself.
+pub(crate) fn parsed<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error: T::Err| error.to_string())
+}
 
 /// `500ms`, `5s`, `2m`, `12h`, `14d`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
@@ -26,6 +37,17 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| {
             format!("`{text}` is not a duration; write for example 500ms, 5s, 2m, 12h or 14d")
         })
+}
+
+/// A duration that is not zero.
+pub(crate) fn some_time(text: &str) -> Result<Duration, String> {
+    duration(text).and_then(|duration| {
+        if duration.is_zero() {
+            Err(format!("`{text}` leaves no time at all"))
+        } else {
+            Ok(duration)
+        }
+    })
 }
 
 /// `512KiB`, `32MiB`, `4GiB`, or bytes as a plain number.
@@ -115,6 +137,27 @@ pub(crate) fn text(text: &str) -> Result<String, String> {
         return Err("the text has a control character; write one plain line".to_owned());
     }
     Ok(text.to_owned())
+}
+
+/// How plain text is recorded.
+pub(crate) fn plain_text(text: &str) -> Result<PlainText, String> {
+    match text {
+        "patterns" => Ok(PlainText::Patterns),
+        "hidden" => Ok(PlainText::Hidden),
+        _ => Err(format!("`{text}` is neither patterns nor hidden")),
+    }
+}
+
+/// One of some words, in any case of letters.
+pub(crate) fn word<T: Copy>(text: &str, words: &[(&'static str, T)]) -> Result<T, String> {
+    words
+        .iter()
+        .find(|(word, _)| word.eq_ignore_ascii_case(text))
+        .map(|(_, value)| *value)
+        .ok_or_else(|| {
+            let known: Vec<_> = words.iter().map(|(word, _)| *word).collect();
+            format!("`{text}` is none of {}", known.join(", "))
+        })
 }
 
 /// Comma-separated, for the environment.

@@ -243,3 +243,20 @@ fn a_file_of_credentials_may_have_comments() {
         &["line 2 of credentials", "begins with # is a comment"],
     );
 }
+
+#[test]
+fn a_comparison_of_files_reads_the_variable_of_its_one_setting_and_no_other() {
+    let place = Place::new();
+    place.write("a.json", "{}");
+    let command = ["diff", "a.json", "a.json"];
+    let others = [("PARITY_SAMPLE", "abc"), ("PARITY_PROFILE", "go-to-rust")];
+    says(&place.run_with(&command, &others, ""), 0, &[]);
+    let wrong = [("PARITY_PROFILE", "go-to-rus")];
+    let words = [
+        "PARITY_PROFILE: profiles: `go-to-rus` is no profile",
+        "did you mean `go-to-rust`?",
+    ];
+    says(&place.run_with(&command, &wrong, ""), 2, &words);
+    let flag = [&command[..], &["--profile", "go-to-rust"]].concat();
+    says(&place.run_with(&flag, &wrong, ""), 0, &[]);
+}

@@ -127,3 +127,105 @@ fn the_configuration_for_many_mirrors_is_valid() {
     let ended = Place::new().run(&["config", "check", file.to_str().expect("UTF-8")]);
     assert_eq!(ended.code, 0, "{}", ended.stderr);
 }
+
+const RENAMED: &str = "mirror.store is called record.store now";
+
+#[test]
+fn a_former_name_holds_and_is_told_once() {
+    let place = Place::new();
+    place.write("parity.toml", "[mirror]\nstore = \"sqlite:other.db\"\n");
+    for command in [
+        &["config", "show", "--origin"][..],
+        &["config", "check"],
+        &["report"],
+        &["gate"],
+        &["ui"],
+    ] {
+        let ended = place.run(command);
+        let told = format!("parity.toml:2:1: {RENAMED}");
+        assert_eq!(ended.stderr.matches(&told).count(), 1, "{}", ended.stderr);
+        assert_eq!(
+            ended.stderr.matches("called").count(),
+            1,
+            "{}",
+            ended.stderr
+        );
+        match command {
+            ["config", "show", ..] => {
+                let shown = "= \"sqlite:other.db\"  # parity.toml:2:1";
+                let mut lines = ended.stdout.lines();
+                let is_it = |line: &str| line.starts_with("record.store ") && line.ends_with(shown);
+                assert!(lines.any(is_it), "{}", ended.stdout);
+            }
+            ["config", ..] => assert_eq!(ended.code, 0, "{}", ended.stderr),
+            // It is read, not only known.
+            _ => in_order(&ended, &["there is no store at other.db"]),
+        }
+    }
+    let variable = [("PARITY_STORE", "sqlite:third.db")];
+    let ended = place.run_with(&["report"], &variable, "");
+    in_order(&ended, &[RENAMED, "there is no store at third.db"]);
+    let ended = place.run_with(&["report", "--store", "sqlite:fourth.db"], &variable, "");
+    in_order(&ended, &[RENAMED, "there is no store at fourth.db"]);
+
+    let mirror = place.mirror("http://127.0.0.1:7001", "http://127.0.0.1:7002", &[]);
+    let log = mirror.log();
+    assert_eq!(log.matches(RENAMED).count(), 1, "{log}");
+    assert_eq!(mirror.stop().0, 0);
+    place.write(
+        "parity.toml",
+        "[record]\nstore = \"sqlite:other.db\"\nspool = \"here\"\n",
+    );
+    let ended = place.run(&["config", "check"]);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(!ended.stderr.contains("called"), "{}", ended.stderr);
+}
+
+#[test]
+fn both_names_of_a_setting_are_an_error_that_names_both_lines() {
+    let former = "store = \"sqlite:a.db\"\n";
+    let now = "[record]\nstore = \"sqlite:a.db\"\n";
+    refused(
+        &format!("{UPSTREAMS}{former}{now}"),
+        &[
+            "parity.toml:6:1: record.store and mirror.store, at parity.toml:4:1, are one setting",
+            "keep record.store",
+        ],
+    );
+    // The error says it all.
+    let place = Place::new();
+    place.write("parity.toml", format!("[mirror]\n{former}{now}"));
+    let ended = place.run(&["report"]);
+    assert_eq!(ended.code, 2);
+    assert!(!ended.stderr.contains("called"), "{}", ended.stderr);
+    refused(
+        &format!("{now}{UPSTREAMS}{former}"),
+        &[
+            "parity.toml:6:1: mirror.store and record.store, at parity.toml:2:1, are one setting",
+            "keep record.store",
+        ],
+    );
+    refused(
+        &format!("{UPSTREAMS}spool = \"a\"\n[record]\nspool = 1\n"),
+        &["parity.toml:6:1: record.spool and mirror.spool, at parity.toml:4:1"],
+    );
+    // What is wrong with a value is told under the name that stands there.
+    refused(
+        &format!("{UPSTREAMS}[record]\nstore = \"sqlit:a.db\"\n"),
+        &["parity.toml:5:1: record.store"],
+    );
+}
+
+#[test]
+fn the_file_to_start_from_has_the_new_name_alone() {
+    let text = Place::new().run(&["config", "init", "-"]).stdout;
+    let (_, record) = text.split_once("\n[record]\n").expect("a section");
+    let (record, _) = record.split_once("\n[").expect("another section");
+    for line in [
+        "# store = \"sqlite:parity.db\"",
+        "# spool = \"parity.spool\"",
+    ] {
+        assert!(record.contains(line), "{record}");
+        assert_eq!(text.matches(line).count(), 1, "{text}");
+    }
+}

@@ -1,0 +1,139 @@
+//! Flags that are settings. They are made from the definitions of the settings, so no command can call one otherwise,
+//! describe another default or forget to read it. Their values stay text: they are one of three layers
+//! (file < environment < flags) and are read by `config`, which reports what is wrong in any layer together with all
+//! other problems.
+
+use std::marker::PhantomData;
+
+use clap::{Arg, ArgMatches, Command, FromArgMatches};
+
+use crate::config::settings::{self, Kind, Setting, mirror, record, sink, top};
+
+/// Says which settings a command takes as flags.
+pub(crate) trait Takes {
+    /// In the order of its help.
+    fn settings() -> Vec<&'static Setting>;
+}
+
+/// The flags of a command that are settings, as far as they were given.
+#[derive(Debug)]
+pub(crate) struct Flags<C> {
+    given: Vec<(&'static Setting, String)>,
+    command: PhantomData<C>,
+}
+
+impl<C> Flags<C> {
+    /// As a layer of the configuration.
+    pub(crate) fn settings(&self) -> Vec<(&'static Setting, &str)> {
+        let given = self.given.iter();
+        given.map(|(setting, text)| setting.is(text)).collect()
+    }
+}
+
+impl<C: Takes> clap::Args for Flags<C> {
+    fn augment_args(command: Command) -> Command {
+        command.args(C::settings().into_iter().filter_map(argument))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl<C: Takes> FromArgMatches for Flags<C> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let given = C::settings().into_iter().filter_map(|setting| {
+            let text = matches.get_one::<String>(setting.key)?;
+            Some((setting, text.clone()))
+        });
+        Ok(Self {
+            given: given.collect(),
+            command: PhantomData,
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// The flag of a setting, where there is one.
+fn argument(setting: &'static Setting) -> Option<Arg> {
+    let flag = setting.flag?;
+    let mut help = setting.about.to_owned();
+    if setting.kind == Kind::List {
+        help.push_str("; several parted by commas");
+    }
+    if let Some(default) = setting.default.filter(|default| !default.is_empty()) {
+        help = format!("{help} [default: {default}]");
+    }
+    let argument = Arg::new(setting.key)
+        .long(flag.name.trim_start_matches('-'))
+        .value_name(flag.value)
+        .help(help);
+    Some(argument)
+}
+
+/// `mirror` and `config show`: everything that has a flag, but for what is about sinks.
+#[derive(Debug)]
+pub(crate) struct OfMirror;
+impl Takes for OfMirror {
+    fn settings() -> Vec<&'static Setting> {
+        let mut settings: Vec<_> = settings::all()
+            .filter(|setting| setting.flag.is_some() && setting.section() != "sink")
+            .collect();
+        // What the command is about comes first.
+        settings.sort_by_key(|setting| setting.section() != "mirror");
+        settings
+    }
+}
+
+/// `sink`: its own section.
+#[derive(Debug)]
+pub(crate) struct OfSink;
+impl Takes for OfSink {
+    fn settings() -> Vec<&'static Setting> {
+        settings::all()
+            .filter(|setting| setting.flag.is_some() && setting.section() == "sink")
+            .collect()
+    }
+}
+
+/// `schema apply`: where the tables are.
+#[derive(Debug)]
+pub(crate) struct OfSchema;
+impl Takes for OfSchema {
+    fn settings() -> Vec<&'static Setting> {
+        vec![&*sink::CLICKHOUSE]
+    }
+}
+
+/// `report` and `gate`: which record. The version selects evidence and is no setting there: without the flag the latest
+/// evidence is taken, whatever version the configuration names.
+#[derive(Debug)]
+pub(crate) struct OfReader;
+impl Takes for OfReader {
+    fn settings() -> Vec<&'static Setting> {
+        vec![&*record::STORE, &*top::MIGRATION]
+    }
+}
+
+/// `ui`: which record, and where it is shown.
+#[derive(Debug)]
+pub(crate) struct OfUi;
+impl Takes for OfUi {
+    fn settings() -> Vec<&'static Setting> {
+        let shown: [&'static Setting; 2] = [&mirror::ADMIN, &mirror::ADMIN_TOKEN_FILE];
+        [OfReader::settings(), shown.into()].concat()
+    }
+}
+
+/// `diff`: rules that come with the program.
+#[derive(Debug)]
+pub(crate) struct OfDiff;
+impl Takes for OfDiff {
+    fn settings() -> Vec<&'static Setting> {
+        vec![&*top::PROFILES]
+    }
+}

@@ -1,0 +1,49 @@
+//! What values look like: the types of settings.
+
+use super::super::value;
+
+/// What a value must look like. The JSON type it has in the file follows from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Any text without control characters.
+    Text,
+    /// `host:port` with a numeric host.
+    Address,
+    /// `http://`, `https://` or `unix:`.
+    Upstream,
+    /// `sqlite:PATH` and the like.
+    Store,
+    /// A password: from the environment only, and never shown.
+    Secret,
+    /// A path, relative to the working directory.
+    Path,
+    /// `500ms`, `5s`, `2m`, `14d`.
+    Duration,
+    /// `512KiB`, `32MiB`, or bytes as a number.
+    Size,
+    /// A whole number of at least one.
+    Count,
+    /// A number between 0 and 1.
+    Share,
+    /// `on` or `off` (`true` or `false` in the file).
+    Switch,
+    /// A list of text; comma-separated in the environment.
+    List,
+}
+
+impl Kind {
+    /// Whether a text has the form of its values; whether it makes sense is for whoever needs it.
+    pub(crate) fn check(self, text: &str) -> Result<(), String> {
+        match self {
+            Self::Address => value::address(text).map(drop),
+            Self::Duration => value::duration(text).map(drop),
+            Self::Size => value::size(text).map(drop),
+            Self::Count => value::count(text).map(drop),
+            Self::Share => value::share(text).map(drop),
+            Self::Switch => value::switch(text).map(drop),
+            Self::Text | Self::Upstream | Self::Store | Self::Secret | Self::Path | Self::List => {
+                Ok(())
+            }
+        }
+    }
+}

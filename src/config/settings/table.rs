@@ -1,0 +1,363 @@
+//! The definitions, one module a section. A new setting is one entry here; what it does is one place more, where its value
+//! is used.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use http::header::{HeaderName, HeaderValue};
+use ipnet::IpNet;
+use parity_comparator::redact::PlainText;
+use parity_comparator::rules::PROFILES as PROFILE_FILES;
+use parity_mirror::{Mode, PathRewrite, Protocol, SampleBy, UpstreamUrl};
+use parity_sink::{ClickHouseUrl, KafkaSecurity, KafkaUrl, SaslMechanism, StoreUrl};
+
+use super::super::value::{self, parsed, services, some_time};
+use super::{Kind, Many, One, Section, Setting};
+
+/// The sections in the order of `config init`. Beside them stand `[[route]]` and `[[rule]]`.
+pub(crate) static SECTIONS: &[Section] = &[
+    Section::new("", top::ALL),
+    Section::new("mirror", mirror::ALL),
+    Section::new("legacy", legacy::ALL),
+    Section::new("candidate", candidate::ALL),
+    Section::new("forwarding", forwarding::ALL),
+    Section::new("limits", limits::ALL),
+    Section::new("record", record::ALL),
+    Section::new("redact", redact::ALL),
+    Section::new("retention", retention::ALL),
+    Section::new("kafka", kafka::ALL),
+    Section::new("clickhouse", clickhouse::ALL),
+    Section::new("sink", sink::ALL),
+];
+
+impl Section {
+    const fn new(name: &'static str, settings: &'static [&'static Setting]) -> Self {
+        Self { name, settings }
+    }
+}
+
+/// Declares the settings of a section, and the list of them.
+macro_rules! settings {
+    ($($name:ident: $kind:ty = $definition:expr;)+) => {
+        $(pub(crate) static $name: $kind = $definition;)+
+        /// All of them, in the order in which they are shown.
+        pub(super) static ALL: &[&Setting] = &[$(&$name.setting),+];
+    };
+}
+
+const fn text(key: &'static str, about: &'static str) -> One<String> {
+    One::new(key, Kind::Text, value::text, about)
+}
+
+const fn address(key: &'static str, about: &'static str) -> One<SocketAddr> {
+    One::new(key, Kind::Address, value::address, about)
+}
+
+const fn upstream(key: &'static str, about: &'static str) -> One<UpstreamUrl> {
+    One::new(key, Kind::Upstream, parsed, about)
+}
+
+const fn store(key: &'static str, about: &'static str) -> One<StoreUrl> {
+    One::new(key, Kind::Store, parsed, about)
+}
+
+const fn secret(key: &'static str, about: &'static str) -> One<String> {
+    One::new(key, Kind::Secret, parsed, about)
+}
+
+const fn path(key: &'static str, about: &'static str) -> One<PathBuf> {
+    One::new(key, Kind::Path, parsed, about)
+}
+
+const fn duration(key: &'static str, about: &'static str) -> One<Duration> {
+    One::new(key, Kind::Duration, value::duration, about)
+}
+
+const fn size(key: &'static str, about: &'static str) -> One<u64> {
+    One::new(key, Kind::Size, value::size, about)
+}
+
+const fn count(key: &'static str, about: &'static str) -> One<usize> {
+    One::new(key, Kind::Count, value::count, about)
+}
+
+const fn share(key: &'static str, about: &'static str) -> One<f64> {
+    One::new(key, Kind::Share, value::share, about)
+}
+
+const fn switch(key: &'static str, about: &'static str) -> One<bool> {
+    One::new(key, Kind::Switch, value::switch, about)
+}
+
+const fn list(key: &'static str, about: &'static str) -> Many<String> {
+    Many::new(key, Kind::List, parsed, about)
+}
+
+/// At the top of the file.
+pub(crate) mod top {
+    #[allow(clippy::wildcard_imports, reason = "what a definition is written with")]
+    use super::*;
+
+    settings! {
+        MIGRATION: One<String> = text("migration", "Name under which this legacy→candidate effort is recorded")
+            .default("default").flag("--migration", "NAME");
+        PROFILES: Many<String> = list("profiles", "Rules that come with the program: go-to-rust, java-to-rust, node-to-rust, python-to-rust")
+            .words(profiles).flag("--profile", "NAME");
+    }
+
+    fn profiles() -> Vec<&'static str> {
+        PROFILE_FILES.iter().map(|profile| profile.name).collect()
+    }
+}
+
+/// The proxy.
+pub(crate) mod mirror {
+    #[allow(clippy::wildcard_imports, reason = "what a definition is written with")]
+    use super::*;
+
+    settings! {
+        LEGACY: One<UpstreamUrl> = upstream("mirror.legacy", "The service whose answers the clients get: `http://HOST:PORT`, `https://HOST` or `unix:/PATH`")
+            .filled_in("http://127.0.0.1:7001").flag("--legacy", "URL");
+        CANDIDATE: One<UpstreamUrl> = upstream("mirror.candidate", "The service whose answers are compared")
+            .filled_in("http://127.0.0.1:7002").flag("--candidate", "URL");
+        LISTEN: One<SocketAddr> = address("mirror.listen", "Where clients connect")
+            .default("127.0.0.1:8080").flag("--listen", "ADDR").needs_restart();
+        ADMIN: One<SocketAddr> = address("mirror.admin", "Where the admin port listens: report page, API, metrics, health")
+            .default("127.0.0.1:9900").flag("--admin", "ADDR").needs_restart();
+        ADMIN_TOKEN_FILE: One<PathBuf> = path("mirror.admin_token_file", "File with the token that the admin port demands; required off loopback")
+            .flag("--admin-token-file", "FILE").needs_restart();
+        LEGACY_VERSION: One<String> = text("mirror.legacy_version", "Version of the legacy; evidence of different versions is never mixed")
+            .default("").flag("--legacy-version", "TEXT");
+        CANDIDATE_VERSION: One<String> = text("mirror.candidate_version", "Version of the candidate; a new one starts the evidence anew")
+            .default("").flag("--candidate-version", "TEXT");
+        INSTANCE: One<String> = text("mirror.instance", "Name of this process in the record (the host name by default)")
+            .flag("--instance", "NAME").needs_restart();
+        MODE: One<Mode> = text("mirror.mode", "proxy: in front of the legacy; tap: beside a proxy that mirrors to us, answers 204 and asks both services")
+            .read_as(services::mode).default("proxy").flag("--mode", "proxy|tap");
+        SAMPLE: One<f64> = share("mirror.sample", "Share of the requests that is shadowed, 0 to 1")
+            .default("1.0").flag("--sample", "SHARE");
+        SAMPLE_BY: One<SampleBy> = text("mirror.sample_by", "What the share is of: request, header:NAME or cookie:NAME (all requests of a user, or none)")
+            .read_as(services::sample_by).default("request").flag("--sample-by", "WHAT");
+        SHADOW: One<bool> = switch("mirror.shadow", "Whether to begin with shadowing on")
+            .default("on").flag("--shadow", "on|off");
+        SELF_COMPARISON: One<bool> = switch("mirror.self_comparison", "Let legacy and candidate be one and the same service: what then differs is noise")
+            .default("off").flag("--self-comparison", "on|off");
+        HANDOVER: One<PathBuf> = path("mirror.handover", "Socket by which a restarted mirror takes the ports over from the running one, so that no connection is refused")
+            .flag("--handover", "PATH").needs_restart();
+        WORKERS: One<usize> = count("mirror.workers", "Proxy threads (one per core by default)")
+            .flag("--workers", "N").needs_restart();
+        CA_FILE: One<PathBuf> = path("mirror.ca_file", "PEM certificates to trust for https upstreams, besides the system's")
+            .flag("--ca-file", "FILE");
+        TLS_CERTIFICATE_FILE: One<PathBuf> = path("mirror.tls_certificate_file", "PEM certificate that clients are shown; with it they connect by TLS, HTTP/2 or HTTP/1.1")
+            .flag("--tls-certificate-file", "FILE");
+        TLS_KEY_FILE: One<PathBuf> = path("mirror.tls_key_file", "PEM key of mirror.tls_certificate_file")
+            .flag("--tls-key-file", "FILE");
+        REDACTION_KEY_FILE: One<PathBuf> = path("mirror.redaction_key_file", "Key of the hmac: values in the record, the same for all instances (random per process by default)")
+            .flag("--redaction-key-file", "FILE").needs_restart();
+    }
+}
+
+/// The settings of one side.
+pub(crate) struct Side {
+    pub(crate) url: &'static One<UpstreamUrl>,
+    pub(crate) protocol: &'static One<Protocol>,
+    pub(crate) host: &'static One<HeaderValue>,
+    pub(crate) rewrite: &'static One<PathRewrite>,
+    pub(crate) set_headers: &'static Many<(HeaderName, HeaderValue)>,
+    pub(crate) remove_headers: &'static Many<HeaderName>,
+    pub(crate) credentials_file: &'static One<PathBuf>,
+}
+
+/// Declares the settings of one side.
+macro_rules! side {
+    ($side:literal, $url:path) => {
+        #[allow(clippy::wildcard_imports, reason = "what a definition is written with")]
+        use super::*;
+
+        settings! {
+            PROTOCOL: One<Protocol> = text(
+                concat!($side, ".protocol"),
+                concat!("What the ", $side, " speaks: http1, http2, or auto (https: by ALPN; else HTTP/1.1, and HTTP/2 for gRPC)"),
+            ).read_as(services::protocol).default("auto");
+            HOST: One<HeaderValue> = text(
+                concat!($side, ".host"),
+                concat!("Host that the ", $side, " gets in the place of the client's"),
+            ).read_as(services::host).example("payments.example");
+            REWRITE: One<PathRewrite> = text(
+                concat!($side, ".rewrite"),
+                concat!("Prefix of the path that is replaced for the ", $side, ": \"/api -> /v2\""),
+            ).read_as(services::rewrite).example("/api -> /v2");
+            SET_HEADERS: Many<(HeaderName, HeaderValue)> = list(
+                concat!($side, ".set_headers"),
+                concat!("Headers set in requests for the ", $side, ": \"name: value\""),
+            ).read_as(services::header).hides_values();
+            REMOVE_HEADERS: Many<HeaderName> = list(
+                concat!($side, ".remove_headers"),
+                concat!("Headers removed from requests for the ", $side),
+            ).read_as(services::header_name);
+            CREDENTIALS_FILE: One<PathBuf> = path(
+                concat!($side, ".credentials_file"),
+                concat!("File with headers for the ", $side, " that are secret, one \"name: value\" on a line; # begins a comment"),
+            );
+        }
+
+        /// All that is said about this side.
+        pub(crate) static SIDE: Side = Side {
+            url: &$url,
+            protocol: &PROTOCOL,
+            host: &HOST,
+            rewrite: &REWRITE,
+            set_headers: &SET_HEADERS,
+            remove_headers: &REMOVE_HEADERS,
+            credentials_file: &CREDENTIALS_FILE,
+        };
+    };
+}
+
+/// What requests for the legacy get.
+pub(crate) mod legacy {
+    side!("legacy", mirror::LEGACY);
+}
+
+/// What requests for the candidate get.
+pub(crate) mod candidate {
+    side!("candidate", mirror::CANDIDATE);
+}
+
+/// What a proxy tells the services about the client.
+pub(crate) mod forwarding {
+    #[allow(clippy::wildcard_imports, reason = "what a definition is written with")]
+    use super::*;
+
+    settings! {
+        X_FORWARDED_FOR: One<bool> = switch("forwarding.x_forwarded_for", "Add the client's address to X-Forwarded-For").default("on");
+        X_FORWARDED_ORIGIN: One<bool> = switch("forwarding.x_forwarded_origin", "Send X-Forwarded-Proto and X-Forwarded-Host").default("off");
+        FORWARDED: One<bool> = switch("forwarding.forwarded", "Add an element to Forwarded (RFC 7239)").default("off");
+        VIA: One<Box<str>> = text("forwarding.via", "Name by which this proxy is added to Via; not sent without one")
+            .read_as(services::pseudonym).example("parity");
+        TRUSTED_PROXIES: Many<IpNet> = list("forwarding.trusted_proxies", "Addresses and networks whose X-Forwarded-… and Forwarded are passed on; with a list, those of others are removed")
+            .read_as(services::network);
+    }
+}
+
+/// What a mirror may use.
+pub(crate) mod limits {
+    #[allow(clippy::wildcard_imports, reason = "what a definition is written with")]
+    use super::*;
+
+    settings! {
+        CANDIDATE_DEADLINE: One<Duration> = duration("limits.candidate_deadline", "The candidate must have answered whole within this time")
+            .read_as(some_time).default("5s");
+        IN_FLIGHT: One<usize> = count("limits.in_flight", "Shadow requests under way at once").default("1024");
+        CANDIDATE_RATE: One<usize> = count("limits.candidate_rate", "Shadow requests that begin in a second; more are sampled out (no bound by default)");
+        SHADOW_BYTES: One<u64> = size("limits.shadow_bytes", "Bytes that all shadows and queued exchanges hold together").default("32MiB");
+        BODY: One<u64> = size("limits.body", "Largest request or answer body that is compared").default("1MiB");
+        QUEUE: One<usize> = count("limits.queue", "Exchanges that wait for comparison").read_as(value::waiting).default("4096");
+        SPOOL: One<u64> = size("limits.spool", "Bytes of records that wait on disk while a Kafka broker is away")
+            .default("1GiB").needs_restart();
+        DRAIN: One<Duration> = duration("limits.drain", "Time for accepted requests to finish at shutdown").default("20s");
+    }
+}
+
+/// Where the record is: what mirrors write, and `report`, `gate` and `ui` read.
+pub(crate) mod record {
+    #[allow(clippy::wildcard_imports, reason = "what a definition is written with")]
+    use super::*;
+
+    settings! {
+        STORE: One<StoreUrl> = store("record.store", "Where the record is kept")
+            .default("sqlite:parity.db").flag("--store", "URL").needs_restart().formerly("mirror.store");
+        SPOOL: One<PathBuf> = path("record.spool", "Folder, of this process alone, for records that a Kafka broker has not acknowledged")
+            .default("parity.spool").flag("--spool", "FOLDER").needs_restart().formerly("mirror.spool");
+    }
+}
+
+/// What may be recorded clear.
+pub(crate) mod redact {
+    #[allow(clippy::wildcard_imports, reason = "what a definition is written with")]
+    use super::*;
+
+    settings! {
+        KEEP_HEADERS: Many<String> = list("redact.keep_headers", "Headers whose values are recorded clear");
+        KEEP_QUERY: Many<String> = list("redact.keep_query", "Query parameters whose values are recorded clear");
+        MASK_KEYS: Many<String> = list("redact.mask_keys", "Keys in bodies whose values are recorded as hmac:…, besides password, secret, token and their like");
+        TEXT: One<PlainText> = text("redact.text", "Plain text in the record: patterns (without what looks like a secret, best effort) or hidden (length and hash only)")
+            .read_as(value::plain_text).default("patterns");
+    }
+}
+
+/// For how long the record is kept.
+pub(crate) mod retention {
+    #[allow(clippy::wildcard_imports, reason = "what a definition is written with")]
+    use super::*;
+
+    settings! {
+        BODIES: One<Duration> = duration("retention.bodies", "How long requests and answers of sampled mismatches are kept")
+            .default("14d").needs_restart();
+        MISMATCHES: One<Duration> = duration("retention.mismatches", "How long mismatches are kept").default("90d").needs_restart();
+        TALLIES: One<Duration> = duration("retention.tallies", "How long counts are kept").default("400d").needs_restart();
+        SIZE: One<u64> = size("retention.size", "Size of the store above which the oldest bodies, then the oldest mismatches, go first (SQLite only)")
+            .default("4GiB").needs_restart();
+    }
+}
+
+/// How to get into Kafka.
+pub(crate) mod kafka {
+    #[allow(clippy::wildcard_imports, reason = "what a definition is written with")]
+    use super::*;
+
+    settings! {
+        SECURITY: One<KafkaSecurity> = text("kafka.security", "plaintext, ssl, sasl_plaintext or sasl_ssl; TLS needs a build with the feature kafka-tls")
+            .read_as(|text| value::word(text, &KafkaSecurity::WORDS)).default("plaintext").needs_restart();
+        MECHANISM: One<SaslMechanism> = text("kafka.mechanism", "How to log in with SASL: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512")
+            .read_as(|text| value::word(text, &SaslMechanism::WORDS)).default("PLAIN").needs_restart();
+        USERNAME: One<String> = text("kafka.username", "Who logs in with SASL").needs_restart();
+        PASSWORD: One<String> = secret("kafka.password", "Password of kafka.username").needs_restart();
+        PASSWORD_FILE: One<PathBuf> = path("kafka.password_file", "File with the password of kafka.username").needs_restart();
+        CA_FILE: One<PathBuf> = path("kafka.ca_file", "PEM certificates to trust for TLS to Kafka, instead of the system's").needs_restart();
+        CERTIFICATE_FILE: One<PathBuf> = path("kafka.certificate_file", "PEM certificate of ours, where the broker wants one").needs_restart();
+        KEY_FILE: One<PathBuf> = path("kafka.key_file", "PEM key of kafka.certificate_file").needs_restart();
+    }
+}
+
+/// How to get into `ClickHouse`.
+pub(crate) mod clickhouse {
+    #[allow(clippy::wildcard_imports, reason = "what a definition is written with")]
+    use super::*;
+
+    settings! {
+        PASSWORD: One<String> = secret("clickhouse.password", "Password of the user in a clickhouse:// URL").needs_restart();
+        PASSWORD_FILE: One<PathBuf> = path("clickhouse.password_file", "File with the password of the user in a clickhouse:// URL").needs_restart();
+        CA_FILE: One<PathBuf> = path("clickhouse.ca_file", "PEM certificates to trust for ?secure=true, besides the system's").needs_restart();
+    }
+}
+
+/// What `parity sink` does. Its flags have names of their own there.
+pub(crate) mod sink {
+    #[allow(clippy::wildcard_imports, reason = "what a definition is written with")]
+    use super::*;
+
+    settings! {
+        KAFKA: One<KafkaUrl> = store("sink.kafka", "Topic whose records `parity sink` moves: `kafka://HOST:9092/TOPIC`")
+            .read_as(parsed).example("kafka://HOST:9092/TOPIC").flag("--kafka", "URL");
+        CLICKHOUSE: One<ClickHouseUrl> = store("sink.clickhouse", "Database of the record, to which `parity sink` moves it: `clickhouse://USER@HOST:8123/DATABASE`")
+            .read_as(parsed).example("clickhouse://USER@HOST:8123/DATABASE").flag("--clickhouse", "URL");
+        GROUP: One<String> = text("sink.group", "Consumer group (parity-sink-TOPIC by default); all sinks that move one topic into one database share it")
+            .flag("--group", "NAME");
+        INSTANCE: One<String> = text("sink.instance", "Name of this sink within its group: a restart under the same name takes its partitions back at once")
+            .flag("--instance", "NAME");
+        ADMIN: One<SocketAddr> = address("sink.admin", "Where the admin port of `parity sink` listens: metrics, health, report page")
+            .default("127.0.0.1:9901").flag("--admin", "ADDR");
+        ADMIN_TOKEN_FILE: One<PathBuf> = path("sink.admin_token_file", "File with the token that the admin port demands; required off loopback")
+            .flag("--admin-token-file", "FILE");
+        BATCH_ROWS: One<usize> = count("sink.batch_rows", "Records of one partition that are inserted at once").default("100000");
+        BATCH_BYTES: One<u64> = size("sink.batch_bytes", "Bytes of one partition's records that are inserted at once").default("16MiB");
+        BATCH_INTERVAL: One<Duration> = duration("sink.batch_interval", "Longest time that a record waits for its batch to fill")
+            .read_as(some_time).default("1s");
+        MEMORY: One<u64> = size("sink.memory", "Bytes of records that a sink holds in all").default("64MiB");
+        SESSION_TIMEOUT: One<Duration> = duration("sink.session_timeout", "After this time without a sign of life a sink's partitions go to the others")
+            .read_as(some_time).default("10s");
+        WORKERS: One<usize> = count("sink.workers", "Threads that decode and insert (one per core by default)").flag("--workers", "N");
+    }
+}

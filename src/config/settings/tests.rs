@@ -1,0 +1,116 @@
+//! The definitions fit each other, and everything that is made from them has all of them.
+
+use std::collections::HashSet;
+
+use clap::CommandFactory as _;
+
+use super::*;
+use crate::cli::Cli;
+use crate::config::environment::Environment;
+use crate::config::{Layers, render};
+
+#[test]
+fn keys_and_variables_are_unique_and_stand_in_their_sections() {
+    let mut keys = HashSet::new();
+    let mut variables = HashSet::new();
+    for section in SECTIONS {
+        for setting in section.settings {
+            assert_eq!(setting.section(), section.name, "{}", setting.key);
+            assert!(variables.insert(setting.variable()), "{}", setting.key);
+            for key in [Some(setting.key), setting.formerly].into_iter().flatten() {
+                assert!(keys.insert(key), "{key}");
+            }
+            if let Some(default) = setting.default {
+                assert_eq!(setting.kind.check(default), Ok(()), "{}", setting.key);
+            }
+        }
+    }
+    assert_eq!(
+        find("record", "store").map(|(_, key)| key),
+        Some("record.store")
+    );
+    assert_eq!(
+        find("mirror", "store").map(|(_, key)| key),
+        Some("mirror.store")
+    );
+    assert_eq!(find("", "migration").map(|(_, key)| key), Some("migration"));
+    assert!(find("", "store").is_none());
+}
+
+/// A value that the form of a setting allows and that is not its default.
+fn other(setting: &Setting) -> &'static str {
+    match setting.kind {
+        Kind::Address => "127.0.0.1:1",
+        Kind::Duration => "7s",
+        Kind::Size => "7KiB",
+        Kind::Count => "7",
+        Kind::Share => "0.7",
+        Kind::Switch if setting.default == Some("on") => "off",
+        Kind::Switch => "on",
+        _ => "other",
+    }
+}
+
+/// Where `config show` says that the value of a setting comes from.
+fn origin(layers: &Layers, setting: &Setting) -> String {
+    let document = render::document(layers);
+    let entry = &document["settings"][setting.key];
+    assert!(!entry["value"].is_null(), "{}", setting.key);
+    entry["origin"].as_str().expect("text").to_owned()
+}
+
+#[test]
+fn every_setting_is_read_by_its_key_its_variable_and_its_flag_and_described_everywhere() {
+    let place = tempfile::tempdir().expect("a folder");
+    let file = place.path().join("parity.toml");
+    let start = render::starting_file();
+    let schema = render::schema();
+    let page = crate::reference::page().expect("memory");
+    let cli = Cli::command();
+    for setting in all() {
+        let Setting { key, about, .. } = setting;
+        let (value, variable) = (other(setting), setting.variable());
+        if setting.kind != Kind::Secret {
+            for key in [Some(*key), setting.formerly].into_iter().flatten() {
+                let shown = match setting.kind {
+                    Kind::List => format!("[{value:?}]"),
+                    Kind::Count | Kind::Share => value.to_owned(),
+                    _ => format!("{value:?}"),
+                };
+                let section = key
+                    .split_once('.')
+                    .map_or(String::new(), |(section, _)| format!("[{section}]\n"));
+                let text = format!("{section}{} = {shown}\n", name_of(key));
+                std::fs::write(&file, text).expect("writable");
+                let layers = Layers::load(Some(&file), &Environment::default(), &[]);
+                assert!(
+                    origin(&layers, setting).starts_with(&*file.to_string_lossy()),
+                    "{key}"
+                );
+                assert!(layers.into_problems().0.is_empty(), "{key}");
+            }
+            let line = format!("{} = ", setting.name());
+            assert!(start.contains(&format!("# {about}\n")), "{key}");
+            assert!(start.contains(&line), "{key}");
+            let property = match setting.section() {
+                "" => &schema["properties"][setting.name()],
+                section => &schema["properties"][section]["properties"][setting.name()],
+            };
+            assert_eq!(property["description"], *about, "{key}");
+        }
+        let environment = Environment::of([(&*variable, value)]);
+        let layers = Layers::load(None, &environment, &[]);
+        assert_eq!(origin(&layers, setting), variable);
+        assert!(layers.into_problems().0.is_empty(), "{key}");
+        assert!(page.contains(&format!("| `{key}` | ")), "{key}");
+        assert!(page.contains(&format!("| `{variable}` | ")), "{key}");
+        let Some(flag) = setting.flag else { continue };
+        let layers = Layers::load(None, &Environment::default(), &[(setting, value)]);
+        assert_eq!(origin(&layers, setting), flag.name);
+        let taken = cli.get_subcommands().any(|command| {
+            let mut arguments = command.get_arguments();
+            arguments.any(|argument| argument.get_id().as_str() == *key)
+        });
+        assert!(taken, "no command takes {} of {key}", flag.name);
+    }
+}
