@@ -273,7 +273,7 @@ pub(crate) const RULE_KEYS: &[(&str, &str)] = &[
     ("owner", "Who answers for it"),
     (
         "expires",
-        "YYYY-MM-DD; from that day on the rule no longer applies",
+        "A date (YYYY-MM-DD) or a time (2027-03-01T12:00:00Z); from then on the rule no longer applies",
     ),
 ];
 
