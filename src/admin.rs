@@ -5,7 +5,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
-use parity_dashboards::{Process, Site};
+use parity_dashboards::server::{self, Process, Site};
 use parity_sink::StoreConfig;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -91,7 +91,7 @@ fn serve(
             tokio::time::sleep(AdminPort::GRACE).await;
         };
         tokio::select! {
-            () = parity_dashboards::serve(listener, site, connections, shutdown) => {}
+            () = server::serve(listener, site, connections, shutdown) => {}
             () = overdue => {}
         }
         Ok(())

@@ -37,7 +37,7 @@ impl Shares {
     pub(crate) fn of(descriptors: u64, config: &Config) -> Self {
         let available = usize::try_from(descriptors).unwrap_or(usize::MAX);
         let workers = config.workers.get();
-        let admin = (available / 32).clamp(4, parity_dashboards::CONNECTIONS);
+        let admin = (available / 32).clamp(4, parity_dashboards::server::CONNECTIONS);
         let reserved = PROCESS.min(available / 4) + WORKER * workers + ADMIN * admin;
         let left = available.saturating_sub(reserved);
         // A client costs its own connection and one to the legacy; for two of them there is a request of HTTP/2 more at

@@ -13,7 +13,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
-use parity_dashboards::{Process, Site, Status};
+use parity_dashboards::server::{Control, Process, Site};
+use parity_dashboards::view::Status;
 use parity_mirror::{Drained, Mirror, RunError};
 use parity_schemas::time::Timestamp;
 use parity_sink::{RecordSender, TallyBook};
@@ -91,7 +92,7 @@ impl Instance {
         let site = Site {
             store: settings.store.clone(),
             migration: settings.identity.migration.clone(),
-            process: Process::Mirror(Arc::clone(&control) as Arc<dyn parity_dashboards::Control>),
+            process: Process::Mirror(Arc::clone(&control) as Arc<dyn Control>),
             registry,
             token: settings.admin.token.clone(),
         };
@@ -177,7 +178,7 @@ impl Instance {
 
     /// Stops or starts shadowing.
     pub(crate) fn set_shadowing(&self, on: bool) {
-        parity_dashboards::Control::set_shadowing(&*self.control, on);
+        self.control.set_shadowing(on);
     }
 
     /// Tells the proxy to drain; [`Instance::finish`] waits for it. A second call changes nothing.
@@ -263,7 +264,7 @@ impl Reloads {
     }
 }
 
-impl parity_dashboards::Control for MirrorControl {
+impl Control for MirrorControl {
     fn set_shadowing(&self, on: bool) {
         if self.mirror.shadowing() != on {
             tracing::info!(shadowing = on, "shadowing switched");

@@ -1,7 +1,7 @@
 //! The program `parity`: parse, load, run a command, exit.
 //!
 //! This package is the only place that knows every crate. It holds no comparison, no protocol and no SQL: it wires
-//! ([`pipeline`]), asks ([`commands`]) and prints ([`output`]).
+//! ([`pipeline`]), asks ([`commands`]), and has drawn what a person looks at (`parity_dashboards`).
 
 mod admin;
 mod cli;
@@ -11,7 +11,6 @@ mod descriptors;
 mod error;
 mod handover;
 mod instance;
-mod output;
 mod pipeline;
 #[cfg(test)]
 mod reference;
@@ -26,7 +25,8 @@ use cli::{Cli, Command};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    output::choose_color(cli.color);
+    // Once, for everything that is printed.
+    anstream::ColorChoice::from(cli.color).write_global();
     let started = telemetry::start(&cli).and_then(|()| signals::survive_file_size_limit());
     if let Err(error) = started {
         return error::report(&error);

@@ -11,7 +11,7 @@ use parity_schemas::verdict::{Explanation, Kind as FindingKind, Part};
 use crate::cli::Cli;
 use crate::config::environment::BESIDE;
 use crate::config::settings::{Kind, ROUTE_KEYS, RULE_KEYS, SECTIONS, SETTINGS, Setting, is_fixed};
-use crate::{error, output};
+use crate::error;
 
 /// How the file is written anew.
 const WRITE: &str = "UPDATE_DOCS=1 cargo test -p parity --bin parity reference";
@@ -174,7 +174,7 @@ fn words(out: &mut String) -> fmt::Result {
     }
     writeln!(out, "\n| explanation | meaning |\n|---|---|")?;
     for word in Explanation::ALL {
-        writeln!(out, "| `{word}` | {} |", cell(output::explained(*word)))?;
+        writeln!(out, "| `{word}` | {} |", cell(word.meaning()))?;
     }
     writeln!(out)
 }

@@ -6,7 +6,6 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::HashMap;
 
 use parity_schemas::report::RuleHits;
 use parity_schemas::verdict::{Explanation, Finding, Kind, Note, Part, Reason, Tolerated, Verdict};
@@ -14,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::comparator::Comparison;
+use crate::groups::{Group, Groups};
 use crate::rules::Rules;
 
 /// Name and version of the document.
@@ -67,25 +67,17 @@ impl DiffDocument {
     /// With the findings counted by group, and the hits of `rules`, by which they were compared.
     #[must_use]
     pub fn with_counts(mut self, comparison: &Comparison, rules: &Rules) -> Self {
-        let mut groups: HashMap<_, u64> = HashMap::new();
-        for finding in &comparison.findings {
-            let group = (
-                finding.part,
-                finding.pattern.as_str(),
-                finding.kind,
-                finding.explanation,
-            );
-            *groups.entry(group).or_default() += 1;
-        }
-        let mut groups: Vec<_> = groups.into_iter().collect();
-        groups.sort_unstable_by_key(|(group, count)| (Reverse(*count), *group));
+        let mut groups = Groups::by_pattern(&comparison.findings).groups;
+        groups.sort_unstable_by(|one, two| {
+            (Reverse(one.count), &one.shared).cmp(&(Reverse(two.count), &two.shared))
+        });
         self.groups = groups
             .into_iter()
-            .map(|((part, pattern, kind, explanation), count)| DiffGroup {
-                part,
-                pattern: pattern.to_owned(),
-                kind,
-                explanation,
+            .map(|Group { shared, count, .. }| DiffGroup {
+                part: shared.part,
+                pattern: shared.pattern,
+                kind: shared.kind,
+                explanation: shared.explanation,
                 count,
             })
             .collect();

@@ -8,6 +8,7 @@
 //! - [`fingerprint`] names the group that a finding belongs to.
 //! - [`redact`] is the only door through which captured values may leave.
 //! - [`decision`] says pass, fail or undecided of the counts, and knows nothing of the rest.
+//! - [`groups`] counts findings by what they have in common.
 //! - [`document`] is what `parity diff` prints; [`message`] reads a stored HTTP answer for it, [`decode`] undoes what a
 //!   file was compressed with, and [`text`] shows two texts line by line.
 
@@ -21,6 +22,7 @@ mod events;
 mod explain;
 pub mod fingerprint;
 mod form;
+pub mod groups;
 mod grpc;
 mod headers;
 mod hex;

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use parity_schemas::side::CUT_MARK;
-use parity_schemas::verdict::{Finding, Kind, Part, Side};
+use parity_schemas::verdict::{EqualByDefault, Finding, Kind, Part, Side};
 use similar::{DiffOp, TextDiff};
 
 use crate::collect::{Collector, Flow, excerpt, shown};
@@ -26,7 +26,11 @@ pub(crate) fn compare(
     out: &mut Collector<'_>,
 ) -> Flow {
     if final_newline_only(legacy, candidate) {
-        out.tolerated(Part::Body, String::new, "final_newline");
+        out.tolerated(
+            Part::Body,
+            String::new,
+            EqualByDefault::FinalNewline.as_str(),
+        );
         return Flow::Continue(());
     }
     if let Some(rule) = scope.accepting(out.rules, || {

@@ -9,42 +9,42 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::verdict::{UnknownWord, vocabulary};
+use crate::vocabulary::{UnknownWord, vocabulary};
 
 vocabulary! {
     /// What became of the client of one received request. The outcomes exclude each other, and at rest their sum is
     /// `received`.
     ClientOutcome as "outcome of a client" {
         /// It was switched to another protocol (101).
-        Informational = "1xx",
+        Informational = "1xx" => "switched to another protocol",
         /// It got the legacy's whole answer, which was a success.
-        Success = "2xx",
+        Success = "2xx" => "answered by the legacy",
         /// It got the legacy's whole answer, which was a redirection.
-        Redirection = "3xx",
+        Redirection = "3xx" => "redirected by the legacy",
         /// It got the legacy's whole answer, which was an error of the client.
-        ClientError = "4xx",
+        ClientError = "4xx" => "refused by the legacy as the client's error",
         /// It got the legacy's whole answer, which was an error of the legacy.
-        ServerError = "5xx",
+        ServerError = "5xx" => "answered by the legacy with an error of its own",
         /// It got the legacy's whole answer, whose status is in no class.
-        OtherStatus = "other_status",
+        OtherStatus = "other_status" => "answered by the legacy with a status of no class",
         /// It got our 502: the legacy could not be reached, broke before it answered, or answered what is no HTTP.
-        LegacyUnreachable = "legacy_unreachable",
+        LegacyUnreachable = "legacy_unreachable" => "got 502 from parity: the legacy could not be reached or did not answer",
         /// It got our 504: the legacy did not accept the connection in time.
-        LegacyTimeout = "legacy_timeout",
+        LegacyTimeout = "legacy_timeout" => "got 504 from parity: the legacy did not accept the connection in time",
         /// It got the begin of an answer of the legacy that broke off.
-        LegacyTruncated = "legacy_truncated",
+        LegacyTruncated = "legacy_truncated" => "got an answer of the legacy that broke off",
         /// It went away before it had its whole answer.
-        ClientAborted = "client_aborted",
+        ClientAborted = "client_aborted" => "went away before they had their whole answer",
         /// We refused it, for it is nothing that is passed on: CONNECT, or an upgrade with a body.
-        Refused = "refused",
+        Refused = "refused" => "refused by parity: CONNECT, or an upgrade with a body",
         /// It is a proxy that sent us a copy, and was told that we have it (204). Its own client is served elsewhere.
-        Tapped = "tapped",
+        Tapped = "tapped" => "copies from a proxy, whose clients are served elsewhere",
         /// A bug of ours cut it off.
-        InternalPanic = "internal_panic",
+        InternalPanic = "internal_panic" => "cut off by a bug of parity; please report it with the log",
         /// Our end cut it off: the time to drain was over.
-        Shutdown = "shutdown",
+        Shutdown = "shutdown" => "cut off by the end of parity: the time to drain was over",
         /// Counted by an older program, which did not tell.
-        NotRecorded = "not_recorded",
+        NotRecorded = "not_recorded" => "counted by an older parity, which did not tell",
     }
 }
 
@@ -90,31 +90,6 @@ impl ClientOutcome {
                 | Self::InternalPanic
                 | Self::Shutdown
         )
-    }
-
-    /// What that means, in a few words behind a count.
-    pub const fn meaning(self) -> &'static str {
-        match self {
-            Self::Informational => "switched to another protocol",
-            Self::Success => "answered by the legacy",
-            Self::Redirection => "redirected by the legacy",
-            Self::ClientError => "refused by the legacy as the client's error",
-            Self::ServerError => "answered by the legacy with an error of its own",
-            Self::OtherStatus => "answered by the legacy with a status of no class",
-            Self::LegacyUnreachable => {
-                "got 502 from parity: the legacy could not be reached or did not answer"
-            }
-            Self::LegacyTimeout => {
-                "got 504 from parity: the legacy did not accept the connection in time"
-            }
-            Self::LegacyTruncated => "got an answer of the legacy that broke off",
-            Self::ClientAborted => "went away before they had their whole answer",
-            Self::Refused => "refused by parity: CONNECT, or an upgrade with a body",
-            Self::Tapped => "copies from a proxy, whose clients are served elsewhere",
-            Self::InternalPanic => "cut off by a bug of parity; please report it with the log",
-            Self::Shutdown => "cut off by the end of parity: the time to drain was over",
-            Self::NotRecorded => "counted by an older parity, which did not tell",
-        }
     }
 
     /// Position in [`ClientOutcome::ALL`], for counters kept in an array.

@@ -10,6 +10,7 @@ use uuid::Uuid;
 use crate::clients::Clients;
 use crate::tally::{Counts, Identity};
 use crate::time::Timestamp;
+use crate::vocabulary::{UnknownWord, vocabulary};
 use crate::watermark::{InstanceWatermark, Run};
 
 /// From the begin of the first interval to the end of the last.
@@ -70,26 +71,15 @@ impl Evidence {
     }
 }
 
-/// What the gate says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Outcome {
-    /// Proven to be within what is allowed.
-    Pass,
-    /// Proven to be outside of it.
-    Fail,
-    /// Neither is proven.
-    Undecided,
-}
-
-impl Outcome {
-    /// `pass`, `fail` or `undecided`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Fail => "fail",
-            Self::Undecided => "undecided",
-        }
+vocabulary! {
+    /// What the gate says.
+    Outcome as "outcome of the gate" {
+        /// Proven to be within what is allowed.
+        Pass = "pass" => "proven to be within what is allowed",
+        /// Proven to be outside of it.
+        Fail = "fail" => "proven to be outside of what is allowed",
+        /// Neither is proven.
+        Undecided = "undecided" => "neither is proven",
     }
 }
 

@@ -206,9 +206,15 @@ impl GroupReport {
 }
 
 impl Report {
-    /// The evidence that it was made of; `None` when nothing was recorded. Who shows a report and a decision takes both
-    /// from here: read one after the other they could be of two moments.
+    /// The evidence that it was made of, but for what its runs said; `None` when nothing was recorded. Of a run that has
+    /// counted nothing yet, it is empty. Who shows a report and a decision takes both from here: read one after the other
+    /// they could be of two moments.
     pub fn evidence(&self) -> Option<Evidence> {
+        let began = self.watermarks.iter().filter_map(|run| run.started).min();
+        let empty = began.map(|began| Window {
+            from: began,
+            to: began,
+        });
         Some(Evidence {
             identity: Identity {
                 migration: self.migration.clone(),
@@ -216,7 +222,7 @@ impl Report {
                 candidate_version: self.candidate_version.clone(),
                 rules_hash: self.rules_hash.clone(),
             },
-            window: self.window?,
+            window: self.window.or(empty)?,
             instances: self.instances.clone(),
             runs: Vec::new(),
             other_rules: self.other_rules.clone(),

@@ -163,6 +163,25 @@ impl RunState {
             Self::OtherRules => "under other rules",
         }
     }
+
+    /// What it says, to somebody who reads it for the first time.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Complete => "it runs, and all that it received is counted here",
+            Self::Ended => "it ended in order: nothing more will come",
+            Self::UnderWay => "it runs, and requests that it received have no outcome yet",
+            Self::Replaced => {
+                "it did not say that it ended, and another process of its name has begun since"
+            }
+            Self::Silent => "nothing was heard of it since",
+            Self::Behind => "not all that it counted is here",
+            Self::Ahead => "its clock is ahead, so times cannot be compared",
+            Self::Unknown => "an older program recorded it, which did not say how far it came",
+            Self::OtherRules => {
+                "it goes on under other rules: what it receives is not counted here"
+            }
+        }
+    }
 }
 
 /// A run that has written nothing for so long is called silent where nobody waits: three heartbeats.

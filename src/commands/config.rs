@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
+use parity_dashboards::terminal;
 
 use crate::cli::{ConfigCommand, MirrorArgs, OutputFormat};
 use crate::config::problem::Problems;
 use crate::config::{DEFAULT_FILE, Layers, render};
-use crate::output;
 
 /// Runs it.
 pub(crate) fn run(command: &ConfigCommand) -> Result<ExitCode> {
@@ -23,7 +23,7 @@ pub(crate) fn run(command: &ConfigCommand) -> Result<ExitCode> {
             output,
         } => show(mirror, *origin, *output),
         ConfigCommand::Schema => {
-            output::print_json(&render::schema())?;
+            terminal::print_json(&render::schema())?;
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -32,7 +32,7 @@ pub(crate) fn run(command: &ConfigCommand) -> Result<ExitCode> {
 fn init(file: &PathBuf) -> Result<ExitCode> {
     let text = render::starting_file();
     if file == Path::new("-") {
-        output::print(&text)?;
+        terminal::print(&text)?;
         return Ok(ExitCode::SUCCESS);
     }
     match OpenOptions::new().write(true).create_new(true).open(file) {
@@ -49,7 +49,7 @@ fn init(file: &PathBuf) -> Result<ExitCode> {
             return Err(error).with_context(|| format!("cannot create {}", file.display()));
         }
     }
-    output::note(&format!(
+    terminal::note(&format!(
         "wrote {}; next: set legacy and candidate, then `parity config check`",
         file.display()
     ));
@@ -97,7 +97,7 @@ fn check(file: Option<&Path>) -> Result<ExitCode> {
     if !problems.0.is_empty() {
         return Err(problems.into());
     }
-    output::note(&format!(
+    terminal::note(&format!(
         "{}: no problems; {}",
         file.display(),
         holds.join(", ")
@@ -108,8 +108,8 @@ fn check(file: Option<&Path>) -> Result<ExitCode> {
 fn show(mirror: &MirrorArgs, origin: bool, format: OutputFormat) -> Result<ExitCode> {
     let layers = Layers::load_here(mirror.file.config.as_deref(), &mirror.settings());
     match format {
-        OutputFormat::Text => output::print(&render::list(&layers, origin))?,
-        OutputFormat::Json => output::print_json(&render::document(&layers))?,
+        OutputFormat::Text => terminal::print(&render::list(&layers, origin))?,
+        OutputFormat::Json => terminal::print_json(&render::document(&layers))?,
     }
     let problems = layers.into_problems();
     if problems.0.is_empty() {

@@ -16,7 +16,9 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
 use indicatif::{ProgressBar, ProgressStyle};
-use parity_schemas::report::Report;
+use parity_dashboards::terminal;
+use parity_dashboards::view::{self, Decided};
+use parity_schemas::evidence::Thresholds;
 use parity_sink::{Reader, Selection, StoreConfig};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
@@ -26,7 +28,6 @@ use crate::config::Layers;
 use crate::config::environment::Environment;
 use crate::handover::Inherited;
 use crate::instance::Instance;
-use crate::output;
 use crate::signals::{Hangup, Signal, Signals};
 use payments::Role;
 
@@ -62,7 +63,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<ExitCode> {
     .mirror()?;
     let url = settings.store.clone();
     let instance = Instance::start(&settings, &mut Inherited::default())?;
-    output::note(&format!(
+    terminal::note(&format!(
         "legacy {} and candidate {} behind http://{}; sending {} requests",
         legacy.url,
         candidate.url,
@@ -80,17 +81,17 @@ pub(crate) fn run(args: &DemoArgs) -> Result<ExitCode> {
             &wait_until_recorded(&url, &selection, u64::from(args.requests))?,
             args.output,
         )?;
-        output::note(&format!(
+        terminal::note(&format!(
             "proxy on http://{} · report on http://{}/",
             instance.address(),
             instance.admin_address()
         ));
-        output::note(&format!("store {url} · Ctrl-C ends and removes it"));
+        terminal::note(&format!("store {url} · Ctrl-C ends and removes it"));
         Signals::listen(Hangup::Ends)?.wait(std::future::pending(), |signal| signal == Signal::End);
         instance.finish()?;
     } else {
         instance.finish()?;
-        super::report::print(&Reader::open(&url)?.report(&selection)?, args.output)?;
+        super::report::print(&read(&url, &selection)?, args.output)?;
     }
     legacy.stop()?;
     candidate.stop()?;
@@ -98,20 +99,26 @@ pub(crate) fn run(args: &DemoArgs) -> Result<ExitCode> {
 }
 
 /// Reads the store until every request has its outcome there, as somebody who reloads the page would.
-fn wait_until_recorded(url: &StoreConfig, selection: &Selection, requests: u64) -> Result<Report> {
+fn wait_until_recorded(url: &StoreConfig, selection: &Selection, requests: u64) -> Result<Decided> {
     let begin = Instant::now();
     loop {
-        let report = Reader::open(url)?.report(selection)?;
-        if report.counts.received == requests && report.counts.settled() == requests {
-            return Ok(report);
+        let decided = read(url, selection)?;
+        let counts = &decided.report.counts;
+        if counts.received == requests && counts.settled() == requests {
+            return Ok(decided);
         }
         ensure!(
             begin.elapsed() < RECORDED_WITHIN,
             "only {} of {requests} outcomes are recorded",
-            report.counts.settled()
+            counts.settled()
         );
         std::thread::sleep(Duration::from_millis(50));
     }
+}
+
+fn read(url: &StoreConfig, selection: &Selection) -> Result<Decided> {
+    let reader = Reader::open(url)?;
+    Ok(view::decided(&reader, selection, &Thresholds::default())?)
 }
 
 /// One of the two services on a thread of its own.

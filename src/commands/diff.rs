@@ -15,6 +15,8 @@ use http::Method;
 use parity_comparator::document::DiffDocument;
 use parity_comparator::message::{cut_short, read_answer};
 use parity_comparator::{AnswerPair, Comparator, Comparison, DocumentKind, Limits, Rules};
+use parity_dashboards::terminal::{self, Layout};
+use parity_dashboards::view::diff::Diff;
 use parity_schemas::exchange::Capture;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Reason, Verdict};
@@ -22,7 +24,7 @@ use parity_schemas::verdict::{Reason, Verdict};
 use crate::cli::{DiffArgs, DiffKind, OutputFormat};
 use crate::config::Layers;
 use crate::config::environment::Environment;
-use crate::{error, output};
+use crate::error;
 use input::{Input, MAX_INPUT_BYTES};
 
 const LIMITS: Limits = Limits {
@@ -74,7 +76,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
         DiffKind::Text => compare(DocumentKind::Text),
         DiffKind::Bytes => compare(DocumentKind::Bytes),
         DiffKind::Http => {
-            let names = [&legacy, &candidate].map(|input| output::shown(&input.name));
+            let names = [&legacy, &candidate].map(|input| terminal::shown(&input.name));
             let (legacy, candidate) = (answer(&legacy)?, answer(&candidate)?);
             let mut comparison = comparator.explain_answers(AnswerPair {
                 route: "",
@@ -99,20 +101,26 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
     match args.output {
         OutputFormat::Json => {
             let document = DiffDocument::from(&comparison).with_counts(&comparison, &rules);
-            output::print_json(&document)?;
+            terminal::print_json(&document)?;
         }
         OutputFormat::Text => {
-            let view = output::DiffView {
+            let diff = Diff {
                 comparison: &comparison,
                 rules: &rules,
                 limits: &LIMITS,
                 names: [&legacy.name, &candidate.name],
                 bodies: [&*bodies[0], &*bodies[1]],
                 answers: kind == DiffKind::Http,
-                all: args.all,
-                width: output::width(),
             };
-            output::print(&if args.stat { view.stat() } else { view.diff() })?;
+            let layout = Layout {
+                width: terminal::width(),
+                all: args.all,
+            };
+            terminal::print(&if args.stat {
+                terminal::stat(&diff, layout)
+            } else {
+                terminal::diff(&diff, layout)
+            })?;
         }
     }
     Ok(exit_code(&comparison))
@@ -142,7 +150,7 @@ fn say_if_cut(answer: &Capture, name: &str, reason: Reason, comparison: &mut Com
     let Some((there, announced)) = cut_short(answer) else {
         return;
     };
-    output::note(&format!(
+    terminal::note(&format!(
         "{name}: cut short: the body has {there} of the {announced} bytes that its Content-Length says; save the answer again"
     ));
     if !matches!(comparison.verdict, Verdict::Mismatch) {

@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
-use parity_dashboards::deciding;
+use parity_dashboards::{terminal, view};
 use parity_schemas::evidence::{Decision, Outcome, Thresholds};
 use parity_sink::{Reader, Selection, StoreConfig, record_decision};
 
 use super::selection;
 use crate::cli::{GateArgs, OutputFormat};
-use crate::{error, output};
+use crate::error;
 
 /// Between two looks for a store that is not there yet.
 const LOOK_FOR_STORE: Duration = Duration::from_millis(200);
@@ -35,8 +35,8 @@ pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
     let decision = decide(&reader, &selection, &thresholds, left)?;
     record_decision(&store, &decision).context("the decision could not be stored")?;
     match args.output {
-        OutputFormat::Json => output::print_json(&decision)?,
-        OutputFormat::Text => output::print(&output::gate_text(&decision))?,
+        OutputFormat::Json => terminal::print_json(&decision)?,
+        OutputFormat::Text => terminal::print(&terminal::gate(&decision))?,
     }
     Ok(match decision.outcome {
         Outcome::Pass => ExitCode::SUCCESS,
@@ -81,7 +81,7 @@ fn decide(
     wait: Duration,
 ) -> Result<Decision> {
     let progress = spinner()?;
-    let decided = deciding::decide(reader, selection, thresholds, wait, |so_far| {
+    let decided = view::settled(reader, selection, thresholds, wait, |so_far| {
         progress.set_message(so_far.reasons.first().cloned().unwrap_or_default());
         progress.tick();
     });

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
+use parity_dashboards::terminal;
 use parity_schemas::time::Timestamp;
 
 use crate::cli::MirrorArgs;
@@ -10,7 +11,6 @@ use crate::config::{Layers, MirrorSettings};
 use crate::error;
 use crate::handover::{Inherited, Prepared};
 use crate::instance::Instance;
-use crate::output;
 use crate::signals::{Hangup, Signal, Signals};
 
 /// Runs it.
@@ -37,17 +37,17 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
     };
     if let Some(predecessor) = inherited.predecessor() {
         predecessor.ready();
-        output::note("took over from the mirror that was running");
+        terminal::note("took over from the mirror that was running");
     }
     let scheme = match settings.mirror.policy.tls {
         Some(_) => "https",
         None => "http",
     };
-    output::note(&format!(
+    terminal::note(&format!(
         "listening on {scheme}://{} · {lines}",
         instance.address()
     ));
-    output::note(&format!(
+    terminal::note(&format!(
         "admin port on http://{}/ · Ctrl-C drains and ends",
         instance.admin_address()
     ));
@@ -91,9 +91,9 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
                 .map_err(anyhow::Error::from)
                 .and_then(|next| reload(&mut instance, &mut settings, next));
             match &outcome {
-                Ok(()) => output::note("configuration reloaded"),
+                Ok(()) => terminal::note("configuration reloaded"),
                 Err(error) => {
-                    output::note("configuration not reloaded, the old one holds");
+                    terminal::note("configuration not reloaded, the old one holds");
                     let _reported = error::report(error);
                 }
             }
@@ -106,7 +106,7 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
         drop(handover);
         instance.hand_over();
         successor.let_go();
-        output::note(&format!(
+        terminal::note(&format!(
             "handed over to a successor; draining for {} s at most",
             instance.longest_end().as_secs()
         ));
@@ -115,7 +115,7 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
             handover.remove();
         }
         instance.drain();
-        output::note(&format!(
+        terminal::note(&format!(
             "draining for {} s at most; a second Ctrl-C ends at once",
             instance.longest_end().as_secs()
         ));
@@ -139,7 +139,7 @@ fn expire(instance: &mut Instance, settings: &mut MirrorSettings) -> Option<Time
         return Some(Timestamp::from_micros(now.as_micros() + AGAIN));
     }
     for rule in expired {
-        output::note(&format!(
+        terminal::note(&format!(
             "the rule {rule} has expired and no longer applies; the evidence starts anew"
         ));
     }

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use parity_comparator::rules::{PROFILES, Profile};
+use parity_dashboards::terminal;
 use parity_schemas::verdict::Explanation;
 
 use crate::cli::RulesCommand;
-use crate::output;
 
 /// Runs it.
 pub(crate) fn run(command: &RulesCommand) -> Result<ExitCode> {
@@ -25,11 +25,11 @@ pub(crate) fn run(command: &RulesCommand) -> Result<ExitCode> {
             table(PROFILES.iter().map(about))
         }
         RulesCommand::Explanations => {
-            let about = |word: &Explanation| (word.as_str(), output::explained(*word));
+            let about = |word: &Explanation| (word.as_str(), word.meaning());
             table(Explanation::ALL.iter().map(about))
         }
     };
-    output::print(&text)?;
+    terminal::print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -3,12 +3,12 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
+use parity_dashboards::terminal;
 use parity_schemas::clickhouse::{Layout, script};
 use parity_sink::apply_schema;
 
 use crate::cli::SchemaCommand;
 use crate::config::Layers;
-use crate::output;
 
 /// Runs it.
 pub(crate) fn run(command: &SchemaCommand) -> Result<ExitCode> {
@@ -29,11 +29,11 @@ pub(crate) fn run(command: &SchemaCommand) -> Result<ExitCode> {
                 &layout(cluster.as_deref()),
                 &settings.retention,
             )?;
-            output::print(&format!("{}: {applied}\n", settings.clickhouse))?;
+            terminal::print(&format!("{}: {applied}\n", settings.clickhouse))?;
         }
         SchemaCommand::Print { cluster } => {
             let program = concat!("parity ", env!("CARGO_PKG_VERSION"));
-            output::print(&script(&layout(cluster.as_deref()), program))?;
+            terminal::print(&script(&layout(cluster.as_deref()), program))?;
         }
     }
     Ok(ExitCode::SUCCESS)

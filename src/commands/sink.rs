@@ -4,7 +4,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
-use parity_dashboards::{Process, SinkStatus, Site};
+use parity_dashboards::server::{CONNECTIONS, Process, SinkStatus, Site};
+use parity_dashboards::terminal;
 use parity_schemas::clickhouse::Layout;
 use parity_sink::{Sink, SinkHealth, apply_schema};
 use prometheus_client::registry::Registry;
@@ -12,7 +13,6 @@ use prometheus_client::registry::Registry;
 use crate::admin::{AdminPort, bind_admin, register_build_info};
 use crate::cli::SinkArgs;
 use crate::config::Layers;
-use crate::output;
 use crate::signals::{Hangup, Signal, Signals};
 
 /// Runs it.
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &SinkArgs) -> Result<ExitCode> {
     let mut signals = Signals::listen(Hangup::Ends)?;
     if args.migrate {
         let applied = apply_schema(&settings.clickhouse, &Layout::Single, &settings.retention)?;
-        output::note(&format!("{}: {applied}", settings.clickhouse));
+        terminal::note(&format!("{}: {applied}", settings.clickhouse));
     }
     let listener = bind_admin(&settings.admin)?;
     let sink = Sink::open(&settings.kafka, &settings.clickhouse, settings.options)?;
@@ -38,9 +38,9 @@ pub(crate) fn run(args: &SinkArgs) -> Result<ExitCode> {
             registry,
             token: settings.admin.token,
         },
-        parity_dashboards::CONNECTIONS,
+        CONNECTIONS,
     )?;
-    output::note(&format!(
+    terminal::note(&format!(
         "moving {} to {} · admin port on http://{}/ · Ctrl-C finishes the batches in hand and ends",
         settings.kafka,
         settings.clickhouse,
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &SinkArgs) -> Result<ExitCode> {
             stops += 1;
             stopper.stop();
             if stops == 1 {
-                output::note("finishing the batches in hand; a second Ctrl-C ends at once");
+                terminal::note("finishing the batches in hand; a second Ctrl-C ends at once");
             }
         }
         stops > 1
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &SinkArgs) -> Result<ExitCode> {
         .join()
         .map_err(|_| anyhow!("the sink ended by a panic; the log has it"))??;
     port.finish()?;
-    output::note(&report.to_string());
+    terminal::note(&report.to_string());
     Ok(ExitCode::SUCCESS)
 }
 

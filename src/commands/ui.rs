@@ -3,12 +3,12 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
+use parity_dashboards::{server, terminal};
 use parity_sink::Reader;
 
 use crate::admin::{AdminPort, bind_admin, reading_site};
 use crate::cli::UiArgs;
 use crate::config::Layers;
-use crate::output;
 use crate::signals::{Hangup, Signal, Signals};
 
 /// Runs it.
@@ -22,9 +22,9 @@ pub(crate) fn run(args: &UiArgs) -> Result<ExitCode> {
     let port = AdminPort::start(
         listener,
         reading_site(settings.store, settings.migration, admin.token),
-        parity_dashboards::CONNECTIONS,
+        server::CONNECTIONS,
     )?;
-    output::note(&format!("serving http://{}/ · Ctrl-C ends", port.address()));
+    terminal::note(&format!("serving http://{}/ · Ctrl-C ends", port.address()));
     signals.wait(std::future::pending(), |signal| signal == Signal::End);
     port.finish()?;
     Ok(ExitCode::SUCCESS)

@@ -2,6 +2,7 @@
 
 use crate::support::process::Place;
 use crate::support::service::{Answer, Service, nobody};
+use crate::support::wait_for;
 
 #[test]
 fn an_empty_store_reports_that_nothing_was_recorded() {
@@ -20,6 +21,31 @@ fn an_empty_store_reports_that_nothing_was_recorded() {
         (&document["received"], &document["window"]),
         (&0.into(), &serde_json::Value::Null)
     );
+}
+
+#[test]
+fn that_nothing_was_received_yet_is_told_alike_by_report_page_and_gate() {
+    let place = Place::new();
+    let (legacy, candidate) = (Service::json("1"), Service::json("1"));
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    let told = "no traffic recorded yet for migration `default`";
+    let report = wait_for("its first watermark", || {
+        let ended = place.run(&["report"]);
+        ended.stderr.contains(told).then_some(ended)
+    });
+    assert_eq!(report.code, 0, "{}", report.stderr);
+    assert!(
+        report.stdout.starts_with("NOTHING RECORDED"),
+        "{}",
+        report.stdout
+    );
+    let page = mirror.ask("/").text();
+    assert!(page.contains("nothing recorded"), "{page}");
+    let shown = told.replace('`', "&#96;");
+    assert!(page.contains(told) || page.contains(&shown), "{page}");
+    let gate = place.run(&["gate"]);
+    assert!(gate.stdout.contains(told), "{}", gate.stdout);
+    mirror.stop();
 }
 
 #[test]
@@ -172,7 +198,10 @@ fn a_wrong_value_that_now_and_then_looks_rounded_is_not_to_be_accepted() {
         "{text}"
     );
     assert!(!text.contains("explanations ="), "{text}");
-    assert!(page.contains("rounded, perhaps by chance"), "{page}");
+    assert!(
+        page.contains("rounded, perhaps by chance: one is the other rounded"),
+        "{page}"
+    );
 }
 
 #[test]
@@ -192,7 +221,7 @@ fn a_mismatch_whose_body_was_not_compared_says_so_in_the_record_and_on_its_page(
         .ask(&format!("/mismatches/{}", id.as_str().expect("an id")))
         .text();
     assert!(
-        page.contains("The bodies were not compared: candidate_stream"),
+        page.contains("The bodies were not compared: candidate_stream, only the candidate"),
         "{page}"
     );
     assert!(
@@ -230,6 +259,7 @@ fn what_differs_in_the_same_answers_is_one_group() {
     );
     assert!(text.contains("boom") && !text.contains('\u{1b}'), "{text}");
     assert!(page.contains("<td>also</td>"), "{page}");
+    assert!(page.contains("<td>body, as a whole</td>"), "{page}");
     assert!(page.contains("boom") && !page.contains("boom<b>"), "{page}");
 }
 
@@ -254,6 +284,8 @@ fn an_open_question_has_its_reasons_and_a_failed_candidate_is_told_once() {
         page.contains("<h2>The candidate failed</h2>") && !page.contains("<h2>Not compared</h2>"),
         "{page}"
     );
+    let meaning = "the candidate refused the connection; counts against it";
+    assert!(text.contains(meaning) && page.contains(meaning), "{page}");
 
     let place = Place::new();
     let candidate = Service::json("1");

@@ -42,8 +42,8 @@ use parity_schemas::watermark::Standing;
 use uuid::Uuid;
 
 use caps::{Answers, most_frequent};
-pub use words::nearest;
-use words::{number, percent, percents};
+pub use words::{nearest, number};
+use words::{percent, percents};
 
 /// What a sentence calls all routes together.
 const TOTAL: &str = "all requests";

@@ -32,7 +32,7 @@ pub(super) fn percents(measured: f64, allowed: f64) -> (String, String) {
 }
 
 /// With a comma between each three digits.
-pub(super) fn number(value: u64) -> String {
+pub fn number(value: u64) -> String {
     let digits = value.to_string();
     let mut out = String::new();
     for (index, digit) in digits.chars().enumerate() {

@@ -6,7 +6,7 @@
 
 use std::ops::ControlFlow;
 
-use parity_schemas::verdict::{Explanation, Kind};
+use parity_schemas::verdict::{EqualByDefault, Explanation, Kind};
 use smallvec::SmallVec;
 
 use super::index::{Index, IndexError, Layout, NodeKind, ROOT, Tree};
@@ -244,7 +244,7 @@ impl<'w> Walk<'w, '_> {
         );
         if !plain && number::same_decimal(one, two) {
             if one != two {
-                self.tolerated("equal_decimal");
+                self.tolerated(EqualByDefault::EqualDecimal.as_str());
             }
             return Flow::Continue(());
         }
@@ -257,7 +257,7 @@ impl<'w> Walk<'w, '_> {
     fn strings(&mut self, legacy: u32, candidate: u32, met: &Met) -> Flow {
         let special = self.legacy.special(legacy) || self.candidate.special(candidate);
         if special && self.same_unescaped(legacy, candidate) {
-            self.tolerated("equal_string");
+            self.tolerated(EqualByDefault::EqualString.as_str());
             return Flow::Continue(());
         }
         if self.by_rule(legacy, candidate, met) {

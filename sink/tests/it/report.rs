@@ -1,6 +1,7 @@
 //! What is read back, from what was written.
 
 use parity_schemas::clients::ClientOutcome;
+use parity_schemas::evidence::Evidence;
 use parity_schemas::id::new_id;
 use parity_schemas::record::Record;
 use parity_schemas::route::Route;
@@ -85,6 +86,11 @@ fn what_was_counted_is_reported_with_an_example_of_each_group() {
     assert_eq!(evidence.total(), report.counts);
     assert_eq!(Some(evidence.window), report.window);
     assert_eq!(evidence.identity, identity());
+    let evidence = Evidence {
+        runs: Vec::new(),
+        ..evidence
+    };
+    assert_eq!(report.evidence(), Some(evidence));
 }
 
 #[test]

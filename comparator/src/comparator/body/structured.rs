@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use parity_schemas::verdict::{Kind, Note, Part, Reason, Side};
+use parity_schemas::verdict::{EqualByDefault, Kind, Note, Part, Reason, Side};
 
 use super::super::give_up;
 use super::{as_text, finding, of_whom};
@@ -58,7 +58,11 @@ impl Structured<'_, '_> {
         let out = self.out;
         if one.len() != legacy.len() || two.len() != candidate.len() {
             if legacy.len() - one.len() != candidate.len() - two.len() {
-                out.tolerated(Part::Body, String::new, "byte_order_mark");
+                out.tolerated(
+                    Part::Body,
+                    String::new,
+                    EqualByDefault::ByteOrderMark.as_str(),
+                );
             }
             if one == two {
                 return Flow::Continue(());

@@ -1,0 +1,233 @@
+//! Findings by what they have in common, so that a hundred thousand of one cause read as one.
+//!
+//! Findings belong together that have the same part, pattern, kind and explanation. A pattern already has `*` for the
+//! indices of arrays. For a reader, the keys of an object become `*`, too, when so many of them differ that it must be a
+//! map: two records do not differ in dozens of fields, two price lists do. Documents keep the patterns.
+
+use std::collections::{BTreeMap, HashMap};
+
+use parity_schemas::verdict::{Explanation, Finding, Kind, Part};
+
+/// Differing keys of one object beyond which it is shown as a map.
+const MAX_KEYS: usize = 32;
+
+/// What the findings of a group share.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Shared {
+    /// Which part of the answer.
+    pub part: Part,
+    /// The generalized path.
+    pub pattern: String,
+    /// How the sides differ.
+    pub kind: Kind,
+    /// How near they are.
+    pub explanation: Option<Explanation>,
+}
+
+/// A group and how many are in it.
+pub struct Group {
+    /// What they share.
+    pub shared: Shared,
+    /// How many there are.
+    pub count: u64,
+    /// The position of the first finding.
+    pub first: usize,
+}
+
+/// All groups.
+pub struct Groups {
+    /// In the order of their first findings.
+    pub groups: Vec<Group>,
+    /// For each finding, the position of its group.
+    pub of: Vec<usize>,
+}
+
+impl Groups {
+    /// By the patterns as they are.
+    pub fn by_pattern(findings: &[Finding]) -> Self {
+        Self::by(findings, |finding| finding.pattern.clone())
+    }
+
+    /// With `*` also for the keys of maps.
+    pub fn for_readers(findings: &[Finding]) -> Self {
+        let mut maps = Maps::default();
+        for finding in findings {
+            if finding.part == Part::Body {
+                maps.insert(&finding.pattern);
+            }
+        }
+        maps.fold();
+        let mut patterns: HashMap<&str, String> = HashMap::new();
+        Self::by(findings, |finding| match finding.part {
+            Part::Body => patterns
+                .entry(&finding.pattern)
+                .or_insert_with(|| maps.general(&finding.pattern))
+                .clone(),
+            _ => finding.pattern.clone(),
+        })
+    }
+
+    fn by<'a>(findings: &'a [Finding], mut pattern: impl FnMut(&'a Finding) -> String) -> Self {
+        let mut positions: HashMap<Shared, usize> = HashMap::new();
+        let mut all = Self {
+            groups: Vec::new(),
+            of: Vec::with_capacity(findings.len()),
+        };
+        for (first, finding) in findings.iter().enumerate() {
+            let shared = Shared {
+                part: finding.part,
+                pattern: pattern(finding),
+                kind: finding.kind,
+                explanation: finding.explanation,
+            };
+            let position = *positions.entry(shared).or_insert_with_key(|shared| {
+                all.groups.push(Group {
+                    shared: shared.clone(),
+                    count: 0,
+                    first,
+                });
+                all.groups.len() - 1
+            });
+            all.groups[position].count += 1;
+            all.of.push(position);
+        }
+        all
+    }
+
+    /// Positions of the groups, the most frequent first.
+    pub fn by_count(&self) -> Vec<usize> {
+        let mut positions: Vec<usize> = (0..self.groups.len()).collect();
+        // Stable, so that equally frequent ones stay in the order of the document.
+        positions.sort_by_key(|position| std::cmp::Reverse(self.groups[*position].count));
+        positions
+    }
+}
+
+/// The objects that the patterns lead through, as a tree of their segments.
+#[derive(Default)]
+struct Maps<'a> {
+    children: BTreeMap<&'a str, Maps<'a>>,
+    /// Its keys are shown as `*`.
+    is_map: bool,
+}
+
+impl<'a> Maps<'a> {
+    fn insert(&mut self, pattern: &'a str) {
+        // The comparator follows no deeper than a bounded number of levels, and so does every recursion here.
+        let mut at = self;
+        for segment in pattern.split('/').skip(1) {
+            at = at.children.entry(segment).or_default();
+        }
+    }
+
+    /// Makes maps of the objects of which too many keys differ: all their values become one.
+    fn fold(&mut self) {
+        if self.children.len() > MAX_KEYS {
+            self.is_map = true;
+            let mut value = Self::default();
+            for child in std::mem::take(&mut self.children).into_values() {
+                value.absorb(child);
+            }
+            self.children.insert("*", value);
+        }
+        for child in self.children.values_mut() {
+            child.fold();
+        }
+    }
+
+    fn absorb(&mut self, other: Self) {
+        for (segment, child) in other.children {
+            self.children.entry(segment).or_default().absorb(child);
+        }
+    }
+
+    /// The pattern with the keys of maps as `*`.
+    fn general(&self, pattern: &str) -> String {
+        let mut out = String::with_capacity(pattern.len());
+        let mut at = self;
+        for segment in pattern.split('/').skip(1) {
+            let segment = if at.is_map { "*" } else { segment };
+            out.push('/');
+            out.push_str(segment);
+            let Some(child) = at.children.get(segment) else {
+                break;
+            };
+            at = child;
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use parity_schemas::verdict::Side;
+
+    use super::*;
+
+    fn finding(pattern: String, kind: Kind) -> Finding {
+        Finding {
+            part: Part::Body,
+            path: pattern.clone(),
+            candidate_path: None,
+            pattern,
+            kind,
+            legacy: Side::Absent,
+            candidate: Side::Absent,
+            explanation: None,
+            text_diff: None,
+        }
+    }
+
+    /// `count pattern` of each group.
+    fn check(patterns: impl IntoIterator<Item = String>, expected: &[&str]) {
+        let findings: Vec<Finding> = patterns
+            .into_iter()
+            .map(|pattern| finding(pattern, Kind::Value))
+            .collect();
+        let groups = Groups::for_readers(&findings);
+        let shown: Vec<String> = groups
+            .groups
+            .iter()
+            .map(|group| format!("{} {}", group.count, group.shared.pattern))
+            .collect();
+        assert_eq!(shown, expected);
+        assert_eq!(groups.of.len(), findings.len());
+        for (position, group) in groups.groups.iter().enumerate() {
+            assert_eq!(
+                groups.of.iter().position(|of| *of == position),
+                Some(group.first)
+            );
+        }
+    }
+
+    #[test]
+    fn the_same_pattern_is_one_group_and_another_kind_another() {
+        check(
+            ["/a", "/b/*", "/a", ""].map(str::to_owned),
+            &["2 /a", "1 /b/*", "1 "],
+        );
+        let two = [Kind::Value, Kind::Type].map(|kind| finding("/a".to_owned(), kind));
+        assert_eq!(Groups::for_readers(&two).groups.len(), 2);
+    }
+
+    #[test]
+    fn the_keys_of_a_map_become_one_also_in_the_middle_and_those_of_a_record_do_not() {
+        let keys = |count: usize, tail: &'static str| {
+            (0..count).map(move |key| format!("/rates/{key}{tail}"))
+        };
+        check(keys(MAX_KEYS + 1, "/value"), &["33 /rates/*/value"]);
+        let groups = Groups::for_readers(
+            &keys(MAX_KEYS, "")
+                .map(|pattern| finding(pattern, Kind::Value))
+                .collect::<Vec<_>>(),
+        );
+        assert_eq!(groups.groups.len(), MAX_KEYS);
+        let nested = (0..50).flat_map(|one| (0..50).map(move |two| format!("/{one}/x/{two}")));
+        check(nested, &["2500 /*/x/*"]);
+        let findings: Vec<Finding> = keys(MAX_KEYS + 1, "")
+            .map(|pattern| finding(pattern, Kind::Value))
+            .collect();
+        let groups = Groups::by_pattern(&findings);
+        assert_eq!(groups.groups.len(), MAX_KEYS + 1, "documents keep them");
+    }
+}

@@ -1,0 +1,106 @@
+//! The HTTP API: the documents of the command line, and control of shadowing.
+//!
+//! Every answer is JSON; errors are `{"error": …}` with what to do.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+use super::question::{Failure, MismatchQuestion, Question, find_mismatch, read};
+use super::site::{Process, Site};
+use crate::view;
+
+/// `parity.report/v1`.
+pub(super) async fn report(
+    State(site): State<Arc<Site>>,
+    Query(question): Query<Question>,
+) -> Result<Response, Failure> {
+    let selection = question.selection(&site)?;
+    let report = read(&site, move |reader| reader.report(&selection)).await?;
+    Ok(Json(report).into_response())
+}
+
+/// `parity.gate/v1`. It waits for watermarks as the command does. Asking decides nothing: only the command `parity gate`
+/// stores its decision.
+pub(super) async fn gate(
+    State(site): State<Arc<Site>>,
+    Query(question): Query<Question>,
+) -> Result<Response, Failure> {
+    let selection = question.selection(&site)?;
+    let thresholds = question.thresholds()?;
+    let decision = read(&site, move |reader| {
+        view::settled(reader, &selection, &thresholds, Duration::ZERO, |_| {})
+    })
+    .await?;
+    Ok(Json(decision).into_response())
+}
+
+/// `parity.mismatches/v1`: recorded mismatches, newest first; `next` is null on the last page.
+pub(super) async fn mismatches(
+    State(site): State<Arc<Site>>,
+    Query(question): Query<MismatchQuestion>,
+) -> Result<Response, Failure> {
+    let (filter, limit) = (question.filter(&site)?, question.limit()?);
+    // One more than asked for tells whether there is a next page.
+    let mut found = read(&site, move |reader| reader.mismatches(&filter, limit + 1)).await?;
+    let more = found.len() > limit;
+    found.truncate(limit);
+    let next = found
+        .last()
+        .filter(|_| more)
+        .map(|last| format!("{}_{}", last.time, last.id));
+    let document = json!({"schema": "parity.mismatches/v1", "mismatches": found, "next": next});
+    Ok(Json(document).into_response())
+}
+
+/// One recorded mismatch.
+pub(super) async fn mismatch(
+    State(site): State<Arc<Site>>,
+    Path(id): Path<String>,
+) -> Result<Response, Failure> {
+    Ok(Json(find_mismatch(&site, &id).await?).into_response())
+}
+
+/// What the mirror or the sink says of itself.
+pub(super) async fn status(State(site): State<Arc<Site>>) -> Result<Response, Failure> {
+    match &site.process {
+        Process::Mirror(control) => Ok(Json(control.status()).into_response()),
+        Process::Sink(status) => Ok(Json(status()).into_response()),
+        Process::Reader => Err(no_mirror()),
+    }
+}
+
+/// `POST /api/v1/shadowing/on` and `/off`.
+pub(super) async fn set_shadowing(
+    State(site): State<Arc<Site>>,
+    Path(state): Path<String>,
+    headers: axum::http::HeaderMap,
+) -> Result<Response, Failure> {
+    let control = site.process.mirror().ok_or_else(no_mirror)?;
+    let on = match state.as_str() {
+        "on" => true,
+        "off" => false,
+        _ => return Err(Failure::missing(format!("`{state}` is neither on nor off"))),
+    };
+    control.set_shadowing(on);
+    // A button on the page wants the page back; a program wants the state.
+    let from_page = headers
+        .get(axum::http::header::ACCEPT)
+        .and_then(|accept| accept.to_str().ok())
+        .is_some_and(|accept| accept.contains("text/html"));
+    Ok(if from_page {
+        axum::response::Redirect::to("/").into_response()
+    } else {
+        Json(control.status()).into_response()
+    })
+}
+
+fn no_mirror() -> Failure {
+    Failure::missing(
+        "no mirror runs in this process; ask the admin port of the mirror itself".to_owned(),
+    )
+}

@@ -1,0 +1,68 @@
+//! The pages by HTTP: reads what a page shows, and has it drawn.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, Query, State};
+use axum::http::{StatusCode, header};
+use axum::response::{Html, IntoResponse, Response};
+
+use super::question::{Failure, Question, find_mismatch, read};
+use super::site::Site;
+use crate::{pages, view};
+
+/// The report page.
+pub(super) async fn report(
+    State(site): State<Arc<Site>>,
+    Query(question): Query<Question>,
+) -> Response {
+    let decided = async {
+        let selection = question.selection(&site)?;
+        let thresholds = question.thresholds()?;
+        read(&site, move |reader| {
+            view::decided(reader, &selection, &thresholds)
+        })
+        .await
+    };
+    match decided.await {
+        Ok(decided) => {
+            let page = pages::report(&decided, site.process.mirror_status());
+            html(StatusCode::OK, page)
+        }
+        Err(failure) => sorry(&failure, &site),
+    }
+}
+
+/// One mismatch with all that was recorded of it.
+pub(super) async fn mismatch(State(site): State<Arc<Site>>, Path(id): Path<String>) -> Response {
+    match find_mismatch(&site, &id).await {
+        Ok(mismatch) => html(StatusCode::OK, pages::mismatch(&mismatch)),
+        Err(failure) => sorry(&failure, &site),
+    }
+}
+
+/// The style sheet.
+pub(super) async fn style() -> Response {
+    match pages::style() {
+        Some(style) => (
+            [(header::CONTENT_TYPE, "text/css; charset=utf-8")],
+            style.into_owned(),
+        )
+            .into_response(),
+        None => StatusCode::NOT_FOUND.into_response(),
+    }
+}
+
+fn sorry(failure: &Failure, site: &Site) -> Response {
+    let page = pages::sorry(failure.message(), site.process.mirror_status());
+    html(failure.status(), page)
+}
+
+fn html(status: StatusCode, page: askama::Result<String>) -> Response {
+    match page {
+        Ok(page) => (status, Html(page)).into_response(),
+        Err(error) => {
+            tracing::error!(%error, "a page cannot be rendered");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}

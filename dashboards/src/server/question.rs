@@ -1,0 +1,215 @@
+//! What is asked of the record by HTTP, and the answer to a question that is wrong. Reading a store blocks, so it leaves
+//! the runtime.
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use parity_schemas::evidence::Thresholds;
+use parity_schemas::record::Mismatch;
+use parity_schemas::time::Timestamp;
+use parity_sink::read::MAX_MISMATCHES;
+use parity_sink::{MismatchFilter, Reader, Selection, StoreError};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::site::Site;
+
+/// What can be asked of the record; the same words as the flags of `report` and `gate`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Question {
+    migration: Option<String>,
+    candidate_version: Option<String>,
+    since: Option<String>,
+    max_mismatch_rate: Option<f64>,
+    confidence: Option<f64>,
+    min_requests: Option<u64>,
+    max_dropped: Option<f64>,
+    max_uncomparable: Option<f64>,
+    max_errors: Option<f64>,
+}
+
+impl Question {
+    pub(super) fn selection(&self, site: &Site) -> Result<Selection, Failure> {
+        let since = match &self.since {
+            Some(text) => Some(
+                text.parse::<Timestamp>()
+                    .map_err(|error| Failure::bad(error.to_string()))?,
+            ),
+            None => None,
+        };
+        Ok(Selection {
+            migration: Some(
+                self.migration
+                    .clone()
+                    .unwrap_or_else(|| site.migration.clone()),
+            ),
+            candidate_version: self.candidate_version.clone(),
+            since,
+            ..Selection::default()
+        })
+    }
+
+    pub(super) fn thresholds(&self) -> Result<Thresholds, Failure> {
+        let default = Thresholds::default();
+        let share = |name: &str, given: Option<f64>, default: f64| match given.unwrap_or(default) {
+            share if (0.0..=1.0).contains(&share) => Ok(share),
+            share => Err(Failure::bad(format!(
+                "{name} is {share}; give a share from 0 to 1"
+            ))),
+        };
+        let confidence = self.confidence.unwrap_or(default.confidence);
+        if !(0.5..1.0).contains(&confidence) {
+            return Err(Failure::bad(format!(
+                "confidence is {confidence}; give a share from 0.5 to below 1"
+            )));
+        }
+        Ok(Thresholds {
+            max_mismatch_rate: share(
+                "max_mismatch_rate",
+                self.max_mismatch_rate,
+                default.max_mismatch_rate,
+            )?,
+            confidence,
+            min_requests: self.min_requests.unwrap_or(default.min_requests),
+            max_dropped: share("max_dropped", self.max_dropped, default.max_dropped)?,
+            max_uncomparable: share(
+                "max_uncomparable",
+                self.max_uncomparable,
+                default.max_uncomparable,
+            )?,
+            max_errors: share("max_errors", self.max_errors, default.max_errors)?,
+            required_routes: default.required_routes,
+        })
+    }
+}
+
+/// An answer that says what went wrong.
+pub(super) struct Failure {
+    status: StatusCode,
+    message: String,
+}
+
+impl Failure {
+    pub(super) fn bad(message: String) -> Self {
+        Self {
+            status: StatusCode::BAD_REQUEST,
+            message,
+        }
+    }
+
+    pub(super) fn missing(message: String) -> Self {
+        Self {
+            status: StatusCode::NOT_FOUND,
+            message,
+        }
+    }
+
+    pub(super) fn message(&self) -> &str {
+        &self.message
+    }
+
+    pub(super) fn status(&self) -> StatusCode {
+        self.status
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self {
+            status: StatusCode::SERVICE_UNAVAILABLE,
+            message: error.to_string(),
+        }
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        (self.status, Json(json!({"error": self.message}))).into_response()
+    }
+}
+
+/// Runs `ask` on a reader of the site's store, off the runtime.
+pub(super) async fn read<T: Send + 'static>(
+    site: &Site,
+    ask: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, Failure> {
+    let store = site.store.clone();
+    let asked = tokio::task::spawn_blocking(move || ask(&Reader::open(&store)?)).await;
+    match asked {
+        Ok(answer) => Ok(answer?),
+        Err(error) => Err(Failure {
+            status: StatusCode::INTERNAL_SERVER_ERROR,
+            message: error.to_string(),
+        }),
+    }
+}
+
+/// One recorded mismatch, by what should be its id.
+pub(super) async fn find_mismatch(site: &Site, id: &str) -> Result<Mismatch, Failure> {
+    let parsed = id
+        .parse::<uuid::Uuid>()
+        .map_err(|_| Failure::bad(format!("`{id}` is not a UUID")))?;
+    read(site, move |reader| reader.mismatch(parsed))
+        .await?
+        .ok_or_else(|| {
+            Failure::missing(format!(
+                "no mismatch {parsed} is recorded; retention may have removed it"
+            ))
+        })
+}
+
+/// Mismatches of one answer, unless asked for more or fewer: a screenful.
+const MISMATCHES_PER_PAGE: usize = 50;
+
+/// Which mismatches are asked for.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MismatchQuestion {
+    migration: Option<String>,
+    route: Option<String>,
+    fingerprint: Option<String>,
+    limit: Option<usize>,
+    /// `next` of the page before.
+    after: Option<String>,
+}
+
+impl MismatchQuestion {
+    pub(super) fn filter(&self, site: &Site) -> Result<MismatchFilter, Failure> {
+        let before = match &self.after {
+            Some(text) => Some(place(text).ok_or_else(|| {
+                Failure::bad(format!(
+                    "after is `{text}`; give the `next` of the page before as it was"
+                ))
+            })?),
+            None => None,
+        };
+        Ok(MismatchFilter {
+            migration: Some(
+                self.migration
+                    .clone()
+                    .unwrap_or_else(|| site.migration.clone()),
+            ),
+            route: self.route.clone(),
+            fingerprint: self.fingerprint.clone(),
+            before,
+        })
+    }
+
+    pub(super) fn limit(&self) -> Result<usize, Failure> {
+        let limit = self.limit.unwrap_or(MISMATCHES_PER_PAGE);
+        if (1..=MAX_MISMATCHES).contains(&limit) {
+            Ok(limit)
+        } else {
+            Err(Failure::bad(format!(
+                "limit is {limit}; give 1 to {MAX_MISMATCHES}"
+            )))
+        }
+    }
+}
+
+/// `TIME_ID`, the place of a mismatch in the list.
+fn place(text: &str) -> Option<(Timestamp, uuid::Uuid)> {
+    let (time, id) = text.split_once('_')?;
+    Some((time.parse().ok()?, id.parse().ok()?))
+}

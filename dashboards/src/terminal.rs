@@ -1,0 +1,139 @@
+//! What people read in a terminal: the models of [`view`](crate::view) as lines of text in colours.
+//!
+//! Text is composed with its styles and written through `anstream`, which drops the styles when stdout is no terminal
+//! or `NO_COLOR` is set. Everything that came from a request or an answer is made visible first: captured bytes are
+//! hostile in a terminal (invariant 10).
+
+mod diff;
+mod gate;
+mod report;
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use anstyle::{AnsiColor, Style};
+use parity_schemas::visible::{is_hidden, visible, visible_value};
+use serde::Serialize;
+
+use crate::view::{Place, Tone, words};
+
+pub use diff::{Layout, diff, stat};
+pub use gate::gate;
+pub use report::report;
+
+pub use crate::view::words::shown;
+
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+const GOOD: Style = AnsiColor::Green.on_default().bold();
+const BAD: Style = AnsiColor::Red.on_default().bold();
+const OPEN: Style = AnsiColor::Yellow.on_default().bold();
+const LEGACY: Style = AnsiColor::Red.on_default();
+const CANDIDATE: Style = AnsiColor::Green.on_default();
+const PLACE: Style = AnsiColor::Cyan.on_default();
+
+/// Longest value shown in a list; the whole value is in the JSON output and in the store.
+const MAX_VALUE_CHARS: usize = 120;
+
+/// Characters of a line where nobody says how wide it is: what fits a page and a log.
+const DEFAULT_WIDTH: usize = 120;
+/// Below this nothing can be read, and beyond it no line.
+const WIDTHS: std::ops::RangeInclusive<usize> = 40..=400;
+
+/// Characters of a line on stdout: as `COLUMNS` or the terminal says.
+pub fn width() -> usize {
+    let asked = || std::env::var("COLUMNS").ok()?.trim().parse().ok();
+    let terminal = || {
+        let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+        Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+    };
+    let width: usize = asked().or_else(terminal).unwrap_or(DEFAULT_WIDTH);
+    width.clamp(*WIDTHS.start(), *WIDTHS.end())
+}
+
+/// Writes text to stdout, with colours only where they can be seen.
+pub fn print(text: &str) -> std::io::Result<()> {
+    let mut stdout = anstream::stdout().lock();
+    match stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+    {
+        // `| head` has read enough. What was decided stands, and so does its exit code.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}
+
+/// Writes a document to stdout.
+pub fn print_json(document: &impl Serialize) -> std::io::Result<()> {
+    let mut text = serde_json::to_string_pretty(document)?;
+    text.push('\n');
+    print(&escaped(&text))
+}
+
+/// A JSON text with what [`visible`] spells out written as `\u…`. Such characters stand within strings only (but for
+/// line breaks), where that means the same; the document stays what it is, and a terminal obeys nothing in it.
+fn escaped(json: &str) -> Cow<'_, str> {
+    let obeyed = |character: char| character != '\n' && is_hidden(character);
+    if !json.contains(obeyed) {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len() + json.len() / 8);
+    for character in json.chars() {
+        if obeyed(character) {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                let _infallible = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(character);
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// A note on stderr, where everything goes that is not data.
+pub fn note(text: &str) {
+    // Nobody listens when stderr is closed, and that is no reason to fail.
+    let _gone = writeln!(anstream::stderr().lock(), "{text}");
+}
+
+/// `text` in a style.
+fn styled(style: Style, text: impl std::fmt::Display) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// The style that shows how good a thing is.
+fn style(tone: Tone) -> Style {
+    match tone {
+        Tone::Good => GOOD,
+        Tone::Bad => BAD,
+        Tone::Open => OPEN,
+        Tone::Plain => Style::new(),
+    }
+}
+
+/// Where something differs.
+fn place(place: Place<'_>) -> String {
+    match (place.path, place.name()) {
+        ("", name) => name,
+        (path, name) => format!("{name} {}", words::shown(path)),
+    }
+}
+
+/// A captured value in one line, safe and short.
+fn shown_value(value: &str) -> String {
+    visible_value(value, MAX_VALUE_CHARS)
+}
+
+/// The lines of a unified diff of captured text, each made safe and in the colour of its side.
+fn diff_lines(diff: &str) -> impl Iterator<Item = String> + '_ {
+    diff.lines().map(|line| {
+        let style = match line.as_bytes().first() {
+            Some(b'-') => LEGACY,
+            Some(b'+') => CANDIDATE,
+            _ => DIM,
+        };
+        styled(style, visible(line))
+    })
+}

@@ -1,0 +1,68 @@
+//! The decision in words: the outcome, why, and what would settle it.
+
+use std::fmt::Write;
+
+use parity_schemas::evidence::Decision;
+
+use super::report::clients_line;
+use super::{BOLD, DIM, style, styled};
+use crate::view::words::sentence;
+use crate::view::{Completeness, DecisionView};
+
+/// Routes listed; the rest is in the JSON document.
+const MAX_ROUTES: usize = 20;
+
+/// The whole decision.
+pub fn gate(decision: &Decision) -> String {
+    let mut out = String::new();
+    let _infallible = write(&mut out, DecisionView { decision });
+    out
+}
+
+fn write(out: &mut String, view: DecisionView<'_>) -> std::fmt::Result {
+    if let Some(clients) = view.failing_clients() {
+        clients_line(out, &clients)?;
+    }
+    let decision = view.decision;
+    let word = decision.outcome.as_str().to_uppercase();
+    let word = styled(style(decision.outcome.into()), word);
+    let first = decision
+        .reasons
+        .first()
+        .map(|reason| format!("  {}", sentence(reason)))
+        .unwrap_or_default();
+    writeln!(out, "{word}{first}")?;
+    for reason in decision.reasons.iter().skip(1) {
+        writeln!(out, "  {}", sentence(reason))?;
+    }
+    routes(out, view)?;
+    if let Some(line) = view.bound_to() {
+        writeln!(out, "\n{}", styled(DIM, line))?;
+    }
+    if let Some(evidence) = &decision.evidence {
+        let whole = Completeness::from(evidence).line(|time| time.to_string());
+        writeln!(out, "{}", styled(DIM, whole))?;
+    }
+    Ok(())
+}
+
+fn routes(out: &mut String, view: DecisionView<'_>) -> std::fmt::Result {
+    let routes = view.routes();
+    let Some(longest) = routes.iter().map(|row| row.name.chars().count()).max() else {
+        return Ok(());
+    };
+    let width = longest.max(5);
+    let header = format!(
+        "{:width$}  {:>9}  {:>9}  {:>9}  {:>21}  {:9}  {:>7}",
+        "ROUTE", "COMPARED", "DIFFERING", "RATE", "BETWEEN", "OUTCOME", "NEEDED"
+    );
+    writeln!(out, "\n{}", styled(BOLD, header))?;
+    for row in routes.iter().take(MAX_ROUTES).chain([&view.total()]) {
+        writeln!(
+            out,
+            "{:width$}  {:>9}  {:>9}  {:>9}  {:>21}  {:9}  {:>7}",
+            row.name, row.compared, row.differing, row.rate, row.between, row.outcome, row.needed,
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,188 @@
+//! The text report: the first thing that a person reads.
+//!
+//! Everything here is also in the JSON documents of report and gate.
+
+mod clients;
+mod groups;
+mod outcomes;
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use parity_schemas::evidence::Outcome;
+use parity_schemas::report::Report;
+
+use super::{BAD, BOLD, DIM, OPEN, style, styled};
+use crate::view::words::{elapsed, grouped, percent, rate, sentence, shown, version};
+use crate::view::{Decided, Headline, ReportView};
+
+pub(super) use clients::headline as clients_line;
+
+/// More routes than a screen holds are counted, not listed.
+const MAX_ROUTES: usize = 30;
+
+/// The whole report, with the decision on it.
+pub fn report(decided: &Decided) -> String {
+    let mut out = String::new();
+    let _infallible = write(&mut out, &decided.into());
+    out
+}
+
+fn write(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result {
+    let (report, decision) = (view.report, view.decision);
+    if report.window.is_some() {
+        clients::write(out, view)?;
+    }
+    writeln!(out, "{}", headline(view))?;
+    let Some(window) = &report.window else {
+        return hidden(out, view);
+    };
+    if decision.outcome == Outcome::Undecided {
+        for reason in &decision.reasons {
+            writeln!(out, "  {}", sentence(reason))?;
+        }
+    }
+    writeln!(
+        out,
+        "{}",
+        styled(
+            DIM,
+            format_args!(
+                "migration {} · legacy {} · candidate {} · rules {} · {} to {} · {}",
+                shown(&report.migration),
+                version(&report.legacy_version),
+                version(&report.candidate_version),
+                shown(&report.rules_hash),
+                window.from,
+                window.to,
+                shown(&report.instances.join(", ")),
+            )
+        )
+    )?;
+    let whole = view.completeness().line(|time| time.to_string());
+    writeln!(out, "{}", styled(DIM, whole))?;
+    hidden(out, view)?;
+    routes(out, report)?;
+    groups::write(out, view)?;
+    outcomes::write(out, view)?;
+    rules(out, report)?;
+    conservation(out, view)
+}
+
+/// What there is that a change of the rules has put out of sight.
+fn hidden(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result {
+    let line = view
+        .completeness()
+        .other_rules_line(|time| time.to_string());
+    match line {
+        Some(line) => writeln!(out, "{}", styled(DIM, line)),
+        None => Ok(()),
+    }
+}
+
+/// One sentence that says how it stands.
+fn headline(view: &ReportView<'_>) -> String {
+    let decision = view.decision;
+    match view.headline() {
+        Headline::NothingRecorded => {
+            let migration = shown(&view.report.migration);
+            let text = format_args!("NOTHING RECORDED for migration {migration}");
+            styled(OPEN, text)
+        }
+        Headline::NothingCompared { received } => {
+            let received = grouped(received);
+            let text = format_args!("NOTHING COMPARED of {received} requests received");
+            styled(OPEN, text)
+        }
+        Headline::Compared(sentence) => {
+            let word = decision.outcome.as_str().to_uppercase();
+            let allowed = percent(decision.thresholds.max_mismatch_rate);
+            let sure = percent(decision.thresholds.confidence);
+            let terms = format!("({allowed} allowed, {sure} sure)");
+            let word = styled(style(decision.outcome.into()), word);
+            format!("{word} {sentence} {}", styled(DIM, terms))
+        }
+    }
+}
+
+fn routes(out: &mut String, report: &Report) -> std::fmt::Result {
+    let listed: Vec<_> = report.routes.iter().take(MAX_ROUTES).collect();
+    let width = listed
+        .iter()
+        .map(|route| shown(&route.route).chars().count())
+        .max()
+        .unwrap_or(0)
+        .max(5);
+    let header = format!(
+        "{:width$}  {:>9}  {:>9}  {:>7}  {:>8}  {:>12}  {:>20}",
+        "ROUTE", "RECEIVED", "MATCH", "DIFFER", "RATE", "NOT COMPARED", "p50 LEGACY/CANDIDATE"
+    );
+    writeln!(out, "\n{}", styled(BOLD, header.trim_end()))?;
+    for route in &listed {
+        let counts = &route.counts;
+        let (differing, compared) = (counts.differing(), counts.compared());
+        let rate = rate(differing, compared).unwrap_or_else(|| "-".to_owned());
+        let rest = counts.not_compared.values().sum::<u64>() - counts.candidate_failures();
+        let median = |quantiles: &BTreeMap<String, u64>| {
+            quantiles
+                .get("p50")
+                .map_or("-".to_owned(), |us| elapsed(*us))
+        };
+        let latency = format!(
+            "{} / {}",
+            median(&route.legacy_us),
+            median(&route.candidate_us)
+        );
+        let differ = format!("{:>7}  {rate:>8}", grouped(differing));
+        writeln!(
+            out,
+            "{:width$}  {:>9}  {:>9}  {}  {:>12}  {latency:>20}",
+            shown(&route.route),
+            grouped(counts.received),
+            grouped(counts.matched),
+            if differing > 0 {
+                styled(BAD, &differ)
+            } else {
+                differ.clone()
+            },
+            grouped(rest),
+        )?;
+    }
+    more(out, report.routes.len(), MAX_ROUTES, "routes")
+}
+
+fn more(out: &mut String, all: usize, listed: usize, what: &str) -> std::fmt::Result {
+    if all > listed {
+        writeln!(
+            out,
+            "{}",
+            styled(
+                DIM,
+                format_args!("… and {} more {what}; --output json has all", all - listed)
+            )
+        )?;
+    }
+    Ok(())
+}
+
+fn rules(out: &mut String, report: &Report) -> std::fmt::Result {
+    if report.rules.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{}", styled(BOLD, "EXCUSED BY RULES"))?;
+    for rule in &report.rules {
+        writeln!(out, "{:>6} × {}", grouped(rule.hits), shown(&rule.id))?;
+    }
+    Ok(())
+}
+
+/// Says so when requests have no outcome; at rest there are none.
+fn conservation(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result {
+    match view.unsettled() {
+        Some(unsettled) => {
+            let sentence = styled(style(unsettled.tone()), unsettled.sentence());
+            writeln!(out, "\n{sentence}")
+        }
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,142 @@
+//! What is known of a selection, and what the gate makes of it: both from one read of the store.
+//!
+//! Read one after the other, counts and decision could be of two moments. So a surface that shows a report and the
+//! decision on it asks [`decided`]; the gate, which waits until its evidence is whole, asks [`settled`](super::settled()).
+
+use parity_comparator::decision;
+use parity_schemas::evidence::{Decision, Evidence, Thresholds};
+use parity_schemas::id::new_id;
+use parity_schemas::report::Report;
+use parity_schemas::time::Timestamp;
+use parity_schemas::watermark::Standing;
+use parity_sink::{Known, Reader, Selection, StoreError};
+
+/// Names listed where none fits.
+const MAX_NAMES: usize = 10;
+
+/// A report, and the decision on just what it counts.
+pub struct Decided {
+    /// What was read.
+    pub report: Report,
+    /// What the gate says of it to somebody who does not wait. Never stored.
+    pub decision: Decision,
+    /// Where nothing is recorded: what there is instead.
+    pub absent: Option<Absent>,
+}
+
+/// That there is nothing of what was asked for.
+pub struct Absent {
+    /// So, and what there is, in words; names are as they were recorded.
+    pub sentence: String,
+    /// Other migrations are recorded, and none of this name: it is probably misspelt.
+    pub is_unknown_migration: bool,
+}
+
+/// Reads the report of a selection and decides on it as it stands.
+pub fn decided(
+    reader: &Reader,
+    selection: &Selection,
+    thresholds: &Thresholds,
+) -> Result<Decided, StoreError> {
+    let report = reader.report(selection)?;
+    let standing = Standing {
+        complete_until: report.complete_until,
+        watermarks: report.watermarks.clone(),
+    };
+    let evidence = report.evidence();
+    let (decision, absent) = conclude(reader, selection, evidence.as_ref(), &standing, thresholds)?;
+    Ok(Decided {
+        report,
+        decision,
+        absent,
+    })
+}
+
+/// A decision of now on what there is.
+pub(super) fn decide(
+    selection: &Selection,
+    evidence: Option<&Evidence>,
+    standing: &Standing,
+    thresholds: &Thresholds,
+) -> Decision {
+    decision::decide(
+        selection.migration(),
+        evidence,
+        standing,
+        thresholds,
+        new_id(),
+        Timestamp::now(),
+    )
+}
+
+/// The same; where there is no evidence, with what there is instead.
+pub(super) fn conclude(
+    reader: &Reader,
+    selection: &Selection,
+    evidence: Option<&Evidence>,
+    standing: &Standing,
+    thresholds: &Thresholds,
+) -> Result<(Decision, Option<Absent>), StoreError> {
+    let mut decision = decide(selection, evidence, standing, thresholds);
+    if evidence.is_some() {
+        return Ok((decision, None));
+    }
+    let absent = Absent::of(&reader.known(selection.migration())?, selection);
+    decision.reasons = vec![absent.sentence.clone()];
+    Ok((decision, Some(absent)))
+}
+
+impl Absent {
+    fn of(known: &Known, selection: &Selection) -> Self {
+        let migration = selection.migration();
+        let is_known = known.migrations.iter().any(|known| known == migration);
+        Self {
+            sentence: sentence(known, selection, is_known),
+            is_unknown_migration: !is_known && !known.migrations.is_empty(),
+        }
+    }
+}
+
+fn sentence(known: &Known, selection: &Selection, is_known: bool) -> String {
+    let migration = selection.migration();
+    if !is_known {
+        let text = format!("no traffic recorded for migration `{migration}`");
+        return if known.migrations.is_empty() {
+            format!("{text}: nothing is recorded at all")
+        } else {
+            format!(
+                "{text}; recorded are {}",
+                names(migration, &known.migrations)
+            )
+        };
+    }
+    match &selection.candidate_version {
+        Some(version) if !known.candidate_versions.contains(version) => format!(
+            "no traffic recorded for candidate version `{version}` of migration `{migration}`; recorded are {}",
+            names(version, &known.candidate_versions)
+        ),
+        Some(version) => format!(
+            "no traffic recorded for candidate version `{version}` of migration `{migration}` in this window"
+        ),
+        None => format!("no traffic recorded for migration `{migration}` in this window"),
+    }
+}
+
+fn names(wanted: &str, known: &[String]) -> String {
+    let listed: Vec<String> = known
+        .iter()
+        .take(MAX_NAMES)
+        .map(|name| match name.as_str() {
+            "" => "(no version)".to_owned(),
+            name => format!("`{name}`"),
+        })
+        .collect();
+    let mut text = listed.join(", ");
+    if known.len() > MAX_NAMES {
+        text.push_str(", …");
+    }
+    if let Some(meant) = decision::nearest(wanted, known.iter().map(String::as_str)) {
+        text.extend(["; did you mean `", meant, "`?"]);
+    }
+    text
+}

@@ -1,0 +1,92 @@
+//! The decision: the outcome, why, what each route says, and what would settle it.
+
+use parity_schemas::evidence::{Decision, RouteDecision};
+
+use super::ClientsView;
+use super::words::{grouped, percent, shown, version};
+
+/// A decision, to be shown.
+#[derive(Clone, Copy)]
+pub(crate) struct DecisionView<'a> {
+    /// The document.
+    pub(crate) decision: &'a Decision,
+}
+
+/// One route, or all together, in words.
+pub(crate) struct RouteRow {
+    /// The route, or `total`.
+    pub(crate) name: String,
+    /// Requests that were compared.
+    pub(crate) compared: String,
+    /// Those that differ.
+    pub(crate) differing: String,
+    /// Their share.
+    pub(crate) rate: String,
+    /// What the share may be, by what was seen.
+    pub(crate) between: String,
+    /// What is proven of it.
+    pub(crate) outcome: &'static str,
+    /// How many more requests, if all match, would make it pass.
+    pub(crate) needed: String,
+}
+
+impl<'a> DecisionView<'a> {
+    /// What became of the clients, where some got no whole answer. Nothing is decided from it, and nobody who reads a pass
+    /// may overlook it.
+    pub(crate) fn failing_clients(self) -> Option<ClientsView<'a>> {
+        let counts = &self.decision.clients;
+        let failed = counts.keys().any(|outcome| outcome.is_failure());
+        failed.then(|| ClientsView {
+            received: counts.values().sum(),
+            counts,
+            open: "under way",
+        })
+    }
+
+    /// The routes, the worst first.
+    pub(crate) fn routes(self) -> Vec<RouteRow> {
+        self.decision.routes.iter().map(RouteRow::from).collect()
+    }
+
+    /// All routes together.
+    pub(crate) fn total(self) -> RouteRow {
+        RouteRow::from(&self.decision.total)
+    }
+
+    /// What it was decided from, in one line; `None` when nothing was recorded.
+    pub(crate) fn bound_to(self) -> Option<String> {
+        let decision = self.decision;
+        let evidence = decision.evidence.as_ref()?;
+        Some(format!(
+            "decision {} · migration {} · candidate {} · rules {} · {} to {}",
+            decision.decision_id,
+            shown(&decision.migration),
+            version(&evidence.candidate_version),
+            shown(&evidence.rules_hash),
+            evidence.from,
+            evidence.to,
+        ))
+    }
+}
+
+impl From<&RouteDecision> for RouteRow {
+    fn from(route: &RouteDecision) -> Self {
+        Self {
+            name: if route.route.is_empty() {
+                "total".to_owned()
+            } else {
+                shown(&route.route)
+            },
+            compared: grouped(route.compared),
+            differing: grouped(route.differing),
+            rate: percent(route.rate),
+            between: format!("{} .. {}", percent(route.lower), percent(route.upper)),
+            outcome: route.outcome.as_str(),
+            needed: if route.needed == 0 {
+                "-".to_owned()
+            } else {
+                grouped(route.needed)
+            },
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Two files or answers that were compared: what differs, what counts as equal, and the verdict.
+//!
+//! Many findings of one cause are folded to a few and a count, so that any pair reads as a page. The inputs are the
+//! user's own files, so values are shown clear, but never raw: file names, keys and values are hostile all the same.
+
+mod bytes;
+pub(crate) mod changed;
+mod excused;
+mod order;
+pub(crate) mod pretty;
+mod values;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use parity_comparator::groups::{Group, Groups};
+use parity_comparator::{Comparison, Limits, Rules};
+use parity_schemas::verdict::{Finding, Kind, Verdict};
+
+use super::words::{grouped, plural};
+use super::{Place, Tone};
+
+pub(crate) use bytes::{FirstByte, LineEnds};
+pub(crate) use excused::{Equal, Excused};
+pub(crate) use order::{Order, Step};
+pub(crate) use values::{Form, TextDiff, alike};
+
+/// Findings listed before the rest is folded: with their values, a few screens.
+const MAX_LISTED: usize = 40;
+/// Findings shown of a group that is folded; one might be a freak, three show what they have in common.
+const MAX_EXAMPLES: u64 = 3;
+/// Findings of one group up to which all are shown: to fold a single one saves nothing.
+const MAX_UNFOLDED: u64 = MAX_EXAMPLES + 1;
+
+/// One comparison, to be shown.
+#[derive(Clone, Copy)]
+pub struct Diff<'a> {
+    /// What was found.
+    pub comparison: &'a Comparison,
+    /// By which it was compared.
+    pub rules: &'a Rules,
+    /// Within which it was compared.
+    pub limits: &'a Limits,
+    /// What the user calls the two.
+    pub names: [&'a str; 2],
+    /// The two bodies, as far as they are what was compared.
+    pub bodies: [&'a [u8]; 2],
+    /// They are answers, which have more parts than a body.
+    pub answers: bool,
+}
+
+/// The verdict in one line.
+pub(crate) struct Conclusion {
+    /// How good it is.
+    pub(crate) tone: Tone,
+    /// The verdict.
+    pub(crate) word: &'static str,
+    /// What is to be said of it.
+    pub(crate) rest: Option<String>,
+}
+
+impl<'a> Diff<'a> {
+    /// The findings by what they have in common.
+    pub(crate) fn groups(&self) -> Groups {
+        Groups::for_readers(&self.comparison.findings)
+    }
+
+    /// How many findings of each group are listed. Where there are many groups, the most frequent ones, each with fewer.
+    pub(crate) fn quotas(groups: &Groups) -> Vec<u64> {
+        let count = groups.groups.len();
+        let examples = ((MAX_LISTED / count.max(1)) as u64).clamp(1, MAX_EXAMPLES);
+        let mut quotas = vec![0; count];
+        for position in groups.by_count().into_iter().take(MAX_LISTED) {
+            let of = groups.groups[position].count;
+            let unfolded = examples == MAX_EXAMPLES && of <= MAX_UNFOLDED;
+            quotas[position] = if unfolded { of } else { of.min(examples) };
+        }
+        quotas
+    }
+
+    /// The values of a finding in the form that shows them best.
+    pub(crate) fn form(&self, finding: &'a Finding) -> Form<'a> {
+        Form::of(finding, self.bodies, self.limits)
+    }
+
+    /// Lines that the texts of a group remove and add, where it is of texts.
+    pub(crate) fn lines(&self, group: &Group) -> Option<(u64, u64)> {
+        let first = self.comparison.findings.get(group.first)?;
+        let text = first.text_diff.as_deref()?;
+        Some(TextDiff::of(Cow::Borrowed(text)).counts())
+    }
+
+    /// What differs and counts as equal.
+    pub(crate) fn excused(&self) -> Excused<'a> {
+        Excused::of(self)
+    }
+
+    /// What the verdict does not say: two files may be equal and both broken.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = &'static str> + use<'a> {
+        self.comparison.notes.iter().map(|note| note.meaning())
+    }
+
+    /// The verdict.
+    pub(crate) fn conclusion(&self) -> Conclusion {
+        match self.comparison.verdict {
+            Verdict::Match => Conclusion {
+                tone: Tone::Good,
+                word: "match",
+                rest: None,
+            },
+            Verdict::NotCompared(reason) => Conclusion {
+                tone: Tone::Open,
+                word: "not compared",
+                rest: Some(format!("{reason}, {}", reason.meaning_of_files())),
+            },
+            Verdict::Mismatch => Conclusion {
+                tone: Tone::Bad,
+                word: "mismatch",
+                rest: Some(self.counted()),
+            },
+        }
+    }
+
+    /// How many differences there are, of which kinds, and whether there may be more.
+    fn counted(&self) -> String {
+        let findings = &self.comparison.findings;
+        let mut kinds: BTreeMap<Kind, u64> = BTreeMap::new();
+        for finding in findings {
+            *kinds.entry(finding.kind).or_default() += 1;
+        }
+        let alone = kinds.len() == 1;
+        let kinds = kinds.into_iter().map(|(kind, count)| {
+            if alone {
+                kind.to_string()
+            } else {
+                format!("{} {kind}", grouped(count))
+            }
+        });
+        let kinds: Vec<String> = kinds.collect();
+        let count = plural(findings.len() as u64, "difference", "differences");
+        let cut = if let Some(reason) = self.comparison.body_not_compared {
+            let why = reason.meaning_of_files();
+            Some(Cow::Owned(format!(
+                "; the bodies were not compared: {reason}, {why}"
+            )))
+        } else if !self.comparison.findings_cut {
+            None
+        } else if findings.len() >= self.limits.findings {
+            Some("; the comparison stops there".into())
+        } else {
+            Some("; a limit ended the comparison there".into())
+        };
+        let least = if cut.is_some() { "at least " } else { "" };
+        let cut = cut.unwrap_or_default();
+        format!("{least}{count} ({}){cut}", kinds.join(", "))
+    }
+}
+
+impl<'a> From<&'a Group> for Place<'a> {
+    fn from(group: &'a Group) -> Self {
+        Self {
+            part: group.shared.part,
+            path: &group.shared.pattern,
+        }
+    }
+}

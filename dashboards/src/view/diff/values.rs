@@ -1,0 +1,131 @@
+//! The two values of a difference, in the form that shows best how they differ.
+
+use std::borrow::Cow;
+
+use parity_comparator::{Limits, text};
+use parity_schemas::verdict::{Finding, Kind, Part};
+
+use super::bytes::{self, FirstByte, LineEnds};
+use super::order::Order;
+
+/// The last line of a diff that the comparator has cut.
+const CUT_MARK: &str = "…";
+
+/// A form of two values.
+pub(crate) enum Form<'a> {
+    /// Two texts of which only the line ends differ.
+    LineEnds([LineEnds; 2]),
+    /// Two texts of several lines.
+    Lines(TextDiff<'a>),
+    /// Two bodies that are no text.
+    Bytes(FirstByte<'a>),
+    /// Two arrays of the same elements.
+    Order(Order),
+    /// Two values in which what is the same need not be told from what is not: a message beside a text.
+    Apart([Cow<'a, str>; 2]),
+    /// Two values, of which it should.
+    Both([Cow<'a, str>; 2]),
+    /// Only the legacy has one.
+    OnlyLegacy(Cow<'a, str>),
+    /// Only the candidate has one.
+    OnlyCandidate(Cow<'a, str>),
+    /// No value can be shown.
+    Nothing,
+}
+
+impl<'a> Form<'a> {
+    pub(super) fn of(finding: &'a Finding, bodies: [&'a [u8]; 2], limits: &Limits) -> Self {
+        if finding.part == Part::Body && finding.path.is_empty() && finding.kind == Kind::Value {
+            if let Some(ends) = bytes::line_ends(finding, bodies) {
+                return Self::LineEnds(ends);
+            }
+            if let Some(diff) = &finding.text_diff
+                && !is_one_line(diff)
+            {
+                return Self::Lines(TextDiff::of(Cow::Borrowed(diff)));
+            }
+            if let Some(first) = bytes::first_byte(finding, bodies) {
+                return Self::Bytes(first);
+            }
+        }
+        match (finding.legacy.shown(), finding.candidate.shown()) {
+            (Some(legacy), Some(candidate)) => match finding.kind {
+                Kind::Order => Order::of(&legacy, &candidate)
+                    .map_or(Self::Apart([legacy, candidate]), Self::Order),
+                Kind::Decode => Self::Apart([legacy, candidate]),
+                _ => strings(&legacy, &candidate, limits).map_or_else(
+                    || Self::Both([legacy, candidate]),
+                    |diff| Self::Lines(TextDiff::of(Cow::Owned(diff))),
+                ),
+            },
+            (Some(legacy), None) => Self::OnlyLegacy(legacy),
+            (None, Some(candidate)) => Self::OnlyCandidate(candidate),
+            (None, None) => Self::Nothing,
+        }
+    }
+}
+
+/// A unified diff of two texts.
+pub(crate) struct TextDiff<'a> {
+    text: Cow<'a, str>,
+}
+
+impl<'a> TextDiff<'a> {
+    pub(crate) fn of(text: Cow<'a, str>) -> Self {
+        Self { text }
+    }
+
+    /// Its lines, and whether the comparator has cut it behind them.
+    pub(crate) fn lines(&self) -> (Vec<&str>, bool) {
+        let mut lines: Vec<&str> = self.text.lines().collect();
+        // Every line of a diff begins with a sign or a space, but for the mark of one that was cut.
+        let was_cut = lines.pop_if(|last| *last == CUT_MARK).is_some();
+        (lines, was_cut)
+    }
+
+    /// Lines that it removes and adds.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        let count = |sign| {
+            let lines = self.text.lines();
+            lines.filter(|line| line.starts_with(sign)).count() as u64
+        };
+        (count('-'), count('+'))
+    }
+}
+
+/// Whether a diff is of one line each, which their values show better.
+fn is_one_line(diff: &str) -> bool {
+    let mut lines = diff.lines().filter(|line| !line.starts_with('\\'));
+    let signs = [lines.next(), lines.next(), lines.next()];
+    let is = |line: Option<&str>, sign| line.is_some_and(|line| line.starts_with(sign));
+    is(signs[0], "@@") && is(signs[1], "-") && is(signs[2], "+") && lines.next().is_none()
+}
+
+/// The diff of two strings of which at least one has several lines; `None` when they are none.
+fn strings(legacy: &str, candidate: &str, limits: &Limits) -> Option<String> {
+    let (one, two) = (string(legacy)?, string(candidate)?);
+    let inner = |text: &str| text.trim_end_matches('\n').contains('\n');
+    if !inner(&one) && !inner(&two) {
+        return None;
+    }
+    text::unified(&one, &two, limits)
+}
+
+/// The content of a JSON string that is whole.
+fn string(value: &str) -> Option<String> {
+    value
+        .starts_with('"')
+        .then(|| serde_json::from_str(value).ok())
+        .flatten()
+}
+
+/// Strings that are escaped in different ways look different where they are not: both are escaped in one way.
+pub(crate) fn alike<'a>(legacy: &'a str, candidate: &'a str) -> (Cow<'a, str>, Cow<'a, str>) {
+    if let (Some(one), Some(two)) = (string(legacy), string(candidate))
+        && (legacy.contains('\\') || candidate.contains('\\'))
+        && let (Ok(one), Ok(two)) = (serde_json::to_string(&one), serde_json::to_string(&two))
+    {
+        return (one.into(), two.into());
+    }
+    (legacy.into(), candidate.into())
+}

@@ -1,0 +1,146 @@
+//! One difference, whatever it was read from: two files, a recorded mismatch, or a group of a report.
+
+use std::borrow::Cow;
+
+use parity_schemas::record::RecordedFinding;
+use parity_schemas::report::{self, GroupExample};
+use parity_schemas::verdict::{Explanation, Finding, Kind, Part};
+
+use super::words::grouped;
+
+/// Where in an answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place<'a> {
+    /// Which part of it.
+    pub(crate) part: Part,
+    /// Where in that part: a JSON Pointer or the name of a field, generalized or not. Empty for the whole part.
+    pub(crate) path: &'a str,
+}
+
+impl Place<'_> {
+    /// What stands before the path, or in place of one.
+    pub(crate) fn name(&self) -> String {
+        match (self.part, self.path) {
+            (Part::Status, _) => Part::Status.to_string(),
+            (part, "") => format!("{part}, as a whole"),
+            (part, _) => part.to_string(),
+        }
+    }
+}
+
+/// What differs, and how.
+pub(crate) struct Difference<'a> {
+    /// Where; in the legacy's answer, and in the candidate's for what only that has.
+    pub(crate) place: Place<'a>,
+    /// Where in the candidate's answer, if that is another place.
+    pub(crate) candidate_path: Option<&'a str>,
+    /// How the sides differ.
+    pub(crate) kind: Kind,
+    /// How near they are.
+    pub(crate) explanation: Option<Explanation>,
+    /// Mismatches at the same place that speak against the explanation.
+    pub(crate) against: u64,
+    /// Both values; `None` once retention has removed them.
+    pub(crate) values: Option<Values<'a>>,
+}
+
+/// Both values, as recorded or seen.
+pub(crate) struct Values<'a> {
+    /// The request that they are of, where the difference is of several.
+    pub(crate) target: Option<&'a str>,
+    /// Where exactly they stand.
+    pub(crate) path: &'a str,
+    /// The legacy's; `None` where it has none.
+    pub(crate) legacy: Option<Cow<'a, str>>,
+    /// The candidate's, likewise.
+    pub(crate) candidate: Option<Cow<'a, str>>,
+    /// Of texts: a unified diff.
+    pub(crate) text_diff: Option<&'a str>,
+}
+
+impl Difference<'_> {
+    /// The explanation with what it means, and what speaks against it.
+    pub(crate) fn near(&self) -> Option<String> {
+        let explanation = self.explanation?;
+        let meaning = explanation.meaning();
+        Some(match self.against {
+            0 => format!("{explanation}: {meaning}"),
+            against => format!(
+                "{explanation}: {meaning}; perhaps by chance, for {} at the same place have no such explanation",
+                grouped(against)
+            ),
+        })
+    }
+}
+
+impl<'a> From<&'a Finding> for Difference<'a> {
+    fn from(finding: &'a Finding) -> Self {
+        Self {
+            place: Place {
+                part: finding.part,
+                path: &finding.path,
+            },
+            candidate_path: finding.candidate_path.as_deref(),
+            kind: finding.kind,
+            explanation: finding.explanation,
+            against: 0,
+            values: Some(Values {
+                target: None,
+                path: &finding.path,
+                legacy: finding.legacy.shown(),
+                candidate: finding.candidate.shown(),
+                text_diff: finding.text_diff.as_deref(),
+            }),
+        }
+    }
+}
+
+impl<'a> From<&'a RecordedFinding> for Difference<'a> {
+    fn from(finding: &'a RecordedFinding) -> Self {
+        Self {
+            place: Place {
+                part: finding.part,
+                path: &finding.path,
+            },
+            candidate_path: finding.candidate_path.as_deref(),
+            kind: finding.kind,
+            explanation: finding.explanation,
+            against: 0,
+            values: Some(Values {
+                target: None,
+                path: &finding.path,
+                legacy: finding.legacy.as_deref().map(Cow::Borrowed),
+                candidate: finding.candidate.as_deref().map(Cow::Borrowed),
+                text_diff: finding.text_diff.as_deref(),
+            }),
+        }
+    }
+}
+
+impl<'a> From<&'a GroupExample> for Values<'a> {
+    fn from(example: &'a GroupExample) -> Self {
+        Self {
+            target: Some(&example.target),
+            path: &example.path,
+            legacy: example.legacy.as_deref().map(Cow::Borrowed),
+            candidate: example.candidate.as_deref().map(Cow::Borrowed),
+            text_diff: example.text_diff.as_deref(),
+        }
+    }
+}
+
+impl<'a> From<report::Member<'a>> for Difference<'a> {
+    fn from(member: report::Member<'a>) -> Self {
+        Self {
+            place: Place {
+                part: member.part,
+                path: member.pattern,
+            },
+            candidate_path: None,
+            kind: member.kind,
+            explanation: member.explanation,
+            against: member.against,
+            values: member.example.map(Values::from),
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! One recorded mismatch.
+
+use parity_schemas::record::{Mismatch, RecordedMessage};
+use parity_schemas::verdict::{NOT_COMPARED, Reason};
+use parity_schemas::visible::visible;
+
+use super::difference::Difference;
+
+/// A mismatch with all that was recorded of it.
+#[derive(Clone, Copy)]
+pub(crate) struct MismatchView<'a> {
+    /// The record.
+    pub(crate) mismatch: &'a Mismatch,
+}
+
+impl<'a> MismatchView<'a> {
+    /// What differs.
+    pub(crate) fn differences(self) -> impl Iterator<Item = Difference<'a>> + use<'a> {
+        self.mismatch.findings.iter().map(Difference::from)
+    }
+
+    /// Why nothing is said of the bodies, where that is so: the reason, and what it means if this program knows it.
+    pub(crate) fn not_compared(self) -> Option<String> {
+        let mut tolerated = self.mismatch.tolerated.iter();
+        let word = tolerated.find_map(|tolerated| tolerated.why.strip_prefix(NOT_COMPARED))?;
+        Some(match word.parse::<Reason>() {
+            Ok(reason) => format!("{reason}, {}", reason.meaning()),
+            Err(_) => visible(word),
+        })
+    }
+
+    /// What was sent and answered, where it was kept; each with what it is.
+    pub(crate) fn messages(self) -> Vec<(&'static str, &'a RecordedMessage)> {
+        let sample = self.mismatch.sample.as_ref();
+        sample.map_or_else(Vec::new, |sample| {
+            vec![
+                ("Request", &sample.request),
+                ("Legacy", &sample.legacy),
+                ("Candidate", &sample.candidate),
+            ]
+        })
+    }
+}

@@ -1,0 +1,364 @@
+//! The report in the order in which one asks: did the clients get their answers? is it equal? where is it not? what
+//! differs? what was not compared, and why?
+
+use std::cmp::Reverse;
+
+use parity_schemas::clients::{ClientOutcome, Clients};
+use parity_schemas::evidence::Decision;
+use parity_schemas::report::{CauseReport, GroupReport, Report};
+use parity_schemas::tally::Counts;
+use parity_schemas::verdict::{Explanation, Kind, Reason};
+
+use super::completeness::Completeness;
+use super::difference::{Difference, Place, Values};
+use super::words::{grouped, rate};
+use super::{Decided, Tone};
+
+/// A report with the decision on it.
+#[derive(Clone, Copy)]
+pub(crate) struct ReportView<'a> {
+    /// What was counted.
+    pub(crate) report: &'a Report,
+    /// What the gate makes of it.
+    pub(crate) decision: &'a Decision,
+}
+
+/// How it stands.
+pub(crate) enum Headline {
+    /// There are no counts.
+    NothingRecorded,
+    /// There are, of requests that have no verdict.
+    NothingCompared {
+        /// How many.
+        received: u64,
+    },
+    /// What was found, in a sentence; the outcome is the decision's.
+    Compared(String),
+}
+
+impl<'a> From<&'a Decided> for ReportView<'a> {
+    fn from(decided: &'a Decided) -> Self {
+        Self {
+            report: &decided.report,
+            decision: &decided.decision,
+        }
+    }
+}
+
+impl<'a> ReportView<'a> {
+    /// How it stands.
+    pub(crate) fn headline(&self) -> Headline {
+        let counts = &self.report.counts;
+        let (compared, differing) = (counts.compared(), counts.differing());
+        if self.report.window.is_none() {
+            return Headline::NothingRecorded;
+        }
+        let Some(rate) = rate(differing, compared) else {
+            return Headline::NothingCompared {
+                received: counts.received,
+            };
+        };
+        if differing == 0 {
+            let sentence = format!("all {} compared requests are equal", grouped(compared));
+            return Headline::Compared(sentence);
+        }
+        let routes = self.report.routes.iter();
+        let bad = routes.filter(|route| route.counts.differing() > 0).count();
+        Headline::Compared(format!(
+            "{} of {} compared requests differ ({rate}), on {bad} of {} routes",
+            grouped(differing),
+            grouped(compared),
+            self.report.routes.len(),
+        ))
+    }
+
+    /// What became of the clients.
+    pub(crate) fn clients(&self) -> ClientsView<'a> {
+        ClientsView {
+            received: self.report.counts.received,
+            counts: &self.report.counts.clients,
+            open: if self.completeness().goes_on() {
+                "under way"
+            } else {
+                "not known"
+            },
+        }
+    }
+
+    /// Routes on which clients got no whole answer, most failures first.
+    pub(crate) fn failing_routes(&self) -> Vec<(u64, &'a str)> {
+        let mut failing: Vec<(u64, &str)> = self
+            .report
+            .routes
+            .iter()
+            .map(|route| (route.counts.clients_failed(), route.route.as_str()))
+            .filter(|(failed, _)| *failed > 0)
+            .collect();
+        failing.sort_by_key(|(failed, route)| (Reverse(*failed), *route));
+        failing
+    }
+
+    /// How far the record is complete.
+    pub(crate) fn completeness(&self) -> Completeness<'a> {
+        Completeness::from(self.report)
+    }
+
+    /// What differs.
+    pub(crate) fn differing(&self) -> Differing<'a> {
+        let (causes, rest) = self.report.by_cause();
+        let mut members = self.report.groups.iter().flat_map(GroupReport::members);
+        Differing {
+            causes: causes
+                .into_iter()
+                .filter_map(|(cause, members)| {
+                    let members = members.into_iter().map(|member| Member {
+                        group: member.group,
+                        difference: member.into(),
+                    });
+                    Cause::of(cause, members.collect())
+                })
+                .collect(),
+            groups: rest.into_iter().map(Group::from).collect(),
+            acceptable: members.find_map(|member| member.hint()),
+        }
+    }
+
+    /// What ended without a verdict: first where the candidate failed, which is counted as differing although there is no
+    /// group of it, then the rest. Nothing that has no count.
+    pub(crate) fn without_verdict(&self) -> Vec<WithoutVerdict> {
+        [("The candidate failed", true), ("Not compared", false)]
+            .map(|(title, failed)| WithoutVerdict::of(&self.report.counts, title, failed))
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+
+    /// Requests that were received and have no outcome; `None` where there are none, as it is at rest.
+    pub(crate) fn unsettled(&self) -> Option<Unsettled> {
+        let (received, settled) = (self.report.counts.received, self.report.counts.settled());
+        if received > settled {
+            Some(Unsettled::Open {
+                what: if self.completeness().goes_on() {
+                    "under way"
+                } else {
+                    "without an outcome, which was lost with its process"
+                },
+                received,
+                settled,
+            })
+        } else {
+            (settled > received).then_some(Unsettled::Wrong { received, settled })
+        }
+    }
+}
+
+/// What became of the clients: told before everything else, for nothing is worse than users without an answer.
+pub(crate) struct ClientsView<'a> {
+    /// How many requests.
+    pub(crate) received: u64,
+    /// What became of them.
+    pub(crate) counts: &'a Clients,
+    /// What those are who have no outcome.
+    pub(crate) open: &'static str,
+}
+
+impl ClientsView<'_> {
+    /// How good that is.
+    pub(crate) fn tone(&self) -> Tone {
+        let failed = self.counts.keys().any(|outcome| outcome.is_failure());
+        let answered = self.counts.keys().all(|outcome| outcome.is_answered());
+        match (failed, answered && self.without_outcome() == 0) {
+            (true, _) => Tone::Bad,
+            (false, true) => Tone::Good,
+            (false, false) => Tone::Open,
+        }
+    }
+
+    /// In one sentence.
+    pub(crate) fn told(&self) -> String {
+        parity_schemas::clients::told(self.received, self.counts, grouped)
+    }
+
+    /// Requests that have no outcome.
+    pub(crate) fn without_outcome(&self) -> u64 {
+        self.received.saturating_sub(self.counts.values().sum())
+    }
+
+    /// Those that the legacy answered whole, by the class of the answer.
+    pub(crate) fn answered(&self) -> Vec<(ClientOutcome, u64)> {
+        self.of(ClientOutcome::is_answered)
+    }
+
+    /// All others, by what became of them.
+    pub(crate) fn not_answered(&self) -> Vec<(ClientOutcome, u64)> {
+        self.of(|outcome| !outcome.is_answered())
+    }
+
+    fn of(&self, wanted: impl Fn(ClientOutcome) -> bool) -> Vec<(ClientOutcome, u64)> {
+        let counts = self.counts.iter();
+        counts
+            .map(|(outcome, count)| (*outcome, *count))
+            .filter(|(outcome, _)| wanted(*outcome))
+            .collect()
+    }
+}
+
+/// What differs: first what many groups share, in one entry each; then the groups that share nothing.
+pub(crate) struct Differing<'a> {
+    /// The most frequent first.
+    pub(crate) causes: Vec<Cause<'a>>,
+    /// Those in none of the causes, the most frequent first.
+    pub(crate) groups: Vec<Group<'a>>,
+    /// An explanation that a rule could accept, if any holds for all of its place.
+    pub(crate) acceptable: Option<Explanation>,
+}
+
+/// What several groups share. It is counted by its findings; that is more than the answers they are in, since one may
+/// be in several of its groups, and so it is told in how many at least.
+pub(crate) struct Cause<'a> {
+    /// What they share.
+    pub(crate) name: CauseName<'a>,
+    /// Findings, answers, routes.
+    pub(crate) report: &'a CauseReport,
+    /// Its groups, the most frequent first.
+    pub(crate) members: Vec<Member<'a>>,
+}
+
+/// What the groups of a cause share.
+pub(crate) enum CauseName<'a> {
+    /// One field that differs in one way.
+    Field(Place<'a>, Kind),
+    /// One explanation.
+    Explanation(Explanation),
+}
+
+/// A group of a cause.
+pub(crate) struct Member<'a> {
+    /// The entry of the report that it stands in, which has its route and count.
+    pub(crate) group: &'a GroupReport,
+    /// What differs.
+    pub(crate) difference: Difference<'a>,
+}
+
+impl<'a> Cause<'a> {
+    /// `None` for what no document of ours has: a cause without a name.
+    fn of(report: &'a CauseReport, members: Vec<Member<'a>>) -> Option<Self> {
+        let name = match (report.part, &report.pattern, report.kind) {
+            (Some(part), Some(path), Some(kind)) => CauseName::Field(Place { part, path }, kind),
+            _ => CauseName::Explanation(report.explanation?),
+        };
+        Some(Self {
+            name,
+            report,
+            members,
+        })
+    }
+
+    /// The values of the first group of which an example is there.
+    pub(crate) fn example(&self) -> Option<&Values<'a>> {
+        let mut members = self.members.iter();
+        members.find_map(|member| member.difference.values.as_ref())
+    }
+}
+
+/// One group, with those that were found in the very same answers.
+pub(crate) struct Group<'a> {
+    /// Route, count, times.
+    pub(crate) report: &'a GroupReport,
+    /// What differs.
+    pub(crate) difference: Difference<'a>,
+    /// What else differs whenever this does.
+    pub(crate) also: Vec<Difference<'a>>,
+}
+
+impl<'a> From<&'a GroupReport> for Group<'a> {
+    fn from(report: &'a GroupReport) -> Self {
+        let mut members = report.members();
+        let itself = members
+            .next()
+            .expect("the first of its members is the group itself");
+        Self {
+            report,
+            difference: itself.into(),
+            also: members.map(Difference::from).collect(),
+        }
+    }
+}
+
+/// Requests without a verdict.
+pub(crate) struct WithoutVerdict {
+    /// What they have in common.
+    pub(crate) title: &'static str,
+    /// How many.
+    pub(crate) total: u64,
+    /// The most frequent first.
+    pub(crate) reasons: Vec<(Reason, u64)>,
+}
+
+impl WithoutVerdict {
+    fn of(counts: &Counts, title: &'static str, failed: bool) -> Option<Self> {
+        let mut reasons: Vec<(Reason, u64)> = counts
+            .not_compared
+            .iter()
+            .map(|(reason, count)| (*reason, *count))
+            .filter(|(reason, _)| reason.is_candidate_failure() == failed)
+            .collect();
+        reasons.sort_by_key(|(reason, count)| (Reverse(*count), *reason));
+        (!reasons.is_empty()).then(|| Self {
+            title,
+            total: reasons.iter().map(|(_, count)| count).sum(),
+            reasons,
+        })
+    }
+}
+
+/// A sum that does not come out.
+pub(crate) enum Unsettled {
+    /// Requests have no outcome yet, or never will.
+    Open {
+        /// Which of the two.
+        what: &'static str,
+        /// How many came in.
+        received: u64,
+        /// How many have an outcome.
+        settled: u64,
+    },
+    /// More outcomes than requests: a bug of ours.
+    Wrong {
+        /// How many came in.
+        received: u64,
+        /// How many have an outcome.
+        settled: u64,
+    },
+}
+
+impl Unsettled {
+    /// In one sentence.
+    pub(crate) fn sentence(&self) -> String {
+        match self {
+            Self::Open {
+                what,
+                received,
+                settled,
+            } => format!(
+                "{} {what}: received {}, settled {}",
+                grouped(received - settled),
+                grouped(*received),
+                grouped(*settled)
+            ),
+            Self::Wrong { received, settled } => {
+                format!(
+                    "ACCOUNTING ERROR: received {received}, settled {settled}; please report this"
+                )
+            }
+        }
+    }
+
+    /// How good that is.
+    pub(crate) fn tone(&self) -> Tone {
+        match self {
+            Self::Open { .. } => Tone::Plain,
+            Self::Wrong { .. } => Tone::Bad,
+        }
+    }
+}

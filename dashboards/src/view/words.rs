@@ -1,0 +1,80 @@
+//! How numbers and recorded texts are written, on every surface alike.
+
+use parity_schemas::visible::visible_up_to;
+
+pub(crate) use parity_comparator::decision::number as grouped;
+
+/// Longest name shown in a list; the whole is in the JSON document and in the store.
+const MAX_NAME_CHARS: usize = 120;
+/// Longest sentence of ours that is shown: names of routes and instances in it are others'.
+const MAX_SENTENCE_CHARS: usize = 1_000;
+
+/// A captured text made visible and short.
+pub fn shown(text: &str) -> String {
+    visible_up_to(text, MAX_NAME_CHARS)
+}
+
+/// A sentence of ours, with what it quotes made visible.
+pub(crate) fn sentence(text: &str) -> String {
+    visible_up_to(text, MAX_SENTENCE_CHARS)
+}
+
+/// A version as it was recorded, which may be none.
+pub(crate) fn version(version: &str) -> String {
+    if version.is_empty() {
+        "(no version)".to_owned()
+    } else {
+        shown(version)
+    }
+}
+
+/// `1 difference`, `1,234 differences`.
+pub(crate) fn plural(count: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(count), if count == 1 { one } else { many })
+}
+
+/// A share as a percentage that does not round a small share to nothing.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent {
+        0.0 => "0 %".to_owned(),
+        p if p < 0.01 => format!("{p:.4} %"),
+        p if p < 10.0 => format!("{p:.2} %"),
+        p => format!("{} %", format!("{p:.1}").trim_end_matches(".0")),
+    }
+}
+
+/// `part` of `whole` as a percentage; `None` of nothing.
+pub(crate) fn rate(part: u64, whole: u64) -> Option<String> {
+    (whole > 0).then(|| percent(part as f64 / whole as f64))
+}
+
+/// Microseconds as a person says them.
+pub(crate) fn elapsed(micros: u64) -> String {
+    match micros {
+        0..1_000 => format!("{micros} µs"),
+        1_000..1_000_000 => format!("{:.1} ms", micros as f64 / 1e3),
+        _ => format!("{:.1} s", micros as f64 / 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(
+            ["0", "999", "1,000", "1,234,567"],
+            [0, 999, 1000, 1_234_567].map(grouped)
+        );
+        assert_eq!(
+            ["0 %", "0.0010 %", "0.40 %", "12 %"],
+            [0.0, 0.00001, 0.004, 0.12].map(percent)
+        );
+        assert_eq!(
+            ["7 µs", "1.5 ms", "2.0 s"],
+            [7, 1_500, 2_000_000].map(elapsed)
+        );
+    }
+}

@@ -1,0 +1,66 @@
+//! How two values that differ are near each other.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::vocabulary::{UnknownWord, vocabulary};
+
+vocabulary! {
+    /// How two values are near each other although they are not equal. Of several, the first in this order.
+    Explanation as "explanation" {
+        /// Two spellings of one instant, such as `.12Z` and `.120Z`.
+        SameInstant = "same_instant" => "the same instant, spelt in another way",
+        /// One time is the other cut to fewer fractional digits.
+        TruncatedTime = "truncated_time" => "the same time cut to fewer fractional digits",
+        /// The same date and time of day under another offset, or without one on one side: not the same instant, or
+        /// not provably.
+        SameReading = "same_reading" => "the same date and time of day, under another offset or without one",
+        /// Two spellings of one duration, such as `PT1.5S`, `1.5s`, `{"secs":1,"nanos":500000000}` and 1500000000.
+        SameDuration = "same_duration" => "the same duration, spelt in another way",
+        /// Two spellings of one decimal, as strings, such as `"1.10"` and `"1.1"`.
+        EqualDecimal = "equal_decimal" => "the same decimal, spelt in another way",
+        /// Different decimals that are the same IEEE 754 double.
+        EqualDouble = "equal_double" => "the same double: one side went through floating point",
+        /// Doubles at most four units in the last place apart: the same calculation, rounded at other points.
+        NearDouble = "near_double" => "neighbouring doubles: calculated or rounded in another way",
+        /// `null`, a word such as `"NaN"`, or a number too large for a double: a double that JSON has no number for.
+        NotFinite = "not_finite" => "not a number or infinite: JSON has no number for it",
+        /// `null` on one side, absent on the other.
+        NullVsMissing = "null_vs_missing" => "null on one side, absent on the other",
+        /// `null` on one side, `[]` or `{}` on the other.
+        NullVsEmpty = "null_vs_empty" => "null on one side, empty on the other",
+        /// `null` on one side, `""` on the other.
+        NullVsBlank = "null_vs_blank" => "null on one side, an empty text on the other",
+        /// `0`, `false`, `""`, `[]`, `{}` on one side, absent on the other (Go's omitempty).
+        EmptyVsMissing = "empty_vs_missing" => "a zero or empty value on one side, absent on the other",
+        /// The same value in another JSON type, such as `1` and `"1"`, or `1` and `true`.
+        TypeOnly = "type_only" => "the same value in another JSON type",
+        /// Two spellings of one UUID.
+        SameUuid = "same_uuid" => "the same UUID, spelt in another way",
+        /// Equal but for letter case.
+        CaseOnly = "case_only" => "equal but for letter case",
+        /// Equal but for white space.
+        WhitespaceOnly = "whitespace_only" => "equal but for white space",
+        /// Equal after Unicode normalization to NFC.
+        UnicodeNfc = "unicode_nfc" => "equal after Unicode normalization",
+        /// The same bytes in two encodings: base64 in either alphabet, hexadecimal, plain text, an array of numbers,
+        /// Node's `Buffer`.
+        SameBytes = "same_bytes" => "the same bytes in another encoding",
+        /// Equal but for percent-encoding, or for one that was done twice.
+        PercentEncoding = "percent_encoding" => "equal but for percent-encoding",
+        /// Equal but for HTML entities, or for ones that were escaped twice.
+        HtmlEntities = "html_entities" => "equal but for HTML entities",
+        /// The same text through the wrong character encoding: `é` as `Ã©`, U+FFFD or `?`.
+        Mojibake = "mojibake" => "the same text through the wrong character encoding",
+        /// One number is the other times a power of 1000: seconds and milliseconds.
+        ScaledBy1000 = "scaled_by_1000" => "one is the other times a power of 1000",
+        /// One number is the other rounded to fewer decimal places.
+        Rounded = "rounded" => "one is the other rounded",
+        /// A text that lists the same elements in another order.
+        Permutation = "permutation" => "the same elements in another order",
+        /// One text is the beginning of the other.
+        Truncated = "truncated" => "one is the beginning of the other",
+        /// The same fields under names in another case style.
+        Renamed = "renamed" => "the same value under another field name",
+    }
+}
