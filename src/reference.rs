@@ -94,7 +94,7 @@ fn kinds(out: &mut String) -> fmt::Result {
         (Kind::Duration, "`500ms`, `5s`, `2m`, `12h` or `14d`"),
         (
             Kind::Size,
-            "`512KiB`, `32MiB`, `4GiB`, or a number of bytes",
+            "`512KiB`, `32MiB`, `4GiB` (of 1,024), `500KB`, `32MB`, `4GB` (of 1,000), or a number of bytes",
         ),
         (Kind::Count, "a whole number of at least 1"),
         (Kind::Share, "a number from 0 to 1"),

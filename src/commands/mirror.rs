@@ -51,6 +51,11 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
         "admin port on http://{}/ · Ctrl-C drains and ends",
         instance.admin_address()
     ));
+    if settings.identity.candidate_version.is_empty() {
+        tracing::warn!(
+            "no --candidate-version: what is counted of one build of the candidate is added to that of the next"
+        );
+    }
     let mut successor = None;
     let ended = instance.ended();
     let over = async {

@@ -3,12 +3,16 @@
 
 use std::fmt::Write;
 
+use parity_schemas::time::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::Layers;
 use super::problem::Origin;
 use super::settings::entries::{EntryKey, route, rule};
 use super::settings::{self, Kind, SECTIONS, Setting, name_of};
+
+/// How long the rule of the example holds: 90 days.
+const A_QUARTER_MICROS: i64 = 90 * 24 * 60 * 60 * 1_000_000;
 
 /// A commented parity.toml in which every setting stands with its default, commented out, and the two upstreams are
 /// filled in for the user to change.
@@ -43,9 +47,11 @@ pub(crate) fn starting_file() -> String {
 # action = "ignore"                # also: accept, unordered, key, tolerance, as, mask
 # reason = "set on read"
 # owner = "payments"
-# expires = "2027-03-01"
 "#,
     );
+    let soon = Timestamp::now().saturating_add_micros(A_QUARTER_MICROS);
+    let date: String = soon.to_string().chars().take("2027-03-01".len()).collect();
+    let _infallible = writeln!(text, "# expires = {date:?}");
     text
 }
 

@@ -1,7 +1,8 @@
 //! What keeps evidence from being whole, in words: who was not heard of, and what has no outcome yet.
 
 use parity_schemas::evidence::{EvidenceSummary, RouteDecision, Thresholds};
-use parity_schemas::tally::Counts;
+use parity_schemas::tally::{Counts, INTERVAL_MICROS};
+use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 use parity_schemas::watermark::{InstanceWatermark, RunState, Standing};
 
@@ -17,7 +18,7 @@ pub(super) fn doubts(standing: &Standing, rules: &str) -> Vec<String> {
     let mut sentences: Vec<String> = Vec::new();
     let mut more = 0;
     for watermark in standing.doubtful() {
-        let sentence = doubt(watermark, rules);
+        let sentence = doubt(watermark, standing, rules);
         if sentences.contains(&sentence) {
             continue;
         }
@@ -33,20 +34,22 @@ pub(super) fn doubts(standing: &Standing, rules: &str) -> Vec<String> {
     sentences
 }
 
-fn doubt(watermark: &InstanceWatermark, rules: &str) -> String {
+fn doubt(watermark: &InstanceWatermark, standing: &Standing, rules: &str) -> String {
     let name = &watermark.instance;
     let since = watermark
         .last_heard
         .map_or_else(|| "its start".to_owned(), |time| time.to_string());
+    let later = format!("--since {}", leaves_out(watermark, standing));
     match watermark.state {
         RunState::Behind => format!(
             "not all that instance `{name}` counted is in the store (it was last heard of at {since}): wait for sinks and \
-             replicas to catch up; if the store was lost or set back, start the instance again and leave out what was \
-             before with --since"
+             replicas to catch up; if the store was lost or set back, start the instance again and decide on what is \
+             recorded from then on, with --since and a time after that start"
         ),
         RunState::Replaced => format!(
             "instance `{name}` was last heard of at {since} and did not say that it ended; another process of its name has \
-             begun since. What it had not written is unknown, however long that was: leave it out with --since"
+             begun since. What the first one received and had not written yet is in no count, and nobody knows how much \
+             that is. To decide on what was recorded later, and on nothing before: {later}"
         ),
         RunState::Ahead => format!(
             "the clock of instance `{name}` is ahead of this one (it says {since}), so it cannot be known what is \
@@ -54,19 +57,37 @@ fn doubt(watermark: &InstanceWatermark, rules: &str) -> String {
         ),
         RunState::Unknown => format!(
             "instance `{name}` was recorded until {since} by a parity without watermarks, so it is not known whether \
-             that is all: leave it out with --since"
+             that is all. To decide on what was recorded later, and on nothing before: {later}"
         ),
         RunState::OtherRules => format!(
             "instance `{name}` goes on under other rules (`{}`, last heard of at {since}), and what it receives is not counted \
-             here, under `{rules}`: reload it, or wait until it has ended; if it is gone, leave out what was before with \
-             --since",
+             here, under `{rules}`: reload it, or wait until it has ended; if it is gone, decide on what was recorded \
+             later, and on nothing before: {later}",
             watermark.rules_hash.as_deref().unwrap_or_default()
         ),
         _ => format!(
-            "instance `{name}` was last heard of at {since} and did not say that it ended; what it received after that \
-             is unknown: wait for it, or start it again and leave out what was before with --since"
+            "instance `{name}` was last heard of at {since} and did not say that it ended: it was killed, or cannot reach \
+             the store. What it received after that is in no count. Wait until it writes again; if it is gone, start it \
+             again and decide on what was recorded later, and on nothing before: {later}"
         ),
     }
+}
+
+/// The time from which on nothing counted by this run is looked at: when the next process of its name began, else the
+/// next whole minute, for a tally is left out when its interval began before.
+fn leaves_out(watermark: &InstanceWatermark, standing: &Standing) -> Timestamp {
+    let heard = watermark.last_heard.unwrap_or_default();
+    let same = standing.watermarks.iter();
+    let begun = same
+        .filter(|other| other.instance == watermark.instance && other.state != RunState::OtherRules)
+        .filter_map(|other| other.started);
+    let minute = heard.as_micros().div_euclid(INTERVAL_MICROS);
+    begun
+        .filter(|started| *started > heard)
+        .min()
+        .unwrap_or_else(|| {
+            Timestamp::from_micros(minute.saturating_add(1).saturating_mul(INTERVAL_MICROS))
+        })
 }
 
 /// What is no obstacle, and must be known all the same.

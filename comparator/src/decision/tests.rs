@@ -11,6 +11,7 @@ use parity_schemas::watermark::{Run, Watermark};
 use super::*;
 
 mod caps;
+mod standing;
 
 fn counts(matched: u64, mismatch: u64, not_compared: &[(Reason, u64)]) -> Counts {
     let not_compared: BTreeMap<Reason, u64> = not_compared.iter().copied().collect();

@@ -88,7 +88,7 @@ pub(crate) mod rule {
         TYPE = key("type", "For as: timestamp, uuid or number").words(|| TYPES.to_vec());
         REASON = key("reason", "Why the difference is accepted");
         OWNER = key("owner", "Who answers for it");
-        EXPIRES = key("expires", "YYYY-MM-DD; from that day on the rule no longer applies");
+        EXPIRES = key("expires", "A date (YYYY-MM-DD) or a time (2027-03-01T12:00:00Z); from then on the rule no longer applies");
     }
 }
 

@@ -37,6 +37,7 @@ macro_rules! pages {
 }
 pages!(
     sessions_of_the_readme_run_as_they_are_printed: "README.md",
+    sessions_about_the_api_run_as_they_are_printed: "docs/api.md",
     sessions_about_ci_run_as_they_are_printed: "docs/ci.md",
     sessions_about_http_run_as_they_are_printed: "docs/http.md",
     sessions_about_many_mirrors_run_as_they_are_printed: "docs/many-mirrors.md",
