@@ -18,10 +18,6 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
     let load =
         || Layers::load_here(args.file.config.as_deref(), &args.flags.settings()).mirror_to_serve();
     let mut settings = load()?;
-    let lines = format!(
-        "legacy {} · candidate {} · store {}",
-        settings.mirror.policy.legacy.url, settings.mirror.policy.candidate.url, settings.store
-    );
     let mut signals = Signals::listen(Hangup::Reloads)?;
     let mut inherited = Inherited::take(settings.handover.as_deref())?;
     let prepared = {
@@ -39,23 +35,7 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
         predecessor.ready();
         terminal::note("took over from the mirror that was running");
     }
-    let scheme = match settings.mirror.policy.tls {
-        Some(_) => "https",
-        None => "http",
-    };
-    terminal::note(&format!(
-        "listening on {scheme}://{} · {lines}",
-        instance.address()
-    ));
-    terminal::note(&format!(
-        "admin port on http://{}/ · Ctrl-C drains and ends",
-        instance.admin_address()
-    ));
-    if settings.identity.candidate_version.is_empty() {
-        tracing::warn!(
-            "no --candidate-version: what is counted of one build of the candidate is added to that of the next"
-        );
-    }
+    announce(&instance, &settings);
     let mut successor = None;
     let ended = instance.ended();
     let over = async {
@@ -121,6 +101,31 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
         ));
     }
     finish_or_abandon(instance, &mut signals)
+}
+
+/// Says where it listens, and what will be missed later.
+fn announce(instance: &Instance, settings: &MirrorSettings) {
+    let policy = &settings.mirror.policy;
+    let scheme = match policy.tls {
+        Some(_) => "https",
+        None => "http",
+    };
+    terminal::note(&format!(
+        "listening on {scheme}://{} · legacy {} · candidate {} · store {}",
+        instance.address(),
+        policy.legacy.url,
+        policy.candidate.url,
+        settings.store
+    ));
+    terminal::note(&format!(
+        "admin port on http://{}/ · Ctrl-C drains and ends",
+        instance.admin_address()
+    ));
+    if settings.identity.candidate_version.is_empty() {
+        tracing::warn!(
+            "no --candidate-version: what is counted of one build of the candidate is added to that of the next"
+        );
+    }
 }
 
 /// Goes on without the rules that have expired, under a hash of their own: what they excused no longer is, so the
