@@ -14,6 +14,8 @@ mod consume;
 mod error;
 mod kafka;
 pub mod read;
+mod retention;
+mod runtime;
 mod sqlite;
 mod store;
 pub mod tally;

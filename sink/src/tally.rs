@@ -15,6 +15,7 @@ mod durations;
 mod epochs;
 mod gather;
 mod interval;
+mod owned;
 mod recorder;
 mod routes;
 mod runs;
@@ -45,7 +46,7 @@ use self::routes::{Edition, Number, Routes};
 use self::runs::Moment;
 use self::samples::SampleQuota;
 use self::totals::RouteTotals;
-use crate::write::Retention;
+use crate::retention::Retention;
 
 /// Closed intervals that may wait for a store: two bridge a store that is slow for a moment; beyond, see the module.
 pub const MAX_UNWRITTEN_INTERVALS: usize = 2;

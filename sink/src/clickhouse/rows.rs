@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
-use super::batch::{AHEAD_MICROS, OLDEST_MICROS, Poison};
 use super::columns::{FINDING_PIECES, TOLERATED_PIECES};
 use super::encode::{Block, Encoder};
+use super::poison::{AHEAD_MICROS, OLDEST_MICROS, Poison};
 
 /// What is kept of a parser's message.
 const MAX_WHY_BYTES: usize = 200;

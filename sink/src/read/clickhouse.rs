@@ -27,8 +27,9 @@ use self::rows::{ExampleRow, GroupRow, TallyRow};
 use super::assemble::{Sums, nothing};
 use super::groups::EXAMPLES_TRIED;
 use super::{Known, MismatchFilter, RecordReader, Selection};
-use crate::clickhouse::{Server, runtime, schema, within};
+use crate::clickhouse::{Server, schema, within};
 use crate::error::StoreError;
+use crate::runtime::runtime;
 use crate::store::StoreConfig;
 
 /// Longest time for one question of a reader.

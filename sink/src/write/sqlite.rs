@@ -14,9 +14,10 @@ use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
 use self::rows::{Row, insert_decision};
 use super::queue::Queued;
-use super::retention::{Retention, Step};
+use super::retention::Step;
 use super::worker::{BatchStore, Written};
 use crate::error::StoreError;
+use crate::retention::Retention;
 use crate::sqlite;
 use crate::sqlite::guard::{Fault, FileId, Guard};
 use crate::tally::Snapshot;
