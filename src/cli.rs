@@ -1,6 +1,6 @@
 //! The command line as types, and nothing that happens behind them.
 //!
-//! Help, the flag list of the README and the parser all come from here. Flags that are settings stay text: they are
+//! Help, the flag list of docs/settings.md and the parser all come from here. Flags that are settings stay text: they are
 //! one of three layers (file < environment < flags) and are read by `config`, which reports what is wrong in any
 //! layer together with all other problems.
 

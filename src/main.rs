@@ -13,6 +13,8 @@ mod handover;
 mod instance;
 mod output;
 mod pipeline;
+#[cfg(test)]
+mod reference;
 mod signals;
 mod telemetry;
 

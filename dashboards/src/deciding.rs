@@ -45,6 +45,8 @@ pub fn decide(
     let mut waited = Duration::ZERO;
     let mut seen = Seen::default();
     loop {
+        // Before the question: what it finds was written by then, however long the answer takes.
+        let asked = Timestamp::now();
         let evidence = reader.evidence(selection)?;
         let now = Timestamp::now();
         let decide = |standing: &Standing| {
@@ -67,7 +69,7 @@ pub fn decide(
         let standing = evidence
             .as_ref()
             .map_or_else(Standing::default, |evidence| {
-                seen.look(&evidence.runs, now.saturating_add_micros(apart));
+                seen.look(&evidence.runs, asked.saturating_add_micros(apart));
                 Standing::of(&evidence.runs, after, |run| seen.first(run))
             });
         let mut decision = decide(&standing);
@@ -92,27 +94,35 @@ pub fn decide(
     }
 }
 
-/// When the watermarks of the latest look were first seen. One that was ahead of the clock then tells no more once that
-/// time has come: a mirror whose clock is ahead may have been killed, or its sink may be stuck.
+/// By run, the highest revision of its watermark so far, and when that was first seen. One that was ahead of the clock
+/// then tells no more once that time has come: a mirror whose clock is ahead may have been killed, or its sink may be
+/// stuck. A look that misses it, because a replica is behind, does not make it new.
 #[derive(Default)]
-struct Seen(HashMap<(Uuid, u32), Timestamp>);
+struct Seen(HashMap<Uuid, (u32, Timestamp)>);
 
 impl Seen {
-    fn key(run: &Run) -> Option<(Uuid, u32)> {
-        let watermark = run.watermark.as_ref()?;
-        Some((watermark.id, watermark.revision))
-    }
-
     fn look(&mut self, runs: &[Run], now: Timestamp) {
-        let known = std::mem::take(&mut self.0);
-        let keys = runs.iter().filter_map(Self::key);
-        let seen = keys.map(|key| (key, known.get(&key).copied().unwrap_or(now)));
-        self.0 = seen.collect();
+        for watermark in runs.iter().filter_map(|run| run.watermark.as_ref()) {
+            let seen = self
+                .0
+                .entry(watermark.id)
+                .or_insert((watermark.revision, now));
+            if seen.0 < watermark.revision {
+                *seen = (watermark.revision, now);
+            }
+        }
     }
 
+    /// When the watermark of a run was seen first. One that is older than another look has shown is never believed: then
+    /// this is the begin of time.
     fn first(&self, run: &Run) -> Timestamp {
-        let known = Self::key(run).and_then(|key| self.0.get(&key));
-        known.copied().unwrap_or_default()
+        let Some(watermark) = &run.watermark else {
+            return Timestamp::default();
+        };
+        match self.0.get(&watermark.id) {
+            Some((revision, first)) if *revision == watermark.revision => *first,
+            _ => Timestamp::default(),
+        }
     }
 }
 
@@ -172,4 +182,70 @@ fn names(wanted: &str, known: &[String]) -> String {
         text.extend(["; did you mean `", meant, "`?"]);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use parity_schemas::watermark::{RunState, Watermark};
+
+    use super::*;
+
+    fn run(revision: u32, complete_until: i64) -> Run {
+        let time = Timestamp::from_micros(complete_until);
+        Run {
+            instance: "one".to_owned(),
+            watermark: Some(Watermark {
+                revision,
+                written: time,
+                complete_until: time,
+                ..Watermark::default()
+            }),
+            last_tally: None,
+            before_watermarks: false,
+            lacks_tallies: false,
+            succeeded: None,
+            other_rules: None,
+        }
+    }
+
+    /// What is believed of a run that looks at different times have shown, for a gate that began at 10.
+    fn states(looks: &[(i64, u32, i64)]) -> Vec<bool> {
+        let mut seen = Seen::default();
+        let look = |(now, revision, until): &(i64, u32, i64)| {
+            let runs = [run(*revision, *until)];
+            seen.look(&runs, Timestamp::from_micros(*now));
+            let after = Timestamp::from_micros(10);
+            let standing = Standing::of(&runs, after, |run| seen.first(run));
+            let state = standing.watermarks[0].state;
+            assert!(
+                matches!(state, RunState::Complete | RunState::Ahead),
+                "{state:?}"
+            );
+            state == RunState::Complete
+        };
+        looks.iter().map(look).collect()
+    }
+
+    #[test]
+    fn a_watermark_that_was_ahead_stays_so_until_a_newer_one_comes() {
+        assert_eq!(states(&[(12, 7, 11)]), [true]);
+        assert_eq!(
+            states(&[(12, 7, 20), (25, 7, 20), (26, 8, 24)]),
+            [false, false, true]
+        );
+    }
+
+    #[test]
+    fn a_replica_that_is_behind_makes_no_old_watermark_new() {
+        // The second look asks a replica that does not have the newest one yet.
+        assert_eq!(
+            states(&[(12, 7, 20), (13, 6, 11), (25, 7, 20)]),
+            [false, false, false]
+        );
+        // The clock of the mirror is ahead; the old one must not be taken for one that was written by 25.
+        assert_eq!(
+            states(&[(12, 6, 20), (25, 7, 30), (26, 6, 20)]),
+            [false, false, false]
+        );
+    }
 }

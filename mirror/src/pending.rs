@@ -183,22 +183,24 @@ impl Pending {
         let first = self.reason.get().map_or(reason, |known| known.min(reason));
         self.reason.set(Some(first));
         for capture in [self.legacy.take(), self.candidate.take()] {
-            let bytes = capture.map_or(0, |capture| capture.body.len());
+            let bytes = capture.map_or(0, |capture| capture.fields_held() + capture.body.len());
             self.hold.borrow_mut().shrink(bytes);
         }
     }
 
+    /// Keeps a capture whose body is charged already. Its fields are charged from here on: the other side may take its time,
+    /// and who answered has given back what a shadow holds.
     fn keep(&self, side: Side, mut capture: Capture) {
         if self.is_doomed() {
             self.hold.borrow_mut().shrink(capture.body.len());
             return;
         }
-        if side == Side::Candidate && self.lets_go.get() && capture.body.omission().is_none() {
-            let bytes = capture.body.len();
-            self.hold.borrow_mut().shrink(bytes);
-            capture.body = Body::omitted(Omitted::LetGo {
-                bytes: bytes as u64,
-            });
+        if !self.hold.borrow_mut().grow(capture.fields_held()) {
+            self.hold.borrow_mut().shrink(capture.body.len());
+            return self.note(Reason::ByteBudget);
+        }
+        if side == Side::Candidate && self.lets_go.get() {
+            self.let_go(&mut capture);
         }
         match side {
             Side::Legacy => self.legacy.set(Some(capture)),
@@ -210,8 +212,19 @@ impl Pending {
     /// while what is kept would be missing in everybody's budget.
     fn let_candidate_go(&self) {
         self.lets_go.set(true);
-        if let Some(capture) = self.candidate.take() {
-            self.keep(Side::Candidate, capture);
+        if let Some(mut capture) = self.candidate.take() {
+            self.let_go(&mut capture);
+            self.candidate.set(Some(capture));
+        }
+    }
+
+    fn let_go(&self, capture: &mut Capture) {
+        if capture.body.omission().is_none() {
+            let bytes = capture.body.len();
+            self.hold.borrow_mut().shrink(bytes);
+            capture.body = Body::omitted(Omitted::LetGo {
+                bytes: bytes as u64,
+            });
         }
     }
 
@@ -233,9 +246,9 @@ impl Pending {
             (self.reason.get(), self.legacy.take(), self.candidate.take())
         {
             let mut exchange = self.exchange(ticket.route().clone(), legacy, candidate);
-            // Until here the heads were among what a shadow is charged beside its bodies.
-            let heads = exchange.heads_held();
-            if exchange.hold.grow(heads) {
+            // Until here it was the client's, who waited for the answer.
+            let head = exchange.request.head_held();
+            if exchange.hold.grow(head) {
                 ticket.exchange(exchange);
                 return;
             }

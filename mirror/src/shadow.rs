@@ -60,7 +60,13 @@ pub(crate) fn start(half: Half, side: Side) {
             let worker = &pending.generation.worker;
             pending.owns(worker.spawn(run(half, room, side)));
         }
-        Err(reason) => half.fail(reason),
+        Err(reason) => {
+            if reason == Reason::ByteBudget {
+                // The others that keep it from being sent are counted where it is settled; this one is given later, too.
+                pending.generation.worker.metrics.shadow(Outcome::Shed);
+            }
+            half.fail(reason);
+        }
     }
 }
 
@@ -83,7 +89,7 @@ fn admit(generation: &Generation, side: Side) -> Result<Room, Reason> {
     }
     let mut buffers = shared.budget.hold();
     if !buffers.grow(beside_bodies(generation)) {
-        return Err(Reason::InFlightCap);
+        return Err(Reason::ByteBudget);
     }
     Ok(Room {
         buffers,
@@ -93,7 +99,8 @@ fn admit(generation: &Generation, side: Side) -> Result<Room, Reason> {
     })
 }
 
-/// What a shadow holds as long as it is under way. The slot goes last: where nothing is in flight, nothing is held.
+/// What a shadow holds as long as it is under way. A connection that is idle afterwards keeps its buffer, which is not
+/// charged: until its next request, or for `Limits::upstream_idle`. The slot goes last: where nothing is in flight, nothing is held.
 struct Room {
     buffers: ByteHold,
     /// Bytes of the largest part of the body that was read at once.

@@ -143,6 +143,10 @@ impl Worker {
             generation.candidate.sweep(now);
         }
         drop(former);
+        // Once for all workers.
+        if self.index == 0 {
+            self.shared.budget.trim();
+        }
         if self.shared.candidates.are_scarce() {
             self.close_idle_candidates();
         }

@@ -26,7 +26,6 @@
 mod budget;
 
 use std::borrow::Cow;
-use std::iter;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -62,11 +61,7 @@ pub struct Exchange {
 impl Exchange {
     /// Bytes of memory that its heads and trailers take.
     pub fn heads_held(&self) -> usize {
-        let answers = [&self.legacy, &self.candidate].into_iter();
-        let answers =
-            answers.flat_map(|answer| iter::once(&answer.headers).chain(&answer.trailers));
-        let fields = iter::once(&self.request.headers).chain(answers);
-        self.request.target.len() + fields.map(FieldLines::held).sum::<usize>()
+        self.request.head_held() + self.legacy.fields_held() + self.candidate.fields_held()
     }
 }
 
@@ -86,6 +81,11 @@ pub struct Request {
 }
 
 impl Request {
+    /// Bytes of memory that target and header fields take.
+    pub fn head_held(&self) -> usize {
+        self.target.len() + self.headers.held()
+    }
+
     /// The path without the query.
     pub fn path(&self) -> &str {
         self.target
@@ -124,6 +124,13 @@ pub struct Capture {
     /// From sending the request to the last byte of the answer, without the time in which we did not read because the
     /// client did not take what there was; of a body that was given up, to there.
     pub elapsed: Duration,
+}
+
+impl Capture {
+    /// Bytes of memory that header and trailer fields take.
+    pub fn fields_held(&self) -> usize {
+        self.headers.held() + self.trailers.as_ref().map_or(0, FieldLines::held)
+    }
 }
 
 /// Why a capture has no body although the answer had one.

@@ -10,7 +10,7 @@ use super::settings::{SETTINGS, Setting};
 /// How all names of ours begin.
 const PREFIX: &str = "PARITY_";
 /// Read outside of the configuration: by the command line, for the log, by scripts.
-const BESIDE: [&str; 3] = ["PARITY_CONFIG", "PARITY_LOG", "PARITY_SERVICES_DIR"];
+pub(crate) const BESIDE: [&str; 3] = ["PARITY_CONFIG", "PARITY_LOG", "PARITY_SERVICES_DIR"];
 /// For tests, ours and others'.
 const TESTS: &str = "PARITY_TEST_";
 

@@ -148,10 +148,16 @@ impl Comparing {
             end_us: micros(capture.elapsed),
         };
         let (legacy, candidate) = (elapsed(&exchange.legacy), elapsed(&exchange.candidate));
+        if matches!(comparison.verdict, Verdict::Match | Verdict::Mismatch) {
+            let status = exchange.legacy.status;
+            self.recorder.legacy_answered(route, status);
+        }
         match (comparison.verdict, found) {
             (Verdict::NotCompared(reason), _) => self.recorder.not_compared(route, reason),
-            (_, None) => self.recorder.matched(route, legacy, candidate),
-            (_, Some(Found { id, groups, record })) => {
+            (Verdict::Match, _) => self.recorder.matched(route, legacy, candidate),
+            // Nothing says what differs: a bug, which is never a match.
+            (Verdict::Mismatch, None) => self.recorder.not_compared(route, Reason::InternalPanic),
+            (Verdict::Mismatch, Some(Found { id, groups, record })) => {
                 // A full queue costs this row, counted by the sender; the count of the verdict comes by the tally.
                 let _counted = self.records.send(record);
                 let time = exchange.time;
@@ -164,18 +170,14 @@ impl Comparing {
     /// What is told and kept of a mismatch.
     fn found(&self, exchange: &Exchange, comparison: &Comparison) -> Found {
         let id = new_id();
-        let groups = self.context.redactor.groups(exchange, comparison);
-        let record = self.context.redactor.mismatch(
-            exchange,
-            comparison,
-            RecordContext {
-                id,
-                identity: &self.context.identity,
-                instance: &self.context.instance,
-                groups: &groups,
-                keep_sample: self.book.keep_sample(&groups),
-            },
-        );
+        let context = RecordContext {
+            id,
+            identity: &self.context.identity,
+            instance: &self.context.instance,
+        };
+        let keep_sample = |groups: &[Group]| self.book.keep_sample(groups);
+        let redactor = &self.context.redactor;
+        let (groups, record) = redactor.mismatch(exchange, comparison, &context, keep_sample);
         let record = Record::Mismatch(Box::new(record));
         Found { id, groups, record }
     }

@@ -223,8 +223,8 @@ fn findings_of_one_cause_are_folded_and_all_shows_them() {
     assert_eq!(document["groups"][0]["pattern"], "/items/*/price");
 }
 
-#[test]
-fn the_readme_shows_just_that() {
+/// What docs/report.md shows: 300 prices, a number that went through floating point, and one in other digits.
+pub(crate) fn sample() -> [String; 2] {
     let document = |prices: [&str; 3], last: &str, total: &str, sequence: &str| {
         let prices = prices.into_iter().chain(std::iter::repeat_n(last, 297));
         let items: Vec<String> = prices
@@ -233,20 +233,27 @@ fn the_readme_shows_just_that() {
         let items = items.join(",");
         format!("{{\"items\":[{items}],\"total\":{total},\"sequence\":{sequence}}}")
     };
-    let legacy = document(
-        ["12.49", "8.25", "99.95"],
-        "1.11",
-        "7.0",
-        "9007199254740993",
-    );
-    let candidate = document(["12.51", "8.27", "99.97"], "1.13", "7", "9007199254740992");
+    [
+        document(
+            ["12.49", "8.25", "99.95"],
+            "1.11",
+            "7.0",
+            "9007199254740993",
+        ),
+        document(["12.51", "8.27", "99.97"], "1.13", "7", "9007199254740992"),
+    ]
+}
+
+#[test]
+fn the_documentation_shows_just_that() {
+    let [legacy, candidate] = sample();
     let files = [
         ("old.json", legacy.as_bytes()),
         ("new.json", candidate.as_bytes()),
     ];
     let ended = diff(files, &[]);
-    let readme = std::fs::read_to_string(root().join("README.md")).expect("readable");
-    let shown = readme
+    let page = std::fs::read_to_string(root().join("docs/report.md")).expect("readable");
+    let shown = page
         .split_once("$ parity diff old.json new.json\n")
         .and_then(|(_, rest)| Some(rest.split_once("```")?.0));
     assert_eq!(shown, Some(&*ended.stdout));

@@ -1,7 +1,7 @@
-//! `parity demo`: every difference that the sample rewrite has, found; nothing else; and the README shows just that.
+//! `parity demo`: every difference that the sample rewrite has, found; nothing else; and docs/report.md shows just that.
 
+use crate::docs::only;
 use crate::support::process::{Place, Report};
-use crate::support::root;
 
 #[test]
 fn the_demo_finds_every_difference_and_nothing_else() {
@@ -81,19 +81,14 @@ fn without_numbers(line: &str) -> String {
 }
 
 #[test]
-fn the_readme_shows_the_demo_as_it_is() {
-    let readme = std::fs::read_to_string(root().join("README.md")).expect("readable");
-    let shown = readme
-        .split("<!-- demo -->\n```text\n")
-        .nth(1)
-        .and_then(|rest| rest.split("```\n").next())
-        .expect("the README has the demo");
+fn the_documentation_shows_the_demo_as_it_is() {
+    let shown = only("text", "demo");
     let ended = Place::new().run(&["demo"]);
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     assert_eq!(
-        steady(shown),
+        steady(&shown),
         steady(&ended.stdout),
-        "the README's demo is out of date; paste:\n{}",
+        "the demo of docs/report.md is out of date; paste:\n{}",
         ended.stdout
     );
 }

@@ -23,7 +23,7 @@ const LAST_BOMBS: usize = 300;
 /// Less than that, so that the route has room even while a single comparison goes on.
 const HEALTHY: usize = 200;
 const DRAIN: Duration = Duration::from_secs(1);
-/// What the end may take beside the drain: README says it.
+/// What the end may take beside the drain: docs/production.md says it.
 const BESIDE: Duration = Duration::from_secs(9);
 
 /// Answers that are small on the wire, large in memory, and differ everywhere.

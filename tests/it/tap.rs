@@ -1,5 +1,6 @@
-//! A tap behind proxies that mirror to it: a real Envoy and a real nginx.
+//! A tap behind proxies that mirror to it: a real Envoy and a real nginx, as docs/production.md says.
 
+use crate::docs::only;
 use crate::servers::{Process, free_port, tool};
 use crate::support::client;
 use crate::support::process::{Mirror, Place};
@@ -104,9 +105,7 @@ fn behind_envoy() {
               domains: ["*"]
               routes:
               - match: {{prefix: "/"}}
-                route:
-                  cluster: production
-                  request_mirror_policies: [{{cluster: tap}}]
+                {}
           http_filters:
           - name: envoy.filters.http.router
             typed_config: {{"@type": type.googleapis.com/envoy.extensions.filters.http.router.v3.Router}}
@@ -114,8 +113,9 @@ fn behind_envoy() {
   - {}
   - {}
 "#,
+        only("yaml", "envoy").trim(),
         cluster("production", production.expect("an address")),
-        cluster("tap", tap.address)
+        cluster("parity-tap", tap.address)
     );
     let file = place.write("envoy.yaml", text);
     let command = [
@@ -152,13 +152,13 @@ http {{
   fastcgi_temp_path {folder}/fastcgi; uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
   server {{
     listen 127.0.0.1:{port};
-    location / {{ mirror /tap; proxy_pass {}; proxy_set_header Host $host; }}
-    location = /tap {{ internal; proxy_pass http://{}$request_uri; proxy_set_header Host $host; }}
+    {}
   }}
 }}
 ",
-        parties.production.url(),
-        tap.address
+        only("nginx", "")
+            .replace("http://production", &parties.production.url())
+            .replace("127.0.0.1:8081", &tap.address.to_string())
     );
     let file = place.write("nginx.conf", text);
     let command = [

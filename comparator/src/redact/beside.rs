@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
+use smallvec::SmallVec;
+
 /// Lists of names that are kept in mind at a place; each list below is held against all. Beyond, all values are hidden.
 pub(super) const MAX_TABLES: usize = 64;
 
@@ -51,13 +53,20 @@ impl Beside {
         self.names.is_some() && text.trim_start().starts_with('{')
     }
 
-    /// The positions of a list that are secret.
-    pub(super) fn hides(&self, list: u32, length: usize) -> Option<&[usize]> {
+    /// The positions of a list that are secret by any list of names that may be about it: which one is, nothing says.
+    /// `None` if there is no such list of names.
+    pub(super) fn hides(&self, list: u32, length: usize) -> Option<SmallVec<[usize; 4]>> {
         let tables = self.tables.as_deref()?;
-        let table = tables
+        let mut about = tables
             .iter()
-            .find(|table| table.columns == length && table.header != list)?;
-        Some(&table.secret)
+            .filter(|table| table.columns == length && table.header != list)
+            .peekable();
+        about.peek()?;
+        Some(
+            about
+                .flat_map(|table| table.secret.iter().copied())
+                .collect(),
+        )
     }
 
     pub(super) fn is_header(&self, list: u32) -> bool {

@@ -94,6 +94,7 @@ impl Redactor {
         exchange: &Exchange,
         comparison: &Comparison,
         sampled: bool,
+        doubtful: bool,
         scope: &Scope,
     ) -> Bodies {
         let differ = comparison
@@ -124,7 +125,7 @@ impl Redactor {
             request,
             legacy,
             candidate,
-            doubtful: self.are_names_in_doubt(exchange),
+            doubtful,
         }
     }
 

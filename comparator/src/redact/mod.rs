@@ -67,10 +67,6 @@ pub struct RecordContext<'a> {
     pub identity: &'a Identity,
     /// Which process compared it.
     pub instance: &'a str,
-    /// The group of each finding, from [`Redactor::groups`].
-    pub groups: &'a [Group],
-    /// Whether request and answers are recorded too.
-    pub keep_sample: bool,
 }
 
 /// Why a mismatch says nothing of its bodies, at the head of what it tolerates: they are not said to be equal.
@@ -120,41 +116,40 @@ impl Redactor {
         })
     }
 
-    /// The group of each finding. Groups are counted and shown without a key to hash with, so what must not leave is
-    /// `*` in their patterns, and every instance gives one group one name.
-    pub fn groups(&self, exchange: &Exchange, comparison: &Comparison) -> Vec<Group> {
-        let route = exchange.route.label();
-        let scope = self.rules.scope(Some(route), exchange.time);
-        let doubtful = self.are_names_in_doubt(exchange);
-        fingerprint::groups(
-            route,
-            exchange.legacy.status,
-            exchange.candidate.status,
-            &comparison.findings,
-            |finding| self.pattern(finding.part, &finding.pattern, doubtful, &scope),
-        )
-    }
-
-    /// The record of an exchange that differed.
+    /// The record of an exchange that differed, and the group of each of its findings. Request and answers are recorded
+    /// too if `keep_sample` says so of the groups.
+    ///
+    /// Groups are counted and shown without a key to hash with, so what must not leave is `*` in their patterns, and every
+    /// instance gives one group one name.
     pub fn mismatch(
         &self,
         exchange: &Exchange,
         comparison: &Comparison,
-        context: RecordContext<'_>,
-    ) -> Mismatch {
+        context: &RecordContext<'_>,
+        keep_sample: impl FnOnce(&[Group]) -> bool,
+    ) -> (Vec<Group>, Mismatch) {
         let route = exchange.route.label();
         let scope = self.rules.scope(Some(route), exchange.time);
         let (legacy, candidate) = (&exchange.legacy, &exchange.candidate);
+        let doubtful = self.are_names_in_doubt(exchange);
+        let groups = fingerprint::groups(
+            route,
+            legacy.status,
+            candidate.status,
+            &comparison.findings,
+            |finding| self.pattern(finding.part, &finding.pattern, doubtful, &scope),
+        );
+        let keep_sample = keep_sample(&groups);
         let mut fingerprints: Vec<String> = Vec::new();
-        for group in context.groups {
+        for group in &groups {
             if !fingerprints.contains(&group.fingerprint) {
                 fingerprints.push(group.fingerprint.clone());
             }
         }
-        let bodies = self.bodies(exchange, comparison, context.keep_sample, &scope);
+        let bodies = self.bodies(exchange, comparison, keep_sample, doubtful, &scope);
         let micros =
             |elapsed: std::time::Duration| u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
-        Mismatch {
+        let mismatch = Mismatch {
             id: context.id,
             identity: context.identity.clone(),
             time: exchange.time,
@@ -164,7 +159,7 @@ impl Redactor {
             path: self.path(exchange.request.path()),
             query: self.query(exchange.request.query()),
             fingerprints,
-            findings: self.findings(comparison, context.groups, &bodies, &scope),
+            findings: self.findings(comparison, &groups, &bodies, &scope),
             findings_cut: comparison.findings_cut,
             tolerated: not_compared(comparison)
                 .into_iter()
@@ -182,10 +177,9 @@ impl Redactor {
             candidate_us: micros(candidate.elapsed),
             trace_id: exchange.request.trace_id().unwrap_or_default().to_owned(),
             class: MismatchClass::Unconfirmed,
-            sample: context
-                .keep_sample
-                .then(|| self.sample(exchange, &bodies, &scope)),
-        }
+            sample: keep_sample.then(|| self.sample(exchange, &bodies, &scope)),
+        };
+        (groups, mismatch)
     }
 
     /// `hmac:` and 32 hex digits: the same for the same value under the same key.

@@ -88,15 +88,13 @@ fn exchange(
 fn record(redactor: &Redactor, exchange: &Exchange) -> Mismatch {
     let comparison =
         Comparator::new(Arc::clone(&redactor.rules), Limits::default()).compare(exchange);
-    let groups = redactor.groups(exchange, &comparison);
     let context = RecordContext {
-        groups: &groups,
         id: Uuid::nil(),
         identity: &Identity::default(),
         instance: "one",
-        keep_sample: true,
     };
-    redactor.mismatch(exchange, &comparison, context)
+    let (_, mismatch) = redactor.mismatch(exchange, &comparison, &context, |_| true);
+    mismatch
 }
 
 /// A JSON body at the root, without mask rules.

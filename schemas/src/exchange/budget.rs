@@ -22,11 +22,28 @@ pub struct ByteBudget(Arc<Budget>);
 struct Budget {
     held: AtomicUsize,
     limit: AtomicUsize,
-    /// Large pieces that nobody uses, to be used again.
-    spare: Mutex<Vec<Vec<u8>>>,
+    spare: Mutex<Spare>,
 }
 
-/// The part of the limit, as its divisor, that pieces may take that nobody uses.
+/// Large pieces that nobody uses, to be used again.
+#[derive(Default)]
+struct Spare {
+    pieces: Vec<Vec<u8>>,
+    /// Fewest that there were since [`ByteBudget::trim`] looked.
+    fewest: usize,
+}
+
+impl Spare {
+    fn take(&mut self) -> Option<Vec<u8>> {
+        let piece = self.pieces.pop();
+        self.fewest = self.fewest.min(self.pieces.len());
+        piece
+    }
+}
+
+/// The part of the limit, as its divisor, that pieces may take that nobody uses. They are not charged, so bodies in small
+/// pieces may take the whole limit beside them: with half of it, that is one and a half limits until the next
+/// [`ByteBudget::trim`].
 const SPARE_PART: usize = 2;
 
 impl ByteBudget {
@@ -57,6 +74,17 @@ impl ByteBudget {
         }
     }
 
+    /// Frees the spare pieces that nobody has needed since the last call. Called once a second or so.
+    pub fn trim(&self) {
+        let unneeded: Vec<_> = {
+            let mut spare = self.spare();
+            let kept = spare.pieces.len() - spare.fewest;
+            spare.fewest = kept;
+            spare.pieces.split_off(kept)
+        };
+        drop(unneeded);
+    }
+
     fn take(&self, more: usize) -> bool {
         let before = self.0.held.fetch_add(more, Ordering::Relaxed);
         let fits = before.saturating_add(more) <= self.0.limit.load(Ordering::Relaxed);
@@ -70,7 +98,7 @@ impl ByteBudget {
         self.0.held.fetch_sub(less, Ordering::Relaxed);
     }
 
-    fn spare(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
+    fn spare(&self) -> MutexGuard<'_, Spare> {
         // Whoever panicked left whole pieces.
         self.0.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -79,8 +107,8 @@ impl ByteBudget {
         let most = self.0.limit.load(Ordering::Relaxed) / SPARE_PART / LARGEST_PIECE;
         piece.clear();
         let mut spare = self.spare();
-        if spare.len() < most {
-            spare.push(piece);
+        if spare.pieces.len() < most {
+            spare.pieces.push(piece);
         }
     }
 }
@@ -149,7 +177,7 @@ impl Piece {
                 home: None,
             };
         }
-        let spare = budget.and_then(|budget| budget.spare().pop());
+        let spare = budget.and_then(|budget| budget.spare().take());
         Self {
             bytes: spare.unwrap_or_else(|| Vec::with_capacity(LARGEST_PIECE)),
             home: budget.cloned(),
@@ -236,24 +264,47 @@ mod tests {
         let mut hold = budget.hold();
         let first = body(&large, &mut hold);
         let chunks: Vec<Bytes> = first.into_chunks().collect();
-        assert_eq!(budget.spare().len(), 0);
+        assert_eq!(budget.spare().pieces.len(), 0);
         drop((chunks, hold));
         // Half of the limit.
-        assert_eq!(budget.spare().len(), 4);
+        assert_eq!(budget.spare().pieces.len(), 4);
         let of_another_thread = std::thread::spawn({
             let budget = budget.clone();
             move || {
                 let mut hold = budget.hold();
                 let small = body(b"small", &mut hold);
-                assert_eq!(budget.spare().len(), 4);
+                assert_eq!(budget.spare().pieces.len(), 4);
                 let large = body(&vec![b'y'; 3 * LARGEST_PIECE], &mut hold);
-                assert_eq!(budget.spare().len(), 2);
+                assert_eq!(budget.spare().pieces.len(), 2);
                 assert_eq!(small.contiguous().as_ref(), b"small");
                 large.contiguous().into_owned()
             }
         });
         let bytes = of_another_thread.join().expect("no panic");
         assert_eq!(bytes, vec![b'y'; 3 * LARGEST_PIECE]);
-        assert_eq!((budget.spare().len(), budget.held()), (4, 0));
+        assert_eq!((budget.spare().pieces.len(), budget.held()), (4, 0));
+    }
+
+    #[test]
+    fn pieces_that_nobody_needs_are_freed_and_those_in_use_come_back() {
+        let budget = ByteBudget::new(8 * LARGEST_PIECE);
+        let use_some = |pieces: usize| {
+            let (mut hold, mut body) = (budget.hold(), Body::default());
+            // The second piece's worth is held in small ones.
+            let bytes = (pieces + 1) * LARGEST_PIECE;
+            assert!(hold.keep(&mut body, &vec![b'x'; bytes]));
+        };
+        let spare = || budget.spare().pieces.len();
+        use_some(4);
+        // They have only just come.
+        budget.trim();
+        assert_eq!(spare(), 4);
+        use_some(3);
+        budget.trim();
+        assert_eq!(spare(), 3, "one was not needed");
+        budget.trim();
+        assert_eq!(spare(), 0);
+        use_some(2);
+        assert_eq!(spare(), 2);
     }
 }

@@ -68,7 +68,9 @@ fn advice(reason: Reason) -> &'static str {
         Reason::SampledOut => "left out by the sampling rate",
         Reason::Upgrade => "a connection upgrade; only the legacy takes part",
         Reason::RequestTooLarge => "the request body is over limits.body",
-        Reason::InFlightCap => "more shadows under way than limits.in_flight",
+        Reason::InFlightCap => {
+            "more shadows under way than limits.in_flight, than there are file descriptors for (`ulimit -n`), or than can be read at a time"
+        }
         Reason::ByteBudget => "more bytes held than limits.shadow_bytes",
         Reason::BreakerOpen => "the candidate kept failing and was left alone for a while",
         Reason::ClientAborted => "the client went away first",

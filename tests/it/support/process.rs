@@ -186,7 +186,8 @@ impl Place {
             .expect("the check runs")
     }
 
-    fn start(&self, command: &mut Command) -> Mirror<'_> {
+    /// Starts a command that serves.
+    pub(crate) fn start(&self, command: &mut Command) -> Mirror<'_> {
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -243,7 +244,8 @@ pub(crate) struct Mirror<'a> {
 }
 
 impl Mirror<'_> {
-    fn announced(&mut self, words: &str) -> SocketAddr {
+    /// Waits until it has said where it listens.
+    pub(crate) fn announced(&mut self, words: &str) -> SocketAddr {
         wait_for(words, || {
             let log = self.log();
             let ended = self.child.try_wait().expect("the child can be asked");

@@ -6,6 +6,8 @@
 //!   beside it are hidden, but for the words that say what the object is (`says_what_it_is`).
 //! - The variables of a GraphQL operation that it puts behind secret names.
 
+use std::collections::HashSet;
+
 use parity_schemas::secret::Words;
 use smallvec::SmallVec;
 
@@ -266,8 +268,10 @@ impl Reading<'_> {
         let keys: SmallVec<[u32; 8]> = self.tree.keys(object).collect();
         let mut variables = false;
         let mut login = false;
-        let mut read = None;
-        let mut unread = false;
+        // Of all texts together: which of them the variables belong to, nothing says.
+        let mut secret = HashSet::new();
+        let mut is_read = false;
+        let mut is_unread = false;
         for key in keys {
             let name = self.key_text(key);
             variables |= is_variables(&name);
@@ -281,16 +285,23 @@ impl Reading<'_> {
                     || LOGINS.contains(&&*words.joined());
                 login = taking || self.redactor.names.contain(&text);
             } else if is_query(&name) || strings::claims_graphql(text.trim_start()) {
-                read = graphql::secret_variables(self.redactor, &text);
-                unread |= read.is_none();
+                match graphql::secret_variables(self.redactor, &text) {
+                    Some(names) => {
+                        is_read = true;
+                        secret.extend(names);
+                    }
+                    None => is_unread = true,
+                }
             }
         }
-        match read {
-            _ if !variables => None,
-            Some(names) if names.is_empty() => None,
-            Some(names) => Some(Operation::Variables(names.into())),
-            None if unread => Some(Operation::Unread),
-            None => login.then_some(Operation::Unknown),
+        if !variables {
+            None
+        } else if is_unread {
+            Some(Operation::Unread)
+        } else if !secret.is_empty() {
+            Some(Operation::Variables(secret.into()))
+        } else {
+            (login && !is_read).then_some(Operation::Unknown)
         }
     }
 }

@@ -367,7 +367,8 @@ proptest! {
         let (legacy, hit) = damage.map_or_else(|| (whole.clone(), None), |damage| damage.of(&whole));
         let candidate = write(name, &two);
         let media = bytes.unwrap_or(media);
-        let shown = damage.is_some()
+        let shown = bytes.is_none()
+            && damage.is_some()
             && (is_unnamed(media, &legacy, &one)
                 || hit.is_some_and(|hit| {
                     is_in_plain_text(media, &whole, hit, &one)

@@ -64,10 +64,14 @@ pub(super) const SHAPES: &[(&str, Write)] = &[
     ("application/json", |n, s| format!(r#"{{"md":"| id | {n} |\n| --- | --- |\n| 1 | {s} |"}}"#).into()),
     ("text/plain", |n, s| format!(" id | {n}\n----+------\n  1 | {s}\n(1 row)\n").into()),
     ("text/plain", |n, s| format!("ID  {n}  AGE\n1   {s}  3\n").into()),
+    ("application/json", |n, s| format!(r#"{{"columns":["id","type","{n}"],"rows":[[1,"password","x"],[2,"totp","{s}"]]}}"#).into()),
+    ("application/json", |n, s| format!(r#"{{"a_columns":["id","password","n"],"a_rows":[[1,"x","n"]],"b_columns":["id","n","{n}"],"b_rows":[[1,"n","{s}"]]}}"#).into()),
     // GraphQL, whose variables have names of their own.
     ("application/json", |n, s| format!(r#"{{"query":"mutation($x:String){{login({}:$x){{id}}}}","variables":{{"x":"{s}"}}}}"#, identifier(n)).into()),
     ("application/json", |n, s| format!(r#"[{{"operationName":"L","variables":{{"x":["{s}"]}},"query":"mutation L($x:[String!]!){{login(in:{{a:{{{}:$x}}}}){{id}}}}"}}]"#, identifier(n)).into()),
     ("application/json", |n, s| format!(r#"{{"query":"mutation($x:String=\"{s}\"){{login({}:[$x]){{id}}}}","variables":"{{\"x\":\"{s}\"}}"}}"#, identifier(n)).into()),
+    ("application/json", |n, s| format!(r#"{{"query":"mutation($x:String!){{login({}:$x){{id}}}}","variables":{{"x":"{s}"}},"fragments":"fragment F on U {{ id }}"}}"#, identifier(n)).into()),
+    ("application/json", |n, s| format!(r#"{{"query":"mutation($x:String!){{login({}:$x){{id","variables":{{"x":"{s}"}},"fragments":"fragment F on U {{ id }}"}}"#, identifier(n)).into()),
     ("application/x-www-form-urlencoded", |n, s| format!("query={}&variables={}", percent(&format!("query($x:String){{me({}:$x){{id}}}}", identifier(n))), percent(&format!(r#"{{"x":"{s}"}}"#))).into()),
     ("application/graphql", |n, s| format!("mutation($x:String=\"{s}\"){{login({}:$x){{id}}}}", identifier(n)).into()),
     // Multipart names in all their writings.

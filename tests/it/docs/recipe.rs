@@ -1,21 +1,20 @@
-//! What the README tells a CI job to do is done as it is printed: only addresses are others.
+//! What docs/ci.md tells a CI job to do is done as it is printed: only addresses are others.
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::process::Command;
 use std::time::Duration;
 
+use super::only;
 use crate::support::process::{Ended, Place};
-use crate::support::root;
 use crate::support::service::{Answer, Service};
 
-/// The script of the step in the README's example of a workflow.
+/// The script of the step in the example of a workflow.
 fn recipe() -> String {
-    let readme = std::fs::read_to_string(root().join("README.md")).expect("readable");
-    let step = readme
-        .split("# GitHub Actions\n- run: |\n")
-        .nth(1)
-        .and_then(|rest| rest.split("```").next())
-        .expect("the README has the example");
+    let job = only("yaml", "ci");
+    let step = job
+        .split_once("# GitHub Actions\n- run: |\n")
+        .map(|(_, step)| step)
+        .expect("the example has a step");
     let lines = step.lines().map(|line| line.trim_start_matches("    "));
     lines.flat_map(|line| [line, "\n"]).collect()
 }

@@ -1,0 +1,312 @@
+//! docs/settings.md, written from the definitions that the program itself uses: the table of settings, the command line,
+//! the words of rules. A test fails when the file is not what comes out here.
+
+use std::collections::BTreeSet;
+use std::fmt::{self, Write};
+
+use clap::{Arg, ArgAction, Command, CommandFactory};
+use parity_comparator::rules::{ACTIONS, PROFILES, TYPES};
+use parity_schemas::verdict::{Explanation, Kind as FindingKind, Part};
+
+use crate::cli::Cli;
+use crate::config::environment::BESIDE;
+use crate::config::settings::{Kind, ROUTE_KEYS, RULE_KEYS, SECTIONS, SETTINGS, Setting, is_fixed};
+use crate::{error, output};
+
+/// How the file is written anew.
+const WRITE: &str = "UPDATE_DOCS=1 cargo test -p parity --bin parity reference";
+
+fn page() -> Result<String, fmt::Error> {
+    let mut out = String::new();
+    writeln!(
+        out,
+        "# Settings\n\n\
+         <!-- Made from the program's own definitions. Do not edit; write it anew: {WRITE} -->\n\n\
+         Every setting is a key of `parity.toml` and an environment variable, and some are flags. What holds is, from weak to \
+         strong:\nthe default, the file, the environment, the flag. `parity config show --origin` tells what holds and \
+         why,\n`parity config init` writes a file with every setting, `parity config schema` prints its JSON Schema.\n"
+    )?;
+    kinds(&mut out)?;
+    writeln!(
+        out,
+        "*Restart* means that a running mirror cannot take another value (`kill -HUP` is then refused): only a restart does.\n\n\
+         ## At the top of the file\n"
+    )?;
+    settings(&mut out, "")?;
+    for section in SECTIONS {
+        writeln!(out, "## [{section}]\n")?;
+        settings(&mut out, section)?;
+    }
+    writeln!(out, "## Routes\n\nEach `[[route]]` has these keys:\n")?;
+    keys(&mut out, ROUTE_KEYS)?;
+    writeln!(out, "## Rules\n\nEach `[[rule]]` has these keys:\n")?;
+    keys(&mut out, RULE_KEYS)?;
+    words(&mut out)?;
+    writeln!(out, "## Commands\n")?;
+    let cli = Cli::command();
+    writeln!(out, "These flags are for every command:\n")?;
+    flags(&mut out, cli.get_arguments())?;
+    for command in cli.get_subcommands() {
+        commands(&mut out, command, "parity")?;
+    }
+    variables(&mut out)?;
+    exit_codes(&mut out)?;
+    Ok(out)
+}
+
+/// What a value looks like, in one word.
+fn name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Text => "text",
+        Kind::Address => "address",
+        Kind::Upstream => "upstream",
+        Kind::Store => "store",
+        Kind::Secret => "secret",
+        Kind::Path => "path",
+        Kind::Duration => "duration",
+        Kind::Size => "size",
+        Kind::Count => "number",
+        Kind::Share => "share",
+        Kind::Switch => "switch",
+        Kind::List => "list",
+    }
+}
+
+fn kinds(out: &mut String) -> fmt::Result {
+    writeln!(out, "| type | how it is written |\n|---|---|")?;
+    for (kind, form) in [
+        (Kind::Text, "one line"),
+        (Kind::Address, "`127.0.0.1:8080` or `[::1]:8080`"),
+        (
+            Kind::Upstream,
+            "`http://HOST:PORT`, `https://HOST` or `unix:/path/to.sock`",
+        ),
+        (
+            Kind::Store,
+            "`sqlite:parity.db`, `kafka://HOST:9092/TOPIC` or `clickhouse://USER@HOST:8123/DATABASE`",
+        ),
+        (
+            Kind::Secret,
+            "in the environment only, never in the file, and never shown",
+        ),
+        (Kind::Path, "relative to the working directory"),
+        (Kind::Duration, "`500ms`, `5s`, `2m`, `12h` or `14d`"),
+        (
+            Kind::Size,
+            "`512KiB`, `32MiB`, `4GiB`, or a number of bytes",
+        ),
+        (Kind::Count, "a whole number of at least 1"),
+        (Kind::Share, "a number from 0 to 1"),
+        (
+            Kind::Switch,
+            "`on` or `off`; in the file also `true` or `false`",
+        ),
+        (
+            Kind::List,
+            "`[\"a\", \"b\"]` in the file; elsewhere parted by commas",
+        ),
+    ] {
+        writeln!(out, "| {} | {form} |", name(kind))?;
+    }
+    writeln!(out)
+}
+
+fn settings(out: &mut String, section: &str) -> fmt::Result {
+    writeln!(
+        out,
+        "| setting | type | default | flag | variable | restart | meaning |\n|---|---|---|---|---|---|---|"
+    )?;
+    for setting in SETTINGS
+        .iter()
+        .filter(|setting| setting.section() == section)
+    {
+        let Setting {
+            key,
+            kind,
+            default,
+            flag,
+            about,
+        } = setting;
+        let code = |text: Option<&str>| match text {
+            None | Some("") => String::new(),
+            Some(text) => format!("`{text}`"),
+        };
+        writeln!(
+            out,
+            "| `{key}` | {} | {} | {} | `{}` | {} | {} |",
+            name(*kind),
+            code(*default),
+            code(*flag),
+            setting.variable(),
+            if is_fixed(setting) { "yes" } else { "" },
+            cell(about)
+        )?;
+    }
+    writeln!(out)
+}
+
+fn keys(out: &mut String, keys: &[(&str, &str)]) -> fmt::Result {
+    writeln!(out, "| key | meaning |\n|---|---|")?;
+    for (key, about) in keys {
+        writeln!(out, "| `{key}` | {} |", cell(about))?;
+    }
+    writeln!(out)
+}
+
+/// The words that keys of a rule take.
+fn words(out: &mut String) -> fmt::Result {
+    let list = |words: &[&str]| {
+        let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+        words.join(", ")
+    };
+    let parts: Vec<&str> = Part::ALL.iter().map(|part| part.as_str()).collect();
+    let kinds: Vec<&str> = FindingKind::ALL.iter().map(|kind| kind.as_str()).collect();
+    let profiles: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
+    writeln!(out, "| key | words |\n|---|---|")?;
+    for (key, words) in [
+        ("action", list(ACTIONS)),
+        ("part", list(&parts)),
+        ("type", list(TYPES)),
+        ("kind", list(&kinds)),
+        ("profiles", list(&profiles)),
+    ] {
+        writeln!(out, "| `{key}` | {words} |")?;
+    }
+    writeln!(out, "\n| explanation | meaning |\n|---|---|")?;
+    for word in Explanation::ALL {
+        writeln!(out, "| `{word}` | {} |", cell(output::explained(*word)))?;
+    }
+    writeln!(out)
+}
+
+fn commands(out: &mut String, command: &Command, before: &str) -> fmt::Result {
+    let name = format!("{before} {}", command.get_name());
+    if command.get_subcommands().next().is_none() {
+        let about = command.get_about().map(ToString::to_string);
+        let about = about.unwrap_or_default();
+        writeln!(out, "### {name}\n\n{}.\n", about.trim_end_matches('.'))?;
+        if command.get_arguments().next().is_some() {
+            flags(out, command.get_arguments())?;
+        }
+    }
+    for command in command.get_subcommands() {
+        commands(out, command, &name)?;
+    }
+    Ok(())
+}
+
+fn flags<'a>(out: &mut String, arguments: impl Iterator<Item = &'a Arg>) -> fmt::Result {
+    writeln!(out, "| flag | default | meaning |\n|---|---|---|")?;
+    for argument in arguments {
+        let takes_value = !matches!(argument.get_action(), ArgAction::SetTrue | ArgAction::Count);
+        let values = argument.get_value_names().filter(|_| takes_value);
+        let values: Vec<&str> = values.unwrap_or_default().iter().map(|v| &**v).collect();
+        let values = cell(&values.join(" "));
+        let flag = match (argument.get_short(), argument.get_long()) {
+            (Some(short), Some(long)) => format!("`-{short}`, `--{long}`"),
+            (None, Some(long)) => format!("`--{long}`"),
+            (_, None) => String::new(),
+        };
+        let defaults: Vec<String> = argument
+            .get_default_values()
+            .iter()
+            .filter(|_| takes_value)
+            .map(|value| format!("`{}`", value.to_string_lossy()))
+            .collect();
+        let about = argument.get_help().map(ToString::to_string);
+        let mut about = cell(&about.unwrap_or_default());
+        let words: Vec<String> = argument
+            .get_possible_values()
+            .iter()
+            .filter(|_| takes_value)
+            .map(|value| format!("`{}`", value.get_name()))
+            .collect();
+        if !words.is_empty() {
+            write!(about, " ({})", words.join(", "))?;
+        }
+        let flag = format!("{flag} {values}");
+        let flag = flag.trim();
+        writeln!(out, "| {flag} | {} | {about} |", defaults.join(", "))?;
+    }
+    writeln!(out)
+}
+
+/// Variables that are no settings.
+fn variables(out: &mut String) -> fmt::Result {
+    writeln!(
+        out,
+        "## Variables that are no settings\n\n| variable | meaning |\n|---|---|"
+    )?;
+    for name in BESIDE {
+        let about = match name {
+            "PARITY_CONFIG" => "the configuration file, as `--config`",
+            "PARITY_LOG" => {
+                "a filter for the log, such as `parity_mirror=debug`; it wins over `-v` and `-q`"
+            }
+            "PARITY_SERVICES_DIR" => "for the tests: where the programs are that they run beside",
+            other => panic!("say here what {other} is for"),
+        };
+        writeln!(out, "| `{name}` | {about} |")?;
+    }
+    writeln!(out)
+}
+
+fn exit_codes(out: &mut String) -> fmt::Result {
+    writeln!(out, "## Exit codes\n\n| exit | meaning |\n|---|---|")?;
+    for (code, about) in [
+        (0, "done; `gate`: pass; `diff`: match"),
+        (error::NO, "`gate`: fail; `diff`: mismatch"),
+        (error::ERROR, "usage, configuration or internal error"),
+        (error::UNDECIDED, "`gate`: undecided; `diff`: not compared"),
+    ] {
+        writeln!(out, "| {code} | {about} |")?;
+    }
+    Ok(())
+}
+
+/// Text that may stand in a cell of a table: on one line, nothing in it ends the cell or is taken for markup.
+fn cell(text: &str) -> String {
+    let text = text
+        .replace('\n', " ")
+        .replace('|', "\\|")
+        .replace('*', "\\*");
+    // What is code already stays as it is.
+    text.split('`')
+        .enumerate()
+        .map(|(at, part)| match at % 2 {
+            0 => part.replace('<', "\\<").replace('[', "\\["),
+            _ => part.replace("\\*", "*"),
+        })
+        .collect::<Vec<_>>()
+        .join("`")
+}
+
+#[test]
+fn the_page_of_settings_is_what_the_program_says() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/settings.md");
+    let page = page().expect("memory");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&path, &page).expect("writable");
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        committed == page,
+        "docs/settings.md is not what the program says; write it anew: {WRITE}"
+    );
+}
+
+#[test]
+fn every_flag_of_a_setting_is_one_of_a_command() {
+    let cli = Cli::command();
+    let mut flags = BTreeSet::new();
+    for command in cli.get_subcommands() {
+        flags.extend(
+            command
+                .get_arguments()
+                .filter_map(|argument| Some(format!("--{}", argument.get_long()?))),
+        );
+    }
+    for flag in SETTINGS.iter().filter_map(|setting| setting.flag) {
+        assert!(flags.contains(flag), "no command has {flag}");
+    }
+}

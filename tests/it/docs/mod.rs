@@ -1,0 +1,108 @@
+//! README.md and docs: what they tell to do is done as it is printed, or checked in another way; none is skipped in
+//! silence.
+//!
+//! The fence of each block says how it is checked; [`Check`] is the whole list:
+//!
+//! - ```` ```console ````: the commands are run, and the output that is shown is compared (`session`). `…` stands for
+//!   anything, in a line or as a line. `exit=N` is the exit code of the last command. `services` needs Kafka and
+//!   ClickHouse. `not-run=PROGRAM` names a program that is not run; its words, and those for `parity` within them, are
+//!   checked.
+//! - ```` ```toml ````: `parity config check` finds no problem. A variable that must be set is named in the fence. `equal`:
+//!   the two documents in the comments differ without the rules, and do not with them.
+//! - ```` ```yaml ci ````, ```` ```yaml envoy ````, ```` ```nginx ````: run by `recipe` and by `tap`.
+//! - ```` ```text demo ````: compared with the demo by `demo`. ```` ```text diagram ````: nothing to run.
+
+mod page;
+mod recipe;
+mod session;
+mod shown;
+mod spans;
+mod toml;
+mod words;
+
+pub(crate) use page::{Block, only};
+use page::{Check, blocks, files};
+
+use crate::support::root;
+
+/// One test a page, so that they run beside each other.
+macro_rules! pages {
+    ($($test:ident: $file:literal),+ $(,)?) => {
+        const PAGES: &[&str] = &[$($file),+];
+        $(#[test]
+        fn $test() {
+            session::run_page($file);
+        })+
+    };
+}
+pages!(
+    sessions_of_the_readme_run_as_they_are_printed: "README.md",
+    sessions_about_ci_run_as_they_are_printed: "docs/ci.md",
+    sessions_about_http_run_as_they_are_printed: "docs/http.md",
+    sessions_about_many_mirrors_run_as_they_are_printed: "docs/many-mirrors.md",
+    sessions_about_production_run_as_they_are_printed: "docs/production.md",
+    sessions_about_the_report_run_as_they_are_printed: "docs/report.md",
+    sessions_about_rules_run_as_they_are_printed: "docs/rules.md",
+    sessions_about_security_run_as_they_are_printed: "docs/security.md",
+    sessions_about_settings_run_as_they_are_printed: "docs/settings.md",
+    sessions_about_troubleshooting_run_as_they_are_printed: "docs/troubleshooting.md",
+    sessions_about_the_verdict_run_as_they_are_printed: "docs/verdict.md",
+);
+
+#[test]
+fn no_page_is_forgotten() {
+    let mut pages = PAGES.to_vec();
+    pages.sort_unstable();
+    assert_eq!(files(), pages, "add the page to the list above");
+}
+
+#[test]
+#[ignore = "needs Kafka and ClickHouse: run tests/run"]
+fn sessions_with_kafka_and_clickhouse_run_as_they_are_printed() {
+    let mut ran = 0;
+    for block in files().iter().flat_map(|file| blocks(file)) {
+        if block.check() == (Check::Session { services: true }) {
+            session::run_with_services(&block);
+            ran += 1;
+        }
+    }
+    assert!(ran > 0, "no page shows many mirrors");
+}
+
+#[test]
+fn every_block_is_of_a_kind_that_is_checked() {
+    let mut ran = 0;
+    for block in files().iter().flat_map(|file| blocks(file)) {
+        match block.check() {
+            Check::Session { .. } => {
+                assert!(!block.steps().is_empty(), "{block} shows no command");
+                ran += 1;
+            }
+            Check::Configuration(variable) => {
+                toml::is_valid(&block, variable.as_deref());
+                ran += 1;
+            }
+            Check::Pair => {
+                toml::makes_equal(&block);
+                ran += 1;
+            }
+            // There is just one of each, so what is checked elsewhere is this one.
+            Check::Elsewhere => {
+                let attribute = block.attributes.first().map_or("", String::as_str);
+                assert_eq!(only(&block.language, attribute), block.text, "{block}");
+            }
+            Check::Drawing => assert!(!block.text.contains("$ "), "{block} shows a command"),
+        }
+    }
+    assert!(ran > 20, "only {ran} blocks were found");
+}
+
+#[test]
+fn the_readme_is_a_screen_and_a_half() {
+    let readme = std::fs::read_to_string(root().join("README.md")).expect("readable");
+    let (lines, words) = (readme.lines().count(), readme.split_whitespace().count());
+    assert!(
+        lines <= 96 && words <= 700,
+        "{lines} lines and {words} words: what goes further belongs into docs"
+    );
+}
