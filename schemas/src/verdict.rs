@@ -226,6 +226,7 @@ impl Reason {
 
 vocabulary! {
     /// Which part of the answer a finding is in.
+    #[derive(Default)]
     Part as "part of an answer" {
         /// The status code; path `""`.
         Status = "status",
@@ -234,12 +235,14 @@ vocabulary! {
         /// A trailer field; paths as for headers.
         Trailer = "trailer",
         /// The body; path is a JSON Pointer, `""` for the whole.
+        #[default]
         Body = "body",
     }
 }
 
 vocabulary! {
     /// How the two sides differ.
+    #[derive(Default)]
     Kind as "kind of finding" {
         /// The candidate lacks it.
         Missing = "missing",
@@ -248,6 +251,7 @@ vocabulary! {
         /// Another JSON type.
         Type = "type",
         /// The same type, another value.
+        #[default]
         Value = "value",
         /// The same elements in another order.
         Order = "order",

@@ -5,9 +5,9 @@
 //! waits for ever holds its partitions and a command that waits for ever tells nobody anything.
 
 pub(crate) mod batch;
-mod columns;
 pub(crate) mod encode;
 pub(crate) mod fault;
+mod forms;
 pub(crate) mod insert;
 mod poison;
 mod rows;

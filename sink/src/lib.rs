@@ -20,6 +20,7 @@ mod sqlite;
 mod store;
 pub mod tally;
 mod url;
+mod word;
 pub mod write;
 
 pub use clickhouse::schema::{Applied, apply_schema};

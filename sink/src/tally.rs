@@ -29,7 +29,6 @@ use parity_schemas::evidence::RouteEvidence;
 use parity_schemas::tally::{Counts, Group, GroupTally, Identity, Tally};
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::Watermark;
-use uuid::Uuid;
 
 pub(crate) use self::counters::other_group;
 pub use self::counters::{Elapsed, OTHER};
@@ -310,20 +309,11 @@ impl TallyBook {
     /// A tally of this process with nothing in it.
     fn shape(&self, edition: &Edition, route: &str) -> Tally {
         Tally {
-            id: Uuid::nil(),
-            revision: 0,
             identity: edition.identity.clone(),
             instance: self.config.instance.clone(),
             run: edition.run,
-            interval_start: Timestamp::default(),
-            interval_us: 0,
             route: route.to_owned(),
-            counts: Counts::default(),
-            rule_hits: std::collections::BTreeMap::new(),
-            legacy_latency: parity_schemas::histogram::Histogram::default(),
-            candidate_latency: parity_schemas::histogram::Histogram::default(),
-            legacy_head_latency: parity_schemas::histogram::Histogram::default(),
-            candidate_head_latency: parity_schemas::histogram::Histogram::default(),
+            ..Tally::default()
         }
     }
 }

@@ -7,6 +7,7 @@
 //! Groups are read before tallies, because there is no transaction over both: a report may then show a difference in
 //! the counts before its group, and never a group without its counts.
 
+mod forms;
 mod mismatches;
 mod replicas;
 mod rows;
