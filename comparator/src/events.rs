@@ -4,7 +4,7 @@
 //! stands behind the last empty line is an event too, and so is one without data. Comments are nothing. Data that is a
 //! JSON object or array is compared as such, any other as text.
 
-use super::json::string;
+use super::notation::string;
 
 /// The events as one JSON array of objects with `event`, `id`, `retry` and `data`, as far as each has them.
 pub(crate) fn to_json(text: &str, is_json: &mut dyn FnMut(&[u8]) -> bool) -> Vec<u8> {

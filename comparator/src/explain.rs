@@ -13,8 +13,8 @@ mod text;
 use parity_schemas::verdict::Explanation;
 
 use crate::instant::Instant;
-use crate::json::index::{NodeKind, Tree};
-use crate::json::number::{Decimal, is_number, same_decimal};
+use crate::notation::index::{NodeKind, Tree};
+use crate::notation::number::{Decimal, is_number, same_decimal};
 use duration::Nanoseconds;
 
 pub(crate) use text::texts;

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use hashbrown::HashMap;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, percent_encode};
 
-use crate::json::string;
+use crate::notation::string;
 
 /// Escaped where bytes are no UTF-8; the same bytes always give the same text.
 const ESCAPED: &AsciiSet = &CONTROLS.add(b'%');

@@ -21,9 +21,9 @@ use smallvec::SmallVec;
 use crate::collect::{Collector, Flow, shown, value};
 use crate::explain;
 use crate::instant::Instant;
-use crate::json::number::Decimal;
 use crate::limits::PATH_BYTES;
 use crate::media::{BodyKind, Declared, MediaType};
+use crate::notation::number::Decimal;
 use crate::rules::{Action, Scope};
 use list::{directives, elements, parameterized, parameters, set};
 

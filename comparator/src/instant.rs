@@ -6,7 +6,7 @@
 
 use smallvec::SmallVec;
 
-use crate::json::number::Decimal;
+use crate::notation::number::Decimal;
 
 /// Longest text that is looked at: a date in words with the name of its zone. It bounds what a fraction may cost.
 const MAX_TEXT_BYTES: usize = 128;

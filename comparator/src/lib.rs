@@ -32,6 +32,7 @@ pub mod limits;
 mod media;
 pub mod message;
 mod multipart;
+mod notation;
 pub mod redact;
 pub mod rules;
 pub mod text;

@@ -11,9 +11,9 @@ use http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH};
 use parity_schemas::fields::FieldLines;
 
 use crate::collect::digest;
-use crate::json::string;
 use crate::media::{BodyKind, Declared};
 use crate::message::read_fields;
+use crate::notation::string;
 
 /// Parts of one body; more are an attack, and each costs memory.
 const MAX_PARTS: usize = 10_000;

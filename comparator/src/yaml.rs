@@ -16,7 +16,7 @@ use hashbrown::HashMap;
 use parity_schemas::verdict::Reason;
 use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle, Tag};
 
-use crate::json::{number, string};
+use crate::notation::{number, string};
 pub(crate) use doubt::is_doubtful;
 
 /// A text may stand for this many times its own bytes. Without aliases JSON takes at most five times as many; with them,

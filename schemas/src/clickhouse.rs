@@ -1,4 +1,5 @@
-//! The ordered DDL migrations of the `ClickHouse` record, for one server or for a cluster.
+//! The ordered DDL migrations of the `ClickHouse` record, for one server or for a cluster: files, and behind them the steps of
+//! [`crate::table`].
 //!
 //! One source gives both forms, so that a cluster cannot have other columns than the server that the tests run on.
 //! On one server a table is a `ReplacingMergeTree` of its own name. On a cluster the rows are in `NAME_local`, a
@@ -10,18 +11,21 @@
 
 use std::fmt::Write as _;
 
+use crate::table::{STEPS, clickhouse_steps, in_order};
+
 /// Holds one row for each applied migration: `version`, `applied_at`, `program`.
 pub const VERSION_TABLE: &str = "parity_schema";
 
 /// The version that this program reads and writes.
-pub const VERSION: u32 = SOURCES[SOURCES.len() - 1].0;
+pub const VERSION: u32 = FILES.len() as u32 + STEPS;
 
-const SOURCES: &[(u32, &str)] = &[
-    (1, include_str!("../clickhouse/0001_record.sql")),
-    (2, include_str!("../clickhouse/0002_exchange_digest.sql")),
-    (3, include_str!("../clickhouse/0003_clients.sql")),
-    (4, include_str!("../clickhouse/0004_watermarks.sql")),
-    (5, include_str!("../clickhouse/0005_legacy_answers.sql")),
+/// Each with how many steps come before it.
+const FILES: &[(u32, &str)] = &[
+    (0, include_str!("../clickhouse/0001_record.sql")),
+    (0, include_str!("../clickhouse/0002_exchange_digest.sql")),
+    (0, include_str!("../clickhouse/0003_clients.sql")),
+    (0, include_str!("../clickhouse/0004_watermarks.sql")),
+    (0, include_str!("../clickhouse/0005_legacy_answers.sql")),
 ];
 
 /// Batches whose token a table remembers: far more than can be repeated by one process, which has at most one batch
@@ -48,11 +52,11 @@ pub struct Migration {
 
 /// All migrations in ascending order.
 pub fn migrations(layout: &Layout) -> Vec<Migration> {
-    SOURCES
-        .iter()
+    (1..)
+        .zip(in_order(FILES, clickhouse_steps()))
         .map(|(version, source)| Migration {
-            version: *version,
-            statements: statements(source, layout),
+            version,
+            statements: statements(&source, layout),
         })
         .collect()
 }
@@ -97,7 +101,7 @@ pub fn record_version(version: u32, program: &str) -> String {
     )
 }
 
-fn statements(source: &str, layout: &Layout) -> Vec<String> {
+pub(crate) fn statements(source: &str, layout: &Layout) -> Vec<String> {
     let lines: Vec<&str> = source
         .lines()
         .filter(|line| !line.trim_start().starts_with("--"))

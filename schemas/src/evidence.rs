@@ -214,6 +214,22 @@ pub struct Decision {
 }
 
 impl Decision {
+    /// As its table has it.
+    pub fn row(&self) -> DecisionRow<'_> {
+        let (legacy_version, candidate_version, rules_hash) = self.versions();
+        DecisionRow {
+            id: self.decision_id,
+            migration: &self.migration,
+            time: self.time,
+            outcome: self.outcome,
+            legacy_version,
+            candidate_version,
+            rules_hash,
+            thresholds: &self.thresholds,
+            document: self,
+        }
+    }
+
     /// Versions of both sides and the rules hash that it was bound to; empty when nothing was recorded.
     pub fn versions(&self) -> (&str, &str, &str) {
         match &self.evidence {
@@ -225,4 +241,46 @@ impl Decision {
             None => ("", "", ""),
         }
     }
+}
+
+/// A decision, and what it is looked for by.
+#[derive(Clone, Copy, Debug)]
+pub struct DecisionRow<'a> {
+    /// The decision's.
+    pub id: Uuid,
+    /// The decision's.
+    pub migration: &'a str,
+    /// The decision's.
+    pub time: Timestamp,
+    /// The decision's.
+    pub outcome: Outcome,
+    /// See [`Decision::versions`].
+    pub legacy_version: &'a str,
+    /// The same.
+    pub candidate_version: &'a str,
+    /// The same.
+    pub rules_hash: &'a str,
+    /// What was allowed.
+    pub thresholds: &'a Thresholds,
+    /// All of it.
+    pub document: &'a Decision,
+}
+
+/// Gives the columns of `decisions` to a macro, see [`crate::table`].
+#[macro_export]
+macro_rules! decision_columns {
+    ($with:ident $($given:tt)*) => {
+        $with! {
+            [$($given)*]
+            Key id: Id = id;
+            Fixed migration: Label = migration;
+            Fixed time: Time = time;
+            Fixed outcome: Word = outcome;
+            Fixed legacy_version: Label = legacy_version;
+            Fixed candidate_version: Label = candidate_version;
+            Fixed rules_hash: Label = rules_hash;
+            Fixed thresholds: Document = thresholds;
+            Fixed document: Document = document;
+        }
+    };
 }

@@ -28,6 +28,7 @@ pub mod route;
 pub mod secret;
 pub mod side;
 pub mod sqlite;
+pub mod table;
 pub mod tally;
 pub mod time;
 pub mod verdict;

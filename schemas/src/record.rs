@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::evidence::Decision;
 use crate::tally::{GroupTally, Identity, Tally};
 use crate::time::Timestamp;
-use crate::verdict::{Explanation, Kind, Part, Tolerated};
+use crate::verdict::{Explanation, Kind, Part, Tolerated, UnknownWord, vocabulary};
 use crate::watermark::Watermark;
 
 /// Version of the records as JSON, sent along with each (see [`VERSION_HEADER`]). A change that an older reader would
@@ -151,13 +151,14 @@ pub struct RecordedFinding {
     pub text_diff: Option<String>,
 }
 
-/// Whether a mismatch was confirmed by other means.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum MismatchClass {
-    /// Seen once, not looked into.
-    #[default]
-    Unconfirmed,
+vocabulary! {
+    /// Whether a mismatch was confirmed by other means.
+    #[derive(Default)]
+    MismatchClass as "class of mismatch" {
+        /// Seen once, not looked into.
+        #[default]
+        Unconfirmed = "unconfirmed",
+    }
 }
 
 /// A request or an answer as it may leave the process.
@@ -186,7 +187,7 @@ pub struct Sample {
 }
 
 /// One exchange that differed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Mismatch {
     /// Made where the exchange was compared.
     pub id: Uuid,
@@ -227,4 +228,36 @@ pub struct Mismatch {
     pub class: MismatchClass,
     /// For the first few of a group and interval.
     pub sample: Option<Sample>,
+}
+
+/// Gives the columns of `mismatches` to a macro, see [`crate::table`].
+#[macro_export]
+macro_rules! mismatch_columns {
+    ($with:ident $($given:tt)*) => {
+        $with! {
+            [$($given)*]
+            Key id: Id = id;
+            Fixed migration: Label = identity.migration;
+            Fixed legacy_version: Label = identity.legacy_version;
+            Fixed candidate_version: Label = identity.candidate_version;
+            Fixed rules_hash: Label = identity.rules_hash;
+            Fixed time: Time = time;
+            Fixed instance: Label = instance;
+            Fixed route: Label = route;
+            Fixed method: Label = method;
+            Fixed path: Text = path;
+            Fixed query: Text = query;
+            Fixed fingerprints: Texts = fingerprints;
+            Fixed findings: Findings = findings;
+            Fixed findings_cut: Flag = findings_cut;
+            Fixed tolerated: Tolerations = tolerated;
+            Fixed legacy_status: Status = legacy_status;
+            Fixed candidate_status: Status = candidate_status;
+            Fixed legacy_us: Count = legacy_us;
+            Fixed candidate_us: Count = candidate_us;
+            Fixed trace_id: Text = trace_id;
+            Fixed class: Word = class;
+            Fixed sample: OptionalDocument = sample;
+        }
+    };
 }

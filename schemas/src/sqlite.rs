@@ -1,17 +1,27 @@
-//! The ordered DDL migrations of the `SQLite` record.
+//! The ordered DDL migrations of the `SQLite` record: files, and behind them the steps of
+//! [`crate::table`].
 //!
 //! A migration never changes once it has been released; the next one is added behind it. The version that a file is
 //! at is kept in its `PRAGMA user_version`.
 
-/// `(version, SQL)` in ascending order; each runs in one transaction.
-pub const MIGRATIONS: &[(u32, &str)] = &[
-    (1, include_str!("../sqlite/0001_record.sql")),
-    (2, include_str!("../sqlite/0002_group_identity.sql")),
-    (3, include_str!("../sqlite/0003_exchange_digest.sql")),
-    (4, include_str!("../sqlite/0004_clients.sql")),
-    (5, include_str!("../sqlite/0005_watermarks.sql")),
-    (6, include_str!("../sqlite/0006_legacy_answers.sql")),
+use std::borrow::Cow;
+
+use crate::table::{STEPS, in_order, sqlite_steps};
+
+/// Each with how many steps come before it.
+const FILES: &[(u32, &str)] = &[
+    (0, include_str!("../sqlite/0001_record.sql")),
+    (0, include_str!("../sqlite/0002_group_identity.sql")),
+    (0, include_str!("../sqlite/0003_exchange_digest.sql")),
+    (0, include_str!("../sqlite/0004_clients.sql")),
+    (0, include_str!("../sqlite/0005_watermarks.sql")),
+    (0, include_str!("../sqlite/0006_legacy_answers.sql")),
 ];
 
 /// The version that this program reads and writes.
-pub const VERSION: u32 = MIGRATIONS[MIGRATIONS.len() - 1].0;
+pub const VERSION: u32 = FILES.len() as u32 + STEPS;
+
+/// `(version, SQL)` in ascending order, from 1 on; each runs in one transaction.
+pub fn migrations() -> impl Iterator<Item = (u32, Cow<'static, str>)> {
+    (1..).zip(in_order(FILES, sqlite_steps()))
+}

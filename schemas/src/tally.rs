@@ -181,7 +181,7 @@ impl Counts {
 }
 
 /// One route in one interval, as one instance counted it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tally {
     /// Made by the instance when the interval began for this route.
     pub id: Uuid,
@@ -218,9 +218,41 @@ pub struct Tally {
     pub candidate_head_latency: Histogram,
 }
 
+/// Gives the columns of `tallies` to a macro, see [`crate::table`].
+#[macro_export]
+macro_rules! tally_columns {
+    ($with:ident $($given:tt)*) => {
+        $with! {
+            [$($given)*]
+            Key id: Id = id;
+            Grown revision: Number = revision;
+            Fixed migration: Label = identity.migration;
+            Fixed legacy_version: Label = identity.legacy_version;
+            Fixed candidate_version: Label = identity.candidate_version;
+            Fixed rules_hash: Label = identity.rules_hash;
+            Fixed instance: Label = instance;
+            Fixed interval_start: Time = interval_start;
+            Grown interval_us: Span = interval_us;
+            Fixed route: Label = route;
+            Grown received: Count = counts.received;
+            Grown r#match: Count = counts.matched;
+            Grown mismatch: Count = counts.mismatch;
+            Grown not_compared: Counts = counts.not_compared;
+            Grown rule_hits: Counts = rule_hits;
+            Grown legacy_latency: Buckets = legacy_latency;
+            Grown candidate_latency: Buckets = candidate_latency;
+            Grown clients: ClientCounts = counts.clients;
+            Grown legacy_head_latency: Buckets = legacy_head_latency;
+            Grown candidate_head_latency: Buckets = candidate_head_latency;
+            Fixed run: Run = run;
+            Grown legacy_answers: Counts = counts.legacy_answers;
+        }
+    };
+}
+
 /// What all mismatches with one fingerprint have in common.
 #[derive(
-    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+    Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 pub struct Group {
     /// Sixteen hex digits.
@@ -240,7 +272,7 @@ pub struct Group {
 }
 
 /// How often one group was seen within one tally.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GroupTally {
     /// The tally that this is part of.
     pub tally_id: Uuid,
@@ -268,6 +300,36 @@ pub struct GroupTally {
     /// is 0: unknown.
     #[serde(default)]
     pub exchange_digest: ExchangeDigest,
+}
+
+/// Gives the columns of `group_tallies` to a macro, see [`crate::table`].
+#[macro_export]
+macro_rules! group_tally_columns {
+    ($with:ident $($given:tt)*) => {
+        $with! {
+            [$($given)*]
+            Key tally_id: Id = tally_id;
+            Grown revision: Number = revision;
+            Fixed migration: Label = identity.migration;
+            Fixed legacy_version: Label = identity.legacy_version;
+            Fixed candidate_version: Label = identity.candidate_version;
+            Fixed rules_hash: Label = identity.rules_hash;
+            Fixed interval_start: Time = interval_start;
+            Fixed route: Label = route;
+            Key fingerprint: Hash = group.fingerprint;
+            Fixed part: Word = group.part;
+            Fixed pattern: Label = group.pattern;
+            Fixed kind: Word = group.kind;
+            Fixed explanation: OptionalWord = group.explanation;
+            Fixed legacy_status: Status = group.legacy_status;
+            Fixed candidate_status: Status = group.candidate_status;
+            Grown count: Count = count;
+            Grown first_seen: Time = first_seen;
+            Grown last_seen: Time = last_seen;
+            Grown example_id: Id = example_id;
+            Grown exchange_digest: Number = exchange_digest;
+        }
+    };
 }
 
 #[cfg(test)]

@@ -38,6 +38,7 @@ impl Verdict {
 
 vocabulary! {
     /// Which part of the answer a finding is in.
+    #[derive(Default)]
     Part as "part of an answer" {
         /// The status code; path `""`.
         Status = "status" => "the status code",
@@ -46,12 +47,14 @@ vocabulary! {
         /// A trailer field; paths as for headers.
         Trailer = "trailer" => "a trailer field",
         /// The body; path is a JSON Pointer, `""` for the whole.
+        #[default]
         Body = "body" => "the body",
     }
 }
 
 vocabulary! {
     /// How the two sides differ.
+    #[derive(Default)]
     Kind as "kind of finding" {
         /// The candidate lacks it.
         Missing = "missing" => "is missing in the candidate",
@@ -60,6 +63,7 @@ vocabulary! {
         /// Another JSON type.
         Type = "type" => "has another type",
         /// The same type, another value.
+        #[default]
         Value = "value" => "has another value",
         /// The same elements in another order.
         Order = "order" => "is in another order",

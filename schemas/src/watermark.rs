@@ -56,6 +56,34 @@ pub struct Watermark {
     pub open: Vec<OpenTally>,
 }
 
+/// Gives the columns of `watermarks` to a macro, see [`crate::table`].
+#[macro_export]
+macro_rules! watermark_columns {
+    ($with:ident $($given:tt)*) => {
+        $with! {
+            [$($given)*]
+            Key id: Id = id;
+            Grown revision: Number = revision;
+            Fixed migration: Label = identity.migration;
+            Fixed legacy_version: Label = identity.legacy_version;
+            Fixed candidate_version: Label = identity.candidate_version;
+            Fixed rules_hash: Label = identity.rules_hash;
+            Fixed instance: Label = instance;
+            Fixed started: Time = started;
+            Grown written: Time = written;
+            Grown complete_until: Time = complete_until;
+            Grown ended: Flag = ended;
+            Grown under_way: Document = under_way;
+            Grown counted_from: Time = counted_from;
+            Grown open_from: Time = open_from;
+            Grown tallies: Count = tallies;
+            Grown received: Count = received;
+            Grown settled: Count = settled;
+            Grown open: Document = open;
+        }
+    };
+}
+
 impl Watermark {
     /// Requests received before `time`, or about then, that have no outcome.
     pub fn under_way_before(&self, time: Timestamp) -> u64 {

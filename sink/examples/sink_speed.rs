@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use parity_schemas::clickhouse::{Layout, migrations, version_table};
 use parity_schemas::id::new_id;
 use parity_schemas::record::{
-    Mismatch, MismatchClass, RecordedFinding, RecordedMessage, Sample, TYPE_HEADER, VERSION_HEADER,
+    Mismatch, RecordedFinding, RecordedMessage, Sample, TYPE_HEADER, VERSION_HEADER,
 };
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
@@ -406,14 +406,11 @@ fn mismatch(number: usize, started: Timestamp, sampled: bool) -> Mismatch {
             explanation: None,
             text_diff: None,
         }],
-        findings_cut: false,
-        tolerated: Vec::new(),
         legacy_status: 200,
         candidate_status: 200,
         legacy_us: 800 + hash % 2_000,
         candidate_us: 600 + (hash >> 11) % 2_000,
         trace_id: format!("{hash:016x}{:016x}", hash.rotate_left(17)),
-        class: MismatchClass::Unconfirmed,
         sample: sampled.then(|| Sample {
             request: RecordedMessage {
                 headers: vec![("accept".to_owned(), "application/json".to_owned())],
@@ -424,5 +421,6 @@ fn mismatch(number: usize, started: Timestamp, sampled: bool) -> Mismatch {
             legacy: message(3),
             candidate: message(4),
         }),
+        ..Mismatch::default()
     }
 }

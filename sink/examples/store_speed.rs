@@ -10,9 +10,7 @@ use parity_schemas::clients::ClientOutcome;
 use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::histogram::Histogram;
 use parity_schemas::id::new_id;
-use parity_schemas::record::{
-    Mismatch, MismatchClass, Record, RecordedFinding, RecordedMessage, Sample,
-};
+use parity_schemas::record::{Mismatch, Record, RecordedFinding, RecordedMessage, Sample};
 use parity_schemas::route::Route;
 use parity_schemas::tally::{Counts, Group, GroupTally, Identity, Tally};
 use parity_schemas::time::Timestamp;
@@ -163,19 +161,17 @@ fn mismatch(number: u32, started: Timestamp, sampled: bool) -> Record {
         query: "page=2&limit=50".to_owned(),
         fingerprints: vec![fingerprint],
         findings: vec![finding],
-        findings_cut: false,
-        tolerated: Vec::new(),
         legacy_status: 200,
         candidate_status: 200,
         legacy_us: 1_200,
         candidate_us: 900,
         trace_id: "0af7651916cd43dd8448eb211c80319c".to_owned(),
-        class: MismatchClass::Unconfirmed,
         sample: sampled.then(|| Sample {
             request: message(),
             legacy: message(),
             candidate: message(),
         }),
+        ..Mismatch::default()
     }))
 }
 
@@ -185,8 +181,7 @@ fn tally(number: u32, started: Timestamp) -> Vec<Record> {
     for bucket in 20..40 {
         latency.add(bucket, u64::from(number) % 7 + 1);
     }
-    let tally = Tally {
-        run: parity_schemas::id::new_id(),
+    let mut tally = Tally {
         id: new_id(),
         revision: 1,
         identity: identity(),
@@ -211,7 +206,9 @@ fn tally(number: u32, started: Timestamp) -> Vec<Record> {
         candidate_latency: latency.clone(),
         legacy_head_latency: latency.clone(),
         candidate_head_latency: latency,
+        ..Tally::default()
     };
+    tally.run = new_id();
     let groups = (0..GROUPS_PER_TALLY).map(|group| {
         Record::GroupTally(Box::new(GroupTally {
             tally_id: tally.id,

@@ -5,10 +5,11 @@
 //! waits for ever holds its partitions and a command that waits for ever tells nobody anything.
 
 pub(crate) mod batch;
-mod columns;
 pub(crate) mod encode;
 pub(crate) mod fault;
+mod forms;
 pub(crate) mod insert;
+mod poison;
 mod rows;
 pub(crate) mod schema;
 
@@ -128,14 +129,6 @@ pub(crate) async fn within<T>(
         Ok(answer) => answer.map_err(Fault::from),
         Err(_) => Err(Fault::from(clickhouse::error::Error::TimedOut)),
     }
-}
-
-/// A question of a thread that has no runtime.
-pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, StoreError> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(StoreError::Thread)
 }
 
 fn connector(access: &ClickHouseAccess) -> Result<HttpsConnector<HttpConnector>, StoreError> {

@@ -39,9 +39,10 @@ use self::dead::DeadLetters;
 use self::health::Shared;
 use self::run::Poller;
 use self::work::Workers;
-use crate::clickhouse::{Server, runtime, schema};
+use crate::clickhouse::{Server, schema};
 use crate::error::StoreError;
 use crate::kafka;
+use crate::runtime::runtime;
 use crate::store::StoreConfig;
 use crate::url::{KafkaUrl, StoreUrl};
 

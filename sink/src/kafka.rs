@@ -12,8 +12,8 @@ use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use rdkafka::types::RDKafkaErrorCode;
 
-use crate::clickhouse::runtime;
 use crate::error::StoreError;
+use crate::runtime::runtime;
 use crate::store::{KAFKA_TLS, KafkaAccess, KafkaSecurity, SaslMechanism};
 use crate::url::KafkaUrl;
 

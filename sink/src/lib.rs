@@ -14,10 +14,13 @@ mod consume;
 mod error;
 mod kafka;
 pub mod read;
+mod retention;
+mod runtime;
 mod sqlite;
 mod store;
 pub mod tally;
 mod url;
+mod word;
 pub mod write;
 
 pub use clickhouse::schema::{Applied, apply_schema};

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use parity_schemas::id::new_id;
 use parity_schemas::record::RecordType;
-use parity_schemas::sqlite::{MIGRATIONS, VERSION};
+use parity_schemas::sqlite::{VERSION, migrations};
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use crate::error::{EMPTY, StoreError};
@@ -139,8 +139,8 @@ fn restore(connection: &mut Connection) -> rusqlite::Result<()> {
         return Ok(());
     }
     let fresh = Connection::open_in_memory()?;
-    for (_, sql) in MIGRATIONS {
-        fresh.execute_batch(sql)?;
+    for (_, sql) in migrations() {
+        fresh.execute_batch(&sql)?;
     }
     // Tables before their indexes; what has no text comes with its table.
     let mut list = fresh.prepare(
@@ -274,8 +274,8 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     if found > VERSION {
         return Err(newer(path, found));
     }
-    for (number, sql) in MIGRATIONS.iter().filter(|(number, _)| *number > found) {
-        transaction.execute_batch(sql).map_err(failed)?;
+    for (number, sql) in migrations().filter(|(number, _)| *number > found) {
+        transaction.execute_batch(&sql).map_err(failed)?;
         transaction
             .pragma_update(None, "user_version", number)
             .map_err(failed)?;

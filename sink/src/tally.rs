@@ -15,6 +15,7 @@ mod durations;
 mod epochs;
 mod gather;
 mod interval;
+mod owned;
 mod recorder;
 mod routes;
 mod runs;
@@ -29,7 +30,6 @@ use parity_schemas::route::Route;
 use parity_schemas::tally::{Counts, Group, GroupTally, Identity, Tally};
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::Watermark;
-use uuid::Uuid;
 
 pub(crate) use self::counters::other_group;
 pub use self::counters::{Elapsed, OTHER};
@@ -46,7 +46,7 @@ use self::routes::{Edition, Number, Routes};
 use self::runs::Moment;
 use self::samples::SampleQuota;
 use self::totals::RouteTotals;
-use crate::write::Retention;
+use crate::retention::Retention;
 
 /// Closed intervals that may wait for a store: two bridge a store that is slow for a moment; beyond, see the module.
 pub const MAX_UNWRITTEN_INTERVALS: usize = 2;
@@ -317,20 +317,11 @@ impl TallyBook {
     /// A tally of this process with nothing in it.
     fn shape(&self, edition: &Edition, route: &str) -> Tally {
         Tally {
-            id: Uuid::nil(),
-            revision: 0,
             identity: edition.identity.clone(),
             instance: self.config.instance.clone(),
             run: edition.run,
-            interval_start: Timestamp::default(),
-            interval_us: 0,
             route: route.to_owned(),
-            counts: Counts::default(),
-            rule_hits: std::collections::BTreeMap::new(),
-            legacy_latency: parity_schemas::histogram::Histogram::default(),
-            candidate_latency: parity_schemas::histogram::Histogram::default(),
-            legacy_head_latency: parity_schemas::histogram::Histogram::default(),
-            candidate_head_latency: parity_schemas::histogram::Histogram::default(),
+            ..Tally::default()
         }
     }
 }

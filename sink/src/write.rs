@@ -26,7 +26,7 @@ use prometheus_client::registry::Registry;
 
 pub use self::health::{Failure, Health};
 pub use self::queue::{Dropped, MAX_RECORD_BYTES, RecordSender};
-pub use self::retention::Retention;
+pub use crate::retention::Retention;
 
 use self::clickhouse::ClickHouseStore;
 use self::health::Shared;

@@ -15,9 +15,9 @@ use crate::collect::{Collector, Flow, digest, excerpt};
 use crate::decode::{self, DecodeError};
 use crate::grpc;
 use crate::json;
-use crate::json::index::Layout;
 use crate::limits::Limits;
 use crate::media::{BodyKind, Declared};
+use crate::notation::index::Layout;
 use crate::rules::Scope;
 use crate::text;
 

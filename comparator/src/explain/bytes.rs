@@ -8,7 +8,7 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use super::Value;
-use crate::json::index::{NodeKind, Tree};
+use crate::notation::index::{NodeKind, Tree};
 
 /// Longer texts are not decoded: it would cost more than it tells.
 const MAX_TEXT_BYTES: usize = 64 * 1024;

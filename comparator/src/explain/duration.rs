@@ -1,6 +1,6 @@
 //! Durations as serializers write them: a count of some unit, ISO 8601, and Go's and protobuf's `1m30s`.
 
-use crate::json::number::Decimal;
+use crate::notation::number::Decimal;
 
 /// Longest text that is looked at; `106751d23h47m16.854775807s` is shorter.
 const MAX_TEXT_BYTES: usize = 48;

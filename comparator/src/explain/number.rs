@@ -3,7 +3,7 @@
 use parity_schemas::verdict::Explanation;
 
 use crate::instant::Instant;
-use crate::json::number::{self, Decimal};
+use crate::notation::number::{self, Decimal};
 
 /// Units in the last place by which two doubles may differ and still be one calculation, rounded at other points: what
 /// googletest's `FloatEq` allows.

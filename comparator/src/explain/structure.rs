@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::instant::Instant;
-use crate::json::index::{NodeKind, Tree};
+use crate::notation::index::{NodeKind, Tree};
 
 /// Most parts that a time is written in: year to nanosecond, and an offset.
 const MAX_PARTS: usize = 9;

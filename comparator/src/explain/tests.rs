@@ -3,7 +3,7 @@
 use parity_schemas::verdict::Explanation as E;
 
 use super::*;
-use crate::json::index::{Index, Layout, ROOT};
+use crate::notation::index::{Index, Layout, ROOT};
 
 fn near_of(one: &str, two: &str) -> Option<E> {
     let (mut first, mut second) = (Index::default(), Index::default());

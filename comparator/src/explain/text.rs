@@ -8,7 +8,7 @@ use unicode_normalization::UnicodeNormalization;
 use super::duration::Nanoseconds;
 use super::{bytes, instants, number};
 use crate::instant::Instant;
-use crate::json::number::is_number;
+use crate::notation::number::is_number;
 
 /// Texts longer than this are not searched for a likeness beyond being cut: it would cost more than it tells.
 const MAX_TEXT_BYTES: usize = 64 * 1024;

@@ -1,12 +1,12 @@
 //! How the elements of two arrays are paired, apart from the walk that asks for it.
 
-use std::hash::BuildHasher;
 use std::ops::Range;
 
 use hashbrown::HashMap;
 
-use super::index::{NodeKind, Tree};
+use super::hash::number_text;
 use super::script::Run;
+use crate::notation::index::{NodeKind, Tree};
 
 /// What is to be done with the elements of two arrays, in the order in which it is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,12 +103,7 @@ fn key_of(tree: Tree<'_>, element: u32, field: &str) -> Option<(bool, Vec<u8>)> 
     let value = value?;
     match tree.kind(value) {
         NodeKind::String => Some((true, tree.unescaped(value, &mut scratch).to_vec())),
-        NodeKind::Number => Some((false, super::canonical::number_text(tree.content(value)))),
+        NodeKind::Number => Some((false, number_text(tree.content(value)))),
         _ => None,
     }
-}
-
-/// The hasher of every hash in this module: without a random seed, so that the same pair takes the same steps.
-pub(super) fn fixed_hash(value: impl std::hash::Hash) -> u64 {
-    foldhash::fast::FixedState::default().hash_one(value)
 }

@@ -8,12 +8,13 @@
 
 use parity_schemas::verdict::Kind;
 
-use super::align::{Middle, Pairing, fixed_hash, match_by_key};
-use super::index::Tree;
+use super::align::{Middle, Pairing, match_by_key};
+use super::hash::fixed_hash;
 use super::path::{Side, Step};
 use super::script;
 use super::walk::{Frame, Met, Walk};
 use crate::collect::{Flow, value};
+use crate::notation::index::Tree;
 use crate::rules::Action;
 
 /// Steps of looking for a shortest edit script: over a thousand edits, which nobody reads, and some milliseconds.

@@ -4,13 +4,10 @@
 //! tolerance, which no hash can follow, makes a scalar hash to a constant, and equality within a class of one hash is
 //! still asked of the walk. No tolerance ever goes through a hash.
 
-use std::hash::{BuildHasher, Hasher};
-
-use super::align::fixed_hash;
-use super::index::NodeKind;
-use super::number::Decimal;
+use super::hash::{fixed_hash, hash_bytes, number_text};
 use super::path::Side;
 use super::walk::{Frame, Walk};
+use crate::notation::index::NodeKind;
 use crate::rules::Action;
 
 /// What an ignored or tolerated value hashes to.
@@ -94,20 +91,5 @@ impl Walk<'_, '_> {
             self.leave(child);
         }
         sum
-    }
-}
-
-fn hash_bytes(kind: NodeKind, bytes: &[u8]) -> u64 {
-    let mut hasher = foldhash::fast::FixedState::default().build_hasher();
-    hasher.write_u8(kind as u8);
-    hasher.write(bytes);
-    hasher.finish()
-}
-
-/// A number's text, the same for every spelling of one decimal.
-pub(super) fn number_text(lexeme: &[u8]) -> Vec<u8> {
-    match Decimal::parse(lexeme) {
-        Some(decimal) => decimal.canonical(),
-        None => lexeme.to_vec(),
     }
 }

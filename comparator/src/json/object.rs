@@ -7,12 +7,12 @@
 use parity_schemas::verdict::{Explanation, Kind};
 use wide::u32x8;
 
-use super::index::Tree;
 use super::path::{Side, Step};
-use super::string;
 use super::walk::{Frame, Walk};
 use crate::collect::Flow;
 use crate::explain;
+use crate::notation::index::Tree;
+use crate::notation::string;
 
 /// Up to this many keys a scan beats sorting, and one word of bits says which were met.
 const SCANNED_KEYS: usize = 64;
@@ -257,7 +257,5 @@ fn repeats_key(tree: Tree<'_>, from: u32, end: u32) -> bool {
 
 mod sorted;
 
-pub(super) use sorted::KeyGroup;
-
 #[cfg(test)]
-pub(super) mod colliding;
+mod colliding;

@@ -1,8 +1,8 @@
 //! Where the walk is, as text only when a finding needs it.
 
-use super::index::Tree;
 use crate::limits::PATH_BYTES;
-use crate::rules::pattern::push_escaped;
+use crate::notation::index::Tree;
+use crate::notation::pointer::push_escaped;
 use parity_schemas::ident::is_value_as_key;
 use parity_schemas::side::CUT_MARK;
 

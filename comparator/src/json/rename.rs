@@ -6,9 +6,9 @@
 use smallvec::SmallVec;
 use unicode_normalization::UnicodeNormalization;
 
-use super::index::Tree;
 use super::path::Side;
 use super::walk::{Frame, Walk};
+use crate::notation::index::Tree;
 
 /// Keys that only one side has are searched for a renaming up to this many on each side.
 const MAX_RENAMED: usize = 64;

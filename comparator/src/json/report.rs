@@ -2,11 +2,11 @@
 
 use parity_schemas::verdict::{Explanation, Finding, Kind, Part, Reason, Side as Seen};
 
-use super::index::ROOT;
 use super::path::{Path, Side};
 use super::walk::{Frame, Walk};
 use crate::collect::{Flow, Stop, value};
 use crate::explain;
+use crate::notation::index::ROOT;
 
 /// Matching elements in any order takes at most about the cube of their number: each is asked of each, and each may
 /// move all that have a place.

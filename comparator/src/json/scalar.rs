@@ -1,8 +1,8 @@
 //! What rules make of two scalars that differ: tolerances, and types that are compared by their meaning.
 
-use super::index::{NodeKind, Tree};
-use super::number::Decimal;
 use crate::instant::Instant;
+use crate::notation::index::{NodeKind, Tree};
+use crate::notation::number::Decimal;
 use crate::rules::Action;
 
 /// A scalar as rules look at it: a string without its escapes, anything else as its text.

@@ -9,13 +9,13 @@ use std::ops::ControlFlow;
 use parity_schemas::verdict::{EqualByDefault, Explanation, Kind};
 use smallvec::SmallVec;
 
-use super::index::{Index, IndexError, Layout, NodeKind, ROOT, Tree};
-use super::number;
-use super::object::KeyGroup;
+use super::keys::KeyGroup;
 use super::path::{Side, Step};
 use super::scalar::Scalar;
 use crate::collect::{Collector, Flow};
 use crate::explain;
+use crate::notation::index::{Index, IndexError, Layout, NodeKind, ROOT, Tree};
+use crate::notation::number;
 use crate::rules::trie::START;
 use crate::rules::{Action, Scope};
 

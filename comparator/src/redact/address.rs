@@ -8,7 +8,7 @@ use http::Method;
 use parity_schemas::secret::Trail;
 use parity_schemas::verdict::{Part, Tolerated};
 
-use super::text::percent_decoded;
+use super::escapes::percent_decoded;
 use super::{Redactor, cards};
 use crate::rules::Scope;
 

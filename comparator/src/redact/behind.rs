@@ -8,6 +8,8 @@ use std::ops::Range;
 
 use parity_schemas::visible::is_hidden;
 
+use super::escapes::{percent_decoded, without_escapes};
+
 /// A word that may be a name.
 pub(super) struct Name {
     pub(super) span: Range<usize>,
@@ -22,41 +24,13 @@ impl Name {
     /// Without percent encoding and without the escapes of string literals.
     pub(super) fn decoded(&self, text: &str) -> String {
         let word = text.get(self.span.clone()).unwrap_or_default();
-        let plain = super::text::percent_decoded(word);
+        let plain = percent_decoded(word);
         if plain.contains('\\') {
             without_escapes(&plain)
         } else {
             plain
         }
     }
-}
-
-/// A name without the escapes of string literals.
-pub(super) fn without_escapes(plain: &str) -> String {
-    let mut out = String::with_capacity(plain.len());
-    let mut rest = plain;
-    while let Some((before, behind)) = rest.split_once('\\') {
-        out.push_str(before);
-        let digits = match behind.chars().next() {
-            Some('u') => 4,
-            Some('x') => 2,
-            Some('U') => 8,
-            _ => 0,
-        };
-        let code = behind
-            .get(1..=digits)
-            .and_then(|hex| u32::from_str_radix(hex, 16).ok())
-            .and_then(char::from_u32);
-        rest = match code {
-            Some(character) if digits > 0 => {
-                out.push(character);
-                behind.get(digits + 1..).unwrap_or_default()
-            }
-            _ => behind,
-        };
-    }
-    out.push_str(rest);
-    out
 }
 
 fn is_name_character(character: char) -> bool {

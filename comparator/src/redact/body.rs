@@ -18,9 +18,9 @@ use super::{Redactor, graphql, markup, strings};
 use crate::comparator::Comparison;
 use crate::events;
 use crate::form;
-use crate::json::index::{Index, Layout, without_separators};
 use crate::limits::{DECODED_BYTES, MAX_DEPTH};
 use crate::media;
+use crate::notation::index::{Index, Layout, without_separators};
 use crate::rules::Scope;
 use crate::{decode, grpc, multipart, yaml};
 

@@ -10,7 +10,7 @@ use base64::engine::GeneralPurposeConfig;
 use base64::engine::general_purpose::GeneralPurpose;
 
 use super::Redactor;
-use super::text::percent_decoded;
+use super::escapes::{percent_decoded, without_escapes};
 
 /// Percent encodings of percent encodings that are undone.
 const MAX_ENCODINGS: usize = 3;
@@ -121,7 +121,7 @@ pub(super) fn name(text: &str) -> Cow<'_, str> {
         .iter()
         .any(|begin| plain.contains(begin));
     let plain = if escaped {
-        Cow::Owned(super::behind::without_escapes(&plain))
+        Cow::Owned(without_escapes(&plain))
     } else {
         plain
     };

@@ -215,7 +215,7 @@ fn content(literal: &str) -> &str {
 
 fn push_literal(out: &mut String, text: &str) {
     let mut quoted = Vec::with_capacity(text.len() + 2);
-    crate::json::string::quote(text, &mut quoted);
+    crate::notation::string::quote(text, &mut quoted);
     out.push_str(&String::from_utf8_lossy(&quoted));
 }
 

@@ -7,6 +7,8 @@
 
 mod columns;
 mod naming;
+mod reading;
+mod replacement;
 mod walk;
 
 use std::borrow::Cow;
@@ -14,17 +16,11 @@ use std::ops::Range;
 
 use super::Redactor;
 use super::place::{Content, Place};
-use crate::json::index::{Index, Layout, NodeKind, ROOT, Tree};
 use crate::limits::MAX_DEPTH;
+use crate::notation::index::{Index, Layout, NodeKind, ROOT, Tree};
 use crate::rules::Scope;
-pub(super) use columns::Beside;
+use replacement::{Replacement, applied};
 use walk::Walker;
-
-/// What stands for a span of the text.
-struct Replacement {
-    span: Range<usize>,
-    with: String,
-}
 
 /// JSON as it may be recorded.
 pub(super) struct Document {
@@ -138,26 +134,4 @@ fn children(tree: Tree<'_>, at: u32, segment: &str) -> Vec<u32> {
         }
         _ => Vec::new(),
     }
-}
-
-/// The text of a span with what stands for parts of it.
-fn applied(text: &[u8], span: &Range<usize>, replacements: &[Replacement]) -> String {
-    let mut out = String::with_capacity(span.len());
-    let mut at = span.start;
-    let copy = |out: &mut String, range: Range<usize>| {
-        out.push_str(&String::from_utf8_lossy(
-            text.get(range).unwrap_or_default(),
-        ));
-    };
-    let first = replacements.partition_point(|replacement| replacement.span.end <= span.start);
-    for replacement in replacements.get(first..).unwrap_or_default() {
-        if replacement.span.start >= span.end {
-            break;
-        }
-        copy(&mut out, at..replacement.span.start);
-        out.push_str(&replacement.with);
-        at = replacement.span.end;
-    }
-    copy(&mut out, at..span.end.max(at));
-    out
 }

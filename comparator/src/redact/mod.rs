@@ -17,12 +17,14 @@
 
 mod address;
 mod behind;
+mod beside;
 mod body;
 mod cards;
 mod claim;
 mod config;
 mod doubt;
 mod encoded;
+mod escapes;
 mod findings;
 mod graphql;
 mod hidden;

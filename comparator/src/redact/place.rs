@@ -6,11 +6,11 @@
 use parity_schemas::verdict::Part;
 use smallvec::SmallVec;
 
+use super::beside::Beside;
 use super::claim::Claim;
-use super::json::Beside;
 use super::{Redactor, cards};
-use crate::json::string;
 use crate::multipart;
+use crate::notation::string;
 use crate::rules::Scope;
 use crate::rules::trie::START;
 

@@ -11,7 +11,7 @@ use parity_schemas::time::Timestamp;
 use super::json::Document;
 use super::place::Content;
 use super::*;
-use crate::json::index::Layout;
+use crate::notation::index::Layout;
 use crate::rules::Scope;
 use crate::{Comparator, Limits, RuleConfig};
 use parity_schemas::verdict::Part;

@@ -212,13 +212,3 @@ fn merged(mut spans: Vec<Range<usize>>) -> Vec<Range<usize>> {
     }
     out
 }
-
-/// `%XX` and `+` undone; what is no UTF-8 then becomes U+FFFD.
-pub(super) fn percent_decoded(text: &str) -> String {
-    if !text.contains(['%', '+']) {
-        return text.to_owned();
-    }
-    let spaced = text.replace('+', " ");
-    let bytes = Cow::from(percent_encoding::percent_decode_str(&spaced));
-    String::from_utf8_lossy(&bytes).into_owned()
-}

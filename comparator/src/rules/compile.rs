@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::pattern::Pattern;
 use super::{Action, Explanations, Rule, RuleConfig, RuleError};
-use crate::json::number::Decimal;
+use crate::notation::number::Decimal;
 
 /// Version of what is equal by default. It is part of the rules hash, so evidence gathered under other semantics is
 /// never added to new evidence. Raise it with every change that could turn a match into a mismatch or back.

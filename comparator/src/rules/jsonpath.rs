@@ -5,8 +5,8 @@
 //! by counting (filters, slices, negative indices, several selectors in one bracket) have no segment: they are refused
 //! with what to write instead, never half understood.
 
-use super::pattern::Segment;
-use crate::json::string;
+use super::segment::Segment;
+use crate::notation::string;
 
 type Refused = (String, Option<String>);
 

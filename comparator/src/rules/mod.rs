@@ -10,6 +10,7 @@ mod compile;
 mod jsonpath;
 pub(crate) mod pattern;
 mod profile;
+mod segment;
 pub(crate) mod trie;
 
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use parity_schemas::verdict::{Explanation, Kind, Part};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::json::number::Decimal;
+use crate::notation::number::Decimal;
 pub use compile::{ACTIONS, TYPES};
 use pattern::Pattern;
 pub use profile::{PROFILES, Profile};

@@ -5,27 +5,9 @@
 //! expressions do not exist: a rule must be readable by the person who approves it.
 
 use super::jsonpath;
-use crate::json::string;
-
-/// One segment of a pattern.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Segment {
-    /// This key, or this index.
-    Literal {
-        /// Without the pointer's escapes.
-        text: Box<str>,
-        /// Of the text, as keys are hashed.
-        hash: u32,
-        /// The text as an array index, when it is one.
-        index: Option<u32>,
-    },
-    /// This index, and no key. Only JSONPath can say so.
-    Index(u32),
-    /// `*`: any one key or index.
-    Any,
-    /// `**`: any number of keys and indices, none included.
-    Deep,
-}
+use super::segment::Segment;
+use crate::notation::pointer::push_escaped;
+use crate::notation::string;
 
 /// A compiled pattern; no segments for the whole body.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,17 +127,6 @@ impl Pattern {
             }
         }
         text
-    }
-}
-
-/// Writes one segment of a JSON Pointer (RFC 6901).
-pub(crate) fn push_escaped(out: &mut String, key: &str) {
-    for character in key.chars() {
-        match character {
-            '~' => out.push_str("~0"),
-            '/' => out.push_str("~1"),
-            other => out.push(other),
-        }
     }
 }
 

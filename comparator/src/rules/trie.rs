@@ -5,7 +5,8 @@
 //! fields cost one search by hash for each differing field. The trie is made once for all routes; which of its nodes
 //! lead to a rule that applies is a set of bits in the [`Scope`](super::Scope) of a route.
 
-use super::pattern::{Pattern, Segment};
+use super::pattern::Pattern;
+use super::segment::Segment;
 
 /// The node that the walk begins with.
 pub(crate) const START: u32 = 0;
@@ -278,7 +279,7 @@ mod tests {
         for key in keys {
             let before = std::mem::take(&mut nodes);
             for node in before {
-                let hash = crate::json::string::hash(key.as_bytes());
+                let hash = crate::notation::string::hash(key.as_bytes());
                 trie.step_key(node, hash, key.as_bytes(), &reach, &mut nodes, 0);
             }
         }

@@ -4,55 +4,13 @@
 //! the same bytes. Texts are borrowed from it and written once. A record that does not fit is told by its reason and
 //! leaves the batch as it was.
 
-use std::fmt;
-
 use parity_schemas::record::RecordType;
 use parity_schemas::time::Timestamp;
 
-use super::columns::columns;
 use super::encode::Block;
 use super::insert::EncodedRows;
+use super::poison::Poison;
 use super::rows;
-
-/// A record from further back than anything is kept would be removed at once; together with the limit ahead it also
-/// bounds how many monthly partitions one batch can touch (the server refuses an insert into more than 100).
-pub(super) const OLDEST_MICROS: i64 = 400 * DAY_MICROS;
-/// A clock may be wrong by a time zone; a record from beyond would outlive all retention.
-pub(super) const AHEAD_MICROS: i64 = DAY_MICROS;
-const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
-
-/// Why a record can never be stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Poison {
-    /// It is not what its type says.
-    Malformed(String),
-    /// Its clock was wrong, or it is older than anything that is kept.
-    TimeOutOfRange(Timestamp),
-}
-
-impl Poison {
-    /// The word for it in headers and metrics.
-    pub(crate) const fn reason(&self) -> &'static str {
-        match self {
-            Self::Malformed(_) => "malformed",
-            Self::TimeOutOfRange(_) => "time_out_of_range",
-        }
-    }
-}
-
-impl fmt::Display for Poison {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Malformed(why) => f.write_str(why),
-            Self::TimeOutOfRange(time) => write!(
-                f,
-                "its time is {time}, which is over {} days ago or over {} day ahead",
-                OLDEST_MICROS / DAY_MICROS,
-                AHEAD_MICROS / DAY_MICROS
-            ),
-        }
-    }
-}
 
 /// Rows of all tables, and which record each came from.
 pub(crate) struct Batch {
@@ -69,7 +27,7 @@ struct Building {
 impl Building {
     fn new(table: RecordType) -> Self {
         Self {
-            block: Block::new(columns(table)),
+            block: Block::new(table.columns()),
             sources: Vec::new(),
         }
     }
@@ -179,7 +137,10 @@ fn place(record: RecordType) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use parity_schemas::tally::{Identity, Tally};
+    use parity_schemas::record::{Mismatch, Record, RecordedFinding};
+    use parity_schemas::tally::{GroupTally, Identity, Tally};
+    use parity_schemas::verdict::{Kind, Part};
+    use parity_schemas::watermark::Watermark;
 
     use super::*;
 
@@ -191,17 +152,8 @@ mod tests {
                 rules_hash: rules_hash.to_owned(),
                 ..Identity::default()
             },
-            instance: String::new(),
-            run: parity_schemas::id::new_id(),
             interval_start: Timestamp::now(),
-            interval_us: 1,
-            route: "GET /".to_owned(),
-            counts: parity_schemas::tally::Counts::default(),
-            rule_hits: std::collections::BTreeMap::new(),
-            legacy_latency: parity_schemas::histogram::Histogram::default(),
-            candidate_latency: parity_schemas::histogram::Histogram::default(),
-            legacy_head_latency: parity_schemas::histogram::Histogram::default(),
-            candidate_head_latency: parity_schemas::histogram::Histogram::default(),
+            ..Tally::default()
         };
         serde_json::to_vec(&tally).expect("it is JSON")
     }
@@ -262,5 +214,46 @@ mod tests {
             );
         }
         assert_eq!(batch.into_tables().count(), 0);
+    }
+
+    #[test]
+    fn what_a_mirror_writes_is_a_row() {
+        let now = Timestamp::now();
+        let mismatch = Mismatch {
+            time: now,
+            findings: vec![RecordedFinding {
+                fingerprint: "f00d".to_owned(),
+                part: Part::Body,
+                path: "/a".to_owned(),
+                candidate_path: None,
+                pattern: "/a".to_owned(),
+                kind: Kind::Value,
+                legacy: Some("1".to_owned()),
+                candidate: None,
+                explanation: None,
+                text_diff: None,
+            }],
+            ..Mismatch::default()
+        };
+        let group = GroupTally {
+            interval_start: now,
+            ..GroupTally::default()
+        };
+        let watermark = Watermark {
+            written: now,
+            ..Watermark::default()
+        };
+        let mut batch = Batch::new();
+        for record in [
+            Record::Mismatch(Box::new(mismatch)),
+            Record::GroupTally(Box::new(group)),
+            Record::Watermark(Box::new(watermark)),
+        ] {
+            let mut json = Vec::new();
+            record.write_json(&mut json);
+            let added = batch.add(record.record_type(), &json, 0);
+            assert_eq!(added, Ok(()), "{:?}", record.record_type());
+        }
+        assert_eq!(batch.into_tables().count(), 3);
     }
 }

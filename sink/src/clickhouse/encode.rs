@@ -5,21 +5,9 @@
 //! tuples with optional parts, and what is here is little more than the lengths in between.
 
 use bytes::Bytes;
+use parity_schemas::table::Column;
 use parity_schemas::time::Timestamp;
 use uuid::Uuid;
-
-/// A column: its name, its type as it is sent (the server turns texts into dictionaries itself), and of how many
-/// pieces it consists that are written one behind the other.
-pub(crate) struct Column {
-    pub(crate) name: &'static str,
-    pub(crate) kind: &'static str,
-    pub(crate) pieces: usize,
-}
-
-/// A column of one piece, or of several for lists and optional values.
-pub(crate) const fn column(name: &'static str, kind: &'static str, pieces: usize) -> Column {
-    Column { name, kind, pieces }
-}
 
 /// Pieces below this are joined: a packet for each would cost more than the copy.
 const SMALL: usize = 64 << 10;
@@ -67,7 +55,7 @@ impl Block {
         let mut pieces = self.pieces.into_iter();
         for column in self.columns {
             put_string(&mut head, column.name);
-            put_string(&mut head, column.kind);
+            put_string(&mut head, column.sent);
             for piece in pieces.by_ref().take(column.pieces) {
                 if piece.len() < SMALL {
                     head.extend_from_slice(&piece);
@@ -178,12 +166,19 @@ fn put_length(to: &mut Vec<u8>, length: usize) {
 
 #[cfg(test)]
 mod tests {
+    use parity_schemas::table::{self, Role};
+
     use super::*;
 
+    const NOTE: Column = Column {
+        sent: "Nullable(String)",
+        pieces: 2,
+        ..Column::new::<table::Text>("note", Role::Fixed, 0)
+    };
     const COLUMNS: &[Column] = &[
-        column("id", "UUID", 1),
-        column("note", "Nullable(String)", 2),
-        column("tags", "Array(String)", 2),
+        Column::new::<table::Id>("id", Role::Key, 0),
+        NOTE,
+        Column::new::<table::Texts>("tags", Role::Fixed, 0),
     ];
 
     #[test]

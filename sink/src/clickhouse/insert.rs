@@ -9,7 +9,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use parity_schemas::record::RecordType;
 
-use super::columns::columns;
 use super::{Fault, Server, within};
 
 /// Bytes handed to the connection at once: large enough to cost few calls, small enough that the server reads while we
@@ -40,7 +39,7 @@ impl Server {
     /// Stores rows; when it returns, they are.
     pub(crate) async fn insert(&self, rows: &EncodedRows, mode: &Mode) -> Result<(), Fault> {
         let table = rows.table;
-        let names: Vec<&str> = columns(table).iter().map(|column| column.name).collect();
+        let names: Vec<&str> = table.columns().iter().map(|column| column.name).collect();
         let sql = format!(
             "INSERT INTO {} ({}) FORMAT Native",
             table.table(),

@@ -12,10 +12,11 @@ use parity_schemas::clickhouse::{
 use parity_schemas::record::RecordType;
 use serde::Deserialize;
 
-use super::{Fault, QUESTION_TIMEOUT, Server, runtime, within};
+use super::{Fault, QUESTION_TIMEOUT, Server, within};
 use crate::error::StoreError;
+use crate::retention::Retention;
+use crate::runtime::runtime;
 use crate::store::StoreConfig;
-use crate::write::Retention;
 
 /// Looking at one small table.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(30);

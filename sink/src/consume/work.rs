@@ -17,8 +17,9 @@ use super::progress::{Alarm, Done, Progress};
 use super::{SinkError, SinkOptions};
 use crate::clickhouse::batch::{Batch, Slice};
 use crate::clickhouse::insert::Mode;
-use crate::clickhouse::{Class, Fault, Server, runtime};
+use crate::clickhouse::{Class, Fault, Server};
 use crate::error::StoreError;
+use crate::runtime::runtime;
 use crate::store::StoreConfig;
 
 /// First and longest pause after a failure. A database that restarts is back within seconds; one that is overloaded

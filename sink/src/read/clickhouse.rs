@@ -7,6 +7,7 @@
 //! Groups are read before tallies, because there is no transaction over both: a report may then show a difference in
 //! the counts before its group, and never a group without its counts.
 
+mod forms;
 mod mismatches;
 mod replicas;
 mod rows;
@@ -27,8 +28,9 @@ use self::rows::{ExampleRow, GroupRow, TallyRow};
 use super::assemble::{Sums, nothing};
 use super::groups::EXAMPLES_TRIED;
 use super::{Known, MismatchFilter, RecordReader, Selection};
-use crate::clickhouse::{Server, runtime, schema, within};
+use crate::clickhouse::{Server, schema, within};
 use crate::error::StoreError;
+use crate::runtime::runtime;
 use crate::store::StoreConfig;
 
 /// Longest time for one question of a reader.

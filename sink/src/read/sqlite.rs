@@ -2,6 +2,8 @@
 //!
 //! A report is read in one transaction, so that its tallies and groups are of one moment while a mirror writes on.
 
+mod fields;
+mod forms;
 mod rows;
 mod watermarks;
 
@@ -9,14 +11,15 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use parity_schemas::evidence::Evidence;
-use parity_schemas::record::Mismatch;
+use parity_schemas::record::{Mismatch, RecordType};
 use parity_schemas::report::Report;
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use uuid::Uuid;
 
-use self::rows::{Fields, counts, details, group_tally, mismatch};
+use self::fields::Fields;
+use self::rows::{all_of, counts, details, group_tally, mismatch};
 use super::assemble::{Sums, nothing};
 use super::groups::ExampleRow;
 use super::{Known, MismatchFilter, RecordReader, Selection};
@@ -65,8 +68,9 @@ impl RecordReader for SqliteReader {
             sums.add_details(counts.route, details(row)?);
             Ok(())
         })?;
-        self.tallies(SELECT_GROUPS, &identity, selection, |row| {
-            sums.groups.add(group_tally(row, &identity)?);
+        let groups = format!("SELECT {} {GROUPS}", all_of(RecordType::GroupTally));
+        self.tallies(("group_tallies", &groups), &identity, selection, |row| {
+            sums.groups.add(group_tally(row)?);
             Ok(())
         })?;
         let heard = self.heard(&identity, selection)?;
@@ -88,7 +92,8 @@ impl RecordReader for SqliteReader {
     }
 
     fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError> {
-        let sql = format!("SELECT {MISMATCH} FROM mismatches WHERE id = ?1");
+        let columns = all_of(RecordType::Mismatch);
+        let sql = format!("SELECT {columns} FROM mismatches WHERE id = ?1");
         let found = self.rows(&sql, [id.to_string()], "mismatches", mismatch)?;
         Ok(found.into_iter().next())
     }
@@ -109,8 +114,9 @@ impl RecordReader for SqliteReader {
             .map_or((i64::MAX, String::new()), |(time, id)| {
                 (time.as_micros(), id.to_string())
             });
+        let columns = all_of(RecordType::Mismatch);
         let sql = format!(
-            "SELECT {MISMATCH} FROM mismatches WHERE (time, id) < (?1, ?2) \
+            "SELECT {columns} FROM mismatches WHERE (time, id) < (?1, ?2) \
              AND (?3 IS NULL OR instr(fingerprints, ?3) > 0) AND (?4 IS NULL OR route = ?4) \
              AND (?5 IS NULL OR migration = ?5) ORDER BY time DESC, id DESC LIMIT ?6"
         );
@@ -252,17 +258,9 @@ const SELECT_TALLIES: (&str, &str) = (
 );
 
 /// In a fixed order, because beyond its cap a report folds groups in the order in which they come.
-const SELECT_GROUPS: (&str, &str) = (
-    "group_tallies",
-    "SELECT route, tally_id, revision, fingerprint, part, pattern, kind, explanation, legacy_status, \
-     candidate_status, count, first_seen, last_seen, example_id, interval_start, exchange_digest FROM group_tallies \
+const GROUPS: &str = "FROM group_tallies \
      WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash = ?4 \
-     AND interval_start >= ?5 ORDER BY interval_start, tally_id, fingerprint",
-);
-
-const MISMATCH: &str = "id, migration, legacy_version, candidate_version, rules_hash, time, instance, route, method, \
-    path, query, fingerprints, findings, findings_cut, tolerated, legacy_status, candidate_status, legacy_us, \
-    candidate_us, trace_id, class, sample";
+     AND interval_start >= ?5 ORDER BY interval_start, tally_id, fingerprint";
 
 const SELECT_MIGRATIONS: &str =
     "SELECT migration FROM tallies UNION SELECT migration FROM watermarks ORDER BY 1 LIMIT 100";

@@ -8,7 +8,7 @@
 //! it, such as the `received` of the same request on another thread. On x86 this costs nothing.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use foldhash::fast::RandomState;
@@ -21,6 +21,7 @@ use uuid::Uuid;
 
 use super::durations::Durations;
 use super::epochs::EpochCounters;
+use super::owned::add;
 
 /// A map with the fast hasher; keys are bounded in number, and its seed differs per process.
 pub(super) type FastMap<K, V> = HashMap<K, V, RandomState>;
@@ -141,14 +142,6 @@ impl RouteCounters {
             })
         })
     }
-}
-
-/// Adds to a counter that only the calling thread writes.
-pub(super) fn add(counter: &AtomicU64, by: u64) {
-    counter.store(
-        counter.load(Ordering::Relaxed).wrapping_add(by),
-        Ordering::Release,
-    );
 }
 
 /// What one recorder shares with the book.

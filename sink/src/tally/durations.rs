@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parity_schemas::histogram::{OCTAVES, STEPS, bucket_at, place};
 
-use super::counters::add;
+use super::owned::add;
 
 /// A histogram that one thread writes and the book reads.
 pub(super) struct Durations([OnceLock<Box<[AtomicU64; STEPS]>>; OCTAVES]);

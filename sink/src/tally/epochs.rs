@@ -13,13 +13,10 @@
 //! sequentially consistent operations one of the two sees the other.
 
 use std::array;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::UnderWay;
-
-use super::counters::Shard;
 
 /// Epochs that may be open at a time. A request that takes long keeps one.
 const SLOTS: usize = 32;
@@ -144,12 +141,12 @@ impl Epochs {
     pub(super) fn look<'a>(
         &mut self,
         gate: &Gate,
-        shards: impl Iterator<Item = &'a Arc<Shard>> + Clone,
+        counters: impl Iterator<Item = &'a EpochCounters> + Clone,
         now: Timestamp,
     ) {
         // Leavings first: what is seen to have left is then seen to have entered.
-        let left = self.sums(|(_, left)| left, shards.clone(), |slot| &slot.left);
-        let entered = self.sums(|(entered, _)| entered, shards, |slot| &slot.entered);
+        let left = self.sums(|(_, left)| left, counters.clone(), |slot| &slot.left);
+        let entered = self.sums(|(entered, _)| entered, counters, |slot| &slot.entered);
         let mut settled = Settled {
             until: now,
             under_way: Vec::new(),
@@ -201,12 +198,12 @@ impl Epochs {
     fn sums<'a>(
         &self,
         retired: impl Fn((u64, u64)) -> u64,
-        shards: impl Iterator<Item = &'a Arc<Shard>>,
+        counters: impl Iterator<Item = &'a EpochCounters>,
         counter: impl Fn(&SlotCounters) -> &AtomicU64,
     ) -> [u64; SLOTS] {
         let mut sums = self.retired.map(retired);
-        for shard in shards {
-            for (sum, slot) in sums.iter_mut().zip(&shard.epochs.slots) {
+        for recorder in counters {
+            for (sum, slot) in sums.iter_mut().zip(&recorder.slots) {
                 *sum = sum.wrapping_add(counter(slot).load(Ordering::SeqCst));
             }
         }

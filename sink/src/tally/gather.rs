@@ -70,8 +70,8 @@ impl TallyBook {
         let mut sources = std::mem::take(&mut state.sources);
         self.adopt_joined(&mut sources);
         // Before anything is read: what this calls settled has its outcome in what is read below.
-        let shards = sources.iter().map(|source| &source.shard);
-        state.epochs.look(&self.gate, shards, now);
+        let counters = sources.iter().map(|source| &source.shard.epochs);
+        state.epochs.look(&self.gate, counters, now);
         let resume_at = state.resume_at;
         let mut interval = state
             .open

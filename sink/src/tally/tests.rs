@@ -12,6 +12,7 @@ use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use proptest::collection::vec;
 use proptest::prelude::*;
+use uuid::Uuid;
 
 use super::*;
 use parity_schemas::route::Route;

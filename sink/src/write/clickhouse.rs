@@ -9,12 +9,14 @@ use parity_schemas::record::{Record, RecordType};
 use tokio::runtime::Runtime;
 
 use super::queue::Queued;
-use super::retention::{Retention, Step};
+use super::retention::Step;
 use super::worker::{BatchStore, Written};
 use crate::clickhouse::batch::{Batch, Slice};
 use crate::clickhouse::insert::Mode;
-use crate::clickhouse::{Class, Fault, Server, runtime, schema};
+use crate::clickhouse::{Class, Fault, Server, schema};
 use crate::error::StoreError;
+use crate::retention::Retention;
+use crate::runtime::runtime;
 use crate::store::StoreConfig;
 use crate::tally::Snapshot;
 

@@ -11,8 +11,6 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
-use super::queue::Dropped;
-
 /// How the store is doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Health {
@@ -68,17 +66,6 @@ impl DropReason {
         (Self::SpoolFull, "spool_full"),
         (Self::SpoolFailed, "spool_failed"),
     ];
-}
-
-impl From<Dropped> for DropReason {
-    fn from(dropped: Dropped) -> Self {
-        match dropped {
-            Dropped::QueueFull => Self::QueueFull,
-            Dropped::QueueBytes => Self::QueueBytes,
-            Dropped::TooLarge => Self::TooLarge,
-            Dropped::Closed => Self::Closed,
-        }
-    }
 }
 
 /// What the writer thread, the senders and the admin port share.

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crossbeam_channel::{Receiver, Sender, TrySendError};
 use parity_schemas::record::{Mismatch, Record, RecordedMessage};
 
-use super::health::{Health, Shared};
+use super::health::{DropReason, Health, Shared};
 
 /// A larger record loses its sample, and one that is still larger is dropped: one record must never be what fills the
 /// queue, and this is also the most that a Kafka broker takes with its default settings.
@@ -31,6 +31,17 @@ pub enum Dropped {
     /// The writer has ended.
     #[error("the store is closed")]
     Closed,
+}
+
+impl From<Dropped> for DropReason {
+    fn from(dropped: Dropped) -> Self {
+        match dropped {
+            Dropped::QueueFull => Self::QueueFull,
+            Dropped::QueueBytes => Self::QueueBytes,
+            Dropped::TooLarge => Self::TooLarge,
+            Dropped::Closed => Self::Closed,
+        }
+    }
 }
 
 /// A record and what it counts for in the byte limit.

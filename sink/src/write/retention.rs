@@ -9,6 +9,8 @@ use std::time::Duration;
 use parity_schemas::time::Timestamp;
 use rusqlite::{Connection, TransactionBehavior};
 
+use crate::retention::Retention;
+
 /// Full exchanges cleared per step: a sample may be hundreds of kilobytes, each page of which is touched.
 const SAMPLES_PER_STEP: u32 = 100;
 /// Slim rows or tallies removed per step.
@@ -18,33 +20,6 @@ const ROWS_PER_STEP: u32 = 500;
 const FREE_PAGES_KEPT: i64 = 4_096;
 /// Pages given back to the file system per step.
 const PAGES_PER_STEP: u32 = 512;
-
-/// How long what is kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Retention {
-    /// Request and answers of a mismatch.
-    pub samples: Duration,
-    /// The slim row of a mismatch.
-    pub mismatches: Duration,
-    /// Tallies and their groups.
-    pub tallies: Duration,
-    /// Above this size of the file in bytes the oldest samples go, then the oldest slim rows.
-    pub max_bytes: u64,
-}
-
-const DAY: Duration = Duration::from_hours(24);
-
-impl Default for Retention {
-    fn default() -> Self {
-        Self {
-            samples: 14 * DAY,
-            mismatches: 90 * DAY,
-            tallies: 400 * DAY,
-            // A year of tallies of a hundred routes, and some hundred thousand full exchanges.
-            max_bytes: 4 << 30,
-        }
-    }
-}
 
 /// What a step found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

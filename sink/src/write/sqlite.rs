@@ -3,6 +3,7 @@
 //! Rows are turned into text before the transaction begins, so that the write lock, which the gate may be waiting
 //! for, is held for the inserts alone.
 
+mod forms;
 mod rows;
 
 use std::fmt;
@@ -10,13 +11,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use parity_schemas::evidence::Decision;
+use parity_schemas::record::RecordType;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
-use self::rows::{Row, insert_decision};
+use self::rows::{Row, Statements};
 use super::queue::Queued;
-use super::retention::{Retention, Step};
+use super::retention::Step;
 use super::worker::{BatchStore, Written};
 use crate::error::StoreError;
+use crate::retention::Retention;
 use crate::sqlite;
 use crate::sqlite::guard::{Fault, FileId, Guard};
 use crate::tally::Snapshot;
@@ -32,6 +35,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 /// The file, held by the writer thread.
 pub(super) struct SqliteStore {
     connection: Connection,
+    statements: Statements,
     path: PathBuf,
     guard: Guard,
 }
@@ -71,6 +75,7 @@ impl SqliteStore {
         let guard = Guard::of(&connection, path, before).map_err(unguarded)?;
         Ok(Self {
             connection,
+            statements: Statements::new(),
             path: path.into(),
             guard,
         })
@@ -90,11 +95,11 @@ impl SqliteStore {
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
         for row in rows {
-            match row.insert(&transaction) {
-                Ok(_) if matches!(row, Row::Watermark { .. }) => {}
+            match row.insert(&transaction, &self.statements) {
+                Ok(_) if row.table == RecordType::Watermark => {}
                 Ok(_) => written.rows += 1,
                 Err(error) if is_fault_of_the_row(&error) => {
-                    tracing::error!(%error, table = row.table(), "the store refused a record");
+                    tracing::error!(%error, table = row.table.table(), "the store refused a record");
                     written.rejected += 1;
                 }
                 Err(error) => return Err(error),
@@ -124,7 +129,7 @@ impl BatchStore for SqliteStore {
             .map(|queued| Row::of(&queued.record))
             .chain(snapshot.into_iter().flat_map(|snapshot| {
                 let tallies = snapshot.tallies.iter().map(Row::tally);
-                let groups = snapshot.groups.iter().map(Row::Group);
+                let groups = snapshot.groups.iter().map(Row::group);
                 let watermarks = snapshot.watermarks.iter().map(Row::watermark);
                 tallies.chain(groups).chain(watermarks)
             }))
@@ -206,7 +211,9 @@ pub(super) fn record_decision(path: &Path, decision: &Decision) -> Result<(), St
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .map_err(failed)?;
-    insert_decision(&transaction, decision).map_err(failed)?;
+    Row::decision(decision)
+        .insert(&transaction, &Statements::new())
+        .map_err(failed)?;
     transaction.commit().map_err(failed)
 }
 

@@ -196,6 +196,7 @@ fn a_store_of_an_older_program_is_brought_up_to_date_and_its_groups_stay_apart()
     let store = Store::new();
     let start = minute(9);
     store.fill(rows(&[(&start, "one", 20, 7), (&start, "two", 20, 7)]));
+    store.undo_steps();
     store
         .sql()
         .execute_batch(

@@ -3,6 +3,7 @@
 mod clickhouse;
 mod cluster;
 mod coinciding;
+mod columns;
 mod concurrency;
 mod consume;
 mod crash;

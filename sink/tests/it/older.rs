@@ -65,6 +65,7 @@ fn clients_that_an_older_program_did_not_tell_of_are_not_recorded() {
         Timestamp::now(),
         OLDER,
     )))]);
+    store.undo_steps();
     store
         .sql()
         .execute_batch(

@@ -6,10 +6,9 @@ use std::time::{Duration, Instant};
 
 use parity_schemas::clickhouse::Layout;
 use parity_schemas::clients::ClientOutcome;
-use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::id::new_id;
 use parity_schemas::record::{
-    Mismatch, MismatchClass, Record, RecordedFinding, RecordedMessage, Sample,
+    Mismatch, Record, RecordType, RecordedFinding, RecordedMessage, Sample,
 };
 use parity_schemas::report::Report;
 use parity_schemas::route::Route;
@@ -73,6 +72,19 @@ impl Store {
             .busy_timeout(PATIENCE)
             .expect("a time-out is set");
         connection
+    }
+
+    /// Takes the columns away that no file of migrations adds, as they are in no store of an older program.
+    pub(crate) fn undo_steps(&self) {
+        for record in RecordType::ALL {
+            let added = record.columns().iter().filter(|column| column.since > 0);
+            for column in added {
+                let (table, name) = (record.table(), column.name);
+                self.sql()
+                    .execute_batch(&format!("ALTER TABLE {table} DROP COLUMN \"{name}\""))
+                    .expect("it is there");
+            }
+        }
     }
 
     /// Writes records and nothing else, and removes none.
@@ -208,15 +220,12 @@ pub(crate) fn mismatch(fingerprint: &str, time: Timestamp, body: usize) -> Misma
             explanation: None,
             text_diff: None,
         }],
-        findings_cut: false,
-        tolerated: Vec::new(),
         legacy_status: 200,
         candidate_status: 200,
         legacy_us: 1_000,
         candidate_us: 900,
-        trace_id: String::new(),
-        class: MismatchClass::Unconfirmed,
         sample,
+        ..Mismatch::default()
     }
 }
 
@@ -256,7 +265,7 @@ pub(crate) fn group_tally(
         first_seen: tally.interval_start.saturating_add_micros(1),
         last_seen: tally.interval_start.saturating_add_micros(50_000_000),
         example_id: example,
-        exchange_digest: ExchangeDigest::UNKNOWN,
+        ..GroupTally::default()
     }
 }
 
@@ -278,10 +287,6 @@ pub(crate) fn tally(route: &str, start: Timestamp, matched: u64) -> Tally {
             legacy_answers: [(ClientOutcome::Success, matched)].into(),
             ..Counts::default()
         },
-        rule_hits: std::collections::BTreeMap::new(),
-        legacy_latency: parity_schemas::histogram::Histogram::default(),
-        candidate_latency: parity_schemas::histogram::Histogram::default(),
-        legacy_head_latency: parity_schemas::histogram::Histogram::default(),
-        candidate_head_latency: parity_schemas::histogram::Histogram::default(),
+        ..Tally::default()
     }
 }

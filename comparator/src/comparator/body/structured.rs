@@ -12,11 +12,11 @@ use super::{as_text, finding, of_whom};
 use crate::collect::{Collector, Flow, excerpt, shown};
 use crate::events;
 use crate::form;
-use crate::json::index::{Index, IndexError, Layout, without_separators};
 use crate::json::{self, Outcome};
 use crate::limits::Limits;
 use crate::media::{BodyKind, Declared};
 use crate::multipart;
+use crate::notation::index::{Index, IndexError, Layout, without_separators};
 use crate::rules::Scope;
 use crate::yaml::{self, YamlError};
 

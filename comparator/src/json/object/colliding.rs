@@ -1,33 +1,17 @@
 //! Keys whose hashes are all the same, which an attacker can find: the hash has no secret, so that every build judges
 //! alike. They may cost comparisons, counted here, in proportion to a sort's, and change nothing.
 
-use std::cell::Cell;
 use std::sync::Arc;
 
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Verdict;
 
+use crate::notation::colliding;
 use crate::{Comparator, DocumentKind, Limits, Rules};
-
-thread_local! {
-    static ALL: Cell<bool> = const { Cell::new(false) };
-    static COMPARED: Cell<u64> = const { Cell::new(0) };
-}
-
-/// Whether every key of this thread has the same hash.
-pub(in crate::json) fn are_all() -> bool {
-    ALL.get()
-}
-
-/// Two keys are compared.
-pub(super) fn count() {
-    COMPARED.set(COMPARED.get() + 1);
-}
 
 /// The verdict, the number of findings, and how often two keys were compared.
 fn compared(legacy: &str, candidate: &str) -> (Verdict, usize, u64) {
-    ALL.set(true);
-    COMPARED.set(0);
+    colliding::begin();
     let now = Timestamp::from_micros(0);
     let comparison = Comparator::new(Arc::new(Rules::default()), Limits::default())
         .compare_documents(
@@ -36,11 +20,10 @@ fn compared(legacy: &str, candidate: &str) -> (Verdict, usize, u64) {
             DocumentKind::Json,
             now,
         );
-    ALL.set(false);
     (
         comparison.verdict,
         comparison.findings.len(),
-        COMPARED.get(),
+        colliding::end(),
     )
 }
 

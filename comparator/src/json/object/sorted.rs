@@ -3,34 +3,12 @@
 use parity_schemas::verdict::{Explanation, Kind, Side as Seen};
 use smallvec::SmallVec;
 
-use super::super::index::Tree;
+use super::super::keys::KeyGroup;
 use super::super::path::{Side, Step};
 use super::super::rename::Renamed;
 use super::super::walk::{Frame, Walk};
 use crate::collect::{Flow, value};
-
-/// The members of both objects that have one key: ranges of [`Walk::indices`], in the order of the text.
-#[derive(Clone, Copy, Debug)]
-pub(in super::super) struct KeyGroup {
-    pub(in super::super) legacy: [u32; 2],
-    pub(in super::super) candidate: [u32; 2],
-    /// The first member, in the legacy if it has any.
-    pub(in super::super) first: u32,
-}
-
-impl KeyGroup {
-    /// The side that alone has the key.
-    pub(in super::super) fn only(&self) -> Option<Side> {
-        match (
-            self.legacy[0] == self.legacy[1],
-            self.candidate[0] == self.candidate[1],
-        ) {
-            (false, true) => Some(Side::Legacy),
-            (true, false) => Some(Side::Candidate),
-            _ => None,
-        }
-    }
-}
+use crate::notation::index::Tree;
 
 impl Walk<'_, '_> {
     /// The members from two keys on, in the order of the legacy's; behind them what only the candidate has.
@@ -183,7 +161,7 @@ fn listed(tree: Tree<'_>, keys: &[u32], limit: usize) -> Seen {
 
 fn compare_keys(one: Tree<'_>, key: u32, two: Tree<'_>, other: u32) -> std::cmp::Ordering {
     #[cfg(test)]
-    super::colliding::count();
+    crate::notation::colliding::count();
     one.key_hash(key).cmp(&two.key_hash(other)).then_with(|| {
         let (mut first, mut second) = (Vec::new(), Vec::new());
         one.unescaped(key, &mut first)

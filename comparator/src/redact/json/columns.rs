@@ -4,14 +4,12 @@
 //! - `{"columns": ["id", "password"], "rows": [[1, …]]}`, `[["id", "password"], [1, …]]`: a list of names makes that
 //!   position secret in every list of the same length beside it, at any depth.
 
-use std::collections::HashSet;
-use std::rc::Rc;
-
 use smallvec::SmallVec;
 
-use super::naming::{Operation, ends_in};
-use super::walk::Walker;
-use crate::json::index::NodeKind;
+use super::naming::ends_in;
+use super::reading::Reading;
+use crate::notation::index::NodeKind;
+use crate::redact::beside::{Beside, MAX_TABLES, Table};
 
 /// Members that hold the names of columns as objects.
 const COLUMNS: [&[u8]; 10] = [
@@ -28,96 +26,12 @@ const COLUMNS: [&[u8]; 10] = [
 ];
 /// Names that are looked at in one list; tables have fewer columns.
 const MAX_COLUMNS: usize = 1_000;
-/// Lists of names that are kept in mind at a place; each list below is held against all. Beyond, all values are hidden.
-const MAX_TABLES: usize = 64;
 /// Objects within an object in which the names of columns are looked for.
 const MAX_HEADER_DEPTH: usize = 2;
 /// Longest list behind a secret name in which all that follows is hidden; in a longer one, the next only.
 const MAX_LIST: usize = 4;
-/// What is known of values from what stands beside or around them.
-#[derive(Clone, Default)]
-pub(in crate::redact) struct Beside {
-    /// Strings and numbers are hidden.
-    pub(in crate::redact) veiled: bool,
-    /// Members with these names are secret; only in the object itself.
-    names: Option<Rc<HashSet<String>>>,
-    tables: Option<Rc<[Table]>>,
-}
 
-/// Secret positions in lists of one length.
-#[derive(Clone)]
-struct Table {
-    /// The list of the names.
-    header: u32,
-    columns: usize,
-    secret: Rc<[usize]>,
-}
-
-impl Beside {
-    /// What holds for members and elements.
-    pub(in crate::redact) fn below(&self) -> Self {
-        Self {
-            names: None,
-            ..self.clone()
-        }
-    }
-
-    pub(super) fn names(&self, name: &str) -> bool {
-        let names = self.names.as_deref();
-        names.is_some_and(|names| names.contains(name))
-    }
-
-    pub(super) fn add(&mut self, operation: &Operation) {
-        match operation {
-            Operation::Variables(names) => self.names = Some(Rc::clone(names)),
-            Operation::Unknown | Operation::Unread => self.veiled = true,
-        }
-    }
-
-    /// Whether it says something of what is written in a text.
-    pub(super) fn leads_into(&self, text: &str) -> bool {
-        self.names.is_some() && text.trim_start().starts_with('{')
-    }
-
-    /// The positions of a list that are secret by any list of names that may be about it: which one is, nothing says.
-    /// `None` if there is no such list of names.
-    pub(super) fn hides(&self, list: u32, length: usize) -> Option<SmallVec<[usize; 4]>> {
-        let tables = self.tables.as_deref()?;
-        let mut about = tables
-            .iter()
-            .filter(|table| table.columns == length && table.header != list)
-            .peekable();
-        about.peek()?;
-        Some(
-            about
-                .flat_map(|table| table.secret.iter().copied())
-                .collect(),
-        )
-    }
-
-    pub(super) fn is_header(&self, list: u32) -> bool {
-        let tables = self.tables.as_deref().unwrap_or_default();
-        tables.iter().any(|table| table.header == list)
-    }
-
-    fn with(&self, tables: Vec<Table>) -> Self {
-        let outer = self.tables.as_deref().unwrap_or_default();
-        if outer.len() + tables.len() > MAX_TABLES {
-            return Self {
-                veiled: true,
-                names: None,
-                tables: None,
-            };
-        }
-        Self {
-            veiled: self.veiled,
-            names: None,
-            tables: Some(tables.into_iter().chain(outer.iter().cloned()).collect()),
-        }
-    }
-}
-
-impl Walker<'_> {
+impl Reading<'_> {
     /// The positions behind secret names in a list.
     pub(super) fn behind_names(&mut self, elements: &[u32]) -> SmallVec<[usize; 4]> {
         let mut behind = SmallVec::new();

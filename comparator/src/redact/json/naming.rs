@@ -7,13 +7,13 @@
 //! - The variables of a GraphQL operation that it puts behind secret names.
 
 use std::collections::HashSet;
-use std::rc::Rc;
 
 use parity_schemas::secret::Words;
 use smallvec::SmallVec;
 
-use super::walk::Walker;
-use crate::json::index::NodeKind;
+use super::reading::Reading;
+use crate::notation::index::NodeKind;
+use crate::redact::beside::Operation;
 use crate::redact::{graphql, strings};
 
 /// Last words of members that name a value beside them.
@@ -158,16 +158,6 @@ pub(super) struct Named {
     pub(super) all: bool,
 }
 
-/// What a GraphQL request says of its variables.
-pub(super) enum Operation {
-    /// These are secret.
-    Variables(Rc<HashSet<String>>),
-    /// All may be.
-    Unknown,
-    /// The same, because it cannot be read.
-    Unread,
-}
-
 pub(super) fn ends_in(name: &str, words: &[&[u8]]) -> bool {
     let parted = Words::of(name);
     let last = parted.iter().last().unwrap_or_default();
@@ -202,7 +192,7 @@ fn last_name(text: &str) -> &str {
         .unwrap_or(text)
 }
 
-impl Walker<'_> {
+impl Reading<'_> {
     /// What members say of those beside them.
     pub(super) fn named_by_members(&mut self, object: u32) -> Named {
         let mut named = Named::default();

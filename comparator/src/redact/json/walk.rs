@@ -5,12 +5,13 @@ use std::collections::HashSet;
 
 use smallvec::SmallVec;
 
-use super::columns::Beside;
-use super::naming::{Operation, is_named, is_query, is_variables};
-use super::{Replacement, applied};
-use crate::json::index::{Index, Layout, NodeKind, ROOT, Tree};
-use crate::json::string;
+use super::naming::{is_named, is_query, is_variables};
+use super::reading::Reading;
+use super::replacement::{Replacement, applied};
 use crate::multipart;
+use crate::notation::index::{Index, Layout, NodeKind, ROOT, Tree};
+use crate::notation::string;
+use crate::redact::beside::{Beside, Operation};
 use crate::redact::claim::Claim;
 use crate::redact::hidden::Why;
 use crate::redact::place::{Content, Place};
@@ -45,9 +46,8 @@ impl Redactor {
 }
 
 pub(super) struct Walker<'a> {
-    pub(super) redactor: &'a Redactor,
+    reading: Reading<'a>,
     scope: &'a Scope,
-    pub(super) tree: Tree<'a>,
     /// Texts within texts that lead here.
     depth: usize,
     pub(super) replacements: Vec<Replacement>,
@@ -55,7 +55,6 @@ pub(super) struct Walker<'a> {
     pub(super) secrets: HashSet<Vec<u8>>,
     /// Those of the first walk.
     pub(super) known: HashSet<Vec<u8>>,
-    pub(super) scratch: Vec<u8>,
 }
 
 /// Shortest value that is taken for the same secret in another place: shorter ones are equal by chance.
@@ -69,14 +68,12 @@ impl<'a> Walker<'a> {
         depth: usize,
     ) -> Self {
         Self {
-            redactor,
+            reading: Reading::new(redactor, tree),
             scope,
-            tree,
             depth,
             replacements: Vec::new(),
             secrets: HashSet::new(),
             known: HashSet::new(),
-            scratch: Vec::new(),
         }
     }
 
@@ -84,27 +81,27 @@ impl<'a> Walker<'a> {
         let mut quoted = Vec::with_capacity(with.len() + 2);
         string::quote(with, &mut quoted);
         self.replacements.push(Replacement {
-            span: self.tree.span(at),
+            span: self.reading.tree.span(at),
             with: String::from_utf8_lossy(&quoted).into_owned(),
         });
     }
 
     pub(super) fn value(&mut self, at: u32, place: &Place) {
-        let kind = self.tree.kind(at);
+        let kind = self.reading.tree.kind(at);
         // `null` says only that there is no secret, which the kind of a finding says too.
         let scalar = matches!(kind, NodeKind::String | NodeKind::Number);
         if (place.secret && kind != NodeKind::Null) || (place.beside.veiled && scalar) {
             self.keep_secrets(at);
             let hash = match kind {
                 NodeKind::String => {
-                    let content = self.tree.unescaped(at, &mut self.scratch);
-                    self.redactor.hash(content)
+                    let content = self.reading.tree.unescaped(at, &mut self.reading.scratch);
+                    self.reading.redactor.hash(content)
                 }
                 NodeKind::Object | NodeKind::Array => {
-                    let compact = compact(self.tree.raw(at));
-                    self.redactor.hide(&compact, Why::Asked)
+                    let compact = compact(self.reading.tree.raw(at));
+                    self.reading.redactor.hide(&compact, Why::Asked)
                 }
-                _ => self.redactor.hash(self.tree.raw(at)),
+                _ => self.reading.redactor.hash(self.reading.tree.raw(at)),
             };
             return self.replace(at, &hash);
         }
@@ -113,12 +110,15 @@ impl<'a> Walker<'a> {
             NodeKind::Array => self.array(at, place),
             NodeKind::String => self.string(at, place),
             NodeKind::Number => {
-                let raw = String::from_utf8_lossy(self.tree.raw(at));
+                let raw = String::from_utf8_lossy(self.reading.tree.raw(at));
                 if cards::any(&raw) {
-                    let hash = self.redactor.hash(cards::digits_of(&raw).as_bytes());
+                    let hash = self
+                        .reading
+                        .redactor
+                        .hash(cards::digits_of(&raw).as_bytes());
                     self.replace(at, &hash);
                 } else if self.is_known(raw.as_bytes()) {
-                    let hash = self.redactor.hash(raw.as_bytes());
+                    let hash = self.reading.redactor.hash(raw.as_bytes());
                     self.replace(at, &hash);
                 }
             }
@@ -127,19 +127,19 @@ impl<'a> Walker<'a> {
     }
 
     fn array(&mut self, at: u32, place: &Place) {
-        let elements: Vec<u32> = self.tree.elements(at).collect();
-        let rows = self.rows_below(at, &elements, &place.beside);
+        let elements: Vec<u32> = self.reading.tree.elements(at).collect();
+        let rows = self.reading.rows_below(at, &elements, &place.beside);
         let beside = rows.as_ref().unwrap_or(&place.beside);
         let hidden = beside.hides(at, elements.len());
         let header = beside.is_header(at);
         let behind = if hidden.is_none() && !header {
-            self.behind_names(&elements)
+            self.reading.behind_names(&elements)
         } else {
             SmallVec::new()
         };
         for (index, element) in (0_u32..).zip(elements) {
             let position = index as usize;
-            let mut place = place.element(index, self.redactor, self.scope);
+            let mut place = place.element(index, self.reading.redactor, self.scope);
             if let Some(rows) = &rows {
                 place.beside = rows.clone();
             }
@@ -166,23 +166,23 @@ impl<'a> Walker<'a> {
             _ => false,
         };
         let place = part.as_ref().unwrap_or(place);
-        let named = self.named_by_members(at);
-        let columns = self.columns_of(at, &place.beside);
-        let operation = self.operation_of(at);
+        let named = self.reading.named_by_members(at);
+        let columns = self.reading.columns_of(at, &place.beside);
+        let operation = self.reading.operation_of(at);
         let veiled = named.all || place.beside.veiled;
-        for key in self.tree.keys(at) {
-            let name = self.key_text(key);
-            if let Some(clean) = self.redactor.key(&name) {
+        for key in self.reading.tree.keys(at) {
+            let name = self.reading.key_text(key);
+            if let Some(clean) = self.reading.redactor.key(&name) {
                 self.replace(key, &clean);
             }
-            let mut member = place.member(&name, self.redactor, self.scope);
+            let mut member = place.member(&name, self.reading.redactor, self.scope);
             member.secret |= nameless && name != multipart::HEADERS;
             member.secret |= place.beside.names(&name) || (named.values && is_named(&name));
             if let Some(columns) = &columns {
                 member.beside = columns.clone();
             }
             member.beside.veiled =
-                (veiled || member.beside.veiled) && !self.says_what_it_is(&name, key + 1);
+                (veiled || member.beside.veiled) && !self.reading.says_what_it_is(&name, key + 1);
             if let Some(operation) = operation.as_ref().filter(|_| is_variables(&name)) {
                 member.beside.add(operation);
             }
@@ -192,25 +192,19 @@ impl<'a> Walker<'a> {
     }
 
     fn is_a_name(&mut self, at: u32) -> bool {
-        self.tree.kind(at) == NodeKind::String && {
-            let text = self.key_text(at);
-            self.redactor.names.are_exactly(&text)
+        self.reading.tree.kind(at) == NodeKind::String && {
+            let text = self.reading.key_text(at);
+            self.reading.redactor.names.are_exactly(&text)
         }
-    }
-
-    pub(super) fn key_text(&mut self, key: u32) -> String {
-        let content = self.tree.unescaped(key, &mut self.scratch);
-        String::from_utf8_lossy(content).into_owned()
     }
 
     /// The keys of the header fields of a part of a multipart body.
     fn fields_of_part(&self, part: u32) -> impl Iterator<Item = u32> {
-        let headers = self
-            .tree
+        let tree = self.reading.tree;
+        let headers = tree
             .keys(part)
-            .find(|key| self.tree.content(*key) == multipart::HEADERS.as_bytes())
-            .filter(|key| self.tree.kind(key + 1) == NodeKind::Object);
-        let tree = self.tree;
+            .find(|key| self.reading.tree.content(*key) == multipart::HEADERS.as_bytes())
+            .filter(|key| self.reading.tree.kind(key + 1) == NodeKind::Object);
         headers
             .into_iter()
             .flat_map(move |headers| tree.keys(headers + 1))
@@ -221,9 +215,9 @@ impl<'a> Walker<'a> {
         let fields: SmallVec<[u32; 4]> = self.fields_of_part(part).collect();
         let mut named = !form;
         for key in fields {
-            let disposition = self.tree.content(key) == b"content-disposition";
-            let value = match self.tree.kind(key + 1) {
-                NodeKind::String => self.key_text(key + 1),
+            let disposition = self.reading.tree.content(key) == b"content-disposition";
+            let value = match self.reading.tree.kind(key + 1) {
+                NodeKind::String => self.reading.key_text(key + 1),
                 _ if disposition => return false,
                 _ => continue,
             };
@@ -244,19 +238,19 @@ impl<'a> Walker<'a> {
     fn claim_of_part(&mut self, part: u32) -> Claim {
         let media = self
             .fields_of_part(part)
-            .find(|key| self.tree.content(*key) == b"content-type");
+            .find(|key| self.reading.tree.content(*key) == b"content-type");
         match media {
             None => Claim::Silent,
-            Some(key) if self.tree.kind(key + 1) == NodeKind::String => {
-                Claim::of_type(&self.key_text(key + 1), None)
+            Some(key) if self.reading.tree.kind(key + 1) == NodeKind::String => {
+                Claim::of_type(&self.reading.key_text(key + 1), None)
             }
             Some(_) => Claim::Bytes,
         }
     }
 
     fn string(&mut self, at: u32, place: &Place) {
-        let text = self.key_text(at);
-        let redactor = self.redactor;
+        let text = self.reading.key_text(at);
+        let redactor = self.reading.redactor;
         let clean = match &place.content {
             Content::Digest => {
                 // In our words: the digest, and the length in parentheses.
@@ -290,12 +284,16 @@ impl<'a> Walker<'a> {
 
     /// Takes down the scalars of a value that is secret.
     fn keep_secrets(&mut self, at: u32) {
-        let end = self.tree.next(at);
+        let end = self.reading.tree.next(at);
         let mut node = at;
         while node < end {
-            let content = match self.tree.kind(node) {
-                NodeKind::String => self.tree.unescaped(node, &mut self.scratch).to_vec(),
-                NodeKind::Number => self.tree.raw(node).to_vec(),
+            let content = match self.reading.tree.kind(node) {
+                NodeKind::String => self
+                    .reading
+                    .tree
+                    .unescaped(node, &mut self.reading.scratch)
+                    .to_vec(),
+                NodeKind::Number => self.reading.tree.raw(node).to_vec(),
                 _ => Vec::new(),
             };
             if content.len() >= MIN_REPEATED_BYTES {

@@ -4,82 +4,64 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use clickhouse::Row;
-use parity_schemas::record::{Mismatch, MismatchClass, RecordedFinding};
+use parity_schemas::record::Mismatch;
+use parity_schemas::table;
 use parity_schemas::tally::Identity;
-use parity_schemas::time::Timestamp;
-use parity_schemas::verdict::Tolerated;
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::{ClickHouseReader, optional_word, word};
+use super::ClickHouseReader;
+use super::forms::{Asked, Found};
 use crate::error::StoreError;
 use crate::read::MismatchFilter;
 use crate::read::groups::ExampleRow;
 
-const TABLE: &str = "mismatches";
 /// Ids that are looked for at once.
 const IDS_PER_QUESTION: usize = 1_000;
 
-/// The crate reads tuples without names only.
-const FINDINGS: &str = "CAST(m.findings, 'Array(Tuple(String, String, String, Nullable(String), String, String, \
-     Nullable(String), Nullable(String), String, Nullable(String)))') AS findings";
+macro_rules! whole {
+    ([] $($role:ident $name:ident: $form:ident = $($path:ident).+ $(, since $step:literal)?;)*) => {
+        /// A row of all columns, in their order.
+        #[derive(Row, Deserialize)]
+        struct MismatchRow {
+            $($name: <table::$form as Asked>::Value,)*
+        }
 
-const COLUMNS: &str = "toString(m.id) AS id, migration, legacy_version, candidate_version, rules_hash, \
-     toUnixTimestamp64Micro(m.time) AS time, instance, route, method, path, query, fingerprints, findings_cut, \
-     CAST(m.tolerated, 'Array(Tuple(String, String, String))') AS tolerated, legacy_status, candidate_status, legacy_us, candidate_us, trace_id, class, sample";
+        impl MismatchRow {
+            fn into_mismatch(self) -> Result<Mismatch, StoreError> {
+                let mut record = Mismatch::default();
+                $(record.$($path).+ = <table::$form as Found<_>>::found(self.$name, stringify!($name))?;)*
+                Ok(record)
+            }
+        }
 
-/// `findings` as a tuple of its columns.
-type FindingRow = (
-    String,
-    String,
-    String,
-    Option<String>,
-    String,
-    String,
-    Option<String>,
-    Option<String>,
-    String,
-    Option<String>,
-);
+        /// How each is asked for.
+        const COLUMNS: &[(&str, &str)] = &[$((stringify!($name), <table::$form as Asked>::AS)),*];
+    };
+}
+parity_schemas::mismatch_columns!(whole);
 
-#[derive(Row, Deserialize)]
-struct MismatchRow {
-    id: String,
-    migration: String,
-    legacy_version: String,
-    candidate_version: String,
-    rules_hash: String,
-    time: i64,
-    instance: String,
-    route: String,
-    method: String,
-    path: String,
-    query: String,
-    fingerprints: Vec<String>,
-    findings: Vec<FindingRow>,
-    findings_cut: bool,
-    tolerated: Vec<(String, String, String)>,
-    legacy_status: u16,
-    candidate_status: u16,
-    legacy_us: u64,
-    candidate_us: u64,
-    trace_id: String,
-    class: String,
-    sample: String,
+fn asked(columns: &[(&str, &str)]) -> String {
+    let columns = columns
+        .iter()
+        .map(|(name, asked)| asked.replace("{}", name));
+    columns.collect::<Vec<_>>().join(", ")
 }
 
+/// What an example is made from.
 #[derive(Row, Deserialize)]
 struct ExampleColumns {
-    id: String,
-    path: String,
-    query: String,
-    findings: Vec<FindingRow>,
+    id: <table::Id as Asked>::Value,
+    path: <table::Text as Asked>::Value,
+    query: <table::Text as Asked>::Value,
+    findings: <table::Findings as Asked>::Value,
 }
 
 impl ClickHouseReader {
     pub(super) fn find_mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError> {
         let sql = format!(
-            "SELECT {COLUMNS}, {FINDINGS} FROM mismatches AS m WHERE m.id = toUUID(?) LIMIT 1"
+            "SELECT {} FROM mismatches AS m WHERE m.id = toUUID(?) LIMIT 1",
+            asked(COLUMNS)
         );
         let question = self.server.client().query(&sql).bind(id.to_string());
         self.ask::<MismatchRow>(question)?
@@ -110,7 +92,8 @@ impl ClickHouseReader {
             conditions.push("(toUnixTimestamp64Micro(m.time), toString(m.id)) < (?, ?)");
         }
         let sql = format!(
-            "SELECT {COLUMNS}, {FINDINGS} FROM mismatches AS m WHERE {} ORDER BY m.time DESC, toString(m.id) DESC LIMIT 1 BY m.id LIMIT ?",
+            "SELECT {} FROM mismatches AS m WHERE {} ORDER BY m.time DESC, toString(m.id) DESC LIMIT 1 BY m.id LIMIT ?",
+            asked(COLUMNS),
             conditions.join(" AND ")
         );
         let mut question = self.server.client().query(&sql);
@@ -142,101 +125,26 @@ impl ClickHouseReader {
         for ids in ids.chunks(IDS_PER_QUESTION) {
             let list: Vec<String> = ids.iter().map(|id| format!("'{id}'")).collect();
             let sql = format!(
-                "SELECT toString(m.id) AS id, path, query, {FINDINGS} FROM mismatches AS m \
-                 WHERE migration = ? AND m.id IN ({}) LIMIT 1 BY m.id",
+                "SELECT {} FROM mismatches AS m WHERE migration = ? AND m.id IN ({}) LIMIT 1 BY m.id",
+                asked(&[
+                    ("id", table::Id::AS),
+                    ("path", table::Text::AS),
+                    ("query", table::Text::AS),
+                    ("findings", table::Findings::AS),
+                ]),
                 list.join(", ")
             );
             let question = self.server.client().query(&sql).bind(&identity.migration);
             for row in self.ask::<ExampleColumns>(question)? {
-                let id = word(TABLE, "id", &row.id)?;
+                let id = table::Id::found(row.id, "id")?;
                 let example = ExampleRow {
                     path: row.path,
                     query: row.query,
-                    findings: findings(row.findings)?,
+                    findings: table::Findings::found(row.findings, "findings")?,
                 };
                 found.insert(id, Rc::new(example));
             }
         }
         Ok(found)
     }
-}
-
-impl MismatchRow {
-    fn into_mismatch(self) -> Result<Mismatch, StoreError> {
-        Ok(Mismatch {
-            id: word(TABLE, "id", &self.id)?,
-            identity: Identity {
-                migration: self.migration,
-                legacy_version: self.legacy_version,
-                candidate_version: self.candidate_version,
-                rules_hash: self.rules_hash,
-            },
-            time: Timestamp::from_micros(self.time),
-            instance: self.instance,
-            route: self.route,
-            method: self.method,
-            path: self.path,
-            query: self.query,
-            fingerprints: self.fingerprints,
-            findings: findings(self.findings)?,
-            findings_cut: self.findings_cut,
-            tolerated: self
-                .tolerated
-                .into_iter()
-                .map(|(part, path, why)| {
-                    Ok(Tolerated {
-                        part: word(TABLE, "tolerated", &part)?,
-                        path,
-                        why,
-                    })
-                })
-                .collect::<Result<_, StoreError>>()?,
-            legacy_status: self.legacy_status,
-            candidate_status: self.candidate_status,
-            legacy_us: self.legacy_us,
-            candidate_us: self.candidate_us,
-            trace_id: self.trace_id,
-            class: match self.class.as_str() {
-                "unconfirmed" => MismatchClass::Unconfirmed,
-                other => return Err(StoreError::value(TABLE, "class", other)),
-            },
-            sample: if self.sample.is_empty() {
-                None
-            } else {
-                let read = serde_json::from_str(&self.sample);
-                Some(read.map_err(|_| StoreError::value(TABLE, "sample", &self.sample))?)
-            },
-        })
-    }
-}
-
-fn findings(rows: Vec<FindingRow>) -> Result<Vec<RecordedFinding>, StoreError> {
-    rows.into_iter()
-        .map(|row| {
-            let (
-                fingerprint,
-                part,
-                path,
-                candidate_path,
-                pattern,
-                kind,
-                legacy,
-                candidate,
-                explanation,
-                text_diff,
-            ) = row;
-            Ok(RecordedFinding {
-                fingerprint,
-                part: word(TABLE, "findings", &part)?,
-                path,
-                candidate_path,
-                pattern,
-                kind: word(TABLE, "findings", &kind)?,
-                legacy,
-                candidate,
-                explanation: optional_word(TABLE, "findings", &explanation)?,
-                text_diff,
-            })
-        })
-        .collect()
 }

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use parity_schemas::record::RecordType;
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::Watermark;
 use rusqlite::params;
 
-use super::rows::Fields;
+use super::rows::{all_of, watermark};
 use super::{SqliteReader, since};
 use crate::error::StoreError;
 use crate::read::Selection;
@@ -30,9 +31,8 @@ impl SqliteReader {
             identity.rules_hash,
             since
         ];
-        let watermarks = self.rows(SELECT_WATERMARKS, values, "watermarks", |row| {
-            watermark(row, identity)
-        })?;
+        let sql = format!("SELECT {} {WATERMARKS}", all_of(RecordType::Watermark));
+        let watermarks = self.rows(&sql, values, "watermarks", watermark)?;
         let oldest = Timestamp::now().saturating_add_micros(-VERIFIED_MICROS);
         let watermarks = watermarks
             .into_iter()
@@ -131,28 +131,7 @@ impl SqliteReader {
     }
 }
 
-fn watermark(row: &Fields<'_>, identity: &Identity) -> Result<Watermark, StoreError> {
-    Ok(Watermark {
-        id: row.word(0, "id")?,
-        revision: row.number(1, "revision")?,
-        identity: identity.clone(),
-        instance: row.text(2, "instance")?.to_owned(),
-        started: row.time(3, "started")?,
-        written: row.time(4, "written")?,
-        complete_until: row.time(5, "complete_until")?,
-        ended: row.integer(6, "ended")? != 0,
-        under_way: row.json(7, "under_way")?,
-        counted_from: row.time(8, "counted_from")?,
-        open_from: row.time(9, "open_from")?,
-        tallies: row.count(10, "tallies")?,
-        received: row.count(11, "received")?,
-        settled: row.count(12, "settled")?,
-        open: row.json(13, "open")?,
-    })
-}
-
-const SELECT_WATERMARKS: &str = "SELECT id, revision, instance, started, written, complete_until, ended, under_way, \
-     counted_from, open_from, tallies, received, settled, open FROM watermarks \
+const WATERMARKS: &str = "FROM watermarks \
      WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash = ?4 AND written >= ?5 \
      ORDER BY instance, started, id";
 

@@ -196,7 +196,7 @@ fn is_named(media: &str, body: &[u8], secret: &str) -> bool {
         .fold(text, |text, escape| text.replace(escape, " "));
     let escaped = text.replace("\\u00", "%");
     let writings = [
-        crate::redact::text::percent_decoded(&escaped),
+        crate::redact::escapes::percent_decoded(&escaped),
         crate::redact::markup::unescaped(&text),
         text,
     ];

@@ -5,7 +5,7 @@
 
 use wide::u8x16;
 
-use super::index::{IndexError, Node, NodeKind};
+use super::node::{IndexError, Node, NodeKind};
 use super::{number, string};
 
 pub(super) struct Parser<'a> {

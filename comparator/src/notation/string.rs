@@ -125,7 +125,7 @@ pub(crate) fn same_bytes(one: &[u8], two: &[u8]) -> bool {
 pub(crate) fn hash(content: &[u8]) -> u32 {
     const SEEDS: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xd6e8_feb8_6659_fd93];
     #[cfg(test)]
-    if super::object::colliding::are_all() {
+    if super::colliding::are_all() {
         return 0;
     }
     let mix = |low: u64, high: u64| {

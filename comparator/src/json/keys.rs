@@ -1,0 +1,26 @@
+//! What both objects have under one key.
+
+use super::path::Side;
+
+/// The members of both objects that have one key: ranges of [`Walk::indices`](super::walk::Walk), in the order of the text.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct KeyGroup {
+    pub(super) legacy: [u32; 2],
+    pub(super) candidate: [u32; 2],
+    /// The first member, in the legacy if it has any.
+    pub(super) first: u32,
+}
+
+impl KeyGroup {
+    /// The side that alone has the key.
+    pub(super) fn only(&self) -> Option<Side> {
+        match (
+            self.legacy[0] == self.legacy[1],
+            self.candidate[0] == self.candidate[1],
+        ) {
+            (false, true) => Some(Side::Legacy),
+            (true, false) => Some(Side::Candidate),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! What is replaced in a text, and the text without it.
+
+use std::ops::Range;
+
+/// What stands for a span of the text.
+pub(super) struct Replacement {
+    pub(super) span: Range<usize>,
+    pub(super) with: String,
+}
+
+/// The text of a span with what stands for parts of it.
+pub(super) fn applied(text: &[u8], span: &Range<usize>, replacements: &[Replacement]) -> String {
+    let mut out = String::with_capacity(span.len());
+    let mut at = span.start;
+    let copy = |out: &mut String, range: Range<usize>| {
+        out.push_str(&String::from_utf8_lossy(
+            text.get(range).unwrap_or_default(),
+        ));
+    };
+    let first = replacements.partition_point(|replacement| replacement.span.end <= span.start);
+    for replacement in replacements.get(first..).unwrap_or_default() {
+        if replacement.span.start >= span.end {
+            break;
+        }
+        copy(&mut out, at..replacement.span.start);
+        out.push_str(&replacement.with);
+        at = replacement.span.end;
+    }
+    copy(&mut out, at..span.end.max(at));
+    out
+}

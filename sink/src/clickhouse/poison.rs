@@ -1,0 +1,45 @@
+//! Records that no row can be made of.
+
+use std::fmt;
+
+use parity_schemas::time::Timestamp;
+
+/// A record from further back than anything is kept would be removed at once; together with the limit ahead it also
+/// bounds how many monthly partitions one batch can touch (the server refuses an insert into more than 100).
+pub(super) const OLDEST_MICROS: i64 = 400 * DAY_MICROS;
+/// A clock may be wrong by a time zone; a record from beyond would outlive all retention.
+pub(super) const AHEAD_MICROS: i64 = DAY_MICROS;
+const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
+
+/// Why a record can never be stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Poison {
+    /// It is not what its type says.
+    Malformed(String),
+    /// Its clock was wrong, or it is older than anything that is kept.
+    TimeOutOfRange(Timestamp),
+}
+
+impl Poison {
+    /// The word for it in headers and metrics.
+    pub(crate) const fn reason(&self) -> &'static str {
+        match self {
+            Self::Malformed(_) => "malformed",
+            Self::TimeOutOfRange(_) => "time_out_of_range",
+        }
+    }
+}
+
+impl fmt::Display for Poison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed(why) => f.write_str(why),
+            Self::TimeOutOfRange(time) => write!(
+                f,
+                "its time is {time}, which is over {} days ago or over {} day ahead",
+                OLDEST_MICROS / DAY_MICROS,
+                AHEAD_MICROS / DAY_MICROS
+            ),
+        }
+    }
+}

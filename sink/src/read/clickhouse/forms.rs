@@ -1,0 +1,166 @@
+//! Values out of a database.
+
+use std::str::FromStr;
+
+use parity_schemas::record::RecordedFinding;
+use parity_schemas::table::{
+    Count, Findings, Flag, Hash, Id, Label, Number, OptionalDocument, Status, Text, Texts, Time,
+    Tolerations, Word,
+};
+use parity_schemas::time::Timestamp;
+use parity_schemas::verdict::Tolerated;
+use serde::de::DeserializeOwned;
+use uuid::Uuid;
+
+use super::{optional_word, word};
+use crate::error::StoreError;
+
+/// How a column of this form is asked for.
+pub(super) trait Asked {
+    /// With `{}` for its name, in a table that is called `m`.
+    const AS: &'static str = "m.{} AS {}";
+    /// What comes.
+    type Value;
+}
+
+/// What that says.
+pub(super) trait Found<T>: Asked {
+    fn found(value: Self::Value, column: &'static str) -> Result<T, StoreError>;
+}
+
+/// `findings` as a tuple of its columns: the crate reads tuples without names only.
+type FindingRow = (
+    String,
+    String,
+    String,
+    Option<String>,
+    String,
+    String,
+    Option<String>,
+    Option<String>,
+    String,
+    Option<String>,
+);
+
+const TABLE: &str = "mismatches";
+
+macro_rules! asked {
+    ($($form:ident: $value:ty $(= $as:literal)?;)*) => {$(
+        impl Asked for $form {
+            $(const AS: &'static str = $as;)?
+            type Value = $value;
+        }
+    )*};
+}
+asked! {
+    Id: String = "toString(m.{}) AS {}";
+    Time: i64 = "toUnixTimestamp64Micro(m.{}) AS {}";
+    Status: u16;
+    Number: u32;
+    Count: u64;
+    Flag: bool;
+    Text: String;
+    Label: String;
+    Hash: String;
+    Word: String;
+    Texts: Vec<String>;
+    OptionalDocument: String;
+    Findings: Vec<FindingRow> = "CAST(m.{}, 'Array(Tuple(String, String, String, Nullable(String), String, String, Nullable(String), Nullable(String), String, Nullable(String)))') AS {}";
+    Tolerations: Vec<(String, String, String)> = "CAST(m.{}, 'Array(Tuple(String, String, String))') AS {}";
+}
+
+macro_rules! as_it_is {
+    ($($form:ident: $value:ty),*) => {$(
+        impl Found<$value> for $form {
+            fn found(value: $value, _column: &'static str) -> Result<$value, StoreError> {
+                Ok(value)
+            }
+        }
+    )*};
+}
+as_it_is!(
+    Status: u16, Number: u32, Count: u64, Flag: bool, Text: String, Label: String, Hash: String,
+    Texts: Vec<String>
+);
+
+impl Found<Uuid> for Id {
+    fn found(id: String, column: &'static str) -> Result<Uuid, StoreError> {
+        word(TABLE, column, &id)
+    }
+}
+
+impl Found<Timestamp> for Time {
+    fn found(micros: i64, _column: &'static str) -> Result<Timestamp, StoreError> {
+        Ok(Timestamp::from_micros(micros))
+    }
+}
+
+impl<T: FromStr> Found<T> for Word {
+    fn found(text: String, column: &'static str) -> Result<T, StoreError> {
+        word(TABLE, column, &text)
+    }
+}
+
+impl<T: DeserializeOwned> Found<Option<T>> for OptionalDocument {
+    fn found(json: String, column: &'static str) -> Result<Option<T>, StoreError> {
+        if json.is_empty() {
+            return Ok(None);
+        }
+        let read = serde_json::from_str(&json);
+        read.map(Some)
+            .map_err(|_| StoreError::value(TABLE, column, &json))
+    }
+}
+
+impl Found<Vec<Tolerated>> for Tolerations {
+    fn found(
+        rows: Vec<(String, String, String)>,
+        column: &'static str,
+    ) -> Result<Vec<Tolerated>, StoreError> {
+        rows.into_iter()
+            .map(|(part, path, why)| {
+                Ok(Tolerated {
+                    part: word(TABLE, column, &part)?,
+                    path,
+                    why,
+                })
+            })
+            .collect()
+    }
+}
+
+impl Found<Vec<RecordedFinding>> for Findings {
+    fn found(
+        rows: Vec<FindingRow>,
+        column: &'static str,
+    ) -> Result<Vec<RecordedFinding>, StoreError> {
+        rows.into_iter()
+            .map(|row| {
+                let (
+                    fingerprint,
+                    part,
+                    path,
+                    candidate_path,
+                    pattern,
+                    kind,
+                    legacy,
+                    candidate,
+                    explanation,
+                    text_diff,
+                ) = row;
+                Ok(RecordedFinding {
+                    fingerprint,
+                    part: word(TABLE, column, &part)?,
+                    path,
+                    candidate_path,
+                    pattern,
+                    kind: word(TABLE, column, &kind)?,
+                    legacy,
+                    candidate,
+                    explanation: optional_word(TABLE, column, &explanation)?,
+                    text_diff,
+                })
+            })
+            .collect()
+    }
+}

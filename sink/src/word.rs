@@ -1,0 +1,36 @@
+//! Words of the vocabularies, as every store keeps them.
+
+use parity_schemas::clients::ClientOutcome;
+use parity_schemas::evidence::Outcome;
+use parity_schemas::record::MismatchClass;
+use parity_schemas::verdict::{Explanation, Kind, Part, Reason};
+
+/// What is stored as a word.
+pub(crate) trait Word {
+    fn word(&self) -> &str;
+}
+
+impl Word for String {
+    fn word(&self) -> &str {
+        self
+    }
+}
+
+macro_rules! words {
+    ($($vocabulary:ident),*) => {$(
+        impl Word for $vocabulary {
+            fn word(&self) -> &str {
+                self.as_str()
+            }
+        }
+    )*};
+}
+words!(
+    ClientOutcome,
+    Explanation,
+    Kind,
+    MismatchClass,
+    Outcome,
+    Part,
+    Reason
+);
