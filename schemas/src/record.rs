@@ -10,7 +10,8 @@ use uuid::Uuid;
 use crate::evidence::Decision;
 use crate::tally::{GroupTally, Identity, Tally};
 use crate::time::Timestamp;
-use crate::verdict::{Explanation, Kind, Part, Tolerated, UnknownWord, vocabulary};
+use crate::verdict::{Explanation, Kind, Part, Tolerated};
+use crate::vocabulary::{UnknownWord, vocabulary};
 use crate::watermark::Watermark;
 
 /// Version of the records as JSON, sent along with each (see [`VERSION_HEADER`]). A change that an older reader would
@@ -157,7 +158,7 @@ vocabulary! {
     MismatchClass as "class of mismatch" {
         /// Seen once, not looked into.
         #[default]
-        Unconfirmed = "unconfirmed",
+        Unconfirmed = "unconfirmed" => "seen once, not looked into",
     }
 }
 
