@@ -7,12 +7,15 @@
 //!
 //! Names go out in lower case, fields of one name in their order: what HTTP calls equal, we do not preserve further.
 
+use http::StatusCode;
 use http::header::{
     ALT_SVC, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, EXPECT, HOST, HeaderMap, HeaderName,
     HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING, UPGRADE,
 };
 use http::uri::{Authority, Scheme, Uri};
 use smallvec::SmallVec;
+
+use crate::framing;
 
 /// Marks what the candidate gets, so that it can leave out side effects of its own.
 pub(crate) const SHADOW: HeaderName = HeaderName::from_static("x-parity-shadow");
@@ -65,10 +68,22 @@ pub(crate) fn strip_hop_by_hop(headers: &mut HeaderMap) {
     }
 }
 
-/// Removes what ends at this hop from an answer.
-pub(crate) fn strip_answer(headers: &mut HeaderMap) {
+/// Removes what ends at this hop from an answer, and what an answer of this status must not have.
+pub(crate) fn strip_answer(status: StatusCode, headers: &mut HeaderMap) {
     strip_hop_by_hop(headers);
     headers.remove(ALT_SVC);
+    if status == StatusCode::NO_CONTENT || status.is_informational() {
+        // RFC 9110 §8.6; clients of HTTP/2 take such an answer for malformed.
+        headers.remove(CONTENT_LENGTH);
+    } else {
+        framing::merge_lengths(headers);
+    }
+}
+
+/// Removes what ends at this hop from trailers, and what comes too late in them (RFC 9110 §6.5.1).
+pub(crate) fn strip_trailers(trailers: &mut HeaderMap) {
+    strip_hop_by_hop(trailers);
+    trailers.remove(CONTENT_LENGTH);
 }
 
 /// The version that a connection to a service speaks.
@@ -84,6 +99,7 @@ pub(crate) fn for_upstream(received: &HeaderMap, uri: &Uri, host: &HeaderValue) 
     let mut headers = received.clone();
     let trailers = wants_trailers(received);
     strip_hop_by_hop(&mut headers);
+    framing::merge_lengths(&mut headers);
     headers.remove(EXPECT);
     if trailers {
         // RFC 9110 §10.1.4: TE is for the next hop, so it is said anew.
@@ -137,36 +153,6 @@ fn join_cookies(headers: &mut HeaderMap) {
     if let Ok(value) = HeaderValue::from_maybe_shared(bytes::Bytes::from(joined)) {
         headers.insert(COOKIE, value);
     }
-}
-
-/// Whether a body comes in another transfer coding than chunks. It is decoded here as far as chunks go, and the field
-/// ends here, so that any other coding would be lost and the service would get coded bytes for plain ones.
-///
-/// Chunks that are named twice, in a list with nothing else in it, or in two fields, are not taken either: readers
-/// disagree about what that is.
-pub(crate) fn has_other_coding(headers: &HeaderMap) -> bool {
-    let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
-    let Some(coding) = codings.next() else {
-        return false;
-    };
-    codings.next().is_some()
-        || !coding
-            .as_bytes()
-            .trim_ascii()
-            .eq_ignore_ascii_case(b"chunked")
-}
-
-/// Whether an answer's body comes in a coding that would be lost with the field. Services that name chunks twice are
-/// common enough, and their clients take it.
-pub(crate) fn loses_coding(headers: &HeaderMap) -> bool {
-    headers.contains_key(TRANSFER_ENCODING)
-        && headers
-            .get_all(TRANSFER_ENCODING)
-            .iter()
-            .flat_map(tokens)
-            .any(|token| {
-                !token.eq_ignore_ascii_case("chunked") && !token.eq_ignore_ascii_case("identity")
-            })
 }
 
 /// Whether the client waits to be asked for its body, as hyper reads it: of several fields the last one counts.

@@ -23,6 +23,7 @@ mod descriptors;
 mod exchange;
 mod forwarding;
 mod frames;
+mod framing;
 mod headers;
 mod limits;
 mod proxy;

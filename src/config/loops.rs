@@ -100,13 +100,15 @@ impl Layers {
     }
 }
 
-/// Decided without asking a resolver: only this machine has names that everybody knows.
+/// Decided without asking a resolver: numbers stand for themselves, and of names everybody knows that of this machine.
 fn same_place(one: &UpstreamUrl, other: &UpstreamUrl) -> bool {
     let same = |one: &HostPort, other: &HostPort| {
         one.port == other.port
-            && (one.host.eq_ignore_ascii_case(&other.host)
-                || one.host.eq_ignore_ascii_case("localhost") && is_loopback(&other.host)
-                || is_loopback(&one.host) && other.host.eq_ignore_ascii_case("localhost"))
+            && match (known_address(&one.host), known_address(&other.host)) {
+                (Some(one), Some(other)) => one == other || (is_here(one) && is_here(other)),
+                (None, None) => one.host.eq_ignore_ascii_case(&other.host),
+                _ => false,
+            }
     };
     match (one, other) {
         (UpstreamUrl::Unix(one), UpstreamUrl::Unix(other)) => same_file(one, other),
@@ -116,12 +118,64 @@ fn same_place(one: &UpstreamUrl, other: &UpstreamUrl) -> bool {
     }
 }
 
-/// What `localhost` leads to.
-fn is_loopback(host: &str) -> bool {
-    matches!(
-        host.parse(),
-        Ok(IpAddr::V4(Ipv4Addr::LOCALHOST) | IpAddr::V6(Ipv6Addr::LOCALHOST))
-    )
+/// The address that a host stands for, where that is known without a resolver.
+fn known_address(host: &str) -> Option<IpAddr> {
+    if undotted(host).eq_ignore_ascii_case("localhost") {
+        return Some(Ipv4Addr::LOCALHOST.into());
+    }
+    numeric(host)
+}
+
+/// An address in numbers, however it is spelled.
+fn numeric(host: &str) -> Option<IpAddr> {
+    let host = undotted(host);
+    let address = host.parse().ok();
+    let address = address.or_else(|| inet_aton(host).map(IpAddr::V4))?;
+    Some(address.to_canonical())
+}
+
+/// A name may end in the dot of the root.
+fn undotted(host: &str) -> &str {
+    host.strip_suffix('.').unwrap_or(host)
+}
+
+/// What resolvers take for an address of IPv4, too: one to four numbers, the last of which fills what is left, each
+/// decimal, octal or hexadecimal.
+fn inet_aton(host: &str) -> Option<Ipv4Addr> {
+    let numbers: Option<Vec<u32>> = host.split('.').map(number).collect();
+    let numbers = numbers?;
+    let (last, first) = numbers.split_last()?;
+    if first.len() > 3 {
+        return None;
+    }
+    let mut address = 0_u64;
+    for number in first {
+        address = (address << 8) | u64::from(u8::try_from(*number).ok()?);
+    }
+    let bits = 32 - 8 * first.len();
+    let last = u64::from(*last);
+    let fits = last >> bits == 0;
+    let whole = u32::try_from((address << bits) | last).ok()?;
+    fits.then(|| Ipv4Addr::from(whole))
+}
+
+fn number(text: &str) -> Option<u32> {
+    // `from_str_radix` would take a sign.
+    if !text.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return None;
+    }
+    let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+    let (digits, radix) = match (hexadecimal, text.strip_prefix('0')) {
+        (Some(digits), _) => (digits, 16),
+        (None, Some(digits)) if !digits.is_empty() => (digits, 8),
+        _ => (text, 10),
+    };
+    u32::from_str_radix(digits, radix).ok()
+}
+
+/// Whether a connection to an address stays on this machine: to connect to no address in particular does.
+fn is_here(address: IpAddr) -> bool {
+    address.is_loopback() || address.is_unspecified()
 }
 
 fn same_file(one: &Path, other: &Path) -> bool {
@@ -169,7 +223,7 @@ fn is_local(address: IpAddr) -> bool {
 }
 
 fn addresses(place: &HostPort) -> Vec<IpAddr> {
-    if let Ok(address) = place.host.parse() {
+    if let Some(address) = numeric(&place.host) {
         return vec![address];
     }
     let (sender, receiver) = mpsc::channel();
@@ -229,13 +283,43 @@ mod tests {
             ("http://a.example:80", "http://A.example"),
             ("http://localhost:7001", "http://127.0.0.1:7001"),
             ("http://[::1]:7001", "http://localhost:7001"),
+            ("http://127.0.0.1:7001", "http://127.1:7001"),
+            ("http://127.0.0.1:7001", "http://127.0.1:7001"),
+            ("http://127.0.0.1:7001", "http://2130706433:7001"),
+            ("http://127.0.0.1:7001", "http://0x7F000001:7001"),
+            ("http://127.0.0.1:7001", "http://0177.0.0.1:7001"),
+            ("http://127.0.0.1:7001", "http://0:7001"),
+            ("http://127.0.0.1:7001", "http://0.0.0.0:7001"),
+            ("http://127.0.0.1:7001", "http://127.0.0.1.:7001"),
+            ("http://127.0.0.1:7001", "http://127.0.0.2:7001"),
+            ("http://127.0.0.1:7001", "http://[::1]:7001"),
+            ("http://127.0.0.1:7001", "http://[::]:7001"),
+            ("http://127.0.0.1:7001", "http://[::ffff:127.0.0.1]:7001"),
+            (
+                "http://127.0.0.1:7001",
+                "http://[0:0:0:0:0:FFFF:7F00:1]:7001",
+            ),
+            ("http://127.0.0.1:7001", "http://LOCALHOST.:7001"),
+            ("http://LOCALHOST.:7001", "http://localhost:7001"),
+            ("http://10.0.0.1:7001", "http://10.1:7001"),
+            ("http://10.0.0.1:7001", "http://[::ffff:10.0.0.1]:7001"),
+            ("http://[2001:DB8::1]:7001", "http://[2001:db8:0::1]:7001"),
             ("unix:/run/a.sock", "unix:/run/a.sock"),
         ] {
             assert!(same(one, other), "{one} {other}");
         }
         for (one, other) in [
             ("http://127.0.0.1:7001", "http://127.0.0.1:7002"),
-            ("http://127.0.0.1:7001", "http://127.0.0.2:7001"),
+            ("http://127.1:7001", "http://0:7002"),
+            ("http://127.0.0.1:7001", "http://128.0.0.1:7001"),
+            ("http://127.0.0.1:7001", "http://10.0.0.1:7001"),
+            // Names that no one-number, no list of four, no base allows.
+            ("http://127.0.0.1:7001", "http://127.0.0.0.1:7001"),
+            ("http://127.0.0.1:7001", "http://127.0.0.0x:7001"),
+            ("http://127.0.0.1:7001", "http://0189.1:7001"),
+            ("http://127.0.0.1:7001", "http://6425673729:7001"),
+            ("http://127.0.0.1:7001", "http://localhost.example:7001"),
+            ("http://localhost:7001", "http://a.example:7001"),
             ("http://a.example", "https://a.example"),
             ("http://a.example", "http://b.example"),
             ("unix:/run/a.sock", "unix:/run/b.sock"),

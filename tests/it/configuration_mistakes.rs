@@ -72,6 +72,14 @@ fn a_candidate_that_is_the_legacy_is_refused_unless_noise_is_what_is_wanted() {
         place.write("parity.toml", format!("{same}{more}"));
         says(&place.run(&["config", "check"]), 0, &[]);
     }
+    for host in ["127.1", "2130706433", "0", "[::]", "LOCALHOST."] {
+        let other = format!(
+            "[mirror]\nlegacy = \"http://127.0.0.1:7001\"\ncandidate = \"http://{host}:7001\"\n"
+        );
+        place.write("parity.toml", other);
+        let words = format!("mirror.candidate: http://{host}:7001 is the legacy itself");
+        says(&place.run(&["config", "check"]), 2, &[&words]);
+    }
 }
 
 #[test]

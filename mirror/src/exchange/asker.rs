@@ -25,6 +25,7 @@ use crate::exchange::policy::{self, Room};
 use crate::exchange::side::{BySide, Side};
 use crate::exchange::terms::Terms;
 use crate::forwarding::Forwarding;
+use crate::framing;
 use crate::headers::{self, Wire};
 use crate::turns;
 use crate::upstream::{Fault, RequestBody, SendError, Sent, Service};
@@ -202,7 +203,7 @@ impl Attempt {
             // Nobody asked it to.
             return Err(Fault::Protocol.into());
         }
-        if headers::loses_coding(&head.headers) {
+        if framing::is_unusable(head.status, &head.headers) {
             return Err(Fault::Protocol.into());
         }
         let Some(ask) = self.ask.take() else {

@@ -38,6 +38,16 @@ impl Answer {
     pub(crate) fn new(content: Content, busy: Busy) -> Self {
         Self { content, busy }
     }
+
+    /// Leaves out words of ours, and says how long they are.
+    pub(crate) fn leave_out_text(&mut self) -> Option<usize> {
+        let Content::Text(text) = &self.content else {
+            return None;
+        };
+        let length = text.len();
+        self.content = Content::Empty;
+        Some(length)
+    }
 }
 
 impl HttpBody for Answer {

@@ -17,6 +17,7 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 
 use crate::exchange::{self, Pending, RequestHead, Side, Ticket};
+use crate::framing;
 use crate::headers;
 use crate::proxy::answer::Answer;
 use crate::proxy::client::{Busy, Client};
@@ -39,13 +40,14 @@ pub(crate) async fn serve(
 ) -> Result<Response<Answer>, ClientGone> {
     let worker = Rc::clone(client.worker());
     let version = request.version();
+    let is_head = request.method() == Method::HEAD;
     if client.is_ourselves() {
         worker.meters().refused();
         let answer = words::text(StatusCode::LOOP_DETECTED, words::OURSELVES, client.busy());
-        return Ok(last(answer, version));
+        return Ok(last(fit(answer, is_head), version));
     }
     let mut offer = tunnel::offer(&mut request);
-    let response = answer_to(&client, request, &mut offer).await?;
+    let response = fit(answer_to(&client, request, &mut offer).await?, is_head);
     if let Some(offer) = offer {
         tunnel::decline(client, offer);
     }
@@ -53,6 +55,15 @@ pub(crate) async fn serve(
         return Ok(last(response, version));
     }
     Ok(response)
+}
+
+/// HEAD gets the head alone, also of an answer of ours: by HTTP/2 nobody else would see to it.
+fn fit(answer: Response<Answer>, is_head: bool) -> Response<Answer> {
+    if is_head {
+        words::without_body(answer)
+    } else {
+        answer
+    }
 }
 
 async fn answer_to(
@@ -77,7 +88,7 @@ async fn answer_to(
         let answer = words::text(StatusCode::BAD_REQUEST, words::for_host(fault), busy);
         return Ok(behind(client, version, upload, answer).await);
     }
-    if headers::has_other_coding(&parts.headers) {
+    if framing::has_other_coding(&parts.headers) {
         // RFC 9112 §6.1 has this status for it. Where such a body ends is not certain, so nothing is read behind it.
         client.worker().meters().refused();
         let answer = words::text(StatusCode::NOT_IMPLEMENTED, words::REFUSED_CODING, busy);

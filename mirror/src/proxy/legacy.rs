@@ -15,6 +15,7 @@ use parity_schemas::clients::ClientOutcome;
 use parity_schemas::verdict::Reason;
 
 use crate::exchange::{Ask, Asker, Intake, RequestHead, Side, Starts as _};
+use crate::framing;
 use crate::headers::{self, Wire};
 use crate::proxy::outbound::{Outbound, Tee};
 use crate::proxy::upload::{Progress, Upload};
@@ -121,10 +122,10 @@ pub(crate) async fn send(
     };
     let legacy = asker.service(Side::Legacy);
     match legacy.send(make, outbound, replayable, grpc).await {
-        // A 101 that nobody asked for is no answer, nor is a body in a coding that the client would not be told of.
+        // A 101 that nobody asked for is no answer, nor is what cannot be passed on.
         Ok(sent)
             if sent.response.status() == StatusCode::SWITCHING_PROTOCOLS
-                || headers::loses_coding(sent.response.headers()) =>
+                || framing::is_unusable(sent.response.status(), sent.response.headers()) =>
         {
             Err(NoAnswer::Wrong)
         }

@@ -92,7 +92,7 @@ impl<S: Starts> Tee<S> {
                         self.complete();
                     }
                 } else if let Some(trailers) = frame.trailers_mut() {
-                    headers::strip_hop_by_hop(trailers);
+                    headers::strip_trailers(trailers);
                     if let Some(copy) = &mut self.copy {
                         copy.trailers(trailers);
                     }

@@ -23,6 +23,7 @@ pub(crate) struct Passed {
     pub(crate) client_ticket: ClientTicket,
     pub(crate) sent: Instant,
     pub(crate) head_at: Instant,
+    pub(crate) is_head: bool,
     /// Whether the `Content-Length` of a 304 must be kept by us.
     pub(crate) keeps_length: bool,
     pub(crate) busy: Busy,
@@ -35,21 +36,25 @@ pub(crate) fn relay(
     passed: Passed,
 ) -> Response<Answer> {
     let (mut parts, incoming) = response.into_parts();
-    headers::strip_answer(&mut parts.headers);
+    headers::strip_answer(parts.status, &mut parts.headers);
     asker.forwarding().via(&mut parts.headers, parts.version);
     // The version of the legacy's connection says nothing of the client's. hyper lowers this one for a client of
     // HTTP/1.0.
     parts.version = Version::HTTP_11;
-    let bodiless = incoming.is_end_stream();
     let Passed {
         driven,
         capturing,
         client_ticket,
         sent,
         head_at,
+        is_head,
         keeps_length,
         busy,
     } = passed;
+    // A service of HTTP/2 may end one that has no body by an empty frame behind the head, which hyper does not wait for.
+    let bodiless = incoming.is_end_stream()
+        || is_head
+        || [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&parts.status);
     let answered = Answered {
         client_ticket,
         status: parts.status.as_u16(),

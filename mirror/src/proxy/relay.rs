@@ -177,7 +177,7 @@ impl Relay {
                         self.finish();
                     }
                 } else if let Some(trailers) = frame.trailers_mut() {
-                    headers::strip_hop_by_hop(trailers);
+                    headers::strip_trailers(trailers);
                     if let Some(capturing) = &mut self.capturing {
                         capturing.trailers(trailers);
                     }

@@ -17,6 +17,7 @@ use parity_schemas::clients::ClientOutcome;
 use tokio::io::AsyncWriteExt as _;
 
 use crate::exchange::{Asker, RequestHead, Side};
+use crate::framing;
 use crate::headers::{self, Wire};
 use crate::proxy::answer::{Answer, Content};
 use crate::proxy::client::{Busy, Client};
@@ -49,7 +50,7 @@ pub(crate) async fn open(
         }
     };
     worker.process().legacy_answers(true);
-    if headers::loses_coding(response.headers()) {
+    if framing::is_unusable(response.status(), response.headers()) {
         client_ticket.answered(StatusCode::BAD_GATEWAY);
         client_ticket.end(ClientOutcome::LegacyUnreachable);
         return words::text(StatusCode::BAD_GATEWAY, words::LEGACY_WRONG, busy);
@@ -62,6 +63,7 @@ pub(crate) async fn open(
             client_ticket,
             sent,
             head_at: Instant::now(),
+            is_head: head.method == Method::HEAD,
             keeps_length: head.method != Method::HEAD,
             busy,
         };
@@ -86,7 +88,7 @@ pub(crate) async fn open(
     });
     let (mut parts, _) = response.into_parts();
     let protocols = take_protocols(&parts.headers);
-    headers::strip_answer(&mut parts.headers);
+    headers::strip_answer(parts.status, &mut parts.headers);
     put_protocols(&mut parts.headers, protocols);
     Response::from_parts(parts, Answer::new(Content::Empty, busy))
 }

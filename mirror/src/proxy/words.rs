@@ -2,7 +2,7 @@
 //! by which they are told apart from the legacy's. When they are given is decided by who forwards.
 
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderValue, Response, StatusCode};
 
 use crate::proxy::answer::{Answer, Content};
@@ -38,5 +38,14 @@ pub(crate) fn text(status: StatusCode, words: &'static str, busy: Busy) -> Respo
         CONTENT_TYPE,
         HeaderValue::from_static("text/plain; charset=utf-8"),
     );
+    response
+}
+
+/// Leaves out the words, if it is an answer of ours, and says how long they are.
+pub(crate) fn without_body(mut response: Response<Answer>) -> Response<Answer> {
+    if let Some(length) = response.body_mut().leave_out_text() {
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+    }
     response
 }

@@ -12,6 +12,7 @@ mod half_closing;
 mod hop_by_hop;
 mod http2;
 mod legacy_faults;
+mod lengths;
 mod limits;
 mod metrics;
 mod passthrough;

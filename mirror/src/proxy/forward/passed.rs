@@ -45,8 +45,8 @@ pub(super) fn answer(
         .as_ref()
         .is_some_and(|rest| link.wire() == Wire::Http2 || !rest.has_little_left());
     // The length of an answer that has no body: HTTP/2 needs no help to send it, and HEAD is hyper's to know.
-    let keeps_length =
-        subject.with_head(|head| head.method != Method::HEAD && head.version != Version::HTTP_2);
+    let is_head = subject.with_head(|head| head.method == Method::HEAD);
+    let keeps_length = !is_head && version != Version::HTTP_2;
     let capturing = match subject {
         Subject::Alone(_) => None,
         Subject::Shadowed(ask) => {
@@ -80,6 +80,7 @@ pub(super) fn answer(
         client_ticket,
         sent: at,
         head_at,
+        is_head,
         keeps_length,
         busy,
     };
