@@ -2,6 +2,7 @@
 
 use parity_schemas::evidence::{EvidenceSummary, RouteDecision, Thresholds};
 use parity_schemas::tally::Counts;
+use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 use parity_schemas::watermark::{InstanceWatermark, RunState, Standing};
 
@@ -12,12 +13,12 @@ use super::words::{number, percents};
 const MAX_NAMED: usize = 5;
 
 /// A sentence for each instance that may have counted more than is here: with any, nothing is proven to be right.
-/// `rules` is the hash of the rules that are asked about.
-pub(super) fn doubts(standing: &Standing, rules: &str) -> Vec<String> {
+/// `asked` is what is asked about.
+pub(super) fn doubts(standing: &Standing, asked: Option<&EvidenceSummary>) -> Vec<String> {
     let mut sentences: Vec<String> = Vec::new();
     let mut more = 0;
     for watermark in standing.doubtful() {
-        let sentence = doubt(watermark, rules);
+        let sentence = doubt(watermark, asked);
         if sentences.contains(&sentence) {
             continue;
         }
@@ -33,11 +34,20 @@ pub(super) fn doubts(standing: &Standing, rules: &str) -> Vec<String> {
     sentences
 }
 
-fn doubt(watermark: &InstanceWatermark, rules: &str) -> String {
+fn doubt(watermark: &InstanceWatermark, asked: Option<&EvidenceSummary>) -> String {
     let name = &watermark.instance;
     let since = watermark
         .last_heard
         .map_or_else(|| "its start".to_owned(), |time| time.to_string());
+    let remedy = watermark.succeeded.map_or_else(
+        || "leave it out with --since".to_owned(),
+        |next| {
+            format!(
+                "leave it out with --since {}, after that one began",
+                next_minute(next)
+            )
+        },
+    );
     match watermark.state {
         RunState::Behind => format!(
             "not all that instance `{name}` counted is in the store (it was last heard of at {since}): wait for sinks and \
@@ -46,11 +56,11 @@ fn doubt(watermark: &InstanceWatermark, rules: &str) -> String {
         ),
         RunState::Replaced => format!(
             "instance `{name}` was last heard of at {since} and did not say that it ended; another process of its name has \
-             begun since. What it had not written is unknown, however long that was: leave it out with --since"
+             begun since. What it had not written is unknown, however long that was: {remedy}"
         ),
         RunState::Ahead => format!(
             "the clock of instance `{name}` is ahead of this one (it says {since}), so it cannot be known what is \
-             missing: set the clocks"
+             missing, or what is newest: set the clocks; evidence of another version is asked for by --candidate-version"
         ),
         RunState::Unknown => format!(
             "instance `{name}` was recorded until {since} by a parity without watermarks, so it is not known whether \
@@ -58,26 +68,79 @@ fn doubt(watermark: &InstanceWatermark, rules: &str) -> String {
         ),
         RunState::OtherRules => format!(
             "instance `{name}` goes on under other rules (`{}`, last heard of at {since}), and what it receives is not counted \
-             here, under `{rules}`: reload it, or wait until it has ended; if it is gone, leave out what was before with \
-             --since",
-            watermark.rules_hash.as_deref().unwrap_or_default()
+             here, under `{rules}`: reload it, or wait until it has ended; if it is gone for good, say so with \
+             --gone {name}",
+            watermark.rules_hash.as_deref().unwrap_or_default(),
+            rules = asked.map_or("", |asked| asked.rules_hash.as_str()),
+        ),
+        RunState::OtherVersions => format!(
+            "instance `{name}` goes on for {} (last heard of at {since}), and what it receives is not counted here, for {}: \
+             choose one with --candidate-version, give it a --migration of its own, or end it; if it is gone for good, say \
+             so with --gone {name}",
+            versions(
+                watermark.legacy_version.as_deref().unwrap_or_default(),
+                watermark.candidate_version.as_deref().unwrap_or_default(),
+            ),
+            asked.map_or_else(String::new, |asked| versions(
+                &asked.legacy_version,
+                &asked.candidate_version
+            )),
         ),
         _ => format!(
             "instance `{name}` was last heard of at {since} and did not say that it ended; what it received after that \
-             is unknown: wait for it, or start it again and leave out what was before with --since"
+             is unknown: wait for it, or start it again and leave out what was before with --since a time after that; if it \
+             is gone for good, say so with --gone {name}"
         ),
     }
 }
 
+/// Intervals begin with minutes: this is the first one that is later.
+fn next_minute(time: Timestamp) -> Timestamp {
+    const MINUTE: i64 = 60_000_000;
+    let minute = time.as_micros().div_euclid(MINUTE);
+    Timestamp::from_micros(minute.saturating_add(1).saturating_mul(MINUTE))
+}
+
+fn versions(legacy: &str, candidate: &str) -> String {
+    let named = |version: &str| match version {
+        "" => "(no version)".to_owned(),
+        version => format!("`{version}`"),
+    };
+    format!(
+        "candidate version {} and legacy version {}",
+        named(candidate),
+        named(legacy)
+    )
+}
+
 /// What is no obstacle, and must be known all the same.
 pub(super) fn told(standing: &Standing) -> Vec<String> {
-    let mut sentences = Vec::new();
+    let mut sentences = gone(standing);
     let under_way = standing.under_way();
     if under_way > 0 {
         sentences.push(format!(
             "{} requests received before have no outcome yet; each is counted as if it differed",
             number(under_way)
         ));
+    }
+    sentences
+}
+
+/// Who was taken for gone, as it was asked to.
+fn gone(standing: &Standing) -> Vec<String> {
+    let runs = standing.watermarks.iter();
+    let mut sentences: Vec<String> = Vec::new();
+    for run in runs.filter(|run| run.state == RunState::Gone) {
+        let since = run
+            .last_heard
+            .map_or_else(|| "its start".to_owned(), |time| time.to_string());
+        let sentence = format!(
+            "instance `{}` was taken for gone (--gone): what it received after {since} is unknown, and was not waited for",
+            run.instance
+        );
+        if !sentences.contains(&sentence) {
+            sentences.push(sentence);
+        }
     }
     sentences
 }

@@ -19,7 +19,7 @@ fn run(instance: &str, written: i64, until: i64) -> Run {
         before_watermarks: false,
         lacks_tallies: false,
         succeeded: None,
-        other_rules: None,
+        apart: None,
     }
 }
 
@@ -44,6 +44,7 @@ fn a_state_follows_from_what_was_heard() {
         // Its clock is ahead of the reader's: "complete" would mean before that.
         (run("a", 103, 103), RunState::Ahead),
         (change(run("a", 50, 50), ended), RunState::Ended),
+        (change(run("a", 103, 103), ended), RunState::Ahead),
         (
             change(run("a", 50, 50), |run| run.succeeded = Some(at(60))),
             RunState::Replaced,

@@ -6,6 +6,7 @@ use parity_schemas::clients::ClientOutcome;
 use parity_schemas::evidence::Evidence;
 use parity_schemas::record::Record;
 use parity_schemas::time::Timestamp;
+use parity_schemas::watermark::Apart;
 use parity_sink::{Reader, Selection, StoreConfig, TallyBook, TallyConfig};
 
 use crate::servers::ClickHouse;
@@ -94,9 +95,9 @@ fn a_run_under_other_rules_is_seen_while_it_receives() {
                 (&*old.rules_hash, old.from, old.to),
                 ("old", at(0), at(160))
             );
-            let apart = found.runs.into_iter().filter_map(|run| {
-                let rules = run.other_rules?;
-                Some((run.instance, rules))
+            let apart = found.runs.into_iter().filter_map(|run| match run.apart? {
+                Apart::Rules(rules) => Some((run.instance, rules)),
+                Apart::Versions { .. } => None,
             });
             apart.collect::<Vec<_>>()
         };

@@ -223,7 +223,7 @@ fn who_goes_on_under_other_rules_keeps_the_gate_open_and_what_is_hidden_is_told(
         before_watermarks: false,
         lacks_tallies: false,
         succeeded: None,
-        other_rules: Some("old".to_owned()),
+        apart: Some(Apart::Rules("old".to_owned())),
     });
     let split = decide(&evidence);
     assert_eq!(split.outcome, Outcome::Undecided);
