@@ -313,8 +313,8 @@ impl Standing {
     }
 
     /// Takes these instances for gone where they are in doubt: what they had not written is not waited for. One that was
-    /// heard of after `after` is alive, whatever anybody says; one that ended and whose tallies are not here is not gone,
-    /// but was lost by the store.
+    /// heard of after `after` is alive, whatever anybody says; tallies that a watermark names and that are not here are the store's to
+    /// find, not the instance's.
     pub fn take_for_gone(&mut self, gone: &[String], after: Timestamp) {
         let alive: Vec<String> = self
             .watermarks

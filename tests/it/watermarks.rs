@@ -1,6 +1,8 @@
 //! A gate decides on everything that was received before it began, or says why it cannot.
 
 mod clocks;
+mod versions;
+mod window;
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -161,7 +163,13 @@ fn a_mirror_that_was_killed_makes_the_gate_undecided_until_its_time_is_left_out(
         replaced.stdout
     );
     send(&again, "/items", ENOUGH);
-    let left_out = gate(&place, &["--since", &since, "--wait", "1m"]);
+    // It may have received something until the other began.
+    let within = gate(&place, &["--since", &since]);
+    assert_eq!(within.code, 3, "{}", within.stdout);
+    let remedy = "leave it out with --since 20";
+    assert!(within.stdout.contains(remedy), "{}", within.stdout);
+    let began = window::last_start(&place);
+    let left_out = gate(&place, &["--since", &began, "--wait", "1m"]);
     assert_eq!(left_out.code, 0, "{}", left_out.stdout);
     assert_eq!(again.stop().0, 0);
     // One of another name is no substitute.

@@ -10,7 +10,7 @@ use std::ops::Bound;
 use parity_schemas::evidence::OtherRules;
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
-use parity_schemas::watermark::{Apart, Run, SILENT_AFTER_MICROS, Watermark};
+use parity_schemas::watermark::{Apart, CLOCKS_APART_MICROS, Run, SILENT_AFTER_MICROS, Watermark};
 use uuid::Uuid;
 
 /// Rules that are listed, the newest; more were changed so often that nobody looks them up.
@@ -123,7 +123,9 @@ impl Starts {
 impl FromIterator<(String, Timestamp)> for Starts {
     fn from_iter<I: IntoIterator<Item = (String, Timestamp)>>(starts: I) -> Self {
         let mut by_instance = BTreeMap::<String, BTreeSet<Timestamp>>::new();
-        for (instance, started) in starts {
+        // One of the future is of a clock that is ahead: it may well lie in the past, before those that it seems to follow.
+        let now = Timestamp::now().saturating_add_micros(CLOCKS_APART_MICROS);
+        for (instance, started) in starts.into_iter().filter(|(_, started)| *started <= now) {
             by_instance.entry(instance).or_default().insert(started);
         }
         Self(by_instance)
