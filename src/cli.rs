@@ -210,6 +210,9 @@ pub(crate) struct GateArgs {
     /// A route that must be proven on its own, such as "GET /users/{id}"; may be repeated.
     #[arg(long, value_name = "ROUTE", value_parser = route)]
     pub(crate) require_route: Vec<String>,
+    /// An instance that is gone for good: what it had not written is not waited for; may be repeated.
+    #[arg(long, value_name = "INSTANCE")]
+    pub(crate) gone: Vec<String>,
     /// While undecided, ask again for up to this long (30s, 10m, 2h).
     #[arg(long, value_name = "DURATION", value_parser = crate::config::value::duration)]
     pub(crate) wait: Option<std::time::Duration>,

@@ -128,8 +128,22 @@ pub struct Run {
     pub lacks_tallies: bool,
     /// When a later process of the same instance began; `None` when this is the last one.
     pub succeeded: Option<Timestamp>,
-    /// It counts under other rules than the evidence, and requests go there: the hash of those rules.
-    pub other_rules: Option<String>,
+    /// It counts for something else than the evidence, and requests go there.
+    pub apart: Option<Apart>,
+}
+
+/// What a run counts for that is not what is asked about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Apart {
+    /// The same versions under other rules: their hash.
+    Rules(String),
+    /// Other versions.
+    Versions {
+        /// Of the legacy.
+        legacy: String,
+        /// Of the candidate.
+        candidate: String,
+    },
 }
 
 /// What is known of one run, as it is shown.
@@ -150,6 +164,15 @@ pub struct InstanceWatermark {
     /// The hash of the rules that it counts under, where they are not those of the evidence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules_hash: Option<String>,
+    /// The version of the legacy that it counts for, where its versions are not those of the evidence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub legacy_version: Option<String>,
+    /// The version of the candidate that it counts for, where its versions are not those of the evidence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub candidate_version: Option<String>,
+    /// When the next process of its name began, where it did not say that it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub succeeded: Option<Timestamp>,
 }
 
 /// How a run stands.
@@ -174,6 +197,10 @@ pub enum RunState {
     Unknown,
     /// It goes on under other rules: nothing of what it receives is counted here.
     OtherRules,
+    /// It goes on for other versions: nothing of what it receives is counted here.
+    OtherVersions,
+    /// Nothing was heard of it since, and who asked says that it is gone for good.
+    Gone,
 }
 
 impl RunState {
@@ -189,6 +216,8 @@ impl RunState {
             Self::Ahead => "clock ahead",
             Self::Unknown => "unknown",
             Self::OtherRules => "under other rules",
+            Self::OtherVersions => "for other versions",
+            Self::Gone => "gone",
         }
     }
 
@@ -208,6 +237,10 @@ impl RunState {
             Self::OtherRules => {
                 "it goes on under other rules: what it receives is not counted here"
             }
+            Self::OtherVersions => {
+                "it goes on for other versions: what it receives is not counted here"
+            }
+            Self::Gone => "it is gone for good: what it had not written is not waited for",
         }
     }
 }
@@ -221,8 +254,10 @@ pub const CLOCKS_APART_MICROS: i64 = 2_000_000;
 impl Run {
     /// How it stands for who needs everything that was received before `after`; `seen` is as for [`Standing::of`].
     pub fn state(&self, after: Timestamp, seen: Timestamp) -> RunState {
-        if self.other_rules.is_some() {
-            return RunState::OtherRules;
+        match &self.apart {
+            Some(Apart::Rules(_)) => return RunState::OtherRules,
+            Some(Apart::Versions { .. }) => return RunState::OtherVersions,
+            None => {}
         }
         let Some(watermark) = &self.watermark else {
             return if self.before_watermarks {
@@ -233,10 +268,11 @@ impl Run {
         };
         if self.lacks_tallies {
             RunState::Behind
+        } else if watermark.written > seen {
+            // Also of one that ended: what it counted seems newer than what others count now.
+            RunState::Ahead
         } else if watermark.ended {
             RunState::Ended
-        } else if watermark.written > seen {
-            RunState::Ahead
         } else if watermark.complete_until > after {
             RunState::Complete
         } else if watermark.written > after {
@@ -251,6 +287,13 @@ impl Run {
     fn shown(&self, after: Timestamp, seen: Timestamp) -> InstanceWatermark {
         let state = self.state(after, seen);
         let watermark = self.watermark.as_ref();
+        let (rules_hash, legacy_version, candidate_version) = match &self.apart {
+            None => (None, None, None),
+            Some(Apart::Rules(rules)) => (Some(rules.clone()), None, None),
+            Some(Apart::Versions { legacy, candidate }) => {
+                (None, Some(legacy.clone()), Some(candidate.clone()))
+            }
+        };
         InstanceWatermark {
             instance: self.instance.clone(),
             started: watermark.map(|watermark| watermark.started),
@@ -265,7 +308,10 @@ impl Run {
                 _ => 0,
             },
             state,
-            rules_hash: self.other_rules.clone(),
+            rules_hash,
+            legacy_version,
+            candidate_version,
+            succeeded: self.succeeded.filter(|_| state == RunState::Replaced),
         }
     }
 }
@@ -294,6 +340,31 @@ impl Standing {
         }
     }
 
+    /// Takes these instances for gone where they are in doubt: what they had not written is not waited for. One that was
+    /// heard of after `after` is alive, whatever anybody says; tallies that a watermark names and that are not here are the store's to
+    /// find, not the instance's.
+    pub fn take_for_gone(&mut self, gone: &[String], after: Timestamp) {
+        let alive: Vec<String> = self
+            .watermarks
+            .iter()
+            .filter(|one| one.state != RunState::Ended && one.last_heard > Some(after))
+            .map(|one| one.instance.clone())
+            .collect();
+        for one in &mut self.watermarks {
+            let in_doubt = matches!(
+                one.state,
+                RunState::Silent
+                    | RunState::Replaced
+                    | RunState::OtherRules
+                    | RunState::OtherVersions
+            );
+            if in_doubt && gone.contains(&one.instance) && !alive.contains(&one.instance) {
+                one.state = RunState::Gone;
+            }
+        }
+        self.complete_until = complete_until(&self.watermarks);
+    }
+
     /// As it looks to somebody who does not wait: silent is who was not heard of for [`SILENT_AFTER_MICROS`].
     pub fn at_a_glance(runs: &[Run], now: Timestamp) -> Self {
         let ahead = now.saturating_add_micros(CLOCKS_APART_MICROS);
@@ -315,6 +386,7 @@ impl Standing {
                     | RunState::Ahead
                     | RunState::Unknown
                     | RunState::OtherRules
+                    | RunState::OtherVersions
             )
         })
     }
@@ -339,7 +411,12 @@ impl Standing {
 fn complete_until(watermarks: &[InstanceWatermark]) -> Option<Timestamp> {
     let counted = || {
         let all = watermarks.iter();
-        all.filter(|watermark| watermark.state != RunState::OtherRules)
+        all.filter(|watermark| {
+            !matches!(
+                watermark.state,
+                RunState::OtherRules | RunState::OtherVersions | RunState::Gone
+            )
+        })
     };
     let is_over = |watermark: &&InstanceWatermark| watermark.state == RunState::Ended;
     let going = counted().filter(|watermark| !is_over(watermark));

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
     let began = Instant::now();
     let reader = open(&store, wait)?;
     let left = wait.saturating_sub(began.elapsed());
-    let decision = decide(&reader, &selection, &thresholds, left)?;
+    let decision = decide(&reader, &selection, &thresholds, left, &args.gone)?;
     record_decision(&store, &decision).context("the decision could not be stored")?;
     match args.output {
         OutputFormat::Json => terminal::print_json(&decision)?,
@@ -79,9 +79,10 @@ fn decide(
     selection: &Selection,
     thresholds: &Thresholds,
     wait: Duration,
+    gone: &[String],
 ) -> Result<Decision> {
     let progress = spinner()?;
-    let decided = view::settled(reader, selection, thresholds, wait, |so_far| {
+    let decided = view::settled(reader, selection, thresholds, wait, gone, |so_far| {
         progress.set_message(so_far.reasons.first().cloned().unwrap_or_default());
         progress.tick();
     });

@@ -10,14 +10,7 @@ use serde_json::Value;
 use crate::support::root;
 
 /// Folders of the crates whose modules import each other one way only.
-const WITHOUT_CYCLES: &[&str] = &[
-    "comparator",
-    "dashboards",
-    "mirror",
-    "schemas",
-    "sink",
-    ".",
-];
+const WITHOUT_CYCLES: &[&str] = &["comparator", "dashboards", "mirror", "schemas", "sink", "."];
 
 fn packages() -> Vec<Value> {
     let output = Command::new(env!("CARGO"))

@@ -1,6 +1,8 @@
 //! A gate decides on everything that was received before it began, or says why it cannot.
 
 mod clocks;
+mod versions;
+mod window;
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -138,7 +140,7 @@ fn a_mirror_that_was_killed_makes_the_gate_undecided_until_its_time_is_left_out(
     assert_eq!(silent.code, 3, "{}", silent.stdout);
     for words in [
         "UNDECIDED  instance `test` was last heard of at 20",
-        "--since",
+        "--gone test",
     ] {
         assert!(silent.stdout.contains(words), "{words}: {}", silent.stdout);
     }
@@ -149,6 +151,7 @@ fn a_mirror_that_was_killed_makes_the_gate_undecided_until_its_time_is_left_out(
     });
     assert!(page.contains("\nUNDECIDED"), "{page}");
     // What it had not written is lost for good, whoever takes its place: nobody knows how much that was.
+    let killed = Timestamp::now().to_string();
     let again = place.mirror(&legacy.url(), &candidate.url(), &[]);
     let replaced = gate(&place, &[]);
     assert_eq!(replaced.code, 3, "{}", replaced.stdout);
@@ -163,6 +166,9 @@ fn a_mirror_that_was_killed_makes_the_gate_undecided_until_its_time_is_left_out(
     let (_, named) = replaced.stdout.split_once("--since ").expect("a time");
     let since = named.split_whitespace().next().expect("a time");
     send(&again, "/items", ENOUGH);
+    // It may have received something until the other began.
+    let within = gate(&place, &["--since", &killed]);
+    assert_eq!(within.code, 3, "{}", within.stdout);
     let left_out = gate(&place, &["--since", since, "--wait", "1m"]);
     assert_eq!(left_out.code, 0, "{}", left_out.stdout);
     assert_eq!(again.stop().0, 0);

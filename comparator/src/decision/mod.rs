@@ -11,7 +11,7 @@
 //! 2. A route, or all together, is proven to differ too much: fail. Our own drops do not excuse it: a difference that
 //!    was seen was seen, and a candidate that is down makes us drop.
 //! 3. Somebody who counted was not heard of since the decision began, what it counted is not all here, or somebody goes
-//!    on receiving under other rules: undecided.
+//!    on receiving under other rules or for other versions: undecided.
 //! 4. Of what was to be compared, in all or on a required route, we dropped more than `max_dropped`: undecided.
 //! 5. Of the pairs that were to be compared, more than `max_uncomparable` could not be because of the client (who went
 //!    away), the legacy (which failed, or answered what cannot be compared) or both services, in all or on a required
@@ -124,8 +124,7 @@ impl Question<'_> {
 
     /// What keeps the evidence from being whole.
     fn doubts(&self) -> Vec<String> {
-        let rules = self.summary.map(|evidence| evidence.rules_hash.as_str());
-        standing::doubts(self.standing, rules.unwrap_or_default())
+        standing::doubts(self.standing, self.summary)
     }
 
     /// What is no obstacle, and must be known all the same.

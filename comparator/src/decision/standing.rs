@@ -13,12 +13,12 @@ use super::words::{number, percents};
 const MAX_NAMED: usize = 5;
 
 /// A sentence for each instance that may have counted more than is here: with any, nothing is proven to be right.
-/// `rules` is the hash of the rules that are asked about.
-pub(super) fn doubts(standing: &Standing, rules: &str) -> Vec<String> {
+/// `asked` is what is asked about.
+pub(super) fn doubts(standing: &Standing, asked: Option<&EvidenceSummary>) -> Vec<String> {
     let mut sentences: Vec<String> = Vec::new();
     let mut more = 0;
     for watermark in standing.doubtful() {
-        let sentence = doubt(watermark, standing, rules);
+        let sentence = doubt(watermark, asked);
         if sentences.contains(&sentence) {
             continue;
         }
@@ -34,12 +34,12 @@ pub(super) fn doubts(standing: &Standing, rules: &str) -> Vec<String> {
     sentences
 }
 
-fn doubt(watermark: &InstanceWatermark, standing: &Standing, rules: &str) -> String {
+fn doubt(watermark: &InstanceWatermark, asked: Option<&EvidenceSummary>) -> String {
     let name = &watermark.instance;
     let since = watermark
         .last_heard
         .map_or_else(|| "its start".to_owned(), |time| time.to_string());
-    let later = format!("--since {}", leaves_out(watermark, standing));
+    let later = format!("--since {}", leaves_out(watermark));
     match watermark.state {
         RunState::Behind => format!(
             "not all that instance `{name}` counted is in the store (it was last heard of at {since}): wait for sinks and \
@@ -53,7 +53,7 @@ fn doubt(watermark: &InstanceWatermark, standing: &Standing, rules: &str) -> Str
         ),
         RunState::Ahead => format!(
             "the clock of instance `{name}` is ahead of this one (it says {since}), so it cannot be known what is \
-             missing: set the clocks"
+             missing, or what is newest: set the clocks; evidence of another version is asked for by --candidate-version"
         ),
         RunState::Unknown => format!(
             "instance `{name}` was recorded until {since} by a parity without watermarks, so it is not known whether \
@@ -61,44 +61,82 @@ fn doubt(watermark: &InstanceWatermark, standing: &Standing, rules: &str) -> Str
         ),
         RunState::OtherRules => format!(
             "instance `{name}` goes on under other rules (`{}`, last heard of at {since}), and what it receives is not counted \
-             here, under `{rules}`: reload it, or wait until it has ended; if it is gone, decide on what was recorded \
-             later, and on nothing before: {later}",
-            watermark.rules_hash.as_deref().unwrap_or_default()
+             here, under `{rules}`: reload it, or wait until it has ended; if it is gone for good, say so with \
+             --gone {name}",
+            watermark.rules_hash.as_deref().unwrap_or_default(),
+            rules = asked.map_or("", |asked| asked.rules_hash.as_str()),
+        ),
+        RunState::OtherVersions => format!(
+            "instance `{name}` goes on for {} (last heard of at {since}), and what it receives is not counted here, for {}: \
+             choose one with --candidate-version, give it a --migration of its own, or end it; if it is gone for good, say \
+             so with --gone {name}",
+            versions(
+                watermark.legacy_version.as_deref().unwrap_or_default(),
+                watermark.candidate_version.as_deref().unwrap_or_default(),
+            ),
+            asked.map_or_else(String::new, |asked| versions(
+                &asked.legacy_version,
+                &asked.candidate_version
+            )),
         ),
         _ => format!(
             "instance `{name}` was last heard of at {since} and did not say that it ended: it was killed, or cannot reach \
-             the store. What it received after that is in no count. Wait until it writes again; if it is gone, start it \
-             again and decide on what was recorded later, and on nothing before: {later}"
+             the store. What it received after that is in no count: wait until it writes again; if it is gone for good, say \
+             so with --gone {name}"
         ),
     }
 }
 
-/// The time from which on nothing counted by this run is looked at: when the next process of its name began, else the
-/// next whole minute, for a tally is left out when its interval began before.
-fn leaves_out(watermark: &InstanceWatermark, standing: &Standing) -> Timestamp {
-    let heard = watermark.last_heard.unwrap_or_default();
-    let same = standing.watermarks.iter();
-    let begun = same
-        .filter(|other| other.instance == watermark.instance && other.state != RunState::OtherRules)
-        .filter_map(|other| other.started);
-    let minute = heard.as_micros().div_euclid(INTERVAL_MICROS);
-    begun
-        .filter(|started| *started > heard)
-        .min()
-        .unwrap_or_else(|| {
-            Timestamp::from_micros(minute.saturating_add(1).saturating_mul(INTERVAL_MICROS))
-        })
+/// The time from which on nothing is missing that this run counted: when the next process of its name began, else the next
+/// whole minute, for a tally is left out when its interval began before.
+fn leaves_out(watermark: &InstanceWatermark) -> Timestamp {
+    watermark.succeeded.unwrap_or_else(|| {
+        let heard = watermark.last_heard.unwrap_or_default();
+        let minute = heard.as_micros().div_euclid(INTERVAL_MICROS);
+        Timestamp::from_micros(minute.saturating_add(1).saturating_mul(INTERVAL_MICROS))
+    })
+}
+
+fn versions(legacy: &str, candidate: &str) -> String {
+    let named = |version: &str| match version {
+        "" => "(no version)".to_owned(),
+        version => format!("`{version}`"),
+    };
+    format!(
+        "candidate version {} and legacy version {}",
+        named(candidate),
+        named(legacy)
+    )
 }
 
 /// What is no obstacle, and must be known all the same.
 pub(super) fn told(standing: &Standing) -> Vec<String> {
-    let mut sentences = Vec::new();
+    let mut sentences = gone(standing);
     let under_way = standing.under_way();
     if under_way > 0 {
         sentences.push(format!(
             "{} requests received before have no outcome yet; each is counted as if it differed",
             number(under_way)
         ));
+    }
+    sentences
+}
+
+/// Who was taken for gone, as it was asked to.
+fn gone(standing: &Standing) -> Vec<String> {
+    let runs = standing.watermarks.iter();
+    let mut sentences: Vec<String> = Vec::new();
+    for run in runs.filter(|run| run.state == RunState::Gone) {
+        let since = run
+            .last_heard
+            .map_or_else(|| "its start".to_owned(), |time| time.to_string());
+        let sentence = format!(
+            "instance `{}` was taken for gone (--gone): what it received after {since} is unknown, and was not waited for",
+            run.instance
+        );
+        if !sentences.contains(&sentence) {
+            sentences.push(sentence);
+        }
     }
     sentences
 }

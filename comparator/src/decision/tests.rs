@@ -6,7 +6,7 @@ use parity_schemas::clients::ClientOutcome;
 use parity_schemas::evidence::{OtherRules, RouteEvidence, Window};
 use parity_schemas::tally::Identity;
 use parity_schemas::verdict::Reason;
-use parity_schemas::watermark::{Run, Watermark};
+use parity_schemas::watermark::{Apart, Run, Watermark};
 
 use super::*;
 

@@ -95,7 +95,11 @@ impl Completeness<'_> {
         runs.any(|run| {
             !matches!(
                 run.state,
-                RunState::Ended | RunState::Replaced | RunState::OtherRules
+                RunState::Ended
+                    | RunState::Replaced
+                    | RunState::OtherRules
+                    | RunState::OtherVersions
+                    | RunState::Gone
             )
         })
     }

@@ -25,12 +25,14 @@ const LOOK_SOON: Duration = Duration::from_millis(200);
 /// Between two looks while more traffic is waited for: mirrors write their counts several times a second.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// Decides; while undecided, decides again for up to `wait`. `watch` is shown what stands so far before each pause.
+/// Decides; while undecided, decides again for up to `wait`. Instances that are `gone` are not waited for longer than a
+/// watermark takes: one that is heard of is alive. `watch` is shown what stands so far before each pause.
 pub fn settled(
     reader: &Reader,
     selection: &Selection,
     thresholds: &Thresholds,
     wait: Duration,
+    gone: &[String],
     mut watch: impl FnMut(&Decision),
 ) -> Result<Decision, StoreError> {
     let apart = reader.clocks_apart();
@@ -61,12 +63,15 @@ pub fn settled(
             Outcome::Fail | Outcome::Undecided => None,
         };
         let (since, after) = passing.unwrap_or((began, began_at));
-        let standing = evidence
+        let mut standing = evidence
             .as_ref()
             .map_or_else(Standing::default, |evidence| {
                 seen.look(&evidence.runs, asked.saturating_add_micros(apart));
                 Standing::of(&evidence.runs, after, |run| seen.first(run))
             });
+        if since.elapsed() >= patience {
+            standing.take_for_gone(gone, after);
+        }
         let (mut decision, _) =
             conclude(reader, selection, evidence.as_ref(), &standing, thresholds)?;
         decision.waited_ms = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
@@ -138,7 +143,7 @@ mod tests {
             before_watermarks: false,
             lacks_tallies: false,
             succeeded: None,
-            other_rules: None,
+            apart: None,
         }
     }
 

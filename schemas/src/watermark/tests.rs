@@ -19,7 +19,7 @@ fn run(instance: &str, written: i64, until: i64) -> Run {
         before_watermarks: false,
         lacks_tallies: false,
         succeeded: None,
-        other_rules: None,
+        apart: None,
     }
 }
 
@@ -44,6 +44,7 @@ fn a_state_follows_from_what_was_heard() {
         // Its clock is ahead of the reader's: "complete" would mean before that.
         (run("a", 103, 103), RunState::Ahead),
         (change(run("a", 50, 50), ended), RunState::Ended),
+        (change(run("a", 103, 103), ended), RunState::Ahead),
         (
             change(run("a", 50, 50), |run| run.succeeded = Some(at(60))),
             RunState::Replaced,
@@ -118,4 +119,35 @@ fn one_run_that_is_not_known_makes_the_whole_unknown() {
             .collect::<Vec<_>>(),
         ["c"]
     );
+}
+
+#[test]
+fn only_who_is_in_doubt_and_not_alive_is_taken_for_gone() {
+    let runs = [
+        run("silent", 50, 50),
+        change(run("replaced", 50, 50), |run| run.succeeded = Some(at(60))),
+        run("alive", 101, 101),
+        // Two processes of one name, of which one is alive.
+        run("twice", 50, 50),
+        run("twice", 101, 101),
+        run("not named", 50, 50),
+        change(run("lost", 50, 50), |run| run.lacks_tallies = true),
+    ];
+    let mut standing = Standing::of(&runs, at(100), |_| at(102));
+    let named = ["silent", "replaced", "alive", "twice", "lost"].map(ToOwned::to_owned);
+    standing.take_for_gone(&named, at(100));
+    let states: Vec<RunState> = standing.watermarks.iter().map(|one| one.state).collect();
+    assert_eq!(
+        states,
+        [
+            RunState::Gone,
+            RunState::Gone,
+            RunState::Complete,
+            RunState::Silent,
+            RunState::Complete,
+            RunState::Silent,
+            RunState::Behind,
+        ]
+    );
+    assert_eq!(standing.doubtful().count(), 3);
 }

@@ -17,7 +17,7 @@ use uuid::Uuid;
 use super::Selection;
 use super::causes::causes;
 use super::groups::{ExampleRow, Groups};
-use super::others::{self, OtherRun};
+use super::others::{self, OtherRun, Starts};
 use crate::error::StoreError;
 
 /// The quantiles of a report.
@@ -76,25 +76,23 @@ impl Found {
 pub(super) struct Heard {
     /// Each with whether tallies that it names are not there.
     pub(super) watermarks: Vec<(Watermark, bool)>,
-    /// When the last run of each instance of the migration began, whatever it counts for.
-    pub(super) latest: BTreeMap<String, Timestamp>,
-    /// Runs of the same versions that count under other rules, and have counted something.
+    /// When the runs of each instance of the migration began, whatever they count for.
+    pub(super) starts: Starts,
+    /// Runs that count under other rules, or for other versions that are not ruled out.
     pub(super) others: Vec<OtherRun>,
 }
 
 impl Heard {
     /// All runs: those that were heard of, those that only left tallies, with when their last one ended, and those that
-    /// receive under other rules. `from` is when the first tally began.
+    /// receive for something else than `identity`. `from` is when the first tally began.
     fn into_runs(
         self,
+        identity: &Identity,
         mut counted: BTreeMap<(String, Uuid), Timestamp>,
         from: Option<Timestamp>,
     ) -> Vec<Run> {
-        let latest = self.latest;
-        let later = |instance: &str, than: Timestamp| {
-            let latest = latest.get(instance).copied();
-            latest.filter(|started| *started > than)
-        };
+        let starts = self.starts;
+        let later = |instance: &str, than: Timestamp| starts.after(instance, than);
         let mut runs: Vec<Run> = self
             .watermarks
             .into_iter()
@@ -104,7 +102,7 @@ impl Heard {
                 before_watermarks: false,
                 lacks_tallies,
                 succeeded: later(&watermark.instance, watermark.written),
-                other_rules: None,
+                apart: None,
                 watermark: Some(watermark),
             })
             .collect();
@@ -114,13 +112,15 @@ impl Heard {
             before_watermarks: run.is_nil(),
             lacks_tallies: false,
             succeeded: later(&instance, end),
-            other_rules: None,
+            apart: None,
             instance,
         }));
         let begins = runs.iter().filter_map(|run| run.watermark.as_ref());
         let begins = begins.map(|watermark| watermark.started).min();
         if let Some(from) = from.or(begins) {
-            runs.extend(others::receiving(&self.others, from));
+            // Clocks may have been ahead when it began.
+            let from = from.min(Timestamp::now());
+            runs.extend(others::receiving(&self.others, identity, from));
         }
         runs.sort_by(|one, other| one.instance.cmp(&other.instance));
         runs
@@ -183,8 +183,8 @@ impl Sums {
 
     /// The evidence; `None` without any row and any run. Of a run that has counted nothing yet, it is empty.
     pub(super) fn into_evidence(self, identity: Identity, heard: Heard) -> Option<Evidence> {
-        let other_rules = others::by_rules(&heard.others);
-        let runs = heard.into_runs(self.runs, self.window.map(|window| window.from));
+        let other_rules = others::by_rules(&heard.others, &identity);
+        let runs = heard.into_runs(&identity, self.runs, self.window.map(|window| window.from));
         let begins = runs.iter().filter_map(|run| run.watermark.as_ref());
         let begins = begins.map(|watermark| watermark.started).min();
         let empty = begins.map(|begins| Window {
@@ -219,8 +219,8 @@ impl Sums {
         for sums in self.routes.values() {
             counts.merge(&sums.counts);
         }
-        let other_rules = others::by_rules(&heard.others);
-        let runs = heard.into_runs(self.runs, self.window.map(|window| window.from));
+        let other_rules = others::by_rules(&heard.others, &identity);
+        let runs = heard.into_runs(&identity, self.runs, self.window.map(|window| window.from));
         let standing = Standing::at_a_glance(&runs, Timestamp::now());
         let groups = self.groups.into_reports(example)?;
         let mut rules: Vec<RuleHits> = self

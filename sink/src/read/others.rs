@@ -1,14 +1,16 @@
-//! Runs of the same migration and versions that count under other rules.
+//! Runs of the same migration that count for something else: under other rules, or for versions that were not ruled out.
 //!
 //! What they counted is other evidence. But while one of them goes on receiving, part of the traffic is judged by other
-//! rules than those that are asked about, and whoever decides must know it. A run that a reload or a restart of its
+//! rules than those that are asked about, or of another version, and whoever decides must know it. A run that a reload or a restart of its
 //! instance has put an end to only settles what it had: it is none of these.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use parity_schemas::evidence::OtherRules;
+use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
-use parity_schemas::watermark::{Run, SILENT_AFTER_MICROS, Watermark};
+use parity_schemas::watermark::{Apart, CLOCKS_APART_MICROS, Run, SILENT_AFTER_MICROS, Watermark};
 use uuid::Uuid;
 
 /// Rules that are listed, the newest; more were changed so often that nobody looks them up.
@@ -17,27 +19,27 @@ const MAX_LISTED: usize = 100;
 /// What such a run said last.
 pub(super) struct OtherRun {
     pub(super) id: Uuid,
-    pub(super) rules_hash: String,
+    pub(super) identity: Identity,
     pub(super) instance: String,
     pub(super) started: Timestamp,
     pub(super) written: Timestamp,
     pub(super) complete_until: Timestamp,
     pub(super) ended: bool,
-    /// It has received something, as far as it has said.
+    /// It has received something, as far as it has said, and was heard of in the window.
     pub(super) counted: bool,
     /// It may receive requests; see [`find_receiving`].
     pub(super) receives: bool,
 }
 
-/// Notes which of these runs may receive requests. `latest` is when the last run of each instance began; `received_since`
+/// Notes which of these runs may receive requests. `received_since`
 /// asks for tallies of a run that began at a time or later and have requests.
 pub(super) fn find_receiving<E>(
     runs: &mut [OtherRun],
-    latest: &BTreeMap<String, Timestamp>,
+    starts: &Starts,
     mut received_since: impl FnMut(&OtherRun, Timestamp) -> Result<bool, E>,
 ) -> Result<(), E> {
     for run in runs.iter_mut().filter(|run| !run.ended) {
-        let next = latest.get(&run.instance).copied();
+        let next = starts.last(&run.instance);
         run.receives = match next.filter(|next| *next > run.started) {
             None => true,
             // The one that came next began when this one had been silent: it was killed.
@@ -49,14 +51,20 @@ pub(super) fn find_receiving<E>(
     Ok(())
 }
 
-/// Those that may have received something while the evidence grew that begins at `from`.
-pub(super) fn receiving(runs: &[OtherRun], from: Timestamp) -> impl Iterator<Item = Run> {
+/// Those that may have received something while the evidence of `identity` grew that begins at `from`. Of one under other
+/// rules that is not known to have ended, nobody knows what it received after it was last heard of. One of another version
+/// counts only where it was heard of at the time: versions follow each other, and the newest is meant.
+pub(super) fn receiving(
+    runs: &[OtherRun],
+    identity: &Identity,
+    from: Timestamp,
+) -> impl Iterator<Item = Run> {
     // One that was heard of just before may not have written since.
     let since = from.saturating_add_micros(-SILENT_AFTER_MICROS);
-    let receiving = runs
-        .iter()
-        .filter(move |run| run.receives && run.written >= since);
-    receiving.map(|run| Run {
+    let receiving = runs.iter().filter(move |run| {
+        run.receives && (is_of_same_versions(run, identity) || run.written >= since)
+    });
+    receiving.map(move |run| Run {
         instance: run.instance.clone(),
         watermark: Some(Watermark {
             id: run.id,
@@ -70,16 +78,67 @@ pub(super) fn receiving(runs: &[OtherRun], from: Timestamp) -> impl Iterator<Ite
         before_watermarks: false,
         lacks_tallies: false,
         succeeded: None,
-        other_rules: Some(run.rules_hash.clone()),
+        apart: Some(if is_of_same_versions(run, identity) {
+            Apart::Rules(run.identity.rules_hash.clone())
+        } else {
+            Apart::Versions {
+                legacy: run.identity.legacy_version.clone(),
+                candidate: run.identity.candidate_version.clone(),
+            }
+        }),
     })
 }
 
-/// What was counted by rules, the newest first.
-pub(super) fn by_rules(runs: &[OtherRun]) -> Vec<OtherRules> {
+fn is_of_same_versions(run: &OtherRun, identity: &Identity) -> bool {
+    run.identity.legacy_version == identity.legacy_version
+        && run.identity.candidate_version == identity.candidate_version
+}
+
+/// When the runs of each instance of a migration began, whatever they count for.
+#[derive(Default)]
+pub(super) struct Starts(BTreeMap<String, BTreeSet<Timestamp>>);
+
+impl Starts {
+    fn last(&self, instance: &str) -> Option<Timestamp> {
+        self.0.get(instance)?.last().copied()
+    }
+
+    /// The first one that began later.
+    pub(super) fn after(&self, instance: &str, time: Timestamp) -> Option<Timestamp> {
+        let later = (Bound::Excluded(time), Bound::Unbounded);
+        self.0.get(instance)?.range(later).next().copied()
+    }
+
+    /// Whether what is not known of a run lies before `since` altogether. What one that did not end has received is unknown
+    /// from when it was last heard of until the next of its name began; without one, until now.
+    pub(super) fn is_over(&self, run: &Watermark, since: Timestamp) -> bool {
+        run.written < since
+            && (run.ended
+                || self
+                    .after(&run.instance, run.written)
+                    .is_some_and(|next| next <= since))
+    }
+}
+
+impl FromIterator<(String, Timestamp)> for Starts {
+    fn from_iter<I: IntoIterator<Item = (String, Timestamp)>>(starts: I) -> Self {
+        let mut by_instance = BTreeMap::<String, BTreeSet<Timestamp>>::new();
+        // One of the future is of a clock that is ahead: it may well lie in the past, before those that it seems to follow.
+        let now = Timestamp::now().saturating_add_micros(CLOCKS_APART_MICROS);
+        for (instance, started) in starts.into_iter().filter(|(_, started)| *started <= now) {
+            by_instance.entry(instance).or_default().insert(started);
+        }
+        Self(by_instance)
+    }
+}
+
+/// What was counted of the same versions by rules, the newest first.
+pub(super) fn by_rules(runs: &[OtherRun], identity: &Identity) -> Vec<OtherRules> {
     let mut found: BTreeMap<&str, (Timestamp, Timestamp)> = BTreeMap::new();
-    for run in runs.iter().filter(|run| run.counted) {
+    let counted = runs.iter().filter(|run| run.counted);
+    for run in counted.filter(|run| is_of_same_versions(run, identity)) {
         let (from, to) = found
-            .entry(&run.rules_hash)
+            .entry(&run.identity.rules_hash)
             .or_insert((run.started, run.written));
         *from = run.started.min(*from);
         *to = run.written.max(*to);
@@ -108,7 +167,10 @@ mod tests {
     fn run(instance: &str, rules: &str, started: i64, written: i64) -> OtherRun {
         OtherRun {
             id: Uuid::nil(),
-            rules_hash: rules.to_owned(),
+            identity: Identity {
+                rules_hash: rules.to_owned(),
+                ..Identity::default()
+            },
             instance: instance.to_owned(),
             started: at(started),
             written: at(written),
@@ -137,7 +199,7 @@ mod tests {
                 ..run("idle", "c", 10, 100)
             },
         ];
-        let latest = [
+        let starts = [
             ("alone", 10),
             ("reloaded", 50),
             ("killed", 50),
@@ -145,23 +207,59 @@ mod tests {
             ("ended", 10),
             ("idle", 10),
         ];
-        let latest = latest
+        let starts: Starts = starts
+            .into_iter()
             .map(|(name, began)| (name.to_owned(), at(began)))
-            .into();
+            .collect();
         let asked = |run: &OtherRun, since| {
             assert_eq!(since, at(50));
             Ok::<_, ()>(run.instance == "twice")
         };
-        find_receiving(&mut runs, &latest, asked).expect("answered");
-        let names =
-            |from| -> Vec<String> { receiving(&runs, at(from)).map(|run| run.instance).collect() };
-        assert_eq!(names(50), ["alone", "twice", "idle"]);
-        assert_eq!(names(0), ["alone", "twice", "long ago", "idle"]);
-        let listed = by_rules(&runs);
+        find_receiving(&mut runs, &starts, asked).expect("answered");
+        let names = |identity: &Identity, from| -> Vec<String> {
+            let runs = receiving(&runs, identity, at(from));
+            runs.map(|run| run.instance).collect()
+        };
+        // Nobody knows whether the one of long ago goes on.
+        let asked = Identity::default();
+        assert_eq!(names(&asked, 50), ["alone", "twice", "long ago", "idle"]);
+        let another = Identity {
+            legacy_version: "2".to_owned(),
+            ..Identity::default()
+        };
+        assert_eq!(names(&another, 50), ["alone", "twice", "idle"]);
+        assert_eq!(names(&another, 0), ["alone", "twice", "long ago", "idle"]);
+        assert_eq!(by_rules(&runs, &another), []);
+        let listed = by_rules(&runs, &asked);
         assert_eq!(listed.len(), 2);
         assert_eq!(
             (listed[0].rules_hash.as_str(), listed[0].from, listed[0].to),
             ("a", at(10), at(100))
         );
+    }
+
+    #[test]
+    fn what_is_unknown_of_a_run_reaches_until_the_next_of_its_name_began() {
+        let starts: Starts = [("a", 10), ("a", 60), ("a", 90), ("b", 10)]
+            .into_iter()
+            .map(|(name, began)| (name.to_owned(), at(began)))
+            .collect();
+        let run = |instance: &str, ended| Watermark {
+            instance: instance.to_owned(),
+            started: at(10),
+            written: at(50),
+            ended,
+            ..Watermark::default()
+        };
+        for (run, since, over) in [
+            (run("a", false), 40, false),
+            (run("a", false), 59, false),
+            (run("a", false), 60, true),
+            (run("b", false), 1_000, false),
+            (run("b", true), 50, false),
+            (run("b", true), 51, true),
+        ] {
+            assert_eq!(starts.is_over(&run, at(since)), over, "{run:?} {since}");
+        }
     }
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::evidence::Evidence;
 use parity_schemas::record::Record;
+use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
+use parity_schemas::watermark::Apart;
 use parity_sink::{Reader, Selection, StoreConfig, TallyBook, TallyConfig};
 
 use crate::servers::ClickHouse;
@@ -22,9 +24,15 @@ fn at(second: i64) -> Timestamp {
 /// What a run writes that begins at the first of these seconds, and counts a request before it looks at each other one:
 /// the request is settled, and so is its client.
 fn run(instance: &str, rules: &str, seconds: &[i64]) -> Vec<Record> {
+    let mut identity = identity();
+    rules.clone_into(&mut identity.rules_hash);
+    run_of(identity, instance, seconds)
+}
+
+/// The same, for any identity.
+fn run_of(identity: Identity, instance: &str, seconds: &[i64]) -> Vec<Record> {
     let (began, looks) = seconds.split_first().expect("it begins");
-    let mut config = TallyConfig::new(identity(), instance, Vec::new());
-    rules.clone_into(&mut config.identity.rules_hash);
+    let mut config = TallyConfig::new(identity, instance, Vec::new());
     config.started = at(*began);
     let book = TallyBook::new(config);
     let recorder = book.recorder(book.edition());
@@ -59,8 +67,12 @@ fn stores(check: impl Fn(&StoreConfig)) {
 }
 
 fn evidence(store: &StoreConfig) -> Evidence {
+    evidence_of(store, &Selection::default())
+}
+
+fn evidence_of(store: &StoreConfig, selection: &Selection) -> Evidence {
     let reader = Reader::open(store).expect("it opens");
-    let evidence = reader.evidence(&Selection::default()).expect("it is read");
+    let evidence = reader.evidence(selection).expect("it is read");
     evidence.expect("there is some")
 }
 
@@ -94,9 +106,9 @@ fn a_run_under_other_rules_is_seen_while_it_receives() {
                 (&*old.rules_hash, old.from, old.to),
                 ("old", at(0), at(160))
             );
-            let apart = found.runs.into_iter().filter_map(|run| {
-                let rules = run.other_rules?;
-                Some((run.instance, rules))
+            let apart = found.runs.into_iter().filter_map(|run| match run.apart? {
+                Apart::Rules(rules) => Some((run.instance, rules)),
+                Apart::Versions { .. } => None,
             });
             apart.collect::<Vec<_>>()
         };
@@ -110,5 +122,82 @@ fn a_run_under_other_rules_is_seen_while_it_receives() {
         // It was reloaded, and only settled what it had.
         fill(store, &run("two", "abc", &[150, 160]));
         assert_eq!(apart(), []);
+    });
+}
+
+#[test]
+#[ignore = "needs ClickHouse: run tests/run"]
+fn what_is_unknown_of_a_run_reaches_into_the_window() {
+    stores(|store| {
+        fill(store, &run("one", "abc", &[0, 10, 20]));
+        fill(store, &run("under other rules", "old", &[0, 10, 20]));
+        fill(store, &run("two", "abc", &[130, 140]));
+        let runs = |since| {
+            let selection = Selection {
+                since: Some(at(since)),
+                ..Selection::default()
+            };
+            let found = evidence_of(store, &selection);
+            let runs = found.runs.into_iter();
+            runs.map(|run| (run.instance, run.succeeded))
+                .collect::<Vec<_>>()
+        };
+        let (one, two) = (("one".to_owned(), None), ("two".to_owned(), None));
+        let other = ("under other rules".to_owned(), None);
+        // Nobody knows what they received since they were last heard of.
+        assert_eq!(runs(120), [one, two.clone(), other]);
+        fill(store, &run("one", "abc", &[125, 140]));
+        fill(store, &run("under other rules", "abc", &[126, 140]));
+        let began = ("one".to_owned(), Some(at(125)));
+        let same = |name: &str| (name.to_owned(), None);
+        let (again, reloaded) = (same("one"), same("under other rules"));
+        let all = [began, again.clone(), two.clone(), reloaded];
+        assert_eq!(runs(124), all);
+        assert_eq!(runs(125)[0], again);
+        assert_eq!(runs(125).len(), 3);
+    });
+}
+
+#[test]
+#[ignore = "needs ClickHouse: run tests/run"]
+fn a_run_for_another_version_is_seen_while_it_receives_unless_one_was_asked_for() {
+    stores(|store| {
+        let of = |legacy: &str, candidate: &str| Identity {
+            legacy_version: legacy.to_owned(),
+            candidate_version: candidate.to_owned(),
+            ..identity()
+        };
+        fill(store, &run_of(of("1", "1"), "long ago", &[0, 10]));
+        fill(
+            store,
+            &run_of(of("1", "1"), "old candidate", &[60, 70, 200]),
+        );
+        fill(store, &run_of(of("old", "2"), "old legacy", &[60, 70, 200]));
+        fill(store, &run_of(of("1", "2"), "one", &[130, 140, 200]));
+        let apart = |selection: &Selection| {
+            let runs = evidence_of(store, selection).runs.into_iter();
+            runs.filter_map(|run| match run.apart? {
+                Apart::Versions { legacy, candidate } => Some((run.instance, legacy, candidate)),
+                Apart::Rules(_) => None,
+            })
+            .collect::<Vec<_>>()
+        };
+        let named = |texts: [&str; 3]| texts.map(ToOwned::to_owned).into();
+        let (candidate, legacy): (_, (String, String, String)) = (
+            named(["old candidate", "1", "1"]),
+            named(["old legacy", "old", "2"]),
+        );
+        let all = Selection::default();
+        assert_eq!(apart(&all), [candidate, legacy.clone()]);
+        let version = Selection {
+            candidate_version: Some("2".to_owned()),
+            ..all
+        };
+        assert_eq!(apart(&version), [legacy]);
+        let both = Selection {
+            legacy_version: Some("1".to_owned()),
+            ..version
+        };
+        assert_eq!(apart(&both), []);
     });
 }

@@ -35,3 +35,36 @@ fn a_watermark_of_a_clock_that_is_ahead_lets_no_gate_pass() {
     let told = "UNDECIDED  the clock of instance `test` is ahead of this one";
     assert!(minutes.stdout.contains(told), "{}", minutes.stdout);
 }
+
+/// The first ended in order, and its clock was two hours ahead: what it counted seems newer than what the second counts.
+#[test]
+fn evidence_of_the_future_hides_no_newer_version() {
+    let (legacy, candidate) = pair();
+    let place = Place::new();
+    let version = |version| ["--candidate-version", version];
+    let first = place.mirror(&legacy.url(), &candidate.url(), &version("1"));
+    send(&first, "/items", ENOUGH);
+    assert_eq!(first.stop().0, 0);
+    let store = rusqlite::Connection::open(place.path().join("parity.db")).expect("it opens");
+    store
+        .execute_batch(
+            "UPDATE watermarks SET started = started + 7200000000, written = written + 7200000000, \
+             complete_until = complete_until + 7200000000, counted_from = counted_from + 7200000000, \
+             open_from = open_from + 7200000000; \
+             UPDATE tallies SET interval_start = interval_start + 7200000000",
+        )
+        .expect("changed");
+    let second = place.mirror(&legacy.url(), &candidate.url(), &version("2"));
+    send(&second, "/wrong", 300);
+    let newer = gate(&place, &["--candidate-version", "2", "--wait", "1m"]);
+    assert_eq!(newer.code, 1, "{}", newer.stdout);
+    let latest = gate(&place, &[]);
+    assert_eq!(latest.code, 3, "{}", latest.stdout);
+    for words in [
+        "the clock of instance `test` is ahead of this one",
+        "instance `test` goes on for candidate version `2`",
+    ] {
+        assert!(latest.stdout.contains(words), "{words}: {}", latest.stdout);
+    }
+    assert_eq!(second.stop().0, 0);
+}

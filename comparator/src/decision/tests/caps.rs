@@ -250,7 +250,7 @@ fn who_goes_on_under_other_rules_keeps_the_gate_open_and_what_is_hidden_is_told(
         before_watermarks: false,
         lacks_tallies: false,
         succeeded: None,
-        other_rules: Some("old".to_owned()),
+        apart: Some(Apart::Rules("old".to_owned())),
     });
     let split = decide(&evidence);
     assert_eq!(split.outcome, Outcome::Undecided);
@@ -261,4 +261,12 @@ fn who_goes_on_under_other_rules_keeps_the_gate_open_and_what_is_hidden_is_told(
     );
     let summary = split.evidence.expect("there is some");
     assert_eq!(summary.watermarks[0].rules_hash.as_deref(), Some("old"));
+    if let Some(run) = evidence.runs.last_mut() {
+        run.apart = None;
+        run.succeeded = Some(Timestamp::from_micros(61_000_000));
+    }
+    let killed = decide(&evidence);
+    assert_eq!(killed.outcome, Outcome::Undecided);
+    let remedy = "leave it out with --since 1970-01-01T00:02:00.000000Z, after that one began";
+    assert!(killed.reasons[0].ends_with(remedy), "{:?}", killed.reasons);
 }

@@ -4,7 +4,7 @@
 //! closed intervals by their sums, to the unit, those of the open one by id and revision. Watermarks are asked for
 //! before the tallies, which may then be newer and never older than what was found.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use clickhouse::Row;
 use parity_schemas::tally::Identity;
@@ -18,7 +18,7 @@ use super::{ClickHouseReader, word};
 use crate::error::StoreError;
 use crate::read::Selection;
 use crate::read::assemble::{Found, Heard, VERIFIED_MICROS};
-use crate::read::others::{self, OtherRun};
+use crate::read::others::{self, OtherRun, Starts};
 
 impl ClickHouseReader {
     /// What the runs of one identity said last. To be asked before the tallies.
@@ -27,7 +27,6 @@ impl ClickHouseReader {
         identity: &Identity,
         selection: &Selection,
     ) -> Result<Heard, StoreError> {
-        let since = selection.since.map_or(i64::MIN, Timestamp::as_micros);
         let question = self
             .server
             .client()
@@ -40,66 +39,75 @@ impl ClickHouseReader {
         for mut row in self.ask::<WatermarkRow>(question)? {
             self.came_from(row.shard, std::mem::take(&mut row.server))?;
             let watermark = row.into_watermark(identity)?;
-            if watermark.written.as_micros() >= since {
-                watermarks.push((watermark, false));
-            }
+            watermarks.push((watermark, false));
         }
-        self.verify(identity, &mut watermarks)?;
-        let latest = self.server.client().query(SELECT_LATEST);
-        let latest: BTreeMap<String, Timestamp> = self
-            .ask::<LatestRow>(latest.bind(&identity.migration))?
+        let starts = self.server.client().query(SELECT_STARTS);
+        let starts: Starts = self
+            .ask::<StartRow>(starts.bind(&identity.migration))?
             .into_iter()
             .map(|row| (row.instance, Timestamp::from_micros(row.started)))
             .collect();
-        let others = self.others(identity, since, &latest)?;
+        if let Some(since) = selection.since {
+            watermarks.retain(|(watermark, _)| !starts.is_over(watermark, since));
+        }
+        self.verify(identity, &mut watermarks)?;
+        let others = self.others(identity, selection, &starts)?;
         Ok(Heard {
             watermarks,
-            latest,
+            starts,
             others,
         })
     }
 
-    /// Runs of the same versions under other rules.
+    /// Runs that count for something else.
     fn others(
         &self,
         identity: &Identity,
-        since: i64,
-        latest: &BTreeMap<String, Timestamp>,
+        selection: &Selection,
+        starts: &Starts,
     ) -> Result<Vec<OtherRun>, StoreError> {
         let question = self
             .server
             .client()
             .query(&format!("SELECT {ORIGIN}, {OTHERS}"))
             .bind(&identity.migration)
+            .bind(selection.legacy_version.is_none())
+            .bind(&identity.legacy_version)
+            .bind(selection.candidate_version.is_none())
+            .bind(&identity.candidate_version)
             .bind(&identity.legacy_version)
             .bind(&identity.candidate_version)
             .bind(&identity.rules_hash);
         let mut runs = Vec::new();
         for row in self.ask::<OtherRow>(question)? {
             self.came_from(row.shard, row.server)?;
-            if row.written >= since {
-                runs.push(OtherRun {
-                    id: word("watermarks", "id", &row.run_id)?,
+            let written = Timestamp::from_micros(row.written);
+            runs.push(OtherRun {
+                id: word("watermarks", "id", &row.run_id)?,
+                identity: Identity {
+                    migration: identity.migration.clone(),
+                    legacy_version: row.legacy_version,
+                    candidate_version: row.candidate_version,
                     rules_hash: row.rules_hash,
-                    instance: row.instance,
-                    started: Timestamp::from_micros(row.started),
-                    written: Timestamp::from_micros(row.written),
-                    complete_until: Timestamp::from_micros(row.complete_until),
-                    ended: row.ended,
-                    counted: row.counted,
-                    receives: false,
-                });
-            }
+                },
+                instance: row.instance,
+                started: Timestamp::from_micros(row.started),
+                written,
+                complete_until: Timestamp::from_micros(row.complete_until),
+                ended: row.ended,
+                counted: row.counted && selection.since <= Some(written),
+                receives: false,
+            });
         }
-        others::find_receiving(&mut runs, latest, |run, since| {
+        others::find_receiving(&mut runs, starts, |run, since| {
             let question = self
                 .server
                 .client()
                 .query(SELECT_RECEIVED)
-                .bind(&identity.migration)
-                .bind(&identity.legacy_version)
-                .bind(&identity.candidate_version)
-                .bind(&run.rules_hash)
+                .bind(&run.identity.migration)
+                .bind(&run.identity.legacy_version)
+                .bind(&run.identity.candidate_version)
+                .bind(&run.identity.rules_hash)
                 .bind(since.as_micros())
                 .bind(run.id.to_string());
             let found = self.ask::<ReceivedRow>(question)?;
@@ -215,6 +223,8 @@ struct OtherRow {
     shard: u32,
     server: String,
     run_id: String,
+    legacy_version: String,
+    candidate_version: String,
     rules_hash: String,
     instance: String,
     started: i64,
@@ -230,7 +240,7 @@ struct ReceivedRow {
 }
 
 #[derive(Row, Serialize, Deserialize)]
-struct LatestRow {
+struct StartRow {
     instance: String,
     started: i64,
 }
@@ -255,18 +265,20 @@ const WATERMARKS: &str = "toString(w.id) AS run_id, w.revision AS revision, w.in
      WHERE w.migration = ? AND w.legacy_version = ? AND w.candidate_version = ? AND w.rules_hash = ? \
      ORDER BY w.instance, w.started, w.id";
 
-const OTHERS: &str = "toString(w.id) AS run_id, toString(w.rules_hash) AS rules_hash, w.instance AS instance, \
+const OTHERS: &str = "toString(w.id) AS run_id, toString(w.legacy_version) AS legacy_version, \
+     toString(w.candidate_version) AS candidate_version, toString(w.rules_hash) AS rules_hash, w.instance AS instance, \
      toUnixTimestamp64Micro(w.started) AS started, toUnixTimestamp64Micro(w.written) AS written, \
      toUnixTimestamp64Micro(w.complete_until) AS complete_until, w.ended AS ended, \
      toBool(w.received > 0 OR w.open != '[]' OR w.under_way != '[]') AS counted FROM watermarks AS w FINAL \
-     WHERE w.migration = ? AND w.legacy_version = ? AND w.candidate_version = ? AND w.rules_hash != ? ORDER BY w.id";
+     WHERE w.migration = ? AND (? OR w.legacy_version = ?) AND (? OR w.candidate_version = ?) \
+     AND (w.legacy_version, w.candidate_version, w.rules_hash) != (?, ?, ?) ORDER BY w.id";
 
 const SELECT_RECEIVED: &str = "SELECT count() AS tallies FROM tallies WHERE migration = ? AND legacy_version = ? \
      AND candidate_version = ? AND rules_hash = ? AND interval_start >= fromUnixTimestamp64Micro(toInt64(?), 'UTC') \
      AND toString(run) = ? AND received > 0";
 
-const SELECT_LATEST: &str = "SELECT w.instance AS instance, toUnixTimestamp64Micro(max(w.started)) AS started \
-     FROM watermarks AS w WHERE w.migration = ? GROUP BY w.instance";
+const SELECT_STARTS: &str = "SELECT DISTINCT w.instance AS instance, toUnixTimestamp64Micro(w.started) AS started \
+     FROM watermarks AS w WHERE w.migration = ?";
 
 /// Of each run what lies between its two times, added up, and what comes behind, one by one.
 const SELECT_FOUND: &str = "SELECT shard, server, run_id, countIf(is_closed) AS tallies, sumIf(requests, is_closed) AS received, \

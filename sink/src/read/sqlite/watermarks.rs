@@ -9,12 +9,12 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::Watermark;
 use rusqlite::params;
 
+use super::SqliteReader;
 use super::rows::{all_of, watermark};
-use super::{SqliteReader, since};
 use crate::error::StoreError;
 use crate::read::Selection;
 use crate::read::assemble::{Found, Heard, VERIFIED_MICROS};
-use crate::read::others::{self, OtherRun};
+use crate::read::others::{self, OtherRun, Starts};
 
 impl SqliteReader {
     /// What the runs of one identity said last.
@@ -23,16 +23,23 @@ impl SqliteReader {
         identity: &Identity,
         selection: &Selection,
     ) -> Result<Heard, StoreError> {
-        let since = since(selection);
+        let starts: Starts = self
+            .rows(SELECT_STARTS, [&identity.migration], "watermarks", |row| {
+                Ok((row.text(0, "instance")?.to_owned(), row.time(1, "started")?))
+            })?
+            .into_iter()
+            .collect();
         let values = params![
             identity.migration,
             identity.legacy_version,
             identity.candidate_version,
             identity.rules_hash,
-            since
         ];
         let sql = format!("SELECT {} {WATERMARKS}", all_of(RecordType::Watermark));
-        let watermarks = self.rows(&sql, values, "watermarks", watermark)?;
+        let mut watermarks = self.rows(&sql, values, "watermarks", watermark)?;
+        if let Some(since) = selection.since {
+            watermarks.retain(|watermark| !starts.is_over(watermark, since));
+        }
         let oldest = Timestamp::now().saturating_add_micros(-VERIFIED_MICROS);
         let watermarks = watermarks
             .into_iter()
@@ -42,47 +49,51 @@ impl SqliteReader {
                 Ok((watermark, lacks))
             })
             .collect::<Result<_, StoreError>>()?;
-        let latest: BTreeMap<String, Timestamp> = self
-            .rows(SELECT_LATEST, [&identity.migration], "watermarks", |row| {
-                Ok((row.text(0, "instance")?.to_owned(), row.time(1, "started")?))
-            })?
-            .into_iter()
-            .collect();
-        let mut others = self.rows(SELECT_OTHERS, values, "watermarks", |row| {
-            Ok(OtherRun {
-                id: row.word(0, "id")?,
-                rules_hash: row.text(1, "rules_hash")?.to_owned(),
-                instance: row.text(2, "instance")?.to_owned(),
-                started: row.time(3, "started")?,
-                written: row.time(4, "written")?,
-                complete_until: row.time(5, "complete_until")?,
-                ended: row.integer(6, "ended")? != 0,
-                counted: row.integer(7, "received")? != 0,
-                receives: false,
-            })
-        })?;
-        others::find_receiving(&mut others, &latest, |run, since| {
-            self.received_since(identity, run, since)
-        })?;
-        Ok(Heard {
-            watermarks,
-            latest,
-            others,
-        })
-    }
-
-    /// Whether a run under other rules has tallies with requests that began at `since` or later.
-    fn received_since(
-        &self,
-        identity: &Identity,
-        run: &OtherRun,
-        since: Timestamp,
-    ) -> Result<bool, StoreError> {
         let values = params![
             identity.migration,
             identity.legacy_version,
             identity.candidate_version,
-            run.rules_hash,
+            identity.rules_hash,
+            selection.legacy_version.is_none(),
+            selection.candidate_version.is_none(),
+        ];
+        let mut others = self.rows(SELECT_OTHERS, values, "watermarks", |row| {
+            let written = row.time(4, "written")?;
+            Ok(OtherRun {
+                id: row.word(0, "id")?,
+                identity: Identity {
+                    migration: identity.migration.clone(),
+                    legacy_version: row.text(8, "legacy_version")?.to_owned(),
+                    candidate_version: row.text(9, "candidate_version")?.to_owned(),
+                    rules_hash: row.text(1, "rules_hash")?.to_owned(),
+                },
+                instance: row.text(2, "instance")?.to_owned(),
+                started: row.time(3, "started")?,
+                written,
+                complete_until: row.time(5, "complete_until")?,
+                ended: row.integer(6, "ended")? != 0,
+                counted: row.integer(7, "received")? != 0 && selection.since <= Some(written),
+                receives: false,
+            })
+        })?;
+        others::find_receiving(&mut others, &starts, |run, since| {
+            self.received_since(run, since)
+        })?;
+        Ok(Heard {
+            watermarks,
+            starts,
+            others,
+        })
+    }
+
+    /// Whether a run that counts for something else has tallies with requests that began at `since` or later.
+    fn received_since(&self, run: &OtherRun, since: Timestamp) -> Result<bool, StoreError> {
+        let identity = &run.identity;
+        let values = params![
+            identity.migration,
+            identity.legacy_version,
+            identity.candidate_version,
+            identity.rules_hash,
             since.as_micros(),
             run.id.to_string(),
         ];
@@ -132,12 +143,13 @@ impl SqliteReader {
 }
 
 const WATERMARKS: &str = "FROM watermarks \
-     WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash = ?4 AND written >= ?5 \
+     WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash = ?4 \
      ORDER BY instance, started, id";
 
 const SELECT_OTHERS: &str = "SELECT id, rules_hash, instance, started, written, complete_until, ended, \
-     received > 0 OR open <> '[]' OR under_way <> '[]' FROM watermarks \
-     WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash <> ?4 AND written >= ?5";
+     received > 0 OR open <> '[]' OR under_way <> '[]', legacy_version, candidate_version FROM watermarks \
+     WHERE migration = ?1 AND (?5 OR legacy_version = ?2) AND (?6 OR candidate_version = ?3) \
+     AND (legacy_version, candidate_version, rules_hash) <> (?2, ?3, ?4)";
 
 const SELECT_RECEIVED: &str = "SELECT 1 FROM tallies \
      WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash = ?4 \
@@ -147,5 +159,4 @@ const SELECT_FOUND: &str = "SELECT id, revision, interval_start, received, \"mat
      WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash = ?4 \
      AND interval_start >= ?5 AND run = ?6";
 
-const SELECT_LATEST: &str =
-    "SELECT instance, max(started) FROM watermarks WHERE migration = ?1 GROUP BY instance";
+const SELECT_STARTS: &str = "SELECT instance, started FROM watermarks WHERE migration = ?1";

@@ -1,0 +1,91 @@
+//! What a mirror received after it was last heard of may lie in the window, wherever that begins.
+
+use parity_schemas::time::Timestamp;
+
+use super::{ENOUGH, gate, pair, send};
+use crate::support::process::Place;
+use crate::support::wait_for;
+
+/// When the last run began.
+pub(super) fn last_start(place: &Place) -> String {
+    let store = rusqlite::Connection::open(place.path().join("parity.db")).expect("it opens");
+    let last = "SELECT max(started) FROM watermarks";
+    let micros = store.query_row(last, (), |row| row.get(0)).expect("one");
+    Timestamp::from_micros(micros).to_string()
+}
+
+/// The store is locked while a mirror receives wrong answers, and is killed: they are in no record.
+#[test]
+fn a_mirror_that_was_killed_in_the_window_is_not_left_out() {
+    let (legacy, candidate) = pair();
+    let place = Place::new();
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    send(&mirror, "/items", 100);
+    mirror.settled(100);
+    let store = rusqlite::Connection::open(place.path().join("parity.db")).expect("it opens");
+    store
+        .busy_timeout(std::time::Duration::from_secs(10))
+        .expect("set");
+    store.execute_batch("BEGIN IMMEDIATE").expect("locked");
+    let since = Timestamp::now().to_string();
+    send(&mirror, "/wrong", 300);
+    mirror.kill();
+    store.execute_batch("ROLLBACK").expect("unlocked");
+    let again = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    send(&again, "/items", ENOUGH);
+    wait_for("the second to be known", || {
+        (last_start(&place) > since).then_some(())
+    });
+    let within = gate(&place, &["--since", &since]);
+    assert_eq!(within.code, 3, "{}", within.stdout);
+    let told = "another process of its name has begun since";
+    assert!(within.stdout.contains(told), "{}", within.stdout);
+    // `--gone` says nothing of one whose name is alive.
+    let gone = gate(&place, &["--since", &since, "--gone", "test"]);
+    assert_eq!(gone.code, 3, "{}", gone.stdout);
+    let after = gate(&place, &["--since", &last_start(&place), "--wait", "1m"]);
+    assert_eq!(after.code, 0, "{}", after.stdout);
+    assert_eq!(again.stop().0, 0);
+}
+
+/// Nobody of its name has begun since, so it may receive until now.
+#[test]
+fn a_mirror_that_fell_silent_before_the_window_is_not_left_out_unless_it_is_gone() {
+    let (legacy, candidate) = pair();
+    let place = Place::new();
+    let one = place.mirror(&legacy.url(), &candidate.url(), &["--instance", "one"]);
+    send(&one, "/items", 100);
+    one.settled(100);
+    one.kill();
+    let since = Timestamp::now().to_string();
+    let two = place.mirror(&legacy.url(), &candidate.url(), &["--instance", "two"]);
+    send(&two, "/items", ENOUGH);
+    wait_for("the second to be known", || {
+        (last_start(&place) > since).then_some(())
+    });
+    for more in [&[][..], &["--gone", "two"], &["--gone", "another"]] {
+        let silent = gate(&place, &[&["--since", &since], more].concat());
+        assert_eq!(silent.code, 3, "{}", silent.stdout);
+        for words in [
+            "UNDECIDED  instance `one` was last heard of at 20",
+            "--gone one",
+        ] {
+            assert!(silent.stdout.contains(words), "{words}: {}", silent.stdout);
+        }
+        assert!(
+            !silent.stdout.contains("taken for gone"),
+            "{}",
+            silent.stdout
+        );
+    }
+    let gone = ["--since", &since, "--gone", "one", "--gone", "two"];
+    let gone = gate(&place, &gone);
+    assert_eq!(gone.code, 0, "{}", gone.stdout);
+    assert!(
+        gone.stdout.contains("instance `one` was taken for gone"),
+        "{}",
+        gone.stdout
+    );
+    assert!(!gone.stdout.contains("`two`"), "{}", gone.stdout);
+    assert_eq!(two.stop().0, 0);
+}
