@@ -173,9 +173,12 @@ fn number(text: &str) -> Option<u32> {
     u32::from_str_radix(digits, radix).ok()
 }
 
-/// Whether a connection to an address stays on this machine: to connect to no address in particular does.
+/// Whether it is what `localhost` stands for, or no address in particular, which leads there, too. Other loopback addresses
+/// (127.0.0.2) tell services of one machine apart.
 fn is_here(address: IpAddr) -> bool {
-    address.is_loopback() || address.is_unspecified()
+    address.is_unspecified()
+        || address == Ipv4Addr::LOCALHOST
+        || address == Ipv6Addr::LOCALHOST
 }
 
 fn same_file(one: &Path, other: &Path) -> bool {
@@ -291,7 +294,6 @@ mod tests {
             ("http://127.0.0.1:7001", "http://0:7001"),
             ("http://127.0.0.1:7001", "http://0.0.0.0:7001"),
             ("http://127.0.0.1:7001", "http://127.0.0.1.:7001"),
-            ("http://127.0.0.1:7001", "http://127.0.0.2:7001"),
             ("http://127.0.0.1:7001", "http://[::1]:7001"),
             ("http://127.0.0.1:7001", "http://[::]:7001"),
             ("http://127.0.0.1:7001", "http://[::ffff:127.0.0.1]:7001"),
@@ -311,6 +313,7 @@ mod tests {
         for (one, other) in [
             ("http://127.0.0.1:7001", "http://127.0.0.1:7002"),
             ("http://127.1:7001", "http://0:7002"),
+            ("http://127.0.0.1:7001", "http://127.0.0.2:7001"),
             ("http://127.0.0.1:7001", "http://128.0.0.1:7001"),
             ("http://127.0.0.1:7001", "http://10.0.0.1:7001"),
             // Names that no one-number, no list of four, no base allows.
