@@ -244,11 +244,34 @@ fn length(text: &str, name: &Name, value: &str, sign: char, spaced: bool) -> usi
         '\n' | '\r' => block(text, name, value),
         '"' | '\'' | '`' => literals(value),
         '\\' => escaped_literal(value),
-        '{' | '[' | '(' => bracketed(value),
+        '{' | '[' | '(' => {
+            let length = bracketed(value);
+            length + glued(value.get(length..).unwrap_or_default(), &quotes_before(text, name))
+        }
         '|' | '>' | '&' | '!' if sign == ':' => block(text, name, value),
         _ if sign == ':' => block_if_first(text, name, value),
         _ if spaced && is_first(text, name) => line(value),
-        _ => word(value),
+        _ => word(value, &quotes_before(text, name)),
+    }
+}
+
+/// Signs that quote a text.
+const QUOTES: [char; 3] = ['"', '\'', '`'];
+
+/// The quotes that stand shortly before a name: the text that it is in may end with one of them.
+fn quotes_before(text: &str, name: &Name) -> String {
+    /// Quoted texts with a name in them begin near it; else too much is hidden.
+    const MAX_BYTES: usize = 512;
+    let from = text.floor_char_boundary(name.span.start.saturating_sub(MAX_BYTES));
+    let before = text.get(from..name.span.start).unwrap_or_default();
+    QUOTES.iter().filter(|quote| before.contains(**quote)).collect()
+}
+
+/// What stands behind brackets without a gap, and is part of the value.
+fn glued(rest: &str, quotes: &str) -> usize {
+    match rest.chars().next() {
+        Some(next) if next.is_alphanumeric() || "_-.$@!%*+/:~^".contains(next) => word(rest, quotes),
+        _ => 0,
     }
 }
 
@@ -257,12 +280,13 @@ fn line(value: &str) -> usize {
     value.find(['\n', '\r']).unwrap_or(value.len())
 }
 
-/// To where a word ends in a query, a log line or a list.
-fn word(value: &str) -> usize {
+/// To where a word ends in a query, a log line or a list; of quotes, only these end it.
+fn word(value: &str, quotes: &str) -> usize {
     let mut end = value.len();
     for (at, character) in value.char_indices() {
         let ends = match character {
-            '&' | '"' | '\'' | '<' | '>' | '`' => true,
+            '&' | '<' | '>' => true,
+            quote if QUOTES.contains(&quote) => quotes.contains(quote),
             // It may be part of the value, unless another name follows.
             ',' | ';' => {
                 let rest = value.get(at + 1..).unwrap_or_default().trim_start();
@@ -339,7 +363,7 @@ fn literals(text: &str) -> usize {
         let rest = text.get(at..).unwrap_or_default();
         match rest.chars().next() {
             Some('"' | '\'' | '`') => at += quoted(rest),
-            Some(next) if next.is_alphanumeric() => at += word(rest),
+            Some(next) if next.is_alphanumeric() => at += word(rest, "\"'`"),
             _ => return at,
         }
     }

@@ -72,9 +72,25 @@ impl SecretNames {
             .any(|word| self.contain(word))
     }
 
-    /// Whether a text looks like a name, and like one that is secret.
+    /// Whether two or three words of a text that spaces part are such a name.
+    pub(super) fn are_in_words(&self, text: &str) -> bool {
+        text.split(|sign: char| !(sign.is_alphanumeric() || matches!(sign, '_' | '-' | ' ')))
+            .filter(|piece| piece.trim().contains(' '))
+            .any(|piece| {
+                let words: Vec<&str> = piece.split_whitespace().collect();
+                [2, 3].iter().any(|count| {
+                    words.windows(*count).any(|words| self.contain(&words.join(" ")))
+                })
+            })
+    }
+
+    /// Whether a text looks like a name, and like one that is secret; a remark in parentheses is no part of it.
     pub(super) fn are_named(&self, text: &str) -> bool {
-        is_name(text) && self.contain(text)
+        let name = match text.trim_end().strip_suffix(')').and_then(|name| name.rsplit_once('(')) {
+            Some((name, _)) if !name.trim().is_empty() => name.trim_end(),
+            _ => text,
+        };
+        is_name(name) && self.contain(name)
     }
 }
 

@@ -6,10 +6,11 @@ use std::collections::HashSet;
 use smallvec::SmallVec;
 
 use super::columns::Beside;
-use super::naming::{Operation, is_named, is_query, is_variables};
+use super::naming::{Named, Operation, is_named, is_query, is_variables};
 use super::{Replacement, applied};
 use crate::json::index::{Index, Layout, NodeKind, ROOT, Tree};
 use crate::json::string;
+use crate::limits::MAX_DEPTH;
 use crate::multipart;
 use crate::redact::claim::Claim;
 use crate::redact::hidden::Why;
@@ -21,6 +22,50 @@ impl Redactor {
     /// A JSON text within a string; `None` when it is none. A `mask` rule does not lead into a string.
     pub(in crate::redact) fn nested_json(&self, text: &str, depth: usize) -> Option<String> {
         self.nested_beside(text, depth, Beside::default())
+    }
+
+    /// The same of JSON that was made of YAML; in an `aliased` one a secret may stand under other names, too.
+    pub(in crate::redact) fn nested_yaml(
+        &self,
+        json: &[u8],
+        aliased: bool,
+        depth: usize,
+    ) -> Option<String> {
+        let scope = Scope::default();
+        let mut index = Index::default();
+        index.read(json, Layout::Document, MAX_DEPTH).ok()?;
+        let tree = index.tree(json);
+        let root = Place::root(Content::Values, self, &scope);
+        let walker = Walker::of(self, &scope, tree, depth, &root, aliased);
+        Some(applied(json, &(0..json.len()), &walker.replacements))
+    }
+
+    /// The strings and numbers that must not leave of JSON that was made of a text.
+    pub(in crate::redact) fn hidden_in(&self, json: &[u8], aliased: bool, depth: usize) -> Option<Vec<String>> {
+        let scope = Scope::default();
+        let mut index = Index::default();
+        index.read(json, Layout::Document, MAX_DEPTH).ok()?;
+        let tree = index.tree(json);
+        let root = Place::root(Content::Values, self, &scope);
+        let mut walker = Walker::of(self, &scope, tree, depth, &root, aliased);
+        let mut hidden = Vec::new();
+        let mut spans = walker.replacements.iter().map(|hidden| hidden.span.clone()).peekable();
+        for node in ROOT..tree.next(ROOT) {
+            let own = tree.span(node);
+            while spans.next_if(|span| span.end <= own.start).is_some() {}
+            let within = spans.peek().is_some_and(|span| span.start <= own.start && own.end <= span.end);
+            match tree.kind(node) {
+                NodeKind::String if within => {
+                    let content = tree.unescaped(node, &mut walker.scratch);
+                    hidden.push(String::from_utf8_lossy(content).into_owned());
+                }
+                NodeKind::Number if within => {
+                    hidden.push(String::from_utf8_lossy(tree.raw(node)).into_owned());
+                }
+                _ => {}
+            }
+        }
+        Some(hidden)
     }
 
     /// The same of a text of which something is known from what stands beside it.
@@ -62,7 +107,7 @@ pub(super) struct Walker<'a> {
 const MIN_REPEATED_BYTES: usize = 6;
 
 impl<'a> Walker<'a> {
-    pub(super) fn new(
+    fn new(
         redactor: &'a Redactor,
         scope: &'a Scope,
         tree: Tree<'a>,
@@ -78,6 +123,26 @@ impl<'a> Walker<'a> {
             known: HashSet::new(),
             scratch: Vec::new(),
         }
+    }
+
+    /// A walk that is done; twice where a value that stands under a secret name may be `aliased` under others.
+    pub(super) fn of(
+        redactor: &'a Redactor,
+        scope: &'a Scope,
+        tree: Tree<'a>,
+        depth: usize,
+        root: &Place,
+        aliased: bool,
+    ) -> Self {
+        let mut walker = Self::new(redactor, scope, tree, depth);
+        walker.value(ROOT, root);
+        if aliased && !walker.secrets.is_empty() {
+            let known = std::mem::take(&mut walker.secrets);
+            walker = Self::new(redactor, scope, tree, depth);
+            walker.known = known;
+            walker.value(ROOT, root);
+        }
+        walker
     }
 
     fn replace(&mut self, at: u32, with: &str) {
@@ -132,6 +197,10 @@ impl<'a> Walker<'a> {
         let beside = rows.as_ref().unwrap_or(&place.beside);
         let hidden = beside.hides(at, elements.len());
         let header = beside.is_header(at);
+        let named = match place.content {
+            Content::Parts { form } => self.named_by_parts(&elements, form),
+            _ => Named::default(),
+        };
         let behind = if hidden.is_none() && !header {
             self.behind_names(&elements)
         } else {
@@ -147,6 +216,7 @@ impl<'a> Walker<'a> {
             let below = hidden.is_some_and(|hidden| hidden.contains(&position));
             place.secret |=
                 (below && !(header && self.is_a_name(element))) || behind.contains(&position);
+            place.secret |= self.is_named_part(element, named);
             self.value(element, &place);
         }
     }
@@ -215,7 +285,7 @@ impl<'a> Walker<'a> {
     }
 
     /// Whether the header fields of a part say what its name is, or that it needs none.
-    fn is_part_readable(&mut self, part: u32, form: bool) -> bool {
+    pub(super) fn is_part_readable(&mut self, part: u32, form: bool) -> bool {
         let fields: SmallVec<[u32; 4]> = self.fields_of_part(part).collect();
         let mut named = !form;
         for key in fields {
@@ -226,7 +296,8 @@ impl<'a> Walker<'a> {
                 _ => continue,
             };
             if disposition {
-                named = multipart::is_readable(&value, form);
+                let speaks = |text: &str| self.redactor.speaks_of_a_secret(text);
+                named = multipart::is_readable(&value, form, speaks);
                 if !named {
                     return false;
                 }

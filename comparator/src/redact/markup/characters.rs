@@ -2,12 +2,23 @@
 
 use std::ops::Range;
 
-use super::{Dialect, Reader, escape, is_naming, strict, unescaped};
+use super::{Dialect, HOLDING, Reader, Tag, escape, is_naming, name_at, strict, unescaped};
 use crate::redact::Redactor;
 use crate::redact::hidden::Why;
+use crate::redact::json;
 
 /// Longest text that is taken for the label of what follows.
 const MAX_LABEL_BYTES: usize = 64;
+/// Remarks that may stand between a label and its value.
+const MAX_REMARKS: usize = 4;
+/// Elements of what one of them names at the most; else it is a document that speaks of a secret.
+const MAX_CHILDREN: usize = 8;
+/// Elements that are a label as a whole.
+const LABELS: [&str; 11] = [
+    "caption", "dt", "h1", "h2", "h3", "h4", "h5", "h6", "label", "legend", "th",
+];
+/// Elements with remarks, or with what to do about a value.
+const REMARKS: [&str; 7] = ["a", "abbr", "button", "label", "small", "sub", "sup"];
 
 impl Reader<'_> {
     /// Text between tags.
@@ -28,15 +39,27 @@ impl Reader<'_> {
         let emptied = std::mem::take(&mut self.emptied);
         let labelled = std::mem::take(&mut self.labelled);
         let remains = escaped && was_tag(self.redactor, raw, self.dialect);
-        let cell = self.secret_column && self.nearest_of_table() != Some("th");
+        let cell = self.is_column_secret() && self.nearest_of_table() != Some("th");
         if labelled || emptied || cell || remains {
+            let text = plain.trim();
+            if labelled && self.label.remarks > 0 && (self.is_remark(text) || self.is_label(text)) {
+                self.label.remarks -= 1;
+                self.labelled = true;
+            }
             // What is left of a name still names what follows.
-            self.labelled = remains && self.redactor.names.are_among(raw);
-            self.is_head_of_column();
+            if remains && self.redactor.names.are_among(raw) {
+                self.labelled();
+                self.is_head_of_column(text);
+            }
+            // A colon, or the star of what must be filled in.
+            if text.chars().count() == 1 && !text.contains(char::is_alphanumeric) && !cell {
+                self.out.push_str(raw);
+                return;
+            }
             let (begin, end) = (raw.trim_start(), raw.trim());
             let blank = raw.len() - begin.len();
             self.out.push_str(raw.get(..blank).unwrap_or_default());
-            let hash = self.redactor.hash(plain.trim().as_bytes());
+            let hash = self.redactor.hash(text.as_bytes());
             self.out.push_str(&hash);
             self.out
                 .push_str(raw.get(blank + end.len()..).unwrap_or_default());
@@ -50,11 +73,38 @@ impl Reader<'_> {
         } else {
             self.out.push_str(&clean.replace("]]>", "] ]>"));
         }
-        self.labelled = self.is_label(&plain);
-        if self.labelled {
+        if self.is_label(&plain) {
+            self.labelled();
             self.name_siblings();
+            self.is_head_of_column(&plain);
         }
-        self.is_head_of_column();
+    }
+
+    /// What was just read names what comes next.
+    pub(super) fn labelled(&mut self) {
+        let last = self.open.last().map(|open| open.name.as_str());
+        let is_one_of = |names: &[&str]| last.is_some_and(|last| names.contains(&last));
+        self.label.open = if is_one_of(&LABELS) {
+            self.open.len()
+        } else {
+            0
+        };
+        self.label.linked = is_one_of(&["a", "button"]);
+        self.label.remarks = MAX_REMARKS;
+        self.labelled = true;
+    }
+
+    /// Whether a text behind a label is no value, or need not be the only one: signs, something in parentheses, what leads
+    /// on, what is still within the label, and links.
+    fn is_remark(&self, text: &str) -> bool {
+        let last = self.open.last().map(|open| open.name.as_str());
+        !text.contains(char::is_alphanumeric)
+            || (text.starts_with('(') && text.ends_with(')'))
+            || text.ends_with([':', '=', '：', '＝'])
+            || (self.label.open > 0 && self.open.len() >= self.label.open)
+            || (self.dialect == Dialect::Html
+                && !self.label.linked
+                && last.is_some_and(|last| REMARKS.contains(&last)))
     }
 
     /// A comment. Where tags are in it, they are sound, or nothing of it stays.
@@ -72,32 +122,35 @@ impl Reader<'_> {
         self.out.push_str("-->");
     }
 
-    /// A label in a table that is in none of its cells is the head of a column.
-    fn is_head_of_column(&mut self) {
-        if self.labelled {
-            let place = self.nearest_of_table();
-            self.secret_column |= place.is_some_and(|place| place != "td");
-        }
-    }
-
-    /// The innermost element of a table that is open.
-    fn nearest_of_table(&self) -> Option<&str> {
-        let names = self.open.iter().rev().map(|open| open.name.as_str());
-        names
-            .into_iter()
-            .find(|name| matches!(*name, "td" | "th" | "tr" | "thead" | "tbody" | "table"))
-    }
-
     /// The element that is open is called `name` or the like, and its text is the name of a secret: in XML, the elements
     /// beside it hold its value, also those before it.
     pub(super) fn name_siblings(&mut self) {
-        /// Elements of what is named so at the most; else it is a document that speaks of a secret.
-        const MAX_CHILDREN: usize = 8;
         let [.., parent, own] = self.open.as_mut_slice() else {
             return;
         };
-        if self.dialect == Dialect::Xml && is_naming(&own.name) && parent.naming.is_none() {
+        let naming = || is_naming(&own.name) || json::says_name(name_at(self.text, own.at + 1));
+        if self.dialect == Dialect::Xml && parent.naming.is_none() && naming() {
             parent.naming = Some(own.name.clone());
+            parent.rewritten = (2..=MAX_CHILDREN).contains(&parent.children);
+        }
+    }
+
+    /// The same of an element whose text is in an attribute: `<name value="password"/>`.
+    pub(super) fn is_named_by_value(&mut self, lower: &str, tag: &Tag) {
+        let Some(parent) = self.open.last_mut() else {
+            return;
+        };
+        if self.dialect == Dialect::Html || parent.naming.is_some() {
+            return;
+        }
+        let holds = |name: &str| HOLDING.iter().any(|held| name.eq_ignore_ascii_case(held));
+        let names = &self.redactor.names;
+        let secret = tag.attributes.iter().any(|attribute| {
+            let value = self.text.get(attribute.value.clone()).unwrap_or_default();
+            holds(&attribute.name) && names.are_named(&unescaped(value))
+        });
+        if secret && (is_naming(lower) || json::says_name(&tag.name)) {
+            parent.naming = Some(lower.to_owned());
             parent.rewritten = (2..=MAX_CHILDREN).contains(&parent.children);
         }
     }
@@ -121,7 +174,13 @@ impl Reader<'_> {
         let name = text.trim_end_matches([':', '=', '：', '＝']).trim_end();
         let words: Vec<&str> = name.split_whitespace().collect();
         let count = words.len();
-        if name.len() == text.len() && (count > 3 || name.len() > MAX_LABEL_BYTES) {
+        if name.len() < text.len() {
+            // What leads on to a value may be a whole sentence.
+            let sentence = name.rsplit(['.', '!', '?', '\n']).next();
+            if sentence.is_some_and(|sentence| self.redactor.names.are_among(sentence)) {
+                return true;
+            }
+        } else if count > 3 || name.len() > MAX_LABEL_BYTES {
             return false;
         }
         let last = words.get(count.saturating_sub(3)..).unwrap_or_default();

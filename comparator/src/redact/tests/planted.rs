@@ -10,7 +10,7 @@ mod damage;
 mod formats;
 mod shapes;
 
-use damage::{damage, is_in_plain_text, is_plain, is_renamed, is_unnamed};
+use damage::{damage, is_in_plain_text, is_plain, is_unnamed};
 use formats::FORMATS;
 use shapes::{NAMELESS, SHAPES};
 
@@ -286,6 +286,21 @@ const DAMAGED: &[(&str, &str)] = &[
     ("text/html", "<tr><th>a</th>xth>pin</th></tr><tr><td>1</td><td>HUNTER2</td></tr>"),
     ("text/html", "<table><tr><th>a<th>pin<tr><td>1<td>HUNTER2</table>"),
     ("text/html", "<!x- pin: HUNTER2 -->"),
+    ("text/html", "<input value=HUNTER2 name=refresh>token>"),
+    ("text/html", "<select><option value>HUNTER2<option name>password</select>"),
+    ("text/html", "<ul><li id=\"password-list\">HUNTER2"),
+    ("text/html", "<table><tr><td>a</td><td>pin</td></tr>xtr><td>1</td><td>HUNTER2</td></tr></table>"),
+    ("application/xml", "<!DOCTYPE a [<!ELEMENT a (#PCDATA)>x!ENTITY pin \"HUNTER2\">]><a/>"),
+    ("application/xml", "<!DOCTYPE a [<!ATTLIST a pin CDATA \"HUNTER2\">]><a/>"),
+    // Tables whose head is in doubt.
+    ("text/csv", "userpassword\nada,HUNTER2\n"),
+    ("text/csv", "\"id,password\n1,HUNTER2\n"),
+    ("text/csv", "id:password\n1,HUNTER2\n"),
+    ("text/csv", "id^password\n1^HUNTER2\n"),
+    ("text/csv", "id,pin 1,HUNTER2\n"),
+    ("text/csv", "a,b\n1,2\npin HUNTER2\n"),
+    ("text/csv", "a,b\n1,2 pin,HUNTER2\n"),
+    ("text/tab-separated-values", "id,pin\tb\n1\tHUNTER2\t2\n"),
     // Comments whose tags are not whole.
     ("application/xml", "<a><!-- name>HUNTER2</name> --></a>"),
     ("application/xml", "<a><!-- <name>HUNTER2 --></a>"),
@@ -301,6 +316,8 @@ const DAMAGED: &[(&str, &str)] = &[
     ("multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; name=\"=?UTF-8?B?cGluxx\"\r\n\r\nHUNTER2\r\n--x--"),
     ("multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; name=a\r\n\r\n1\r\n.-x\r\nContent-Disposition: form-data; name=pin\r\n\r\nHUNTER2\r\n--x--"),
     ("multipart/mixed; boundary=x", "--x\r\nContent.Disposition: form-data; name=\"pin\"\r\n\r\nHUNTER2\r\n--x--"),
+    ("multipart/form-data; boundary=x", "x-x\r\nContent-Disposition: form-data; name=name\r\n\r\npin\r\n--x\r\nContent-Disposition: form-data; name=value\r\n\r\nHUNTER2\r\n--x--"),
+    ("multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; xame=name\r\n\r\npin\r\n--x\r\nContent-Disposition: form-data; name=value\r\n\r\nHUNTER2\r\n--x--"),
     // Names that are joined to their values, or lost to a remark.
     ("application/x-www-form-urlencoded", "a=1&password'HUNTER2"),
     ("application/x-www-form-urlencoded", "namexpassword&value=HUNTER2"),
@@ -370,10 +387,7 @@ proptest! {
         let shown = bytes.is_none()
             && damage.is_some()
             && (is_unnamed(media, &legacy, &one)
-                || hit.is_some_and(|hit| {
-                    is_in_plain_text(media, &whole, hit, &one)
-                        || is_renamed(media, &legacy, &whole, hit, name)
-                }));
+                || hit.is_some_and(|hit| is_in_plain_text(media, &whole, hit, &one)));
         let record = stored(&with_own_name(), media, &legacy, &candidate);
         prop_assert!(shown || !holds(&record, &one), "{} {}: {}", media, String::from_utf8_lossy(&legacy), record);
         prop_assert!(!holds(&record, &two), "{} {}: {}", media, String::from_utf8_lossy(&candidate), record);
