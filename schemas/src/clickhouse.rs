@@ -21,6 +21,7 @@ const SOURCES: &[(u32, &str)] = &[
     (2, include_str!("../clickhouse/0002_exchange_digest.sql")),
     (3, include_str!("../clickhouse/0003_clients.sql")),
     (4, include_str!("../clickhouse/0004_watermarks.sql")),
+    (5, include_str!("../clickhouse/0005_legacy_answers.sql")),
 ];
 
 /// Batches whose token a table remembers: far more than can be repeated by one process, which has at most one batch

@@ -10,6 +10,7 @@ pub const MIGRATIONS: &[(u32, &str)] = &[
     (3, include_str!("../sqlite/0003_exchange_digest.sql")),
     (4, include_str!("../sqlite/0004_clients.sql")),
     (5, include_str!("../sqlite/0005_watermarks.sql")),
+    (6, include_str!("../sqlite/0006_legacy_answers.sql")),
 ];
 
 /// The version that this program reads and writes.

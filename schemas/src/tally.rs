@@ -52,6 +52,9 @@ pub struct Counts {
     pub mismatch: u64,
     /// Verdict `not_compared`, by reason; reasons without a count are absent.
     pub not_compared: BTreeMap<Reason, u64>,
+    /// What the legacy answered where there is a verdict, `match` or `mismatch`, by the class of the status. Their sum is
+    /// less than that where an older program counted, which did not tell.
+    pub legacy_answers: Clients,
 }
 
 /// Counts as they are found written.
@@ -68,6 +71,10 @@ struct WrittenCounts {
     mismatch: u64,
     /// Verdict `not_compared`, by reason; reasons without a count are absent.
     not_compared: BTreeMap<Reason, u64>,
+    /// What the legacy answered where there is a verdict, `match` or `mismatch`, by the class of the status. Older programs
+    /// do not tell.
+    #[serde(default)]
+    legacy_answers: Clients,
 }
 
 impl From<WrittenCounts> for Counts {
@@ -80,6 +87,7 @@ impl From<WrittenCounts> for Counts {
             matched: written.matched,
             mismatch: written.mismatch,
             not_compared: written.not_compared,
+            legacy_answers: written.legacy_answers,
         }
     }
 }
@@ -103,6 +111,9 @@ impl Counts {
         self.mismatch += other.mismatch;
         for (reason, count) in &other.not_compared {
             *self.not_compared.entry(*reason).or_default() += count;
+        }
+        for (class, count) in &other.legacy_answers {
+            *self.legacy_answers.entry(*class).or_default() += count;
         }
     }
 
@@ -281,8 +292,12 @@ mod tests {
         };
         assert_eq!(read(&json), counts);
         json.as_object_mut()
-            .and_then(|fields| fields.remove("clients"))
-            .expect("it was there");
+            .and_then(|fields| {
+                fields
+                    .remove("clients")
+                    .and(fields.remove("legacy_answers"))
+            })
+            .expect("they were there");
         let older = read(&json);
         assert_eq!(older.clients, [(ClientOutcome::NotRecorded, 7)].into());
         assert_eq!((older.clients_settled(), older.clients_failed()), (7, 0));

@@ -204,6 +204,7 @@ fn tally(number: u32, started: Timestamp) -> Vec<Record> {
             matched: 980,
             mismatch: 10,
             not_compared: [(Reason::UnsafeMethod, 5), (Reason::CandidateTimeout, 5)].into(),
+            legacy_answers: [(ClientOutcome::Success, 990)].into(),
         },
         rule_hits: [("updated-at".to_owned(), 980)].into(),
         legacy_latency: latency.clone(),

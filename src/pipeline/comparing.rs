@@ -148,6 +148,10 @@ impl Comparing {
             end_us: micros(capture.elapsed),
         };
         let (legacy, candidate) = (elapsed(&exchange.legacy), elapsed(&exchange.candidate));
+        if matches!(comparison.verdict, Verdict::Match | Verdict::Mismatch) {
+            let status = exchange.legacy.status;
+            self.recorder.legacy_answered(route, status);
+        }
         match (comparison.verdict, found) {
             (Verdict::NotCompared(reason), _) => self.recorder.not_compared(route, reason),
             (Verdict::Match, _) => self.recorder.matched(route, legacy, candidate),

@@ -74,28 +74,30 @@ pub(super) fn too_many_uncomparable(
     ))
 }
 
-/// How the legacy answered in the requests that were compared, at worst: status classes are counted by what clients got,
-/// and which of them were compared is not known. Those that sampling left out are like those that it took.
+/// How the legacy answered where there is a verdict. What an older program counted is in no class; of that, as many are
+/// errors as there may be, which is as many as clients got.
 #[derive(Default)]
 pub(super) struct Answers {
-    /// Compared, or left out by sampling.
-    looked_at: u64,
+    /// Verdicts.
+    pairs: u64,
+    /// Among them, those whose class nobody counted.
+    unknown: u64,
     /// 4xx among them, as many as there may be.
     client_errors: u64,
     /// 5xx.
     server_errors: u64,
-    /// Compared copies of what another proxy served: nobody counted their status.
+    /// Copies of what another proxy served, among those whose class nobody counted: their clients got no status from us.
     unseen: u64,
 }
 
 impl Answers {
     /// On all routes together.
     pub(super) fn of(evidence: Option<&Evidence>) -> Self {
-        let routes = evidence.iter().flat_map(|evidence| &evidence.routes);
         let mut all = Self::default();
-        for route in routes.filter(|route| route.counts.compared() > 0) {
+        for route in evidence.iter().flat_map(|evidence| &evidence.routes) {
             let one = Self::on(&route.counts);
-            all.looked_at += one.looked_at;
+            all.pairs += one.pairs;
+            all.unknown += one.unknown;
             all.unseen += one.unseen;
             all.client_errors += one.client_errors;
             all.server_errors += one.server_errors;
@@ -105,19 +107,29 @@ impl Answers {
 
     /// On one route.
     pub(super) fn on(counts: &Counts) -> Self {
-        let of = |outcome| counts.clients.get(&outcome).copied().unwrap_or(0);
-        let left_out = counts.not_compared.get(&Reason::SampledOut);
-        let looked_at = counts.compared() + left_out.copied().unwrap_or(0);
+        let pairs = counts.matched + counts.mismatch;
+        let unknown = pairs.saturating_sub(counts.legacy_answers.values().sum());
+        let clients = |outcome| counts.clients.get(&outcome).copied().unwrap_or(0);
+        let of = |outcome| {
+            let counted = counts.legacy_answers.get(&outcome).copied().unwrap_or(0);
+            counted + clients(outcome).saturating_sub(counted).min(unknown)
+        };
         Self {
-            looked_at,
-            client_errors: of(ClientOutcome::ClientError).min(looked_at),
-            server_errors: of(ClientOutcome::ServerError).min(looked_at),
-            unseen: of(ClientOutcome::Tapped).min(counts.compared()),
+            pairs,
+            unknown,
+            client_errors: of(ClientOutcome::ClientError),
+            server_errors: of(ClientOutcome::ServerError),
+            unseen: clients(ClientOutcome::Tapped).min(unknown),
         }
     }
 
+    /// What stands before a share that is not known to the unit.
+    fn at_worst(&self) -> &'static str {
+        if self.unknown > 0 { "up to " } else { "" }
+    }
+
     fn share(&self, errors: u64) -> f64 {
-        errors as f64 / self.looked_at.max(1) as f64
+        errors as f64 / self.pairs.max(1) as f64
     }
 
     /// That both services fail alike, and nothing more, is what is proven.
@@ -125,8 +137,9 @@ impl Answers {
         let share = self.share(self.server_errors);
         (share > thresholds.max_errors).then(|| {
             let (share, allowed) = percents(share, thresholds.max_errors);
+            let at_worst = self.at_worst();
             format!(
-                "{name}: up to {share} % of the legacy's answers to what was compared were server errors (5xx), {allowed} % \
+                "{name}: {at_worst}{share} % of the legacy's answers to what was compared were server errors (5xx), {allowed} % \
                  allowed; that the candidate fails alike does not show that it answers alike"
             )
         })
@@ -147,7 +160,7 @@ impl Answers {
             .filter(|(errors, most, _)| self.share(*errors) > *most);
         told.map(|(errors, _, what)| {
             let share = percent((self.share(errors) * 1e4).round() / 1e4);
-            format!("up to {share} % of the legacy's answers to what was compared were {what}")
+            format!("{}{share} % of the legacy's answers to what was compared were {what}", self.at_worst())
         })
         .chain((self.unseen > 0).then(|| {
             let unseen = number(self.unseen);

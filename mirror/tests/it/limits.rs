@@ -64,8 +64,10 @@ fn a_large_answer_is_settled_and_nothing_is_held_beside_it_while_it_goes_on() {
     let mut client = mirror.client();
     client.send("GET / HTTP/1.1\r\nhost: test\r\n\r\n");
     go.send(()).expect("the legacy waits");
-    // Both bodies so far, and the candidate's only field: 40 bytes for the line, its name and its value.
-    let so_far = 500 + 10 + (40 + "content-length".len() + "10".len());
+    // Both bodies so far, and the candidate's fields: 40 bytes for a line, its name and its value.
+    let fields = [("content-type", "text/plain"), ("content-length", "10")];
+    let fields = fields.map(|(name, value)| 40 + name.len() + value.len());
+    let so_far = 500 + 10 + fields.iter().sum::<usize>();
     mirror.wait("both are kept so far", |mirror| {
         mirror.control.shadow_bytes_held() == so_far && mirror.control.in_flight() == 0
     });
@@ -193,19 +195,43 @@ fn bytes_are_budgeted_over_all_shadows() {
     let candidate = Service::new(|_, _| Next::Hang);
     let mirror = Rig::new(&Service::saying(of(400)), &candidate)
         .limits(|limits| {
-            limits.shadow_bytes = 1000;
+            // Two answers with their fields, some 120 bytes.
+            limits.shadow_bytes = 1100;
             limits.candidate_deadline = Duration::from_millis(500);
         })
         .start();
     let mut client = mirror.client();
     for _ in 0..5 {
         assert_eq!(client.get("/").body.len(), 400);
-        assert!(mirror.control.shadow_bytes_held() <= 1000);
+        assert!(mirror.control.shadow_bytes_held() <= 1100);
     }
     let reasons = mirror.ledger.reasons(5);
     let count = |wanted| reasons.iter().filter(|reason| **reason == wanted).count();
     assert_eq!(count(Reason::ByteBudget), 3);
     assert_eq!(count(Reason::CandidateTimeout), 2);
+    assert_eq!(mirror.control.shadow_bytes_held(), 0);
+}
+
+#[test]
+fn fields_of_a_candidate_that_answers_before_the_legacy_are_budgeted_while_they_wait() {
+    let (go, wait) = std::sync::mpsc::channel::<()>();
+    let wait = std::sync::Mutex::new(wait);
+    let legacy = Service::new(move |_, conn| {
+        wait.lock().expect("no panic").recv().expect("told");
+        conn.say(ok("a"));
+        Next::Keep
+    });
+    let long = format!("x-{}: {}\r\n", "n".repeat(600), "v".repeat(600)).repeat(20);
+    let candidate = ok("a").replacen("\r\n", &format!("\r\n{long}"), 1);
+    let mirror = Rig::new(&legacy, &Service::saying(candidate)).start();
+    let mut client = mirror.client();
+    client.send("GET / HTTP/1.1\r\nhost: test\r\n\r\n");
+    mirror.wait("the candidate's answer is held", |mirror| {
+        mirror.control.in_flight() == 0 && mirror.control.shadow_bytes_held() > 20 * 1200
+    });
+    go.send(()).expect("the legacy waits");
+    assert_eq!(client.reply().text(), "a");
+    drop(mirror.ledger.exchange());
     assert_eq!(mirror.control.shadow_bytes_held(), 0);
 }
 

@@ -79,6 +79,7 @@ const TALLIES: &[Column] = &[
     column("legacy_head_latency", "Map(UInt16, UInt64)", 3),
     column("candidate_head_latency", "Map(UInt16, UInt64)", 3),
     column("run", "UUID", 1),
+    column("legacy_answers", "Map(String, UInt64)", 3),
 ];
 
 const GROUP_TALLIES: &[Column] = &[

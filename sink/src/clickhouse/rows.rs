@@ -196,6 +196,14 @@ fn write_tally(row: &mut Encoder<'_>, tally: &Tally) {
         [&tally.legacy_head_latency, &tally.candidate_head_latency],
     );
     row.uuid(tally.run);
+    row.list(
+        2,
+        tally.counts.legacy_answers.iter(),
+        |row, (class, count)| {
+            row.string(class.as_str());
+            row.u64(*count);
+        },
+    );
 }
 
 fn histograms(row: &mut Encoder<'_>, both: [&Histogram; 2]) {

@@ -188,7 +188,7 @@ impl ClickHouseReader {
              min(toUnixTimestamp64Micro(t.interval_start)) AS begins, \
              max(toUnixTimestamp64Micro(t.interval_start) + t.interval_us) AS ends, \
              sum(t.received) AS received, sum(t.match) AS matched, sum(t.mismatch) AS mismatch, \
-             sumMap(t.clients) AS clients, sumMap(t.not_compared) AS not_compared{details} FROM tallies AS t FINAL"
+             sumMap(t.clients) AS clients, sumMap(t.legacy_answers) AS legacy_answers, sumMap(t.not_compared) AS not_compared{details} FROM tallies AS t FINAL"
         );
         let tail = format!("GROUP BY instance, t.run, route, {BY_ORIGIN}");
         let question = self.of_identity(&select, identity, selection, &tail);

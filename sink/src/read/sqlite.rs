@@ -237,8 +237,8 @@ const SELECT_IDENTITY: &str = "SELECT legacy_version, candidate_version, rules_h
 
 const SELECT_COUNTS: (&str, &str) = (
     "tallies",
-    "SELECT instance, interval_start, interval_us, route, received, \"match\", mismatch, not_compared, run, clients \
-     FROM tallies \
+    "SELECT instance, interval_start, interval_us, route, received, \"match\", mismatch, not_compared, run, clients, \
+     legacy_answers FROM tallies \
      WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash = ?4 \
      AND interval_start >= ?5",
 );
@@ -246,7 +246,7 @@ const SELECT_COUNTS: (&str, &str) = (
 const SELECT_TALLIES: (&str, &str) = (
     "tallies",
     "SELECT instance, interval_start, interval_us, route, received, \"match\", mismatch, not_compared, run, clients, \
-     rule_hits, legacy_latency, candidate_latency, legacy_head_latency, candidate_head_latency FROM tallies \
+     legacy_answers, rule_hits, legacy_latency, candidate_latency, legacy_head_latency, candidate_head_latency FROM tallies \
      WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash = ?4 \
      AND interval_start >= ?5",
 );

@@ -43,7 +43,9 @@ pub(super) const MATCHED: usize = 1;
 pub(super) const CLASSES: usize = 2;
 pub(super) const REASONS: usize = CLASSES + CODE_CLASSES.len();
 pub(super) const CLIENTS: usize = REASONS + Reason::COUNT;
-pub(super) const OUTCOMES: usize = CLIENTS + ClientOutcome::COUNT;
+/// What the legacy answered where there is a verdict, by class.
+pub(super) const LEGACY_ANSWERS: usize = CLIENTS + ClientOutcome::COUNT;
+pub(super) const OUTCOMES: usize = LEGACY_ANSWERS + ClientOutcome::COUNT;
 
 /// Places of [`Compared::durations`].
 pub(super) const LEGACY: usize = 0;

@@ -15,8 +15,8 @@ use parity_schemas::watermark::OpenTally;
 use uuid::Uuid;
 
 use super::counters::{
-    CANDIDATE, CANDIDATE_HEAD, CLIENTS, DURATIONS, FastMap, GroupCount, LEGACY, LEGACY_HEAD,
-    MATCHED, Mismatches, OTHER, OUTCOMES, REASONS, RECEIVED,
+    CANDIDATE, CANDIDATE_HEAD, CLIENTS, DURATIONS, FastMap, GroupCount, LEGACY, LEGACY_ANSWERS,
+    LEGACY_HEAD, MATCHED, Mismatches, OTHER, OUTCOMES, REASONS, RECEIVED,
 };
 
 /// The number of the minute (interval) that a time lies in.
@@ -252,16 +252,19 @@ pub(super) fn counts(outcomes: &[u64; OUTCOMES], mismatch: u64) -> Counts {
         .map(|reason| (*reason, outcomes[REASONS + reason.index()]))
         .filter(|(_, count)| *count > 0)
         .collect();
-    let clients: Clients = ClientOutcome::ALL
-        .iter()
-        .map(|outcome| (*outcome, outcomes[CLIENTS + outcome.index()]))
-        .filter(|(_, count)| *count > 0)
-        .collect();
+    let by_client_outcome = |from: usize| -> Clients {
+        ClientOutcome::ALL
+            .iter()
+            .map(|outcome| (*outcome, outcomes[from + outcome.index()]))
+            .filter(|(_, count)| *count > 0)
+            .collect()
+    };
     Counts {
         received: outcomes[RECEIVED],
-        clients,
+        clients: by_client_outcome(CLIENTS),
         matched: outcomes[MATCHED],
         mismatch,
         not_compared,
+        legacy_answers: by_client_outcome(LEGACY_ANSWERS),
     }
 }

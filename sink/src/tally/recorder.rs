@@ -14,7 +14,8 @@ use parity_schemas::verdict::Reason;
 use uuid::Uuid;
 
 use super::counters::{
-    CLASSES, CLIENTS, Elapsed, FastMap, MATCHED, REASONS, RECEIVED, RouteCounters, Shard, Sighting,
+    CLASSES, CLIENTS, Elapsed, FastMap, LEGACY_ANSWERS, MATCHED, REASONS, RECEIVED, RouteCounters,
+    Shard, Sighting,
 };
 use super::epochs::Epoch;
 use super::{EditionId, TallyBook};
@@ -78,6 +79,12 @@ impl Recorder {
     /// The request ended without a verdict.
     pub fn not_compared(&self, route: &Route, reason: Reason) {
         self.with(route, |counters| counters.outcome(REASONS + reason.index()));
+    }
+
+    /// The legacy answered with this status, and the verdict of that pair comes next: the answers are equal, or differ.
+    pub fn legacy_answered(&self, route: &Route, status: u16) {
+        let class = ClientOutcome::of_status(status).index();
+        self.with(route, |counters| counters.outcome(LEGACY_ANSWERS + class));
     }
 
     /// The answers are equal.

@@ -41,6 +41,8 @@ fn check(report: &Report) {
     ]
     .into();
     assert_eq!(report.counts.clients, expected);
+    let answers: Clients = [(ClientOutcome::Success, NEWER)].into();
+    assert_eq!(report.counts.legacy_answers, answers);
     assert_eq!(report.counts.clients_settled(), report.counts.received);
     let route = &report.routes[0];
     assert_eq!(route.legacy_us["p50"], 512);
@@ -69,7 +71,8 @@ fn clients_that_an_older_program_did_not_tell_of_are_not_recorded() {
             "UPDATE tallies SET legacy_latency = '{\"20\":70}', candidate_latency = '{}'; \
              ALTER TABLE tallies DROP COLUMN clients; ALTER TABLE tallies DROP COLUMN legacy_head_latency; \
              ALTER TABLE tallies DROP COLUMN candidate_head_latency; \
-             ALTER TABLE tallies DROP COLUMN run; DROP TABLE watermarks; PRAGMA user_version = 3",
+             ALTER TABLE tallies DROP COLUMN run; ALTER TABLE tallies DROP COLUMN legacy_answers; \
+             DROP TABLE watermarks; PRAGMA user_version = 3",
         )
         .expect("what version 3 left");
     assert!(matches!(
@@ -132,7 +135,12 @@ fn tallies_of_an_older_mirror_come_through_a_newer_sink() {
     older.legacy_latency.add(20, OLDER);
     let mut json = serde_json::to_value(&older).expect("it is JSON");
     let fields = json.as_object_mut().expect("an object");
-    for field in ["clients", "legacy_head_latency", "candidate_head_latency"] {
+    for field in [
+        "clients",
+        "legacy_answers",
+        "legacy_head_latency",
+        "candidate_head_latency",
+    ] {
         assert!(fields.remove(field).is_some(), "{field}");
     }
     let newer = serde_json::to_value(newer()).expect("it is JSON");

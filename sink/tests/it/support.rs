@@ -275,6 +275,7 @@ pub(crate) fn tally(route: &str, start: Timestamp, matched: u64) -> Tally {
             received: matched,
             matched,
             clients: [(ClientOutcome::Success, matched)].into(),
+            legacy_answers: [(ClientOutcome::Success, matched)].into(),
             ..Counts::default()
         },
         rule_hits: std::collections::BTreeMap::new(),

@@ -110,13 +110,78 @@ fn errors_are_not_made_few_by_answers_that_were_never_compared_and_a_tap_says_wh
         switched_off.reasons
     );
     let sampled = of(3_300, Reason::SampledOut, 3_600, &clients);
-    assert_eq!(sampled.outcome, Outcome::Pass, "{:?}", sampled.reasons);
+    assert_eq!(sampled.outcome, Outcome::Undecided, "{:?}", sampled.reasons);
     let tapped = of(3_300, Reason::UnsafeMethod, 0, &[(Tapped, 3_300)]);
     assert_eq!(tapped.outcome, Outcome::Pass, "{:?}", tapped.reasons);
     assert!(
         tapped.reasons.iter().any(|told| told == "3,300 of the compared are copies from a tap: whether those answers were errors is not counted"),
         "{:?}",
         tapped.reasons
+    );
+}
+
+#[test]
+fn errors_that_were_counted_where_they_were_compared_are_a_share_of_just_those() {
+    use ClientOutcome::{ClientError, ServerError, Success, Tapped};
+    // Compared, what the legacy answered there, left out by sampling, what clients got.
+    let decide = |compared, answers: &[(ClientOutcome, u64)], left_out, clients: &[_]| {
+        let mut counts = counts(compared, 0, &[(Reason::SampledOut, left_out)]);
+        counts.legacy_answers = answers.iter().copied().collect();
+        counts.clients = clients.iter().copied().collect();
+        let decision = gate(vec![("GET /a", counts)], &Thresholds::default());
+        (decision.outcome, decision.reasons)
+    };
+    // An outage that was compared whole, and a good day of which a hundredth was: what was left out dilutes nothing.
+    let (outcome, reasons) = decide(
+        4_000,
+        &[(ServerError, 3_000), (Success, 1_000)],
+        99_000,
+        &[(ServerError, 3_000), (Success, 100_000)],
+    );
+    assert_eq!(outcome, Outcome::Undecided);
+    assert!(
+        reasons[0].starts_with(
+            "all requests: 75.00 % of the legacy's answers to what was compared were server errors"
+        ),
+        "{reasons:?}"
+    );
+    // The other way round: errors among what was left out say nothing of what was compared.
+    let good = [(Success, 10_000)];
+    let (outcome, reasons) = decide(
+        10_000,
+        &good,
+        90_000,
+        &[(ServerError, 90_000), (Success, 10_000)],
+    );
+    assert_eq!((outcome, reasons.len()), (Outcome::Pass, 2), "{reasons:?}");
+    // Nobody has to see the clients of a tap.
+    let tapped = [(Tapped, 10_000)];
+    assert_eq!(decide(10_000, &good, 0, &tapped).0, Outcome::Pass);
+    let (outcome, _) = decide(10_000, &[(ServerError, 10_000)], 0, &tapped);
+    assert_eq!(outcome, Outcome::Undecided);
+    let (_, reasons) = decide(
+        10_000,
+        &[(ClientError, 9_000), (Success, 1_000)],
+        0,
+        &tapped,
+    );
+    assert_eq!(
+        reasons[1..],
+        ["90 % of the legacy's answers to what was compared were errors of clients (4xx)"]
+    );
+}
+
+#[test]
+fn of_what_an_older_program_compared_as_many_are_errors_as_there_may_be() {
+    use ClientOutcome::{ServerError, Success};
+    let mut counts = counts(10_000, 0, &[]);
+    counts.legacy_answers = [(Success, 5_000)].into();
+    counts.clients = [(Success, 4_000), (ServerError, 6_000)].into();
+    let decision = gate(vec![("GET /a", counts)], &Thresholds::default());
+    assert_eq!(decision.outcome, Outcome::Pass, "{:?}", decision.reasons);
+    assert_eq!(
+        decision.reasons[1],
+        "up to 50 % of the legacy's answers to what was compared were server errors (5xx)"
     );
 }
 

@@ -213,7 +213,9 @@ impl<'a> Walker<'a> {
                 place.beside = rows.clone();
             }
             // Of two lists of names either may hold the values; a name itself is none.
-            let below = hidden.is_some_and(|hidden| hidden.contains(&position));
+            let below = hidden
+                .as_ref()
+                .is_some_and(|hidden| hidden.contains(&position));
             place.secret |=
                 (below && !(header && self.is_a_name(element))) || behind.contains(&position);
             place.secret |= self.is_named_part(element, named);

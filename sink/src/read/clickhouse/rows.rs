@@ -26,6 +26,7 @@ pub(super) struct TallyRow {
     matched: u64,
     mismatch: u64,
     clients: HashMap<String, u64>,
+    legacy_answers: HashMap<String, u64>,
     not_compared: HashMap<String, u64>,
     rule_hits: HashMap<String, u64>,
     legacy_latency: HashMap<u16, u64>,
@@ -38,6 +39,7 @@ impl TallyRow {
     pub(super) fn add(self, sums: &mut Sums, with_details: bool) -> Result<(), StoreError> {
         let not_compared = by_word("not_compared", self.not_compared)?;
         let clients = by_word("clients", self.clients)?;
+        let legacy_answers = by_word("legacy_answers", self.legacy_answers)?;
         sums.add_counts(&CountsRow {
             instance: &self.instance,
             run: word("tallies", "run", &self.run)?,
@@ -50,6 +52,7 @@ impl TallyRow {
                 matched: self.matched,
                 mismatch: self.mismatch,
                 not_compared,
+                legacy_answers,
             },
         });
         if with_details {

@@ -37,17 +37,18 @@ pub(super) fn counts<'a>(row: &'a Fields<'_>) -> Result<CountsRow<'a>, StoreErro
             matched: row.count(5, "match")?,
             mismatch: row.count(6, "mismatch")?,
             not_compared: row.json(7, "not_compared")?,
+            legacy_answers: row.json(10, "legacy_answers")?,
         },
     })
 }
 
 pub(super) fn details(row: &Fields<'_>) -> Result<DetailsRow, StoreError> {
     Ok(DetailsRow {
-        rule_hits: row.json(10, "rule_hits")?,
-        legacy_latency: row.histogram(11, "legacy_latency")?,
-        candidate_latency: row.histogram(12, "candidate_latency")?,
-        legacy_head_latency: row.histogram(13, "legacy_head_latency")?,
-        candidate_head_latency: row.histogram(14, "candidate_head_latency")?,
+        rule_hits: row.json(11, "rule_hits")?,
+        legacy_latency: row.histogram(12, "legacy_latency")?,
+        candidate_latency: row.histogram(13, "candidate_latency")?,
+        legacy_head_latency: row.histogram(14, "legacy_head_latency")?,
+        candidate_head_latency: row.histogram(15, "candidate_head_latency")?,
     })
 }
 

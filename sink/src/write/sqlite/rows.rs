@@ -29,6 +29,7 @@ pub(super) enum Row<'a> {
         candidate_latency: String,
         legacy_head_latency: String,
         candidate_head_latency: String,
+        legacy_answers: String,
     },
     Group(&'a GroupTally),
     Decision(&'a Decision),
@@ -74,6 +75,7 @@ impl<'a> Row<'a> {
             candidate_latency: tally.candidate_latency.to_runs(),
             legacy_head_latency: tally.legacy_head_latency.to_runs(),
             candidate_head_latency: tally.candidate_head_latency.to_runs(),
+            legacy_answers: json(&tally.counts.legacy_answers),
         }
     }
 
@@ -133,6 +135,7 @@ impl<'a> Row<'a> {
                 candidate_latency,
                 legacy_head_latency,
                 candidate_head_latency,
+                legacy_answers,
             } => transaction.prepare_cached(INSERT_TALLY)?.execute(params![
                 tally.id.to_string(),
                 tally.revision,
@@ -155,6 +158,7 @@ impl<'a> Row<'a> {
                 legacy_head_latency,
                 candidate_head_latency,
                 run(tally.run),
+                legacy_answers,
             ]),
             Self::Group(group) => transaction.prepare_cached(INSERT_GROUP)?.execute(params![
                 group.tally_id.to_string(),
@@ -264,14 +268,15 @@ const INSERT_MISMATCH: &str = "INSERT INTO mismatches (id, migration, legacy_ver
 
 const INSERT_TALLY: &str = "INSERT INTO tallies (id, revision, migration, legacy_version, candidate_version, \
     rules_hash, instance, interval_start, interval_us, route, received, \"match\", mismatch, not_compared, rule_hits, \
-    legacy_latency, candidate_latency, clients, legacy_head_latency, candidate_head_latency, run) \
-    VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21) \
+    legacy_latency, candidate_latency, clients, legacy_head_latency, candidate_head_latency, run, \
+    legacy_answers) \
+    VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22) \
     ON CONFLICT (id) DO UPDATE SET revision = excluded.revision, interval_us = excluded.interval_us, \
     received = excluded.received, \"match\" = excluded.\"match\", mismatch = excluded.mismatch, \
     not_compared = excluded.not_compared, rule_hits = excluded.rule_hits, \
     legacy_latency = excluded.legacy_latency, candidate_latency = excluded.candidate_latency, \
     clients = excluded.clients, legacy_head_latency = excluded.legacy_head_latency, \
-    candidate_head_latency = excluded.candidate_head_latency \
+    candidate_head_latency = excluded.candidate_head_latency, legacy_answers = excluded.legacy_answers \
     WHERE excluded.revision > tallies.revision";
 
 const INSERT_GROUP: &str = "INSERT INTO group_tallies (tally_id, revision, fingerprint, part, pattern, kind, \
