@@ -142,6 +142,12 @@ pub(super) fn is_in_plain_text(media: &str, body: &[u8], at: usize, secret: &str
     } else if media.contains("event-stream") {
         let begin = memchr::memmem::rfind(&body[..from], b"data: ").map_or(0, |at| at + 6);
         (begin, from + secret.len())
+    } else if media.contains("yaml") {
+        // A literal of several lines.
+        let Some(begin) = memchr::memmem::rfind(&body[..from], b"|\n") else {
+            return false;
+        };
+        (begin + 2, body.len())
     } else if media.contains("html") || media.contains("xml") {
         let ends = |byte: &u8| b"<>\"'".contains(byte);
         let begin = body[..from].iter().rposition(ends).map_or(0, |at| at + 1);

@@ -122,7 +122,6 @@ pub(super) const SHAPES: &[(&str, Write)] = &[
     ("application/json", |n, s| format!(r#"{{"body":"name={n}&value={s}"}}"#).into()),
     ("application/json", |n, s| format!(r#"{{"body":"/x?name={n}&value={s}"}}"#).into()),
     ("application/json", |n, s| format!(r#"{{"manifest":"env:\n- name: {n}\n  value: {s}\n"}}"#).into()),
-    ("application/json", |n, s| format!(r#"{{"body":"event: {n}\nid: 1\ndata: {s}\n\n"}}"#).into()),
     ("application/json", |n, s| format!(r#"{{"body":"--x\r\nContent-Disposition: form-data; name=\"{n}\"\r\n\r\n{s}\r\n--x--"}}"#).into()),
     ("application/yaml", |n, s| format!("data:\n  app.yaml: |\n    env:\n    - name: {n}\n      value: {s}\n").into()),
     ("application/x-www-form-urlencoded", |n, s| format!("body={}", percent(&format!("name={n}&value={s}"))).into()),
@@ -203,6 +202,8 @@ pub(super) const NAMELESS: &[(&str, Nameless)] = &[
     ("application/json", |s| format!(r#"{{"u":"AccountName=a;AccountKey={s};EndpointSuffix=x"}}"#).into()),
     ("application/json", |s| format!(r#"{{"j":"[\"password\",\"{s}\"]"}}"#).into()),
     ("application/json", |s| format!(r#"{{"manifest":"kind: Secret\nstringData:\n  db: {s}\n"}}"#).into()),
+    ("application/json", |s| format!(r#"{{"body":"event: password\nid: 1\ndata: {s}\n\n"}}"#).into()),
+    ("application/json", |s| format!(r#"{{"body":"data: {{\"field\":\"password\",\ndata: \"value\":\"{s}\"}}\n\n"}}"#).into()),
     // Signs within a value.
     ("application/json", |s| format!(r#"{{"u":"https://x.example/?a=1&password=x'{s}"}}"#).into()),
     ("application/json", |s| format!(r#"{{"form":"a=1&password=x'{s}"}}"#).into()),
