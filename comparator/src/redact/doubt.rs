@@ -7,10 +7,10 @@ use parity_schemas::exchange::Exchange;
 use parity_schemas::visible::is_hidden;
 
 use super::behind::without_escapes;
-use super::encoded::undone;
-use super::{Redactor, markup};
 use super::body::UNPACKED_BYTES;
 use super::claim::{Claim, in_utf8};
+use super::encoded::undone;
+use super::{Redactor, markup};
 use crate::{decode, form, yaml};
 
 impl Redactor {

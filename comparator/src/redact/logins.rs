@@ -23,8 +23,9 @@ pub(super) fn in_addresses(text: &str) -> Vec<Range<usize>> {
                 Some('<') => Some('>'),
                 quote => quote.filter(|quote| matches!(quote, '"' | '\'' | '`')),
             };
-            let ends =
-                |end: char| end.is_whitespace() || matches!(end, '/' | '?' | '#') || Some(end) == quote;
+            let ends = |end: char| {
+                end.is_whitespace() || matches!(end, '/' | '?' | '#') || Some(end) == quote
+            };
             let authority = authority.get(..authority.find(ends).unwrap_or(authority.len()))?;
             authority
                 .rfind('@')
@@ -91,9 +92,8 @@ impl Redactor {
             return spans;
         }
         let quotes = quotes_of(text);
-        let ends = |end: char| {
-            end.is_whitespace() || "<>{}[]\\^".contains(end) || quotes.contains(end)
-        };
+        let ends =
+            |end: char| end.is_whitespace() || "<>{}[]\\^".contains(end) || quotes.contains(end);
         let mut start = 0;
         for piece in text.split_inclusive(&ends) {
             let from = start;

@@ -11,6 +11,7 @@
 mod characters;
 mod entities;
 mod implied;
+mod known;
 mod strict;
 mod tables;
 mod tag;
@@ -20,8 +21,9 @@ use std::collections::HashSet;
 
 use super::Redactor;
 use super::hidden::Why;
-use super::json;
+use characters::{Label, without_tags};
 pub(super) use entities::{escape, unescaped};
+use known::{RAW, VALUED, VOID, is_naming};
 use tables::Table;
 use tag::{Tag, name_at};
 
@@ -34,43 +36,6 @@ pub(super) enum Dialect {
 
 /// Elements that are open at a time; deeper is refused, because closing one looks through them.
 const MAX_OPEN: usize = 256;
-/// Attributes that say what the others, or the content, are.
-const NAMING: [&str; 21] = [
-    "name",
-    "id",
-    "key",
-    "type",
-    "property",
-    "itemprop",
-    "http-equiv",
-    "for",
-    "colname",
-    "column",
-    "field",
-    "header",
-    "headers",
-    "label",
-    "placeholder",
-    "autocomplete",
-    "param",
-    "attribute",
-    "aria-label",
-    "th",
-    "title",
-];
-/// Elements of HTML without content.
-const VOID: [&str; 14] = [
-    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source",
-    "track", "wbr",
-];
-
-/// Those of them that hold a value.
-const VALUED: [&str; 4] = ["embed", "input", "meta", "param"];
-/// Attributes that hold the value of an element: `<name value="password"/>`.
-const HOLDING: [&str; 4] = ["text", "v", "val", "value"];
-
-/// Elements of HTML whose content is no markup, or the value of a field.
-const RAW: [&str; 6] = ["option", "script", "select", "style", "textarea", "title"];
 
 /// A text in XML or HTML without what must not leave; it stands within `depth` other texts. `None` when it cannot be
 /// read.
@@ -131,17 +96,6 @@ struct Open {
     naming: Option<String>,
     /// The value came before its name, so all of it goes.
     rewritten: bool,
-}
-
-/// The label that was last read.
-#[derive(Default)]
-struct Label {
-    /// How many elements were open, the one that is the label among them; 0 where none is, or no longer.
-    open: usize,
-    /// It is a link, so links behind it hold other things.
-    linked: bool,
-    /// Texts that may still be taken for a remark on it.
-    remarks: usize,
 }
 
 struct Reader<'a> {
@@ -322,7 +276,7 @@ impl Reader<'_> {
     fn start(&mut self, at: usize) -> Option<usize> {
         let tag = tag::start(self.text, at, self.dialect)?;
         let html = self.dialect == Dialect::Html;
-        if html && (tag.odd && self.speaks_around(at, &tag) || self.is_cut(&tag)) {
+        if html && ((tag.odd && self.speaks_around(at, &tag)) || self.is_cut(&tag)) {
             return None;
         }
         let lower = tag.name.to_ascii_lowercase();
@@ -427,26 +381,8 @@ impl Reader<'_> {
 
     /// Whether an attribute says what the others, or the content, are; in XML also by its last word: `fieldName`.
     fn is_naming(&self, attribute: &str) -> bool {
-        is_naming(attribute) || (self.dialect == Dialect::Xml && json::says_name(attribute))
+        is_naming(attribute) || (self.dialect == Dialect::Xml && super::json::says_name(attribute))
     }
-}
-
-/// What stands between the tags of a piece.
-fn without_tags(content: &str) -> String {
-    content
-        .split('<')
-        .enumerate()
-        .map(|(at, piece)| match piece.split_once('>') {
-            Some((_, text)) if at > 0 => text,
-            _ => piece,
-        })
-        .collect()
-}
-
-fn is_naming(attribute: &str) -> bool {
-    let local = attribute.rsplit(':').next().unwrap_or(attribute);
-    let local = local.strip_prefix("data-").unwrap_or(local);
-    NAMING.iter().any(|name| local.eq_ignore_ascii_case(name))
 }
 
 fn is_name_start(character: char) -> bool {

@@ -79,14 +79,20 @@ impl SecretNames {
             .any(|piece| {
                 let words: Vec<&str> = piece.split_whitespace().collect();
                 [2, 3].iter().any(|count| {
-                    words.windows(*count).any(|words| self.contain(&words.join(" ")))
+                    words
+                        .windows(*count)
+                        .any(|words| self.contain(&words.join(" ")))
                 })
             })
     }
 
     /// Whether a text looks like a name, and like one that is secret; a remark in parentheses is no part of it.
     pub(super) fn are_named(&self, text: &str) -> bool {
-        let name = match text.trim_end().strip_suffix(')').and_then(|name| name.rsplit_once('(')) {
+        let name = match text
+            .trim_end()
+            .strip_suffix(')')
+            .and_then(|name| name.rsplit_once('('))
+        {
             Some((name, _)) if !name.trim().is_empty() => name.trim_end(),
             _ => text,
         };

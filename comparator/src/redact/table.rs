@@ -94,7 +94,9 @@ impl Redactor {
                 let (cells, record) = cells(text, at, shape.0, sign);
                 let line = at..record;
                 if cells.len() != shape.1
-                    && text.get(line.clone()).is_some_and(|line| self.speaks_of_a_secret(line))
+                    && text
+                        .get(line.clone())
+                        .is_some_and(|line| self.speaks_of_a_secret(line))
                 {
                     hidden.push(line);
                 }

@@ -25,7 +25,10 @@ impl Redactor {
         if !(text.contains('\n') && text.contains(':') && self.speaks_of_a_secret(text)) {
             return false;
         }
-        if text.starts_with("--") && is_framed(text) && text.to_ascii_lowercase().contains("content-disposition:") {
+        if text.starts_with("--")
+            && is_framed(text)
+            && text.to_ascii_lowercase().contains("content-disposition:")
+        {
             return true;
         }
         if text.lines().any(|line| line.starts_with("data:")) && events::is_strict(text) {

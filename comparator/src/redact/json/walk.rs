@@ -41,7 +41,12 @@ impl Redactor {
     }
 
     /// The strings and numbers that must not leave of JSON that was made of a text.
-    pub(in crate::redact) fn hidden_in(&self, json: &[u8], aliased: bool, depth: usize) -> Option<Vec<String>> {
+    pub(in crate::redact) fn hidden_in(
+        &self,
+        json: &[u8],
+        aliased: bool,
+        depth: usize,
+    ) -> Option<Vec<String>> {
         let scope = Scope::default();
         let mut index = Index::default();
         index.read(json, Layout::Document, MAX_DEPTH).ok()?;
@@ -49,11 +54,17 @@ impl Redactor {
         let root = Place::root(Content::Values, self, &scope);
         let mut walker = Walker::of(self, &scope, tree, depth, &root, aliased);
         let mut hidden = Vec::new();
-        let mut spans = walker.replacements.iter().map(|hidden| hidden.span.clone()).peekable();
+        let mut spans = walker
+            .replacements
+            .iter()
+            .map(|hidden| hidden.span.clone())
+            .peekable();
         for node in ROOT..tree.next(ROOT) {
             let own = tree.span(node);
             while spans.next_if(|span| span.end <= own.start).is_some() {}
-            let within = spans.peek().is_some_and(|span| span.start <= own.start && own.end <= span.end);
+            let within = spans
+                .peek()
+                .is_some_and(|span| span.start <= own.start && own.end <= span.end);
             match tree.kind(node) {
                 NodeKind::String if within => {
                     let content = tree.unescaped(node, &mut walker.scratch);
@@ -107,12 +118,7 @@ pub(super) struct Walker<'a> {
 const MIN_REPEATED_BYTES: usize = 6;
 
 impl<'a> Walker<'a> {
-    fn new(
-        redactor: &'a Redactor,
-        scope: &'a Scope,
-        tree: Tree<'a>,
-        depth: usize,
-    ) -> Self {
+    fn new(redactor: &'a Redactor, scope: &'a Scope, tree: Tree<'a>, depth: usize) -> Self {
         Self {
             redactor,
             scope,

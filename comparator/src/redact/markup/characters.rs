@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::{Dialect, HOLDING, Reader, Tag, escape, is_naming, name_at, strict, unescaped};
+use super::known::HOLDING;
+use super::{Dialect, Reader, Tag, escape, is_naming, name_at, strict, unescaped};
 use crate::redact::Redactor;
 use crate::redact::hidden::Why;
 use crate::redact::json;
@@ -19,6 +20,17 @@ const LABELS: [&str; 11] = [
 ];
 /// Elements with remarks, or with what to do about a value.
 const REMARKS: [&str; 7] = ["a", "abbr", "button", "label", "small", "sub", "sup"];
+
+/// The label that was last read.
+#[derive(Default)]
+pub(super) struct Label {
+    /// How many elements were open, the one that is the label among them; 0 where none is, or no longer.
+    pub(super) open: usize,
+    /// It is a link, so links behind it hold other things.
+    linked: bool,
+    /// Texts that may still be taken for a remark on it.
+    remarks: usize,
+}
 
 impl Reader<'_> {
     /// Text between tags.
@@ -42,7 +54,10 @@ impl Reader<'_> {
         let cell = self.is_column_secret() && self.nearest_of_table() != Some("th");
         if labelled || emptied || cell || remains {
             let text = plain.trim();
-            if labelled && self.label.remarks > 0 && (self.is_remark(text) || self.is_label(text)) {
+            if labelled
+                && self.label.remarks > 0
+                && (remains || self.is_remark(text) || self.is_label(text))
+            {
                 self.label.remarks -= 1;
                 self.labelled = true;
             }
@@ -209,4 +224,16 @@ fn was_tag(redactor: &Redactor, raw: &str, dialect: Dialect) -> bool {
                 .skip(1)
                 .any(|before| before.ends_with(ends))
             || redactor.names.are_among(&rest))
+}
+
+/// What stands between the tags of a piece.
+pub(super) fn without_tags(content: &str) -> String {
+    content
+        .split('<')
+        .enumerate()
+        .map(|(at, piece)| match piece.split_once('>') {
+            Some((_, text)) if at > 0 => text,
+            _ => piece,
+        })
+        .collect()
 }

@@ -22,10 +22,7 @@ fn ended_by(name: &str) -> Option<(&'static [&'static str], &'static [&'static s
         "option" => (&["option"], &BLOCKS),
         "td" | "th" => (&["td", "th"], &["table", "tr"]),
         "tr" => (&["tr", "td", "th"], &["table"]),
-        "thead" | "tbody" | "tfoot" => (
-            &["tr", "td", "th", "thead", "tbody", "tfoot"],
-            &["table"],
-        ),
+        "thead" | "tbody" | "tfoot" => (&["tr", "td", "th", "thead", "tbody", "tfoot"], &["table"]),
         _ => return None,
     })
 }
@@ -54,9 +51,7 @@ impl Reader<'_> {
     /// Where the text ends, so does what need not have an end.
     pub(super) fn end_with_the_text(&mut self) -> Option<()> {
         let hidden = self.hidden.and_then(|outer| self.open.get(outer));
-        if self.dialect == Dialect::Html
-            && hidden.is_some_and(|open| may_stay_open(&open.name))
-        {
+        if self.dialect == Dialect::Html && hidden.is_some_and(|open| may_stay_open(&open.name)) {
             return self.end(0, self.text.len());
         }
         Some(())

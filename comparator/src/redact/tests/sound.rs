@@ -106,13 +106,21 @@ fn logins_in_addresses_are_hidden_whatever_is_in_them() {
 fn a_harmless_oddity_leaves_findings_their_groups() {
     for (media, legacy, candidate) in [
         ("application/x-www-form-urlencoded", "a=1&flag", "a=2&flag"),
-        ("application/yaml", "base: &base\n  b: 1\na: 1\n", "base: &base\n  b: 1\na: 2\n"),
+        (
+            "application/yaml",
+            "base: &base\n  b: 1\na: 1\n",
+            "base: &base\n  b: 1\na: 2\n",
+        ),
     ] {
         let fields = [("content-type", media)];
         let sides = [legacy, candidate].map(|body| answer(&fields, body.as_bytes()));
         let [legacy, candidate] = sides;
         let record = record(&plain(), &exchange("/x", &[], b"", legacy, candidate));
-        let patterns: Vec<&str> = record.findings.iter().map(|finding| &*finding.pattern).collect();
+        let patterns: Vec<&str> = record
+            .findings
+            .iter()
+            .map(|finding| &*finding.pattern)
+            .collect();
         assert_eq!(patterns, ["/a"], "{media}");
     }
 }
