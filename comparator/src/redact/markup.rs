@@ -243,12 +243,13 @@ impl Reader<'_> {
                 self.out.push_str(&hash);
                 // What was taken for a value may be the name of one.
                 let short = content.len() <= MAX_BYTES && !content.contains("<input");
-                if short && self.is_label(&unescaped(&without_tags(content))) {
-                    self.name_siblings();
+                let plain = short.then(|| unescaped(&without_tags(content)));
+                if let Some(plain) = plain.filter(|plain| self.is_label(plain)) {
+                    self.name_siblings(&plain);
                     labelled = self.dialect == Dialect::Html
-                        || !content.trim().contains(char::is_whitespace);
+                        || !plain.trim().contains(char::is_whitespace);
                     if labelled {
-                        self.is_head_of_column(content);
+                        self.is_head_of_column(&plain);
                     }
                 }
             }

@@ -22,13 +22,14 @@ impl Redactor {
                 && (!self.is_whole_form(fields)
                     || self.is_left(&form::to_json(fields), text, shown, depth));
         }
-        if !(text.contains('\n') && text.contains(':') && self.speaks_of_a_secret(text)) {
+        if !text.contains('\n') {
             return false;
         }
-        if text.starts_with("--")
-            && is_framed(text)
-            && text.to_ascii_lowercase().contains("content-disposition:")
-        {
+        let framed = text.starts_with("--") && is_framed(text);
+        if !((framed || begins_as_fields(text)) && self.speaks_of_a_secret(text)) {
+            return false;
+        }
+        if framed && text.to_ascii_lowercase().contains("content-disposition:") {
             return true;
         }
         if text.lines().any(|line| line.starts_with("data:")) && events::is_strict(text) {
@@ -62,4 +63,25 @@ impl Redactor {
             .any(|line| !text.contains(line) || shown.contains(line))
             || lines.next().is_some()
     }
+}
+
+/// Whether the first line of a text may be one of YAML or of an event: a short name and a colon, an item, the mark of a
+/// document.
+fn begins_as_fields(text: &str) -> bool {
+    /// Longer ones are sentences.
+    const MAX_WORDS: usize = 3;
+    let mut lines = text.lines().map(str::trim);
+    let first = lines.find(|line| !(line.is_empty() || line.starts_with('#')));
+    first.is_some_and(|line| {
+        let item = line.trim_start_matches(['-', '?', ' ']);
+        let name = match item.split_once(": ") {
+            Some((name, _)) => Some(name),
+            None => item
+                .strip_suffix(':')
+                .or_else(|| Some(item.split_once(':')?.0)),
+        };
+        item.is_empty()
+            || line.starts_with(['-', '%', '!', '&'])
+            || name.is_some_and(|name| name.split_whitespace().count() <= MAX_WORDS)
+    })
 }

@@ -90,7 +90,7 @@ impl Reader<'_> {
         }
         if self.is_label(&plain) {
             self.labelled();
-            self.name_siblings();
+            self.name_siblings(&plain);
             self.is_head_of_column(&plain);
         }
     }
@@ -138,15 +138,19 @@ impl Reader<'_> {
     }
 
     /// The element that is open is called `name` or the like, and its text is the name of a secret: in XML, the elements
-    /// beside it hold its value, also those before it.
-    pub(super) fn name_siblings(&mut self) {
+    /// beside it hold its value, also those before it. Where its text is that and nothing else, those behind it do in any
+    /// case.
+    pub(super) fn name_siblings(&mut self, label: &str) {
         let [.., parent, own] = self.open.as_mut_slice() else {
             return;
         };
-        let naming = || is_naming(&own.name) || json::says_name(name_at(self.text, own.at + 1));
-        if self.dialect == Dialect::Xml && parent.naming.is_none() && naming() {
+        if self.dialect == Dialect::Html || parent.naming.is_some() {
+            return;
+        }
+        let naming = is_naming(&own.name) || json::says_name(name_at(self.text, own.at + 1));
+        if naming || self.redactor.names.are_exactly(label.trim()) {
             parent.naming = Some(own.name.clone());
-            parent.rewritten = (2..=MAX_CHILDREN).contains(&parent.children);
+            parent.rewritten = naming && (2..=MAX_CHILDREN).contains(&parent.children);
         }
     }
 

@@ -204,6 +204,7 @@ pub(super) const NAMELESS: &[(&str, Nameless)] = &[
     ("application/json", |s| format!(r#"{{"manifest":"kind: Secret\nstringData:\n  db: {s}\n"}}"#).into()),
     ("application/json", |s| format!(r#"{{"body":"event: password\nid: 1\ndata: {s}\n\n"}}"#).into()),
     ("application/json", |s| format!(r#"{{"body":"data: {{\"field\":\"password\",\ndata: \"value\":\"{s}\"}}\n\n"}}"#).into()),
+    ("application/xml", |s| format!("<a><b>password</b><type>text</type><value>{s}</value></a>").into()),
     // Signs within a value.
     ("application/json", |s| format!(r#"{{"u":"https://x.example/?a=1&password=x'{s}"}}"#).into()),
     ("application/json", |s| format!(r#"{{"form":"a=1&password=x'{s}"}}"#).into()),
