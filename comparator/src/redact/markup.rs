@@ -68,6 +68,7 @@ pub(super) fn redacted(
         labelled: false,
         label: Label::default(),
         emptied: false,
+        broken: false,
         tables: vec![Table::default()],
     };
     reader.run()?;
@@ -113,6 +114,8 @@ struct Reader<'a> {
     label: Label,
     /// An element with a secret name just ended without content.
     emptied: bool,
+    /// Something in the text is left of a tag.
+    broken: bool,
     /// Those that are open; the first stands for rows in none.
     tables: Vec<Table>,
 }
@@ -130,8 +133,10 @@ impl Reader<'_> {
             at = self.construct(at)?;
         }
         self.end_with_the_text()?;
-        (self.hidden.is_none() && (self.dialect == Dialect::Html || self.open.is_empty()))
-            .then_some(())
+        (self.hidden.is_none()
+            && !self.broken
+            && (self.dialect == Dialect::Html || self.open.is_empty()))
+        .then_some(())
     }
 
     /// What begins with `<` at `at`; where it ends.
@@ -208,6 +213,9 @@ impl Reader<'_> {
             if self.dialect == Dialect::Xml || content {
                 return None;
             }
+            if name == "thead" {
+                self.head_ended();
+            }
             let tag = self.text.get(at..end)?;
             self.push(tag);
             return Some(());
@@ -236,6 +244,9 @@ impl Reader<'_> {
             let from = self.open.get(outer).and_then(|open| open.hidden)?;
             let content = self.text.get(from..at)?;
             self.hidden = None;
+            if self.open.get(outer).is_some_and(|open| open.name == "th") {
+                self.is_head_of_column("");
+            }
             if content.trim().is_empty() {
                 self.emptied = true;
             } else {

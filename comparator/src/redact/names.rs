@@ -96,7 +96,13 @@ impl SecretNames {
             Some((name, _)) if !name.trim().is_empty() => name.trim_end(),
             _ => text,
         };
-        is_name(name) && self.contain(name)
+        // A sign within a name, or instead of one in it, makes no other text of it.
+        let joined = || {
+            text.len() <= MAX_NAME_BYTES
+                && !text.contains(|sign: char| sign.is_whitespace() || "/:@=".contains(sign))
+                && self.are_among(text)
+        };
+        (is_name(name) && self.contain(name)) || joined()
     }
 }
 

@@ -41,6 +41,8 @@ impl Redactor {
         let mut shape: Option<(Parted, usize)> = None;
         // Below an empty line another table may begin.
         let mut anew = false;
+        // A line that does not fit named a secret, so the next ones may hold it.
+        let mut broken = false;
         let sign = line_end(text);
         let alone = |shape: Option<(Parted, usize)>| {
             declared && shape.is_none_or(|(_, columns)| columns == 1)
@@ -93,12 +95,12 @@ impl Redactor {
                 let shape = shape.get_or_insert_with(|| shape_of(text, at..end));
                 let (cells, record) = cells(text, at, shape.0, sign);
                 let line = at..record;
-                if cells.len() != shape.1
-                    && text
-                        .get(line.clone())
-                        .is_some_and(|line| self.speaks_of_a_secret(line))
-                {
-                    hidden.push(line);
+                // A quote that does not end takes up all lines below.
+                let fits = cells.len() == shape.1 && !(record > end && record == text.len());
+                if !fits {
+                    let said = text.get(line.clone()).unwrap_or_default();
+                    broken = broken || self.speaks_of_a_secret(said);
+                    hidden.extend(broken.then_some(line));
                 }
                 end = record;
             }

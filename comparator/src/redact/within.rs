@@ -15,12 +15,18 @@ const MAX_LEVELS: usize = 64;
 impl Redactor {
     /// Whether what a text is by its structure holds a secret that is still in what is `shown` of it.
     pub(super) fn hides_more(&self, text: &str, shown: &str, depth: usize) -> bool {
-        // Of an address, what stands behind its path.
-        let fields = text.split_once('?').map_or(text, |(_, query)| query);
-        if fields.contains('&') && strings::is_form(fields) {
-            return self.speaks_of_a_secret(fields)
-                && (!self.is_whole_form(fields)
-                    || self.is_left(&form::to_json(fields), text, shown, depth));
+        // Of an address, what stands behind its path may be one, too.
+        let query = text.split_once('?').map(|(_, query)| query);
+        let mut forms = std::iter::once(text)
+            .chain(query)
+            .filter(|fields| fields.contains('&') && strings::is_form(fields))
+            .peekable();
+        if forms.peek().is_some() {
+            return self.speaks_of_a_secret(text)
+                && forms.any(|fields| {
+                    !self.is_whole_form(fields)
+                        || self.is_left(&form::to_json(fields), text, shown, depth)
+                });
         }
         if !text.contains('\n') {
             return false;

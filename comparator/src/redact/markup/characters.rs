@@ -48,6 +48,7 @@ impl Reader<'_> {
             self.out.push_str(raw);
             return;
         }
+        self.broken |= escaped && self.holds_end(raw);
         let emptied = std::mem::take(&mut self.emptied);
         let labelled = std::mem::take(&mut self.labelled);
         let remains = escaped && was_tag(self.redactor, raw, self.dialect);
@@ -64,6 +65,7 @@ impl Reader<'_> {
             // What is left of a name still names what follows.
             if remains && self.redactor.names.are_among(raw) {
                 self.labelled();
+                self.name_siblings(text);
                 self.is_head_of_column(text);
             }
             // A colon, or the star of what must be filled in.
@@ -95,6 +97,19 @@ impl Reader<'_> {
         }
     }
 
+    /// Whether the end of an element that is open stands in a text, without the sign that it begins with.
+    fn holds_end(&self, raw: &str) -> bool {
+        /// Elements that are looked at, from within.
+        const ELEMENTS: usize = 4;
+        raw.contains('>')
+            && raw.split('>').rev().skip(1).any(|before| {
+                before.rsplit_once('/').is_some_and(|(text, name)| {
+                    let mut open = self.open.iter().rev().take(ELEMENTS);
+                    !text.ends_with("lt;") && open.any(|open| open.name.eq_ignore_ascii_case(name))
+                })
+            })
+    }
+
     /// What was just read names what comes next.
     pub(super) fn labelled(&mut self) {
         let last = self.open.last().map(|open| open.name.as_str());
@@ -114,6 +129,7 @@ impl Reader<'_> {
     fn is_remark(&self, text: &str) -> bool {
         let last = self.open.last().map(|open| open.name.as_str());
         !text.contains(char::is_alphanumeric)
+            || text.chars().nth(1).is_none()
             || (text.starts_with('(') && text.ends_with(')'))
             || text.ends_with([':', '=', '：', '＝'])
             || (self.label.open > 0 && self.open.len() >= self.label.open)

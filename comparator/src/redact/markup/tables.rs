@@ -14,6 +14,8 @@ pub(super) struct Table {
     cells: usize,
     /// A cell of the first row is the name of a secret.
     named: bool,
+    /// A cell of any row is.
+    speaks: bool,
 }
 
 impl Reader<'_> {
@@ -73,6 +75,13 @@ impl Reader<'_> {
         }
     }
 
+    /// The end of a head whose begin was lost.
+    pub(super) fn head_ended(&mut self) {
+        if let Some(table) = self.tables.last_mut() {
+            table.secret |= table.speaks;
+        }
+    }
+
     /// A label in a table is the head of a column: in none of its cells, in one of its head, and in one of the first row
     /// unless a colon says that the value is beside it.
     pub(super) fn is_head_of_column(&mut self, label: &str) {
@@ -87,6 +96,7 @@ impl Reader<'_> {
         let leads_on = label.trim_end().ends_with([':', '=', '：', '＝']);
         if let Some(table) = self.tables.last_mut() {
             table.secret |= !is_cell || head;
+            table.speaks = true;
             table.named |= table.rows <= 1 && !leads_on;
         }
     }

@@ -122,6 +122,10 @@ pub(super) fn start(text: &str, at: usize, dialect: Dialect) -> Option<Tag> {
                 if rest.iter().take(length).copied().any(is_foreign) {
                     return None;
                 }
+                let written = rest.get(..length)?;
+                // The blank before another attribute may have been lost; in an address it is none.
+                tag.odd |= written.contains(&b'=')
+                    && !(written.starts_with(b"http") || b"/.?#".contains(written.first()?));
                 from = value + length;
                 value..from
             }

@@ -149,6 +149,9 @@ pub(super) fn is_in_plain_text(media: &str, body: &[u8], at: usize, secret: &str
         };
         (begin + 2, body.len())
     } else if media.contains("html") || media.contains("xml") {
+        if let Some(begin) = memchr::memmem::rfind(&body[..from], b"<![CDATA[") {
+            return (begin..from + secret.len()).contains(&at);
+        }
         let ends = |byte: &u8| b"<>\"'".contains(byte);
         let begin = body[..from].iter().rposition(ends).map_or(0, |at| at + 1);
         let end = body[from..]
@@ -190,7 +193,8 @@ fn is_named(media: &str, body: &[u8], secret: &str) -> bool {
         text
     };
     // In a literal of JSON or YAML, a backslash makes white space of the letter behind it.
-    let literals = text.contains('"') && !(media.contains("html") || media.contains("xml"));
+    let markup = media.contains("html") || media.contains("xml");
+    let literals = text.contains("\":") || (text.contains('"') && !markup);
     let blanks = ["\\b", "\\f", "\\n", "\\r", "\\t"];
     let text = blanks
         .iter()
