@@ -213,8 +213,10 @@ impl Reader<'_> {
             if self.dialect == Dialect::Xml || content {
                 return None;
             }
-            if name == "thead" {
-                self.head_ended();
+            match &*name {
+                "thead" => self.head_ended(),
+                "table" => self.rows_end(),
+                _ => {}
             }
             let tag = self.text.get(at..end)?;
             self.push(tag);

@@ -41,11 +41,13 @@ impl Reader<'_> {
             .skip(1)
             .take_while(|table| table.around < open)
             .count();
-        if kept + 1 < self.tables.len() {
-            self.tables.truncate(kept + 1);
-            if let ([outside], 0) = (self.tables.as_mut_slice(), kept) {
-                *outside = Table::default();
-            }
+        self.tables.truncate(kept + 1);
+    }
+
+    /// The end of a table whose begin was lost, with rows that stood in none.
+    pub(super) fn rows_end(&mut self) {
+        if let [outside] = self.tables.as_mut_slice() {
+            *outside = Table::default();
         }
     }
 
