@@ -239,6 +239,7 @@ pub(crate) fn is_readable(disposition: &str, form: bool, speaks: impl Fn(&str) -
         let number = coded.trim_end_matches('*');
         let whole = match coded {
             "none" => true,
+            "" if base == "name" => value.matches('\'').count() == 2,
             "" => value.matches('\'').count() >= 2,
             _ if base == "name" => {
                 pieces += 1;

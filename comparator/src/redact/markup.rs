@@ -255,6 +255,7 @@ impl Reader<'_> {
                 let hash = self.redactor.hash(content.trim().as_bytes());
                 self.out.push_str(&hash);
                 // What was taken for a value may be the name of one.
+                self.broken |= !content.contains('<') && self.holds_end(content);
                 let short = content.len() <= MAX_BYTES && !content.contains("<input");
                 let plain = short.then(|| unescaped(&without_tags(content)));
                 if let Some(plain) = plain.filter(|plain| self.is_label(plain)) {

@@ -100,8 +100,8 @@ impl Redactor {
                 if !fits {
                     let said = text.get(line.clone()).unwrap_or_default();
                     broken = broken || self.speaks_of_a_secret(said);
-                    hidden.extend(broken.then_some(line));
                 }
+                hidden.extend(broken.then_some(line));
                 end = record;
             }
             at = end + 1;
@@ -209,7 +209,11 @@ impl Redactor {
 /// A cell without what quotes or underlines it.
 fn name_in<'t>(text: &'t str, cell: &Range<usize>) -> &'t str {
     let cell = text.get(cell.clone()).unwrap_or_default();
-    cell.trim_matches(|sign: char| sign.is_whitespace() || "\"'`*_#\u{feff}".contains(sign))
+    cell.trim_matches(|sign: char| {
+        sign.is_whitespace()
+            || sign == '\u{feff}'
+            || (sign.is_ascii_punctuation() && !"()".contains(sign))
+    })
 }
 
 /// A line between head and rows.

@@ -18,6 +18,11 @@ const MAX_CHILDREN: usize = 8;
 const LABELS: [&str; 11] = [
     "caption", "dt", "h1", "h2", "h3", "h4", "h5", "h6", "label", "legend", "th",
 ];
+/// Other elements in which labels and values stand.
+const ENDED: [&str; 15] = [
+    "a", "b", "code", "dd", "div", "em", "li", "p", "pre", "small", "span", "strong", "table",
+    "td", "tr",
+];
 /// Elements with remarks, or with what to do about a value.
 const REMARKS: [&str; 7] = ["a", "abbr", "button", "label", "small", "sub", "sup"];
 
@@ -97,15 +102,14 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether the end of an element that is open stands in a text, without the sign that it begins with.
-    fn holds_end(&self, raw: &str) -> bool {
-        /// Elements that are looked at, from within.
-        const ELEMENTS: usize = 4;
-        raw.contains('>')
+    /// Whether the end of an element of a page stands in a text, without the sign that it begins with.
+    pub(super) fn holds_end(&self, raw: &str) -> bool {
+        self.dialect == Dialect::Html
+            && raw.contains('>')
             && raw.split('>').rev().skip(1).any(|before| {
                 before.rsplit_once('/').is_some_and(|(text, name)| {
-                    let mut open = self.open.iter().rev().take(ELEMENTS);
-                    !text.ends_with("lt;") && open.any(|open| open.name.eq_ignore_ascii_case(name))
+                    let mut known = LABELS.iter().chain(&ENDED);
+                    !text.ends_with("lt;") && known.any(|known| name.eq_ignore_ascii_case(known))
                 })
             })
     }
@@ -211,7 +215,7 @@ impl Reader<'_> {
         let count = words.len();
         if name.len() < text.len() {
             // What leads on to a value may be a whole sentence.
-            let sentence = name.rsplit(['.', '!', '?', '\n']).next();
+            let sentence = name.rsplit(". ").next();
             if sentence.is_some_and(|sentence| self.redactor.names.are_among(sentence)) {
                 return true;
             }

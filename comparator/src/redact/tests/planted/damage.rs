@@ -98,10 +98,10 @@ fn is_sound(media: &str, body: &[u8]) -> bool {
             .all(|line| line.trim().is_empty() || json(line)),
         // A field without a value is one, and readers skip lines that they do not know.
         "application/x-www-form-urlencoded" | "text/event-stream" => true,
-        "text/csv" | "text/tab-separated-values" => text.matches('"').count() % 2 == 0,
+        "text/csv" | "text/tab-separated-values" => text.matches('"').count().is_multiple_of(2),
         "text/html" => {
             text.matches('<').count() == text.matches('>').count()
-                && text.matches('"').count() % 2 == 0
+                && text.matches('"').count().is_multiple_of(2)
         }
         "multipart/form-data" => {
             let heads = text.matches("Content-Disposition: form-data; name").count();
@@ -109,7 +109,7 @@ fn is_sound(media: &str, body: &[u8]) -> bool {
             text.starts_with("--x\r\n")
                 && text.matches("--x").count() == heads + 1
                 && ends == heads
-                && text.matches('"').count() % 2 == 0
+                && text.matches('"').count().is_multiple_of(2)
         }
         _ if essence.contains("yaml") => crate::yaml::documents(&text, 64, 1 << 20).is_ok(),
         "application/graphql" => ["()", "{}", "[]"].iter().all(|pair| {
@@ -144,7 +144,10 @@ pub(super) fn is_in_plain_text(media: &str, body: &[u8], at: usize, secret: &str
         (begin, from + secret.len())
     } else if media.contains("yaml") {
         // A literal of several lines.
-        let Some(begin) = memchr::memmem::rfind(&body[..from], b"|\n") else {
+        let Some(begin) = body[..from]
+            .windows(2)
+            .rposition(|pair| pair == b"|\n" || pair == b">\n")
+        else {
             return false;
         };
         (begin + 2, body.len())
