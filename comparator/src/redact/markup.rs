@@ -368,10 +368,10 @@ impl Reader<'_> {
             return false;
         };
         let blank = |sign: char| sign.is_whitespace();
-        !tag.attributes.is_empty()
-            && !(rest.starts_with(blank) || rest.ends_with(blank))
-            && (rest.contains('=') || !rest.contains(blank))
-            && self.redactor.names.are_among(rest)
+        if tag.attributes.is_empty() || rest.starts_with(blank) || rest.ends_with(blank) {
+            return false;
+        }
+        (rest.contains('=') || !rest.contains(blank)) && self.redactor.names.are_among(rest)
     }
 
     fn opened(&mut self, name: String, at: usize, content: usize, hidden: bool) -> Option<()> {

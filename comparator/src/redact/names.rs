@@ -88,11 +88,7 @@ impl SecretNames {
 
     /// Whether a text looks like a name, and like one that is secret; a remark in parentheses is no part of it.
     pub(super) fn are_named(&self, text: &str) -> bool {
-        let name = match text
-            .trim_end()
-            .strip_suffix(')')
-            .and_then(|name| name.rsplit_once('('))
-        {
+        let name = match text.split_once(" (") {
             Some((name, _)) if !name.trim().is_empty() => name.trim_end(),
             _ => text,
         };

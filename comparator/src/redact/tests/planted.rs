@@ -301,6 +301,7 @@ const DAMAGED: &[(&str, &str)] = &[
     ("application/xml", "<e><fieldValue>HUNTER2</fieldValue><fieldName>refresh>token</fieldName></e>"),
     ("application/xml", "<l><parameter><name value=\"refresh{token\"/><valueString value=\"HUNTER2\"/></parameter></l>"),
     ("application/xml", "<a><![CDATA[name=password&value?HUNTER2]]></a>"),
+    ("application/json", "{\"columns\":[\"id\",\"pin (old\"],\"rows\":[[1,\"HUNTER2\"]]}"),
     ("application/json", "[[\"id\",\"refresh<token\"],[1,\"HUNTER2\"],[2,\"y\"]]"),
     ("text/html", "xtable><tr><th>a</th><th>pin</th></tr><tr><td><table><tr><td>b</td></tr></table></td><td>HUNTER2</td></tr></table>"),
     // Tables whose head is in doubt.
