@@ -334,7 +334,16 @@ impl Redactor {
 
 /// Whether the head of a part stands before the first boundary: what was one before it is none.
 fn has_part_before(body: &[u8], boundary: &str) -> bool {
-    let first = memchr::memmem::find(body, format!("--{boundary}").as_bytes());
+    let delimiter = format!("--{boundary}");
+    let mut found = memchr::memmem::find_iter(body, &delimiter);
+    let first = found.find(|at| {
+        let rest = body.get(at + delimiter.len()..).unwrap_or_default();
+        let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let begins = body
+            .get(..*at)
+            .is_some_and(|before| before.is_empty() || before.ends_with(b"\n"));
+        begins && (line.starts_with(b"--") || line.trim_ascii().is_empty())
+    });
     let before = body.get(..first.unwrap_or(0)).unwrap_or_default();
     let text = String::from_utf8_lossy(before).to_ascii_lowercase();
     text.contains("content-disposition")

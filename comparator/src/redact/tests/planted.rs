@@ -331,6 +331,7 @@ const DAMAGED: &[(&str, &str)] = &[
     ("multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; name=\"=?UTF-8?B?cGluxx\"\r\n\r\nHUNTER2\r\n--x--"),
     ("multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; name=a\r\n\r\n1\r\n.-x\r\nContent-Disposition: form-data; name=pin\r\n\r\nHUNTER2\r\n--x--"),
     ("multipart/mixed; boundary=x", "--x\r\nContent.Disposition: form-data; name=\"pin\"\r\n\r\nHUNTER2\r\n--x--"),
+    ("multipart/form-data; boundary=x", "--x\"Content-Disposition: form-data; name=name\r\n\r\npin\r\n--x\r\nContent-Disposition: form-data; name=value\r\n\r\nHUNTER2\r\n--x--"),
     ("multipart/form-data; boundary=x", "x-x\r\nContent-Disposition: form-data; name=name\r\n\r\npin\r\n--x\r\nContent-Disposition: form-data; name=value\r\n\r\nHUNTER2\r\n--x--"),
     ("multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; xame=name\r\n\r\npin\r\n--x\r\nContent-Disposition: form-data; name=value\r\n\r\nHUNTER2\r\n--x--"),
     // Names that are joined to their values, or lost to a remark.
