@@ -111,7 +111,6 @@ pub(super) const SHAPES: &[(&str, Write)] = &[
     ("text/html", |n, s| format!("<p><b>{n}</b><b>:</b> {s}</p>").into()),
     ("text/html", |n, s| format!("<dl><dt>{n} <small>(now)</small></dt><dd>{s}</dd></dl>").into()),
     ("text/html", |n, s| format!("<dl><dt>{n}</dt><dd><a href=x>Show</a> {s}</dd></dl>").into()),
-    ("text/html", |n, s| format!("<p>The {n} for your account is: <b>{s}</b></p>").into()),
     // Tables of one column, with remarks, and with the ends of lines of old.
     ("text/csv", |n, s| format!("{n}\n{s}\n").into()),
     ("text/csv", |n, s| format!("id,{n} (old)\n1,{s}\n").into()),
@@ -205,6 +204,8 @@ pub(super) const NAMELESS: &[(&str, Nameless)] = &[
     ("application/json", |s| format!(r#"{{"body":"event: password\nid: 1\ndata: {s}\n\n"}}"#).into()),
     ("application/json", |s| format!(r#"{{"body":"data: {{\"field\":\"password\",\ndata: \"value\":\"{s}\"}}\n\n"}}"#).into()),
     ("application/xml", |s| format!("<a><b>password</b><type>text</type><value>{s}</value></a>").into()),
+    // A sentence that leads on to a value; only its colon says so.
+    ("text/html", |s| format!("<p>The password for your account is: <b>{s}</b></p>").into()),
     // Signs within a value.
     ("application/json", |s| format!(r#"{{"u":"https://x.example/?a=1&password=x'{s}"}}"#).into()),
     ("application/json", |s| format!(r#"{{"form":"a=1&password=x'{s}"}}"#).into()),
