@@ -23,6 +23,8 @@ const ENDED: [&str; 15] = [
     "a", "b", "code", "dd", "div", "em", "li", "p", "pre", "small", "span", "strong", "table",
     "td", "tr",
 ];
+/// Elements that make a table.
+const BEGUN: [&str; 7] = ["table", "tbody", "td", "tfoot", "th", "thead", "tr"];
 /// Elements with remarks, or with what to do about a value.
 const REMARKS: [&str; 7] = ["a", "abbr", "button", "label", "small", "sub", "sup"];
 
@@ -102,16 +104,23 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether the end of an element of a page stands in a text, without the sign that it begins with.
+    /// Whether the end of an element of a page stands in a text, or the begin of one of a table, without the sign that it
+    /// begins with.
     pub(super) fn holds_end(&self, raw: &str) -> bool {
-        self.dialect == Dialect::Html
-            && raw.contains('>')
-            && raw.split('>').rev().skip(1).any(|before| {
-                before.rsplit_once('/').is_some_and(|(text, name)| {
+        let is_tag = |before: &str| {
+            let begun = before
+                .rsplit(char::is_whitespace)
+                .next()
+                .is_some_and(|word| BEGUN.iter().any(|name| is_one_sign_before(word, name)));
+            begun
+                || before.rsplit_once('/').is_some_and(|(text, name)| {
                     let mut known = LABELS.iter().chain(&ENDED);
                     !text.ends_with("lt;") && known.any(|known| name.eq_ignore_ascii_case(known))
                 })
-            })
+        };
+        self.dialect == Dialect::Html
+            && raw.contains('>')
+            && raw.split('>').rev().skip(1).any(is_tag)
     }
 
     /// What was just read names what comes next.
@@ -260,4 +269,14 @@ pub(super) fn without_tags(content: &str) -> String {
             _ => piece,
         })
         .collect()
+}
+
+/// Whether a word is this name, or it behind one other sign.
+fn is_one_sign_before(word: &str, name: &str) -> bool {
+    word.len()
+        .checked_sub(name.len())
+        .and_then(|at| word.split_at_checked(at))
+        .is_some_and(|(before, end)| {
+            before.chars().nth(1).is_none() && end.eq_ignore_ascii_case(name)
+        })
 }

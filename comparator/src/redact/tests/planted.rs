@@ -304,6 +304,7 @@ const DAMAGED: &[(&str, &str)] = &[
     ("application/json", "{\"columns\":[\"id\",\"pin (old\"],\"rows\":[[1,\"HUNTER2\"]]}"),
     ("application/json", "[[\"id\",\"refresh<token\"],[1,\"HUNTER2\"],[2,\"y\"]]"),
     ("text/html", "xtable><tr><th>a</th><th>pin</th></tr><tr><td><table><tr><td>b</td></tr></table></td><td>HUNTER2</td></tr></table>"),
+    ("text/html", "<table><tr><th>a</th><th>pin</th></tr><tr><td>table><tr><td>b</td></tr></table></td><td>HUNTER2</td></tr></table>"),
     // Tables whose head is in doubt.
     ("text/csv", "\" export of today\nuser,pin\nada,HUNTER2\n"),
     ("text/csv", "key,value\npin\nHUNTER2\n"),
