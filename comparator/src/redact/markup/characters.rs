@@ -23,8 +23,10 @@ const ENDED: [&str; 15] = [
     "a", "b", "code", "dd", "div", "em", "li", "p", "pre", "small", "span", "strong", "table",
     "td", "tr",
 ];
-/// Elements that make a table.
-const BEGUN: [&str; 7] = ["table", "tbody", "td", "tfoot", "th", "thead", "tr"];
+/// Elements that make a table or a list of terms.
+const BEGUN: [&str; 9] = [
+    "dd", "dt", "table", "tbody", "td", "tfoot", "th", "thead", "tr",
+];
 /// Elements with remarks, or with what to do about a value.
 const REMARKS: [&str; 7] = ["a", "abbr", "button", "label", "small", "sub", "sup"];
 
