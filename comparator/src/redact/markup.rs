@@ -207,6 +207,11 @@ impl Reader<'_> {
     fn close(&mut self, at: usize, end: usize) -> Option<()> {
         let name = name_at(self.text, at + 2).to_ascii_lowercase();
         let found = self.open.iter().rposition(|open| open.name == name);
+        // An end within a table ends nothing around it.
+        let found = found.filter(|found| {
+            let mut within = self.open.iter().skip(found + 1);
+            !implied::is_of_table(&name) || within.all(|open| open.name != "table")
+        });
         let Some(found) = found else {
             // HTML forgives it; but where its begin was lost, what stands before it was its content.
             let content = self.redactor.names.contain(&name) || RAW.contains(&&*name);
@@ -255,7 +260,6 @@ impl Reader<'_> {
                 let hash = self.redactor.hash(content.trim().as_bytes());
                 self.out.push_str(&hash);
                 // What was taken for a value may be the name of one.
-                self.broken |= !content.contains('<') && self.holds_end(content);
                 let short = content.len() <= MAX_BYTES && !content.contains("<input");
                 let plain = short.then(|| unescaped(&without_tags(content)));
                 if let Some(plain) = plain.filter(|plain| self.is_label(plain)) {

@@ -44,10 +44,11 @@ pub(super) struct Label {
 impl Reader<'_> {
     /// Text between tags.
     pub(super) fn characters(&mut self, span: Range<usize>, escaped: bool) {
+        let raw = self.text.get(span).unwrap_or_default();
+        self.broken |= escaped && self.holds_end(raw);
         if self.hidden.is_some() {
             return;
         }
-        let raw = self.text.get(span).unwrap_or_default();
         let plain = if escaped {
             unescaped(raw)
         } else {
@@ -57,7 +58,6 @@ impl Reader<'_> {
             self.out.push_str(raw);
             return;
         }
-        self.broken |= escaped && self.holds_end(raw);
         let emptied = std::mem::take(&mut self.emptied);
         let labelled = std::mem::take(&mut self.labelled);
         let remains = escaped && was_tag(self.redactor, raw, self.dialect);
@@ -108,7 +108,7 @@ impl Reader<'_> {
 
     /// Whether the end of an element of a page stands in a text, or the begin of one of a table, without the sign that it
     /// begins with.
-    pub(super) fn holds_end(&self, raw: &str) -> bool {
+    fn holds_end(&self, raw: &str) -> bool {
         let is_tag = |before: &str| {
             let begun = before
                 .rsplit(char::is_whitespace)

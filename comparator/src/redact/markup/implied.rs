@@ -27,6 +27,11 @@ fn ended_by(name: &str) -> Option<(&'static [&'static str], &'static [&'static s
     })
 }
 
+/// Whether an element is a part of the table around it.
+pub(super) fn is_of_table(name: &str) -> bool {
+    ["td", "th", "tr", "thead", "tbody", "tfoot"].contains(&name)
+}
+
 impl Reader<'_> {
     /// Ends what the element that begins at `at` ends.
     pub(super) fn end_before(&mut self, name: &str, at: usize) -> Option<()> {
