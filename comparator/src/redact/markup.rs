@@ -21,7 +21,7 @@ use std::collections::HashSet;
 
 use super::Redactor;
 use super::hidden::Why;
-use characters::{Label, without_tags};
+use characters::{Label, REMARKS, without_tags};
 pub(super) use entities::{escape, unescaped};
 use known::{RAW, VALUED, VOID, is_naming};
 use tables::Table;
@@ -339,6 +339,7 @@ impl Reader<'_> {
             return None;
         }
         if void || (is_void && !(secret || named)) {
+            self.label.begun = html && !self.label.linked && REMARKS.contains(&&*lower);
             // What does not end has no place where its content stops.
             let whole = tag.closed || VOID.contains(&&*lower);
             return ((!secret && !named) || whole).then_some(tag.end);

@@ -28,7 +28,7 @@ const BEGUN: [&str; 9] = [
     "dd", "dt", "table", "tbody", "td", "tfoot", "th", "thead", "tr",
 ];
 /// Elements with remarks, or with what to do about a value.
-const REMARKS: [&str; 7] = ["a", "abbr", "button", "label", "small", "sub", "sup"];
+pub(super) const REMARKS: [&str; 7] = ["a", "abbr", "button", "label", "small", "sub", "sup"];
 
 /// The label that was last read.
 #[derive(Default)]
@@ -37,6 +37,8 @@ pub(super) struct Label {
     pub(super) open: usize,
     /// It is a link, so links behind it hold other things.
     linked: bool,
+    /// A link, or the like, began that has no end.
+    pub(super) begun: bool,
     /// Texts that may still be taken for a remark on it.
     remarks: usize,
 }
@@ -64,9 +66,10 @@ impl Reader<'_> {
         let cell = self.is_column_secret() && self.nearest_of_table() != Some("th");
         if labelled || emptied || cell || remains {
             let text = plain.trim();
+            let begun = std::mem::take(&mut self.label.begun);
             if labelled
                 && self.label.remarks > 0
-                && (remains || self.is_remark(text) || self.is_label(text))
+                && (remains || begun || self.is_remark(text) || self.is_label(text))
             {
                 self.label.remarks -= 1;
                 self.labelled = true;

@@ -307,6 +307,7 @@ const DAMAGED: &[(&str, &str)] = &[
     ("text/html", "<table><tr><th>a</th><th>pin</th></tr><tr><td>table><tr><td>b</td></tr></table></td><td>HUNTER2</td></tr></table>"),
     ("text/html", "<dl><dt>pin</dt>>dd><a href=x>Show</a> HUNTER2</dd></dl>"),
     ("text/html", "<table><tr><th>a</th><th>pin</th></tr><tr><td><table><x><td>b</td></tr></table></td><td>HUNTER2</td></tr></table>"),
+    ("text/html", "<dl><dt>pin</dt><dd><a href=x>Show<a> HUNTER2</dd></dl>"),
     // Tables whose head is in doubt.
     ("text/csv", "\" export of today\nuser,pin\nada,HUNTER2\n"),
     ("text/csv", "key,value\npin\nHUNTER2\n"),
