@@ -239,7 +239,7 @@ pub(crate) fn is_readable(disposition: &str, form: bool, speaks: impl Fn(&str) -
         let number = coded.trim_end_matches('*');
         let whole = match coded {
             "none" => true,
-            "" if base == "name" => value.matches('\'').count() == 2,
+            "" if base == "name" => is_coded_name(value),
             "" => value.matches('\'').count() >= 2,
             _ if base == "name" => {
                 pieces += 1;
@@ -255,6 +255,13 @@ pub(crate) fn is_readable(disposition: &str, form: bool, speaks: impl Fn(&str) -
     }
     let sound = !unknown || (pieces == 0 && !speaks(disposition));
     known && sound && rest.trim().is_empty() && (named || !form)
+}
+
+/// Whether a name is written as `UTF-8''…`, with letters, digits and escapes only.
+fn is_coded_name(value: &str) -> bool {
+    let sound = |sign: char| sign.is_alphanumeric() || "%-._~".contains(sign);
+    let mut parts = value.splitn(3, '\'');
+    parts.nth(2).is_some_and(|name| name.chars().all(sound))
 }
 
 /// Length of the token at the start (RFC 9110 §5.6.2); letters of other scripts are taken for some.

@@ -94,9 +94,9 @@ impl SecretNames {
         };
         // A sign within a name, or instead of one in it, makes no other text of it.
         let joined = || {
-            text.len() <= MAX_NAME_BYTES
-                && !text.contains(|sign: char| sign.is_whitespace() || "/:@=".contains(sign))
-                && self.are_among(text)
+            name.len() <= MAX_NAME_BYTES
+                && !name.contains(|sign: char| sign.is_whitespace() || "/@".contains(sign))
+                && self.are_among(name)
         };
         (is_name(name) && self.contain(name)) || joined()
     }

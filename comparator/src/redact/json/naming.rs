@@ -263,6 +263,9 @@ impl Walker<'_> {
                         && self.tree.kind(text) == NodeKind::String
                     {
                         self.named_by(text, &mut named);
+                        // A part of a form without a name holds the heads of others.
+                        let text = self.key_text(text);
+                        named.all |= form && self.redactor.names.are_among(&text);
                     }
                 }
             }

@@ -36,7 +36,7 @@ pub(super) struct Label {
     /// How many elements were open, the one that is the label among them; 0 where none is, or no longer.
     pub(super) open: usize,
     /// It is a link, so links behind it hold other things.
-    linked: bool,
+    pub(super) linked: bool,
     /// A link, or the like, began that has no end.
     pub(super) begun: bool,
     /// Texts that may still be taken for a remark on it.
@@ -117,7 +117,12 @@ impl Reader<'_> {
                 .rsplit(char::is_whitespace)
                 .next()
                 .is_some_and(|word| BEGUN.iter().any(|name| is_one_sign_before(word, name)));
+            let ended = before.rsplit_once('<').is_some_and(|(_, word)| {
+                let mut known = BEGUN.iter().chain(&LABELS).chain(&ENDED);
+                known.any(|name| is_one_sign_before(word, name))
+            });
             begun
+                || ended
                 || before.rsplit_once('/').is_some_and(|(text, name)| {
                     let mut known = LABELS.iter().chain(&ENDED);
                     !text.ends_with("lt;") && known.any(|known| name.eq_ignore_ascii_case(known))
@@ -146,8 +151,8 @@ impl Reader<'_> {
     /// on, what is still within the label, and links.
     fn is_remark(&self, text: &str) -> bool {
         let last = self.open.last().map(|open| open.name.as_str());
-        !text.contains(char::is_alphanumeric)
-            || text.chars().nth(1).is_none()
+        let letters = text.chars().filter(|sign| sign.is_alphanumeric());
+        letters.take(2).count() < 2
             || (text.starts_with('(') && text.ends_with(')'))
             || text.ends_with([':', '=', '：', '＝'])
             || (self.label.open > 0 && self.open.len() >= self.label.open)

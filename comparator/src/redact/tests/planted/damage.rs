@@ -105,7 +105,7 @@ fn is_sound(media: &str, body: &[u8]) -> bool {
         }
         "multipart/form-data" => {
             let heads = text.matches("Content-Disposition: form-data; name").count();
-            let ends = text.matches("\r\n\r\n").count();
+            let ends = text.matches("\n\r\n").count();
             text.starts_with("--x\r\n")
                 && text.matches("--x").count() == heads + 1
                 && ends == heads
@@ -150,7 +150,7 @@ pub(super) fn is_in_plain_text(media: &str, body: &[u8], at: usize, secret: &str
         else {
             return false;
         };
-        (begin + 2, body.len())
+        (begin, body.len())
     } else if media.contains("html") || media.contains("xml") {
         if let Some(begin) = memchr::memmem::rfind(&body[..from], b"<![CDATA[") {
             return (begin..from + secret.len()).contains(&at);
