@@ -197,8 +197,9 @@ fn field_names(fields: &FieldLines) -> Vec<String> {
 }
 
 /// Whether a disposition says what a part is called, or that it is called nothing; that of a part of a form has a name.
-/// Where a sign got lost, a name may be what nobody takes for one.
-pub(crate) fn is_readable(disposition: &str, form: bool) -> bool {
+/// Where a sign got lost, a name may be what nobody takes for one: so parameters that nobody knows are as sound as any
+/// others only where they do not `speak` of a secret, and no name is in pieces.
+pub(crate) fn is_readable(disposition: &str, form: bool, speaks: impl Fn(&str) -> bool) -> bool {
     /// What else is known of a part, RFC 2183 §2.
     const OTHERS: [&str; 5] = [
         "filename",
@@ -214,9 +215,14 @@ pub(crate) fn is_readable(disposition: &str, form: bool) -> bool {
                 .iter()
                 .any(|known| kind.eq_ignore_ascii_case(known)));
     let mut named = false;
+    let mut unknown = false;
     let mut pieces = 0;
     while let Some(parameter) = rest.trim_start().strip_prefix(';') {
         let parameter = parameter.trim_start();
+        if parameter.is_empty() {
+            rest = parameter;
+            break;
+        }
         let (name, value) = parameter.split_at(token(parameter));
         let Some(value) = value.trim_start().strip_prefix('=') else {
             return false;
@@ -233,19 +239,29 @@ pub(crate) fn is_readable(disposition: &str, form: bool) -> bool {
         let number = coded.trim_end_matches('*');
         let whole = match coded {
             "none" => true,
-            "" => value.matches('\'').count() == 2,
+            "" if base == "name" => is_coded_name(value),
+            "" => value.matches('\'').count() >= 2,
             _ if base == "name" => {
                 pieces += 1;
                 number.parse() == Ok(pieces - 1)
             }
             _ => number.parse::<u16>().is_ok(),
         };
-        if !whole || !(base == "name" || OTHERS.contains(&base)) {
+        if !whole || base.is_empty() {
             return false;
         }
         named |= base == "name";
+        unknown |= !(base == "name" || OTHERS.contains(&base));
     }
-    known && rest.trim().is_empty() && (named || !form)
+    let sound = !unknown || (pieces == 0 && !speaks(disposition));
+    known && sound && rest.trim().is_empty() && (named || !form)
+}
+
+/// Whether a name is written as `UTF-8''…`, with letters, digits and escapes only.
+fn is_coded_name(value: &str) -> bool {
+    let sound = |sign: char| sign.is_alphanumeric() || "%-._~".contains(sign);
+    let mut parts = value.splitn(3, '\'');
+    parts.nth(2).is_some_and(|name| name.chars().all(sound))
 }
 
 /// Length of the token at the start (RFC 9110 §5.6.2); letters of other scripts are taken for some.

@@ -176,9 +176,7 @@ fn number(text: &str) -> Option<u32> {
 /// Whether it is what `localhost` stands for, or no address in particular, which leads there, too. Other loopback addresses
 /// (127.0.0.2) tell services of one machine apart.
 fn is_here(address: IpAddr) -> bool {
-    address.is_unspecified()
-        || address == Ipv4Addr::LOCALHOST
-        || address == Ipv6Addr::LOCALHOST
+    address.is_unspecified() || address == Ipv4Addr::LOCALHOST || address == Ipv6Addr::LOCALHOST
 }
 
 fn same_file(one: &Path, other: &Path) -> bool {

@@ -76,12 +76,22 @@ impl Redactor {
     }
 
     /// The addresses in a field, each with its path and query redacted as those of a request are.
-    fn addresses(&self, value: &str) -> String {
-        let ends = |character: char| character.is_whitespace() || "<>,;\"".contains(character);
+    pub(super) fn addresses(&self, value: &str) -> String {
+        let ends = |character: char| character.is_whitespace() || "<>\"".contains(character);
         let mut out = String::with_capacity(value.len());
-        for piece in value.split_inclusive(ends) {
-            let address = piece.trim_end_matches(ends);
-            let end = piece.get(address.len()..).unwrap_or_default();
+        let mut rest = value;
+        while !rest.is_empty() {
+            let length = rest.find(ends).unwrap_or(rest.len());
+            let piece = rest.get(..length).unwrap_or_default();
+            let listed = piece.find([',', ';']);
+            // In an address with a host, those may be part of a login.
+            let length = listed
+                .filter(|at| !piece.get(..*at).is_some_and(|begin| begin.contains("//")))
+                .unwrap_or(length);
+            let (address, behind) = rest.split_at(length);
+            let end = behind.chars().next().map_or(0, char::len_utf8);
+            let (end, behind) = behind.split_at(end);
+            rest = behind;
             let (address, fragment) = split(address, '#');
             let (address, query) = split(address, '?');
             let (host, path) = match address.find("://") {

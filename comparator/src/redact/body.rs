@@ -185,6 +185,9 @@ impl Redactor {
         };
         if let Claim::Multipart(boundary) | Claim::MultipartForm(boundary) = claim {
             let form = matches!(claim, Claim::MultipartForm(_));
+            if has_part_before(body, boundary.as_deref().unwrap_or_default()) {
+                return hidden(Why::Invalid("multipart"));
+            }
             return match multipart::to_json(body, boundary.as_deref(), &mut is_json) {
                 Ok(parts) => Read::Documents(vec![parts], Content::Parts { form }),
                 Err(_) => hidden(Why::Invalid("multipart")),
@@ -195,8 +198,12 @@ impl Redactor {
         };
         let plain = text.trim_start_matches('\u{feff}');
         match claim {
-            Claim::Json => json(plain.as_bytes(), Layout::Document)
-                .unwrap_or_else(|_| hidden(Why::Invalid("JSON"))),
+            Claim::Json => match json(plain.as_bytes(), Layout::Document) {
+                Ok(read) => read,
+                Err(_) => self
+                    .guarded_json(plain, scope)
+                    .map_or_else(|| hidden(Why::Invalid("JSON")), Read::Shown),
+            },
             Claim::Lines => json(&without_separators(plain.as_bytes()), Layout::Lines)
                 .unwrap_or_else(|_| hidden(Why::Invalid("JSON"))),
             Claim::Yaml => match yaml::documents(plain, MAX_DEPTH, MAX_BODY_BYTES) {
@@ -205,7 +212,9 @@ impl Redactor {
                 }
                 _ => hidden(Why::Invalid("YAML")),
             },
-            Claim::Events if !events::is_strict(plain) => hidden(Why::Invalid("events")),
+            Claim::Events if !events::is_strict(plain) && self.speaks_of_a_secret(plain) => {
+                hidden(Why::Invalid("events"))
+            }
             Claim::Events => {
                 let mut broken = false;
                 let events = events::to_json(plain, &mut |data| {
@@ -214,7 +223,7 @@ impl Redactor {
                     sound
                 });
                 // What was one event may have become two.
-                if broken {
+                if broken && self.speaks_of_a_secret(plain) {
                     return hidden(Why::Invalid("events"));
                 }
                 Read::Documents(vec![events], Content::Events)
@@ -223,14 +232,14 @@ impl Redactor {
                 Read::Documents(vec![form::to_json(text)], Content::Values)
             }
             // Clients that name no type send JSON as a form.
-            Claim::Form if strings::claims_json(plain.trim_start()) => {
+            Claim::Form if self.claims_json(plain.trim_start()) => {
                 self.undeclared(&Claim::Plain, text, plain, scope)
             }
             Claim::Form => hidden(Why::Invalid("form")),
             Claim::Unread => hidden(Why::Unread),
             Claim::Markup(_) | Claim::GraphQl | Claim::Table => {
                 Read::Shown(self.structured(claim, text).map_or_else(
-                    || Shown::Hidden(self.hide(body, invalid(claim))),
+                    || Shown::Hidden(self.hide(body, self.invalid(claim))),
                     Shown::Text,
                 ))
             }
@@ -243,7 +252,7 @@ impl Redactor {
     fn undeclared(&self, claim: &Claim, text: &str, plain: &str, scope: &Scope) -> Read {
         let hidden = |why| Read::Shown(Shown::Hidden(self.hide(text.as_bytes(), why)));
         let begin = plain.trim_start();
-        if strings::may_be_json(begin) || strings::claims_json(begin) {
+        if strings::may_be_json(begin) || self.claims_json(begin) {
             for layout in [Layout::Document, Layout::Lines] {
                 let text = plain.as_bytes().to_vec();
                 let read = Document::read(self, text, layout, Content::Values, false, scope);
@@ -255,7 +264,7 @@ impl Redactor {
         if self.text == PlainText::Hidden {
             return hidden(Why::Asked);
         }
-        if strings::claims_json(begin) {
+        if self.claims_json(begin) {
             return hidden(Why::Invalid("JSON"));
         }
         for (claims, kind) in [
@@ -265,7 +274,7 @@ impl Redactor {
             if claims {
                 return Read::Shown(match self.structured(&kind, text) {
                     Some(shown) => Shown::Text(shown),
-                    None => Shown::Hidden(self.hide(text.as_bytes(), invalid(&kind))),
+                    None => Shown::Hidden(self.hide(text.as_bytes(), self.invalid(&kind))),
                 });
             }
         }
@@ -296,24 +305,52 @@ impl Redactor {
         match claim {
             Claim::Markup(dialect) => markup::redacted(self, text, *dialect, 0),
             Claim::GraphQl => graphql::redacted(self, text, 0),
-            Claim::Table => {
-                (self.text == PlainText::Patterns).then(|| self.table(text).into_owned())
-            }
+            Claim::Table => (self.text == PlainText::Patterns && self.is_table(text))
+                .then(|| self.table(text).into_owned()),
             _ => None,
         }
     }
-}
 
-fn invalid(claim: &Claim) -> Why {
-    match claim {
-        Claim::Markup(_) => Why::Invalid("markup"),
-        Claim::GraphQl => Why::Invalid("GraphQL"),
-        _ => Why::Asked,
+    fn invalid(&self, claim: &Claim) -> Why {
+        match claim {
+            Claim::Markup(_) => Why::Invalid("markup"),
+            Claim::GraphQl => Why::Invalid("GraphQL"),
+            Claim::Table if self.text == PlainText::Patterns => Why::Invalid("table"),
+            _ => Why::Asked,
+        }
+    }
+
+    /// JSON behind a line that keeps other pages from running it as a program.
+    fn guarded_json(&self, text: &str, scope: &Scope) -> Option<Shown> {
+        let (guard, json) = [")]}',", ")]}'", "for(;;);", "while(1);"]
+            .iter()
+            .find_map(|guard| Some((*guard, text.strip_prefix(guard)?)))?;
+        let json = json.as_bytes().to_vec();
+        let layout = Layout::Document;
+        let document = Document::read(self, json, layout, Content::Values, false, scope).ok()?;
+        Some(Shown::Text(format!("{guard}{}", document.text())))
     }
 }
 
+/// Whether the head of a part stands before the first boundary: what was one before it is none.
+fn has_part_before(body: &[u8], boundary: &str) -> bool {
+    let delimiter = format!("--{boundary}");
+    let mut found = memchr::memmem::find_iter(body, &delimiter);
+    let first = found.find(|at| {
+        let rest = body.get(at + delimiter.len()..).unwrap_or_default();
+        let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let begins = body
+            .get(..*at)
+            .is_some_and(|before| before.is_empty() || before.ends_with(b"\n"));
+        begins && (line.starts_with(b"--") || line.trim_ascii().is_empty())
+    });
+    let before = body.get(..first.unwrap_or(0)).unwrap_or_default();
+    let text = String::from_utf8_lossy(before).to_ascii_lowercase();
+    text.contains("content-disposition")
+}
+
 /// Whether the first line is a boundary that comes again.
-fn is_framed(text: &str) -> bool {
+pub(super) fn is_framed(text: &str) -> bool {
     let first = text.lines().next().unwrap_or_default().trim_end();
     first.len() > 2
         && text.lines().skip(1).any(|line| {
@@ -343,7 +380,7 @@ impl Redactor {
         let shown = match claim {
             Claim::Plain | Claim::Silent if self.text == PlainText::Hidden => {
                 return match json(text.as_bytes()) {
-                    Some(shown) if strings::claims_json(text) => Cow::Owned(shown),
+                    Some(shown) if self.claims_json(text) => Cow::Owned(shown),
                     _ => hidden(Why::Asked),
                 };
             }
@@ -362,17 +399,17 @@ impl Redactor {
                     .collect::<Option<Vec<_>>>()
                     .map(|lines| lines.join("\n"))
             }
-            Claim::Yaml if text.contains('*') => None,
             Claim::Yaml => yaml::documents(text, MAX_DEPTH, MAX_BODY_BYTES)
                 .ok()
                 .filter(|documents| !self.is_doubtful_yaml(text, documents))
                 .and_then(|documents| {
                     let single = documents.len() == 1;
-                    json(&yaml::joined(documents, single))
+                    let json = yaml::joined(documents, single);
+                    self.nested_yaml(&json, text.contains('*'), depth + 1)
                 }),
             Claim::Form if !self.is_whole_form(text) => None,
             Claim::Form => json(&form::to_json(text)),
-            Claim::Events if !events::is_strict(text) => None,
+            Claim::Events if !events::is_strict(text) && self.speaks_of_a_secret(text) => None,
             Claim::Events => json(&events::to_json(text, &mut is_json)),
             Claim::Markup(_) | Claim::GraphQl | Claim::Table => self.structured(claim, text),
         };
@@ -381,7 +418,7 @@ impl Redactor {
             Some(shown) => Cow::Owned(shown),
             None => hidden(match claim {
                 Claim::Yaml => Why::Invalid("YAML"),
-                Claim::Markup(_) | Claim::GraphQl | Claim::Table => invalid(claim),
+                Claim::Markup(_) | Claim::GraphQl | Claim::Table => self.invalid(claim),
                 _ => Why::Invalid("JSON"),
             }),
         }

@@ -1,11 +1,16 @@
 //! Forms and YAML that can be read, although they are hardly what somebody wrote: almost any text is one or the other, so
 //! what damage leaves is known by its oddities.
 
-use parity_schemas::exchange::Exchange;
+use std::borrow::Cow;
 
-use super::Redactor;
+use parity_schemas::exchange::Exchange;
+use parity_schemas::visible::is_hidden;
+
 use super::body::UNPACKED_BYTES;
 use super::claim::{Claim, in_utf8};
+use super::encoded::undone;
+use super::escapes::without_escapes;
+use super::{Redactor, markup};
 use crate::{decode, form, yaml};
 
 impl Redactor {
@@ -35,17 +40,42 @@ impl Redactor {
             })
     }
 
+    /// Whether a form is whole, or says nothing of a secret, so that no value can have lost its name.
     pub(super) fn is_whole_form(&self, text: &str) -> bool {
-        form::is_whole(text, |field| self.names.are_among(field))
+        form::is_whole(text, |field| self.names.are_among(field)) || !self.speaks_of_a_secret(text)
     }
 
-    /// Whether YAML that can be read is hardly what somebody wrote: see [`yaml::is_doubtful`]; or it is a text that speaks
-    /// of a secret, with no structure to say where.
+    /// Whether YAML that can be read is hardly what somebody wrote, and speaks of a secret: see [`yaml::is_doubtful`]; or
+    /// it is a text that does, with no structure to say where.
     pub(super) fn is_doubtful_yaml(&self, text: &str, documents: &[Vec<u8>]) -> bool {
         let texts = documents.iter().filter(|json| json.starts_with(b"\""));
-        yaml::is_doubtful(text, |name| self.names.are_among(name))
+        (yaml::is_doubtful(text, |name| self.names.are_among(name))
+            && self.speaks_of_a_secret(text))
             || texts
                 .into_iter()
                 .any(|json| self.names.are_among(&String::from_utf8_lossy(json)))
     }
+
+    /// Whether a word of a text, or a few of them together, is the name of a secret, in any writing.
+    pub(super) fn speaks_of_a_secret(&self, text: &str) -> bool {
+        let names = |text: &str| self.names.are_among(text) || self.names.are_in_words(text);
+        if names(text) {
+            return true;
+        }
+        let plain = without_hidden(text);
+        if plain != text && names(&plain) {
+            return true;
+        }
+        (text.contains('%') && names(&undone(text)))
+            || (text.contains('\\') && names(&without_escapes(text)))
+            || (text.contains('&') && names(&markup::unescaped(text)))
+    }
+}
+
+/// A text without the signs that nobody sees.
+fn without_hidden(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
+    text.chars().filter(|sign| !is_hidden(*sign)).collect()
 }

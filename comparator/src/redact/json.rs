@@ -19,6 +19,7 @@ use super::place::{Content, Place};
 use crate::limits::MAX_DEPTH;
 use crate::notation::index::{Index, Layout, NodeKind, ROOT, Tree};
 use crate::rules::Scope;
+pub(super) use naming::says_name;
 use replacement::{Replacement, applied};
 use walk::Walker;
 
@@ -55,16 +56,8 @@ impl Document {
             return Err(text);
         }
         let tree = index.tree(&text);
-        let mut walker = Walker::new(redactor, scope, tree, 0);
         let root = Place::root(content, redactor, scope);
-        walker.value(ROOT, &root);
-        if aliased && !walker.secrets.is_empty() {
-            let known = std::mem::take(&mut walker.secrets);
-            walker = Walker::new(redactor, scope, tree, 0);
-            walker.known = known;
-            walker.value(ROOT, &root);
-        }
-        let replacements = walker.replacements;
+        let replacements = Walker::of(redactor, scope, tree, 0, &root, aliased).replacements;
         let whole = 0..text.len();
         let shown = applied(&text, &whole, &replacements);
         Ok(Self {

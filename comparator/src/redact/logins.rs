@@ -9,15 +9,24 @@ use super::Redactor;
 /// Before a colon, what makes an address that has no password: `mailto:ada@example.org`.
 const SCHEMES: [&str; 8] = ["acct", "im", "mailto", "npm", "sip", "sips", "tel", "xmpp"];
 
-/// Who logs in, in `scheme://user:password@host`.
+/// Who logs in, in `scheme://user:password@host`: up to the last `@` before a path. A quote ends an address only where the
+/// same one stands before it.
 pub(super) fn in_addresses(text: &str) -> Vec<Range<usize>> {
     text.match_indices("//")
         .filter_map(|(at, sign)| {
             let from = at + sign.len();
             let authority = text.get(from..)?;
-            let end = authority.find(|end: char| end.is_whitespace() || "/?#\"'<>".contains(end));
-            let authority = authority.get(..end.unwrap_or(authority.len()))?;
-            let whole = text.get(..at).is_some_and(|before| before.ends_with(':'));
+            let before = text.get(..at)?;
+            let whole = before.ends_with(':');
+            let scheme = |sign: char| sign.is_ascii_alphanumeric() || "+-.:".contains(sign);
+            let quote = match before.trim_end_matches(scheme).chars().next_back() {
+                Some('<') => Some('>'),
+                quote => quote.filter(|quote| matches!(quote, '"' | '\'' | '`')),
+            };
+            let ends = |end: char| {
+                end.is_whitespace() || matches!(end, '/' | '?' | '#') || Some(end) == quote
+            };
+            let authority = authority.get(..authority.find(ends).unwrap_or(authority.len()))?;
             authority
                 .rfind('@')
                 .filter(|length| {
@@ -32,11 +41,25 @@ pub(super) fn in_addresses(text: &str) -> Vec<Range<usize>> {
         .collect()
 }
 
+/// The quotes that stand in a text more than once, and so may part what is in it.
+fn quotes_of(text: &str) -> String {
+    ['"', '\'', '`']
+        .into_iter()
+        .filter(|quote| text.matches(*quote).nth(1).is_some())
+        .collect()
+}
+
 /// The same without a scheme: `user:password@host`.
 pub(super) fn before_hosts(text: &str) -> Vec<Range<usize>> {
     let mut spans = Vec::new();
+    if !text.contains('@') {
+        return spans;
+    }
+    let quotes = quotes_of(text);
     let mut start = 0;
-    for piece in text.split_inclusive(|end: char| end.is_whitespace() || "\"'<>,;".contains(end)) {
+    for piece in text.split_inclusive(|end: char| {
+        end.is_whitespace() || matches!(end, '<' | '>') || quotes.contains(end)
+    }) {
         let from = start;
         start += piece.len();
         let Some((before, host)) = piece.rsplit_once('@') else {
@@ -68,12 +91,14 @@ impl Redactor {
         if !text.contains('/') {
             return spans;
         }
-        let ends = |end: char| end.is_whitespace() || "\"'`<>{}[]\\^".contains(end);
+        let quotes = quotes_of(text);
+        let ends =
+            |end: char| end.is_whitespace() || "<>{}[]\\^".contains(end) || quotes.contains(end);
         let mut start = 0;
-        for piece in text.split_inclusive(ends) {
+        for piece in text.split_inclusive(&ends) {
             let from = start;
             start += piece.len();
-            let piece = piece.trim_end_matches(ends);
+            let piece = piece.trim_end_matches(&ends);
             let path = piece
                 .find(['?', '#'])
                 .and_then(|end| piece.get(..end))

@@ -10,7 +10,10 @@
 
 mod characters;
 mod entities;
+mod implied;
+mod known;
 mod strict;
+mod tables;
 mod tag;
 mod written;
 
@@ -18,8 +21,11 @@ use std::collections::HashSet;
 
 use super::Redactor;
 use super::hidden::Why;
+use characters::{Label, REMARKS, without_tags};
 pub(super) use entities::{escape, unescaped};
-use tag::name_at;
+use known::{RAW, VALUED, VOID, is_naming};
+use tables::Table;
+use tag::{Tag, name_at};
 
 /// Which of the two; they differ in what may be left open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,33 +36,6 @@ pub(super) enum Dialect {
 
 /// Elements that are open at a time; deeper is refused, because closing one looks through them.
 const MAX_OPEN: usize = 256;
-/// Attributes that say what the others, or the content, are.
-const NAMING: [&str; 16] = [
-    "name",
-    "id",
-    "key",
-    "type",
-    "property",
-    "itemprop",
-    "http-equiv",
-    "for",
-    "field",
-    "label",
-    "placeholder",
-    "autocomplete",
-    "param",
-    "attribute",
-    "aria-label",
-    "title",
-];
-/// Elements of HTML without content.
-const VOID: [&str; 14] = [
-    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source",
-    "track", "wbr",
-];
-
-/// Elements of HTML whose content is no markup, or the value of a field.
-const RAW: [&str; 6] = ["option", "script", "select", "style", "textarea", "title"];
 
 /// A text in XML or HTML without what must not leave; it stands within `depth` other texts. `None` when it cannot be
 /// read.
@@ -87,8 +66,10 @@ pub(super) fn redacted(
         open: Vec::new(),
         hidden: None,
         labelled: false,
+        label: Label::default(),
         emptied: false,
-        secret_column: false,
+        broken: false,
+        tables: vec![Table::default()],
     };
     reader.run()?;
     Some(reader.out)
@@ -103,6 +84,8 @@ fn ended(text: &str) -> HashSet<String> {
 
 struct Open {
     name: String,
+    /// Where its tag begins.
+    at: usize,
     /// Its content begins here and must not leave.
     hidden: Option<usize>,
     /// Where its content begins, and what is written of it.
@@ -128,10 +111,13 @@ struct Reader<'a> {
     hidden: Option<usize>,
     /// What was last read names what comes next.
     labelled: bool,
+    label: Label,
     /// An element with a secret name just ended without content.
     emptied: bool,
-    /// A column of the table has a secret name.
-    secret_column: bool,
+    /// Something in the text is left of a tag.
+    broken: bool,
+    /// Those that are open; the first stands for rows in none.
+    tables: Vec<Table>,
 }
 
 impl Reader<'_> {
@@ -146,8 +132,11 @@ impl Reader<'_> {
             }
             at = self.construct(at)?;
         }
-        (self.hidden.is_none() && (self.dialect == Dialect::Html || self.open.is_empty()))
-            .then_some(())
+        self.end_with_the_text()?;
+        (self.hidden.is_none()
+            && !self.broken
+            && (self.dialect == Dialect::Html || self.open.is_empty()))
+        .then_some(())
     }
 
     /// What begins with `<` at `at`; where it ends.
@@ -218,11 +207,21 @@ impl Reader<'_> {
     fn close(&mut self, at: usize, end: usize) -> Option<()> {
         let name = name_at(self.text, at + 2).to_ascii_lowercase();
         let found = self.open.iter().rposition(|open| open.name == name);
+        // An end within a table ends nothing around it.
+        let found = found.filter(|found| {
+            let mut within = self.open.iter().skip(found + 1);
+            !implied::is_of_table(&name) || within.all(|open| open.name != "table")
+        });
         let Some(found) = found else {
             // HTML forgives it; but where its begin was lost, what stands before it was its content.
             let content = self.redactor.names.contain(&name) || RAW.contains(&&*name);
             if self.dialect == Dialect::Xml || content {
                 return None;
+            }
+            match &*name {
+                "thead" => self.head_ended(),
+                "table" => self.rows_end(),
+                _ => {}
             }
             let tag = self.text.get(at..end)?;
             self.push(tag);
@@ -231,6 +230,20 @@ impl Reader<'_> {
         if self.dialect == Dialect::Xml && found + 1 != self.open.len() {
             return None;
         }
+        self.end(found, at)?;
+        if name == "tr" {
+            self.row_ended();
+        }
+        let tag = self.text.get(at..end)?;
+        self.push(tag);
+        Some(())
+    }
+
+    /// The elements from `found` on end at `at`.
+    fn end(&mut self, found: usize, at: usize) -> Option<()> {
+        /// Longest content that is read again as a label.
+        const MAX_BYTES: usize = 512;
+        let mut labelled = false;
         // What is hidden ends with its own element, or with one around it.
         if let Some(outer) = self.hidden
             && found <= outer
@@ -238,14 +251,24 @@ impl Reader<'_> {
             let from = self.open.get(outer).and_then(|open| open.hidden)?;
             let content = self.text.get(from..at)?;
             self.hidden = None;
+            if self.open.get(outer).is_some_and(|open| open.name == "th") {
+                self.is_head_of_column("");
+            }
             if content.trim().is_empty() {
                 self.emptied = true;
             } else {
                 let hash = self.redactor.hash(content.trim().as_bytes());
                 self.out.push_str(&hash);
                 // What was taken for a value may be the name of one.
-                if !content.contains('<') && self.is_label(&unescaped(content)) {
-                    self.name_siblings();
+                let short = content.len() <= MAX_BYTES && !content.contains("<input");
+                let plain = short.then(|| unescaped(&without_tags(content)));
+                if let Some(plain) = plain.filter(|plain| self.is_label(plain)) {
+                    self.name_siblings(&plain);
+                    labelled = self.dialect == Dialect::Html
+                        || !plain.trim().contains(char::is_whitespace);
+                    if labelled {
+                        self.is_head_of_column(&plain);
+                    }
                 }
             }
         } else {
@@ -259,23 +282,33 @@ impl Reader<'_> {
             self.out.push_str(&hash);
         }
         self.open.truncate(found);
-        if name == "table" {
-            self.secret_column = false;
+        self.tables_end();
+        if self.open.len() < self.label.open {
+            self.label.open = 0;
         }
-        let tag = self.text.get(at..end)?;
-        self.push(tag);
+        if labelled {
+            self.labelled();
+        }
         Some(())
     }
 
     fn start(&mut self, at: usize) -> Option<usize> {
         let tag = tag::start(self.text, at, self.dialect)?;
-        let lower = tag.name.to_ascii_lowercase();
         let html = self.dialect == Dialect::Html;
-        let ends = self.ended.contains(&lower);
+        if html && ((tag.odd && self.speaks_around(at, &tag)) || self.is_cut(&tag)) {
+            return None;
+        }
+        let lower = tag.name.to_ascii_lowercase();
+        let is_void = html && VOID.contains(&&*lower);
+        if html {
+            self.end_before(&lower, at)?;
+        }
+        self.row_or_cell(&lower);
+        let ends = self.ended.contains(&lower) || (html && implied::may_stay_open(&lower));
         let void = tag.closed || (html && !ends);
         if self.hidden.is_some() {
-            if !void {
-                self.opened(lower, tag.end, false)?;
+            if !(void || is_void) {
+                self.opened(lower, at, tag.end, false)?;
             }
             return Some(tag.end);
         }
@@ -285,21 +318,28 @@ impl Reader<'_> {
             if attribute.name.is_empty() {
                 return self.redactor.names.are_among(value);
             }
-            is_naming(&attribute.name) && self.redactor.names.contain(&unescaped(value))
+            self.is_naming(&attribute.name) && self.redactor.names.contain(&unescaped(value))
         });
         self.emptied = tag.closed && (secret || named) && !VOID.contains(&&*lower);
         let beside = self.is_named(&lower);
+        self.is_named_by_value(&lower, &tag);
         let labelled = self.labelled && (self.dialect == Dialect::Xml || VOID.contains(&&*lower));
-        if labelled && (lower != "br") {
+        let valued = if html {
+            VALUED.contains(&&*lower)
+        } else {
+            !(tag.closed && tag.attributes.is_empty())
+        };
+        if labelled && valued {
             self.labelled = false;
         }
-        let cell = self.secret_column && lower == "td";
+        let cell = self.is_column_secret() && lower == "td";
         self.attributes(at, &tag, secret, named || labelled || beside);
         let program = html && matches!(&*lower, "script" | "style");
         if program && !ends && !tag.closed {
             return None;
         }
-        if void {
+        if void || (is_void && !(secret || named)) {
+            self.label.begun = html && !self.label.linked && REMARKS.contains(&&*lower);
             // What does not end has no place where its content stops.
             let whole = tag.closed || VOID.contains(&&*lower);
             return ((!secret && !named) || whole).then_some(tag.end);
@@ -308,7 +348,7 @@ impl Reader<'_> {
             return self.raw(&lower, &tag);
         }
         let hidden = secret || named || labelled || cell || beside;
-        self.opened(lower, tag.end, hidden)?;
+        self.opened(lower, at, tag.end, hidden)?;
         if hidden {
             self.labelled = false;
             self.hidden = Some(self.open.len() - 1);
@@ -316,12 +356,39 @@ impl Reader<'_> {
         Some(tag.end)
     }
 
-    fn opened(&mut self, name: String, content: usize, hidden: bool) -> Option<()> {
+    /// Whether a tag, or the text behind it, speaks of a secret.
+    fn speaks_around(&self, at: usize, tag: &Tag) -> bool {
+        let rest = self.text.get(tag.end..).unwrap_or_default();
+        let end = tag.end + rest.find('<').unwrap_or(rest.len());
+        self.redactor
+            .speaks_of_a_secret(self.text.get(at..end).unwrap_or_default())
+    }
+
+    /// Whether the rest of a tag stands behind it, with the name of a secret, so that the values in it may be its own:
+    /// `<input value=x name=refresh>token>`.
+    fn is_cut(&self, tag: &Tag) -> bool {
+        let rest = self.text.get(tag.end..).unwrap_or_default();
+        let text = rest.get(..rest.find('<').unwrap_or(rest.len()));
+        let Some((rest, _)) = text.and_then(|text| text.split_once('>')) else {
+            return false;
+        };
+        let blank = |sign: char| sign.is_whitespace();
+        if tag.attributes.is_empty() || rest.starts_with(blank) || rest.ends_with(blank) {
+            return false;
+        }
+        (rest.contains('=') || !rest.contains(blank)) && self.redactor.names.are_among(rest)
+    }
+
+    fn opened(&mut self, name: String, at: usize, content: usize, hidden: bool) -> Option<()> {
         if self.open.len() >= MAX_OPEN {
             return None;
         }
+        if name == "table" {
+            self.table_begins();
+        }
         self.open.push(Open {
             name,
+            at,
             hidden: hidden.then_some(content),
             content,
             written: self.out.len(),
@@ -331,12 +398,11 @@ impl Reader<'_> {
         });
         Some(())
     }
-}
 
-fn is_naming(attribute: &str) -> bool {
-    let local = attribute.rsplit(':').next().unwrap_or(attribute);
-    let local = local.strip_prefix("data-").unwrap_or(local);
-    NAMING.iter().any(|name| local.eq_ignore_ascii_case(name))
+    /// Whether an attribute says what the others, or the content, are; in XML also by its last word: `fieldName`.
+    fn is_naming(&self, attribute: &str) -> bool {
+        is_naming(attribute) || (self.dialect == Dialect::Xml && super::json::says_name(attribute))
+    }
 }
 
 fn is_name_start(character: char) -> bool {

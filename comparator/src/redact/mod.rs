@@ -37,6 +37,7 @@ mod sample;
 mod strings;
 mod table;
 mod text;
+mod within;
 
 use std::collections::HashSet;
 use std::sync::Arc;

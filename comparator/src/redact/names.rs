@@ -72,9 +72,33 @@ impl SecretNames {
             .any(|word| self.contain(word))
     }
 
-    /// Whether a text looks like a name, and like one that is secret.
+    /// Whether two or three words of a text that spaces part are such a name.
+    pub(super) fn are_in_words(&self, text: &str) -> bool {
+        text.split(|sign: char| !(sign.is_alphanumeric() || matches!(sign, '_' | '-' | ' ')))
+            .filter(|piece| piece.trim().contains(' '))
+            .any(|piece| {
+                let words: Vec<&str> = piece.split_whitespace().collect();
+                [2, 3].iter().any(|count| {
+                    words
+                        .windows(*count)
+                        .any(|words| self.contain(&words.join(" ")))
+                })
+            })
+    }
+
+    /// Whether a text looks like a name, and like one that is secret; a remark in parentheses is no part of it.
     pub(super) fn are_named(&self, text: &str) -> bool {
-        is_name(text) && self.contain(text)
+        let name = match text.split_once(" (") {
+            Some((name, _)) if !name.trim().is_empty() => name.trim_end(),
+            _ => text,
+        };
+        // A sign within a name, or instead of one in it, makes no other text of it.
+        let joined = || {
+            name.len() <= MAX_NAME_BYTES
+                && !name.contains(|sign: char| sign.is_whitespace() || "/@".contains(sign))
+                && self.are_among(name)
+        };
+        (is_name(name) && self.contain(name)) || joined()
     }
 }
 

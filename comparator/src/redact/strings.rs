@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use super::encoded::MIN_BASE64_BYTES;
 use super::hidden::Why;
 use super::{Redactor, graphql, markup};
+use crate::notation::index::{Index, Layout};
 
 /// Texts within texts that are followed: each level of escapes doubles the text, so people stop at two or three.
 const MAX_DEPTH: usize = 6;
@@ -31,7 +32,7 @@ impl Redactor {
         let begin = text.trim_start_matches(|character: char| {
             character.is_whitespace() || parity_schemas::visible::is_hidden(character)
         });
-        let read = if claims_json(begin) {
+        let read = if self.claims_json(begin) {
             match self.nested_json(begin, depth + 1) {
                 Some(shown) => Ok(shown),
                 None if claims_graphql(begin) => {
@@ -54,6 +55,22 @@ impl Redactor {
             }
             Err(kind) => hidden(Why::Invalid(kind)),
         }
+    }
+
+    /// Whether a text begins as JSON; what begins as `[[` or `{}` is often something else, where it is no JSON and speaks of
+    /// no secret.
+    pub(super) fn claims_json(&self, begin: &str) -> bool {
+        let often_else = || {
+            let inner = begin.get(1..).unwrap_or_default().trim_start();
+            (begin.starts_with('[') && inner.starts_with('['))
+                || (begin.starts_with('{') && inner.starts_with('}'))
+        };
+        claims_json(begin)
+            && (!often_else()
+                || Index::default()
+                    .read(begin.as_bytes(), Layout::Document, crate::limits::MAX_DEPTH)
+                    .is_ok()
+                || self.speaks_of_a_secret(begin))
     }
 
     fn unstructured<'t>(&self, text: &'t str, begin: &str, depth: usize) -> Cow<'t, str> {
@@ -91,7 +108,11 @@ impl Redactor {
                 return Cow::Owned(markup::escape(&clean));
             }
         }
-        self.text(text, depth)
+        let shown = self.text(text, depth);
+        if self.hides_more(text, &shown, depth) {
+            return Cow::Owned(self.hide(text.as_bytes(), Why::Asked));
+        }
+        shown
     }
 }
 
@@ -188,8 +209,9 @@ pub(super) fn is_form(text: &str) -> bool {
     let text = text.trim_end();
     text.contains('=')
         && !text.contains("://")
-        && text.bytes().all(|byte| {
-            byte.is_ascii_graphic() && !matches!(byte, b'<' | b'>' | b'"' | b'{' | b'}')
+        && text.chars().all(|sign| {
+            (sign.is_ascii_graphic() || sign.is_alphanumeric())
+                && !matches!(sign, '<' | '>' | '"' | '{' | '}')
         })
         && text
             .split('&')

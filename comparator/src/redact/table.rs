@@ -37,17 +37,40 @@ impl Redactor {
     pub(super) fn in_columns(&self, text: &str, declared: bool) -> Vec<Range<usize>> {
         let mut hidden = Vec::new();
         let mut head: Option<Head> = None;
+        // How the lines of a declared table are parted that has no secret column.
+        let mut shape: Option<(Parted, usize)> = None;
+        // Below an empty line another table may begin.
+        let mut anew = false;
+        // A line that does not fit named a secret, so the next ones may hold it.
+        let mut broken = false;
+        let sign = line_end(text);
+        let alone = |shape: Option<(Parted, usize)>| {
+            declared && shape.is_none_or(|(_, columns)| columns == 1)
+        };
         let mut at = 0;
         while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-            let line = rest.find('\n').unwrap_or(rest.len());
+            let line = rest.find(sign).unwrap_or(rest.len());
             let mut end = at + line;
             let written = text.get(at..end).unwrap_or_default();
-            if written.trim().is_empty() {
+            let blank = written.trim().is_empty();
+            if anew
+                && !blank
+                && let Some(before) = &mut head
+                && let Some((mut found, value)) = self.head(text, at..end, declared)
+            {
+                hidden.extend(value);
+                found.secret.extend(before.secret.iter().copied());
+                *before = found;
+                (at, anew) = (end + 1, false);
+                continue;
+            }
+            anew = blank && declared;
+            if blank {
                 head = head.filter(|_| declared);
             } else if head.is_some() && is_rule(written) {
                 // Nothing is in it.
             } else if let Some(table) = &head {
-                let (cells, record) = cells(text, at, table.parted);
+                let (cells, record) = cells(text, at, table.parted, sign);
                 if cells.len() == table.columns {
                     hidden.extend(
                         table
@@ -63,9 +86,23 @@ impl Redactor {
                 } else {
                     head = None;
                 }
-            } else if let Some((found, value)) = self.head(text, at..end) {
+            } else if let Some((found, value)) = self.head(text, at..end, alone(shape)) {
                 hidden.extend(value);
+                let fits = shape.is_none_or(|shape| shape == (found.parted, found.columns));
+                hidden.extend((!fits).then_some(at..end));
                 head = Some(found);
+            } else if declared && !is_remark(written) {
+                let shape = shape.get_or_insert_with(|| shape_of(text, at..end));
+                let (cells, record) = cells(text, at, shape.0, sign);
+                let line = at..record;
+                // A quote that does not end takes up all lines below.
+                let fits = cells.len() == shape.1 && !(record > end && record == text.len());
+                if !fits {
+                    let said = text.get(line.clone()).unwrap_or_default();
+                    broken = broken || self.speaks_of_a_secret(said);
+                }
+                hidden.extend(broken.then_some(line));
+                end = record;
             }
             at = end + 1;
         }
@@ -73,12 +110,66 @@ impl Redactor {
         hidden
     }
 
-    /// The head of a table in a line, and what it hides itself.
-    fn head(&self, text: &str, line: Range<usize>) -> Option<(Head, Option<Range<usize>>)> {
+    /// Whether a text that is declared to be one table may be one: its first line names no secret, or is a head with rows
+    /// below that fit. Else there is no telling which column is secret.
+    pub(super) fn is_table(&self, text: &str) -> bool {
+        /// Rows that are looked at.
+        const ROWS: usize = 64;
+        let sign = line_end(text);
+        // Lines that end in several ways have hardly been one table.
+        let mut returns = text.match_indices('\r');
+        if sign == '\n'
+            && returns.any(|(at, _)| {
+                !text
+                    .get(at + 1..)
+                    .is_some_and(|rest| rest.starts_with('\n'))
+            })
+            && self.speaks_of_a_secret(text)
+        {
+            return false;
+        }
+        let mut begin = 0;
+        let mut lines = text.split_inclusive(sign);
+        let end = loop {
+            let Some(line) = lines.next() else {
+                return true;
+            };
+            if self.speaks_of_a_secret(line) {
+                break begin + line.trim_end_matches(sign).len();
+            }
+            if !(line.trim().is_empty() || is_remark(line)) {
+                return true;
+            }
+            begin += line.len();
+        };
+        let Some((head, _)) = self.head(text, begin..end, true) else {
+            return false;
+        };
+        let mut at = end + 1;
+        for _ in 0..ROWS {
+            if at >= text.len() {
+                break;
+            }
+            let (cells, record) = cells(text, at, head.parted, sign);
+            if cells.len() == head.columns {
+                return true;
+            }
+            at = record + 1;
+        }
+        false
+    }
+
+    /// The head of a table in a line, and what it hides itself. It may stand `alone` in its line where a table is declared.
+    fn head(
+        &self,
+        text: &str,
+        line: Range<usize>,
+        alone: bool,
+    ) -> Option<(Head, Option<Range<usize>>)> {
         let written = text.get(line.clone())?;
         let remark = written.trim_start().starts_with(['#', '/']);
-        WAYS.into_iter().find_map(|parted| {
-            let (cells, _) = cells(text.get(..line.end)?, line.start, parted);
+        let found = WAYS.into_iter().find_map(|parted| {
+            let (cells, _) = cells(text.get(..line.end)?, line.start, parted, '\n');
             if cells.len() < 2 {
                 return None;
             }
@@ -102,6 +193,18 @@ impl Redactor {
                 };
                 (head, self.value_of_pair(text, &cells))
             })
+        });
+        if found.is_some() || !alone || remark {
+            return found;
+        }
+        let (parted, columns) = shape_of(text, line.clone());
+        (columns == 1 && self.names.are_named(name_in(text, &line))).then(|| {
+            let head = Head {
+                parted,
+                columns,
+                secret: vec![0],
+            };
+            (head, None)
         })
     }
 
@@ -118,7 +221,11 @@ impl Redactor {
 /// A cell without what quotes or underlines it.
 fn name_in<'t>(text: &'t str, cell: &Range<usize>) -> &'t str {
     let cell = text.get(cell.clone()).unwrap_or_default();
-    cell.trim_matches(|sign: char| sign.is_whitespace() || "\"'`*_#\u{feff}".contains(sign))
+    cell.trim_matches(|sign: char| {
+        sign.is_whitespace()
+            || sign == '\u{feff}'
+            || (sign.is_ascii_punctuation() && !"()".contains(sign))
+    })
 }
 
 /// A line between head and rows.
@@ -127,8 +234,34 @@ fn is_rule(line: &str) -> bool {
         .all(|sign| sign.is_whitespace() || "-=+|:│┼─".contains(sign))
 }
 
+/// A line before the head.
+fn is_remark(line: &str) -> bool {
+    let line = line.trim_start_matches('\u{feff}').trim();
+    line.starts_with('#') || (line.starts_with("sep=") && line.len() <= "sep=;".len())
+}
+
+/// What ends the lines of a text.
+fn line_end(text: &str) -> char {
+    if text.contains('\r') && !text.contains('\n') {
+        '\r'
+    } else {
+        '\n'
+    }
+}
+
+/// How a line is parted, and into how many cells.
+fn shape_of(text: &str, line: Range<usize>) -> (Parted, usize) {
+    let written = text.get(..line.end).unwrap_or_default();
+    let count = |parted| cells(written, line.start, parted, '\n').0.len();
+    WAYS.into_iter()
+        .filter(|parted| *parted != Parted::Spaces)
+        .map(|parted| (parted, count(parted)))
+        .find(|(_, count)| *count > 1)
+        .unwrap_or((Parted::By(','), 1))
+}
+
 /// The cells of the line at `from`, and where it ends; what is in quotes may have several lines.
-fn cells(text: &str, from: usize, parted: Parted) -> (Vec<Range<usize>>, usize) {
+fn cells(text: &str, from: usize, parted: Parted, sign: char) -> (Vec<Range<usize>>, usize) {
     let mut cells = Vec::new();
     let mut begin = from;
     let mut quoted = false;
@@ -152,7 +285,7 @@ fn cells(text: &str, from: usize, parted: Parted) -> (Vec<Range<usize>>, usize) 
                 quoted = true;
             }
             _ if quoted => {}
-            '\n' => {
+            _ if character == sign => {
                 end = at;
                 break;
             }

@@ -19,6 +19,7 @@ use parity_schemas::verdict::Part;
 mod bounds;
 mod leaks;
 mod planted;
+mod sound;
 
 const KEY: &[u8] = b"0123456789abcdef0123456789abcdef";
 

@@ -12,6 +12,7 @@ use parity_schemas::secret::Words;
 use smallvec::SmallVec;
 
 use super::reading::Reading;
+use crate::multipart;
 use crate::notation::index::NodeKind;
 use crate::redact::beside::Operation;
 use crate::redact::{graphql, strings};
@@ -173,6 +174,12 @@ pub(super) fn is_named(name: &str) -> bool {
     Words::of(name).is_empty() || ends_in(name, &NAMED) || NAMED.iter().any(joined)
 }
 
+/// Whether a member, element or attribute says by its last word that it names a value beside it.
+pub(in crate::redact) fn says_name(name: &str) -> bool {
+    let local = name.rsplit(':').next().unwrap_or(name);
+    ends_in(local, &NAMING)
+}
+
 pub(super) fn is_query(name: &str) -> bool {
     name.eq_ignore_ascii_case("query")
 }
@@ -226,6 +233,61 @@ impl Reading<'_> {
             }
         }
         named
+    }
+
+    /// The same of the parts of a multipart form: a field that is called `name` names the field that is called `value`.
+    pub(super) fn named_by_parts(&mut self, parts: &[u32], form: bool) -> Named {
+        let mut named = Named::default();
+        for part in parts {
+            match self.field_of(*part) {
+                Some((name, value)) if ends_in(&name, &NAMING) => {
+                    self.named_by(value, &mut named);
+                }
+                // What it is called is unknown.
+                Some((_, value)) if !self.is_part_readable(*part, form) => {
+                    self.named_by(value, &mut named);
+                }
+                Some(_) => {}
+                None => {
+                    if let Some(text) = self.text_of(*part)
+                        && self.tree.kind(text) == NodeKind::String
+                    {
+                        self.named_by(text, &mut named);
+                        // A part of a form without a name holds the heads of others.
+                        let text = self.key_text(text);
+                        named.all |= form && self.redactor.names.are_among(&text);
+                    }
+                }
+            }
+        }
+        named
+    }
+
+    /// The text that is the body of a part.
+    fn text_of(&self, part: u32) -> Option<u32> {
+        let mut keys = self.tree.keys(part);
+        let key = keys.find(|key| self.tree.content(*key) == multipart::TEXT.as_bytes())?;
+        Some(key + 1)
+    }
+
+    /// Whether a part is a field that another one names.
+    pub(super) fn is_named_part(&mut self, part: u32, named: Named) -> bool {
+        if !(named.values || named.all) {
+            return false;
+        }
+        self.field_of(part).is_some_and(|(name, value)| {
+            (named.values && is_named(&name)) || (named.all && !self.says_what_it_is(&name, value))
+        })
+    }
+
+    /// The name of the field that a part is, and its text.
+    fn field_of(&mut self, part: u32) -> Option<(String, u32)> {
+        let text = self.text_of(part)?;
+        if self.tree.kind(text) != NodeKind::Object {
+            return None;
+        }
+        let name = self.tree.keys(text).next()?;
+        (self.tree.kind(name + 1) == NodeKind::String).then(|| (self.key_text(name), name + 1))
     }
 
     fn named_by(&mut self, value: u32, named: &mut Named) {

@@ -1,6 +1,9 @@
 //! A document that is being read, and whose names say what is secret in it.
 
-use crate::notation::index::Tree;
+use smallvec::SmallVec;
+
+use crate::multipart;
+use crate::notation::index::{NodeKind, Tree};
 use crate::redact::Redactor;
 
 /// See the module.
@@ -23,5 +26,42 @@ impl<'a> Reading<'a> {
     pub(super) fn key_text(&mut self, key: u32) -> String {
         let content = self.tree.unescaped(key, &mut self.scratch);
         String::from_utf8_lossy(content).into_owned()
+    }
+
+    /// The keys of the header fields of a part of a multipart body.
+    pub(super) fn fields_of_part(&self, part: u32) -> impl Iterator<Item = u32> {
+        let tree = self.tree;
+        let headers = tree
+            .keys(part)
+            .find(|key| self.tree.content(*key) == multipart::HEADERS.as_bytes())
+            .filter(|key| self.tree.kind(key + 1) == NodeKind::Object);
+        headers
+            .into_iter()
+            .flat_map(move |headers| tree.keys(headers + 1))
+    }
+
+    /// Whether the header fields of a part say what its name is, or that it needs none.
+    pub(super) fn is_part_readable(&mut self, part: u32, form: bool) -> bool {
+        let fields: SmallVec<[u32; 4]> = self.fields_of_part(part).collect();
+        let mut named = !form;
+        for key in fields {
+            let disposition = self.tree.content(key) == b"content-disposition";
+            let value = match self.tree.kind(key + 1) {
+                NodeKind::String => self.key_text(key + 1),
+                _ if disposition => return false,
+                _ => continue,
+            };
+            if disposition {
+                let speaks = |text: &str| self.redactor.speaks_of_a_secret(text);
+                named = multipart::is_readable(&value, form, speaks);
+                if !named {
+                    return false;
+                }
+            } else if value.contains("form-data") {
+                // The field had another name.
+                return false;
+            }
+        }
+        named
     }
 }

@@ -5,9 +5,10 @@ use std::collections::HashSet;
 
 use smallvec::SmallVec;
 
-use super::naming::{is_named, is_query, is_variables};
+use super::naming::{Named, is_named, is_query, is_variables};
 use super::reading::Reading;
 use super::replacement::{Replacement, applied};
+use crate::limits::MAX_DEPTH;
 use crate::multipart;
 use crate::notation::index::{Index, Layout, NodeKind, ROOT, Tree};
 use crate::notation::string;
@@ -22,6 +23,61 @@ impl Redactor {
     /// A JSON text within a string; `None` when it is none. A `mask` rule does not lead into a string.
     pub(in crate::redact) fn nested_json(&self, text: &str, depth: usize) -> Option<String> {
         self.nested_beside(text, depth, Beside::default())
+    }
+
+    /// The same of JSON that was made of YAML; in an `aliased` one a secret may stand under other names, too.
+    pub(in crate::redact) fn nested_yaml(
+        &self,
+        json: &[u8],
+        aliased: bool,
+        depth: usize,
+    ) -> Option<String> {
+        let scope = Scope::default();
+        let mut index = Index::default();
+        index.read(json, Layout::Document, MAX_DEPTH).ok()?;
+        let tree = index.tree(json);
+        let root = Place::root(Content::Values, self, &scope);
+        let walker = Walker::of(self, &scope, tree, depth, &root, aliased);
+        Some(applied(json, &(0..json.len()), &walker.replacements))
+    }
+
+    /// The strings and numbers that must not leave of JSON that was made of a text.
+    pub(in crate::redact) fn hidden_in(
+        &self,
+        json: &[u8],
+        aliased: bool,
+        depth: usize,
+    ) -> Option<Vec<String>> {
+        let scope = Scope::default();
+        let mut index = Index::default();
+        index.read(json, Layout::Document, MAX_DEPTH).ok()?;
+        let tree = index.tree(json);
+        let root = Place::root(Content::Values, self, &scope);
+        let mut walker = Walker::of(self, &scope, tree, depth, &root, aliased);
+        let mut hidden = Vec::new();
+        let mut spans = walker
+            .replacements
+            .iter()
+            .map(|hidden| hidden.span.clone())
+            .peekable();
+        for node in ROOT..tree.next(ROOT) {
+            let own = tree.span(node);
+            while spans.next_if(|span| span.end <= own.start).is_some() {}
+            let within = spans
+                .peek()
+                .is_some_and(|span| span.start <= own.start && own.end <= span.end);
+            match tree.kind(node) {
+                NodeKind::String if within => {
+                    let content = tree.unescaped(node, &mut walker.reading.scratch);
+                    hidden.push(String::from_utf8_lossy(content).into_owned());
+                }
+                NodeKind::Number if within => {
+                    hidden.push(String::from_utf8_lossy(tree.raw(node)).into_owned());
+                }
+                _ => {}
+            }
+        }
+        Some(hidden)
     }
 
     /// The same of a text of which something is known from what stands beside it.
@@ -61,12 +117,7 @@ pub(super) struct Walker<'a> {
 const MIN_REPEATED_BYTES: usize = 6;
 
 impl<'a> Walker<'a> {
-    pub(super) fn new(
-        redactor: &'a Redactor,
-        scope: &'a Scope,
-        tree: Tree<'a>,
-        depth: usize,
-    ) -> Self {
+    fn new(redactor: &'a Redactor, scope: &'a Scope, tree: Tree<'a>, depth: usize) -> Self {
         Self {
             reading: Reading::new(redactor, tree),
             scope,
@@ -75,6 +126,26 @@ impl<'a> Walker<'a> {
             secrets: HashSet::new(),
             known: HashSet::new(),
         }
+    }
+
+    /// A walk that is done; twice where a value that stands under a secret name may be `aliased` under others.
+    pub(super) fn of(
+        redactor: &'a Redactor,
+        scope: &'a Scope,
+        tree: Tree<'a>,
+        depth: usize,
+        root: &Place,
+        aliased: bool,
+    ) -> Self {
+        let mut walker = Self::new(redactor, scope, tree, depth);
+        walker.value(ROOT, root);
+        if aliased && !walker.secrets.is_empty() {
+            let known = std::mem::take(&mut walker.secrets);
+            walker = Self::new(redactor, scope, tree, depth);
+            walker.known = known;
+            walker.value(ROOT, root);
+        }
+        walker
     }
 
     fn replace(&mut self, at: u32, with: &str) {
@@ -132,6 +203,10 @@ impl<'a> Walker<'a> {
         let beside = rows.as_ref().unwrap_or(&place.beside);
         let hidden = beside.hides(at, elements.len());
         let header = beside.is_header(at);
+        let named = match place.content {
+            Content::Parts { form } => self.reading.named_by_parts(&elements, form),
+            _ => Named::default(),
+        };
         let behind = if hidden.is_none() && !header {
             self.reading.behind_names(&elements)
         } else {
@@ -149,6 +224,7 @@ impl<'a> Walker<'a> {
                 .is_some_and(|hidden| hidden.contains(&position));
             place.secret |=
                 (below && !(header && self.is_a_name(element))) || behind.contains(&position);
+            place.secret |= self.reading.is_named_part(element, named);
             self.value(element, &place);
         }
     }
@@ -162,7 +238,7 @@ impl<'a> Walker<'a> {
             _ => None,
         };
         let nameless = match place.content {
-            Content::Part { form, .. } => !self.is_part_readable(at, form),
+            Content::Part { form, .. } => !self.reading.is_part_readable(at, form),
             _ => false,
         };
         let place = part.as_ref().unwrap_or(place);
@@ -198,45 +274,10 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// The keys of the header fields of a part of a multipart body.
-    fn fields_of_part(&self, part: u32) -> impl Iterator<Item = u32> {
-        let tree = self.reading.tree;
-        let headers = tree
-            .keys(part)
-            .find(|key| self.reading.tree.content(*key) == multipart::HEADERS.as_bytes())
-            .filter(|key| self.reading.tree.kind(key + 1) == NodeKind::Object);
-        headers
-            .into_iter()
-            .flat_map(move |headers| tree.keys(headers + 1))
-    }
-
-    /// Whether the header fields of a part say what its name is, or that it needs none.
-    fn is_part_readable(&mut self, part: u32, form: bool) -> bool {
-        let fields: SmallVec<[u32; 4]> = self.fields_of_part(part).collect();
-        let mut named = !form;
-        for key in fields {
-            let disposition = self.reading.tree.content(key) == b"content-disposition";
-            let value = match self.reading.tree.kind(key + 1) {
-                NodeKind::String => self.reading.key_text(key + 1),
-                _ if disposition => return false,
-                _ => continue,
-            };
-            if disposition {
-                named = multipart::is_readable(&value, form);
-                if !named {
-                    return false;
-                }
-            } else if value.contains("form-data") {
-                // The field had another name.
-                return false;
-            }
-        }
-        named
-    }
-
     /// What the body of a part of a multipart body claims to be, by its header fields.
     fn claim_of_part(&mut self, part: u32) -> Claim {
         let media = self
+            .reading
             .fields_of_part(part)
             .find(|key| self.reading.tree.content(*key) == b"content-type");
         match media {

@@ -160,6 +160,9 @@ pub(super) fn end_tag(text: &str, at: usize) -> Option<(&str, usize)> {
 /// spell anything anywhere.
 pub(super) fn declaration(text: &str) -> Option<usize> {
     const KEYWORD: &str = "<!doctype";
+    if let Some(inner) = text.strip_prefix("<![") {
+        return condition(inner).map(|length| "<![".len() + length);
+    }
     let keyword = text.get(..KEYWORD.len())?;
     let mut rest = text.get(KEYWORD.len()..)?;
     if !keyword.eq_ignore_ascii_case(KEYWORD)
@@ -172,6 +175,10 @@ pub(super) fn declaration(text: &str) -> Option<usize> {
         let first = rest.chars().next()?;
         match first {
             '>' => return Some(text.len() - rest.len() + 1),
+            '[' => {
+                rest = rest.get(1..)?;
+                rest = rest.get(subset(rest)?..)?;
+            }
             '"' | '\'' => {
                 let length = rest.get(1..)?.find(first)?;
                 let literal = rest.get(1..=length)?;
@@ -188,5 +195,45 @@ pub(super) fn declaration(text: &str) -> Option<usize> {
                 rest = rest.get(length..)?;
             }
         }
+    }
+}
+
+/// Length of what follows the `<![` of `<![if !IE]>` or `<![endif]>`.
+fn condition(text: &str) -> Option<usize> {
+    let length = text.find("]>")?;
+    let words = text.get(..length)?;
+    let sound = |sign: u8| sign.is_ascii_alphanumeric() || b" ()!&|.".contains(&sign);
+    ((words.starts_with("if ") || words == "endif") && words.bytes().all(sound))
+        .then_some(length + "]>".len())
+}
+
+/// Length of the declarations of a document of its own, with the `]` behind them: those of elements and of attributes
+/// without a value, which say nothing but names.
+fn subset(text: &str) -> Option<usize> {
+    let mut rest = text;
+    loop {
+        rest = rest.trim_ascii_start();
+        if let Some(behind) = rest.strip_prefix(']') {
+            return Some(text.len() - behind.len());
+        }
+        if let Some(comment) = rest.strip_prefix("<!--") {
+            // It is written as it is.
+            let length = comment.find("-->")?;
+            let harmless = |sign: u8| sign.is_ascii_alphabetic() || sign == b' ';
+            if !comment.get(..length)?.bytes().all(harmless) {
+                return None;
+            }
+            rest = comment.get(length + 3..)?;
+            continue;
+        }
+        let declared = ["<!ELEMENT ", "<!ATTLIST "]
+            .iter()
+            .find_map(|keyword| rest.strip_prefix(keyword))?;
+        let length = declared.find('>')?;
+        let sound = |sign: char| sign.is_alphanumeric() || "_:-. ()|,*+?#\n\r\t".contains(sign);
+        if !declared.get(..length)?.chars().all(sound) {
+            return None;
+        }
+        rest = declared.get(length + 1..)?;
     }
 }

@@ -16,6 +16,9 @@ pub(super) struct Tag {
     pub(super) attributes: Vec<Attribute>,
     /// It is an end tag, too.
     pub(super) closed: bool,
+    /// Something in it may be what damage left: attributes that nothing parts, or a name without the value that it always
+    /// has.
+    pub(super) odd: bool,
     /// Behind its `>`.
     pub(super) end: usize,
 }
@@ -26,7 +29,7 @@ fn is_foreign(sign: u8) -> bool {
 }
 
 /// The start tag at `at`; `None` when it does not end, when something is in it that no sound one has, or when it is no XML
-/// where that is due.
+/// where that is due. In HTML, some of that is only [`Tag::odd`].
 pub(super) fn start(text: &str, at: usize, dialect: Dialect) -> Option<Tag> {
     let bytes = text.as_bytes();
     let name = name_at(text, at + 1);
@@ -35,6 +38,7 @@ pub(super) fn start(text: &str, at: usize, dialect: Dialect) -> Option<Tag> {
         name: name.to_owned(),
         attributes: Vec::new(),
         closed: false,
+        odd: false,
         end: 0,
     };
     let blank = |from: usize| {
@@ -47,6 +51,10 @@ pub(super) fn start(text: &str, at: usize, dialect: Dialect) -> Option<Tag> {
     let parted = |from: usize| {
         let before = from.checked_sub(1).and_then(|before| bytes.get(before));
         before.is_some_and(|before| before.is_ascii_whitespace() || *before == b'/')
+    };
+    let is_quoted = |from: usize| {
+        let before = from.checked_sub(1).and_then(|before| bytes.get(before));
+        matches!(before, Some(b'"' | b'\''))
     };
     if name.bytes().any(is_foreign) {
         return None;
@@ -65,8 +73,10 @@ pub(super) fn start(text: &str, at: usize, dialect: Dialect) -> Option<Tag> {
             }
             // Nothing sound has them there, nor attributes that nothing parts.
             sign if is_foreign(*sign) => return None,
-            _ if !parted(from) => return None,
-            _ => {}
+            _ if parted(from) => {}
+            // Browsers take one that stands right behind the quotes of another.
+            _ if dialect == Dialect::Html && is_quoted(from) => tag.odd = true,
+            _ => return None,
         }
         let start = from;
         let ends = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'=' | b'>' | b'/');
@@ -86,9 +96,7 @@ pub(super) fn start(text: &str, at: usize, dialect: Dialect) -> Option<Tag> {
                 return None;
             }
             // What says or holds something has a value.
-            if is_empty_only_by_accident(&name) {
-                return None;
-            }
+            tag.odd |= is_empty_only_by_accident(&name);
             // A value without a name, or a name without a value.
             tag.attributes.push(Attribute {
                 name: String::new(),
@@ -114,6 +122,10 @@ pub(super) fn start(text: &str, at: usize, dialect: Dialect) -> Option<Tag> {
                 if rest.iter().take(length).copied().any(is_foreign) {
                     return None;
                 }
+                let written = rest.get(..length)?;
+                // The blank before another attribute may have been lost; in an address it is none.
+                tag.odd |= written.contains(&b'=')
+                    && !(written.starts_with(b"http") || b"/.?#".contains(written.first()?));
                 from = value + length;
                 value..from
             }

@@ -1,7 +1,7 @@
 //! Start tags and the content of scripts, as they may be recorded.
 
 use super::tag::Tag;
-use super::{Reader, escape, is_naming, unescaped};
+use super::{Reader, escape, unescaped};
 use crate::redact::hidden::Why;
 
 impl Reader<'_> {
@@ -51,7 +51,7 @@ impl Reader<'_> {
             let plain = unescaped(raw);
             let hide = secret
                 || self.redactor.names.contain(&attribute.name)
-                || (named && !is_naming(&attribute.name));
+                || (named && !self.is_naming(&attribute.name));
             let declares = attribute.name == "xmlns" || attribute.name.starts_with("xmlns:");
             let clean = if declares || plain.is_empty() {
                 continue;

@@ -19,7 +19,7 @@ fn spent(work: impl FnOnce()) -> f64 {
 const TIMES: usize = 8;
 
 /// Texts that are made to cost more than their length.
-const PIECES: [&str; 36] = [
+const PIECES: [&str; 46] = [
     "a=[",
     "password=[",
     "password = a ",
@@ -56,6 +56,16 @@ const PIECES: [&str; 36] = [
     "x<!-- > -->",
     "$a:!]=[",
     "=?;",
+    "<li>a",
+    "<table><tr><td>pin",
+    "<td>pin: ",
+    "<p id=pin>",
+    "</br><br>",
+    "password=x'",
+    "&password=(a)",
+    "//a:b'@",
+    "a:b,@",
+    "[[pin ",
 ];
 
 #[test]
@@ -69,6 +79,8 @@ fn the_work_grows_as_the_text_does() {
         "application/x-www-form-urlencoded",
         "application/graphql",
         "application/json",
+        "text/csv",
+        "text/event-stream",
         "",
     ] {
         let fields: &[(&str, &str)] = if media.is_empty() {

@@ -53,10 +53,10 @@ impl Damage {
     }
 }
 
-/// Types of plain text, which has no structure that could be damaged, and of tables, which are text with signs.
+/// Types of plain text, which has no structure that could be damaged.
 pub(super) fn is_plain(media: &str) -> bool {
     media.is_empty()
-        || ["text/plain", "text/csv", "text/tab", "text/markdown"]
+        || ["text/plain", "text/markdown"]
             .iter()
             .any(|plain| media.starts_with(plain))
 }
@@ -96,13 +96,22 @@ fn is_sound(media: &str, body: &[u8]) -> bool {
         "application/x-ndjson" | "application/json-seq" => text
             .split(['\n', '\u{1e}'])
             .all(|line| line.trim().is_empty() || json(line)),
-        "application/x-www-form-urlencoded" => {
-            text.trim_end().split('&').all(|field| field.contains('='))
+        // A field without a value is one, and readers skip lines that they do not know.
+        "application/x-www-form-urlencoded" | "text/event-stream" => true,
+        "text/csv" | "text/tab-separated-values" => text.matches('"').count().is_multiple_of(2),
+        "text/html" => {
+            text.matches('<').count() == text.matches('>').count()
+                && text.matches('"').count().is_multiple_of(2)
         }
-        "text/event-stream" => text.lines().all(|line| {
-            let (name, _) = line.split_once(':').unwrap_or((line, ""));
-            ["", "data", "event", "id", "retry"].contains(&name)
-        }),
+        "multipart/form-data" => {
+            let heads = text.matches("Content-Disposition: form-data; name").count();
+            let ends = text.matches("\n\r\n").count();
+            text.starts_with("--x\r\n")
+                && text.matches("--x").count() == heads + 1
+                && ends == heads
+                && text.matches('"').count().is_multiple_of(2)
+        }
+        _ if essence.contains("yaml") => crate::yaml::documents(&text, 64, 1 << 20).is_ok(),
         "application/graphql" => ["()", "{}", "[]"].iter().all(|pair| {
             let (open, close) = pair.split_at(1);
             text.matches(open).count() == text.matches(close).count()
@@ -111,19 +120,6 @@ fn is_sound(media: &str, body: &[u8]) -> bool {
         _ if essence.contains("json") => json(text.trim_start_matches('\u{feff}')),
         _ => true,
     }
-}
-
-/// Whether a body is sound although a sign was hit that parts the words of the name: it has another name then.
-pub(super) fn is_renamed(media: &str, body: &[u8], whole: &[u8], at: usize, name: &str) -> bool {
-    let Some((first, second)) = name.split_once('-') else {
-        return false;
-    };
-    let letters =
-        |bytes: &[u8]| -> Vec<u8> { bytes.iter().copied().filter(|byte| *byte > 0).collect() };
-    // The first letter may be written in another way.
-    let parts = letters(&whole[..at]).ends_with(&first.as_bytes()[1..])
-        && letters(&whole[at + 1..]).starts_with(second.as_bytes());
-    parts && is_sound(media, body)
 }
 
 /// Whether a byte stands in the same plain text as the secret: in a literal, or between two tags, that begins as nothing
@@ -146,7 +142,19 @@ pub(super) fn is_in_plain_text(media: &str, body: &[u8], at: usize, secret: &str
     } else if media.contains("event-stream") {
         let begin = memchr::memmem::rfind(&body[..from], b"data: ").map_or(0, |at| at + 6);
         (begin, from + secret.len())
+    } else if media.contains("yaml") {
+        // A literal of several lines.
+        let Some(begin) = body[..from]
+            .windows(2)
+            .rposition(|pair| pair == b"|\n" || pair == b">\n")
+        else {
+            return false;
+        };
+        (begin, body.len())
     } else if media.contains("html") || media.contains("xml") {
+        if let Some(begin) = memchr::memmem::rfind(&body[..from], b"<![CDATA[") {
+            return (begin..from + secret.len()).contains(&at);
+        }
         let ends = |byte: &u8| b"<>\"'".contains(byte);
         let begin = body[..from].iter().rposition(ends).map_or(0, |at| at + 1);
         let end = body[from..]
@@ -188,7 +196,8 @@ fn is_named(media: &str, body: &[u8], secret: &str) -> bool {
         text
     };
     // In a literal of JSON or YAML, a backslash makes white space of the letter behind it.
-    let literals = text.contains('"') && !(media.contains("html") || media.contains("xml"));
+    let markup = media.contains("html") || media.contains("xml");
+    let literals = text.contains("\":") || (text.contains('"') && !markup);
     let blanks = ["\\b", "\\f", "\\n", "\\r", "\\t"];
     let text = blanks
         .iter()
