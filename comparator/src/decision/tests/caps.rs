@@ -267,6 +267,6 @@ fn who_goes_on_under_other_rules_keeps_the_gate_open_and_what_is_hidden_is_told(
     }
     let killed = decide(&evidence);
     assert_eq!(killed.outcome, Outcome::Undecided);
-    let remedy = "leave it out with --since 1970-01-01T00:02:00.000000Z, after that one began";
+    let remedy = "on nothing before: --since 1970-01-01T00:01:01.000000Z";
     assert!(killed.reasons[0].ends_with(remedy), "{:?}", killed.reasons);
 }
