@@ -19,7 +19,6 @@ use super::place::{Content, Place};
 use crate::limits::MAX_DEPTH;
 use crate::notation::index::{Index, Layout, NodeKind, ROOT, Tree};
 use crate::rules::Scope;
-pub(super) use naming::says_name;
 use replacement::{Replacement, applied};
 use walk::Walker;
 

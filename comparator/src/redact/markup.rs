@@ -401,7 +401,8 @@ impl Reader<'_> {
 
     /// Whether an attribute says what the others, or the content, are; in XML also by its last word: `fieldName`.
     fn is_naming(&self, attribute: &str) -> bool {
-        is_naming(attribute) || (self.dialect == Dialect::Xml && super::json::says_name(attribute))
+        is_naming(attribute)
+            || (self.dialect == Dialect::Xml && super::last_word::says_name(attribute))
     }
 }
 

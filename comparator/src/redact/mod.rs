@@ -29,6 +29,7 @@ mod findings;
 mod graphql;
 mod hidden;
 mod json;
+mod last_word;
 mod logins;
 mod markup;
 mod names;

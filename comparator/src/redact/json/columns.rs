@@ -6,10 +6,10 @@
 
 use smallvec::SmallVec;
 
-use super::naming::ends_in;
 use super::reading::Reading;
 use crate::notation::index::NodeKind;
 use crate::redact::beside::{Beside, MAX_TABLES, Table};
+use crate::redact::last_word::ends_in;
 
 /// Members that hold the names of columns as objects.
 const COLUMNS: [&[u8]; 10] = [

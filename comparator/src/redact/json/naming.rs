@@ -15,41 +15,9 @@ use super::reading::Reading;
 use crate::multipart;
 use crate::notation::index::NodeKind;
 use crate::redact::beside::Operation;
+use crate::redact::last_word::{NAMING, ends_in};
 use crate::redact::{graphql, strings};
 
-/// Last words of members that name a value beside them.
-const NAMING: [&[u8]; 30] = [
-    b"arg",
-    b"argument",
-    b"attr",
-    b"attribute",
-    b"claim",
-    b"col",
-    b"column",
-    b"cookie",
-    b"field",
-    b"flag",
-    b"header",
-    b"id",
-    b"identifier",
-    b"k",
-    b"key",
-    b"label",
-    b"loc",
-    b"location",
-    b"n",
-    b"name",
-    b"option",
-    b"param",
-    b"parameter",
-    b"path",
-    b"pointer",
-    b"property",
-    b"setting",
-    b"target",
-    b"type",
-    b"variable",
-];
 /// Last words of members that hold the value that is named so.
 const NAMED: [&[u8]; 36] = [
     b"actual",
@@ -159,12 +127,6 @@ pub(super) struct Named {
     pub(super) all: bool,
 }
 
-pub(super) fn ends_in(name: &str, words: &[&[u8]]) -> bool {
-    let parted = Words::of(name);
-    let last = parted.iter().last().unwrap_or_default();
-    words.contains(&last)
-}
-
 /// Whether a member holds the value that one beside it names; `$` and `#text` are how XML is written in JSON.
 pub(super) fn is_named(name: &str) -> bool {
     /// Shorter ones are parts of other words.
@@ -172,12 +134,6 @@ pub(super) fn is_named(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     let joined = |word: &&[u8]| word.len() >= MIN_BYTES && lower.as_bytes().ends_with(word);
     Words::of(name).is_empty() || ends_in(name, &NAMED) || NAMED.iter().any(joined)
-}
-
-/// Whether a member, element or attribute says by its last word that it names a value beside it.
-pub(in crate::redact) fn says_name(name: &str) -> bool {
-    let local = name.rsplit(':').next().unwrap_or(name);
-    ends_in(local, &NAMING)
 }
 
 pub(super) fn is_query(name: &str) -> bool {

@@ -6,7 +6,7 @@ use super::known::HOLDING;
 use super::{Dialect, Reader, Tag, escape, is_naming, name_at, strict, unescaped};
 use crate::redact::Redactor;
 use crate::redact::hidden::Why;
-use crate::redact::json;
+use crate::redact::last_word;
 
 /// Longest text that is taken for the label of what follows.
 const MAX_LABEL_BYTES: usize = 64;
@@ -186,7 +186,7 @@ impl Reader<'_> {
         if self.dialect == Dialect::Html || parent.naming.is_some() {
             return;
         }
-        let naming = is_naming(&own.name) || json::says_name(name_at(self.text, own.at + 1));
+        let naming = is_naming(&own.name) || last_word::says_name(name_at(self.text, own.at + 1));
         if naming || self.redactor.names.are_exactly(label.trim()) {
             parent.naming = Some(own.name.clone());
             parent.rewritten = naming && (2..=MAX_CHILDREN).contains(&parent.children);
@@ -207,7 +207,7 @@ impl Reader<'_> {
             let value = self.text.get(attribute.value.clone()).unwrap_or_default();
             holds(&attribute.name) && names.are_named(&unescaped(value))
         });
-        if secret && (is_naming(lower) || json::says_name(&tag.name)) {
+        if secret && (is_naming(lower) || last_word::says_name(&tag.name)) {
             parent.naming = Some(lower.to_owned());
             parent.rewritten = (2..=MAX_CHILDREN).contains(&parent.children);
         }
