@@ -41,6 +41,12 @@ impl SecretNames {
     }
 
     pub(super) fn contain(&self, name: &str) -> bool {
+        // `UTF-8''name` (RFC 5987).
+        if let Some((_, rest)) = name.rsplit_once("''")
+            && self.contain(rest)
+        {
+            return true;
+        }
         let name = &*encoded::name(name);
         if is_secret_name(name) {
             return true;
@@ -95,8 +101,9 @@ impl SecretNames {
         // A sign within a name, or instead of one in it, makes no other text of it.
         let joined = || {
             name.len() <= MAX_NAME_BYTES
-                && !name.contains(|sign: char| sign.is_whitespace() || "/@".contains(sign))
-                && self.are_among(name)
+                && !name.contains([' ', '/', '@'])
+                && (self.are_among(name)
+                    || self.contain(&name.replace(|sign: char| !sign.is_alphanumeric(), "-")))
         };
         (is_name(name) && self.contain(name)) || joined()
     }

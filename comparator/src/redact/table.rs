@@ -86,6 +86,8 @@ impl Redactor {
                 } else {
                     head = None;
                 }
+            } else if broken {
+                hidden.push(at..end);
             } else if let Some((found, value)) = self.head(text, at..end, alone(shape)) {
                 hidden.extend(value);
                 let fits = shape.is_none_or(|shape| shape == (found.parted, found.columns));
@@ -99,7 +101,7 @@ impl Redactor {
                 let fits = cells.len() == shape.1 && !(record > end && record == text.len());
                 if !fits {
                     let said = text.get(line.clone()).unwrap_or_default();
-                    broken = broken || self.speaks_of_a_secret(said);
+                    broken = self.speaks_of_a_secret(said);
                 }
                 hidden.extend(broken.then_some(line));
                 end = record;

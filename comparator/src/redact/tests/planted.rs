@@ -315,6 +315,10 @@ const DAMAGED: &[(&str, &str)] = &[
     ("multipart/form-data; boundary=x", "--x\n\nContent-Disposition: form-data; name=name\r\n\r\npin\r\n--x\r\nContent-Disposition: form-data; name=value\r\n\r\nHUNTER2\r\n--x--"),
     ("multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; name*=UTF-8''%70%61%73%73&77ord\r\n\r\nHUNTER2\r\n--x--"),
     ("text/csv", "id,pin\r1\nHUNTER2\r2,HUNTER2\r"),
+    ("application/xml", "<l><parameter><name value=\"refresh\ntoken\"/><valueString value=\"HUNTER2\"/></parameter></l>"),
+    ("multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; name*=UTF-8''%70%61%73%73-77ord\r\n\r\nHUNTER2\r\n--x--"),
+    ("text/csv", "a,b\n1,2\n\nAPI\"Key,user\nHUNTER2,ada\n"),
+    ("text/csv", "a,b\n1,2\n\nrefresh-tokenuser\nHUNTER2-pw,ada\n"),
     // Tables whose head is in doubt.
     ("text/csv", "\" export of today\nuser,pin\nada,HUNTER2\n"),
     ("text/csv", "key,value\npin\nHUNTER2\n"),
