@@ -4,7 +4,7 @@
 //! where that is little; the admin port and the store have their own. With few descriptors there are fewer of all, and
 //! the process says so.
 
-use parity_mirror::{Config, Connections};
+use parity_mirror::{Config, ConnectionLimits};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Standard streams, listening and control sockets, files of the store, of the spool and of the configuration, the log,
@@ -27,7 +27,7 @@ pub(crate) struct Shares {
     /// Clients of the proxy.
     pub(crate) clients: usize,
     /// Besides them, to the services.
-    pub(crate) others: Connections,
+    pub(crate) others: ConnectionLimits,
     /// To the admin port.
     pub(crate) admin: usize,
 }
@@ -51,7 +51,7 @@ impl Shares {
         Self {
             descriptors,
             clients,
-            others: Connections {
+            others: ConnectionLimits {
                 streams,
                 candidate,
                 idle: idle.div_ceil(workers),
@@ -102,7 +102,7 @@ mod tests {
             listen: ([127, 0, 0, 1], 0).into(),
             workers: std::num::NonZeroUsize::new(workers).expect("some"),
             connections: Config::CONNECTIONS,
-            others: Connections::default(),
+            others: ConnectionLimits::default(),
             shadowing: true,
             policy: Policy::new(target(), target()),
         }
@@ -130,7 +130,7 @@ mod tests {
         ] {
             let config = config(workers);
             let shares = Shares::of(descriptors, &config);
-            let Connections {
+            let ConnectionLimits {
                 streams,
                 candidate,
                 idle,

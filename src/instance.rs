@@ -82,7 +82,7 @@ impl Instance {
 
         let address = mirror.local_addr();
         let control = Arc::new(MirrorControl {
-            mirror: mirror.control(),
+            mirror: mirror.handle(),
             records: pipeline.writer().handle(),
             book: pipeline.book(),
             accepting: AtomicBool::new(true),
@@ -217,7 +217,7 @@ impl Instance {
 
 /// What the admin port may do with the mirror.
 struct MirrorControl {
-    mirror: parity_mirror::Control,
+    mirror: parity_mirror::MirrorHandle,
     /// Knows how the store is doing.
     records: RecordSender,
     /// Knows what became of the clients.

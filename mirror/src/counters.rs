@@ -25,14 +25,14 @@ impl Count {
 }
 
 /// How long something took, in buckets.
-pub(crate) struct Durations<const BOUNDS: usize> {
+pub(crate) struct DurationHistogram<const BOUNDS: usize> {
     bounds: &'static [u64; BOUNDS],
     buckets: [Count; BOUNDS],
     beyond: Count,
     sum_us: Count,
 }
 
-impl<const BOUNDS: usize> Durations<BOUNDS> {
+impl<const BOUNDS: usize> DurationHistogram<BOUNDS> {
     /// With the upper bounds of the buckets, in microseconds.
     pub(crate) fn new(bounds: &'static [u64; BOUNDS]) -> Self {
         Self {
@@ -63,7 +63,7 @@ pub(crate) struct Summed {
 /// Adds up what all workers have seen.
 pub(crate) fn sum<'all, const BOUNDS: usize>(
     bounds: &[u64; BOUNDS],
-    all: impl Iterator<Item = &'all Durations<BOUNDS>> + Clone,
+    all: impl Iterator<Item = &'all DurationHistogram<BOUNDS>> + Clone,
 ) -> Summed {
     let seconds = |micros: u64| micros as f64 / 1e6;
     let mut buckets: Vec<_> = bounds

@@ -22,7 +22,7 @@ pub(crate) const CLIENTS: usize = 10_000;
 
 /// How many connections a process may have besides those of its clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Connections {
+pub struct ConnectionLimits {
     /// Requests of HTTP/2 at a time, in all client connections: each may need a connection to the legacy.
     pub streams: usize,
     /// For shadows (to the candidate, in a tap also to the legacy), in use and idle; more are not opened, and their
@@ -32,7 +32,7 @@ pub struct Connections {
     pub idle: usize,
 }
 
-impl Default for Connections {
+impl Default for ConnectionLimits {
     /// What [`Limits`](crate::Limits) allow, where descriptors are no question.
     fn default() -> Self {
         Self {

@@ -10,7 +10,7 @@ pub(crate) const DATA: u8 = 0;
 
 /// Where in a frame the bytes so far end.
 #[derive(Default)]
-pub(crate) struct Scan {
+pub(crate) struct FrameScanner {
     /// The head of the frame as far as it has come.
     head: [u8; HEAD_BYTES],
     come: usize,
@@ -20,9 +20,9 @@ pub(crate) struct Scan {
     data: bool,
 }
 
-impl Scan {
+impl FrameScanner {
     /// Of a connection that begins with so many bytes that are no frames.
-    pub(crate) fn behind(preface: usize) -> Self {
+    pub(crate) fn after_preface(preface: usize) -> Self {
         Self {
             rest: preface,
             ..Self::default()
@@ -97,7 +97,7 @@ mod tests {
         ]
         .concat();
         for size in [1, 2, 8, 9, 10, 1000, bytes.len()] {
-            let mut scan = Scan::default();
+            let mut scan = FrameScanner::default();
             let counted = bytes
                 .chunks(size)
                 .map(|part| scan.count(part))

@@ -15,7 +15,7 @@
 //! Three rooms, each of which knows only those before it: `upstream` asks one service, `exchange` has one request asked
 //! of both, `proxy` serves live clients. What all of them use stands beside them and knows none.
 //!
-//! The parts: [`Mirror`] binds and runs, [`Config`] says where and [`Policy`] how, [`Control`] is the handle of the
+//! The parts: [`Mirror`] binds and runs, [`Config`] says where and [`Policy`] how, [`MirrorHandle`] is the handle of the
 //! running process (it also applies another policy), [`Metrics`] is what Prometheus reads.
 
 mod counters;
@@ -32,13 +32,13 @@ mod tasks;
 mod turns;
 mod upstream;
 
-pub use descriptors::Connections;
+pub use descriptors::ConnectionLimits;
 pub use exchange::{Observer, Receipt, SampleBy, Sampling};
 pub use forwarding::Forwarding;
 pub use limits::Limits;
 pub use proxy::{
-    BindError, CheckedPolicy, Config, Control, Drained, Metrics, Mirror, Mode, Policy, RunError,
-    ServerTls,
+    BindError, Config, Drained, LoadedPolicy, Metrics, Mirror, MirrorHandle, Mode, Policy,
+    RunError, ServerTls,
 };
 pub use upstream::{
     HostPort, PathRewrite, PathRewriteError, Protocol, Target, TlsError, UpstreamUrl,

@@ -56,7 +56,7 @@ impl Tasks {
 
     /// The reason that is recorded for a request that was dropped before it was settled: a panic that is just
     /// unwinding, the end of the drain, or else a client that closed its connection.
-    pub(crate) fn loss(&self) -> Reason {
+    pub(crate) fn drop_reason(&self) -> Reason {
         if std::thread::panicking() {
             Reason::InternalPanic
         } else if self.cutting.get() {

@@ -269,7 +269,7 @@ impl Layers {
                         .or_else(|| std::thread::available_parallelism().ok())
                         .unwrap_or(std::num::NonZeroUsize::MIN),
                     connections: parity_mirror::Config::CONNECTIONS,
-                    others: parity_mirror::Connections::default(),
+                    others: parity_mirror::ConnectionLimits::default(),
                     shadowing: shadowing?,
                     policy: policy?,
                 },

@@ -17,18 +17,18 @@ use parity_schemas::verdict::Reason;
 
 use crate::exchange::capturing::Capturing;
 use crate::exchange::copied::Copied;
-use crate::exchange::head::{Form, RequestHead};
-use crate::exchange::intake::Starts;
+use crate::exchange::eligibility::{self, Reservation};
+use crate::exchange::head::{RequestForm, RequestHead};
+use crate::exchange::intake::StartAsk;
 use crate::exchange::meters::ShadowEnd;
 use crate::exchange::pending::{Ask, Pending};
-use crate::exchange::policy::{self, Room};
 use crate::exchange::side::{BySide, Side};
 use crate::exchange::terms::Terms;
 use crate::forwarding::Forwarding;
 use crate::framing;
 use crate::headers::{self, Wire};
 use crate::turns;
-use crate::upstream::{Fault, RequestBody, SendError, Sent, Service};
+use crate::upstream::{RequestBody, SendError, Sent, Service, ServiceFault};
 
 /// A body of requests that a shadow can send.
 pub(crate) trait AskBody: RequestBody + From<Copied> {}
@@ -70,9 +70,14 @@ impl<B: AskBody> Asker<B> {
     }
 
     /// In what form a side gets a request.
-    pub(crate) fn form<'a>(&'a self, side: Side, wire: Wire, scheme: &'a Scheme) -> Form<'a> {
+    pub(crate) fn form<'a>(
+        &'a self,
+        side: Side,
+        wire: Wire,
+        scheme: &'a Scheme,
+    ) -> RequestForm<'a> {
         let service = self.service(side);
-        Form {
+        RequestForm {
             target: service.target(),
             host: service.host(),
             forwarding: &self.forwarding,
@@ -83,13 +88,13 @@ impl<B: AskBody> Asker<B> {
     }
 }
 
-impl<B: AskBody> Starts for Asker<B> {
+impl<B: AskBody> StartAsk for Asker<B> {
     /// Sends a complete request to a service, if there is room and the service is in use.
     fn start(self: &Rc<Self>, ask: Ask) {
-        match policy::admit(&self.terms, ask.side()) {
-            Ok(room) => ask.run(|ask| {
+        match eligibility::admit(&self.terms, ask.side()) {
+            Ok(reservation) => ask.run(|ask| {
                 let asker = Rc::clone(self);
-                self.terms.tasks().spawn(run(asker, ask, room))
+                self.terms.tasks().spawn(run(asker, ask, reservation))
             }),
             Err(reason) => {
                 if reason == Reason::ByteBudget {
@@ -107,24 +112,24 @@ impl<B: AskBody> Starts for Asker<B> {
 #[derive(Clone, Copy)]
 enum Unanswered {
     /// The service failed.
-    Fault(Fault),
+    ServiceFault(ServiceFault),
     /// A limit of ours.
     Ours(Reason),
 }
 
-impl From<Fault> for Unanswered {
-    fn from(fault: Fault) -> Self {
-        Self::Fault(fault)
+impl From<ServiceFault> for Unanswered {
+    fn from(fault: ServiceFault) -> Self {
+        Self::ServiceFault(fault)
     }
 }
 
-async fn run<B: AskBody>(asker: Rc<Asker<B>>, ask: Ask, room: Room) {
+async fn run<B: AskBody>(asker: Rc<Asker<B>>, ask: Ask, reservation: Reservation) {
     let pending = Rc::clone(ask.pending());
     let terms = &*asker.terms;
     let side = ask.side();
     let mut attempt = Attempt {
         side,
-        room: Some(room),
+        reservation: Some(reservation),
         ask: Some(ask),
         capturing: None,
     };
@@ -133,10 +138,10 @@ async fn run<B: AskBody>(asker: Rc<Asker<B>>, ask: Ask, room: Room) {
         // The deadline is around the slices: it also holds for a shadow that waits for a slice.
         let sliced = turns::sliced(terms.turns(), attempting);
         let ended = tokio::time::timeout(terms.limits().candidate_deadline, sliced).await;
-        ended.unwrap_or(Err(Unanswered::Fault(Fault::TimedOut)))
+        ended.unwrap_or(Err(Unanswered::ServiceFault(ServiceFault::TimedOut)))
     };
     // Given back before the ask ends, so that whoever sees the outcome finds the room.
-    attempt.room = None;
+    attempt.reservation = None;
     if side == Side::Candidate {
         judge(terms, outcome);
     }
@@ -147,18 +152,23 @@ async fn run<B: AskBody>(asker: Rc<Asker<B>>, ask: Ask, room: Room) {
 fn judge(terms: &Terms, outcome: Result<(), Unanswered>) {
     let (limits, breaker) = (terms.limits(), terms.admission().breaker());
     let end = match outcome {
-        Err(Unanswered::Fault(
-            fault @ (Fault::Refused | Fault::TimedOut | Fault::Tls | Fault::Flood),
+        Err(Unanswered::ServiceFault(
+            fault @ (ServiceFault::Refused
+            | ServiceFault::TimedOut
+            | ServiceFault::Tls
+            | ServiceFault::Flood),
         )) => {
             breaker.failed(limits.breaker_failures, limits.breaker_pause);
             match fault {
-                Fault::TimedOut => ShadowEnd::Timeout,
+                ServiceFault::TimedOut => ShadowEnd::Timeout,
                 _ => ShadowEnd::Error,
             }
         }
         // It was not asked, and that is counted when the request is settled.
         Err(Unanswered::Ours(Reason::InFlightCap)) => return,
-        Err(Unanswered::Fault(Fault::Reset | Fault::Protocol | Fault::Truncated)) => {
+        Err(Unanswered::ServiceFault(
+            ServiceFault::Reset | ServiceFault::Protocol | ServiceFault::Truncated,
+        )) => {
             breaker.succeeded();
             ShadowEnd::Error
         }
@@ -181,7 +191,7 @@ fn judge(terms: &Terms, outcome: Result<(), Unanswered>) {
 /// One try at a service. What it owns survives the deadline, so that the ask can end with its reason.
 struct Attempt {
     side: Side,
-    room: Option<Room>,
+    reservation: Option<Reservation>,
     ask: Option<Ask>,
     capturing: Option<(Capturing, Instant)>,
 }
@@ -201,10 +211,10 @@ impl Attempt {
         let (head, mut body) = response.into_parts();
         if head.status == StatusCode::SWITCHING_PROTOCOLS {
             // Nobody asked it to.
-            return Err(Fault::Protocol.into());
+            return Err(ServiceFault::Protocol.into());
         }
         if framing::is_unusable(head.status, &head.headers) {
-            return Err(Fault::Protocol.into());
+            return Err(ServiceFault::Protocol.into());
         }
         let Some(ask) = self.ask.take() else {
             return Ok(());
@@ -229,13 +239,13 @@ impl Attempt {
                     return Ok(());
                 }
                 if !link.credit(chunk.len()).await {
-                    return Err(Fault::Flood.into());
+                    return Err(ServiceFault::Flood.into());
                 }
                 if body.is_end_stream() {
                     break;
                 }
-                let reads = |room: &mut Room| room.reads(chunk.len());
-                if !self.room.as_mut().is_none_or(reads) {
+                let reads = |reservation: &mut Reservation| reservation.reads(chunk.len());
+                if !self.reservation.as_mut().is_none_or(reads) {
                     return Err(Unanswered::Ours(Reason::ByteBudget));
                 }
             } else if let Some(trailers) = frame.trailers_ref() {
@@ -249,7 +259,7 @@ impl Attempt {
 
     fn end(self, terms: &Terms, outcome: Result<(), Unanswered>) {
         let outcome = outcome.map_err(|why| match why {
-            Unanswered::Fault(fault) => self.side.reason(fault),
+            Unanswered::ServiceFault(fault) => self.side.reason(fault),
             Unanswered::Ours(reason) => reason,
         });
         match (outcome, self.capturing, self.ask) {
@@ -287,9 +297,10 @@ async fn send<B: AskBody>(
         if let SendError::Connect(error) = &error {
             tracing::debug!(error = %error.io(), "a shadow's service cannot be reached");
         }
-        error
-            .fault()
-            .map_or(Unanswered::Ours(Reason::InFlightCap), Unanswered::Fault)
+        error.fault().map_or(
+            Unanswered::Ours(Reason::InFlightCap),
+            Unanswered::ServiceFault,
+        )
     })
 }
 

@@ -31,7 +31,7 @@ impl AskId {
 }
 
 /// What came of one ask.
-struct Asked {
+struct AskState {
     id: AskId,
     open: bool,
     capture: Option<Capture>,
@@ -43,7 +43,7 @@ struct Asked {
 
 /// The asks of one request.
 #[derive(Default)]
-pub(super) struct Asks(RefCell<SmallVec<[Asked; Side::ALL.len()]>>);
+pub(super) struct Asks(RefCell<SmallVec<[AskState; Side::ALL.len()]>>);
 
 impl Asks {
     /// One more ask of a side.
@@ -54,7 +54,7 @@ impl Asks {
             side,
             number: u8::try_from(before).unwrap_or(u8::MAX),
         };
-        asks.push(Asked {
+        asks.push(AskState {
             id,
             open: true,
             capture: None,
@@ -107,7 +107,7 @@ impl Asks {
             side: Side::Legacy,
             ..id
         };
-        let lets_go = |asked: &mut Asked| asked.lets_other_go;
+        let lets_go = |asked: &mut AskState| asked.lets_other_go;
         id.side == Side::Candidate && self.with(legacy, lets_go).unwrap_or_default()
     }
 
@@ -129,7 +129,7 @@ impl Asks {
         }
     }
 
-    fn with<T>(&self, id: AskId, change: impl FnOnce(&mut Asked) -> T) -> Option<T> {
+    fn with<T>(&self, id: AskId, change: impl FnOnce(&mut AskState) -> T) -> Option<T> {
         let mut asks = self.0.borrow_mut();
         let asked = asks.iter_mut().find(|asked| asked.id == id);
         asked.map(change)

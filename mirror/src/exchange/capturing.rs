@@ -12,7 +12,7 @@ use parity_schemas::exchange::{Body, Capture, Omitted};
 use parity_schemas::fields::FieldLines;
 use parity_schemas::verdict::Reason;
 
-use crate::exchange::grpc::Messages;
+use crate::exchange::grpc::MessageCounter;
 use crate::exchange::pending::Ask;
 use crate::headers;
 
@@ -22,7 +22,7 @@ pub(crate) struct Capturing {
     status: u16,
     headers: FieldLines,
     /// Counts the messages of gRPC: an answer of several is a stream.
-    messages: Option<Messages>,
+    messages: Option<MessageCounter>,
     body: Body,
     /// Bytes of the body so far, kept or not.
     seen: u64,
@@ -45,7 +45,7 @@ impl Capturing {
         Self {
             ask,
             status,
-            messages: headers::is_grpc(headers).then(Messages::default),
+            messages: headers::is_grpc(headers).then(MessageCounter::default),
             headers: headers.into(),
             body: Body::default(),
             seen: 0,

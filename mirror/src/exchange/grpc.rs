@@ -10,7 +10,7 @@ const PREFIX: usize = 5;
 
 /// Counts messages while their bytes pass.
 #[derive(Default)]
-pub(crate) struct Messages {
+pub(crate) struct MessageCounter {
     begun: u64,
     prefix: [u8; PREFIX],
     /// Bytes of `prefix` that are there.
@@ -19,7 +19,7 @@ pub(crate) struct Messages {
     left: u64,
 }
 
-impl Messages {
+impl MessageCounter {
     /// Takes more bytes; returns how many messages have begun.
     pub(crate) fn count(&mut self, chunk: &Bytes) -> u64 {
         let mut rest = &chunk[..];
@@ -59,14 +59,17 @@ mod tests {
         let empty = [0, 0, 0, 0, 0];
         let all = [&one[..], &empty, &one, &empty].concat();
         for size in 1..=all.len() {
-            let mut messages = Messages::default();
+            let mut messages = MessageCounter::default();
             let mut seen = 0;
             for chunk in all.chunks(size) {
                 seen = messages.count(&Bytes::copy_from_slice(chunk));
             }
             assert_eq!(seen, 4, "by {size}");
         }
-        assert_eq!(Messages::default().count(&Bytes::copy_from_slice(&one)), 1);
-        assert_eq!(Messages::default().count(&Bytes::new()), 0);
+        assert_eq!(
+            MessageCounter::default().count(&Bytes::copy_from_slice(&one)),
+            1
+        );
+        assert_eq!(MessageCounter::default().count(&Bytes::new()), 0);
     }
 }

@@ -31,7 +31,7 @@ pub(crate) struct RequestHead {
 }
 
 /// In what form a service gets a request.
-pub(crate) struct Form<'a> {
+pub(crate) struct RequestForm<'a> {
     /// What is changed for this service.
     pub(super) target: &'a Target,
     /// Stands in for a `Host` field that the client did not send.
@@ -43,7 +43,7 @@ pub(crate) struct Form<'a> {
     pub(super) spells: bool,
 }
 
-impl Form<'_> {
+impl RequestForm<'_> {
     /// On a connection that cannot write a target as the client wrote it: what a URL must not have is percent-encoded.
     pub(crate) fn encoded(self) -> Self {
         Self {
@@ -55,7 +55,7 @@ impl Form<'_> {
 
 impl RequestHead {
     /// What a service is sent for it.
-    pub(crate) fn request<B: Body>(&self, form: &Form<'_>, body: B) -> Request<B> {
+    pub(crate) fn request<B: Body>(&self, form: &RequestForm<'_>, body: B) -> Request<B> {
         let mut headers = headers::for_upstream(&self.headers, &self.uri, form.host);
         form.forwarding
             .request(&mut headers, &self.peer, self.version);

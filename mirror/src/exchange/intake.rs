@@ -9,32 +9,32 @@ use bytes::Bytes;
 use http::HeaderMap;
 use parity_schemas::verdict::Reason;
 
-use crate::exchange::grpc::Messages;
+use crate::exchange::grpc::MessageCounter;
 use crate::exchange::pending::Ask;
 
 /// Who starts an ask once its request is whole.
-pub(crate) trait Starts {
+pub(crate) trait StartAsk {
     /// Starts an ask whose request is whole.
     fn start(self: &Rc<Self>, ask: Ask);
 }
 
 /// An ask that waits for its request's body. Dropped before that is whole, it ends the ask: the other service answered
 /// early, or the reason is ours.
-pub(crate) struct Intake<S: Starts> {
+pub(crate) struct Intake<S: StartAsk> {
     /// `None` once it was started, or has ended.
     ask: Option<Ask>,
     owner: Rc<S>,
     /// Counts the messages of gRPC: a request of several is a stream.
-    messages: Option<Messages>,
+    messages: Option<MessageCounter>,
 }
 
-impl<S: Starts> Intake<S> {
+impl<S: StartAsk> Intake<S> {
     /// `owner` is told when the body is whole; `grpc` is whether it consists of messages of gRPC.
     pub(crate) fn new(ask: Ask, owner: &Rc<S>, grpc: bool) -> Self {
         Self {
             ask: Some(ask),
             owner: Rc::clone(owner),
-            messages: grpc.then(Messages::default),
+            messages: grpc.then(MessageCounter::default),
         }
     }
 
@@ -90,11 +90,11 @@ impl<S: Starts> Intake<S> {
     }
 }
 
-impl<S: Starts> Drop for Intake<S> {
+impl<S: StartAsk> Drop for Intake<S> {
     fn drop(&mut self) {
         // The legacy answered before the body was complete. Where it broke, or the client left, that comes first.
         if let Some(ask) = self.ask.take() {
-            let reason = match ask.pending().terms().loss() {
+            let reason = match ask.pending().terms().drop_reason() {
                 Reason::ClientAborted => Reason::LegacyEarly,
                 ours => ours,
             };

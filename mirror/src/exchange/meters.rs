@@ -10,7 +10,7 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 
-use crate::counters::{Count, Durations, sum};
+use crate::counters::{Count, DurationHistogram, sum};
 use crate::exchange::side::{BySide, Side};
 
 /// Upper bounds in microseconds, as OpenTelemetry advises for HTTP durations.
@@ -34,14 +34,14 @@ const SHADOW_ENDS: [&str; 5] = ["sent", "sampled_out", "shed", "timeout", "error
 
 /// The counters of one worker.
 pub(crate) struct Meters {
-    answers: BySide<Durations<14>>,
+    answers: BySide<DurationHistogram<14>>,
     shadows: [Count; SHADOW_ENDS.len()],
 }
 
 impl Meters {
     pub(crate) fn new() -> Self {
         Self {
-            answers: BySide::new(|_| Durations::new(&BOUNDS)),
+            answers: BySide::new(|_| DurationHistogram::new(&BOUNDS)),
             shadows: Default::default(),
         }
     }

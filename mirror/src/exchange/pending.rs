@@ -224,7 +224,7 @@ impl Pending {
         }
         // An ask without a capture has a reason, or leaves it to what was noted before.
         let reason = self.reason.get();
-        let reason = reason.unwrap_or_else(|| self.terms.loss());
+        let reason = reason.unwrap_or_else(|| self.terms.drop_reason());
         self.reason.set(Some(reason));
         // Others may still hold this request, but nobody needs the copy of its body any more.
         self.body.take();
@@ -302,7 +302,7 @@ impl Ask {
 impl Drop for Ask {
     fn drop(&mut self) {
         if self.open {
-            let reason = self.pending.terms.loss();
+            let reason = self.pending.terms.drop_reason();
             self.pending.end(self.id, Some(reason));
         }
     }

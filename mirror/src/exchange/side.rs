@@ -7,7 +7,7 @@ use std::ops::Index;
 
 use parity_schemas::verdict::Reason;
 
-use crate::upstream::Fault;
+use crate::upstream::ServiceFault;
 
 /// One of the two services.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,21 +31,25 @@ impl Side {
     }
 
     /// Why there is no verdict where this side failed so.
-    pub(crate) fn reason(self, fault: Fault) -> Reason {
+    pub(crate) fn reason(self, fault: ServiceFault) -> Reason {
         match (self, fault) {
-            (Self::Legacy, Fault::TimedOut) => Reason::LegacyTimeout,
-            (Self::Legacy, Fault::Truncated) => Reason::LegacyTruncated,
+            (Self::Legacy, ServiceFault::TimedOut) => Reason::LegacyTimeout,
+            (Self::Legacy, ServiceFault::Truncated) => Reason::LegacyTruncated,
             (
                 Self::Legacy,
-                Fault::Refused | Fault::Tls | Fault::Reset | Fault::Protocol | Fault::Flood,
+                ServiceFault::Refused
+                | ServiceFault::Tls
+                | ServiceFault::Reset
+                | ServiceFault::Protocol
+                | ServiceFault::Flood,
             ) => Reason::LegacyUnreachable,
-            (Self::Candidate, Fault::Refused) => Reason::CandidateRefused,
-            (Self::Candidate, Fault::TimedOut) => Reason::CandidateTimeout,
-            (Self::Candidate, Fault::Tls) => Reason::CandidateTls,
-            (Self::Candidate, Fault::Reset) => Reason::CandidateReset,
-            (Self::Candidate, Fault::Protocol) => Reason::CandidateProtocol,
-            (Self::Candidate, Fault::Truncated) => Reason::CandidateTruncated,
-            (Self::Candidate, Fault::Flood) => Reason::CandidateFlood,
+            (Self::Candidate, ServiceFault::Refused) => Reason::CandidateRefused,
+            (Self::Candidate, ServiceFault::TimedOut) => Reason::CandidateTimeout,
+            (Self::Candidate, ServiceFault::Tls) => Reason::CandidateTls,
+            (Self::Candidate, ServiceFault::Reset) => Reason::CandidateReset,
+            (Self::Candidate, ServiceFault::Protocol) => Reason::CandidateProtocol,
+            (Self::Candidate, ServiceFault::Truncated) => Reason::CandidateTruncated,
+            (Self::Candidate, ServiceFault::Flood) => Reason::CandidateFlood,
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::turns::Turns;
 
 /// What a worker keeps for exchanges while policies come and go.
 #[derive(Clone)]
-pub(crate) struct Station {
+pub(crate) struct ExchangeResources {
     /// What is used of the limits of the whole process.
     pub(crate) admission: Arc<Admission>,
     pub(crate) meters: OfWorker<Meters>,
@@ -30,7 +30,7 @@ pub(crate) struct Station {
 
 /// A policy, as far as exchanges go, at one worker.
 pub(crate) struct Terms {
-    station: Station,
+    resources: ExchangeResources,
     limits: Limits,
     sampler: Sampler,
     observer: Rc<dyn Observer>,
@@ -38,13 +38,13 @@ pub(crate) struct Terms {
 
 impl Terms {
     pub(crate) fn new(
-        station: Station,
+        resources: ExchangeResources,
         limits: Limits,
         sampling: Sampling,
         observer: Rc<dyn Observer>,
     ) -> Rc<Self> {
         Rc::new(Self {
-            station,
+            resources,
             limits,
             sampler: Sampler::new(sampling),
             observer,
@@ -60,15 +60,15 @@ impl Terms {
     }
 
     pub(crate) fn meters(&self) -> &Meters {
-        &self.station.meters
+        &self.resources.meters
     }
 
     pub(crate) fn tasks(&self) -> &Rc<Tasks> {
-        &self.station.tasks
+        &self.resources.tasks
     }
 
     pub(super) fn admission(&self) -> &Arc<Admission> {
-        &self.station.admission
+        &self.resources.admission
     }
 
     pub(super) fn sampler(&self) -> &Sampler {
@@ -76,11 +76,11 @@ impl Terms {
     }
 
     pub(super) fn turns(&self) -> &Rc<Turns> {
-        &self.station.turns
+        &self.resources.turns
     }
 
     /// The reason that is recorded for a request that was dropped before it was settled.
-    pub(crate) fn loss(&self) -> Reason {
-        self.station.tasks.loss()
+    pub(crate) fn drop_reason(&self) -> Reason {
+        self.resources.tasks.drop_reason()
     }
 }

@@ -63,7 +63,7 @@ impl Ticket {
 impl Drop for Ticket {
     fn drop(&mut self) {
         if !self.settled {
-            let reason = self.terms.loss();
+            let reason = self.terms.drop_reason();
             self.end(reason);
         }
     }

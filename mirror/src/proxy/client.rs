@@ -5,7 +5,7 @@
 //! and a registration for every request, and cannot tell an idle connection from one that trickles a head.
 
 mod control_frames;
-mod heads;
+mod head_finder;
 mod io;
 mod linger;
 mod registry;
@@ -21,9 +21,9 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::forwarding::Peer;
 use crate::limits::Limits;
+use crate::proxy::socket_state::SocketState;
 use crate::proxy::streams::StreamTask;
-use crate::proxy::traffic::Traffic;
-use crate::proxy::upload::{Progress, Upload};
+use crate::proxy::upload::{Upload, UploadState};
 use crate::proxy::worker::Worker;
 
 pub(crate) use io::ClientIo;
@@ -63,17 +63,17 @@ pub(crate) struct Client {
     begun: Cell<u64>,
     /// `begun` at the last round of the drain.
     drained_at: Cell<Option<u64>>,
-    traffic: Arc<Traffic>,
-    uploads: RefCell<Vec<Weak<Progress>>>,
+    socket_state: Arc<SocketState>,
+    uploads: RefCell<Vec<Weak<Upload>>>,
     /// Answers of HTTP/2, each of which may stand still by itself.
-    answers: RefCell<Vec<Weak<Taking>>>,
-    waits: Waits,
+    answers: RefCell<Vec<Weak<AnswerProgress>>>,
+    waits: WaitingSince,
     _permit: OwnedSemaphorePermit,
 }
 
 /// When the sweep first saw the connection wait for its client; a request costs no look at the clock for it.
 #[derive(Default)]
-struct Waits {
+struct WaitingSince {
     idle: Cell<Option<Instant>>,
     head: Cell<Option<Instant>>,
     /// For the client to take an answer, with the number of writes then.
@@ -85,13 +85,13 @@ struct Waits {
 /// A request at hand; dropping it makes the connection idle, if it is the last one.
 pub(crate) struct Busy {
     client: Rc<Client>,
-    taking: Option<Rc<Taking>>,
+    progress: Option<Rc<AnswerProgress>>,
     /// Its place among the requests of HTTP/2, given back when it is dropped.
     place: Option<OwnedSemaphorePermit>,
 }
 
 /// How a client of HTTP/2 takes an answer: its connection says nothing about one stream of many.
-struct Taking {
+struct AnswerProgress {
     stream: StreamTask,
     /// Frames handed over.
     frames: Cell<u64>,
@@ -100,7 +100,7 @@ struct Taking {
     since: Cell<Option<(Instant, u64)>>,
 }
 
-impl Taking {
+impl AnswerProgress {
     fn sweep(&self, now: Instant, patience: Duration) {
         if !self.handed.get() {
             self.since.set(None);
@@ -135,10 +135,10 @@ impl Client {
             busy: Cell::new(0),
             begun: Cell::new(0),
             drained_at: Cell::new(None),
-            traffic: Arc::default(),
+            socket_state: Arc::default(),
             uploads: RefCell::default(),
             answers: RefCell::default(),
-            waits: Waits::default(),
+            waits: WaitingSince::default(),
             _permit: permit,
         }
     }
@@ -154,8 +154,8 @@ impl Client {
     }
 
     /// What its socket and its requests tell each other.
-    pub(crate) fn traffic(&self) -> &Arc<Traffic> {
-        &self.traffic
+    pub(crate) fn socket_state(&self) -> &Arc<SocketState> {
+        &self.socket_state
     }
 
     /// Remembers that requests come as streams of HTTP/2.
@@ -169,7 +169,8 @@ impl Client {
             return known;
         }
         let (client, here) = self.ends;
-        let ourselves = here.is_some_and(|here| self.worker.process().own_ends().has(client, here));
+        let ourselves =
+            here.is_some_and(|here| self.worker.process().own_connections().has(client, here));
         self.ourselves.set(Some(ourselves));
         ourselves
     }
@@ -182,15 +183,15 @@ impl Client {
         self.begun.set(self.begun.get() + 1);
         Busy {
             client: Rc::clone(self),
-            taking: self.take_answer(),
+            progress: self.watch_answer(),
             place: None,
         }
     }
 
     /// Begins to watch the answer of the stream that is being polled.
-    fn take_answer(&self) -> Option<Rc<Taking>> {
+    fn watch_answer(&self) -> Option<Rc<AnswerProgress>> {
         let stream = self.worker.streams().current()?;
-        let taking = Rc::new(Taking {
+        let progress = Rc::new(AnswerProgress {
             stream,
             frames: Cell::new(0),
             handed: Cell::new(false),
@@ -198,17 +199,17 @@ impl Client {
         });
         let mut answers = self.answers.borrow_mut();
         answers.retain(|known| known.strong_count() > 0);
-        answers.push(Rc::downgrade(&taking));
-        Some(taking)
+        answers.push(Rc::downgrade(&progress));
+        Some(progress)
     }
 
     /// The socket of one request at a time; with HTTP/2 a connection says nothing about one stream of many.
-    pub(crate) fn socket(&self) -> Option<&Arc<Traffic>> {
-        (!self.http2.get()).then_some(&self.traffic)
+    pub(crate) fn http1_socket(&self) -> Option<&Arc<SocketState>> {
+        (!self.http2.get()).then_some(&self.socket_state)
     }
 
     /// Watches a request's body for standing still.
-    pub(crate) fn watch(&self, upload: &Rc<Progress>) {
+    pub(crate) fn watch_upload(&self, upload: &Rc<Upload>) {
         let mut uploads = self.uploads.borrow_mut();
         uploads.retain(|known| known.strong_count() > 0);
         uploads.push(Rc::downgrade(upload));
@@ -220,7 +221,7 @@ impl Client {
     fn drain(&self) {
         let begun = self.begun.get();
         let idle = self.busy.get() == 0 && self.drained_at.replace(Some(begun)) == Some(begun);
-        if idle && self.traffic.is_lingering() {
+        if idle && self.socket_state.is_lingering() {
             // It had a round of the drain to read its answer, and nobody wants what it still sends.
             self.tell(Order::Close);
         } else if self.http2.get() || idle {
@@ -236,8 +237,8 @@ impl Client {
             now.saturating_duration_since(begun) >= patience
         };
         self.sweep_stalls(now, limits);
-        if self.busy.get() > 0 && self.traffic.is_blind() {
-            self.traffic.ask_for_look();
+        if self.busy.get() > 0 && self.socket_state.is_blind() {
+            self.socket_state.ask_for_look();
             self.wake();
         }
         if self.busy.get() > 0 || self.is_uploading() {
@@ -247,9 +248,9 @@ impl Client {
             if for_long(&self.waits.end, limits.header_read) {
                 self.tell(Order::Close);
             }
-        } else if self.traffic.is_lingering() {
+        } else if self.socket_state.is_lingering() {
             // It has its own limits.
-        } else if self.http2.get() || !self.traffic.has_begun() {
+        } else if self.http2.get() || !self.socket_state.has_begun() {
             // Pings and settings of HTTP/2 are no request.
             if for_long(&self.waits.idle, limits.client_idle) {
                 self.tell(Order::Finish);
@@ -282,7 +283,7 @@ impl Client {
     fn is_uploading(&self) -> bool {
         let uploads = self.uploads.borrow();
         let mut live = uploads.iter().filter_map(Weak::upgrade);
-        live.any(|upload| upload.upload() == Upload::Running)
+        live.any(|upload| upload.state() == UploadState::Running)
     }
 
     fn sweep_stalls(&self, now: Instant, limits: &Limits) {
@@ -292,11 +293,11 @@ impl Client {
         for answer in self.answers.borrow().iter().filter_map(Weak::upgrade) {
             answer.sweep(now, limits.client_stall);
         }
-        if !self.traffic.is_blocked() {
+        if !self.socket_state.is_blocked() {
             self.waits.reader.set(None);
             return;
         }
-        let writes = self.traffic.writes();
+        let writes = self.socket_state.writes();
         match self.waits.reader.get() {
             Some((since, then)) if then == writes => {
                 if now.saturating_duration_since(since) >= limits.client_stall {
@@ -330,16 +331,18 @@ impl Client {
 impl Busy {
     /// The answer was asked for its next frame: `handed` says whether there was one.
     pub(crate) fn polled(&self, handed: bool) {
-        if let Some(taking) = &self.taking {
-            taking.frames.set(taking.frames.get() + u64::from(handed));
-            taking.handed.set(handed);
+        if let Some(progress) = &self.progress {
+            progress
+                .frames
+                .set(progress.frames.get() + u64::from(handed));
+            progress.handed.set(handed);
         }
     }
 
     /// Takes one of the places that requests of HTTP/2 have in the process, waiting for one if need be: a connection
     /// carries many requests, and each may need one to the legacy.
     pub(crate) async fn take_place(&mut self) {
-        if self.taking.is_some() {
+        if self.progress.is_some() {
             self.place = self.client.worker.process().stream().await;
         }
     }
@@ -349,6 +352,6 @@ impl Drop for Busy {
     fn drop(&mut self) {
         let client = &self.client;
         client.busy.set(client.busy.get() - 1);
-        client.traffic.idle();
+        client.socket_state.idle();
     }
 }

@@ -1,7 +1,7 @@
 //! What the operator may set for a proxy, with the defaults of the command line.
 //!
 //! In two parts: what is fixed for the life of a process ([`Config`]), and what can be replaced while it runs
-//! ([`Policy`], by [`Control::apply`](crate::Control::apply)). The numbers that bound it are in [`Limits`].
+//! ([`Policy`], by [`MirrorHandle::apply`](crate::MirrorHandle::apply)). The numbers that bound it are in [`Limits`].
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use parity_schemas::route::RouteRule;
 
-use crate::descriptors::{self, Connections};
+use crate::descriptors::{self, ConnectionLimits};
 use crate::exchange::Sampling;
 use crate::forwarding::Forwarding;
 use crate::limits::Limits;
@@ -26,8 +26,8 @@ pub struct Config {
     /// Client connections; when they are used up, no more are accepted until one ends.
     pub connections: usize,
     /// Connections besides those of clients.
-    pub others: Connections,
-    /// Whether shadowing is on at the start; [`Control`](crate::Control) changes it later.
+    pub others: ConnectionLimits,
+    /// Whether shadowing is on at the start; [`MirrorHandle`](crate::MirrorHandle) changes it later.
     pub shadowing: bool,
     /// What holds until another policy is applied.
     pub policy: Policy,

@@ -3,7 +3,7 @@
 //! A request takes the generation that is current when its head has been parsed, and keeps it to its end. Applying
 //! another policy makes a new one; the old one goes with the last request that holds it, its idle connections and its
 //! observer with it. Connections of clients belong to none: they outlive every generation. What a worker has whatever
-//! the policy ([`Standing`]) is lent to each of them; none knows the worker.
+//! the policy ([`WorkerResources`]) is lent to each of them; none knows the worker.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -13,25 +13,27 @@ use http::Method;
 use parity_schemas::route::{Route, RouteResolver};
 use tokio_rustls::TlsAcceptor;
 
-use crate::exchange::{Asker, BySide, Observer, Side, Station, Terms};
+use crate::exchange::{Asker, BySide, ExchangeResources, Observer, Side, Terms};
 use crate::limits::Limits;
 use crate::proxy::config::{Mode, Policy};
 use crate::proxy::outbound::Outbound;
 use crate::proxy::tls;
-use crate::upstream::{self, Connector, Lookups, Service, TlsError, Upkeep, UpstreamUrl};
+use crate::upstream::{
+    self, Connector, Lookups, Service, TlsError, UpstreamUrl, WorkerConnections,
+};
 
 /// Makes the observer of a worker, on the worker's thread, from the worker's number.
 pub(crate) type Observers = Arc<dyn Fn(usize) -> Rc<dyn Observer> + Send + Sync>;
 
-/// A policy with everything that it names loaded from disk.
+/// A policy with the files that it names (certificates, keys) loaded from disk: ready to be applied.
 #[derive(Clone)]
-pub(crate) struct Loaded {
+pub struct LoadedPolicy {
     policy: Policy,
     connectors: BySide<Connector>,
     tls: Option<TlsAcceptor>,
 }
 
-impl Loaded {
+impl LoadedPolicy {
     pub(crate) fn load(policy: Policy) -> Result<Self, TlsError> {
         let mut client = None;
         let mut connector = |url: &UpstreamUrl| {
@@ -60,20 +62,20 @@ impl Loaded {
 }
 
 /// What the workers are told when a policy is applied: the policy, and who observes under it.
-pub(crate) struct Applied {
-    pub(crate) loaded: Loaded,
+pub(crate) struct PolicyUpdate {
+    pub(crate) loaded: LoadedPolicy,
     pub(crate) observers: Observers,
     /// Each worker sends a message here once it serves by the policy.
     pub(crate) taken: mpsc::Sender<()>,
 }
 
 /// What a worker keeps while policies come and go.
-pub(crate) struct Standing {
-    pub(crate) station: Station,
+pub(crate) struct WorkerResources {
+    pub(crate) exchange: ExchangeResources,
     /// Look-ups of each side's name. Each side has its own, so that one does not wait for the other's.
     pub(crate) lookups: BySide<Rc<Lookups>>,
     /// Connections to services.
-    pub(crate) upkeep: Rc<Upkeep<Outbound>>,
+    pub(crate) all_connections: Rc<WorkerConnections<Outbound>>,
 }
 
 /// A policy at work.
@@ -85,7 +87,11 @@ pub(crate) struct Generation {
 }
 
 impl Generation {
-    pub(crate) fn new(standing: &Standing, loaded: &Loaded, observer: Rc<dyn Observer>) -> Self {
+    pub(crate) fn new(
+        resources: &WorkerResources,
+        loaded: &LoadedPolicy,
+        observer: Rc<dyn Observer>,
+    ) -> Self {
         let policy = &loaded.policy;
         let service = |side| {
             let (target, limited) = match side {
@@ -97,13 +103,13 @@ impl Generation {
                 loaded.connectors[side].clone(),
                 target.clone(),
                 &policy.limits,
-                &standing.lookups[side],
-                &standing.upkeep,
-                limited.then(|| Rc::clone(&standing.station.turns)),
+                &resources.lookups[side],
+                &resources.all_connections,
+                limited.then(|| Rc::clone(&resources.exchange.turns)),
             )
         };
         let terms = Terms::new(
-            standing.station.clone(),
+            resources.exchange.clone(),
             policy.limits,
             policy.sampling.clone(),
             observer,

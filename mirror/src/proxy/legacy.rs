@@ -14,12 +14,12 @@ use hyper::ext;
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::verdict::Reason;
 
-use crate::exchange::{Ask, Asker, Intake, RequestHead, Side, Starts as _};
+use crate::exchange::{Ask, Asker, Intake, RequestHead, Side, StartAsk as _};
 use crate::framing;
 use crate::headers::{self, Wire};
 use crate::proxy::outbound::{Outbound, Tee};
-use crate::proxy::upload::{Progress, Upload};
-use crate::proxy::words;
+use crate::proxy::own_answers;
+use crate::proxy::upload::{Upload, UploadState};
 use crate::proxy::worker::Worker;
 use crate::upstream::{ConnectError, SendError, Sent};
 
@@ -70,9 +70,9 @@ impl NoAnswer {
     pub(crate) fn answer(&self) -> Option<(StatusCode, &'static str)> {
         match self {
             Self::ClientGone => None,
-            Self::TimedOut => Some((StatusCode::GATEWAY_TIMEOUT, words::LEGACY_TIMEOUT)),
-            Self::Unreachable => Some((StatusCode::BAD_GATEWAY, words::LEGACY_DOWN)),
-            Self::Wrong => Some((StatusCode::BAD_GATEWAY, words::LEGACY_WRONG)),
+            Self::TimedOut => Some((StatusCode::GATEWAY_TIMEOUT, own_answers::LEGACY_TIMEOUT)),
+            Self::Unreachable => Some((StatusCode::BAD_GATEWAY, own_answers::LEGACY_DOWN)),
+            Self::Wrong => Some((StatusCode::BAD_GATEWAY, own_answers::LEGACY_WRONG)),
         }
     }
 }
@@ -86,7 +86,7 @@ pub(crate) async fn send(
     worker: &Worker,
     asker: &Rc<Asker<Outbound>>,
     subject: &Subject,
-    progress: Option<&Rc<Progress>>,
+    progress: Option<&Rc<Upload>>,
     candidate: Option<Ask>,
     started: Instant,
 ) -> Result<Sent<Outbound>, NoAnswer> {
@@ -104,7 +104,7 @@ pub(crate) async fn send(
         }
         Outbound::Empty
     };
-    let upload = || progress.map_or(Upload::Complete, |progress| progress.upload());
+    let upload = || progress.map_or(UploadState::Complete, |progress| progress.state());
     let replayable = progress.is_none() && subject.with_head(RequestHead::is_idempotent);
     let make = |body, wire, scheme: &Scheme| {
         let form = asker.form(Side::Legacy, wire, scheme);
@@ -139,7 +139,7 @@ pub(crate) async fn send(
             sent.at = (sent.at + waited.unwrap_or_default()).min(sent.head_at);
             Ok(sent)
         }
-        Err(_) if upload() == Upload::ClientGone => Err(NoAnswer::ClientGone),
+        Err(_) if upload() == UploadState::ClientGone => Err(NoAnswer::ClientGone),
         Err(error) => Err(no_answer(worker, &error)),
     }
 }
@@ -153,7 +153,7 @@ pub(crate) fn legacy_failed(
     let why = no_answer(worker, error);
     let (status, words) = why
         .answer()
-        .unwrap_or((StatusCode::BAD_GATEWAY, words::LEGACY_DOWN));
+        .unwrap_or((StatusCode::BAD_GATEWAY, own_answers::LEGACY_DOWN));
     (status, words, why.outcome())
 }
 

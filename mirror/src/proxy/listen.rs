@@ -16,7 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use crate::descriptors;
 use crate::proxy::client::Clients;
-use crate::proxy::generation::Applied;
+use crate::proxy::generation::PolicyUpdate;
 use crate::proxy::serve::serve;
 use crate::proxy::worker::Worker;
 
@@ -35,7 +35,7 @@ const DRAIN_ROUND: Duration = Duration::from_secs(1);
 pub(crate) async fn run(
     worker: &Rc<Worker>,
     listener: TcpListener,
-    mut policies: watch::Receiver<Option<Arc<Applied>>>,
+    mut policies: watch::Receiver<Option<Arc<PolicyUpdate>>>,
     [mut shutdown, mut stopped]: [watch::Receiver<bool>; 2],
 ) -> usize {
     let first = policies.borrow_and_update().clone();
@@ -64,14 +64,14 @@ pub(crate) async fn run(
             }
         }
     });
-    let placeless = Placeless::default();
+    let waiting_client = WaitingClient::default();
     tokio::select! {
         // Where the sender is gone nobody could ask for the end any more, so this is the end.
         _ = shutdown.wait_for(|ending| *ending) => {}
         _ = stopped.wait_for(|ending| *ending) => {}
-        () = accept(worker, &clients, &listener, &placeless) => {}
+        () = accept(worker, &clients, &listener, &waiting_client) => {}
     }
-    if let Some(accepted) = placeless.take() {
+    if let Some(accepted) = waiting_client.take() {
         let (owner, clients) = (Rc::clone(worker), Rc::clone(&clients));
         worker.spawn(async move {
             let permit = place(&owner, &clients).await;
@@ -112,22 +112,22 @@ fn sweep(worker: &Worker, clients: &Clients) {
 
 /// A client that was accepted and has no place yet. It is kept outside of what waits for the place: that ends with the
 /// signal, and the client must not be lost with it.
-type Placeless = Cell<Option<(TcpStream, SocketAddr)>>;
+type WaitingClient = Cell<Option<(TcpStream, SocketAddr)>>;
 
 async fn accept(
     worker: &Rc<Worker>,
     clients: &Rc<Clients>,
     listener: &TcpListener,
-    placeless: &Placeless,
+    waiting_client: &WaitingClient,
 ) {
     let mut failing = false;
     loop {
         match listener.accept().await {
             Ok(accepted) => {
                 failing = false;
-                placeless.set(Some(accepted));
+                waiting_client.set(Some(accepted));
                 let permit = place(worker, clients).await;
-                if let Some(accepted) = placeless.take() {
+                if let Some(accepted) = waiting_client.take() {
                     let (owner, clients) = (Rc::clone(worker), Rc::clone(clients));
                     worker.spawn(serve(owner, clients, accepted, permit));
                 }

@@ -13,7 +13,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
-use crate::counters::{Count, Durations, OfWorker, sum};
+use crate::counters::{Count, DurationHistogram, OfWorker, sum};
 use crate::exchange::Meters;
 use crate::proxy::process::ProcessState;
 
@@ -24,7 +24,7 @@ const OVERHEAD_BOUNDS: [u64; 10] = [
 
 /// The counters of one worker.
 pub(crate) struct ClientMeters {
-    overhead: Durations<10>,
+    overhead: DurationHistogram<10>,
     accepted: Count,
     closed: Count,
     refused: Count,
@@ -33,7 +33,7 @@ pub(crate) struct ClientMeters {
 impl ClientMeters {
     fn new() -> Self {
         Self {
-            overhead: Durations::new(&OVERHEAD_BOUNDS),
+            overhead: DurationHistogram::new(&OVERHEAD_BOUNDS),
             accepted: Count::default(),
             closed: Count::default(),
             refused: Count::default(),
@@ -154,7 +154,7 @@ impl Collector for Metrics {
         for (name, help, value) in [
             (
                 "parity_client_connections_accepted",
-                "Connections accepted from clients",
+                "ConnectionLimits accepted from clients",
                 self.total(|worker| worker.accepted.get()),
             ),
             (

@@ -16,8 +16,8 @@ use tokio::sync::watch;
 
 use crate::exchange::{Observer, Side};
 use crate::proxy::config::{Config, Policy};
-use crate::proxy::control::{CheckedPolicy, Control};
-use crate::proxy::generation::{Applied, Loaded};
+use crate::proxy::generation::{LoadedPolicy, PolicyUpdate};
+use crate::proxy::handle::MirrorHandle;
 use crate::proxy::listen;
 use crate::proxy::metrics::Metrics;
 use crate::proxy::process::ProcessState;
@@ -93,9 +93,9 @@ pub struct Drained {
 pub struct Mirror {
     listener: TcpListener,
     address: SocketAddr,
-    loaded: Loaded,
+    loaded: LoadedPolicy,
     workers: NonZeroUsize,
-    control: Control,
+    handle: MirrorHandle,
     metrics: Metrics,
 }
 
@@ -120,15 +120,15 @@ impl Mirror {
     }
 
     /// Loads what a policy names, without touching anything that runs.
-    pub fn check(policy: Policy) -> Result<CheckedPolicy, TlsError> {
-        Loaded::load(policy).map(CheckedPolicy::new)
+    pub fn check(policy: Policy) -> Result<LoadedPolicy, TlsError> {
+        LoadedPolicy::load(policy)
     }
 
     fn prepare(
         config: Config,
         listen: impl FnOnce() -> Result<TcpListener, BindError>,
     ) -> Result<Self, BindError> {
-        let loaded = Loaded::load(config.policy)?;
+        let loaded = LoadedPolicy::load(config.policy)?;
         let listener = listen()?;
         let address = listener.local_addr().map_err(BindError::Adopt)?;
         let connections = config.connections.max(1);
@@ -145,7 +145,7 @@ impl Mirror {
             loaded,
             workers: config.workers,
             metrics: Metrics::new(config.workers.get(), Arc::clone(&process)),
-            control: Control::new(process),
+            handle: MirrorHandle::new(process),
         })
     }
 
@@ -155,8 +155,8 @@ impl Mirror {
     }
 
     /// The handle to see and steer it while it runs.
-    pub fn control(&self) -> Control {
-        self.control.clone()
+    pub fn handle(&self) -> MirrorHandle {
+        self.handle.clone()
     }
 
     /// The socket that clients connect to, to be handed to a process that takes over.
@@ -178,15 +178,15 @@ impl Mirror {
         shutdown: &watch::Receiver<bool>,
     ) -> Result<Drained, RunError> {
         let failed = |worker| move |source| RunError::Worker { worker, source };
-        let _end = EndOnDrop(self.control.clone());
-        let first = Applied {
+        let _end = EndOnDrop(self.handle.clone());
+        let first = PolicyUpdate {
             loaded: self.loaded.clone(),
             observers: Arc::new(observer),
             taken: mpsc::channel().0,
         };
-        self.control.begin(first);
-        let seats = (0..self.workers.get())
-            .map(|worker| self.seat(worker, shutdown.clone()).map_err(failed(worker)))
+        self.handle.begin(first);
+        let starts = (0..self.workers.get())
+            .map(|worker| self.start(worker, shutdown.clone()).map_err(failed(worker)))
             .collect::<Result<Vec<_>, _>>()?;
         // Only the workers' copies are left: the port is free when they have stopped accepting.
         drop(self.listener);
@@ -197,15 +197,15 @@ impl Mirror {
         };
         let stop_all = &stop_all;
         thread::scope(|scope| {
-            let threads: Vec<_> = seats
+            let threads: Vec<_> = starts
                 .into_iter()
-                .map(|seat| {
-                    let (index, stopped) = (seat.index, stopped.clone());
+                .map(|start| {
+                    let (index, stopped) = (start.index, stopped.clone());
                     let run = move || {
                         // A worker that panics takes the others with it: fewer than were asked for would be slow for
                         // a reason that nobody sees.
                         let _guard = StopIfPanicking(stop_all);
-                        seat.run(stopped).inspect_err(|_| stop_all())
+                        start.run(stopped).inspect_err(|_| stop_all())
                     };
                     thread::Builder::new()
                         .name(format!("mirror-{index}"))
@@ -230,11 +230,11 @@ impl Mirror {
         })
     }
 
-    fn seat(&self, index: usize, shutdown: watch::Receiver<bool>) -> io::Result<Seat> {
-        Ok(Seat {
+    fn start(&self, index: usize, shutdown: watch::Receiver<bool>) -> io::Result<WorkerStart> {
+        Ok(WorkerStart {
             index,
             listener: self.listener.try_clone()?,
-            control: self.control.clone(),
+            handle: self.handle.clone(),
             metrics: self.metrics.clone(),
             shutdown,
         })
@@ -242,7 +242,7 @@ impl Mirror {
 }
 
 /// Lets go of the last policy on every way out.
-struct EndOnDrop(Control);
+struct EndOnDrop(MirrorHandle);
 
 impl Drop for EndOnDrop {
     fn drop(&mut self) {
@@ -262,27 +262,27 @@ impl<F: Fn()> Drop for StopIfPanicking<F> {
 }
 
 /// What a worker thread is started with.
-struct Seat {
+struct WorkerStart {
     index: usize,
     listener: TcpListener,
-    control: Control,
+    handle: MirrorHandle,
     metrics: Metrics,
     shutdown: watch::Receiver<bool>,
 }
 
-impl Seat {
+impl WorkerStart {
     fn run(self, stopped: watch::Receiver<bool>) -> io::Result<usize> {
         let runtime: LocalRuntime = Builder::new_current_thread()
             .enable_io()
             .enable_time()
             .max_blocking_threads(LOOKUP_THREADS)
             .build_local(LocalOptions::default())?;
-        let process = Arc::clone(self.control.process());
+        let process = Arc::clone(self.handle.process());
         let worker = Rc::new(Worker::new(self.index, process, &self.metrics));
         let cut = runtime.block_on(async {
             let listener = tokio::net::TcpListener::from_std(self.listener)?;
             let ends = [self.shutdown, stopped];
-            io::Result::Ok(listen::run(&worker, listener, self.control.policies(), ends).await)
+            io::Result::Ok(listen::run(&worker, listener, self.handle.policies(), ends).await)
         });
         // Drops the tasks that are left, and with them their tickets, which settle; then the worker may go.
         drop(runtime);

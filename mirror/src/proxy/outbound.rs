@@ -11,9 +11,9 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 
-use crate::exchange::{Asker, Copied, Intake, Starts};
+use crate::exchange::{Asker, Copied, Intake, StartAsk};
 use crate::headers;
-use crate::proxy::upload::{BodyError, Progress};
+use crate::proxy::upload::{BodyError, Upload};
 
 /// Body of a request to a service.
 #[derive(Default)]
@@ -66,14 +66,14 @@ impl HttpBody for Outbound {
 }
 
 /// The client's body on its way, copied while it passes.
-pub(crate) struct Tee<S: Starts> {
-    upload: Rc<Progress>,
+pub(crate) struct Tee<S: StartAsk> {
+    upload: Rc<Upload>,
     copy: Option<Intake<S>>,
 }
 
-impl<S: Starts> Tee<S> {
+impl<S: StartAsk> Tee<S> {
     /// With `copy`, an ask waits for the body to be complete.
-    pub(crate) fn new(upload: Rc<Progress>, copy: Option<Intake<S>>) -> Self {
+    pub(crate) fn new(upload: Rc<Upload>, copy: Option<Intake<S>>) -> Self {
         Self { upload, copy }
     }
 

@@ -8,15 +8,15 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::descriptors::{Connections, Descriptors};
+use crate::descriptors::{ConnectionLimits, Descriptors};
 use crate::exchange::Admission;
 use crate::limits::Limits;
-use crate::upstream::OwnEnds;
+use crate::upstream::OwnConnections;
 
 /// State of the process.
 pub(crate) struct ProcessState {
     admission: Arc<Admission>,
-    own: Arc<OwnEnds>,
+    own: Arc<OwnConnections>,
     /// Places of client connections.
     connections: Arc<Semaphore>,
     /// Clients that were accepted and have no place.
@@ -35,7 +35,7 @@ pub(crate) struct ProcessState {
 impl ProcessState {
     pub(crate) fn new(
         connections: usize,
-        others: Connections,
+        others: ConnectionLimits,
         shadowing: bool,
         limits: &Limits,
     ) -> Self {
@@ -60,7 +60,7 @@ impl ProcessState {
     }
 
     /// Our own ends of connections to services.
-    pub(crate) fn own_ends(&self) -> &Arc<OwnEnds> {
+    pub(crate) fn own_connections(&self) -> &Arc<OwnConnections> {
         &self.own
     }
 

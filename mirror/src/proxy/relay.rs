@@ -20,34 +20,34 @@ use crate::exchange::{Asker, Capturing, Side};
 use crate::headers;
 use crate::proxy::outbound::Outbound;
 use crate::proxy::ticket::ClientTicket;
-use crate::proxy::upload::Progress;
+use crate::proxy::upload::Upload;
 use crate::upstream::{AnswerBody, Connected, Link};
 
 /// Who moves the bytes of the legacy's connection while the answer is read.
 pub(crate) enum Driven {
     /// The reader of the answer itself.
-    Here(Link<Outbound>),
+    ByReader(Link<Outbound>),
     /// A task of its own, because the request's body is still going out: that must not wait for the client to read.
-    Apart(Apart),
+    ByTask(LinkTask),
     /// Nobody: a connection outside the pool, with its own task (an upgrade that was declined).
-    Elsewhere,
+    Separately,
 }
 
 /// A link that outlives the reader of its answer for a while.
-pub(crate) struct Apart {
+pub(crate) struct LinkTask {
     task: AbortHandle,
     /// Dropped when the answer has been read to its end.
     reading: Option<oneshot::Sender<()>>,
 }
 
-impl Apart {
+impl LinkTask {
     /// Drives the link until its request has gone out too. Once the answer is over, an upload that makes no progress
     /// for [`Limits::linger`](crate::Limits::linger) is cut: into a service that has answered already it may never end.
     /// What is left of it then is read for nobody, if the client may use its connection again.
     pub(crate) fn drive(
         asker: &Rc<Asker<Outbound>>,
         mut link: Box<Connected<Outbound>>,
-        upload: Rc<Progress>,
+        upload: Rc<Upload>,
     ) -> Self {
         let (reading, over) = oneshot::channel::<()>();
         let owner = Rc::clone(asker);
@@ -87,7 +87,7 @@ impl Apart {
     }
 }
 
-impl Drop for Apart {
+impl Drop for LinkTask {
     fn drop(&mut self) {
         if self.reading.is_some() {
             self.task.abort();
@@ -199,7 +199,7 @@ impl Relay {
                 if let Some(client) = self.client_ticket.take() {
                     client.end(ClientOutcome::LegacyTruncated);
                 }
-                self.driven = Driven::Elsewhere;
+                self.driven = Driven::Separately;
                 // The client gets all that came before the connection breaks: hyper flushes it before the next poll.
                 self.failed = Some(error);
                 cx.waker().wake_by_ref();
@@ -213,18 +213,18 @@ impl Relay {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         match &mut self.driven {
-            Driven::Here(link) => link.poll_frame(&mut self.incoming, cx),
-            Driven::Apart(_) | Driven::Elsewhere => Pin::new(&mut self.incoming).poll_frame(cx),
+            Driven::ByReader(link) => link.poll_frame(&mut self.incoming, cx),
+            Driven::ByTask(_) | Driven::Separately => Pin::new(&mut self.incoming).poll_frame(cx),
         }
     }
 
     /// The answer is over: frees the connection and completes what was kept.
     pub(crate) fn finish(&mut self) {
         let now = Instant::now();
-        match std::mem::replace(&mut self.driven, Driven::Elsewhere) {
-            Driven::Here(link) => self.asker.service(Side::Legacy).put(link, now),
-            Driven::Apart(apart) => apart.finish(),
-            Driven::Elsewhere => {}
+        match std::mem::replace(&mut self.driven, Driven::Separately) {
+            Driven::ByReader(link) => self.asker.service(Side::Legacy).put(link, now),
+            Driven::ByTask(task) => task.finish(),
+            Driven::Separately => {}
         }
         let Some(client) = self.client_ticket.take() else {
             return;

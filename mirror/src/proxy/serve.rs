@@ -26,8 +26,8 @@ use tokio::sync::OwnedSemaphorePermit;
 use crate::limits::{MAX_BUFFER_BYTES, MAX_HEAD_BYTES};
 use crate::proxy::client::{Client, ClientIo, Clients, Order};
 use crate::proxy::forward;
+use crate::proxy::socket_state::Announced;
 use crate::proxy::streams::StreamExecutor;
-use crate::proxy::traffic::Announced;
 use crate::proxy::worker::Worker;
 use crate::upstream;
 
@@ -77,12 +77,12 @@ pub(crate) async fn serve(
     let begun = async {
         let Some(tls) = tls else {
             let (http2, first) = sniff(&stream).await?;
-            let io = ClientIo::clear(stream, first, client.traffic());
+            let io = ClientIo::clear(stream, first, client.socket_state());
             return Ok((http2, io.speaking(http2)));
         };
         let stream = tokio::time::timeout(patience, tls.accept(stream)).await??;
         let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-        let io = ClientIo::tls(stream, client.traffic());
+        let io = ClientIo::tls(stream, client.socket_state());
         io::Result::Ok((http2, io.speaking(http2)))
     };
     let ended = match unless_told(&client, pin!(begun)).await {
@@ -156,7 +156,7 @@ async fn speak_http1(client: &Rc<Client>, io: ClientIo) -> hyper::Result<()> {
         // Now, because hyper reads on when this function has returned.
         let body = request.body();
         of_requests
-            .traffic()
+            .socket_state()
             .announce(match body.size_hint().exact() {
                 _ if body.is_end_stream() => Announced::Nothing,
                 Some(bytes) => Announced::Bytes(bytes),

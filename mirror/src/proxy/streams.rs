@@ -43,7 +43,7 @@ impl<F: Future<Output = ()> + 'static> Executor<F> for StreamExecutor {
     fn execute(&self, task: F) {
         let Self(streams) = self;
         let stream = StreamTask::default();
-        let handle = streams.tasks.spawn(Known {
+        let handle = streams.tasks.spawn(TrackedTask {
             task: Box::pin(task),
             streams: Rc::clone(streams),
             stream: stream.clone(),
@@ -68,13 +68,13 @@ impl StreamTask {
 }
 
 /// A task that is known while it is polled, so that the request in it can find its stream.
-struct Known<F> {
+struct TrackedTask<F> {
     task: Pin<Box<F>>,
     streams: Rc<StreamTasks>,
     stream: StreamTask,
 }
 
-impl<F: Future<Output = ()>> Future for Known<F> {
+impl<F: Future<Output = ()>> Future for TrackedTask<F> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {

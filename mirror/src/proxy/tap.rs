@@ -14,12 +14,12 @@ use parity_schemas::clients::ClientOutcome;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 
-use crate::exchange::{Asker, Intake, Pending, RequestHead, Side, Starts as _, Ticket};
+use crate::exchange::{Asker, Intake, Pending, RequestHead, Side, StartAsk as _, Ticket};
 use crate::proxy::answer::{Answer, Content};
 use crate::proxy::client::Busy;
 use crate::proxy::outbound::{Outbound, Tee};
 use crate::proxy::ticket::ClientTicket;
-use crate::proxy::upload::{ClientGone, Progress};
+use crate::proxy::upload::{ClientGone, Upload};
 
 /// What Envoy adds to the name in a mirrored request's host.
 const SUFFIX: &str = "-shadow";
@@ -29,9 +29,9 @@ pub(crate) struct Mirrored {
     pub(crate) ticket: Ticket,
     pub(crate) client_ticket: ClientTicket,
     pub(crate) head: RequestHead,
-    pub(crate) upload: Option<Rc<Progress>>,
+    pub(crate) upload: Option<Rc<Upload>>,
     /// Why the services are not asked, if they are not.
-    pub(crate) policy: Option<Reason>,
+    pub(crate) refusal: Option<Reason>,
     pub(crate) time: Timestamp,
 }
 
@@ -46,13 +46,13 @@ pub(crate) async fn serve(
         client_ticket,
         mut head,
         upload,
-        policy,
+        refusal,
         time,
     } = mirrored;
     client_ticket.answered(StatusCode::NO_CONTENT);
     let at_least = upload.as_ref().map_or(0, |body| body.size_hint().lower());
     let too_large = at_least > asker.terms().limits().body as u64;
-    let refusal = policy.or_else(|| too_large.then_some(Reason::RequestTooLarge));
+    let refusal = refusal.or_else(|| too_large.then_some(Reason::RequestTooLarge));
     let grpc = head.is_grpc();
     strip_suffix(&mut head);
     let asks = if let Some(reason) = refusal {

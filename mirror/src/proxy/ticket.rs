@@ -49,7 +49,7 @@ impl ClientTicket {
 impl Drop for ClientTicket {
     fn drop(&mut self) {
         if !self.settled {
-            self.settle(match self.terms.loss() {
+            self.settle(match self.terms.drop_reason() {
                 Reason::InternalPanic => ClientOutcome::InternalPanic,
                 Reason::Shutdown => ClientOutcome::Shutdown,
                 _ => ClientOutcome::ClientAborted,

@@ -23,10 +23,10 @@ use crate::proxy::answer::{Answer, Content};
 use crate::proxy::client::{Busy, Client};
 use crate::proxy::legacy;
 use crate::proxy::outbound::Outbound;
+use crate::proxy::own_answers;
 use crate::proxy::passing::{Passed, relay};
 use crate::proxy::relay::Driven;
 use crate::proxy::ticket::ClientTicket;
-use crate::proxy::words;
 use crate::upstream::{AnswerBody, SendError};
 
 /// Passes a request to upgrade to the legacy, and its answer to the client; joins the two if it is 101.
@@ -46,19 +46,19 @@ pub(crate) async fn open(
             let (status, words, outcome) = legacy::legacy_failed(worker, &error);
             client_ticket.answered(status);
             client_ticket.end(outcome);
-            return words::text(status, words, busy);
+            return own_answers::text(status, words, busy);
         }
     };
     worker.process().legacy_answers(true);
     if framing::is_unusable(response.status(), response.headers()) {
         client_ticket.answered(StatusCode::BAD_GATEWAY);
         client_ticket.end(ClientOutcome::LegacyUnreachable);
-        return words::text(StatusCode::BAD_GATEWAY, words::LEGACY_WRONG, busy);
+        return own_answers::text(StatusCode::BAD_GATEWAY, own_answers::LEGACY_WRONG, busy);
     }
     client_ticket.answered(response.status());
     if response.status() != StatusCode::SWITCHING_PROTOCOLS {
         let passed = Passed {
-            driven: Driven::Elsewhere,
+            driven: Driven::Separately,
             capturing: None,
             client_ticket,
             sent,
@@ -72,12 +72,12 @@ pub(crate) async fn open(
     let Some(client_side) = offer.take() else {
         // This does not happen: hyper offers the socket with every request that asks for an upgrade.
         client_ticket.end(ClientOutcome::Refused);
-        return words::text(StatusCode::BAD_GATEWAY, words::LEGACY_WRONG, busy);
+        return own_answers::text(StatusCode::BAD_GATEWAY, own_answers::LEGACY_WRONG, busy);
     };
     // What goes through the tunnel is between client and legacy.
     client_ticket.end(ClientOutcome::Informational);
     let legacy_side = hyper::upgrade::on(&mut response);
-    if let Some(socket) = client.socket() {
+    if let Some(socket) = client.http1_socket() {
         socket.becomes_tunnel();
     }
     let holder = Rc::clone(client);

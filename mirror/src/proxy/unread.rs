@@ -11,18 +11,18 @@ use http::{HeaderValue, Response, Version};
 
 use crate::proxy::answer::Answer;
 use crate::proxy::client::Client;
-use crate::proxy::upload::{Progress, Upload};
+use crate::proxy::upload::{Upload, UploadState};
 
 /// Our own answer to a request whose body may not have come to its end. The next request on the connection stands
 /// behind that end: a short rest is read for nobody, and otherwise the client learns that there will be no next one.
 /// HTTP/2 gives up one stream (`RST_STREAM` with `NO_ERROR`, behind the answer) and nothing else.
-pub(crate) async fn behind(
+pub(crate) async fn finish_or_close(
     client: &Client,
     version: Version,
-    body: Option<Rc<Progress>>,
+    body: Option<Rc<Upload>>,
     answer: Response<Answer>,
 ) -> Response<Answer> {
-    let rest = body.filter(|body| body.upload() == Upload::Running);
+    let rest = body.filter(|body| body.state() == UploadState::Running);
     let Some(rest) = rest.filter(|_| version != Version::HTTP_2) else {
         return answer;
     };
@@ -36,24 +36,24 @@ pub(crate) async fn behind(
     if rest.size_hint().exact().is_none() && rest.ends_soon().await {
         return answer;
     }
-    abandon(client, version, answer)
+    close_unread(client, version, answer)
 }
 
 /// Makes an answer the last one on its connection, where the client may be sending what nobody reads.
-pub(crate) fn abandon(
+pub(crate) fn close_unread(
     client: &Client,
     version: Version,
     answer: Response<Answer>,
 ) -> Response<Answer> {
-    if let Some(socket) = client.socket() {
+    if let Some(socket) = client.http1_socket() {
         socket.leaves_unread();
     }
-    last(answer, version)
+    close_after(answer, version)
 }
 
 /// Makes an answer the last one on its connection, whatever the client has sent behind its request. HTTP/2 has no
 /// behind, and says by itself when a connection ends.
-pub(crate) fn last(mut answer: Response<Answer>, version: Version) -> Response<Answer> {
+pub(crate) fn close_after(mut answer: Response<Answer>, version: Version) -> Response<Answer> {
     if version != Version::HTTP_2 {
         // hyper would add `keep-alive` for a client of HTTP/1.0 that asked for it, unless the answer is of that
         // version.

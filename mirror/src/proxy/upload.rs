@@ -16,7 +16,7 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::sync::Notify;
 
-use crate::proxy::traffic::Traffic;
+use crate::proxy::socket_state::SocketState;
 
 /// How much of a body is read for nobody so that its connection can be used again, as Go does. More than that costs
 /// more than a new connection.
@@ -45,7 +45,7 @@ pub(crate) enum BodyError {
 
 /// How far a request's body has come.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Upload {
+pub(crate) enum UploadState {
     /// More is to come.
     Running,
     /// All of it has been read.
@@ -55,9 +55,9 @@ pub(crate) enum Upload {
 }
 
 /// A request's body, shared by those who read it and those who wait for it.
-pub(crate) struct Progress {
+pub(crate) struct Upload {
     incoming: RefCell<Incoming>,
-    state: Cell<Upload>,
+    state: Cell<UploadState>,
     bytes: Cell<u64>,
     /// The task that waits for the client's next bytes, to be woken when it has waited too long; `None` while none
     /// does.
@@ -75,14 +75,14 @@ pub(crate) struct Progress {
     /// Whether the answer left the connection open, so that the rest must be read by somebody.
     promised: Cell<bool>,
     /// The client's socket, for HTTP/1 only: it is watched while the client waits for its answer.
-    socket: Option<Arc<Traffic>>,
+    socket: Option<Arc<SocketState>>,
 }
 
-impl Progress {
-    pub(crate) fn new(incoming: Incoming, socket: Option<&Arc<Traffic>>) -> Rc<Self> {
+impl Upload {
+    pub(crate) fn new(incoming: Incoming, socket: Option<&Arc<SocketState>>) -> Rc<Self> {
         Rc::new(Self {
             incoming: RefCell::new(incoming),
-            state: Cell::new(Upload::Running),
+            state: Cell::new(UploadState::Running),
             bytes: Cell::new(0),
             waiting: RefCell::new(None),
             since: Cell::new(None),
@@ -120,7 +120,7 @@ impl Progress {
         self.told.take();
         let Poll::Ready(polled) = Pin::new(&mut *self.incoming.borrow_mut()).poll_frame(cx) else {
             if self.stalled.get() {
-                self.state.set(Upload::ClientGone);
+                self.state.set(UploadState::ClientGone);
                 return Poll::Ready(Some(Err(BodyError::Stalled)));
             }
             self.waits(cx.waker().clone());
@@ -135,7 +135,7 @@ impl Progress {
                     self.complete();
                 }
             }
-            Some(Err(_)) => self.state.set(Upload::ClientGone),
+            Some(Err(_)) => self.state.set(UploadState::ClientGone),
             None => self.complete(),
         }
         Poll::Ready(polled.map(|frame| frame.map_err(BodyError::Client)))
@@ -164,7 +164,7 @@ impl Progress {
     }
 
     fn complete(&self) {
-        self.state.set(Upload::Complete);
+        self.state.set(UploadState::Complete);
         if let Some(socket) = &self.socket {
             socket.await_answer();
         }
@@ -179,7 +179,7 @@ impl Progress {
     }
 
     /// How far it has come.
-    pub(crate) fn upload(&self) -> Upload {
+    pub(crate) fn state(&self) -> UploadState {
         self.state.get()
     }
 
@@ -207,7 +207,7 @@ impl Progress {
 
     /// Reads the rest for nobody where the answer has promised it.
     pub(crate) async fn keep_promise(&self) {
-        if self.promised.get() && self.upload() == Upload::Running {
+        if self.promised.get() && self.state() == UploadState::Running {
             self.discard().await;
         }
     }
@@ -218,7 +218,7 @@ impl Progress {
             return false;
         }
         let discarded = tokio::time::timeout(GLANCE, self.discard()).await;
-        discarded.is_ok() && self.upload() == Upload::Complete
+        discarded.is_ok() && self.state() == UploadState::Complete
     }
 
     /// Reads the rest for nobody, up to [`DISCARDED`] bytes.

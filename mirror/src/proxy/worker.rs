@@ -12,13 +12,13 @@ use std::time::Instant;
 use tokio::task::JoinHandle;
 
 use crate::counters::OfWorker;
-use crate::exchange::{BySide, Station};
-use crate::proxy::generation::{Applied, Generation, Standing};
+use crate::exchange::{BySide, ExchangeResources};
+use crate::proxy::generation::{Generation, PolicyUpdate, WorkerResources};
 use crate::proxy::metrics::{ClientMeters, Metrics};
 use crate::proxy::process::ProcessState;
 use crate::proxy::streams::StreamTasks;
 use crate::tasks::Tasks;
-use crate::upstream::{Lookups, Upkeep};
+use crate::upstream::{Lookups, WorkerConnections};
 
 /// A worker's own state.
 pub(crate) struct Worker {
@@ -29,7 +29,7 @@ pub(crate) struct Worker {
     /// Set when the drain begins.
     draining: Cell<bool>,
     /// What every generation uses, too.
-    standing: Standing,
+    resources: WorkerResources,
     /// `None` before the first policy, and after the end.
     current: RefCell<Option<Rc<Generation>>>,
     streams: Rc<StreamTasks>,
@@ -37,8 +37,8 @@ pub(crate) struct Worker {
 
 impl Worker {
     pub(crate) fn new(index: usize, process: Arc<ProcessState>, metrics: &Metrics) -> Self {
-        let own = process.own_ends();
-        let station = Station {
+        let own = process.own_connections();
+        let exchange = ExchangeResources {
             admission: Arc::clone(process.admission()),
             meters: metrics.of_exchanges(index),
             tasks: Rc::default(),
@@ -49,14 +49,14 @@ impl Worker {
             meters: metrics.of_clients(index),
             draining: Cell::new(false),
             current: RefCell::new(None),
-            streams: StreamTasks::new(&station.tasks),
-            standing: Standing {
+            streams: StreamTasks::new(&exchange.tasks),
+            resources: WorkerResources {
                 lookups: BySide::new(|_| Rc::new(Lookups::new(own))),
-                upkeep: Rc::new(Upkeep::new(
+                all_connections: Rc::new(WorkerConnections::new(
                     Arc::clone(process.candidates()),
                     process.idle(),
                 )),
-                station,
+                exchange,
             },
             process,
         }
@@ -74,7 +74,7 @@ impl Worker {
 
     /// The tasks that its end waits for.
     pub(crate) fn tasks(&self) -> &Rc<Tasks> {
-        &self.standing.station.tasks
+        &self.resources.exchange.tasks
     }
 
     /// The tasks of clients' streams.
@@ -83,13 +83,13 @@ impl Worker {
     }
 
     /// Serves by another policy from now on.
-    pub(crate) fn apply(&self, applied: &Applied) {
-        let observer = (applied.observers)(self.index);
-        let generation = Generation::new(&self.standing, &applied.loaded, observer);
+    pub(crate) fn apply(&self, update: &PolicyUpdate) {
+        let observer = (update.observers)(self.index);
+        let generation = Generation::new(&self.resources, &update.loaded, observer);
         // Kept to the end: its observer may end with it.
         let _former = self.current.replace(Some(Rc::new(generation)));
         // Nobody waits for the first policy to be taken, and those who wait for another one may have given up.
-        let _unheard = applied.taken.send(());
+        let _unheard = update.taken.send(());
     }
 
     /// What a request that begins now is served by.
@@ -113,7 +113,7 @@ impl Worker {
 
     /// Closes connections to services that have been idle for too long, and gives back what the budget keeps to spare.
     pub(crate) fn sweep(&self, now: Instant) {
-        self.standing.upkeep.sweep(now);
+        self.resources.all_connections.sweep(now);
         // The budget is the process's: one worker does it for all.
         if self.index == 0 {
             self.process.admission().budget().trim();
@@ -122,7 +122,7 @@ impl Worker {
 
     /// Descriptors are missing: idle connections to the candidate are closed, here now and at the other workers soon.
     pub(crate) fn yield_descriptors(&self) {
-        self.standing.upkeep.yield_descriptors();
+        self.resources.all_connections.yield_descriptors();
     }
 
     /// The drain begins: each answer from here on is the last one on its connection.

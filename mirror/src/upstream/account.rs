@@ -4,7 +4,7 @@
 //! it comes as answers do; a service that sends each byte in a chunk of its own, interim answers for ever, or frames of
 //! HTTP/2 that carry nothing, makes a small answer cost thousands of times as much. So everything that arrives is
 //! charged to an account, and what the reader of the body gets is credited to it. An account that is overdrawn is
-//! closed: the connection breaks, and the answer ends as [`Fault::Flood`](crate::upstream::Fault::Flood).
+//! closed: the connection breaks, and the answer ends as [`ServiceFault::Flood`](crate::upstream::ServiceFault::Flood).
 //!
 //! Two things are charged: *pieces* (whatever costs the same however small it is: a read, a write, a chunk, a frame)
 //! and *wire bytes* (below TLS). Both have an allowance that no answer needs and a part in proportion to the payload.
@@ -67,7 +67,7 @@ enum Phase {
     Chunked,
     /// A body of a known length.
     Sized,
-    /// HTTP/2, whose frames are told apart by [`Frames`](crate::upstream::link::frames::Frames).
+    /// HTTP/2, whose frames are told apart by [`FrameCounter`](crate::upstream::link::frame_counter::FrameCounter).
     Frames,
 }
 

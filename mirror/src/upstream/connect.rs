@@ -23,7 +23,7 @@ use tokio_rustls::client::TlsStream;
 use crate::headers::Wire;
 use crate::upstream::lookups::Lookups;
 use crate::upstream::metered::{Metered, Paid, Payer};
-use crate::upstream::ourselves::OwnEnd;
+use crate::upstream::own_connections::OwnConnection;
 use crate::upstream::tls::TlsError;
 use crate::upstream::url::UpstreamUrl;
 
@@ -35,13 +35,13 @@ const KEEPALIVE: TcpKeepalive = TcpKeepalive::new()
 /// How to reach one service.
 #[derive(Clone)]
 pub(crate) struct Connector {
-    place: Place,
+    endpoint: Endpoint,
     /// Stands in for a `Host` field that the client did not send.
     host: HeaderValue,
 }
 
 #[derive(Clone)]
-enum Place {
+enum Endpoint {
     Tcp(Arc<str>, u16),
     Tls(Arc<str>, u16, Box<TlsClient>),
     Unix(PathBuf),
@@ -117,16 +117,16 @@ impl Connector {
         url: &UpstreamUrl,
         tls: impl FnOnce() -> Result<Arc<rustls::ClientConfig>, TlsError>,
     ) -> Result<Self, TlsError> {
-        let place = match url {
-            UpstreamUrl::Http(url) => Place::Tcp(Arc::from(&*url.host), url.port),
+        let endpoint = match url {
+            UpstreamUrl::Http(url) => Endpoint::Tcp(Arc::from(&*url.host), url.port),
             UpstreamUrl::Https(url) => {
                 let client = TlsClient::new(&url.host, &*tls()?)?;
-                Place::Tls(Arc::from(&*url.host), url.port, Box::new(client))
+                Endpoint::Tls(Arc::from(&*url.host), url.port, Box::new(client))
             }
-            UpstreamUrl::Unix(path) => Place::Unix(path.clone()),
+            UpstreamUrl::Unix(path) => Endpoint::Unix(path.clone()),
         };
         Ok(Self {
-            place,
+            endpoint,
             host: HeaderValue::from_str(&url.authority())
                 .expect("a URL's authority is visible ASCII"),
         })
@@ -139,7 +139,7 @@ impl Connector {
 
     /// Whether the service is reached by TLS.
     pub(crate) fn is_tls(&self) -> bool {
-        matches!(self.place, Place::Tls(..))
+        matches!(self.endpoint, Endpoint::Tls(..))
     }
 
     /// The scheme of its URLs.
@@ -158,15 +158,15 @@ impl Connector {
         lookups: &Lookups,
         payer: P,
     ) -> Result<UpstreamIo<P>, ConnectError> {
-        match &self.place {
-            Place::Tcp(host, port) => {
+        match &self.endpoint {
+            Endpoint::Tcp(host, port) => {
                 let (stream, end) = tcp(host, *port, lookups).await?;
                 Ok(UpstreamIo::Tcp {
                     io: Metered::new(stream, payer),
                     _end: end,
                 })
             }
-            Place::Tls(host, port, client) => {
+            Endpoint::Tls(host, port, client) => {
                 let (stream, end) = tcp(host, *port, lookups).await?;
                 let stream = Metered::new(stream, payer);
                 let connector = match offer {
@@ -183,7 +183,7 @@ impl Connector {
                     _end: end,
                 })
             }
-            Place::Unix(path) => unix(path)
+            Endpoint::Unix(path) => unix(path)
                 .await
                 .map(|stream| UpstreamIo::Unix(Metered::new(stream, payer)))
                 .map_err(ConnectError::from_io),
@@ -195,7 +195,7 @@ async fn tcp(
     host: &Arc<str>,
     port: u16,
     lookups: &Lookups,
-) -> Result<(TcpStream, OwnEnd), ConnectError> {
+) -> Result<(TcpStream, OwnConnection), ConnectError> {
     let connected = match host.parse::<IpAddr>() {
         Ok(address) => TcpStream::connect((address, port)).await,
         Err(_) => match lookups.resolve(host, port).await {
@@ -205,7 +205,7 @@ async fn tcp(
     };
     let stream = connected.map_err(ConnectError::from_io)?;
     tune(&stream);
-    let end = lookups.own_ends().register(&stream);
+    let end = lookups.own_connections().register(&stream);
     Ok((stream, end))
 }
 
@@ -242,11 +242,11 @@ pub(crate) fn tune(stream: &TcpStream) {
 pub(crate) enum UpstreamIo<P = Paid> {
     Tcp {
         io: Metered<TcpStream, P>,
-        _end: OwnEnd,
+        _end: OwnConnection,
     },
     Tls {
         io: Box<TlsStream<Metered<TcpStream, P>>>,
-        _end: OwnEnd,
+        _end: OwnConnection,
     },
     Unix(Metered<UnixStream, P>),
 }

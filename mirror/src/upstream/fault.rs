@@ -11,7 +11,7 @@ use crate::upstream::connect::ConnectError;
 
 /// How a service failed to answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) enum ServiceFault {
     /// There is no connection to it.
     Refused,
     /// It did not connect, or did not answer, in time.
@@ -29,56 +29,56 @@ pub(crate) enum Fault {
 }
 
 /// Why no connection came about.
-pub(super) fn connecting(error: &ConnectError) -> Fault {
+pub(super) fn connecting(error: &ConnectError) -> ServiceFault {
     match error {
-        ConnectError::Refused(_) => Fault::Refused,
-        ConnectError::TimedOut(_) => Fault::TimedOut,
-        ConnectError::Tls(_) => Fault::Tls,
+        ConnectError::Refused(_) => ServiceFault::Refused,
+        ConnectError::TimedOut(_) => ServiceFault::TimedOut,
+        ConnectError::Tls(_) => ServiceFault::Tls,
     }
 }
 
 /// Why an answer never began.
-pub(super) fn before_head(error: &hyper::Error) -> Fault {
+pub(super) fn before_head(error: &hyper::Error) -> ServiceFault {
     if error.is_parse() {
-        return Fault::Protocol;
+        return ServiceFault::Protocol;
     }
     if let Some(error) = http2(error) {
         return if is_flood(error) {
-            Fault::Flood
+            ServiceFault::Flood
         } else if is_broken(error) {
-            Fault::Reset
+            ServiceFault::Reset
         } else {
-            Fault::Protocol
+            ServiceFault::Protocol
         };
     }
     if error.is_incomplete_message() || error.is_canceled() || error.is_closed() {
-        return Fault::Reset;
+        return ServiceFault::Reset;
     }
     match io_kind(error) {
-        Some(io::ErrorKind::TimedOut) => Fault::TimedOut,
-        Some(io::ErrorKind::InvalidData) if tls(error) => Fault::Tls,
-        Some(_) => Fault::Reset,
+        Some(io::ErrorKind::TimedOut) => ServiceFault::TimedOut,
+        Some(io::ErrorKind::InvalidData) if tls(error) => ServiceFault::Tls,
+        Some(_) => ServiceFault::Reset,
         // Bytes where none belong: hyper names that error, but does not tell it apart in its interface.
-        None => Fault::Protocol,
+        None => ServiceFault::Protocol,
     }
 }
 
 /// Why an answer's body did not come to its end.
-pub(super) fn within_body(error: &hyper::Error) -> Fault {
+pub(super) fn within_body(error: &hyper::Error) -> ServiceFault {
     if let Some(error) = http2(error).filter(|error| !is_broken(error)) {
         return if is_flood(error) {
-            Fault::Flood
+            ServiceFault::Flood
         } else {
-            Fault::Protocol
+            ServiceFault::Protocol
         };
     }
     match io_kind(error) {
         // A chunk size that is none, a trailer block over the limit.
         Some(io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput) if !tls(error) => {
-            Fault::Protocol
+            ServiceFault::Protocol
         }
-        Some(io::ErrorKind::TimedOut) => Fault::TimedOut,
-        _ => Fault::Truncated,
+        Some(io::ErrorKind::TimedOut) => ServiceFault::TimedOut,
+        _ => ServiceFault::Truncated,
     }
 }
 

@@ -4,7 +4,7 @@
 //! only while somebody polls it.
 
 /// The methods that a wrapper which only looks at the bytes of a connection forwards to the connection.
-macro_rules! ends_like_its_io {
+macro_rules! forward_to_inner_io {
     () => {
         fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
             Pin::new(&mut self.io).poll_flush(cx)
@@ -20,7 +20,7 @@ macro_rules! ends_like_its_io {
     };
 }
 
-pub(super) mod frames;
+pub(super) mod frame_counter;
 pub(super) mod http1;
 pub(super) mod http2;
 mod spelled;
@@ -37,7 +37,7 @@ use hyper::client::conn::TrySendError;
 use crate::headers::Wire;
 use crate::upstream::account::Account;
 use crate::upstream::body::{AnswerBody, RequestBody};
-use crate::upstream::fault::{self, Fault};
+use crate::upstream::fault::{self, ServiceFault};
 
 /// What carries a request and its answer.
 pub(crate) enum Link<B: RequestBody> {
@@ -69,9 +69,9 @@ impl<B: RequestBody> Link<B> {
     }
 
     /// What an error within an answer's body is called.
-    pub(crate) fn fault(&self, error: &hyper::Error) -> Fault {
+    pub(crate) fn fault(&self, error: &hyper::Error) -> ServiceFault {
         if self.is_flooded() {
-            Fault::Flood
+            ServiceFault::Flood
         } else {
             fault::within_body(error)
         }

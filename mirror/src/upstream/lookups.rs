@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::upstream::ourselves::OwnEnds;
+use crate::upstream::own_connections::OwnConnections;
 
 /// How long the addresses of a name are used again: long enough for a burst of connections to ask once, short enough
 /// for a service that moves.
@@ -22,11 +22,11 @@ const ADDRESSES_KEPT: Duration = Duration::from_secs(1);
 /// none.
 pub(crate) struct Lookups {
     turn: Arc<Semaphore>,
-    own: Arc<OwnEnds>,
-    known: RefCell<Option<Known>>,
+    own: Arc<OwnConnections>,
+    known: RefCell<Option<CachedAddresses>>,
 }
 
-struct Known {
+struct CachedAddresses {
     host: Arc<str>,
     port: u16,
     since: Instant,
@@ -34,7 +34,7 @@ struct Known {
 }
 
 impl Lookups {
-    pub(crate) fn new(own: &Arc<OwnEnds>) -> Self {
+    pub(crate) fn new(own: &Arc<OwnConnections>) -> Self {
         Self {
             turn: Arc::new(Semaphore::new(1)),
             own: Arc::clone(own),
@@ -43,7 +43,7 @@ impl Lookups {
     }
 
     /// Where our own ends of connections are remembered.
-    pub(super) fn own_ends(&self) -> &Arc<OwnEnds> {
+    pub(super) fn own_connections(&self) -> &Arc<OwnConnections> {
         &self.own
     }
 
@@ -65,7 +65,7 @@ impl Lookups {
             return Ok(addresses);
         }
         let addresses = Self::look_up(turn, host, port).await?;
-        *self.known.borrow_mut() = Some(Known {
+        *self.known.borrow_mut() = Some(CachedAddresses {
             host: Arc::clone(host),
             port,
             since: Instant::now(),

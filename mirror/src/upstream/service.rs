@@ -21,8 +21,8 @@ use crate::turns::Turns;
 use crate::upstream::account::Account;
 use crate::upstream::body::{AnswerBody, RequestBody};
 use crate::upstream::connect::{ConnectError, Connector, Offer, UpstreamIo};
-use crate::upstream::fault::{self, Fault};
-use crate::upstream::kept::{Kept, Upkeep};
+use crate::upstream::connections::{ServiceConnections, WorkerConnections};
+use crate::upstream::fault::{self, ServiceFault};
 use crate::upstream::link::Link;
 use crate::upstream::link::http1::{self, Connected};
 use crate::upstream::lookups::Lookups;
@@ -39,8 +39,8 @@ pub(crate) struct Service<B: RequestBody> {
     target: Target,
     /// What it chose in the last TLS handshake that left it the choice.
     chosen: Cell<Option<Wire>>,
-    kept: Rc<Kept<B>>,
-    upkeep: Rc<Upkeep<B>>,
+    connections: Rc<ServiceConnections<B>>,
+    all_connections: Rc<WorkerConnections<B>>,
     lookups: Rc<Lookups>,
     /// The slices in which its answers are read, if it is asked by shadows: then what it sends is limited, and its
     /// connections are counted and give way.
@@ -82,12 +82,12 @@ pub(crate) enum SendError {
 
 impl SendError {
     /// What the service did; `None` where it was not asked.
-    pub(crate) fn fault(&self) -> Option<Fault> {
+    pub(crate) fn fault(&self) -> Option<ServiceFault> {
         match self {
             Self::Spared => None,
             Self::Connect(error) => Some(fault::connecting(error)),
             Self::Broken(error) => Some(fault::before_head(error)),
-            Self::Flood => Some(Fault::Flood),
+            Self::Flood => Some(ServiceFault::Flood),
         }
     }
 }
@@ -99,7 +99,7 @@ impl<B: RequestBody> Service<B> {
         target: Target,
         limits: &Limits,
         lookups: &Rc<Lookups>,
-        upkeep: &Rc<Upkeep<B>>,
+        all_connections: &Rc<WorkerConnections<B>>,
         turns: Option<Rc<Turns>>,
     ) -> Self {
         let (idle, patience) = (limits.upstream_idle_connections, limits.upstream_idle);
@@ -107,8 +107,8 @@ impl<B: RequestBody> Service<B> {
             connector,
             target,
             chosen: Cell::new(None),
-            kept: upkeep.keep(idle, patience, turns.is_some()),
-            upkeep: Rc::clone(upkeep),
+            connections: all_connections.keep(idle, patience, turns.is_some()),
+            all_connections: Rc::clone(all_connections),
             lookups: Rc::clone(lookups),
             turns,
         }
@@ -163,9 +163,9 @@ impl<B: RequestBody> Service<B> {
     /// Keeps a connection whose answer has been read to its end for the next request.
     pub(crate) fn put(&self, link: Link<B>, now: Instant) {
         if let Link::Own(link) = link
-            && !(self.serves_shadows() && self.upkeep.are_scarce())
+            && !(self.serves_shadows() && self.all_connections.are_scarce())
         {
-            self.kept.http1().put(link, now);
+            self.connections.http1().put(link, now);
         }
     }
 
@@ -203,7 +203,7 @@ impl<B: RequestBody> Service<B> {
             let connected = self.connector.connect(offer, &self.lookups, payer.clone());
             match connected.await {
                 Err(error) if descriptors::are_used_up(error.io()) => {
-                    self.upkeep.yield_descriptors();
+                    self.all_connections.yield_descriptors();
                     if self.serves_shadows() {
                         tracing::debug!(error = %error.io(), "no connection to spare for a shadow");
                         return Err(SendError::Spared);
@@ -227,7 +227,10 @@ impl<B: RequestBody> Service<B> {
         if !self.serves_shadows() {
             return Ok(None);
         }
-        self.upkeep.place().map(Some).ok_or(SendError::Spared)
+        self.all_connections
+            .place()
+            .map(Some)
+            .ok_or(SendError::Spared)
     }
 
     fn offer(&self, grpc: bool) -> Offer {
@@ -251,10 +254,10 @@ impl<B: RequestBody> Service<B> {
         match wire {
             Wire::Http1 => {
                 let now = Instant::now();
-                Some((Link::Own(self.kept.http1().take(now)?), now))
+                Some((Link::Own(self.connections.http1().take(now)?), now))
             }
             Wire::Http2 => {
-                let stream = self.kept.http2().take().await?;
+                let stream = self.connections.http2().take().await?;
                 Some((Link::Stream(stream), Instant::now()))
             }
         }
@@ -262,7 +265,7 @@ impl<B: RequestBody> Service<B> {
 
     async fn open(&self, offer: Offer) -> Result<Link<B>, SendError> {
         let shared = offer == Offer::Http2 || self.chosen.get() == Some(Wire::Http2);
-        let _opening = shared.then(|| self.kept.http2().opening());
+        let _opening = shared.then(|| self.connections.http2().opening());
         let place = self.place()?;
         let account = self.turns.as_ref().map(Account::open);
         let flooded = || account.as_ref().is_some_and(|account| account.is_flooded());
@@ -286,7 +289,11 @@ impl<B: RequestBody> Service<B> {
                 opened.map(Link::Own)
             }
             Wire::Http2 => {
-                let opened = self.kept.http2().open(io, account.clone(), place).await;
+                let opened = self
+                    .connections
+                    .http2()
+                    .open(io, account.clone(), place)
+                    .await;
                 opened.map(Link::Stream)
             }
         }

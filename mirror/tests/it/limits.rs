@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use parity_mirror::Connections;
+use parity_mirror::ConnectionLimits;
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::exchange::{Body, Omitted};
 use parity_schemas::verdict::Reason;
@@ -377,9 +377,9 @@ fn an_idle_connection_ends_after_its_time() {
 #[test]
 fn shadows_that_find_no_connection_to_spare_are_our_own_drop() {
     let (legacy, hung) = (Service::saying(ok("a")), Service::new(|_, _| Next::Hang));
-    let others = Connections {
+    let others = ConnectionLimits {
         candidate: 2,
-        ..Connections::default()
+        ..ConnectionLimits::default()
     };
     let mirror = Rig::new(&legacy, &hung)
         .others(others)
@@ -398,9 +398,9 @@ fn shadows_that_find_no_connection_to_spare_are_our_own_drop() {
 #[test]
 fn idle_connections_to_the_candidate_give_way_to_those_in_use() {
     let (legacy, candidate) = (Service::saying(ok("a")), Service::saying(ok("a")));
-    let others = Connections {
+    let others = ConnectionLimits {
         candidate: 1,
-        ..Connections::default()
+        ..ConnectionLimits::default()
     };
     // Each worker keeps its own, and only one is allowed.
     let mirror = Rig::new(&legacy, &candidate)

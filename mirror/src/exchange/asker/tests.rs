@@ -11,11 +11,13 @@ use super::Asker;
 use crate::descriptors::Descriptors;
 use crate::exchange::copied::Copied;
 use crate::exchange::fixture::{Log, pending, terms};
-use crate::exchange::intake::Starts as _;
+use crate::exchange::intake::StartAsk as _;
 use crate::exchange::side::{BySide, Side};
 use crate::exchange::terms::Terms;
 use crate::forwarding::Forwarding;
-use crate::upstream::{Connector, Lookups, OwnEnds, Service, Target, Upkeep, UpstreamUrl};
+use crate::upstream::{
+    Connector, Lookups, OwnConnections, Service, Target, UpstreamUrl, WorkerConnections,
+};
 
 /// A service that answers every request alike.
 async fn serve(listener: TcpListener) {
@@ -34,8 +36,11 @@ async fn serve(listener: TcpListener) {
 }
 
 async fn asker(terms: &Rc<Terms>) -> Rc<Asker<Copied>> {
-    let upkeep = Rc::new(Upkeep::new(Descriptors::new(usize::MAX), usize::MAX));
-    let own = Arc::new(OwnEnds::default());
+    let all_connections = Rc::new(WorkerConnections::new(
+        Descriptors::new(usize::MAX),
+        usize::MAX,
+    ));
+    let own = Arc::new(OwnConnections::default());
     let mut services = Vec::new();
     for _ in Side::ALL {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -48,7 +53,7 @@ async fn asker(terms: &Rc<Terms>) -> Rc<Asker<Copied>> {
             Target::new(url),
             terms.limits(),
             &Rc::new(Lookups::new(&own)),
-            &upkeep,
+            &all_connections,
             Some(Rc::clone(terms.turns())),
         ));
     }

@@ -8,7 +8,7 @@
 
 use std::time::Instant;
 
-use crate::frames::{DATA, Scan};
+use crate::frames::{DATA, FrameScanner};
 
 const HEADERS: u8 = 1;
 const PADDED: u8 = 8;
@@ -34,8 +34,8 @@ pub(super) struct TooMany;
 
 /// The frames of one connection.
 pub(super) struct ControlFrames {
-    received: Scan,
-    sent: Scan,
+    received: FrameScanner,
+    sent: FrameScanner,
     left: u32,
     /// When something was last allowed for the time that has passed; looked at only when nothing is left.
     refilled: Instant,
@@ -45,8 +45,8 @@ impl ControlFrames {
     /// Of a connection whose first byte is yet to come.
     pub(super) fn new() -> Self {
         Self {
-            received: Scan::behind(PREFACE),
-            sent: Scan::default(),
+            received: FrameScanner::after_preface(PREFACE),
+            sent: FrameScanner::default(),
             left: AT_FIRST,
             refilled: Instant::now(),
         }

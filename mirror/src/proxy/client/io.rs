@@ -18,9 +18,9 @@ use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
 use crate::proxy::client::control_frames::ControlFrames;
-use crate::proxy::client::heads::{Heads, MAX_LINE};
+use crate::proxy::client::head_finder::{HeadFinder, MAX_LINE};
 use crate::proxy::client::linger::Linger;
-use crate::proxy::traffic::Traffic;
+use crate::proxy::socket_state::SocketState;
 use crate::spelling::Spelling;
 
 /// A client's socket.
@@ -29,10 +29,10 @@ pub(crate) struct ClientIo {
     /// Bytes that have been read already.
     first: BytesMut,
     /// Of HTTP/1.
-    heads: Option<Heads>,
+    heads: Option<HeadFinder>,
     /// Of HTTP/2.
     frames: Option<Box<ControlFrames>>,
-    traffic: Arc<Traffic>,
+    socket_state: Arc<SocketState>,
     /// Set once our side has been closed.
     linger: Option<Linger>,
 }
@@ -58,27 +58,31 @@ macro_rules! each {
 }
 
 impl ClientIo {
-    pub(crate) fn clear(stream: TcpStream, first: BytesMut, traffic: &Arc<Traffic>) -> Self {
+    pub(crate) fn clear(
+        stream: TcpStream,
+        first: BytesMut,
+        socket_state: &Arc<SocketState>,
+    ) -> Self {
         if !first.is_empty() {
-            traffic.read();
+            socket_state.read();
         }
         Self {
             stream: Stream::Clear(stream),
             first,
             heads: None,
             frames: None,
-            traffic: Arc::clone(traffic),
+            socket_state: Arc::clone(socket_state),
             linger: None,
         }
     }
 
-    pub(crate) fn tls(stream: TlsStream<TcpStream>, traffic: &Arc<Traffic>) -> Self {
+    pub(crate) fn tls(stream: TlsStream<TcpStream>, socket_state: &Arc<SocketState>) -> Self {
         Self {
             stream: Stream::Tls(Box::new(stream)),
             first: BytesMut::new(),
             heads: None,
             frames: None,
-            traffic: Arc::clone(traffic),
+            socket_state: Arc::clone(socket_state),
             linger: None,
         }
     }
@@ -88,7 +92,7 @@ impl ClientIo {
         if http2 {
             self.frames = Some(Box::new(ControlFrames::new()));
         } else {
-            self.heads = Some(Heads::new());
+            self.heads = Some(HeadFinder::new());
         }
         self
     }
@@ -99,7 +103,7 @@ impl ClientIo {
         polled: &Poll<io::Result<usize>>,
         slices: impl IntoIterator<Item = &'a [u8]>,
     ) {
-        self.traffic.wrote(polled);
+        self.socket_state.wrote(polled);
         let (Some(frames), Poll::Ready(Ok(written))) = (&mut self.frames, polled) else {
             return;
         };
@@ -123,11 +127,11 @@ impl ClientIo {
             return Poll::Ready(Ok(()));
         }
         let before = buffer.filled().len();
-        self.traffic.reads_into(buffer.capacity());
+        self.socket_state.reads_into(buffer.capacity());
         ready!(each!(&mut self.stream, io => io.poll_read(cx, buffer)))?;
         if buffer.filled().len() > before {
-            self.traffic.read();
-            self.traffic.set_blind(false);
+            self.socket_state.read();
+            self.socket_state.set_blind(false);
         }
         Poll::Ready(Ok(()))
     }
@@ -141,7 +145,7 @@ impl ClientIo {
             if more.filled().is_empty() {
                 break;
             }
-            self.traffic.read();
+            self.socket_state.read();
             self.first.extend_from_slice(more.filled());
         }
         Poll::Ready(Ok(()))
@@ -150,13 +154,13 @@ impl ClientIo {
     /// Reads for hyper, which speaks HTTP/1.
     fn poll_heads(
         &mut self,
-        mut heads: Heads,
+        mut heads: HeadFinder,
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
-    ) -> (Heads, Poll<io::Result<()>>) {
+    ) -> (HeadFinder, Poll<io::Result<()>>) {
         let (announced, within) = (
-            self.traffic.takes_announced(),
-            self.traffic.is_within_body(),
+            self.socket_state.takes_announced(),
+            self.socket_state.is_within_body(),
         );
         heads.asked(announced, within);
         let before = buffer.filled().len();
@@ -168,7 +172,7 @@ impl ClientIo {
             let (_, come) = buffer.filled_mut().split_at_mut(before);
             if come.is_empty() || !heads.begins() || has_line(come) {
                 if let Some(spelling) = heads.pass(come) {
-                    self.traffic.put_spelling(spelling);
+                    self.socket_state.put_spelling(spelling);
                 }
                 return (heads, polled);
             }
@@ -181,7 +185,7 @@ impl ClientIo {
         }
         // All of the line is looked at now, though hyper may take it in several parts.
         if let Some(spelling) = first_line(&mut self.first).and_then(Spelling::take) {
-            self.traffic.put_spelling(spelling);
+            self.socket_state.put_spelling(spelling);
         }
         let length = self.first.len().min(buffer.remaining());
         let mut come = self.first.split_to(length);
@@ -193,7 +197,9 @@ impl ClientIo {
     /// Looks whether a client whose answer is awaited has broken off. Who waits for an answer does not read, so that
     /// nothing else would tell.
     fn watch(&self, cx: &mut Context<'_>) -> io::Result<()> {
-        if !self.traffic.is_awaited() || (self.traffic.is_blind() && !self.traffic.takes_look()) {
+        if !self.socket_state.is_awaited()
+            || (self.socket_state.is_blind() && !self.socket_state.takes_look())
+        {
             return Ok(());
         }
         let stream = match &self.stream {
@@ -203,12 +209,12 @@ impl ClientIo {
         let mut byte = [0];
         match stream.poll_peek(cx, &mut ReadBuf::new(&mut byte)) {
             Poll::Pending => {
-                self.traffic.set_blind(false);
+                self.socket_state.set_blind(false);
                 Ok(())
             }
             Poll::Ready(Err(error)) => Err(error),
             Poll::Ready(Ok(_)) => {
-                self.traffic.set_blind(true);
+                self.socket_state.set_blind(true);
                 SockRef::from(stream).take_error()?.map_or(Ok(()), Err)
             }
         }
@@ -248,7 +254,7 @@ impl AsyncRead for ClientIo {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let Some(heads) = self.heads.filter(|_| !self.traffic.is_tunnel()) else {
+        let Some(heads) = self.heads.filter(|_| !self.socket_state.is_tunnel()) else {
             let before = buffer.filled().len();
             ready!(self.poll_more(cx, buffer))?;
             let counted = match &mut self.frames {
@@ -286,12 +292,12 @@ impl AsyncWrite for ClientIo {
         if this.linger.is_none() {
             ready!(each!(&mut this.stream, io => io.poll_shutdown(cx)))?;
             // HTTP/2 says by frames how far it has read, and one that floods shall not be read on.
-            if this.traffic.is_tunnel() || this.heads.is_none() {
+            if this.socket_state.is_tunnel() || this.heads.is_none() {
                 return Poll::Ready(Ok(()));
             }
-            this.traffic.set_lingering();
+            this.socket_state.set_lingering();
             // A head that was refused ends the connection as well, and what it announced may be on its way.
-            let expecting = this.traffic.has_unread() || this.traffic.has_begun();
+            let expecting = this.socket_state.has_unread() || this.socket_state.has_begun();
             this.linger = Some(Linger::new(expecting));
         }
         match &mut this.linger {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use http::{Method, Response, Version};
 use http_body::Body as _;
 
-use super::Open;
+use super::OpenRequest;
 use crate::exchange::{Asker, Capturing};
 use crate::headers::{self, Wire};
 use crate::proxy::answer::Answer;
@@ -13,19 +13,19 @@ use crate::proxy::client::Client;
 use crate::proxy::legacy::Subject;
 use crate::proxy::outbound::Outbound;
 use crate::proxy::passing::{Passed, relay};
-use crate::proxy::relay::{Apart, Driven};
-use crate::proxy::unread::abandon;
-use crate::proxy::upload::Upload;
+use crate::proxy::relay::{Driven, LinkTask};
+use crate::proxy::unread::close_unread;
+use crate::proxy::upload::UploadState;
 use crate::upstream::{Link, Sent};
 
 /// The legacy's answer for the client, and what is kept of it.
 pub(super) fn answer(
     client: &Client,
     asker: &Rc<Asker<Outbound>>,
-    open: Open,
+    open: OpenRequest,
     sent: Sent<Outbound>,
 ) -> Response<Answer> {
-    let Open {
+    let OpenRequest {
         subject,
         client_ticket,
         upload,
@@ -39,7 +39,7 @@ pub(super) fn answer(
         head_at,
     } = sent;
     let version = subject.with_head(|head| head.version);
-    let early = upload.filter(|upload| upload.upload() == Upload::Running);
+    let early = upload.filter(|upload| upload.state() == UploadState::Running);
     // The legacy may read the rest of the request or not; that is not known yet.
     let ends_here = early
         .as_ref()
@@ -70,9 +70,9 @@ pub(super) fn answer(
             if !ends_here && version != Version::HTTP_2 {
                 upload.promise();
             }
-            Driven::Apart(Apart::drive(asker, link, upload))
+            Driven::ByTask(LinkTask::drive(asker, link, upload))
         }
-        (_, link) => Driven::Here(link),
+        (_, link) => Driven::ByReader(link),
     };
     let passed = Passed {
         driven,
@@ -86,7 +86,7 @@ pub(super) fn answer(
     };
     let answer = relay(asker, response, passed);
     if ends_here {
-        abandon(client, version, answer)
+        close_unread(client, version, answer)
     } else {
         answer
     }

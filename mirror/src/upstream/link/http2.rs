@@ -24,7 +24,7 @@ use crate::upstream::account::Account;
 use crate::upstream::body::RequestBody;
 use crate::upstream::connect::UpstreamIo;
 use crate::upstream::executor::LocalExecutor;
-use crate::upstream::link::frames::Frames;
+use crate::upstream::link::frame_counter::FrameCounter;
 
 /// Streams on one connection at a time: what Envoy advises, and what most servers allow.
 const MAX_STREAMS: usize = 100;
@@ -166,7 +166,7 @@ impl<B: RequestBody> Streams<B> {
             .max_header_list_size(MAX_HEADER_LIST)
             .keep_alive_interval(PING)
             .keep_alive_timeout(PING)
-            .handshake(TokioIo::new(Frames::new(io, account.clone())))
+            .handshake(TokioIo::new(FrameCounter::new(io, account.clone())))
             .await?;
         // Not one of the worker's tasks, which the drain waits for: it lives as long as it is kept here.
         let allowed = Rc::new(Cell::new(connection.current_max_send_streams()));

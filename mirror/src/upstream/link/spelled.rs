@@ -90,7 +90,7 @@ impl AsyncWrite for Spelled {
         }
     }
 
-    ends_like_its_io!();
+    forward_to_inner_io!();
 
     fn poll_write_vectored(
         mut self: Pin<&mut Self>,

@@ -46,7 +46,7 @@ pub(crate) fn refusal(
 }
 
 /// The room of a shadow that asks one side, or why it must not begin. Only the candidate has a breaker and a rate.
-pub(super) fn admit(terms: &Terms, side: Side) -> Result<Room, Reason> {
+pub(super) fn admit(terms: &Terms, side: Side) -> Result<Reservation, Reason> {
     let (limits, admission) = (terms.limits(), terms.admission());
     let slot = admission.enter(limits.in_flight);
     let slot = slot.filter(|_| !terms.turns().are_crowded());
@@ -62,7 +62,7 @@ pub(super) fn admit(terms: &Terms, side: Side) -> Result<Room, Reason> {
     if !buffers.grow(beside_bodies(terms)) {
         return Err(Reason::ByteBudget);
     }
-    Ok(Room {
+    Ok(Reservation {
         buffers,
         largest: 0,
         reading: 0,
@@ -79,7 +79,7 @@ fn beside_bodies(terms: &Terms) -> usize {
 /// What a shadow holds as long as it is under way. A connection that is idle afterwards keeps its buffer, which is not
 /// charged: until its next request, or for [`Limits::upstream_idle`](crate::Limits::upstream_idle). The slot goes last:
 /// where nothing is in flight, nothing is held.
-pub(super) struct Room {
+pub(super) struct Reservation {
     buffers: ByteHold,
     /// Bytes of the largest part of the body that was read at once.
     largest: usize,
@@ -88,7 +88,7 @@ pub(super) struct Room {
     _slot: Slot,
 }
 
-impl Room {
+impl Reservation {
     /// A part of the body was read. Where it is large, the buffer of the connection then has room for two like it,
     /// which is charged from the second part on: most answers have only one. `false` if there is no room.
     pub(super) fn reads(&mut self, bytes: usize) -> bool {

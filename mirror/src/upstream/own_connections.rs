@@ -19,20 +19,20 @@ type Ends = (SocketAddr, SocketAddr);
 /// Our ends of the process's connections to services. The set is locked when a connection begins or ends, and once for
 /// each connection of a client; never for a request.
 #[derive(Default)]
-pub(crate) struct OwnEnds {
+pub(crate) struct OwnConnections {
     ends: Mutex<HashSet<Ends>>,
     told: AtomicBool,
 }
 
-impl OwnEnds {
+impl OwnConnections {
     /// Remembers a connection until the guard is dropped.
-    pub(crate) fn register(self: &Arc<Self>, stream: &TcpStream) -> OwnEnd {
+    pub(crate) fn register(self: &Arc<Self>, stream: &TcpStream) -> OwnConnection {
         let ends = (stream.local_addr().ok()).zip(stream.peer_addr().ok());
         let ends = ends.map(|(from, to)| (canonical(from), canonical(to)));
         if let Some(ends) = ends {
             self.ends().insert(ends);
         }
-        OwnEnd {
+        OwnConnection {
             all: Arc::clone(self),
             ends,
         }
@@ -56,12 +56,12 @@ impl OwnEnds {
 }
 
 /// Our end of one connection; dropping it removes it from the set.
-pub(crate) struct OwnEnd {
-    all: Arc<OwnEnds>,
+pub(crate) struct OwnConnection {
+    all: Arc<OwnConnections>,
     ends: Option<Ends>,
 }
 
-impl Drop for OwnEnd {
+impl Drop for OwnConnection {
     fn drop(&mut self) {
         if let Some(ends) = self.ends {
             self.all.ends().remove(&ends);

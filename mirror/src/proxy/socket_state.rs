@@ -24,7 +24,7 @@ pub(crate) enum Announced {
 
 /// The state of one client's socket.
 #[derive(Default)]
-pub(crate) struct Traffic {
+pub(crate) struct SocketState {
     reads: AtomicU64,
     /// `reads` when the last request was over.
     reads_when_idle: AtomicU64,
@@ -51,7 +51,7 @@ fn set(flag: &AtomicBool, value: bool) {
     flag.store(value, Ordering::Relaxed);
 }
 
-impl Traffic {
+impl SocketState {
     /// Number of reads that brought bytes.
     pub(crate) fn reads(&self) -> u64 {
         self.reads.load(Ordering::Relaxed)

@@ -12,7 +12,7 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
 
-use crate::frames::Scan;
+use crate::frames::FrameScanner;
 use crate::upstream::account::Account;
 
 /// Most that is read besides the rest of a body's frame: what the library would take first, 900 frames of no content.
@@ -23,25 +23,25 @@ const DENSE_READ: usize = 1024;
 const DENSE: usize = 32;
 
 /// A connection whose frames are counted, if it has an account.
-pub(crate) struct Frames<S> {
+pub(crate) struct FrameCounter<S> {
     io: S,
     account: Option<Rc<Account>>,
-    scan: Scan,
+    scan: FrameScanner,
     dense: bool,
 }
 
-impl<S> Frames<S> {
+impl<S> FrameCounter<S> {
     pub(crate) fn new(io: S, account: Option<Rc<Account>>) -> Self {
         Self {
             io,
             account,
-            scan: Scan::default(),
+            scan: FrameScanner::default(),
             dense: false,
         }
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Frames<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for FrameCounter<S> {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -66,7 +66,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Frames<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Frames<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for FrameCounter<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -75,7 +75,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Frames<S> {
         Pin::new(&mut self.io).poll_write(cx, bytes)
     }
 
-    ends_like_its_io!();
+    forward_to_inner_io!();
 
     fn poll_write_vectored(
         mut self: Pin<&mut Self>,

@@ -15,13 +15,13 @@ use crate::upstream::link::http1::Pool;
 use crate::upstream::link::http2::Streams;
 
 /// The connections that are kept to one service.
-pub(super) struct Kept<B: RequestBody> {
+pub(super) struct ServiceConnections<B: RequestBody> {
     http1: Pool<B>,
     http2: Streams<B>,
     gives_way: bool,
 }
 
-impl<B: RequestBody> Kept<B> {
+impl<B: RequestBody> ServiceConnections<B> {
     /// The idle ones of HTTP/1.1.
     pub(super) fn http1(&self) -> &Pool<B> {
         &self.http1
@@ -44,15 +44,15 @@ impl<B: RequestBody> Kept<B> {
 }
 
 /// The connections of one worker to all its services.
-pub(crate) struct Upkeep<B: RequestBody> {
-    services: RefCell<Vec<Weak<Kept<B>>>>,
+pub(crate) struct WorkerConnections<B: RequestBody> {
+    services: RefCell<Vec<Weak<ServiceConnections<B>>>>,
     /// Of connections for shadows, in the whole process.
     descriptors: Arc<Descriptors>,
     /// Idle connections to each service, whatever is asked for.
     most_idle: usize,
 }
 
-impl<B: RequestBody> Upkeep<B> {
+impl<B: RequestBody> WorkerConnections<B> {
     pub(crate) fn new(descriptors: Arc<Descriptors>, most_idle: usize) -> Self {
         Self {
             services: RefCell::default(),
@@ -63,25 +63,30 @@ impl<B: RequestBody> Upkeep<B> {
 
     /// Keeps at most `idle` connections to a service, each for at most `patience`. Whether they give way is whether
     /// they are for shadows.
-    pub(super) fn keep(&self, idle: usize, patience: Duration, gives_way: bool) -> Rc<Kept<B>> {
-        let kept = Rc::new(Kept {
+    pub(super) fn keep(
+        &self,
+        idle: usize,
+        patience: Duration,
+        gives_way: bool,
+    ) -> Rc<ServiceConnections<B>> {
+        let connections = Rc::new(ServiceConnections {
             http1: Pool::new(idle.min(self.most_idle), patience),
             http2: Streams::new(patience),
             gives_way,
         });
-        self.services.borrow_mut().push(Rc::downgrade(&kept));
-        kept
+        self.services.borrow_mut().push(Rc::downgrade(&connections));
+        connections
     }
 
     /// Closes what has been idle for too long, and what has to give way.
     pub(crate) fn sweep(&self, now: Instant) {
-        let kept: Vec<_> = {
+        let connections: Vec<_> = {
             let mut services = self.services.borrow_mut();
-            services.retain(|kept| kept.strong_count() > 0);
+            services.retain(|connections| connections.strong_count() > 0);
             services.iter().filter_map(Weak::upgrade).collect()
         };
-        for kept in kept {
-            kept.sweep(now);
+        for connections in connections {
+            connections.sweep(now);
         }
         if self.are_scarce() {
             self.close_idle();
@@ -109,9 +114,9 @@ impl<B: RequestBody> Upkeep<B> {
 
     fn close_idle(&self) {
         let services = self.services.borrow();
-        for kept in services.iter().filter_map(Weak::upgrade) {
-            if kept.gives_way {
-                kept.clear();
+        for connections in services.iter().filter_map(Weak::upgrade) {
+            if connections.gives_way {
+                connections.clear();
             }
         }
     }

@@ -10,30 +10,21 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use crate::exchange::Observer;
-use crate::proxy::generation::{Applied, Loaded};
+use crate::proxy::generation::{LoadedPolicy, PolicyUpdate};
 use crate::proxy::process::ProcessState;
 
 /// A worker turns to a new policy between two requests; one that takes longer than this is ending, or the machine is
 /// stuck, and then it takes it later.
 const TURN: Duration = Duration::from_secs(1);
 
-/// A policy, and everything that it names, ready to be applied.
-pub struct CheckedPolicy(Loaded);
-
-impl CheckedPolicy {
-    pub(crate) fn new(loaded: Loaded) -> Self {
-        Self(loaded)
-    }
-}
-
 /// The handle of a running mirror: cheap to clone, usable from any thread.
 #[derive(Clone)]
-pub struct Control {
+pub struct MirrorHandle {
     process: Arc<ProcessState>,
-    applied: watch::Sender<Option<Arc<Applied>>>,
+    applied: watch::Sender<Option<Arc<PolicyUpdate>>>,
 }
 
-impl Control {
+impl MirrorHandle {
     pub(crate) fn new(process: Arc<ProcessState>) -> Self {
         Self {
             process,
@@ -47,12 +38,12 @@ impl Control {
     }
 
     /// The policy that holds, and those that are applied later.
-    pub(crate) fn policies(&self) -> watch::Receiver<Option<Arc<Applied>>> {
+    pub(crate) fn policies(&self) -> watch::Receiver<Option<Arc<PolicyUpdate>>> {
         self.applied.subscribe()
     }
 
     /// Applies the policy of the start, unless another one was applied already: that one is newer.
-    pub(crate) fn begin(&self, first: Applied) {
+    pub(crate) fn begin(&self, first: PolicyUpdate) {
         self.applied.send_if_modified(|applied| {
             let missing = applied.is_none();
             applied.get_or_insert_with(|| Arc::new(first));
@@ -65,10 +56,9 @@ impl Control {
     /// Once the mirror has ended it changes nothing.
     pub fn apply(
         &self,
-        policy: CheckedPolicy,
+        loaded: LoadedPolicy,
         observers: impl Fn(usize) -> Rc<dyn Observer> + Send + Sync + 'static,
     ) {
-        let CheckedPolicy(loaded) = policy;
         let policy = loaded.policy();
         let admission = self.process.admission();
         admission.budget().set_limit(policy.limits.shadow_bytes);
@@ -82,7 +72,7 @@ impl Control {
             admission.breaker().succeeded();
         }
         let (taken, workers) = mpsc::channel();
-        let next = Arc::new(Applied {
+        let next = Arc::new(PolicyUpdate {
             loaded,
             observers: Arc::new(observers),
             taken,
