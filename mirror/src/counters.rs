@@ -1,8 +1,8 @@
-//! Counters that one thread writes and any may read.
+//! Counters that one thread writes and any thread may read.
 //!
-//! Each worker has its own and is their only writer, so counting is a plain load and store of a relaxed atomic, on a
-//! cache line that no other core writes. They are added up when they are read. What is counted, and under which name it
-//! is shown, is said by those who count.
+//! Each worker has its own counters and is their only writer, so counting is a plain load and store of a relaxed
+//! atomic, on a cache line that no other core writes. Reading adds up the counters of all workers. The modules that
+//! count decide what is counted and under which metric name.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ impl Count {
     }
 }
 
-/// How long something took, in buckets.
+/// A histogram of durations.
 pub(crate) struct DurationHistogram<const BOUNDS: usize> {
     bounds: &'static [u64; BOUNDS],
     buckets: [Count; BOUNDS],

@@ -1,9 +1,9 @@
-//! Asks a service by a shadow: a task of its own, for which no client waits.
+//! Sends a request to a service as a shadow: in a task of its own, for which no client waits.
 //!
-//! It begins when the request is complete, holds one in-flight slot, and ends by the deadline whatever the service
-//! does: refuse, hang, crawl, break off, lie, flood. Nothing that happens here reaches a client. A panic in it ends the
-//! task, and the drop of its ask counts it. Either side can be asked so: what a failure is called in a record is
-//! decided at the end, by the side that was asked.
+//! The task begins when the request is complete, holds one in-flight slot, and ends by the deadline whatever the
+//! service does: refuse, hang, answer slowly, disconnect, send wrong or too much data. Nothing that happens here
+//! reaches a client. A panic ends the task, and dropping its ask counts the request. Either service can be asked this
+//! way; the recorded reason for a failure depends on which one it was.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -30,15 +30,15 @@ use crate::headers::{self, Wire};
 use crate::turns;
 use crate::upstream::{RequestBody, SendError, Sent, Service, ServiceFault};
 
-/// A body of requests that a shadow can send.
+/// A request body type that a shadow can send.
 pub(crate) trait AskBody: RequestBody + From<Copied> {}
 
 impl<B: RequestBody + From<Copied>> AskBody for B {}
 
-/// Both services, and the terms under which they are asked.
+/// Sends requests to both services, under the terms of one generation.
 pub(crate) struct Asker<B: AskBody> {
     terms: Rc<Terms>,
-    /// What the services are told of the client, and of us.
+    /// Which headers tell the services about the client and about this proxy.
     forwarding: Forwarding,
     services: BySide<Service<B>>,
 }
@@ -69,7 +69,7 @@ impl<B: AskBody> Asker<B> {
         &self.services[side]
     }
 
-    /// In what form a side gets a request.
+    /// How a request must be written for a side.
     pub(crate) fn form<'a>(
         &'a self,
         side: Side,
@@ -89,7 +89,7 @@ impl<B: AskBody> Asker<B> {
 }
 
 impl<B: AskBody> StartAsk for Asker<B> {
-    /// Sends a complete request to a service, if there is room and the service is in use.
+    /// Sends a complete request to a service, if the limits and the breaker allow it.
     fn start(self: &Rc<Self>, ask: Ask) {
         match eligibility::admit(&self.terms, ask.side()) {
             Ok(reservation) => ask.run(|ask| {
@@ -135,12 +135,12 @@ async fn run<B: AskBody>(asker: Rc<Asker<B>>, ask: Ask, reservation: Reservation
     };
     let outcome = {
         let attempting = pin!(attempt.run(&asker, &pending));
-        // The deadline is around the slices: it also holds for a shadow that waits for a slice.
+        // The deadline includes the time that a shadow waits for its next slice.
         let sliced = turns::sliced(terms.turns(), attempting);
         let ended = tokio::time::timeout(terms.limits().candidate_deadline, sliced).await;
         ended.unwrap_or(Err(Unanswered::ServiceFault(ServiceFault::TimedOut)))
     };
-    // Given back before the ask ends, so that whoever sees the outcome finds the room.
+    // Released before the ask ends, so that nobody sees the outcome before the limits are free again.
     attempt.reservation = None;
     if side == Side::Candidate {
         judge(terms, outcome);
@@ -148,7 +148,7 @@ async fn run<B: AskBody>(asker: Rc<Asker<B>>, ask: Ask, reservation: Reservation
     attempt.end(terms, outcome);
 }
 
-/// Tells breaker and counters how the candidate did.
+/// Updates the breaker and the counters with the candidate's result.
 fn judge(terms: &Terms, outcome: Result<(), Unanswered>) {
     let (limits, breaker) = (terms.limits(), terms.admission().breaker());
     let end = match outcome {
@@ -164,7 +164,7 @@ fn judge(terms: &Terms, outcome: Result<(), Unanswered>) {
                 _ => ShadowEnd::Error,
             }
         }
-        // It was not asked, and that is counted when the request is settled.
+        // The request was not sent, which is counted when it is settled.
         Err(Unanswered::Ours(Reason::InFlightCap)) => return,
         Err(Unanswered::ServiceFault(
             ServiceFault::Reset | ServiceFault::Protocol | ServiceFault::Truncated,
@@ -188,7 +188,8 @@ fn judge(terms: &Terms, outcome: Result<(), Unanswered>) {
     terms.meters().shadow(end);
 }
 
-/// One try at a service. What it owns survives the deadline, so that the ask can end with its reason.
+/// One attempt to get an answer. It owns the ask and the capture outside of the future that the deadline drops, so that
+/// the ask can end with the right reason.
 struct Attempt {
     side: Side,
     reservation: Option<Reservation>,
@@ -210,7 +211,7 @@ impl Attempt {
         } = send(asker, pending, self.side).await?;
         let (head, mut body) = response.into_parts();
         if head.status == StatusCode::SWITCHING_PROTOCOLS {
-            // Nobody asked it to.
+            // Shadows never ask for an upgrade.
             return Err(ServiceFault::Protocol.into());
         }
         if framing::is_unusable(head.status, &head.headers) {
@@ -272,7 +273,7 @@ impl Attempt {
             }
             (Err(reason), Some((capturing, _)), _) => capturing.fail(reason),
             (Err(reason), None, Some(ask)) => ask.fail(reason),
-            // The ask is in one of the two places until here.
+            // Not reached: until here either the capture or this struct owns the ask.
             (_, None, _) => {}
         }
     }
@@ -304,8 +305,8 @@ async fn send<B: AskBody>(
     })
 }
 
-/// The body of a request to be sent, and whether it is empty. A function of its own, so that the task of a shadow does
-/// not keep room for what is moved here.
+/// The body to send, and whether it is empty. A separate function, so that its temporaries take no space in the task of
+/// a shadow.
 fn body<B: AskBody>(pending: &Pending) -> (B, bool) {
     match pending.copied() {
         Some(copied) => (B::from(copied), false),

@@ -1,4 +1,4 @@
-//! What the tests of this room begin with: terms by default limits, and a request.
+//! Test fixtures of this module: terms with default limits, and a request.
 
 use std::cell::RefCell;
 use std::net::Ipv4Addr;

@@ -1,19 +1,18 @@
 //! The framing of gRPC over HTTP/2: a byte of flags, four bytes of length, the message.
 //!
-//! Only counted, to tell one message from a stream of them: a call with one message each way is compared, any other
-//! passes as a `stream`.
+//! Messages are only counted: a call with one message in each direction is compared, any other counts as a `stream`.
 
 use bytes::Bytes;
 
 /// Flags and length before each message.
 const PREFIX: usize = 5;
 
-/// Counts messages while their bytes pass.
+/// Counts messages in a body that is read in pieces.
 #[derive(Default)]
 pub(crate) struct MessageCounter {
     begun: u64,
     prefix: [u8; PREFIX],
-    /// Bytes of `prefix` that are there.
+    /// Bytes of `prefix` received so far.
     known: usize,
     /// Bytes of the message that are still to come.
     left: u64,

@@ -1,4 +1,4 @@
-//! What one worker counts of services and shadows, and how Prometheus is shown it.
+//! The metrics of services and shadows: what one worker counts, and how Prometheus gets the sums.
 //!
 //! Labels are fixed: the side, and how a shadow ended. Nothing that a client sends becomes one.
 
@@ -13,7 +13,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use crate::counters::{Count, DurationHistogram, sum};
 use crate::exchange::side::{BySide, Side};
 
-/// Upper bounds in microseconds, as OpenTelemetry advises for HTTP durations.
+/// Upper bounds of the buckets in microseconds, as OpenTelemetry recommends for HTTP durations.
 const BOUNDS: [u64; 14] = [
     5_000, 10_000, 25_000, 50_000, 75_000, 100_000, 250_000, 500_000, 750_000, 1_000_000,
     2_500_000, 5_000_000, 7_500_000, 10_000_000,
@@ -46,7 +46,7 @@ impl Meters {
         }
     }
 
-    /// A service answered whole; `elapsed` from sending to the last byte.
+    /// A service sent a complete answer; `elapsed` is from sending the request to the last byte of the answer.
     pub(crate) fn answered(&self, side: Side, elapsed: Duration) {
         self.answers[side].observe(elapsed);
     }
@@ -56,7 +56,8 @@ impl Meters {
         self.shadows[end as usize].add(1);
     }
 
-    /// A request was settled with a reason; those that kept it from being sent at all are ends of a shadow.
+    /// A request was settled with a reason. If that reason kept it from being sent, it counts as an outcome of a
+    /// shadow.
     pub(super) fn not_sent(&self, reason: Reason) {
         match reason {
             Reason::SampledOut => self.shadow(ShadowEnd::SampledOut),
