@@ -1,7 +1,7 @@
-//! The two services, told apart.
+//! Which of the two services: legacy or candidate.
 //!
-//! Whatever there is one of for each side is kept by side ([`BySide`]), so that no code counts to two. The same failure
-//! has another reason on each side; here, and nowhere else, one becomes the other.
+//! [`BySide`] holds one value for each. The same failure has a different reason on each side; only this module maps one
+//! to the other.
 
 use std::ops::Index;
 
@@ -30,7 +30,7 @@ impl Side {
         }
     }
 
-    /// Why there is no verdict where this side failed so.
+    /// The reason why there is no verdict if this side fails in this way.
     pub(crate) fn reason(self, fault: ServiceFault) -> Reason {
         match (self, fault) {
             (Self::Legacy, ServiceFault::TimedOut) => Reason::LegacyTimeout,
@@ -54,17 +54,17 @@ impl Side {
     }
 }
 
-/// One of something for each side.
+/// One value for each side.
 #[derive(Clone, Debug)]
 pub(crate) struct BySide<T>([T; Side::ALL.len()]);
 
 impl<T> BySide<T> {
-    /// One that is given for each.
+    /// From both values.
     pub(crate) fn of(legacy: T, candidate: T) -> Self {
         Self([legacy, candidate])
     }
 
-    /// One that `make` makes for each.
+    /// Calls `make` for each side.
     pub(crate) fn new(make: impl FnMut(Side) -> T) -> Self {
         Self(Side::ALL.map(make))
     }

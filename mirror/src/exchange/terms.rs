@@ -1,7 +1,8 @@
-//! The terms under which requests are asked of both services: limits, sampling, who counts, and on which thread.
+//! What a worker needs to send requests to both services: the policy's limits, sampling and observer, and the worker's
+//! own resources.
 //!
-//! One policy at one worker has one of these. Everything that is under way holds it, so that a request ends under the
-//! terms that it began with.
+//! Each generation has one. Every request in progress holds it, so that a request ends under the terms that it began
+//! with.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -17,18 +18,18 @@ use crate::limits::Limits;
 use crate::tasks::Tasks;
 use crate::turns::Turns;
 
-/// What a worker keeps for exchanges while policies come and go.
+/// What exchanges use of a worker; it outlives generations.
 #[derive(Clone)]
 pub(crate) struct ExchangeResources {
-    /// What is used of the limits of the whole process.
+    /// The current use of the process-wide limits.
     pub(crate) admission: Arc<Admission>,
     pub(crate) meters: OfWorker<Meters>,
     pub(crate) tasks: Rc<Tasks>,
-    /// The slices in which shadows work, so that clients go first.
+    /// Schedules shadows in slices, so that clients go first.
     pub(crate) turns: Rc<Turns>,
 }
 
-/// A policy, as far as exchanges go, at one worker.
+/// The part of a generation that exchanges use.
 pub(crate) struct Terms {
     resources: ExchangeResources,
     limits: Limits,

@@ -1,4 +1,4 @@
-//! Asking real services, without a client and without a proxy.
+//! Shadows sent to real services, without a client and without a proxy.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::upstream::{
     Connector, Lookups, OwnConnections, Service, Target, UpstreamUrl, WorkerConnections,
 };
 
-/// A service that answers every request alike.
+/// A service that answers every request in the same way.
 async fn serve(listener: TcpListener) {
     while let Ok((mut stream, _)) = listener.accept().await {
         tokio::task::spawn_local(async move {
