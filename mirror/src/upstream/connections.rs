@@ -1,8 +1,8 @@
-//! The connections that a worker keeps to its services, and which of them give way where file descriptors are missing.
+//! The connections that a worker keeps to its services, and which of them it closes when file descriptors run out.
 //!
-//! A service is known here from its making to its drop, so that whoever replaces one by another need not think of its
-//! idle connections. Those that are for shadows give way: a client that finds no descriptor is not served, a shadow
-//! that finds none is one drop of ours more.
+//! A service's connections are registered here until the service is dropped, so that code that replaces a service need
+//! not close its idle connections. In a shortage only connections for shadows are closed: without a descriptor a client
+//! is not served, while a shadow is only a request that is not compared.
 
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
@@ -22,12 +22,12 @@ pub(super) struct ServiceConnections<B: RequestBody> {
 }
 
 impl<B: RequestBody> ServiceConnections<B> {
-    /// The idle ones of HTTP/1.1.
+    /// The idle HTTP/1.1 connections.
     pub(super) fn http1(&self) -> &Pool<B> {
         &self.http1
     }
 
-    /// Those of HTTP/2, in use and idle.
+    /// The HTTP/2 connections, in use and idle.
     pub(super) fn http2(&self) -> &Streams<B> {
         &self.http2
     }
@@ -46,9 +46,9 @@ impl<B: RequestBody> ServiceConnections<B> {
 /// The connections of one worker to all its services.
 pub(crate) struct WorkerConnections<B: RequestBody> {
     services: RefCell<Vec<Weak<ServiceConnections<B>>>>,
-    /// Of connections for shadows, in the whole process.
+    /// Counts connections for shadows, in the whole process.
     descriptors: Arc<Descriptors>,
-    /// Idle connections to each service, whatever is asked for.
+    /// Maximum of idle connections to each service, whatever the policy says.
     most_idle: usize,
 }
 
@@ -61,8 +61,8 @@ impl<B: RequestBody> WorkerConnections<B> {
         }
     }
 
-    /// Keeps at most `idle` connections to a service, each for at most `patience`. Whether they give way is whether
-    /// they are for shadows.
+    /// Registers a service, for at most `idle` idle connections, each kept for at most `patience`. `gives_way` is
+    /// whether they are for shadows, and so closed in a shortage.
     pub(super) fn keep(
         &self,
         idle: usize,
@@ -78,7 +78,7 @@ impl<B: RequestBody> WorkerConnections<B> {
         connections
     }
 
-    /// Closes what has been idle for too long, and what has to give way.
+    /// Closes connections that have been idle for too long; in a shortage, all idle ones for shadows.
     pub(crate) fn sweep(&self, now: Instant) {
         let connections: Vec<_> = {
             let mut services = self.services.borrow_mut();
@@ -93,18 +93,18 @@ impl<B: RequestBody> WorkerConnections<B> {
         }
     }
 
-    /// Descriptors are missing: idle connections of shadows are closed, here now and at the other workers soon.
+    /// Descriptors have run out: closes idle connections for shadows, now in this worker and soon in the others.
     pub(crate) fn yield_descriptors(&self) {
         self.descriptors.miss();
         self.close_idle();
     }
 
-    /// Whether a descriptor was missed lately, so that no connection of a shadow is kept.
+    /// Whether descriptors ran out lately, so that no idle connection for a shadow is kept.
     pub(super) fn are_scarce(&self) -> bool {
         self.descriptors.are_scarce()
     }
 
-    /// The place of one more connection for a shadow, that of an idle one if need be.
+    /// Reserves a descriptor for one more shadow connection; closes idle ones for it if necessary.
     pub(super) fn place(&self) -> Option<Descriptor> {
         self.descriptors.take().or_else(|| {
             self.yield_descriptors();
