@@ -1,8 +1,8 @@
-//! One client's connection: what is known of it, and when to end it.
+//! The state of one client connection, and when to close it.
 //!
-//! The time-outs of a client (for a begun head, for idleness, for a body that stands still) are kept by a sweep over
-//! all connections of a worker, once a second, instead of a timer per request: hyper's own timer costs an allocation
-//! and a registration for every request, and cannot tell an idle connection from one that trickles a head.
+//! A sweep over all connections of a worker, once a second, enforces the time-outs of clients (for an incomplete head,
+//! an idle connection, a stalled body). There is no timer per request: hyper's costs an allocation and a registration
+//! for every request, and cannot tell an idle connection from one that sends a head very slowly.
 
 mod control_frames;
 mod head_finder;
@@ -32,32 +32,32 @@ pub(crate) use registry::Clients;
 /// What a connection has been told to do.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Order {
-    /// Serve what comes.
+    /// Serve requests.
     Serve,
-    /// Finish the requests at hand and close.
+    /// Finish the current requests and close.
     Finish,
     /// Close now.
     Close,
 }
 
-/// How long a connection may be idle where others find no place. A head is sent at once, and who keeps a
-/// connection for later must know that it may be closed.
+/// After how long an idle connection may be closed when all client slots are taken. A head is normally sent at once,
+/// and a client that keeps a connection for later must expect that it is closed.
 const GIVES_WAY: Duration = Duration::from_secs(1);
 
 /// State of a client's connection, shared by its task, its requests and the sweep.
 pub(crate) struct Client {
     worker: Rc<Worker>,
     peer: Rc<Peer>,
-    /// Its address, and the one of ours that it came to, if the system says so.
+    /// The client's address, and the local one, if the system reports it.
     ends: (SocketAddr, Option<SocketAddr>),
     /// Whether the connection comes from this process itself. Looked up with the first request: a connection is
     /// accepted before the side that opened it has registered it.
     ourselves: Cell<Option<bool>>,
-    /// Whether requests come as streams of HTTP/2, several at a time; known once the first bytes are there.
+    /// Whether the connection is HTTP/2, with several requests at a time; known once the first bytes have arrived.
     http2: Cell<bool>,
     order: Cell<Order>,
     waker: RefCell<Option<Waker>>,
-    /// Requests at hand.
+    /// Requests in progress.
     busy: Cell<usize>,
     /// Requests that have begun so far.
     begun: Cell<u64>,
@@ -65,37 +65,38 @@ pub(crate) struct Client {
     drained_at: Cell<Option<u64>>,
     socket_state: Arc<SocketState>,
     uploads: RefCell<Vec<Weak<Upload>>>,
-    /// Answers of HTTP/2, each of which may stand still by itself.
+    /// HTTP/2 answers, each of which may stall separately.
     answers: RefCell<Vec<Weak<AnswerProgress>>>,
     waits: WaitingSince,
     _permit: OwnedSemaphorePermit,
 }
 
-/// When the sweep first saw the connection wait for its client; a request costs no look at the clock for it.
+/// When the sweep first saw the connection wait for its client. Kept by the sweep, so that a request need not read the
+/// clock.
 #[derive(Default)]
 struct WaitingSince {
     idle: Cell<Option<Instant>>,
     head: Cell<Option<Instant>>,
-    /// For the client to take an answer, with the number of writes then.
+    /// For the client to read an answer, with the number of writes at that time.
     reader: Cell<Option<(Instant, u64)>>,
     /// Since it was told to finish.
     end: Cell<Option<Instant>>,
 }
 
-/// A request at hand; dropping it makes the connection idle, if it is the last one.
+/// A request in progress; dropping the last one makes the connection idle.
 pub(crate) struct Busy {
     client: Rc<Client>,
     progress: Option<Rc<AnswerProgress>>,
-    /// Its place among the requests of HTTP/2, given back when it is dropped.
+    /// Its slot among the process's HTTP/2 requests.
     place: Option<OwnedSemaphorePermit>,
 }
 
-/// How a client of HTTP/2 takes an answer: its connection says nothing about one stream of many.
+/// How far an HTTP/2 client has read one answer: the state of the connection does not tell for a single stream.
 struct AnswerProgress {
     stream: StreamTask,
-    /// Frames handed over.
+    /// Frames handed to hyper.
     frames: Cell<u64>,
-    /// Whether the last thing that happened was that a frame was handed over: then the next step is the client's.
+    /// Whether the last poll returned a frame: then hyper waits for the client.
     handed: Cell<bool>,
     since: Cell<Option<(Instant, u64)>>,
 }
@@ -153,17 +154,17 @@ impl Client {
         &self.peer
     }
 
-    /// What its socket and its requests tell each other.
+    /// The state of its socket.
     pub(crate) fn socket_state(&self) -> &Arc<SocketState> {
         &self.socket_state
     }
 
-    /// Remembers that requests come as streams of HTTP/2.
+    /// Records that the connection is HTTP/2.
     pub(crate) fn speaks_http2(&self) {
         self.http2.set(true);
     }
 
-    /// Whether the requests of this connection are our own.
+    /// Whether this connection comes from the mirror itself.
     pub(crate) fn is_ourselves(&self) -> bool {
         if let Some(known) = self.ourselves.get() {
             return known;
@@ -175,7 +176,7 @@ impl Client {
         ourselves
     }
 
-    /// A request begins; it is at hand from its parsed head to the end of its answer.
+    /// A request begins; it is in progress from its parsed head to the end of its answer.
     pub(crate) fn busy(self: &Rc<Self>) -> Busy {
         self.busy.set(self.busy.get() + 1);
         self.waits.idle.set(None);
@@ -188,7 +189,7 @@ impl Client {
         }
     }
 
-    /// Begins to watch the answer of the stream that is being polled.
+    /// Begins to watch the answer of the HTTP/2 stream that is being polled.
     fn watch_answer(&self) -> Option<Rc<AnswerProgress>> {
         let stream = self.worker.streams().current()?;
         let progress = Rc::new(AnswerProgress {
@@ -203,26 +204,26 @@ impl Client {
         Some(progress)
     }
 
-    /// The socket of one request at a time; with HTTP/2 a connection says nothing about one stream of many.
+    /// The state of the socket on HTTP/1, where it tells about the one current request; `None` on HTTP/2.
     pub(crate) fn http1_socket(&self) -> Option<&Arc<SocketState>> {
         (!self.http2.get()).then_some(&self.socket_state)
     }
 
-    /// Watches a request's body for standing still.
+    /// Makes the sweep watch a request's body for stalls.
     pub(crate) fn watch_upload(&self, upload: &Rc<Upload>) {
         let mut uploads = self.uploads.borrow_mut();
         uploads.retain(|known| known.strong_count() > 0);
         uploads.push(Rc::downgrade(upload));
     }
 
-    /// The process is about to end. HTTP/2 says so at once. With HTTP/1.1 only an answer can say it (the next one
-    /// does), and closing the connection between two requests would cut the one that may just be coming. So a
-    /// connection is closed when it had no request from one round to the next.
+    /// The process is about to end. HTTP/2 tells the client at once. With HTTP/1.1 only the next answer can, and
+    /// closing the connection between two requests could lose one that is just arriving. So a connection is closed only
+    /// if it had no request from one drain round to the next.
     fn drain(&self) {
         let begun = self.begun.get();
         let idle = self.busy.get() == 0 && self.drained_at.replace(Some(begun)) == Some(begun);
         if idle && self.socket_state.is_lingering() {
-            // It had a round of the drain to read its answer, and nobody wants what it still sends.
+            // The client had one round to read its answer; what it still sends is not needed.
             self.tell(Order::Close);
         } else if self.http2.get() || idle {
             self.tell(Order::Finish);
@@ -251,7 +252,7 @@ impl Client {
         } else if self.socket_state.is_lingering() {
             // It has its own limits.
         } else if self.http2.get() || !self.socket_state.has_begun() {
-            // Pings and settings of HTTP/2 are no request.
+            // HTTP/2 pings and settings do not count as requests.
             if for_long(&self.waits.idle, limits.client_idle) {
                 self.tell(Order::Finish);
             }
@@ -260,7 +261,7 @@ impl Client {
         }
     }
 
-    /// Since when it has waited for its client, if it has for so long that it must give way to another one.
+    /// Since when it has waited for its client, if that is long enough to close it for another client.
     fn gives_way(&self, now: Instant) -> Option<Instant> {
         let since = [&self.waits.head, &self.waits.idle]
             .into_iter()
@@ -270,7 +271,7 @@ impl Client {
         (waits && long && !self.is_uploading()).then_some(since)
     }
 
-    /// Ends the connection, so that another client finds a place.
+    /// Ends the connection, to free its slot for another client.
     fn give_way(&self) {
         self.tell(if self.http2.get() {
             Order::Finish
@@ -279,7 +280,7 @@ impl Client {
         });
     }
 
-    /// Whether a body still comes in; that may be so after its answer is over.
+    /// Whether a request body is still arriving, possibly after its answer has ended.
     fn is_uploading(&self) -> bool {
         let uploads = self.uploads.borrow();
         let mut live = uploads.iter().filter_map(Weak::upgrade);
@@ -329,7 +330,7 @@ impl Client {
 }
 
 impl Busy {
-    /// The answer was asked for its next frame: `handed` says whether there was one.
+    /// The answer was polled for its next frame; `handed` is whether there was one.
     pub(crate) fn polled(&self, handed: bool) {
         if let Some(progress) = &self.progress {
             progress
@@ -339,8 +340,8 @@ impl Busy {
         }
     }
 
-    /// Takes one of the places that requests of HTTP/2 have in the process, waiting for one if need be: a connection
-    /// carries many requests, and each may need one to the legacy.
+    /// Takes one of the process's slots for HTTP/2 requests, waiting if necessary: a client connection carries many
+    /// requests, and each may need a connection to the legacy.
     pub(crate) async fn take_place(&mut self) {
         if self.progress.is_some() {
             self.place = self.client.worker.process().stream().await;

@@ -1,7 +1,7 @@
-//! The client's path: from a parsed head to the legacy's answer. It waits for the legacy and for nothing else.
+//! Serves one client request, from its parsed head to the legacy's answer. It waits only for the legacy.
 //!
-//! Each request is decided here once: refused, tapped, tunnelled, passed on alone, or compared. How each of these is
-//! done is said in a module of its own.
+//! This module decides what happens to each request: refused, tapped, tunnelled, forwarded only, or forwarded and
+//! compared. Each of these has its own module.
 
 mod passed;
 
@@ -32,8 +32,8 @@ use crate::proxy::unread::{close_after, close_unread, finish_or_close};
 use crate::proxy::upload::{ClientGone, Upload};
 use crate::spelling::Spelling;
 
-/// Serves one request. While draining the answer says that it is the last one on its connection: a client learns it
-/// before it sends another request.
+/// Serves one request. While draining, the answer says that it is the last one on its connection, so that the client
+/// sends no other request.
 pub(crate) async fn serve(
     client: Rc<Client>,
     mut request: Request<Incoming>,
@@ -61,7 +61,7 @@ pub(crate) async fn serve(
     Ok(response)
 }
 
-/// HEAD gets the head alone, also of an answer of ours: by HTTP/2 nobody else would see to it.
+/// Removes the body from our own answer to HEAD: hyper does not do it on HTTP/2.
 fn fit(answer: Response<Answer>, is_head: bool) -> Response<Answer> {
     if is_head {
         own_answers::without_body(answer)
@@ -84,18 +84,18 @@ async fn answer_to(
     let (parts, body) = request.into_parts();
     let version = parts.version;
     let upload = watched(client, body);
-    // Taken out even if this request is refused: else it would be taken for the next head's.
+    // Taken even if this request is refused; otherwise the next request would get it.
     let spelling = client
         .http1_socket()
         .and_then(|socket| socket.take_spelling());
     if let Err(fault) = host::check(&parts) {
-        // It does not count as received, like a head that hyper refuses to parse.
+        // Like a head that hyper cannot parse, it does not count as received.
         client.worker().meters().refused();
         let answer = own_answers::text(StatusCode::BAD_REQUEST, own_answers::for_host(fault), busy);
         return Ok(finish_or_close(client, version, upload, answer).await);
     }
     if framing::has_other_coding(&parts.headers) {
-        // RFC 9112 §6.1 has this status for it. Where such a body ends is not certain, so nothing is read behind it.
+        // The status is from RFC 9112 §6.1. The end of such a body is uncertain, so nothing after it is read.
         client.worker().meters().refused();
         let answer = own_answers::text(
             StatusCode::NOT_IMPLEMENTED,
@@ -108,7 +108,8 @@ async fn answer_to(
     let ticket = Ticket::receive(generation.terms(), route);
     let client_ticket = ClientTicket::beside(&ticket);
     if parts.method == Method::CONNECT {
-        // A tunnel to where the client says would make a forward proxy of us; the legacy is not asked either.
+        // A tunnel to any host that the client names would make this a forward proxy. The legacy does not get the
+        // request either.
         let answer = refuse(
             client_ticket,
             StatusCode::NOT_IMPLEMENTED,
@@ -116,7 +117,7 @@ async fn answer_to(
             busy,
         );
         ticket.not_compared(Reason::UnsafeMethod);
-        // What a client sends behind it in the hope of a tunnel may be somebody else's bytes (RFC 9931).
+        // Bytes that follow it, meant for the tunnel, may be under somebody else's control (RFC 9931).
         return Ok(close_unread(client, version, answer));
     }
     let terms = generation.terms();
@@ -135,7 +136,7 @@ async fn answer_to(
     }
     if wants_upgrade {
         let answer = if upload.is_some() {
-            // Where the body would end and the other protocol begin is for two parsers to disagree about.
+            // Two parsers could disagree about where the body ends and the other protocol begins.
             let answer = refuse(
                 client_ticket,
                 StatusCode::BAD_REQUEST,
@@ -183,7 +184,7 @@ async fn answer_to(
     }
 }
 
-/// The head of a request as it came.
+/// The head of a request as the client sent it.
 fn received(client: &Client, parts: request::Parts, spelling: Option<Spelling>) -> RequestHead {
     RequestHead {
         method: parts.method,
@@ -198,7 +199,7 @@ fn received(client: &Client, parts: request::Parts, spelling: Option<Spelling>) 
     }
 }
 
-/// A request that was sent to the legacy, and what is still open of it.
+/// A request that was sent to the legacy, and its unfinished parts.
 struct OpenRequest {
     subject: Subject,
     client_ticket: ClientTicket,
@@ -207,7 +208,7 @@ struct OpenRequest {
     busy: Busy,
 }
 
-/// Our own answer where the legacy gave none.
+/// Our own answer if the legacy gave none.
 async fn without_legacy(
     client: &Client,
     version: Version,
@@ -233,7 +234,7 @@ async fn without_legacy(
     Ok(finish_or_close(client, version, upload, answer).await)
 }
 
-/// The body of a request, if it has one. Where it has none, the client has said all and waits.
+/// The body of a request, if it has one. If not, the request is complete and the client waits for the answer.
 fn watched(client: &Client, body: Incoming) -> Option<Rc<Upload>> {
     if body.is_end_stream() {
         if let Some(socket) = client.http1_socket() {
@@ -246,7 +247,7 @@ fn watched(client: &Client, body: Incoming) -> Option<Rc<Upload>> {
     Some(upload)
 }
 
-/// Our own answer to what is never passed on.
+/// Our own answer to a request that is never forwarded.
 fn refuse(
     client_ticket: ClientTicket,
     status: StatusCode,

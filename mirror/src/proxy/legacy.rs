@@ -1,7 +1,6 @@
-//! Asks the legacy for a client: what is sent, what is expected of it, and what it means for the client that no answer
-//! came.
+//! Sends a client's request to the legacy, and decides what the client gets if no answer comes.
 //!
-//! It waits for the legacy alone. What is done with an answer is decided by who asked for it.
+//! It waits only for the legacy. The caller handles the answer.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -23,7 +22,7 @@ use crate::proxy::upload::{Upload, UploadState};
 use crate::proxy::worker::Worker;
 use crate::upstream::{ConnectError, SendError, Sent};
 
-/// A request that a client waits for: passed on alone, or compared.
+/// A request that a client waits for: forwarded only, or also compared.
 pub(crate) enum Subject {
     Alone(Box<RequestHead>),
     Shadowed(Ask),
@@ -44,7 +43,7 @@ pub(crate) enum NoAnswer {
     ClientGone,
     TimedOut,
     Unreachable,
-    /// It answered, but with what is no HTTP, or too much of it.
+    /// Its answer is not valid HTTP, or over a limit.
     Wrong,
 }
 
@@ -57,7 +56,7 @@ impl NoAnswer {
         }
     }
 
-    /// What became of the client.
+    /// The client's outcome.
     pub(crate) fn outcome(&self) -> ClientOutcome {
         match self {
             Self::ClientGone => ClientOutcome::ClientAborted,
@@ -66,7 +65,7 @@ impl NoAnswer {
         }
     }
 
-    /// What the client is told, if it is there.
+    /// Our answer to the client, if it is still connected.
     pub(crate) fn answer(&self) -> Option<(StatusCode, &'static str)> {
         match self {
             Self::ClientGone => None,
@@ -79,9 +78,9 @@ impl NoAnswer {
 
 /// Sends the request to the legacy and, when it is complete, to the candidate.
 ///
-/// A client that asks whether to send its body (`Expect: 100-continue`) is answered by the legacy, which is asked the
-/// same: its 100 lets the body come, a final answer is passed on without one. HTTP/2 cannot be asked so: hyper does
-/// not tell of interim answers there, and a legacy by it has a while to refuse.
+/// `Expect: 100-continue` is forwarded to the legacy. After its 100 the client is told to send the body; a final answer
+/// is passed on without a body being sent. Over HTTP/2 hyper does not report interim answers, so the client is told to
+/// send after [`upload::EXPECTATION`](crate::proxy::upload), unless the legacy answers earlier.
 pub(crate) async fn send(
     worker: &Worker,
     asker: &Rc<Asker<Outbound>>,
@@ -122,7 +121,7 @@ pub(crate) async fn send(
     };
     let legacy = asker.service(Side::Legacy);
     match legacy.send(make, outbound, replayable, grpc).await {
-        // A 101 that nobody asked for is no answer, nor is what cannot be passed on.
+        // A 101 without an upgrade request is invalid, and so is an answer that cannot be passed on.
         Ok(sent)
             if sent.response.status() == StatusCode::SWITCHING_PROTOCOLS
                 || framing::is_unusable(sent.response.status(), sent.response.headers()) =>
@@ -133,8 +132,8 @@ pub(crate) async fn send(
             worker.process().legacy_answers(true);
             let waited = sent.at.saturating_duration_since(started);
             worker.meters().overhead(waited);
-            // The candidate gets a body that is whole already. So that both are timed alike, what the legacy waited for
-            // the client's body is taken away.
+            // The candidate gets a body that is already complete. To measure both in the same way, the time that the
+            // legacy waited for the client's body is subtracted.
             let waited = progress.map(|progress| progress.waited());
             sent.at = (sent.at + waited.unwrap_or_default()).min(sent.head_at);
             Ok(sent)
@@ -144,8 +143,8 @@ pub(crate) async fn send(
     }
 }
 
-/// Notes that the legacy gave no answer, and what the client is told. It is logged as a warning when it begins, for
-/// debugging while it goes on.
+/// Records that the legacy gave no answer, and returns what the client gets. The first failure in a row is logged as a
+/// warning, later ones at debug level.
 pub(crate) fn legacy_failed(
     worker: &Worker,
     error: &SendError,
@@ -176,7 +175,7 @@ fn no_answer(worker: &Worker, error: &SendError) -> NoAnswer {
                 tracing::debug!(%error, "legacy broke before it answered");
             }
         }
-        // Does not happen here: only what shadows are sent is limited.
+        // Not reached: only answers to shadows are limited.
         SendError::Flood => tracing::debug!("legacy sent far more than its answer needed"),
     }
     match error {

@@ -1,4 +1,4 @@
-//! What is counted for Prometheus: clients here, services and shadows where they are asked.
+//! The metrics for Prometheus. Those of clients are counted here, those of services and shadows in [`Meters`].
 //!
 //! Labels are fixed; nothing that a client sends becomes one.
 
@@ -40,7 +40,7 @@ impl ClientMeters {
         }
     }
 
-    /// From the parsed head to the moment when the legacy's connection had the request.
+    /// Time from the parsed head until the request was handed to the legacy's connection.
     pub(crate) fn overhead(&self, elapsed: Duration) {
         self.overhead.observe(elapsed);
     }

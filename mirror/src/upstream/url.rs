@@ -1,7 +1,7 @@
 //! The addresses of the two services, as the operator writes them.
 //!
-//! An upstream URL has a host and port only. A path is refused: prefixes are replaced by the rewrite setting, never
-//! implicitly.
+//! A URL names a host and port only. A path in it is refused rather than added to each request: the mirror would
+//! compare something other than what the client asked for.
 
 use std::fmt;
 use std::path::PathBuf;
