@@ -1,34 +1,35 @@
-//! Where request heads begin in what a client sends by HTTP/1.
+//! Finds where request heads begin in the bytes of an HTTP/1 client.
 //!
-//! hyper alone knows how a request is framed, and tells it when it has parsed a head; a second reader of framing is
-//! what request smuggling is made of. So nothing is decided here but whether the next byte is certainly the first one
-//! of a head, from three things: hyper does not read ahead of the request at hand, it reads for a head only when it has
-//! no whole one left, and the length of a body is what it says. Where that is not enough, bytes pass untouched.
+//! Only hyper interprets the framing of requests, and reports it when it has parsed a head; a second interpretation
+//! would allow request smuggling. So this only decides whether the next byte is certainly the first one of a head. It
+//! relies on three facts: hyper does not read ahead of the current request, it reads for a head only when its buffer
+//! has no complete one, and a body has the length that hyper reports. If that is not enough to be certain, bytes pass
+//! unchanged.
 
 use crate::limits::MAX_HEAD_BYTES;
 use crate::proxy::socket_state::Announced;
 use crate::spelling::Spelling;
 
-/// The longest first line that is looked at: what hyper takes of a whole head.
+/// The longest first line that is searched: hyper's limit for a whole head.
 pub(super) const MAX_LINE: usize = MAX_HEAD_BYTES;
 const BLANK_LINE: &[u8] = b"\r\n\r\n";
 
-/// What is known of the next byte.
+/// What is known about the next byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NextByte {
     Head,
-    /// A head has gone to hyper, and with it so many bytes behind it, where that is known.
+    /// hyper got a head, and this many bytes after it, if that is known.
     Behind(Option<u64>),
-    /// So many bytes of a body, and then a head.
+    /// This many bytes of a body, and then a head.
     Body(u64),
     Unknown,
 }
 
-/// The heads of one connection.
+/// Finds the heads of one connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HeadFinder {
     next: NextByte,
-    /// The last bytes that went to hyper.
+    /// The last bytes that hyper got.
     tail: [u8; 4],
 }
 
@@ -40,8 +41,8 @@ impl HeadFinder {
         }
     }
 
-    /// hyper asks for more. `announced` is what it said of a head since the last time; `within` whether the body of the
-    /// request at hand has not come to its end.
+    /// hyper reads more. `announced` is what it reported about a head since the last call; `within` is whether the body
+    /// of the current request is incomplete.
     pub(super) fn asked(&mut self, announced: Option<Announced>, within: bool) {
         if let (NextByte::Behind(extra), Some(announced)) = (self.next, announced) {
             let bytes = match announced {
@@ -56,7 +57,7 @@ impl HeadFinder {
         }
         match self.next {
             NextByte::Body(0) => self.next = NextByte::Head,
-            // A head that is not whole cannot end with an empty line, so hyper has nothing left of what it got.
+            // An incomplete head cannot end with an empty line, so hyper has used all bytes that it got.
             NextByte::Behind(_) | NextByte::Unknown if !within && self.tail == BLANK_LINE => {
                 self.next = NextByte::Head;
             }
@@ -69,8 +70,8 @@ impl HeadFinder {
         self.next == NextByte::Head
     }
 
-    /// Takes note of what goes to hyper, and replaces what a target must not have. Where a head begins, its first line
-    /// must be whole.
+    /// Records the bytes that hyper gets, and replaces bytes that a target must not contain. If a head begins, its
+    /// first line must be complete.
     pub(super) fn pass(&mut self, bytes: &mut [u8]) -> Option<Spelling> {
         let spelling = match self.next {
             NextByte::Head => self.head(bytes),
@@ -104,7 +105,7 @@ impl HeadFinder {
         }
         let line = memchr::memchr(b'\n', bytes).unwrap_or(bytes.len());
         let spelling = Spelling::take(&mut bytes[..line]);
-        // GET and HEAD have no body, nearly always: what ends with an empty line is a head, then.
+        // GET and HEAD almost never have a body, so bytes that end with an empty line are exactly a head.
         let is_all = matches!(bytes[0], b'G' | b'H') && bytes.ends_with(BLANK_LINE);
         let end = || memchr::memmem::find(bytes, BLANK_LINE).map(|at| at + BLANK_LINE.len());
         self.next = if is_all {
