@@ -97,11 +97,8 @@ async fn answer_to(
     if framing::has_other_coding(&parts.headers) {
         // The status is from RFC 9112 §6.1. The end of such a body is uncertain, so nothing after it is read.
         client.worker().meters().refused();
-        let answer = own_answers::text(
-            StatusCode::NOT_IMPLEMENTED,
-            own_answers::REFUSED_CODING,
-            busy,
-        );
+        let status = StatusCode::NOT_IMPLEMENTED;
+        let answer = own_answers::text(status, own_answers::REFUSED_CODING, busy);
         return Ok(close_unread(client, version, answer));
     }
     let route = generation.route(&parts.method, parts.uri.path());
