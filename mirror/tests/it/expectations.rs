@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::verdict::Reason;
 
-use crate::support::service::{fill_until, find, read_request};
+use crate::support::wire::{fill_until, find, read_request};
 use crate::support::{Rig, Running, Service, ok};
 
 const ASKING: &str =

@@ -1,6 +1,7 @@
 //! The mirror between real sockets: clients and services that are scripted byte by byte.
 
 mod aborts;
+mod candidate_connections;
 mod candidate_faults;
 mod clients;
 mod conservation;
@@ -8,6 +9,7 @@ mod control;
 mod drain;
 mod expectations;
 mod floods;
+mod grpc;
 mod half_closing;
 mod hop_by_hop;
 mod http2;

@@ -4,7 +4,7 @@ use http::Response;
 use parity_mirror::{PathRewrite, Target};
 
 use crate::support::h2::{Act, H2Service};
-use crate::support::service::{fill_until, find};
+use crate::support::wire::{fill_until, find};
 use crate::support::{Rig, Running, Service, ok};
 
 /// Every visible character, and a few that are no ASCII.

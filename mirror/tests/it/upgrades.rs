@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use parity_schemas::verdict::Reason;
 
-use crate::support::service::{fill_until, find};
+use crate::support::wire::{fill_until, find};
 use crate::support::{Client, Next, Rig, Service, ok};
 
 const ASK: &str = "GET /chat HTTP/1.1\r\nhost: test\r\nconnection: keep-alive, Upgrade\r\nupgrade: websocket\r\nsec-websocket-key: x\r\n\r\n";
