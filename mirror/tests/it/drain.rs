@@ -1,4 +1,4 @@
-//! The end: what was accepted is answered, and all is settled.
+//! Draining: accepted requests are answered, and all are settled.
 
 use std::sync::Mutex;
 use std::sync::mpsc::channel;

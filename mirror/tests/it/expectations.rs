@@ -1,4 +1,4 @@
-//! Clients that ask whether to send their bodies: the legacy answers that, not we.
+//! `Expect: 100-continue`: the legacy answers it, not the mirror.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! A legacy that fails: the client learns it, and the count says why there is no verdict.
+//! A legacy that fails: the client gets an error, and the reason for the missing verdict is counted.
 
 use std::time::Duration;
 

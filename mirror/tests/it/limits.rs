@@ -1,4 +1,4 @@
-//! Every cap, at its edge.
+//! Every limit, just below and just above.
 
 use std::time::Duration;
 

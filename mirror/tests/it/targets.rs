@@ -1,4 +1,4 @@
-//! Targets as clients write them, whatever the standard says of their characters.
+//! Request targets reach the services with the client's exact bytes, even those that the standard forbids.
 
 use http::Response;
 use parity_mirror::{PathRewrite, Target};

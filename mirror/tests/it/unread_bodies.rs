@@ -1,4 +1,4 @@
-//! Answers before the end of the request's body: what becomes of the rest, and of the connection.
+//! Answers before the end of the request's body: what happens to the rest and to the connection.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};

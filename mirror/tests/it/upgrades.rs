@@ -1,4 +1,4 @@
-//! Tunnels: to the legacy only, with half-close, until the drain's time is over.
+//! Tunnels: to the legacy only, with half-close, until the time to drain is over.
 
 use std::time::Duration;
 
