@@ -103,7 +103,7 @@ impl Instance {
         let proxy = std::thread::Builder::new()
             .name("mirror".to_owned())
             .spawn(move || {
-                let ended = mirror.run(observers, &stopped);
+                let ended = mirror.run(observers, None, &stopped);
                 end.send_replace(true);
                 ended
             })
@@ -144,7 +144,9 @@ impl Instance {
         // Loaded before the pipeline is touched: what the policy names may not be there.
         let policy = Mirror::check(settings.mirror.policy.clone())?;
         self.pipeline.reload(settings)?;
-        self.control.mirror.apply(policy, self.pipeline.observers());
+        self.control
+            .mirror
+            .apply(policy, self.pipeline.observers(), None);
         self.drain = settings.mirror.policy.limits.drain;
         Ok(())
     }

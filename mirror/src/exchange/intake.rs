@@ -82,10 +82,10 @@ impl<S: StartAsk> Intake<S> {
         }
     }
 
-    /// The client disconnected before the body was complete.
-    pub(crate) fn fail(&mut self) {
+    /// The body will not be complete, for this reason.
+    pub(crate) fn fail(&mut self, reason: Reason) {
         if let Some(ask) = self.ask.take() {
-            ask.fail(Reason::ClientAborted);
+            ask.fail(reason);
         }
     }
 }
@@ -94,8 +94,9 @@ impl<S: StartAsk> Drop for Intake<S> {
     fn drop(&mut self) {
         // The legacy answered before the body was complete. A panic or a shutdown is the better reason.
         if let Some(ask) = self.ask.take() {
-            let reason = match ask.pending().terms().drop_reason() {
-                Reason::ClientAborted => Reason::LegacyEarly,
+            let terms = ask.pending().terms();
+            let reason = match terms.drop_reason() {
+                lost if lost == terms.lost() => Reason::LegacyEarly,
                 ours => ours,
             };
             ask.fail(reason);

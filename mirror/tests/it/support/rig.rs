@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use parity_mirror::{
     BindError, Config, ConnectionLimits, Drained, Limits, Metrics, Mirror, MirrorHandle, Policy,
-    Target,
+    RecheckReceiver, Target,
 };
 use parity_schemas::route::{RoutePolicy, RouteRule};
 use tokio::sync::watch;
@@ -20,6 +20,7 @@ use super::{Client, PATIENCE, Service};
 /// A mirror to be.
 pub(crate) struct Rig {
     config: Config,
+    rechecks: Option<RecheckReceiver>,
 }
 
 impl Rig {
@@ -33,7 +34,14 @@ impl Rig {
                 shadowing: true,
                 policy: Policy::new(Target::new(legacy.url()), Target::new(candidate.url())),
             },
+            rechecks: None,
         }
+    }
+
+    /// Sends what comes from here again.
+    pub(crate) fn rechecks(mut self, rechecks: RecheckReceiver) -> Self {
+        self.rechecks = Some(rechecks);
+        self
     }
 
     pub(crate) fn listen(mut self, address: SocketAddr) -> Self {
@@ -100,7 +108,8 @@ impl Rig {
         Mirror::bind(self.config)
     }
 
-    pub(crate) fn start(self) -> Running {
+    pub(crate) fn start(mut self) -> Running {
+        let rechecks = self.rechecks.take();
         let mirror = self.bind().expect("a free port");
         let (shutdown, signal) = watch::channel(false);
         let ledger = Ledger::default();
@@ -117,6 +126,7 @@ impl Rig {
                         threads.lock().expect("no panic").push(thread);
                         observers.observer()
                     },
+                    rechecks,
                     &signal,
                 )
                 .expect("workers run")
