@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use parity_schemas::secret::without_password;
 
 use environment::Environment;
-use file::{Entry, File, Raw, Written};
+use file::{File, Raw, RouteEntry, RuleEntry, Written};
 use problem::{Origin, Problem, Problems, read_named_file};
 use settings::{Kind, Many, One, Setting};
 
@@ -38,8 +38,8 @@ const MAX_FILE_BYTES: u64 = 4 << 20;
 #[derive(Clone)]
 pub(crate) struct Layers {
     values: BTreeMap<&'static str, Written>,
-    routes: Vec<Entry>,
-    rules: Vec<Entry>,
+    routes: Vec<RouteEntry>,
+    rules: Vec<RuleEntry>,
     problems: Vec<Problem>,
     renamed: Vec<Problem>,
     broken_file: bool,

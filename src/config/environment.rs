@@ -4,7 +4,9 @@
 //! none. Names that are not for us are let alone: tests' own, and those that Kubernetes and Docker put into every
 //! container for a service that is called `parity`.
 
-use super::problem::{Origin, Problem, closest};
+use parity_schemas::spelling;
+
+use super::problem::{Origin, Problem};
 use super::settings::{self, Setting, limits};
 
 /// How all names of ours begin.
@@ -77,7 +79,7 @@ impl Environment {
                 // Without what all of them have in common, or all would be close.
                 let own = |name: &'_ str| name.strip_prefix(PREFIX).unwrap_or(name).to_owned();
                 let names: Vec<String> = known().map(own).collect();
-                let hint = match closest(&own(name), names.iter().map(String::as_str)) {
+                let hint = match spelling::nearest(&own(name), names.iter().map(String::as_str)) {
                     Some(word) => format!("did you mean {PREFIX}{word}?"),
                     None => format!(
                         "`parity config show` lists the settings; PARITY_ and the name of the flag is the \

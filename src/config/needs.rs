@@ -16,10 +16,9 @@ use parity_sink::StoreConfig;
 use parity_sink::write::Retention;
 
 use super::Layers;
-use super::file::{Entry, Raw};
+use super::file::Raw;
 use super::loops::Ports;
-use super::problem::{Origin, Problem, Problems, read_named_file};
-use super::settings::entries::EntryKey;
+use super::problem::{Problem, Problems, read_named_file};
 use super::settings::{self, Kind, One, Setting, limits, mirror, redact, retention, top};
 
 /// Keys and tokens are lines, not archives.
@@ -331,20 +330,6 @@ impl Layers {
             .map(|admin| (settings, admin))
             .ok_or_else(|| Problems(Vec::new()))
     }
-}
-
-pub(super) fn entry_text<'a>(entry: &'a Entry, key: &EntryKey) -> Option<&'a str> {
-    match &entry.values.get(key.name)?.value {
-        Raw::Text(text) => Some(text),
-        Raw::List(_) => None,
-    }
-}
-
-pub(super) fn entry_origin(entry: &Entry, key: &str) -> Origin {
-    entry
-        .values
-        .get(key)
-        .map_or_else(|| entry.origin.clone(), |written| written.origin.clone())
 }
 
 /// The host's name, which tells instances apart; `localhost` where the system does not say.

@@ -174,18 +174,6 @@ pub(crate) fn read_named_file(
     Ok(bytes)
 }
 
-/// The closest of `known` to `word`, if it is close enough to be a slip.
-pub(crate) fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    /// Below this Jaro-Winkler similarity a suggestion is more confusing than none.
-    const CLOSE: f64 = 0.75;
-    known
-        .into_iter()
-        .map(|candidate| (strsim::jaro_winkler(word, candidate), candidate))
-        .filter(|(similarity, _)| *similarity >= CLOSE)
-        .max_by(|one, other| one.0.total_cmp(&other.0))
-        .map(|(_, candidate)| candidate)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

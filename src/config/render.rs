@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::Layers;
 use super::problem::Origin;
-use super::settings::entries::{EntryKey, route, rule};
+use super::settings::entries::{EntryKey, of_rules, route};
 use super::settings::{self, Kind, SECTIONS, Setting, name_of};
 
 /// How long the rule of the example holds: 90 days.
@@ -123,8 +123,8 @@ pub(crate) fn schema() -> Value {
             properties.insert(section.name.to_owned(), table);
         }
     }
-    properties.insert("route".to_owned(), entries(route::ALL));
-    properties.insert("rule".to_owned(), entries(rule::ALL));
+    properties.insert("route".to_owned(), tables(route::ALL.iter().copied()));
+    properties.insert("rule".to_owned(), tables(&of_rules()));
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "config.v1.json",
@@ -189,11 +189,12 @@ fn property(setting: &Setting) -> Value {
     property
 }
 
-fn entries(keys: &[&EntryKey]) -> Value {
-    let needed = keys.iter().filter(|key| key.needed);
-    let required: Vec<_> = needed.map(|key| key.name).collect();
+/// A list of tables with these keys.
+fn tables<'a>(keys: impl IntoIterator<Item = &'a EntryKey> + Clone) -> Value {
+    let required = keys.clone().into_iter().filter(|key| key.required);
+    let required: Vec<_> = required.map(|key| key.name).collect();
     let properties: Map<_, _> = keys
-        .iter()
+        .into_iter()
         .map(|key| {
             let mut property = form(key.kind, key.words);
             property["description"] = key.about.into();
