@@ -17,7 +17,7 @@ use super::value::{self, services};
 use super::{Layers, MAX_FILE_BYTES};
 
 impl Layers {
-    /// The policy of `mirror`; `None` if something is wrong, which has then been noted.
+    /// The policy of `mirror`; `None` if something is wrong, which is then reported.
     pub(super) fn policy(&mut self) -> Option<Policy> {
         let mode = self.get(&mirror::MODE);
         let legacy = self.target(&legacy::SIDE);
@@ -62,7 +62,7 @@ impl Layers {
         Some(target)
     }
 
-    /// Headers from a file. Its lines are told by their number only: they are secret.
+    /// Headers from a file. Problems name a line by its number only: what it says is secret.
     fn credentials(&mut self, setting: &'static One<PathBuf>) -> Vec<(HeaderName, HeaderValue)> {
         let Some((path, origin)) = self.path(setting) else {
             return Vec::new();

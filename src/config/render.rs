@@ -11,11 +11,11 @@ use super::problem::Origin;
 use super::settings::entries::{EntryKey, of_rules, route};
 use super::settings::{self, Kind, SECTIONS, Setting, name_of};
 
-/// How long the rule of the example holds: 90 days.
+/// How long the rule of the example applies: 90 days.
 const A_QUARTER_MICROS: i64 = 90 * 24 * 60 * 60 * 1_000_000;
 
-/// A commented parity.toml in which every setting stands with its default, commented out, and the two upstreams are
-/// filled in for the user to change.
+/// A commented parity.toml in which every setting stands with its default, commented out. The two upstreams are filled in,
+/// for the user to change.
 pub(crate) fn starting_file() -> String {
     let mut text = String::from(
         "#:schema ./schemas/json/config.v1.json\n\
@@ -70,7 +70,7 @@ fn example(setting: &Setting) -> String {
     }
 }
 
-/// One line a setting: `key = value`, with its origin if asked for.
+/// One line for each setting: `key = value`, with its origin if asked for.
 pub(crate) fn list(layers: &Layers, origin: bool) -> String {
     let width = settings::all().map(|setting| setting.key.len()).max();
     let width = width.unwrap_or(0);
@@ -87,7 +87,7 @@ pub(crate) fn list(layers: &Layers, origin: bool) -> String {
     text
 }
 
-/// The same as a document.
+/// The same list as a JSON document.
 pub(crate) fn document(layers: &Layers) -> Value {
     let settings: Map<_, _> = settings::all()
         .map(|setting| {
@@ -135,7 +135,7 @@ pub(crate) fn schema() -> Value {
     })
 }
 
-/// What settings were called that stood in this section before.
+/// The former names that settings had in this section.
 fn former(section: &str) -> impl Iterator<Item = (String, Value)> {
     let renamed = settings::all().filter_map(|setting| Some((setting, setting.formerly?)));
     let here = renamed.filter(move |(_, key)| {
@@ -150,7 +150,7 @@ fn former(section: &str) -> impl Iterator<Item = (String, Value)> {
     })
 }
 
-/// What values look like.
+/// The JSON Schema of a value.
 fn form(kind: Kind, words: Option<fn() -> Vec<&'static str>>) -> Value {
     match (kind, words) {
         (Kind::List, Some(words)) => {

@@ -44,14 +44,10 @@ impl Action {
 }
 
 /// A set of explanations.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Explanations(u32);
 
 impl Explanations {
-    pub(super) fn insert(&mut self, explanation: Explanation) {
-        self.0 |= 1 << explanation as u32;
-    }
-
     pub(crate) fn contains(self, explanation: Explanation) -> bool {
         self.0 >> explanation as u32 & 1 == 1
     }
@@ -62,6 +58,13 @@ impl Explanations {
         [EmptyVsMissing, NullVsMissing, Renamed]
             .into_iter()
             .any(|explanation| self.contains(explanation))
+    }
+}
+
+impl FromIterator<Explanation> for Explanations {
+    fn from_iter<I: IntoIterator<Item = Explanation>>(explanations: I) -> Self {
+        let bits = explanations.into_iter().map(|word| 1 << word as u32);
+        Self(bits.fold(0, |set, bit| set | bit))
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::str::FromStr;
 
 use parity_schemas::route::{RoutePolicy, RouteRule};
 use parity_schemas::spelling;
 use parity_schemas::time::Timestamp;
-use parity_schemas::verdict::Part;
+use parity_schemas::verdict::{Explanation, Part};
 
 use super::action::{Action, Explanations};
 use super::config::{self, RuleConfig};
@@ -42,15 +43,20 @@ pub(super) fn compile(configs: &[RuleConfig], now: Timestamp) -> Result<Vec<Rule
             config,
             errors: &mut errors,
         };
-        if let Some(first) = first_by_id.get(config.id.as_str()) {
-            let first: &usize = first;
-            check.error(
+        match first_by_id.entry(config.id.as_str()) {
+            _ if config.id.trim().is_empty() => check.error(
                 "id",
-                format!("rule {} already has the id `{}`", first + 1, config.id),
+                "the rule has no id".to_owned(),
+                Some("name it, for example `updated-at`".to_owned()),
+            ),
+            Entry::Vacant(entry) => {
+                entry.insert(index + 1);
+            }
+            Entry::Occupied(first) => check.error(
+                "id",
+                format!("rule {} already has the id `{}`", first.get(), config.id),
                 Some("give each rule its own id: hits are counted under it".to_owned()),
-            );
-        } else {
-            first_by_id.insert(config.id.as_str(), index);
+            ),
         }
         rules.extend(check.rule(now));
     }
@@ -79,13 +85,6 @@ impl Check<'_> {
 
     fn rule(&mut self, now: Timestamp) -> Option<Rule> {
         let config = self.config;
-        if config.id.trim().is_empty() {
-            self.error(
-                "id",
-                "the rule has no id".to_owned(),
-                Some("name it, for example `updated-at`".to_owned()),
-            );
-        }
         let route = self.route();
         let part = self.part();
         let pattern = part.and_then(|part| self.pattern(part));
@@ -210,8 +209,17 @@ impl Check<'_> {
     }
 
     fn accept(&mut self) -> Option<Action> {
-        let config = self.config;
-        if config.explanations.is_empty() {
+        let explanations = self.explanations();
+        let kind = match self.config.kind.as_deref() {
+            None => None,
+            Some(word) => Some(self.word("kind", "a kind of finding", word, &config::kinds())?),
+        };
+        Some(Action::Accept(explanations?, kind))
+    }
+
+    fn explanations(&mut self) -> Option<Explanations> {
+        let words = &self.config.explanations;
+        if words.is_empty() {
             self.error(
                 "explanations",
                 "the action `accept` needs the explanations that it accepts".to_owned(),
@@ -219,24 +227,11 @@ impl Check<'_> {
             );
             return None;
         }
-        let mut set = Explanations::default();
-        let mut complete = true;
-        for word in &config.explanations {
-            match self.word(
-                "explanations",
-                "an explanation",
-                word,
-                &config::explanations(),
-            ) {
-                Some(explanation) => set.insert(explanation),
-                None => complete = false,
-            }
-        }
-        let kind = match config.kind.as_deref() {
-            None => None,
-            Some(word) => Some(self.word("kind", "a kind of finding", word, &config::kinds())?),
-        };
-        complete.then_some(Action::Accept(set, kind))
+        let known = config::explanations();
+        let read = |word: &String| self.word("explanations", "an explanation", word, &known);
+        // All of them are read, so that every mistake is reported.
+        let read: Vec<Option<Explanation>> = words.iter().map(read).collect();
+        read.into_iter().collect()
     }
 
     fn tolerance(&mut self) -> Option<Action> {

@@ -11,7 +11,7 @@ use parity_schemas::spelling;
 use parity_schemas::verdict::{Explanation, Kind, Part};
 use toml_edit::{Document, Item, TableLike, Value};
 
-use super::RuleError;
+use super::{Refused, RuleError};
 
 /// What a rule can do.
 pub const ACTIONS: &[&str] = &[
@@ -240,7 +240,7 @@ impl RuleConfig {
         (config, errors)
     }
 
-    fn set(&mut self, name: &str, item: &Item) -> Result<(), (String, Option<String>)> {
+    fn set(&mut self, name: &str, item: &Item) -> Result<(), Refused> {
         let Some(key) = KEYS.iter().find(|key| key.name == name) else {
             let names: Vec<_> = KEYS.iter().map(|key| key.name).collect();
             let message = format!("unknown key `{name}` in [[rule]]");

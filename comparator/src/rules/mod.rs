@@ -43,6 +43,9 @@ pub struct RuleError {
     pub hint: Option<String>,
 }
 
+/// Why one text is refused, and what to write instead, when that is known.
+type Refused = (String, Option<String>);
+
 /// One compiled rule.
 #[derive(Clone, Debug)]
 pub(crate) struct Rule {

@@ -1,4 +1,4 @@
-//! The rules that apply to one route at one time.
+//! The rules that apply to one route at one time. A comparison asks for them once, and never looks at the others.
 
 use std::sync::Arc;
 
@@ -53,24 +53,27 @@ impl Rules {
     }
 }
 
-/// The rules for one route and a span of time, by part, in the order of the configuration.
+/// The rules that apply to one route for a span of time, by part, in the order of the configuration. Rules are named by
+/// their position.
 #[derive(Clone, Debug)]
 pub(crate) struct Scope {
     pub(crate) status: Vec<u16>,
     pub(crate) header: Vec<u16>,
     pub(crate) trailer: Vec<u16>,
     pub(crate) body: Vec<u16>,
+    /// Of every part: they decide nothing.
     pub(crate) masks: Vec<u16>,
-    /// The rules of `body`.
+    /// Where in the trie the rules of `body` are.
     pub(crate) deciding: Reach,
-    /// Those of `masks` that are for bodies.
+    /// Where in the trie those of `masks` are that are for bodies.
     pub(crate) masking: Reach,
-    /// The first one that ignores the whole body.
+    /// The first rule that ignores the whole body.
     pub(crate) ignores_body: Option<u16>,
-    /// One of them accepts a field under another name.
+    /// A rule accepts a member under another name.
     pub(crate) renames: bool,
-    /// One of them accepts that one side lacks a member.
+    /// A rule accepts that one side lacks a member.
     pub(crate) absences: bool,
+    /// In this span no rule begins or ceases to apply.
     valid_from: Timestamp,
     valid_until: Timestamp,
 }
@@ -95,11 +98,12 @@ impl Default for Scope {
 }
 
 impl Scope {
-    /// The first rule for the whole body that accepts how two of them are near.
+    /// The first rule for the whole body that accepts how two bodies differ. `explain` is only asked if there is a rule
+    /// that accepts anything.
     pub(crate) fn accepting(
         &self,
         rules: &Rules,
-        near: impl FnOnce() -> Option<Explanation>,
+        explain: impl FnOnce() -> Option<Explanation>,
     ) -> Option<u16> {
         let accepted = |index: u16| match rules.get(index) {
             rule if !rule.pattern.covers_root() => None,
@@ -110,13 +114,13 @@ impl Scope {
         };
         let mut accepting = self.body.iter().copied().filter_map(accepted).peekable();
         accepting.peek()?;
-        let near = near()?;
+        let explanation = explain()?;
         accepting
-            .find(|(_, set)| set.contains(near))
+            .find(|(_, set)| set.contains(explanation))
             .map(|(index, _)| index)
     }
 
-    /// Whether no rule begins or ceases to apply between the time it was made for and `time`.
+    /// Whether the same rules apply at `time` as at the time that it was made for.
     fn holds_at(&self, time: Timestamp) -> bool {
         self.valid_from <= time && time < self.valid_until
     }
@@ -128,8 +132,8 @@ pub(crate) struct ScopeCache {
     scopes: hashbrown::HashMap<Box<str>, Arc<Scope>, foldhash::fast::RandomState>,
 }
 
-/// Routes with a scope kept ready; more than a service has. Beyond it all are made anew, so random paths cannot fill
-/// the memory.
+/// Routes with a scope kept ready: more than a service has. With one more, all of them are made anew, so that random
+/// paths cannot fill the memory.
 const MAX_CACHED_ROUTES: usize = 4_096;
 
 impl ScopeCache {

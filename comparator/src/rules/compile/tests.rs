@@ -61,6 +61,7 @@ fn every_error_is_reported_at_once_with_its_key() {
         accept("g", "accept", &["same_instant", "same_instnat"]),
         heder,
         config("i", "/x", ""),
+        config("", "/z", "mask"),
     ]);
     let keys: Vec<_> = found
         .iter()
@@ -84,6 +85,7 @@ fn every_error_is_reported_at_once_with_its_key() {
             (9, "explanations"),
             (10, "part"),
             (11, "action"),
+            (12, "id"),
         ]
     );
     assert_eq!(
