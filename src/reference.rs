@@ -8,7 +8,7 @@ use parity_schemas::verdict::Explanation;
 
 use crate::cli::Cli;
 use crate::config::environment::BESIDE;
-use crate::config::settings::entries::{EntryKey, route, rule};
+use crate::config::settings::entries::{EntryKey, of_rules, route};
 use crate::config::settings::{self, Kind, SECTIONS, Setting};
 use crate::error;
 
@@ -39,9 +39,9 @@ pub(crate) fn page() -> Result<String, fmt::Error> {
     }
     former(&mut out)?;
     writeln!(out, "## Routes\n\nEach `[[route]]` has these keys:\n")?;
-    keys(&mut out, route::ALL)?;
+    keys(&mut out, route::ALL.iter().copied())?;
     writeln!(out, "## Rules\n\nEach `[[rule]]` has these keys:\n")?;
-    keys(&mut out, rule::ALL)?;
+    keys(&mut out, &of_rules())?;
     words(&mut out)?;
     writeln!(out, "## Commands\n")?;
     let cli = Cli::command();
@@ -161,7 +161,7 @@ fn former(out: &mut String) -> fmt::Result {
     writeln!(out)
 }
 
-fn keys(out: &mut String, keys: &[&EntryKey]) -> fmt::Result {
+fn keys<'a>(out: &mut String, keys: impl IntoIterator<Item = &'a EntryKey>) -> fmt::Result {
     writeln!(out, "| key | meaning |\n|---|---|")?;
     for key in keys {
         writeln!(out, "| `{}` | {} |", key.name, cell(key.about))?;
@@ -171,12 +171,12 @@ fn keys(out: &mut String, keys: &[&EntryKey]) -> fmt::Result {
 
 /// The words that keys of a rule take.
 fn words(out: &mut String) -> fmt::Result {
-    let of_rules = rule::ALL.iter().map(|key| (key.name, key.words));
+    let of_rules = of_rules().into_iter().map(|key| (key.name, key.words));
     let of_settings = settings::all().map(|setting| (setting.key, setting.words));
     writeln!(out, "| key | words |\n|---|---|")?;
     for (key, words) in of_rules.chain(of_settings) {
         // Explanations have a table of their own.
-        if let Some(words) = words.filter(|_| key != rule::EXPLANATIONS.name) {
+        if let Some(words) = words.filter(|_| key != "explanations") {
             let words: Vec<String> = words().iter().map(|word| format!("`{word}`")).collect();
             writeln!(out, "| `{key}` | {} |", words.join(", "))?;
         }

@@ -20,6 +20,7 @@ use http::header::CONTENT_TYPE;
 use parity_comparator::document::DiffDocument;
 use parity_comparator::message::read_answer;
 use parity_comparator::rules::Profile;
+use parity_comparator::rules::config::parse;
 use parity_comparator::{
     AnswerPair, Comparator, Comparison, DocumentKind, Limits, RuleConfig, Rules,
 };
@@ -33,12 +34,6 @@ use similar::TextDiff;
 const COMPILED: &str = "2026-01-01T00:00:00Z";
 /// When the exchanges of the cases happened; a rule may expire in between.
 const EXCHANGED: &str = "2026-06-01T00:00:00Z";
-
-#[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RuleFile {
-    rule: Vec<RuleConfig>,
-}
 
 #[test]
 fn check() {
@@ -101,11 +96,7 @@ struct Pair {
 impl Pair {
     fn read(case: &Path) -> Self {
         let mut rules = match fs::read_to_string(case.join("rules.toml")) {
-            Ok(text) => {
-                toml_edit::de::from_str::<RuleFile>(&text)
-                    .expect("rules.toml reads")
-                    .rule
-            }
+            Ok(text) => parse(&text).unwrap_or_else(|error| panic!("{}: {error}", case.display())),
             Err(_) => Vec::new(),
         };
         if let Ok(name) = fs::read_to_string(case.join("profile")) {
@@ -128,7 +119,7 @@ impl Pair {
     /// What a rule accepts as only in the candidate is then only in the legacy.
     fn swapped(mut self) -> Self {
         for rule in &mut self.rules {
-            if let Some(kind) = &mut rule.finding {
+            if let Some(kind) = &mut rule.kind {
                 *kind = match kind.as_str() {
                     "missing" => "extra".to_owned(),
                     "extra" => "missing".to_owned(),

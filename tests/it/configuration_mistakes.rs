@@ -235,6 +235,39 @@ fn a_file_of_rules_alone_can_be_checked_and_named_by_a_flag() {
 }
 
 #[test]
+fn every_mistake_of_a_rule_is_told_once_with_its_line_and_what_to_write() {
+    let place = Place::new();
+    let rules = "[[rule]]\nid = \"a\"\nid2 = \"b\"\npath = \"/x\"\naction = \"tolerance\"\nrelative = 0.001\n\
+         [[rule]]\nid = \"b\"\npart = \"heder\"\npath = \"x-id\"\naction = 7\nexpires = 2027-03-01\n\
+         [[rule]]\nid = \"c\"\nkind = \"extr\"\naction = \"accept\"\nexplanations = \"null_vs_empty\"\n\
+         [[rule]]\nid = \"d\"\ntype = \"uuid\"\n";
+    place.write("rules.toml", rules);
+    let ended = place.run(&["config", "check", "rules.toml"]);
+    let words = "use one of ignore, accept, unordered, key, tolerance, as, mask";
+    let expected = [
+        "error: rules.toml:3:1: unknown key `id2` in [[rule]]",
+        "  hint: did you mean `id`?",
+        "error: rules.toml:6:1: `relative` is float, not text in quotes",
+        "  hint: write `relative = \"0.001\"`",
+        "error: rules.toml:9:1: rule `b`: `heder` is not a part",
+        "  hint: did you mean `header`?",
+        "error: rules.toml:11:1: `action` is integer, not text in quotes",
+        &format!("  hint: {words}"),
+        "error: rules.toml:12:1: `expires` is datetime, not text in quotes",
+        "  hint: write `expires = \"2027-03-01\"`",
+        "error: rules.toml:15:1: rule `c`: `extr` is not a kind of finding",
+        "  hint: did you mean `extra`?",
+        "error: rules.toml:17:1: `explanations` is string, not a list of text in quotes",
+        "  hint: write `explanations = [\"null_vs_empty\"]`",
+        "error: rules.toml:18:1: rule `d`: the rule has no action",
+        "  hint: add `action`: ignore, accept, unordered, key, tolerance, as, mask",
+    ];
+    assert_eq!(ended.code, 2);
+    let told: Vec<&str> = ended.stderr.lines().collect();
+    assert_eq!(told, expected);
+}
+
+#[test]
 fn a_file_of_credentials_may_have_comments() {
     let place = Place::new();
     place.write(

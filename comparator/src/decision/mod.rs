@@ -36,6 +36,7 @@ use parity_schemas::evidence::{
     Decision, Evidence, EvidenceSummary, GATE_SCHEMA, Outcome, RouteDecision, Thresholds,
 };
 use parity_schemas::route::OTHER;
+use parity_schemas::spelling;
 use parity_schemas::tally::Counts;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
@@ -43,7 +44,7 @@ use parity_schemas::watermark::Standing;
 use uuid::Uuid;
 
 use caps::{Answers, most_frequent};
-pub use words::{nearest, number};
+pub use words::number;
 use words::{percent, percents};
 
 /// What a sentence calls all routes together.
@@ -311,7 +312,7 @@ fn nothing(question: &Question<'_>) -> String {
 /// A required route that nobody asked for, with the one that may be meant.
 fn never_seen(name: &str, routes: &[RouteDecision], question: &Question<'_>) -> String {
     let seen = routes.iter().map(|route| route.route.as_str());
-    let meant = nearest(
+    let meant = spelling::nearest(
         name,
         seen.filter(|route| question.counts_of(route).is_some()),
     );

@@ -44,18 +44,6 @@ pub fn number(value: u64) -> String {
     out
 }
 
-/// The name that was probably meant, if one is near enough to be a slip.
-pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    /// Below this Jaro-Winkler similarity a suggestion is more confusing than none.
-    const NEAR: f64 = 0.75;
-    known
-        .into_iter()
-        .map(|name| (strsim::jaro_winkler(word, name), name))
-        .filter(|(similarity, _)| *similarity >= NEAR)
-        .max_by(|one, other| one.0.total_cmp(&other.0))
-        .map(|(_, name)| name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -34,7 +34,7 @@ fn plain() -> Redactor {
 
 fn mask(part: Part, path: &str) -> RuleConfig {
     RuleConfig {
-        part,
+        part: Some(part.to_string()),
         ..RuleConfig::new(&format!("mask {path}"), path, "mask")
     }
 }

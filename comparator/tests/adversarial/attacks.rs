@@ -32,7 +32,7 @@ impl Pair {
         self.rules.push(RuleConfig {
             field: (action == "key").then(|| "id".to_owned()),
             absolute: absolute.map(str::to_owned),
-            kind: (action == "as").then(|| "number".to_owned()),
+            r#type: (action == "as").then(|| "number".to_owned()),
             ..RuleConfig::new(&format!("rule-{}", self.rules.len()), path, action)
         });
         self

@@ -7,6 +7,7 @@ use parity_comparator::decision;
 use parity_schemas::evidence::{Decision, Evidence, Thresholds};
 use parity_schemas::id::new_id;
 use parity_schemas::report::Report;
+use parity_schemas::spelling;
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::Standing;
 use parity_sink::{Known, Reader, Selection, StoreError};
@@ -135,7 +136,7 @@ fn names(wanted: &str, known: &[String]) -> String {
     if known.len() > MAX_NAMES {
         text.push_str(", …");
     }
-    if let Some(meant) = decision::nearest(wanted, known.iter().map(String::as_str)) {
+    if let Some(meant) = spelling::nearest(wanted, known.iter().map(String::as_str)) {
         text.extend(["; did you mean `", meant, "`?"]);
     }
     text
