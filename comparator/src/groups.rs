@@ -13,7 +13,7 @@ const MAX_KEYS: usize = 32;
 
 /// What the findings of a group share.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Shared {
+pub struct GroupKey {
     /// Which part of the answer.
     pub part: Part,
     /// The generalized path.
@@ -25,9 +25,9 @@ pub struct Shared {
 }
 
 /// A group and how many are in it.
-pub struct Group {
+pub struct FindingGroup {
     /// What they share.
-    pub shared: Shared,
+    pub key: GroupKey,
     /// How many there are.
     pub count: u64,
     /// The position of the first finding.
@@ -35,14 +35,14 @@ pub struct Group {
 }
 
 /// All groups.
-pub struct Groups {
+pub struct FindingGroups {
     /// In the order of their first findings.
-    pub groups: Vec<Group>,
+    pub groups: Vec<FindingGroup>,
     /// For each finding, the position of its group.
-    pub of: Vec<usize>,
+    pub group_of: Vec<usize>,
 }
 
-impl Groups {
+impl FindingGroups {
     /// By the patterns as they are.
     pub fn by_pattern(findings: &[Finding]) -> Self {
         Self::by(findings, |finding| finding.pattern.clone())
@@ -68,28 +68,28 @@ impl Groups {
     }
 
     fn by<'a>(findings: &'a [Finding], mut pattern: impl FnMut(&'a Finding) -> String) -> Self {
-        let mut positions: HashMap<Shared, usize> = HashMap::new();
+        let mut positions: HashMap<GroupKey, usize> = HashMap::new();
         let mut all = Self {
             groups: Vec::new(),
-            of: Vec::with_capacity(findings.len()),
+            group_of: Vec::with_capacity(findings.len()),
         };
         for (first, finding) in findings.iter().enumerate() {
-            let shared = Shared {
+            let key = GroupKey {
                 part: finding.part,
                 pattern: pattern(finding),
                 kind: finding.kind,
                 explanation: finding.explanation,
             };
-            let position = *positions.entry(shared).or_insert_with_key(|shared| {
-                all.groups.push(Group {
-                    shared: shared.clone(),
+            let position = *positions.entry(key).or_insert_with_key(|key| {
+                all.groups.push(FindingGroup {
+                    key: key.clone(),
                     count: 0,
                     first,
                 });
                 all.groups.len() - 1
             });
             all.groups[position].count += 1;
-            all.of.push(position);
+            all.group_of.push(position);
         }
         all
     }
@@ -184,17 +184,17 @@ mod tests {
             .into_iter()
             .map(|pattern| finding(pattern, Kind::Value))
             .collect();
-        let groups = Groups::for_readers(&findings);
+        let groups = FindingGroups::for_readers(&findings);
         let shown: Vec<String> = groups
             .groups
             .iter()
-            .map(|group| format!("{} {}", group.count, group.shared.pattern))
+            .map(|group| format!("{} {}", group.count, group.key.pattern))
             .collect();
         assert_eq!(shown, expected);
-        assert_eq!(groups.of.len(), findings.len());
+        assert_eq!(groups.group_of.len(), findings.len());
         for (position, group) in groups.groups.iter().enumerate() {
             assert_eq!(
-                groups.of.iter().position(|of| *of == position),
+                groups.group_of.iter().position(|of| *of == position),
                 Some(group.first)
             );
         }
@@ -207,7 +207,7 @@ mod tests {
             &["2 /a", "1 /b/*", "1 "],
         );
         let two = [Kind::Value, Kind::Type].map(|kind| finding("/a".to_owned(), kind));
-        assert_eq!(Groups::for_readers(&two).groups.len(), 2);
+        assert_eq!(FindingGroups::for_readers(&two).groups.len(), 2);
     }
 
     #[test]
@@ -216,7 +216,7 @@ mod tests {
             (0..count).map(move |key| format!("/rates/{key}{tail}"))
         };
         check(keys(MAX_KEYS + 1, "/value"), &["33 /rates/*/value"]);
-        let groups = Groups::for_readers(
+        let groups = FindingGroups::for_readers(
             &keys(MAX_KEYS, "")
                 .map(|pattern| finding(pattern, Kind::Value))
                 .collect::<Vec<_>>(),
@@ -227,7 +227,7 @@ mod tests {
         let findings: Vec<Finding> = keys(MAX_KEYS + 1, "")
             .map(|pattern| finding(pattern, Kind::Value))
             .collect();
-        let groups = Groups::by_pattern(&findings);
+        let groups = FindingGroups::by_pattern(&findings);
         assert_eq!(groups.groups.len(), MAX_KEYS + 1, "documents keep them");
     }
 }
