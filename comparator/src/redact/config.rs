@@ -1,4 +1,4 @@
-//! What the operator says of redaction.
+//! The operator's settings for redaction.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

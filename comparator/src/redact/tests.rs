@@ -1,4 +1,4 @@
-//! What leaves, and what does not.
+//! What is recorded, and what is not.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Secrets planted in every format, under every spelling of a name, at every place, whole and damaged: none is in the
-//! record, in any form that can be undone.
+//! Plants secrets in every format, under every spelling of a name, at every position, in whole and damaged bodies: none
+//! is in the record, in any form that can be decoded.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -68,19 +68,19 @@ const NAMES: &[&str] = &[
     "PASSWORD",
 ];
 
-/// A secret that nothing else looks like; letters only, so that it is found in every writing. Some are names of secrets
-/// themselves.
+/// A secret that resembles nothing else. It has letters only, so that it is found in every encoding. Some are
+/// themselves names of secrets.
 fn secret() -> impl Strategy<Value = String> {
     ("[b-df-hj-np-tv-z]{10}", select(&["nt", "rs", "pw"][..]))
         .prop_map(|(letters, end)| format!("Zq{letters}{end}"))
 }
 
-/// Every way to write a name and a value, with the media type that says so.
+/// Every format for a name and a value, with its media type.
 fn written() -> impl Iterator<Item = &'static (&'static str, Write)> {
     FORMATS.iter().chain(SHAPES)
 }
 
-/// How a format writes a body that holds a secret behind a name.
+/// Writes a body in some format that holds a name and its secret.
 type Write = fn(&str, &str) -> Vec<u8>;
 
 fn escaped(name: &str) -> String {
@@ -139,10 +139,11 @@ fn part(head: &str, body: &str) -> Vec<u8> {
     format!("--x\r\n{head}\r\n\r\n{body}\r\n--x--\r\n").into()
 }
 
-/// What a secret looks like in every writing that can be undone.
+/// A secret in every encoding that can be decoded.
 fn writings(secret: &str) -> Vec<Vec<u8>> {
     let hex = crate::hex::encode(secret.as_bytes());
-    // Base64 of the secret at each of the three places it may have in a longer text, without its unsure ends.
+    // Base64 of the secret at each of its three possible offsets in a longer text, without the ends, which depend on
+    // the text around it.
     let shifted = (0..3).map(|shift| {
         let encoded = base64(&format!("{}{secret}", "x".repeat(shift)));
         encoded.as_bytes()[4..encoded.len() - 4].to_vec()
@@ -166,7 +167,7 @@ fn holds(record: &str, secret: &str) -> bool {
         .utf8_chunks()
         .flat_map(|chunk| chunk.valid().chars())
         .flat_map(|character| {
-            // Bytes of a wide charset that were taken for other text.
+            // Bytes of a wide charset that were decoded as another charset.
             let mut units = [0; 2];
             let units = character.encode_utf16(&mut units);
             units
@@ -256,10 +257,10 @@ fn nothing_without_a_name_lets_a_secret_out() {
     );
 }
 
-/// What a lost sign leaves, and what it was.
+/// Bodies that lost a character, each with its media type.
 #[rustfmt::skip]
 const DAMAGED: &[(&str, &str)] = &[
-    // Tags that lost their begin or end, and ends that lost their tag.
+    // Tags that lost their start or end, and end tags without a start tag.
     ("application/xml", "<a><b>1</b>p name=\"password\" value='HUNTER2'/></a>"),
     ("application/xml", "<a>.pin/>HUNTER2</a>"),
     ("application/xml", "<a>xpin/>HUNTER2</a>"),
@@ -319,7 +320,7 @@ const DAMAGED: &[(&str, &str)] = &[
     ("multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; name*=UTF-8''%70%61%73%73-77ord\r\n\r\nHUNTER2\r\n--x--"),
     ("text/csv", "a,b\n1,2\n\nAPI\"Key,user\nHUNTER2,ada\n"),
     ("text/csv", "a,b\n1,2\n\nrefresh-tokenuser\nHUNTER2-pw,ada\n"),
-    // Tables whose head is in doubt.
+    // Tables with a doubtful header.
     ("text/csv", "\" export of today\nuser,pin\nada,HUNTER2\n"),
     ("text/csv", "key,value\npin\nHUNTER2\n"),
     ("text/csv", "key,value\nrefresh\"token,HUNTER2\n"),
@@ -331,11 +332,11 @@ const DAMAGED: &[(&str, &str)] = &[
     ("text/csv", "a,b\n1,2\npin HUNTER2\n"),
     ("text/csv", "a,b\n1,2 pin,HUNTER2\n"),
     ("text/tab-separated-values", "id,pin\tb\n1\tHUNTER2\t2\n"),
-    // Comments whose tags are not whole.
+    // Comments with incomplete tags.
     ("application/xml", "<a><!-- name>HUNTER2</name> --></a>"),
     ("application/xml", "<a><!-- <name>HUNTER2 --></a>"),
     ("text/html", "<p><!-- xpin>HUNTER2</pin> --></p>"),
-    // Heads of parts.
+    // Headers of parts.
     ("multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; namepassword\"\r\n\r\nHUNTER2\r\n--x--"),
     ("multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; name=\"xin\r\n\r\nHUNTER2\r\n--x--"),
     ("multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; name=xin\"\r\n\r\nHUNTER2\r\n--x--"),
@@ -349,7 +350,7 @@ const DAMAGED: &[(&str, &str)] = &[
     ("multipart/form-data; boundary=x", "--x\"Content-Disposition: form-data; name=name\r\n\r\npin\r\n--x\r\nContent-Disposition: form-data; name=value\r\n\r\nHUNTER2\r\n--x--"),
     ("multipart/form-data; boundary=x", "x-x\r\nContent-Disposition: form-data; name=name\r\n\r\npin\r\n--x\r\nContent-Disposition: form-data; name=value\r\n\r\nHUNTER2\r\n--x--"),
     ("multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; xame=name\r\n\r\npin\r\n--x\r\nContent-Disposition: form-data; name=value\r\n\r\nHUNTER2\r\n--x--"),
-    // Names that are joined to their values, or lost to a remark.
+    // Names that are joined to their values, or inside a comment.
     ("application/x-www-form-urlencoded", "a=1&password'HUNTER2"),
     ("application/x-www-form-urlencoded", "namexpassword&value=HUNTER2"),
     ("application/x-www-form-urlencoded", "name=password'value=HUNTER2"),
@@ -388,7 +389,7 @@ fn nothing_that_lost_a_sign_lets_a_secret_out() {
     }
 }
 
-/// Cases of each property; more, where that is asked for.
+/// Number of cases of each property; an environment variable can raise it.
 fn cases() -> u32 {
     /// They take a few seconds.
     const CASES: u32 = 1_000;
@@ -398,8 +399,8 @@ fn cases() -> u32 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases()))]
 
-    /// A body of a type with a structure that is cut anywhere, or in which any sign is any other byte or none, lets
-    /// nothing out, unless it is sound and no word of it names a secret. In a type that is no text, nothing does.
+    /// A structured body that is cut anywhere, or in which one character is replaced or lost, reveals nothing, unless
+    /// it is still valid and no word in it names a secret. A binary body never does.
     #[test]
     fn no_damage_lets_a_secret_out(
         (media, write) in select(written().copied().collect::<Vec<_>>()),
@@ -424,7 +425,7 @@ proptest! {
         prop_assert!(!record.contains(&String::from_utf8_lossy(KEY).into_owned()));
     }
 
-    /// Whatever a service sends, redaction ends, and what it makes is no longer than a few times that.
+    /// Whatever a service sends, redaction ends, and its output is at most a few times as long.
     #[test]
     fn hostile_bodies_are_bounded(
         (media, _) in select(FORMATS),

@@ -1,18 +1,18 @@
-//! Bodies with one sign replaced, or cut, and which of them may be shown all the same.
+//! Damages bodies: replaces or removes one character, or cuts them. Also tells which of them may be shown all the same.
 
 use super::*;
 
-/// What holds a structure together.
+/// Characters that give a body its structure.
 const SIGNS: &[u8] = b"\"'<>{}[](),:;=&/?!#|*\\-\n";
 
-/// One thing that happens to a body on its way; where, in parts of its length or of how many signs it has.
+/// One kind of damage. Its position is a share of the body's length, or of the number of its structural characters.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Damage {
-    /// It ends here.
+    /// The body ends here.
     Cut(f64),
-    /// A sign is another byte.
+    /// A structural character is replaced by this byte.
     Sign(f64, u8),
-    /// A sign is missing.
+    /// A structural character is missing.
     Lost(f64),
 }
 
@@ -26,7 +26,7 @@ pub(super) fn damage() -> impl Strategy<Value = Damage> {
 }
 
 impl Damage {
-    /// What becomes of a body, and which of its signs was hit.
+    /// The damaged body, and the position of the damaged character.
     pub(super) fn of(self, body: &[u8]) -> (Vec<u8>, Option<usize>) {
         let part = |length: usize, at: f64| (length as f64 * at) as usize;
         let mut damaged = body.to_vec();
@@ -38,7 +38,7 @@ impl Damage {
         let wide = body.contains(&0);
         let signs: Vec<usize> = (0..body.len())
             .filter(|at| SIGNS.contains(&body[*at]))
-            // In a wide charset, half of a letter is no sign.
+            // In a wide charset, half of a letter is not a character.
             .filter(|at| !wide || body.get(at ^ 1) == Some(&0))
             .collect();
         let hit = signs.get(part(signs.len(), at)).copied();
@@ -61,13 +61,13 @@ pub(super) fn is_plain(media: &str) -> bool {
             .any(|plain| media.starts_with(plain))
 }
 
-/// Whether nothing says of a damaged body that it holds a secret: it is sound, and no word of it is the name of one. A
+/// Whether nothing in a damaged body tells that it holds a secret: it is valid, and no word in it is a secret name. A
 /// word that was joined to the secret itself is lost with it.
 pub(super) fn is_unnamed(media: &str, body: &[u8], secret: &str) -> bool {
     is_sound(media, body) && !is_named(media, body, secret)
 }
 
-/// A body as text, also where a letter has two bytes.
+/// A body as text, also in UTF-16.
 fn text_of(body: &[u8]) -> String {
     if !body.contains(&0) {
         return String::from_utf8_lossy(body).into_owned();
@@ -87,7 +87,7 @@ fn text_of(body: &[u8]) -> String {
     text
 }
 
-/// Whether a strict reader takes it for what its type says.
+/// Whether a strict parser accepts it as what its type says.
 fn is_sound(media: &str, body: &[u8]) -> bool {
     let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).is_ok();
     let text = text_of(body);
@@ -209,10 +209,10 @@ fn is_named(media: &str, body: &[u8], secret: &str) -> bool {
         crate::redact::markup::unescaped(&text),
         text,
     ];
-    let names = with_own_name().names;
+    let names = with_own_name().secret_names;
     writings.iter().any(|text| {
         text.split(|sign: char| !(sign.is_alphanumeric() || "_-.".contains(sign)))
             .filter(|word| !word.contains(secret))
-            .any(|word| names.contain(word))
+            .any(|word| names.contains(word))
     })
 }
