@@ -1,17 +1,17 @@
-//! Findings by what they have in common, so that a hundred thousand of one cause read as one.
+//! Groups findings by what they have in common, so that a hundred thousand with one cause read as one.
 //!
-//! Findings belong together that have the same part, pattern, kind and explanation. A pattern already has `*` for the
-//! indices of arrays. For a reader, the keys of an object become `*`, too, when so many of them differ that it must be a
-//! map: two records do not differ in dozens of fields, two price lists do. Documents keep the patterns.
+//! Findings with the same part, pattern, kind and explanation form a group. A pattern already has `*` for array
+//! indices. For a reader, the keys of an object become `*`, too, if so many of them differ that it must be a map: two
+//! records do not differ in dozens of fields, two price lists do. Documents keep the patterns.
 
 use std::collections::{BTreeMap, HashMap};
 
 use parity_schemas::verdict::{Explanation, Finding, Kind, Part};
 
-/// Differing keys of one object beyond which it is shown as a map.
+/// Most differing keys of an object; with more it is shown as a map.
 const MAX_KEYS: usize = 32;
 
-/// What the findings of a group share.
+/// What all findings of a group have in common.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupKey {
     /// Which part of the answer.
@@ -20,35 +20,35 @@ pub struct GroupKey {
     pub pattern: String,
     /// How the sides differ.
     pub kind: Kind,
-    /// How near they are.
+    /// How the sides are related.
     pub explanation: Option<Explanation>,
 }
 
-/// A group and how many are in it.
+/// A group of findings, and how many it has.
 pub struct FindingGroup {
-    /// What they share.
+    /// What they have in common.
     pub key: GroupKey,
-    /// How many there are.
+    /// Number of findings.
     pub count: u64,
-    /// The position of the first finding.
+    /// Position of its first finding.
     pub first: usize,
 }
 
-/// All groups.
+/// The groups of a list of findings.
 pub struct FindingGroups {
-    /// In the order of their first findings.
+    /// The groups, in the order of their first findings.
     pub groups: Vec<FindingGroup>,
     /// For each finding, the position of its group.
     pub group_of: Vec<usize>,
 }
 
 impl FindingGroups {
-    /// By the patterns as they are.
+    /// Groups by the patterns as they are.
     pub fn by_pattern(findings: &[Finding]) -> Self {
         Self::by(findings, |finding| finding.pattern.clone())
     }
 
-    /// With `*` also for the keys of maps.
+    /// Groups with `*` for the keys of maps, too.
     pub fn for_readers(findings: &[Finding]) -> Self {
         let mut maps = Maps::default();
         for finding in findings {
@@ -103,24 +103,24 @@ impl FindingGroups {
     }
 }
 
-/// The objects that the patterns lead through, as a tree of their segments.
+/// The objects on the paths of the patterns, as a tree of path segments.
 #[derive(Default)]
 struct Maps<'a> {
     children: BTreeMap<&'a str, Maps<'a>>,
-    /// Its keys are shown as `*`.
+    /// Whether its keys are shown as `*`.
     is_map: bool,
 }
 
 impl<'a> Maps<'a> {
     fn insert(&mut self, pattern: &'a str) {
-        // The comparator follows no deeper than a bounded number of levels, and so does every recursion here.
+        // The comparator limits nesting, so every recursion here is limited, too.
         let mut at = self;
         for segment in pattern.split('/').skip(1) {
             at = at.children.entry(segment).or_default();
         }
     }
 
-    /// Makes maps of the objects of which too many keys differ: all their values become one.
+    /// Marks objects as maps if too many of their keys differ, and merges all their values into one.
     fn fold(&mut self) {
         if self.children.len() > MAX_KEYS {
             self.is_map = true;

@@ -1,10 +1,10 @@
 //! Pass, fail or undecided: what the counts prove.
 //!
-//! Each compared request is a trial that either agrees or differs; a candidate that failed to answer, or whose answer alone
-//! could not be compared, differs. From the
-//! counts follow exact one-sided Clopper-Pearson bounds ([`bounds`]) on the share of requests that differ. The gate
-//! fails when a lower bound is above what is allowed, passes when the upper bounds of the total and of every required
-//! route are within it, and is otherwise undecided and says how many more requests would settle it.
+//! Each compared request is a trial that either agrees or differs. A candidate that failed to answer, or whose answer
+//! alone could not be compared, differs. Exact one-sided Clopper-Pearson bounds ([`bounds`]) on the share of requests
+//! that differ follow from the counts. The gate fails if a lower bound is above what is allowed, passes if the upper
+//! bounds of the total and of every required route are within it, and is otherwise undecided and tells how many more
+//! requests would settle it.
 //!
 //! In this order:
 //! 1. Nothing recorded, or fewer compared requests than `min_requests`: undecided.
@@ -46,11 +46,11 @@ use caps::{Answers, most_frequent};
 pub use words::{nearest, number};
 use words::{percent, percents};
 
-/// What a sentence calls all routes together.
+/// The name of all routes together in sentences.
 const TOTAL: &str = "all requests";
 
-/// Decides from the evidence of a migration; `None` when nothing was recorded. `standing` says whether it is whole. Id
-/// and time are the caller's, so that the same counts always give the same answer.
+/// Decides from the evidence of a migration, which is `None` if nothing was recorded. `standing` tells whether it is
+/// complete. The caller gives id and time, so that the same counts always give the same result.
 pub fn decide(
     migration: &str,
     evidence: Option<&Evidence>,
@@ -61,7 +61,7 @@ pub fn decide(
 ) -> Decision {
     let counts = evidence.map(Evidence::total).unwrap_or_default();
     let mut total = judge("", &counts, thresholds);
-    // The least number of requests is asked of the total.
+    // The minimum number of requests applies to the total.
     let short = thresholds.min_requests.saturating_sub(total.compared);
     if short > 0 {
         total.outcome = Outcome::Undecided;
@@ -104,7 +104,7 @@ pub fn decide(
     }
 }
 
-/// What a conclusion is drawn from, besides the bounds.
+/// What a decision is based on, besides the bounds.
 struct Question<'a> {
     migration: &'a str,
     evidence: Option<&'a Evidence>,
@@ -115,19 +115,19 @@ struct Question<'a> {
 }
 
 impl Question<'_> {
-    /// What was counted of a route; `None` if it was never received, but asked for.
+    /// The counts of a route; `None` if it was required but never received.
     fn counts_of(&self, route: &str) -> Option<&Counts> {
         let routes = self.evidence.iter().flat_map(|evidence| &evidence.routes);
         let mut found = routes.filter(|seen| seen.route == route);
         found.next().map(|seen| &seen.counts)
     }
 
-    /// What keeps the evidence from being whole.
+    /// Reasons why the evidence is not complete.
     fn doubts(&self) -> Vec<String> {
         standing::doubts(self.standing, self.summary)
     }
 
-    /// What is no obstacle, and must be known all the same.
+    /// Facts that do not prevent a decision but that its reader must know.
     fn told(&self) -> Vec<String> {
         let mut told = standing::told(self.standing);
         told.extend(self.summary.and_then(standing::other_rules));
@@ -293,7 +293,7 @@ fn conclude(
     (Outcome::Undecided, reasons)
 }
 
-/// That there is nothing to decide from, and of what.
+/// The sentence that says that there is no evidence, and for what.
 fn nothing(question: &Question<'_>) -> String {
     let migration = question.migration;
     match question.summary {
@@ -308,7 +308,7 @@ fn nothing(question: &Question<'_>) -> String {
     }
 }
 
-/// A required route that nobody asked for, with the one that may be meant.
+/// The sentence for a required route that was never requested, with the one that may be meant.
 fn never_seen(name: &str, routes: &[RouteDecision], question: &Question<'_>) -> String {
     let seen = routes.iter().map(|route| route.route.as_str());
     let meant = nearest(
@@ -332,7 +332,7 @@ fn proven(route: &RouteDecision, allowed: f64) -> String {
     format!("{name}: at least {lower} % differ, {allowed} % allowed")
 }
 
-/// Why a route is not settled, and what would settle it.
+/// The sentence that says why a route is undecided, and what would settle it.
 fn open(name: &str, route: &RouteDecision, thresholds: &Thresholds) -> String {
     let allowed = thresholds.max_mismatch_rate;
     if route.compared == 0 {
