@@ -4,7 +4,7 @@
 //! text by its bytes, can it be parsed as what it claims to be. If any answer is no, nothing of it is recorded. A body
 //! without a type claims to be what it starts as.
 
-use std::borrow::Cow;
+mod embedded;
 
 use parity_schemas::exchange::{Body, Exchange};
 use parity_schemas::fields::FieldLines;
@@ -363,70 +363,6 @@ pub(super) fn is_framed(text: &str) -> bool {
                 .unwrap_or(line.trim_end())
                 == first
         })
-}
-
-impl Redactor {
-    /// Redacts a text within a body that we turned into JSON: the body of a part, or the data of an event.
-    pub(super) fn claimed_text<'t>(
-        &self,
-        claim: &Claim,
-        text: &'t str,
-        depth: usize,
-    ) -> Cow<'t, str> {
-        let hidden = |why| Cow::Owned(self.hide(text.as_bytes(), why));
-        let json = |text: &[u8]| {
-            let text = std::str::from_utf8(text).ok()?;
-            self.nested_json(text, depth + 1)
-        };
-        if !is_text(text) {
-            return hidden(HideReason::Binary);
-        }
-        let shown = match claim {
-            Claim::Plain | Claim::Undeclared if self.text == PlainText::Hidden => {
-                return match json(text.as_bytes()) {
-                    Some(shown) if self.claims_json(text) => Cow::Owned(shown),
-                    _ => hidden(HideReason::Requested),
-                };
-            }
-            Claim::Plain | Claim::Undeclared => return self.string_at(text, depth),
-            Claim::Bytes => return hidden(HideReason::Binary),
-            Claim::Unsupported | Claim::Multipart(_) | Claim::MultipartForm(_) => {
-                return hidden(HideReason::Unsupported);
-            }
-            Claim::Json => json(text.as_bytes()),
-            Claim::Lines => {
-                let lines = text.lines().map(|line| match line.trim() {
-                    "" => Some(String::new()),
-                    line => self.nested_json(line, depth + 1),
-                });
-                lines
-                    .collect::<Option<Vec<_>>>()
-                    .map(|lines| lines.join("\n"))
-            }
-            Claim::Yaml => yaml::documents(text, MAX_DEPTH, MAX_BODY_BYTES)
-                .ok()
-                .filter(|documents| !self.is_doubtful_yaml(text, documents))
-                .and_then(|documents| {
-                    let single = documents.len() == 1;
-                    let json = yaml::joined(documents, single);
-                    self.nested_yaml(&json, text.contains('*'), depth + 1)
-                }),
-            Claim::Form if !self.is_whole_form(text) => None,
-            Claim::Form => json(&form::to_json(text)),
-            Claim::Events if !events::is_strict(text) && self.mentions_secret(text) => None,
-            Claim::Events => json(&events::to_json(text, &mut is_json)),
-            Claim::Markup(_) | Claim::GraphQl | Claim::Table => self.structured(claim, text),
-        };
-        match shown {
-            Some(shown) if shown == text => Cow::Borrowed(text),
-            Some(shown) => Cow::Owned(shown),
-            None => hidden(match claim {
-                Claim::Yaml => HideReason::Invalid("YAML"),
-                Claim::Markup(_) | Claim::GraphQl | Claim::Table => self.invalid(claim),
-                _ => HideReason::Invalid("JSON"),
-            }),
-        }
-    }
 }
 
 /// Whether an embedded text is JSON, nested no deeper than any comparison follows.
