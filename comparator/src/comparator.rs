@@ -69,7 +69,7 @@ pub enum DocumentKind {
     Json,
     /// A JSON document on each line, by structure.
     JsonLines,
-    /// By the data that it stands for.
+    /// By its data.
     Yaml,
     /// By line.
     Text,

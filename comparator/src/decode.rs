@@ -63,7 +63,7 @@ pub(crate) fn listed(headers: &FieldLines, field: &HeaderName) -> Vec<String> {
     found
 }
 
-/// The body without its encodings; borrowed when there are none.
+/// The decoded body; borrowed if it has no encodings.
 pub fn decode<'a>(
     body: &'a [u8],
     encodings: &[String],

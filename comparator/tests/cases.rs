@@ -1,9 +1,9 @@
-//! Every directory of `tests/cases` is one comparison: `legacy.*`, `candidate.*`, perhaps `rules.toml`, the name of a
-//! `profile`, and `route`, and the document that `parity diff --output json` must print for them in `expected.json`.
+//! Every directory of `tests/cases` is one comparison: `legacy.*`, `candidate.*`, optionally `rules.toml`, the name of
+//! a `profile`, and `route`, and in `expected.json` the document that `parity diff --output json` must print.
 //!
-//! The extension says how the two are compared: `json`, `yaml`, `txt`, `bin`, or `http` for a whole answer. `route` holds
-//! the label of the route, whose first word is the method; `GET /` without it. With `UPDATE_CASES=1` the expected
-//! documents are written anew, to be read in the diff before they are committed.
+//! The extension tells how the two are compared: `json`, `yaml`, `txt`, `bin`, or `http` for a whole answer. `route`
+//! holds the label of the route, whose first word is the method; `GET /` without it. With `UPDATE_CASES=1` the expected
+//! documents are rewritten, to be reviewed in the diff before they are committed.
 //!
 //! Every case is also compared with the sides swapped, and documents also as the bodies of answers: neither may change
 //! the result. A file `one-way` marks a case whose findings (never its verdict) depend on the direction, and says why.

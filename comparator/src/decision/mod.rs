@@ -8,20 +8,20 @@
 //!
 //! In this order:
 //! 1. Nothing recorded, or fewer compared requests than `min_requests`: undecided.
-//! 2. A route, or all together, is proven to differ too much: fail. Our own drops do not excuse it: a difference that
-//!    was seen was seen, and a candidate that is down makes us drop.
-//! 3. Somebody who counted was not heard of since the decision began, what it counted is not all here, or somebody goes
-//!    on receiving under other rules or for other versions: undecided.
-//! 4. Of what was to be compared, in all or on a required route, we dropped more than `max_dropped`: undecided.
-//! 5. Of the pairs that were to be compared, more than `max_uncomparable` could not be because of the client (who went
-//!    away), the legacy (which failed, or answered what cannot be compared) or both services, in all or on a required
-//!    route: undecided. Routes that are not required may be streams altogether.
-//! 6. More than `max_errors` of the legacy's answers, on the routes that were compared or on a required one, are server
-//!    errors (5xx): undecided. That both fail alike does not show that they answer alike. Errors of clients (4xx) are
-//!    answers that their clients got; where they are the most, a pass says so.
-//! 7. The bounds are within what is allowed: pass. With 0 allowed no number of requests can prove that, and it says so.
-//!    Requests that were received before the decision began and have no outcome yet, and those that the candidate was not
-//!    asked because it had failed so often, count as if each differed.
+//! 2. A route, or all together, is proven to differ too much: fail. Our own drops do not excuse it: an observed
+//!    difference is a fact, and a candidate that is down makes us drop.
+//! 3. An instance that counted was not heard of since the decision began, or part of its counts is missing, or an
+//!    instance still receives requests under other rules or for other versions: undecided.
+//! 4. Of the requests to be compared, in total or on a required route, we dropped more than `max_dropped`: undecided.
+//! 5. Of the pairs to be compared, in total or on a required route, more than `max_uncomparable` could not be compared
+//!    because of the client (who disconnected), the legacy (which failed, or gave an answer that cannot be compared) or
+//!    both services: undecided. Routes that are not required may consist of streams only.
+//! 6. More than `max_errors` of the legacy's answers, on the compared routes or on a required one, are server errors
+//!    (5xx): undecided. That both services fail alike does not show that they answer alike. Client errors (4xx) are
+//!    answers that clients got; if they are the majority, a pass says so.
+//! 7. The bounds are within what is allowed: pass. If 0 is allowed, no number of requests can prove that, and the
+//!    decision says so. Requests that were received before the decision began and have no outcome yet, and those for
+//!    which the candidate was not asked because it had failed so often, count as if each differed.
 //!
 //! This module imports nothing else of this crate: it must be readable on its own.
 

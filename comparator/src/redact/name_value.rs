@@ -151,7 +151,7 @@ pub(super) fn separator_after(text: &str, name: &Name) -> Option<Separator> {
     })
 }
 
-/// Whether a sentence goes on as in `password is x1`. A word of lower-case letters is not a value but part of the
+/// Whether a sentence continues as in `password is x1`. A word of lower-case letters is not a value but part of the
 /// sentence.
 fn is_statement(text: &str) -> bool {
     let told = ["is ", "was ", "ist ", "est ", "es "];

@@ -96,7 +96,7 @@ fn is_sound(media: &str, body: &[u8]) -> bool {
         "application/x-ndjson" | "application/json-seq" => text
             .split(['\n', '\u{1e}'])
             .all(|line| line.trim().is_empty() || json(line)),
-        // A field without a value is one, and readers skip lines that they do not know.
+        // A field without a value is valid, and parsers skip lines that they do not know.
         "application/x-www-form-urlencoded" | "text/event-stream" => true,
         "text/csv" | "text/tab-separated-values" => text.matches('"').count().is_multiple_of(2),
         "text/html" => {
@@ -122,15 +122,15 @@ fn is_sound(media: &str, body: &[u8]) -> bool {
     }
 }
 
-/// Whether a byte stands in the same plain text as the secret: in a literal, or between two tags, that begins as nothing
-/// with a structure. What joins a name to its value there is known by pattern.
+/// Whether a byte is in the same plain text as the secret: in a literal, or between two tags, that does not begin like
+/// a structure. There, patterns recognize what joins a name to its value.
 pub(super) fn is_in_plain_text(media: &str, body: &[u8], at: usize, secret: &str) -> bool {
     let Some(from) = memchr::memmem::find(body, secret.as_bytes()) else {
         return false;
     };
     let text = |from: usize, to: usize| String::from_utf8_lossy(&body[from..to]).replace('\\', "");
     let (begin, end) = if media.contains("json") || media.contains("ndjson") {
-        // Quotes that no backslash stands before.
+        // Quotes that are not escaped by a backslash.
         let quotes: Vec<usize> = (1..body.len())
             .filter(|quote| body[*quote] == b'"' && body[quote - 1] != b'\\')
             .collect();
@@ -180,7 +180,7 @@ pub(super) fn is_in_plain_text(media: &str, body: &[u8], at: usize, secret: &str
 
 fn is_named(media: &str, body: &[u8], secret: &str) -> bool {
     let text = text_of(body);
-    // A remark of YAML is no part of it.
+    // A YAML comment is not part of the data.
     let text = if media.contains("yaml") {
         text.lines()
             .map(|line| {
@@ -195,7 +195,7 @@ fn is_named(media: &str, body: &[u8], secret: &str) -> bool {
     } else {
         text
     };
-    // In a literal of JSON or YAML, a backslash makes white space of the letter behind it.
+    // In a JSON or YAML literal, a backslash turns the letter after it into white space.
     let markup = media.contains("html") || media.contains("xml");
     let literals = text.contains("\":") || (text.contains('"') && !markup);
     let blanks = ["\\b", "\\f", "\\n", "\\r", "\\t"];

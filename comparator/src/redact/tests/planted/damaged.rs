@@ -1,4 +1,4 @@
-//! Bodies that lost a character and may hide a secret whose name can no longer be told.
+//! Bodies that lost a character, so that a structure no longer tells the name of the secret.
 
 /// Bodies that lost a character, each with its media type.
 #[rustfmt::skip]
