@@ -1,8 +1,8 @@
-//! Escapes undone, where a text is looked at for names and secrets.
+//! Undoes escapes before a text is searched for names and secrets.
 
 use std::borrow::Cow;
 
-/// `%XX` and `+` undone; what is no UTF-8 then becomes U+FFFD.
+/// Undoes `%XX` and `+`; bytes that are not UTF-8 become U+FFFD.
 pub(super) fn percent_decoded(text: &str) -> String {
     if !text.contains(['%', '+']) {
         return text.to_owned();

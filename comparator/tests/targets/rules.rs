@@ -1,5 +1,5 @@
-//! Rules: no configuration makes compiling panic, its errors name rules that are there, and to ignore more never makes
-//! a mismatch of a match.
+//! Rules: no configuration makes compilation panic, its errors name existing rules, and ignoring more never turns a
+//! match into a mismatch.
 
 use parity_comparator::rules::config::parse;
 use parity_comparator::{Limits, RuleConfig, Rules};
@@ -20,7 +20,7 @@ pub(crate) fn rules(data: &[u8]) {
     if let Some([file, legacy, candidate]) = parts(data) {
         let file = std::str::from_utf8(file).ok();
         if let Some(Ok(mut rules)) = file.map(parse) {
-            // With a kind, a rule has a direction, and the sides swapped may have another verdict.
+            // A rule with a kind has a direction, so swapping the sides may change the verdict.
             for rule in &mut rules {
                 rule.kind = None;
             }
@@ -134,7 +134,7 @@ fn path(source: &mut Source<'_>) -> String {
         }
     }
     match source.byte() {
-        // As JSONPath: the same segments, and now and then what is none.
+        // As JSONPath: the same segments, and sometimes an invalid one.
         0..16 => {
             let mut jsonpath = String::from("$");
             for segment in path.split('/').skip(1) {

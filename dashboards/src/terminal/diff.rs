@@ -11,7 +11,7 @@ mod value;
 
 use std::fmt::Write;
 
-use parity_comparator::groups::Group;
+use parity_comparator::groups::FindingGroup;
 use parity_schemas::verdict::{Explanation, Finding, Part};
 use parity_schemas::visible::visible;
 
@@ -95,7 +95,7 @@ impl Writer<'_> {
             Diff::quotas(&groups)
         };
         let mut shown = vec![0; groups.groups.len()];
-        for (finding, &position) in self.diff.comparison.findings.iter().zip(&groups.of) {
+        for (finding, &position) in self.diff.comparison.findings.iter().zip(&groups.group_of) {
             if shown[position] >= quotas[position] {
                 continue;
             }
@@ -113,7 +113,8 @@ impl Writer<'_> {
                 )?;
             }
         }
-        let unlisted = |(group, quota): &(&Group, &u64)| (**quota == 0).then_some(group.count);
+        let unlisted =
+            |(group, quota): &(&FindingGroup, &u64)| (**quota == 0).then_some(group.count);
         let rest: Vec<u64> = groups
             .groups
             .iter()
@@ -192,8 +193,8 @@ impl Writer<'_> {
 }
 
 /// Kind and explanation of a group.
-fn how(group: &Group) -> String {
-    let words = group.shared.kind.meaning();
-    let near = group.shared.explanation.map(Explanation::as_str);
+fn how(group: &FindingGroup) -> String {
+    let words = group.key.kind.meaning();
+    let near = group.key.explanation.map(Explanation::as_str);
     near.map_or_else(|| words.to_owned(), |near| format!("{words} ({near})"))
 }

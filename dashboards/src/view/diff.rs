@@ -13,7 +13,7 @@ mod values;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use parity_comparator::groups::{Group, Groups};
+use parity_comparator::groups::{FindingGroup, FindingGroups};
 use parity_comparator::{Comparison, Limits, Rules};
 use parity_schemas::verdict::{Finding, Kind, Verdict};
 
@@ -61,12 +61,12 @@ pub(crate) struct Conclusion {
 
 impl<'a> Diff<'a> {
     /// The findings by what they have in common.
-    pub(crate) fn groups(&self) -> Groups {
-        Groups::for_readers(&self.comparison.findings)
+    pub(crate) fn groups(&self) -> FindingGroups {
+        FindingGroups::for_readers(&self.comparison.findings)
     }
 
     /// How many findings of each group are listed. Where there are many groups, the most frequent ones, each with fewer.
-    pub(crate) fn quotas(groups: &Groups) -> Vec<u64> {
+    pub(crate) fn quotas(groups: &FindingGroups) -> Vec<u64> {
         let count = groups.groups.len();
         let examples = ((MAX_LISTED / count.max(1)) as u64).clamp(1, MAX_EXAMPLES);
         let mut quotas = vec![0; count];
@@ -84,7 +84,7 @@ impl<'a> Diff<'a> {
     }
 
     /// Lines that the texts of a group remove and add, where it is of texts.
-    pub(crate) fn lines(&self, group: &Group) -> Option<(u64, u64)> {
+    pub(crate) fn lines(&self, group: &FindingGroup) -> Option<(u64, u64)> {
         let first = self.comparison.findings.get(group.first)?;
         let text = first.text_diff.as_deref()?;
         Some(TextDiff::of(Cow::Borrowed(text)).counts())
@@ -156,11 +156,11 @@ impl<'a> Diff<'a> {
     }
 }
 
-impl<'a> From<&'a Group> for Place<'a> {
-    fn from(group: &'a Group) -> Self {
+impl<'a> From<&'a FindingGroup> for Place<'a> {
+    fn from(group: &'a FindingGroup) -> Self {
         Self {
-            part: group.shared.part,
-            path: &group.shared.pattern,
+            part: group.key.part,
+            path: &group.key.pattern,
         }
     }
 }
