@@ -32,7 +32,7 @@ use parity_sink::tally::EditionId;
 use parity_sink::{Epoch, Recorder, TallyBook, TallyConfig, Writer, WriterOptions, tally};
 use prometheus_client::registry::Registry;
 
-use self::comparing::{Comparing, Shared, UnderWay};
+use self::comparing::{Comparing, ComparingContext, UnderWay};
 use self::queue::{Entrance, Queue, Room, Waiting};
 use crate::config::MirrorSettings;
 
@@ -48,10 +48,10 @@ const LAST_WRITES: Duration = Duration::from_secs(4);
 pub(crate) struct Pipeline {
     book: Arc<TallyBook>,
     writer: Writer,
-    /// Under the configuration that holds now.
-    current: Stage,
-    /// Under those before it: each ends when the last request that began under it has been compared.
-    retired: Vec<Stage>,
+    /// Compares under the configuration that is in force.
+    current: Generation,
+    /// Compare what began under earlier configurations. Each ends when its last request has been compared.
+    retired: Vec<Generation>,
     /// Set when the time to compare is over.
     over: Arc<AtomicBool>,
     /// Every comparing thread holds the one end; when all have ended, the other one tells.
@@ -61,9 +61,9 @@ pub(crate) struct Pipeline {
     instance: String,
 }
 
-/// Comparing threads behind a queue, under one configuration.
-struct Stage {
-    /// `None` once another configuration holds.
+/// The comparing threads of one loaded configuration, and the queue before them. Each generation of the mirror has one.
+struct Generation {
+    /// `None` once another configuration is in force, which closes the queue.
     entrance: Option<Entrance>,
     queue: Arc<Queue>,
     threads: Vec<Thread>,
@@ -104,7 +104,7 @@ impl Pipeline {
         };
         let writer = Writer::open(&settings.store, Arc::clone(&book), options)
             .with_context(|| format!("cannot open the store {}", settings.store))?;
-        let shared = Shared {
+        let context = ComparingContext {
             redactor,
             identity: settings.identity.clone(),
             instance: settings.instance.clone(),
@@ -112,7 +112,7 @@ impl Pipeline {
         let (alive, ended) = bounded(0);
         let over = Arc::default();
         let idle = Idle::start(settings, &alive)?;
-        let current = Stage::start(idle, settings, shared, &book, &writer, &over);
+        let current = Generation::start(idle, settings, context, &book, &writer, &over);
         Ok(Self {
             current,
             book,
@@ -129,25 +129,32 @@ impl Pipeline {
     /// Compares what is observed from now on under other settings. What began before ends under the old ones, and is
     /// filed under them. On an error everything stays as it was.
     pub(crate) fn reload(&mut self, settings: &MirrorSettings) -> Result<()> {
-        let shared = Shared {
+        let context = ComparingContext {
             // The key of a process is for its life, or equal values would not look equal in its record.
             redactor: redactor(settings, &self.redaction_key)?,
             identity: settings.identity.clone(),
             instance: self.instance.clone(),
         };
         let idle = Idle::start(settings, &self.alive)?;
-        self.change(idle, settings, shared);
+        self.change(idle, settings, context);
         Ok(())
     }
 
     /// Nothing can fail from here on.
-    fn change(&mut self, idle: Idle, settings: &MirrorSettings, shared: Shared) {
+    fn change(&mut self, idle: Idle, settings: &MirrorSettings, context: ComparingContext) {
         self.book
             .turn(settings.identity.clone(), rule_ids(settings));
-        let next = Stage::start(idle, settings, shared, &self.book, &self.writer, &self.over);
+        let next = Generation::start(
+            idle,
+            settings,
+            context,
+            &self.book,
+            &self.writer,
+            &self.over,
+        );
         let mut before = std::mem::replace(&mut self.current, next);
         before.entrance = None;
-        self.retired.retain(|stage| !stage.has_ended());
+        self.retired.retain(|generation| !generation.has_ended());
         self.retired.push(before);
     }
 
@@ -189,13 +196,16 @@ impl Pipeline {
         self.current.entrance = None;
         drop(self.alive);
         let until = until.max(Instant::now() + LAST_COMPARISONS);
-        let stages = || self.retired.iter().chain([&self.current]);
+        let generations = || self.retired.iter().chain([&self.current]);
         if self.ended.recv_deadline(until) == Err(RecvTimeoutError::Timeout) {
             self.over.store(true, Ordering::Relaxed);
-            let left: usize = stages().map(Stage::settle_waiting).sum();
+            let left: usize = generations().map(Generation::settle_waiting).sum();
             // Comparisons under way are bounded in their work, and this bounds the wait for them.
             let _ended = self.ended.recv_timeout(UNDER_WAY);
-            let left = left + stages().map(Stage::settle_under_way).sum::<usize>();
+            let left = left
+                + generations()
+                    .map(Generation::settle_under_way)
+                    .sum::<usize>();
             if left > 0 {
                 tracing::warn!(
                     requests = left,
@@ -203,8 +213,8 @@ impl Pipeline {
                 );
             }
         }
-        for stage in self.retired.into_iter().chain([self.current]) {
-            stage.join();
+        for generation in self.retired.into_iter().chain([self.current]) {
+            generation.join();
         }
         let left = until.saturating_duration_since(Instant::now());
         let report = self
@@ -244,11 +254,11 @@ impl Idle {
     }
 }
 
-impl Stage {
+impl Generation {
     fn start(
         idle: Idle,
         settings: &MirrorSettings,
-        shared: Shared,
+        context: ComparingContext,
         book: &Arc<TallyBook>,
         writer: &Writer,
         over: &Arc<AtomicBool>,
@@ -261,7 +271,7 @@ impl Stage {
             decoded: limits.decoded_bytes,
         };
         let (entrance, queue) = queue::queue(room, over);
-        let context = Arc::new(shared);
+        let context = Arc::new(context);
         let edition = book.edition();
         let threads = idle
             .0

@@ -29,8 +29,8 @@ const PAUSES: u32 = 10;
 /// How long it waits then before it looks whether the time is over.
 const SLEEP: Duration = Duration::from_millis(250);
 
-/// What all comparing threads share.
-pub(super) struct Shared {
+/// What the comparing threads of one generation share, to redact a mismatch and say whose it is.
+pub(super) struct ComparingContext {
     pub(super) redactor: Redactor,
     pub(super) identity: Identity,
     pub(super) instance: String,
@@ -77,7 +77,7 @@ pub(super) struct Comparing {
     pub(super) recorder: Recorder,
     pub(super) book: Arc<TallyBook>,
     pub(super) records: RecordSender,
-    pub(super) context: Arc<Shared>,
+    pub(super) context: Arc<ComparingContext>,
     pub(super) queue: Arc<Queue>,
     pub(super) under_way: UnderWay,
 }
