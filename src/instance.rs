@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
-use parity_dashboards::server::{Control, Process, Site};
+use parity_dashboards::server::{MirrorAdmin, Process, Site};
 use parity_dashboards::view::Status;
 use parity_mirror::{Drained, Mirror, RunError};
 use parity_schemas::time::Timestamp;
@@ -32,7 +32,7 @@ use crate::pipeline::Pipeline;
 /// A mirror at work.
 pub(crate) struct Instance {
     address: SocketAddr,
-    control: Arc<MirrorControl>,
+    handle: Arc<AdminHandle>,
     stop: watch::Sender<bool>,
     proxy: JoinHandle<Result<Drained, RunError>>,
     pipeline: Pipeline,
@@ -81,7 +81,7 @@ impl Instance {
         let reloads = Reloads::register(&mut registry);
 
         let address = mirror.local_addr();
-        let control = Arc::new(MirrorControl {
+        let handle = Arc::new(AdminHandle {
             mirror: mirror.control(),
             records: pipeline.writer().handle(),
             book: pipeline.book(),
@@ -92,7 +92,7 @@ impl Instance {
         let site = Site {
             store: settings.store.clone(),
             migration: settings.identity.migration.clone(),
-            process: Process::Mirror(Arc::clone(&control) as Arc<dyn Control>),
+            process: Process::Mirror(Arc::clone(&handle) as Arc<dyn MirrorAdmin>),
             registry,
             token: settings.admin.token.clone(),
         };
@@ -110,7 +110,7 @@ impl Instance {
             .context("cannot start the proxy thread")?;
         Ok(Self {
             address,
-            control,
+            handle,
             stop,
             proxy,
             pipeline,
@@ -144,7 +144,7 @@ impl Instance {
         // Loaded before the pipeline is touched: what the policy names may not be there.
         let policy = Mirror::check(settings.mirror.policy.clone())?;
         self.pipeline.reload(settings)?;
-        self.control.mirror.apply(policy, self.pipeline.observers());
+        self.handle.mirror.apply(policy, self.pipeline.observers());
         self.drain = settings.mirror.policy.limits.drain;
         Ok(())
     }
@@ -154,7 +154,7 @@ impl Instance {
         self.reloads.count(outcome.is_ok());
         let message = outcome.as_ref().err().map(error::line);
         *self
-            .control
+            .handle
             .config_error
             .lock()
             .unwrap_or_else(PoisonError::into_inner) = message;
@@ -178,7 +178,7 @@ impl Instance {
 
     /// Stops or starts shadowing.
     pub(crate) fn set_shadowing(&self, on: bool) {
-        self.control.set_shadowing(on);
+        self.handle.set_shadowing(on);
     }
 
     /// Tells the proxy to drain; [`Instance::finish`] waits for it. A second call changes nothing.
@@ -186,7 +186,7 @@ impl Instance {
         self.until
             .get_or_insert_with(|| Instant::now() + self.drain);
         self.sockets = None;
-        self.control.accepting.store(false, Ordering::Relaxed);
+        self.handle.accepting.store(false, Ordering::Relaxed);
         self.stop.send_replace(true);
     }
 
@@ -216,7 +216,7 @@ impl Instance {
 }
 
 /// What the admin port may do with the mirror.
-struct MirrorControl {
+struct AdminHandle {
     mirror: parity_mirror::Control,
     /// Knows how the store is doing.
     records: RecordSender,
@@ -264,7 +264,7 @@ impl Reloads {
     }
 }
 
-impl Control for MirrorControl {
+impl MirrorAdmin for AdminHandle {
     fn set_shadowing(&self, on: bool) {
         if self.mirror.shadowing() != on {
             tracing::info!(shadowing = on, "shadowing switched");

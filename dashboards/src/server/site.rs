@@ -8,11 +8,11 @@ use serde::Serialize;
 
 use crate::view::Status;
 
-/// Run-time control of a mirror.
-pub trait Control: Send + Sync {
+/// What the admin port may ask of a running mirror, and change in it.
+pub trait MirrorAdmin: Send + Sync {
     /// Stops or starts shadowing; clients do not notice either.
     fn set_shadowing(&self, on: bool);
-    /// What stands now.
+    /// How the mirror is doing now.
     fn status(&self) -> Status;
 }
 
@@ -39,28 +39,28 @@ pub enum Process {
     /// `parity ui`: it reads, and nothing else.
     Reader,
     /// `parity mirror`.
-    Mirror(Arc<dyn Control>),
+    Mirror(Arc<dyn MirrorAdmin>),
     /// `parity sink`.
     Sink(Arc<dyn Fn() -> SinkStatus + Send + Sync>),
 }
 
 impl Process {
-    pub(super) fn mirror(&self) -> Option<&Arc<dyn Control>> {
+    pub(super) fn mirror(&self) -> Option<&Arc<dyn MirrorAdmin>> {
         match self {
-            Self::Mirror(control) => Some(control),
+            Self::Mirror(mirror) => Some(mirror),
             Self::Reader | Self::Sink(_) => None,
         }
     }
 
     pub(super) fn mirror_status(&self) -> Option<Status> {
-        self.mirror().map(|control| control.status())
+        self.mirror().map(|mirror| mirror.status())
     }
 
     /// A store that fails does not make a proxy unready: its clients are served. A sink does nothing else.
     pub(super) fn is_ready(&self) -> bool {
         match self {
             Self::Reader => true,
-            Self::Mirror(control) => control.status().ready,
+            Self::Mirror(mirror) => mirror.status().ready,
             Self::Sink(status) => status().ready,
         }
     }
