@@ -45,11 +45,11 @@ pub(crate) enum Next {
 /// A listening service; it ends with the value.
 pub(crate) struct Origin {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    service: Arc<Service>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct Service {
     state: Mutex<State>,
     changed: Condvar,
     over: AtomicBool,
@@ -69,24 +69,24 @@ impl Origin {
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("bound");
-        let shared = Arc::new(Shared::default());
-        let (accepting, act) = (Arc::clone(&shared), Arc::new(act));
+        let service = Arc::new(Service::default());
+        let (accepting, act) = (Arc::clone(&service), Arc::new(act));
         thread::spawn(move || {
             for stream in listener.incoming() {
                 if accepting.over.load(Ordering::SeqCst) {
                     return;
                 }
                 let Ok(mut stream) = stream else { continue };
-                let (shared, act) = (Arc::clone(&accepting), Arc::clone(&act));
-                shared.change(|state| state.open += 1);
+                let (service, act) = (Arc::clone(&accepting), Arc::clone(&act));
+                service.change(|state| state.open += 1);
                 thread::spawn(move || {
-                    shared.serve(&mut stream, &*act);
+                    service.serve(&mut stream, &*act);
                     drop(stream.shutdown(Shutdown::Both));
-                    shared.change(|state| state.open -= 1);
+                    service.change(|state| state.open -= 1);
                 });
             }
         });
-        Self { address, shared }
+        Self { address, service }
     }
 
     /// Answers every request with the same bytes.
@@ -122,13 +122,13 @@ impl Origin {
     }
 
     fn wait<T>(&self, what: &str, look: impl Fn(&State) -> Option<T>) -> T {
-        let mut state = self.shared.state.lock().expect("no panic while held");
+        let mut state = self.service.state.lock().expect("no panic while held");
         loop {
             if let Some(found) = look(&state) {
                 return found;
             }
             let (next, late) = self
-                .shared
+                .service
                 .changed
                 .wait_timeout(state, PATIENCE)
                 .expect("no panic while held");
@@ -146,13 +146,13 @@ impl Origin {
 
 impl Drop for Origin {
     fn drop(&mut self) {
-        self.shared.over.store(true, Ordering::SeqCst);
+        self.service.over.store(true, Ordering::SeqCst);
         // Wakes the accepting thread; when that fails it has ended already.
         drop(TcpStream::connect(self.address));
     }
 }
 
-impl Shared {
+impl Service {
     fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let changed = change(&mut self.state.lock().expect("no panic while held"));
         self.changed.notify_all();
