@@ -73,47 +73,63 @@ impl Difference<'_> {
     }
 }
 
-impl<'a> From<&'a Finding> for Difference<'a> {
-    fn from(finding: &'a Finding) -> Self {
+impl<'a> Difference<'a> {
+    /// A finding of one exchange; `legacy` and `candidate` are its two values.
+    fn of_finding(
+        place: Place<'a>,
+        candidate_path: Option<&'a str>,
+        kind: Kind,
+        explanation: Option<Explanation>,
+        [legacy, candidate]: [Option<Cow<'a, str>>; 2],
+        text_diff: Option<&'a str>,
+    ) -> Self {
         Self {
-            place: Place {
-                part: finding.part,
-                path: &finding.path,
-            },
-            candidate_path: finding.candidate_path.as_deref(),
-            kind: finding.kind,
-            explanation: finding.explanation,
+            place,
+            candidate_path,
+            kind,
+            explanation,
             against: 0,
             values: Some(Values {
                 target: None,
-                path: &finding.path,
-                legacy: finding.legacy.shown(),
-                candidate: finding.candidate.shown(),
-                text_diff: finding.text_diff.as_deref(),
+                path: place.path,
+                legacy,
+                candidate,
+                text_diff,
             }),
         }
     }
 }
 
-impl<'a> From<&'a RecordedFinding> for Difference<'a> {
-    fn from(finding: &'a RecordedFinding) -> Self {
-        Self {
-            place: Place {
+impl<'a> From<&'a Finding> for Difference<'a> {
+    fn from(finding: &'a Finding) -> Self {
+        Self::of_finding(
+            Place {
                 part: finding.part,
                 path: &finding.path,
             },
-            candidate_path: finding.candidate_path.as_deref(),
-            kind: finding.kind,
-            explanation: finding.explanation,
-            against: 0,
-            values: Some(Values {
-                target: None,
+            finding.candidate_path.as_deref(),
+            finding.kind,
+            finding.explanation,
+            [finding.legacy.shown(), finding.candidate.shown()],
+            finding.text_diff.as_deref(),
+        )
+    }
+}
+
+impl<'a> From<&'a RecordedFinding> for Difference<'a> {
+    fn from(finding: &'a RecordedFinding) -> Self {
+        let values = [&finding.legacy, &finding.candidate];
+        Self::of_finding(
+            Place {
+                part: finding.part,
                 path: &finding.path,
-                legacy: finding.legacy.as_deref().map(Cow::Borrowed),
-                candidate: finding.candidate.as_deref().map(Cow::Borrowed),
-                text_diff: finding.text_diff.as_deref(),
-            }),
-        }
+            },
+            finding.candidate_path.as_deref(),
+            finding.kind,
+            finding.explanation,
+            values.map(|value| value.as_deref().map(Cow::Borrowed)),
+            finding.text_diff.as_deref(),
+        )
     }
 }
 
