@@ -1,13 +1,13 @@
-//! What becomes of an exchange, as threads and channels, and the order in which it drains.
+//! The threads and channels that an exchange passes through after the proxy, and the order in which they drain.
 //!
 //! ```text
 //! mirror workers ──Observer──► queue ──► comparing threads ──► tally book, record queue ──► writer thread
 //! ```
 //!
-//! Ownership is linear: [`Pipeline`] owns the queue and its threads, the writer owns the store. Draining follows the
-//! data: when the proxy has stopped, the queue is closed and emptied, then the writer writes the rest. It ends in time,
-//! too: what has not been compared by then is counted as `shutdown`. The proxy never waits for any of it: a full queue
-//! is an outcome (`queue_full`), not a delay.
+//! [`Pipeline`] owns the queue and its threads; the writer owns the store. Draining follows the data: when the proxy has
+//! stopped, the queue is closed and emptied, then the writer writes the rest. The drain has a deadline: exchanges that
+//! are not compared by then are counted as `shutdown`. The proxy never waits for any of this: when the queue is full, the
+//! request ends as `queue_full`.
 
 mod comparing;
 mod fair;
@@ -36,12 +36,12 @@ use self::comparing::{Comparing, ComparingContext, UnderWay};
 use self::queue::{Entrance, Queue, Room, Waiting};
 use crate::config::MirrorSettings;
 
-/// Time to compare what was captured in the last moment of a drain.
+/// Least time to compare what was captured at the very end of a drain.
 const LAST_COMPARISONS: Duration = Duration::from_secs(1);
-/// Time for a comparison that is under way when the time to compare is over. It is bounded in its steps, and takes a
-/// tenth of this with bodies of the usual limit; one that takes longer is left to itself.
+/// How long to wait for comparisons that are still running at the deadline. A comparison is bounded in its steps and takes
+/// a tenth of this with bodies of the default limit. One that takes longer is abandoned.
 const UNDER_WAY: Duration = Duration::from_secs(1);
-/// Time for the store to take the rest after that. One that takes longer is told of, not waited for.
+/// Time for the store to write the rest after that. If it takes longer, an error is reported instead of waiting on.
 const LAST_WRITES: Duration = Duration::from_secs(4);
 
 /// The comparing threads and the writer behind them.
@@ -52,9 +52,9 @@ pub(crate) struct Pipeline {
     current: Generation,
     /// Compare what began under earlier configurations. Each ends when its last request has been compared.
     retired: Vec<Generation>,
-    /// Set when the time to compare is over.
+    /// Set at the deadline for comparing.
     over: Arc<AtomicBool>,
-    /// Every comparing thread holds the one end; when all have ended, the other one tells.
+    /// Each comparing thread holds a clone of `alive`. When all have ended, `ended` is disconnected.
     alive: Sender<()>,
     ended: Receiver<()>,
     redaction_key: Vec<u8>,
@@ -68,11 +68,12 @@ struct Generation {
     queue: Arc<Queue>,
     threads: Vec<Thread>,
     book: Arc<TallyBook>,
-    /// What it counts for.
+    /// The counts that it adds to.
     edition: EditionId,
 }
 
-/// Comparing threads that wait to be told what to compare. Only making them can fail, so that is done first.
+/// Comparing threads that wait for their [`Comparing`]. They are started before anything is changed, because starting a
+/// thread can fail.
 struct Idle(Vec<(Sender<Comparing>, JoinHandle<()>)>);
 
 struct Thread {
@@ -81,14 +82,14 @@ struct Thread {
 }
 
 impl Pipeline {
-    /// How much longer than the drain its end may take: the last comparisons, one that is under way, the last writes
-    /// and the one of them that is under way.
+    /// How much longer than the drain the end of the pipeline may take: the last comparisons, those still running at
+    /// their deadline, the last writes, and the write still running at theirs.
     pub(crate) const AFTER_DRAIN: Duration = LAST_COMPARISONS
         .saturating_add(UNDER_WAY)
         .saturating_add(LAST_WRITES)
         .saturating_add(parity_sink::write::FINISH_GRACE);
 
-    /// Opens the store and starts the threads; the proxy is not touched.
+    /// Opens the store and starts the threads.
     pub(crate) fn start(settings: &MirrorSettings) -> Result<Self> {
         let redactor = redactor(settings, &settings.redaction_key)?;
         let mut counting = TallyConfig::new(
@@ -126,11 +127,11 @@ impl Pipeline {
         })
     }
 
-    /// Compares what is observed from now on under other settings. What began before ends under the old ones, and is
-    /// filed under them. On an error everything stays as it was.
+    /// Compares new requests under new settings. Requests that began before are compared and counted under the old ones.
+    /// On an error nothing changes.
     pub(crate) fn reload(&mut self, settings: &MirrorSettings) -> Result<()> {
         let context = ComparingContext {
-            // The key of a process is for its life, or equal values would not look equal in its record.
+            // One key as long as the process lives: under another one, equal values would get different hashes.
             redactor: redactor(settings, &self.redaction_key)?,
             identity: settings.identity.clone(),
             instance: self.instance.clone(),
@@ -140,7 +141,7 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Nothing can fail from here on.
+    /// The part of [`Self::reload`] that cannot fail.
     fn change(&mut self, idle: Idle, settings: &MirrorSettings, context: ComparingContext) {
         self.book
             .turn(settings.identity.clone(), rule_ids(settings));
@@ -158,13 +159,13 @@ impl Pipeline {
         self.retired.push(before);
     }
 
-    /// What was received, compared and found, and how the store takes it.
+    /// Registers the counts of requests and verdicts, and the metrics of the writer.
     pub(crate) fn register_metrics(&self, registry: &mut Registry) {
         tally::register(Arc::clone(&self.book), registry);
         self.writer.register(registry);
     }
 
-    /// What was counted since the process began.
+    /// The counts since the process began.
     pub(crate) fn book(&self) -> Arc<TallyBook> {
         Arc::clone(&self.book)
     }
@@ -174,7 +175,7 @@ impl Pipeline {
         &self.writer
     }
 
-    /// What makes an observer for each worker of the proxy, under the settings that hold now.
+    /// Makes the observer of each worker of the proxy, under the settings now in force.
     pub(crate) fn observers(
         &self,
     ) -> impl Fn(usize) -> Rc<dyn Observer> + Send + Sync + use<> + 'static {
@@ -188,10 +189,10 @@ impl Pipeline {
         }
     }
 
-    /// Compares what waits until `until` has come, or a moment longer if that is now; counts what is left as
-    /// `shutdown`, writes what is counted, closes the store. To be called when the proxy has stopped.
+    /// Compares what waits until `until`, but for one second at least; counts the rest as `shutdown`, writes the counts
+    /// and closes the store. Call it when the proxy has stopped.
     ///
-    /// It takes [`Self::AFTER_DRAIN`] longer than `until` at most, if `until` has not passed.
+    /// It returns [`Self::AFTER_DRAIN`] after `until` at the latest, if `until` has not passed.
     pub(crate) fn finish(mut self, until: Instant) -> Result<()> {
         self.current.entrance = None;
         drop(self.alive);
@@ -200,7 +201,7 @@ impl Pipeline {
         if self.ended.recv_deadline(until) == Err(RecvTimeoutError::Timeout) {
             self.over.store(true, Ordering::Relaxed);
             let left: usize = generations().map(Generation::settle_waiting).sum();
-            // Comparisons under way are bounded in their work, and this bounds the wait for them.
+            // A running comparison cannot be interrupted, so the wait for it is bounded.
             let _ended = self.ended.recv_timeout(UNDER_WAY);
             let left = left
                 + generations()
@@ -241,7 +242,7 @@ impl Idle {
                     .name(format!("compare-{index}"))
                     .spawn(move || {
                         let _alive = alive;
-                        // Told nothing, it was for nothing: another thread could not be started.
+                        // Nothing comes when another thread could not be started: then this one ends, too.
                         if let Ok(mut comparing) = told.recv() {
                             comparing.run();
                         }
@@ -302,7 +303,7 @@ impl Generation {
         }
     }
 
-    /// Counts what no thread comes to. Made when it is needed: a run has ended when nobody can count for it any more.
+    /// Counts what no thread will compare. Made only when needed: a run ends when its last recorder is dropped.
     fn recorder(&self) -> Recorder {
         self.book.recorder(self.edition)
     }
@@ -313,7 +314,7 @@ impl Generation {
             .all(|thread| thread.handle.is_finished())
     }
 
-    /// Counts what still waits; how many that are.
+    /// Counts what still waits as `shutdown`; returns how many.
     fn settle_waiting(&self) -> usize {
         let mut left = 0;
         let recorder = self.recorder();
@@ -324,7 +325,7 @@ impl Generation {
         left
     }
 
-    /// Counts what is still being compared; how many that are.
+    /// Counts what is still being compared as `shutdown`; returns how many.
     fn settle_under_way(&self) -> usize {
         let recorder = self.recorder();
         let requests = self
@@ -336,10 +337,10 @@ impl Generation {
             .count()
     }
 
-    /// Waits for the threads that have ended. One that has not was given its time: it ends with the process.
+    /// Joins the threads that have ended. One that still runs has missed the deadline and ends with the process.
     fn join(self) {
         for Thread { handle, .. } in self.threads {
-            // Panics are caught per exchange; one that gets here has been logged by its hook.
+            // Panics are caught per exchange. One outside of an exchange has been logged by the panic hook.
             if handle.is_finished() && handle.join().is_err() {
                 tracing::error!("a comparing thread ended by a panic");
             }
@@ -363,10 +364,10 @@ fn comparison_limits(settings: &MirrorSettings) -> parity_comparator::Limits {
     }
 }
 
-/// What a worker of the proxy tells us; everything here is on the client's path and must not block.
+/// Takes the reports of a worker of the proxy. All of it runs on the client's path and must not block.
 struct Observing {
     recorder: Recorder,
-    /// `None` where nothing is compared any more.
+    /// `None` once this generation has ended.
     entrance: Option<Entrance>,
 }
 

@@ -92,7 +92,7 @@ fn a_bad_configuration_is_refused_with_its_reasons_and_the_old_one_holds() {
         ),
     ] {
         place.write("parity.toml", text);
-        reload(&mirror, "configuration not reloaded, the old one holds");
+        reload(&mirror, "configuration not reloaded, the old one stays in force");
         let told = wait_for("the reason", || error().as_str().map(str::to_owned));
         for reason in reasons {
             wait_for("the reason in the log", || {
