@@ -7,7 +7,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use crate::support::client::Connection;
-use crate::support::process::{Ended, Place, Report};
+use crate::support::process::{Ended, Place};
+use crate::support::report::Report;
 use crate::support::service::{Answer, Service};
 
 const BODY: &str = "{\"balance\":\"12.50\"}";

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::io::Write as _;
 
-use crate::support::process::{Mirror, Place, Report};
+use crate::support::process::{Mirror, Place};
+use crate::support::report::Report;
 use crate::support::service::{Service, nobody};
 use crate::support::wait_for;
 

@@ -1,7 +1,8 @@
 //! `parity demo`: every difference that the sample rewrite has, found; nothing else; and docs/report.md shows just that.
 
 use crate::docs::only;
-use crate::support::process::{Place, Report};
+use crate::support::process::Place;
+use crate::support::report::Report;
 
 #[test]
 fn the_demo_finds_every_difference_and_nothing_else() {

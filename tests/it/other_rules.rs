@@ -171,7 +171,10 @@ fn a_reload_that_fails_changes_nothing() {
     };
     limit(Some(pages * 4096 + (1 << 20)));
     place.write("parity.toml", RULE);
-    reload(&mirror, "configuration not reloaded, the old one stays in force");
+    reload(
+        &mirror,
+        "configuration not reloaded, the old one stays in force",
+    );
     limit(getrlimit(Resource::As).current);
     send(&mirror, 5);
     let second = mirror.settled(10);

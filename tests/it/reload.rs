@@ -3,7 +3,8 @@
 use parity_schemas::time::Timestamp;
 
 use crate::support::client::Connection;
-use crate::support::process::{Mirror, Place, Report};
+use crate::support::process::{Mirror, Place};
+use crate::support::report::Report;
 use crate::support::service::Service;
 use crate::support::wait_for;
 
@@ -92,7 +93,10 @@ fn a_bad_configuration_is_refused_with_its_reasons_and_the_old_one_holds() {
         ),
     ] {
         place.write("parity.toml", text);
-        reload(&mirror, "configuration not reloaded, the old one stays in force");
+        reload(
+            &mirror,
+            "configuration not reloaded, the old one stays in force",
+        );
         let told = wait_for("the reason", || error().as_str().map(str::to_owned));
         for reason in reasons {
             wait_for("the reason in the log", || {
