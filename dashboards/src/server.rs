@@ -1,7 +1,7 @@
 //! The admin port: health, metrics, control of shadowing, the API and the pages.
 //!
-//! What it controls reaches it as handles that the program gives it ([`MirrorAdmin`], [`Site`]). It refuses requests that a
-//! foreign page could cause (`guard`).
+//! The program gives it handles to what it controls ([`MirrorAdmin`], [`Site`]). It refuses requests that a page of
+//! another origin could cause (`guard`).
 
 mod api;
 mod connections;

@@ -1,4 +1,4 @@
-//! Users who get no answer are the first thing that is told, whatever is known of the candidate.
+//! Clients without an answer are the first thing in every report, whatever is known of the candidate.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;

@@ -1,5 +1,5 @@
-//! What a wrong configuration gets: every problem at once, each with its place and what to do, exit 2, nothing
-//! started.
+//! A wrong configuration: every problem is reported at once, each with its place and a remedy; the exit code is 2, and
+//! nothing is started.
 
 use crate::support::process::{Ended, Place};
 use crate::support::service::nobody;

@@ -1,4 +1,4 @@
-//! Settings that say what nobody meant: each is told at the start, none is taken for something else in silence.
+//! Settings that nobody can have meant: each is reported at the start, and none is silently read as something else.
 
 use std::path::Path;
 

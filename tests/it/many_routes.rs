@@ -1,4 +1,4 @@
-//! More paths than the record has routes for: a route that differs must not vanish among them.
+//! More paths than the record has routes for: a differing route must not disappear among them.
 
 use crate::support::client::Connection;
 use crate::support::process::{Mirror, Place};
@@ -60,7 +60,7 @@ fn a_broken_route_does_not_pass_behind_a_thousand_paths_that_somebody_tried() {
         "{}",
         hidden.stdout
     );
-    // What the configuration names has a place of its own.
+    // A route that the configuration names is counted separately.
     send(&mirror, "GET", (0..3).map(|id| format!("/named/{id}")));
     let named = place.run(&["gate"]);
     assert_eq!(named.code, 1, "{}", named.stdout);

@@ -7,8 +7,6 @@ mod kills;
 use std::collections::BTreeSet;
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -17,7 +15,7 @@ use crate::support::client;
 use crate::support::process::{Mirror, Place};
 use crate::support::report::Report;
 use crate::support::service::Service;
-use crate::support::{length, root, wait_for};
+use crate::support::{root, wait_for};
 
 fn pair() -> (Service, Service) {
     (Service::json("{\"a\":1}"), Service::json("{\"a\":2}"))
@@ -43,7 +41,7 @@ fn producing<'a>(
     place.mirror(&legacy, &candidate, &more)
 }
 
-/// What does not depend on when and where the traffic was.
+/// A report without what depends on time and place.
 fn timeless(report: &Report) -> Value {
     let mut report = report.0.clone();
     for field in ["window", "complete_until", "watermarks"] {

@@ -13,7 +13,7 @@ use crate::support::process::{Mirror, Place};
 use crate::support::service::Service;
 use crate::support::wait_for;
 
-/// How soon a loss is to be told, with room for a machine on which all tests run at once.
+/// How soon a loss must be reported, with time to spare for a machine that runs all tests at once.
 const TOLD_WITHIN: Duration = Duration::from_secs(3);
 
 struct Pair {
@@ -46,7 +46,7 @@ fn send(mirror: &Mirror<'_>, requests: u64) {
     (0..requests).for_each(|_| assert_eq!(mirror.get("/x").status, 200));
 }
 
-/// Waits until the mirror tells of a loss, and gives its words.
+/// Waits until the mirror reports a loss, and returns the message.
 fn told_loss(mirror: &Mirror<'_>) -> String {
     let began = Instant::now();
     let told = wait_for("the loss to be told", || {
@@ -87,7 +87,7 @@ fn descriptors(pid: u32, path: &Path) -> usize {
         .count()
 }
 
-/// What somebody does at a shell: look, and go. How many requests are recorded.
+/// Reads the store with another program and closes it, as a user does at a shell. Returns the recorded requests.
 fn look_by_another_program(place: &Place) -> u64 {
     let other = Connection::open(store(place)).expect("the file opens");
     let received: Option<i64> = other
@@ -99,7 +99,7 @@ fn look_by_another_program(place: &Place) -> u64 {
         .unwrap_or(0)
 }
 
-/// Waits until somebody who looks at it sees so many requests.
+/// Waits until another program reads this many requests.
 fn seen_by_another_program(place: &Place, requests: u64) {
     wait_for("the requests to be seen", || {
         (look_by_another_program(place) == requests).then_some(())
@@ -126,7 +126,7 @@ fn a_new_store_is_locked_private_and_held_by_one_descriptor_of_each_file() {
         let mode = path.metadata().expect("it is there").permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{}", path.display());
     }
-    // The page reads in the same process, by descriptors of its own. When they go, the locks stay.
+    // The page reads the store in the same process, with other descriptors. Closing them must not drop the locks.
     assert_eq!(mirror.ask("/").status, 200);
     wait_for("the locks after a page", || {
         let inode = store(&place).metadata().expect("it is there").ino();
@@ -190,7 +190,7 @@ fn two_mirrors_of_one_name_on_one_store_and_a_visitor_lose_nothing() {
     assert_eq!(place.integrity(), "ok");
 }
 
-/// Does something to an open store. The loss is told, with `words`, and every count is there in the end.
+/// Does something to an open store. The loss is reported with `words`, and no count is missing in the end.
 fn survives(words: &str, harm: impl FnOnce(&Place)) {
     let (pair, place) = (Pair::new(), Place::new());
     let mirror = pair.mirror(&place);
@@ -262,7 +262,7 @@ fn a_gate_after_the_store_was_deleted_is_undecided_or_decides_on_all_of_it() {
     assert_eq!(failed.code, 1, "{}{}", failed.stdout, failed.stderr);
     assert_eq!(failed.json()["total"]["compared"], 120);
     assert_eq!(mirror.stop().0, 0);
-    // Deleted behind its back, and nobody makes it anew: there is no store to decide from.
+    // Deleted while no mirror runs, so it is not created again: the gate has no store to decide from.
     for suffix in ["", "-wal", "-shm"] {
         let _not_there = std::fs::remove_file(beside(&place, suffix));
     }

@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use parity_schemas::time::Timestamp;
 
-use crate::servers::{ClickHouse, Database, Kafka};
 use crate::support::client::Connection;
 use crate::support::process::{Ended, Mirror, Place};
 use crate::support::service::{Answer, Service};
@@ -21,7 +20,7 @@ use crate::support::wait_for;
 /// To prove 0.1 % at 95 % without a difference takes 2,995.
 const ENOUGH: u32 = 3_000;
 
-/// JSON of which every member has another place on the other side, so that comparing it takes a while.
+/// JSON whose members are in another order on the other side, so that comparing it takes a while.
 fn large(first: u32, last: u32) -> String {
     let members: Vec<String> = (first..last)
         .map(|number| format!("\"key-{number:06}\":[{number},\"value of {number}\"]"))
@@ -105,7 +104,7 @@ fn a_gate_waits_for_one_heartbeat_of_a_mirror_and_not_at_all_for_one_that_ended(
         (&"test".into(), &"complete".into())
     );
     let time = |value: &serde_json::Value| value.as_str().expect("a time").to_owned();
-    // It began after the last request, so what was received before the end of that is complete.
+    // The gate began after the last request, so its first watermarks cover all requests.
     assert!(time(&document["evidence"]["complete_until"]) >= time(&document["evidence"]["to"]));
     let report = place.run(&["report"]);
     assert!(
@@ -117,7 +116,7 @@ fn a_gate_waits_for_one_heartbeat_of_a_mirror_and_not_at_all_for_one_that_ended(
     assert_eq!(mirror.stop().0, 0);
     let ended = gate(&place, &["--output", "json"]);
     assert_eq!(ended.code, 0, "{}", ended.stdout);
-    // Its first look was its last.
+    // It read only once.
     assert_eq!(ended.json()["waited_ms"], 0, "{}", ended.stdout);
     assert_eq!(
         place.report().0["watermarks"][0]["state"],
@@ -151,7 +150,7 @@ fn a_mirror_that_was_killed_makes_the_gate_undecided_until_its_time_is_left_out(
             .then_some(text)
     });
     assert!(page.contains("\nUNDECIDED"), "{page}");
-    // What it had not written is lost for good, whoever takes its place: nobody knows how much that was.
+    // What it had not written is lost, and nobody knows how much that was, even if another mirror replaces it.
     let killed = Timestamp::now().to_string();
     let again = place.mirror(&legacy.url(), &candidate.url(), &[]);
     let replaced = gate(&place, &[]);
@@ -167,13 +166,13 @@ fn a_mirror_that_was_killed_makes_the_gate_undecided_until_its_time_is_left_out(
     let (_, named) = replaced.stdout.split_once("--since ").expect("a time");
     let since = named.split_whitespace().next().expect("a time");
     send(&again, "/items", ENOUGH);
-    // It may have received something until the other began.
+    // It may have received requests until the other one began.
     let within = gate(&place, &["--since", &killed]);
     assert_eq!(within.code, 3, "{}", within.stdout);
     let left_out = gate(&place, &["--since", since, "--wait", "1m"]);
     assert_eq!(left_out.code, 0, "{}", left_out.stdout);
     assert_eq!(again.stop().0, 0);
-    // One of another name is no substitute.
+    // A mirror of another name does not replace it.
     let other = place.mirror(&legacy.url(), &candidate.url(), &["--instance", "other"]);
     send(&other, "/items", 1);
     other.settled(2 * u64::from(ENOUGH) + 1);
@@ -220,7 +219,7 @@ fn requests_under_way_are_counted_as_if_they_differed() {
         "{}",
         worst.stdout
     );
-    // While it is under way, what came after it is settled and known all the same.
+    // While it is in progress, later requests get their outcomes all the same.
     let report = place.report();
     assert_eq!(report.0["watermarks"][0]["state"], "under_way");
     assert_eq!(report.0["watermarks"][0]["under_way"], 1);
@@ -300,7 +299,7 @@ fn a_record_of_an_older_program_is_not_known_to_be_complete() {
         unknown.stdout
     );
     assert_eq!(other.stop().0, 0);
-    // Nor by a new one under its name: the old one could not say how it ended.
+    // Nor by a new mirror of its name: the old program could not record how it ended.
     let since = Timestamp::now().to_string();
     let same = place.mirror(&legacy.url(), &candidate.url(), &[]);
     assert_eq!(gate(&place, &[]).code, 3);

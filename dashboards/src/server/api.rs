@@ -1,6 +1,6 @@
-//! The HTTP API: the documents of the command line, and control of shadowing.
+//! The HTTP API: the JSON documents of the commands, and control of shadowing.
 //!
-//! Every answer is JSON; errors are `{"error": …}` with what to do.
+//! Every answer is JSON. Errors are `{"error": …}` and say what to do.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,8 +24,8 @@ pub(super) async fn report(
     Ok(Json(report).into_response())
 }
 
-/// `parity.gate/v1`. It waits for watermarks as the command does. Asking decides nothing: only the command `parity gate`
-/// stores its decision.
+/// `parity.gate/v1`. It waits for watermarks as the command does, but does not store the decision: only the command
+/// `parity gate` does.
 pub(super) async fn gate(
     State(site): State<Arc<Site>>,
     Query(question): Query<Question>,
@@ -65,7 +65,7 @@ pub(super) async fn mismatch(
     Ok(Json(find_mismatch(&site, &id).await?).into_response())
 }
 
-/// What the mirror or the sink says of itself.
+/// The status of the mirror or the sink.
 pub(super) async fn status(State(site): State<Arc<Site>>) -> Result<Response, ErrorAnswer> {
     match &site.process {
         Process::Mirror(mirror) => Ok(Json(mirror.status()).into_response()),
@@ -91,7 +91,7 @@ pub(super) async fn set_shadowing(
         }
     };
     mirror.set_shadowing(on);
-    // A button on the page wants the page back; a program wants the state.
+    // The button on the page leads back to the page; a program gets the status.
     let from_page = headers
         .get(axum::http::header::ACCEPT)
         .and_then(|accept| accept.to_str().ok())

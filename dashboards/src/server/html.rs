@@ -1,4 +1,4 @@
-//! The pages by HTTP: reads what a page shows, and has it drawn.
+//! The HTTP handlers of the pages: read what a page shows, and render it.
 
 use std::sync::Arc;
 

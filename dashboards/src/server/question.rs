@@ -1,5 +1,5 @@
-//! What is asked of the record by HTTP, and the answer to a question that is wrong. Reading a store blocks, so it leaves
-//! the runtime.
+//! Parameters of HTTP requests for the record, and the answers to wrong ones. Reading a store blocks, so it runs outside
+//! of the async runtime.
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::site::Site;
 
-/// What can be asked of the record; the same words as the flags of `report` and `gate`.
+/// Parameters of the report and the gate, named like the flags of the commands.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Question {
@@ -84,7 +84,7 @@ impl Question {
     }
 }
 
-/// An answer that says what went wrong.
+/// An HTTP answer that reports an error.
 pub(super) struct ErrorAnswer {
     status: StatusCode,
     message: String,
@@ -145,7 +145,7 @@ pub(super) async fn read<T: Send + 'static>(
     }
 }
 
-/// One recorded mismatch, by what should be its id.
+/// One recorded mismatch, by its id as the request gives it.
 pub(super) async fn find_mismatch(site: &Site, id: &str) -> Result<Mismatch, ErrorAnswer> {
     let parsed = id
         .parse::<uuid::Uuid>()
@@ -159,10 +159,10 @@ pub(super) async fn find_mismatch(site: &Site, id: &str) -> Result<Mismatch, Err
         })
 }
 
-/// Mismatches of one answer, unless asked for more or fewer: a screenful.
+/// Mismatches on a page by default: a screenful.
 const MISMATCHES_PER_PAGE: usize = 50;
 
-/// Which mismatches are asked for.
+/// Parameters of the list of mismatches.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MismatchQuestion {
@@ -170,7 +170,7 @@ pub(super) struct MismatchQuestion {
     route: Option<String>,
     fingerprint: Option<String>,
     limit: Option<usize>,
-    /// `next` of the page before.
+    /// The `next` of the previous page.
     after: Option<String>,
 }
 
@@ -208,7 +208,7 @@ impl MismatchQuestion {
     }
 }
 
-/// `TIME_ID`, the place of a mismatch in the list.
+/// Parses `TIME_ID`, the position of a mismatch in the list.
 fn place(text: &str) -> Option<(Timestamp, uuid::Uuid)> {
     let (time, id) = text.split_once('_')?;
     Some((time.parse().ok()?, id.parse().ok()?))

@@ -18,7 +18,7 @@ pub(crate) struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// What stands before the path, or in place of one.
+    /// The text before the path, or instead of one.
     pub(crate) fn name(&self) -> String {
         match (self.part, self.path) {
             (Part::Status, _) => Part::Status.to_string(),
@@ -30,36 +30,36 @@ impl Place<'_> {
 
 /// What differs, and how.
 pub(crate) struct Difference<'a> {
-    /// Where; in the legacy's answer, and in the candidate's for what only that has.
+    /// The place in the legacy's answer, or in the candidate's for what only the candidate has.
     pub(crate) place: Place<'a>,
-    /// Where in the candidate's answer, if that is another place.
+    /// The path in the candidate's answer, if it is another one.
     pub(crate) candidate_path: Option<&'a str>,
     /// How the sides differ.
     pub(crate) kind: Kind,
-    /// How near they are.
+    /// In what way the two values are similar.
     pub(crate) explanation: Option<Explanation>,
-    /// Mismatches at the same place that speak against the explanation.
+    /// Mismatches at the same place without this explanation.
     pub(crate) against: u64,
     /// Both values; `None` once retention has removed them.
     pub(crate) values: Option<Values<'a>>,
 }
 
-/// Both values, as recorded or seen.
+/// Both values, as recorded (redacted) or as compared.
 pub(crate) struct Values<'a> {
-    /// The request that they are of, where the difference is of several.
+    /// The request that they are from, if the difference was found in several.
     pub(crate) target: Option<&'a str>,
-    /// Where exactly they stand.
+    /// Their exact path.
     pub(crate) path: &'a str,
     /// The legacy's; `None` where it has none.
     pub(crate) legacy: Option<Cow<'a, str>>,
     /// The candidate's, likewise.
     pub(crate) candidate: Option<Cow<'a, str>>,
-    /// Of texts: a unified diff.
+    /// For texts: a unified diff.
     pub(crate) text_diff: Option<&'a str>,
 }
 
 impl Difference<'_> {
-    /// The explanation with what it means, and what speaks against it.
+    /// The explanation with its meaning, and how many mismatches do not have it.
     pub(crate) fn near(&self) -> Option<String> {
         let explanation = self.explanation?;
         let meaning = explanation.meaning();

@@ -1,7 +1,7 @@
-//! A legacy that reads by the letter of RFC 9112, keeps what it heard, and answers as a test tells it.
+//! A legacy that follows RFC 9112 strictly, keeps the requests that it received, and answers as a test tells it.
 //!
-//! What a proxy sends must leave nothing to interpret, so whatever is allowed to be understood in two ways is a fault
-//! here: a length beside chunks, two lengths, a folded field, a bare line feed.
+//! What a proxy sends must be unambiguous. So everything that may be read in two ways is a fault here: a length beside chunks,
+//! two lengths, a folded field, a bare line feed.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -35,7 +35,7 @@ impl Heard {
     }
 }
 
-/// What becomes of the connection after an answer.
+/// What to do with the connection after an answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
     Keep,

@@ -1,5 +1,5 @@
-//! What Go's reverse proxy is tested for (`net/http/httputil/reverseproxy_test.go`), asked of the mirror in our own
-//! words. What is about upgrades is in [`super::reverse_proxy_upgrades`].
+//! The cases of Go's tests of its reverse proxy (`net/http/httputil/reverseproxy_test.go`), rewritten for the mirror. Those
+//! about upgrades are in [`super::reverse_proxy_upgrades`].
 //!
 //! Cases of Go's that are not here, with the reason:
 //!

@@ -43,7 +43,7 @@ fn sinks_killed_at_any_moment_lose_nothing_and_double_nothing() {
     let one = producing(&place, &services, "mirror-1", &source);
     let two = producing(&place, &services, "mirror-2", &source);
     let (stop, sent) = (AtomicBool::new(false), AtomicU64::new(0));
-    // Seeded by the clock and told, so that a failure can be looked into.
+    // Seeded by the clock, and printed to help investigate a failure.
     let mut random = Instant::now().elapsed().subsec_nanos() ^ std::process::id();
     std::thread::scope(|scope| {
         scope.spawn(|| traffic(&[&one, &two], &stop, &sent));

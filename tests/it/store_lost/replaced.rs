@@ -42,8 +42,7 @@ fn a_record_copied_over_it_is_noticed_and_gets_the_counts_too() {
     let mirror = pair.mirror(&place);
     send(&mirror, 30);
     mirror.settled(30);
-    // As after a quiet minute: what the mirror wrote stands in the file. What stands in the log alone would hide most of
-    // the other content.
+    // Checkpointed, as after a quiet minute. Otherwise pages that are only in the log would hide most of the new content.
     let other_program = Connection::open(store(&place)).expect("the file opens");
     other_program
         .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
@@ -59,8 +58,8 @@ fn a_record_copied_over_it_is_noticed_and_gets_the_counts_too() {
     assert_eq!(place.integrity(), "ok");
 }
 
-/// Puts something in the place of the store that is none: that is told for as long as it is there, and nothing is done
-/// to it. When it is taken away, every count is stored.
+/// Puts a file that is not a store in its place. It is reported as long as it is there, and left unchanged. When it is
+/// removed, every count is stored.
 fn waits_for_the_store(words: &str, foreign: impl FnOnce(&Path)) {
     let (pair, place) = (Pair::new(), Place::new());
     let mirror = pair.mirror(&place);

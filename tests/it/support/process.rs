@@ -1,6 +1,5 @@
 //! `parity` as a process: run to its end, or kept running as a mirror.
 
-use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -30,7 +29,7 @@ impl Ended {
     }
 }
 
-/// A directory with the program in it, so to speak.
+/// A temporary directory in which the program runs.
 pub(crate) struct Place {
     directory: TempDir,
 }
@@ -105,7 +104,7 @@ impl Place {
         self.mirror_with(legacy, candidate, more, |command| command)
     }
 
-    /// The same, with a last word on how it is started.
+    /// The same; `adjust` may still modify the command.
     pub(crate) fn mirror_with(
         &self,
         legacy: &str,
@@ -228,8 +227,8 @@ impl Place {
     }
 }
 
-/// The same command under a limit of so many KiB a file, which stands in for a full disk: the same errors come back. The
-/// limit can be raised while it runs.
+/// The same command with a limit on file sizes, in KiB, which causes the same errors as a full disk. The limit can be
+/// raised while it runs.
 pub(crate) fn limited<'a>(place: &Place, command: &'a mut Command, kib: u32) -> &'a mut Command {
     place.under(&format!("ulimit -S -f {kib}"), command)
 }
@@ -288,7 +287,7 @@ impl Mirror<'_> {
         prlimit(pid, Resource::Fsize, unlimited).expect("the limit is raised");
     }
 
-    /// What the mirror says of itself.
+    /// The status of the mirror.
     pub(crate) fn status(&self) -> Value {
         self.ask("/api/v1/status").json()
     }

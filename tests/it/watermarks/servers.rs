@@ -1,13 +1,11 @@
 //! The same through Kafka and ClickHouse, where records arrive late and in any order.
 
-use std::io::Write as _;
-
 use super::{ENOUGH, gate, pair, send};
 use crate::servers::{ClickHouse, Database, Kafka};
 use crate::support::process::Place;
 use crate::support::wait_for;
 
-/// A database with tables, for who reads and who writes.
+/// A database with tables, and its URL.
 fn tables<'a>(place: &Place, server: &'a ClickHouse) -> (Database<'a>, String) {
     let database = server.database();
     let url = database.url();
@@ -31,7 +29,7 @@ fn wrong_answers_just_before_the_gate_are_counted_by_way_of_a_broker() {
     let equal = gate(&place, &["--store", &url, "--wait", "60s"]);
     assert_eq!(equal.code, 0, "{}", equal.stdout);
     send(&mirror, "/wrong", 20);
-    // How long brokers and sinks take on a machine that is busy with other tests is not what is tested.
+    // A long wait: how fast brokers and sinks are on a busy machine is not tested here.
     let ended = gate(&place, &["--store", &url, "--wait", "60s"]);
     assert_eq!(ended.code, 1, "{}", ended.stdout);
     assert!(
@@ -64,7 +62,7 @@ fn a_record_that_is_behind_makes_the_gate_undecided() {
     mirror.settled_in(&url, u64::from(ENOUGH));
     assert_eq!(sink.stop().0, 0);
     send(&mirror, "/wrong", 20);
-    // Nobody moves records into the database: what it holds would pass.
+    // No sink moves records into the database, and what it already holds would pass.
     let behind = gate(&place, &["--store", &url]);
     assert_eq!(behind.code, 3, "{}", behind.stdout);
     assert!(
@@ -82,7 +80,7 @@ fn a_record_that_is_behind_makes_the_gate_undecided() {
         (place.report_of(&url).0["watermarks"][0]["state"] == "ended").then_some(())
     });
     assert_eq!(sink.stop().0, 0);
-    // Lost on the way, or not yet on this replica: the watermark is there, and a tally is not.
+    // The watermark has arrived but a tally has not: it was lost, or is not yet on this replica.
     database.sql(
         "ALTER TABLE tallies DELETE WHERE route = 'GET /wrong/{id}' SETTINGS mutations_sync = 2",
     );

@@ -1,4 +1,4 @@
-//! The check itself: it finds cycles that are planted, and nothing else.
+//! Tests of the check itself: it finds planted cycles and nothing else.
 
 use super::*;
 
