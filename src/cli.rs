@@ -241,7 +241,7 @@ fn route(text: &str) -> Result<String, String> {
         Ok(rule) if rule.label() == label && !label.starts_with('*') => Ok(text.to_owned()),
         Err(_) if text == "OPTIONS *" => Ok(text.to_owned()),
         _ => Err(format!(
-            "`{text}` is no route; write METHOD /template as the report has it, for example \"GET /users/{{id}}\""
+            "`{text}` is not a route; write METHOD /template as the report has it, for example \"GET /users/{{id}}\""
         )),
     }
 }

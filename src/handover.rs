@@ -57,7 +57,7 @@ impl Inherited {
             let mut take = |index| {
                 offered
                     .take_tcp_listener(index)
-                    .with_context(|| format!("socket {index} of LISTEN_FDS is no TCP listener"))
+                    .with_context(|| format!("socket {index} of LISTEN_FDS is not a TCP listener"))
             };
             return Ok(Self {
                 proxy: take(0)?,
@@ -153,7 +153,7 @@ fn receive(stream: &UnixStream) -> Result<[TcpListener; SOCKETS]> {
         RecvFlags::CMSG_CLOEXEC,
     )?;
     if text.get(..message.bytes) != Some(GREETING) {
-        bail!("it is no mirror of this version");
+        bail!("it is not a mirror of this version");
     }
     let sockets: Vec<OwnedFd> = control
         .drain()

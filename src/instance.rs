@@ -242,12 +242,12 @@ impl Reloads {
         };
         registry.register(
             "parity_config_last_reload_successful",
-            "Whether the last configuration that was given holds",
+            "Whether the last reload of the configuration succeeded",
             reloads.succeeded.clone(),
         );
         registry.register(
             "parity_config_last_reload_success_timestamp_seconds",
-            "Since when the configuration holds",
+            "When the current configuration was loaded",
             reloads.succeeded_at.clone(),
         );
         reloads.count(true);

@@ -244,7 +244,7 @@ fn flags<'a>(out: &mut String, arguments: impl Iterator<Item = &'a Arg>) -> fmt:
 fn variables(out: &mut String) -> fmt::Result {
     writeln!(
         out,
-        "## Variables that are no settings\n\n| variable | meaning |\n|---|---|"
+        "## Variables that are not settings\n\n| variable | meaning |\n|---|---|"
     )?;
     for (name, about) in BESIDE {
         writeln!(out, "| `{name}` | {about} |")?;
@@ -292,6 +292,6 @@ fn the_page_of_settings_is_what_the_program_says() {
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         committed == page,
-        "docs/settings.md is not what the program says; write it anew: {WRITE}"
+        "docs/settings.md differs from what the program says; update it: {WRITE}"
     );
 }

@@ -36,7 +36,7 @@ pub(crate) fn start(cli: &Cli) -> Result<()> {
     };
     let filter = match std::env::var("PARITY_LOG") {
         Ok(filter) => EnvFilter::try_new(&filter).map_err(|error| {
-            anyhow!("PARITY_LOG: `{filter}` is no filter: {error}; write for example info or parity_mirror=debug")
+            anyhow!("PARITY_LOG: `{filter}` is not a filter: {error}; write for example info or parity_mirror=debug")
         })?,
         Err(VarError::NotPresent) => EnvFilter::new(level),
         Err(VarError::NotUnicode(_)) => bail!("PARITY_LOG: the value is not UTF-8 text"),

@@ -42,7 +42,7 @@ fn init(file: &PathBuf) -> Result<ExitCode> {
             .with_context(|| format!("cannot write {}", file.display()))?,
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
             bail!(
-                "{} exists already and is left as it is; name another file, or `-` to print",
+                "{} exists already and was not changed; name another file, or `-` to print",
                 file.display()
             )
         }

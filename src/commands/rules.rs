@@ -17,7 +17,7 @@ pub(crate) fn run(command: &RulesCommand) -> Result<ExitCode> {
         RulesCommand::Profile { name: Some(name) } => match Profile::named(name) {
             Some(profile) => profile.text.to_owned(),
             None => {
-                bail!("`{name}` is no profile; `parity rules profile` lists the ones there are")
+                bail!("`{name}` is not a profile; `parity rules profile` lists them")
             }
         },
         RulesCommand::Profile { name: None } => {

@@ -225,7 +225,7 @@ fn bad_thresholds_are_usage_errors() {
     assert!(
         garbage
             .stderr
-            .contains("`garbage` is no route; write METHOD /template"),
+            .contains("`garbage` is not a route; write METHOD /template"),
         "{}",
         garbage.stderr
     );

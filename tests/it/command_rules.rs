@@ -69,7 +69,7 @@ fn an_unknown_profile_and_one_that_is_copied_beside_itself_are_refused() {
     let none = place.run(&["rules", "profile", "rust-to-go"]);
     assert_eq!(none.code, 2);
     assert!(
-        none.stderr.contains("`rust-to-go` is no profile"),
+        none.stderr.contains("`rust-to-go` is not a profile"),
         "{}",
         none.stderr
     );

@@ -42,7 +42,8 @@ pub(super) async fn admit(State(site): State<Arc<Site>>, request: Request, next:
             return (StatusCode::UNAUTHORIZED, [challenge, last], text).into_response();
         }
         None if !is_loopback_name(host) => {
-            let text = "the Host is no loopback name; reach this port as 127.0.0.1 or localhost\n";
+            let text =
+                "the Host is not a loopback name; reach this port as 127.0.0.1 or localhost\n";
             return (StatusCode::MISDIRECTED_REQUEST, text).into_response();
         }
         _ => {}
