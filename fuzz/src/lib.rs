@@ -1,5 +1,5 @@
-//! The properties that fuzzing tries to break. They belong to the comparator's tests, which run them with a stable
-//! compiler, too.
+//! The laws that fuzzing tries to break, for the targets. They are the comparator's tests, where a stable compiler
+//! drives them as well.
 
 #[path = "../../comparator/tests/targets/mod.rs"]
 mod targets;
@@ -14,7 +14,7 @@ pub fn json(data: &[u8]) {
     targets::json(data);
 }
 
-/// A configuration of rules, and two documents that are compared with it.
+/// A configuration of rules, and two documents that are walked with it.
 pub fn rules(data: &[u8]) {
     targets::rules(data);
 }
