@@ -1,6 +1,6 @@
 //! What people read in a terminal: the models of [`view`](crate::view) as lines of text in colours.
 //!
-//! Text is composed with its styles and written through `anstream`, which drops the styles when stdout is no terminal
+//! Text is composed with its styles and written through `anstream`, which drops the styles when stdout is not a terminal
 //! or `NO_COLOR` is set. Everything that came from a request or an answer is made visible first: captured bytes are
 //! hostile in a terminal.
 

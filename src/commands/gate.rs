@@ -67,7 +67,7 @@ fn open(store: &StoreConfig, wait: Duration) -> Result<Reader> {
     opened
 }
 
-/// Draws nothing where stderr is no terminal.
+/// Draws nothing if stderr is not a terminal.
 fn spinner() -> Result<ProgressBar> {
     let style = ProgressStyle::with_template("{spinner} waiting: {msg}")?;
     Ok(ProgressBar::new_spinner().with_style(style))

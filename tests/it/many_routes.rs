@@ -25,7 +25,7 @@ fn send(mirror: &Mirror<'_>, method: &str, targets: impl Iterator<Item = String>
     }
 }
 
-/// A word that is no id.
+/// A word that does not look like an id.
 fn word(number: usize) -> String {
     let letter = |digit: usize| char::from(b'a' + u8::try_from(digit % 26).unwrap_or_default());
     [number / 676, number / 26, number]

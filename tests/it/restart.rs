@@ -42,7 +42,7 @@ fn keep_alive(address: SocketAddr, pause: Duration, stop: &AtomicBool, sent: &At
     }
 }
 
-/// A client that connects anew for each request.
+/// A client that opens a new connection for each request.
 fn connecting(address: SocketAddr, stop: &AtomicBool, sent: &AtomicU64) {
     while !stop.load(Ordering::Relaxed) {
         let answer = client::get(address, "/items/2");

@@ -267,7 +267,7 @@ fn a_mirror_that_was_restarted_with_another_version_is_the_latest_evidence_befor
     );
     assert_eq!(gate(&place, &["--candidate-version", "1"]).code, 0);
     assert_eq!(second.stop().0, 0);
-    // It ended without a request, so it is no evidence.
+    // It ended without a request, so it has no evidence.
     assert_eq!(gate(&place, &[]).code, 0);
 }
 

@@ -32,7 +32,7 @@ pub struct Absent {
     pub is_unknown_migration: bool,
 }
 
-/// Reads the report of a selection and decides on it as it stands.
+/// Reads the report of a selection and decides on it, without waiting.
 pub fn decided(
     reader: &Reader,
     selection: &Selection,

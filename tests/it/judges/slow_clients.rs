@@ -14,9 +14,9 @@ use crate::support::process::{Mirror, Place};
 use crate::support::service::nobody;
 use crate::support::{PATIENCE, length, wait_for};
 
-/// Connections that are none of the attack: slowhttptest's own probe, and ours.
+/// Connections beside the attack: slowhttptest's own probe, and ours.
 const OTHERS: u64 = 2;
-/// What one of them may cost: hyper's buffers of both sides at their largest.
+/// What one connection may cost: hyper's buffers of both sides at their largest.
 const BYTES_PER_CONNECTION: u64 = 256 * 1024;
 /// What the process may grow by besides: caches of the allocator, tables.
 const BYTES_TO_SPARE: u64 = 16 * 1024 * 1024;

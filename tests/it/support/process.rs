@@ -206,7 +206,7 @@ impl Place {
                     .push_str(&line);
                 line.clear();
             }
-            // Whatever is no UTF-8 is drained as well, so that the process never blocks on its log.
+            // Lines that are not UTF-8 are read, too, so that the process never blocks on its log.
             let _ended = reader.read_to_end(&mut Vec::new());
         });
         Mirror {

@@ -101,7 +101,7 @@ fn is_one_line(diff: &str) -> bool {
     is(signs[0], "@@") && is(signs[1], "-") && is(signs[2], "+") && lines.next().is_none()
 }
 
-/// The diff of two strings of which at least one has several lines; `None` when they are none.
+/// The diff of two strings of which at least one has several lines; `None` for other values.
 fn strings(legacy: &str, candidate: &str, limits: &Limits) -> Option<String> {
     let (one, two) = (string(legacy)?, string(candidate)?);
     let inner = |text: &str| text.trim_end_matches('\n').contains('\n');

@@ -147,7 +147,7 @@ fn ask_all(address: SocketAddr, vectors: &[&Vector]) -> Vec<Told> {
     })
 }
 
-/// The number of requests for what is no vector's.
+/// The number for requests that belong to no vector.
 const NOWHERE: usize = usize::MAX;
 
 /// What a legacy heard, by number of the vector.
