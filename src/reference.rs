@@ -1,5 +1,5 @@
-//! docs/settings.md, written from the definitions that the program itself uses: the table of settings, the command line,
-//! the words of rules. A test fails when the file is not what comes out here.
+//! Writes docs/settings.md from the definitions that the program itself uses: the table of settings, the command line, the
+//! words of rules. A test fails when the file differs from what is written here.
 
 use std::fmt::{self, Write};
 
@@ -12,7 +12,7 @@ use crate::config::settings::entries::{EntryKey, of_rules, route};
 use crate::config::settings::{self, Kind, SECTIONS, Setting};
 use crate::error;
 
-/// How the file is written anew.
+/// The command that writes the file.
 const WRITE: &str = "UPDATE_DOCS=1 cargo test -p parity --bin parity reference";
 
 pub(crate) fn page() -> Result<String, fmt::Error> {
@@ -55,7 +55,7 @@ pub(crate) fn page() -> Result<String, fmt::Error> {
     Ok(out)
 }
 
-/// What a value looks like, in one word.
+/// The form of a value, in one word.
 fn name(kind: Kind) -> &'static str {
     match kind {
         Kind::Text => "text",
@@ -145,7 +145,7 @@ fn settings(out: &mut String, settings: &[&Setting]) -> fmt::Result {
     writeln!(out)
 }
 
-/// Names by which a file may still call settings.
+/// Former names of settings, which configuration files may still use.
 fn former(out: &mut String) -> fmt::Result {
     writeln!(
         out,
@@ -169,7 +169,7 @@ fn keys<'a>(out: &mut String, keys: impl IntoIterator<Item = &'a EntryKey>) -> f
     writeln!(out)
 }
 
-/// The words that keys of a rule take.
+/// The words that are allowed as values of a rule's keys.
 fn words(out: &mut String) -> fmt::Result {
     let of_rules = of_rules().into_iter().map(|key| (key.name, key.words));
     let of_settings = settings::all().map(|setting| (setting.key, setting.words));
@@ -240,11 +240,11 @@ fn flags<'a>(out: &mut String, arguments: impl Iterator<Item = &'a Arg>) -> fmt:
     writeln!(out)
 }
 
-/// Variables that are no settings.
+/// Environment variables that are not settings.
 fn variables(out: &mut String) -> fmt::Result {
     writeln!(
         out,
-        "## Variables that are no settings\n\n| variable | meaning |\n|---|---|"
+        "## Variables that are not settings\n\n| variable | meaning |\n|---|---|"
     )?;
     for (name, about) in BESIDE {
         writeln!(out, "| `{name}` | {about} |")?;
@@ -265,13 +265,13 @@ fn exit_codes(out: &mut String) -> fmt::Result {
     Ok(())
 }
 
-/// Text that may stand in a cell of a table: on one line, nothing in it ends the cell or is taken for markup.
+/// Escapes text for a table cell: on one line, without anything that ends the cell or is read as markup.
 fn cell(text: &str) -> String {
     let text = text
         .replace('\n', " ")
         .replace('|', "\\|")
         .replace('*', "\\*");
-    // What is code already stays as it is.
+    // Code spans stay as they are.
     text.split('`')
         .enumerate()
         .map(|(at, part)| match at % 2 {
@@ -292,6 +292,6 @@ fn the_page_of_settings_is_what_the_program_says() {
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         committed == page,
-        "docs/settings.md is not what the program says; write it anew: {WRITE}"
+        "docs/settings.md differs from what the program says; update it: {WRITE}"
     );
 }

@@ -1,4 +1,4 @@
-//! Settings that say what nobody meant: each is told at the start, none is taken for something else in silence.
+//! Settings that nobody can have meant: each is reported at the start, and none is silently read as something else.
 
 use std::path::Path;
 
@@ -143,7 +143,7 @@ fn variables_that_nobody_reads_or_that_make_no_sense_are_told_with_all_other_pro
         );
     }
     let ended = place.run_with(&["config", "schema"], &[("PARITY_LOG", "parity=loud")], "");
-    says(&ended, 2, &["PARITY_LOG: `parity=loud` is no filter"]);
+    says(&ended, 2, &["PARITY_LOG: `parity=loud` is not a filter"]);
 }
 
 #[test]
