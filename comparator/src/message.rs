@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_refused_with_its_place() {
+    fn invalid_answers_are_refused_with_their_line() {
         for (text, message) in [
             (
                 &b""[..],

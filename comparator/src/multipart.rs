@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_stands_below_its_names_and_no_header_is_lossy() {
+    fn a_field_is_nested_in_its_names_and_no_header_is_lossy() {
         let shown = |disposition: &[u8]| {
             let body = [
                 b"--x\r\nContent-Disposition: ",

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_duration_is_none() {
+    fn other_texts_are_not_durations() {
         for text in [
             "P",
             "PT",

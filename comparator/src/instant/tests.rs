@@ -98,7 +98,7 @@ fn a_cut_time_is_not_an_equal_one() {
 }
 
 #[test]
-fn what_is_no_time_is_none() {
+fn other_texts_are_not_times() {
     for text in [
         "",
         "2020-01-02",

@@ -20,9 +20,9 @@ pub(super) fn field_names(fields: &FieldLines) -> Vec<String> {
             let wanted =
                 parameter.eq_ignore_ascii_case(b"name") || parameter.eq_ignore_ascii_case(b"name*");
             rest = &rest[length..];
-            if let Some(behind) = rest.strip_prefix(b"=") {
-                let (name, behind) = parameter_value(behind.trim_ascii_start());
-                rest = behind;
+            if let Some(after) = rest.strip_prefix(b"=") {
+                let (name, after) = parameter_value(after.trim_ascii_start());
+                rest = after;
                 let piece = parameter.split_at_checked(b"name*".len());
                 if piece.is_some_and(|(name, rest)| {
                     name.eq_ignore_ascii_case(b"name*")
@@ -80,8 +80,8 @@ pub(crate) fn is_readable(
         let Some(length) = value_length(value) else {
             return false;
         };
-        let (value, behind) = value.split_at(length);
-        rest = behind;
+        let (value, after) = value.split_at(length);
+        rest = after;
         let name = name.to_ascii_lowercase();
         let (base, coded) = name.split_once('*').unwrap_or((&name, "none"));
         // `name*=UTF-8''…`, `name*0=…`, `name*0*=UTF-8''…`.
@@ -147,13 +147,13 @@ fn parameter_value(text: &[u8]) -> (Vec<u8>, &[u8]) {
         return (text[..length].trim_ascii_end().to_vec(), &text[length..]);
     };
     let mut value = Vec::new();
-    while let Some((byte, behind)) = rest.split_first() {
-        rest = behind;
-        match (byte, behind.split_first()) {
+    while let Some((byte, after)) = rest.split_first() {
+        rest = after;
+        match (byte, after.split_first()) {
             (b'"', _) => break,
-            (b'\\', Some((escaped @ (b'"' | b'\\'), behind))) => {
+            (b'\\', Some((escaped @ (b'"' | b'\\'), after))) => {
                 value.push(*escaped);
-                rest = behind;
+                rest = after;
             }
             _ => value.push(*byte),
         }

@@ -87,10 +87,10 @@ impl Redactor {
             let length = listed
                 .filter(|at| !piece.get(..*at).is_some_and(|begin| begin.contains("//")))
                 .unwrap_or(length);
-            let (address, behind) = rest.split_at(length);
-            let end = behind.chars().next().map_or(0, char::len_utf8);
-            let (end, behind) = behind.split_at(end);
-            rest = behind;
+            let (address, after) = rest.split_at(length);
+            let end = after.chars().next().map_or(0, char::len_utf8);
+            let (end, after) = after.split_at(end);
+            rest = after;
             let (address, fragment) = split(address, '#');
             let (address, query) = split(address, '?');
             let (host, path) = match address.find("://") {
@@ -176,5 +176,5 @@ impl Redactor {
 
 fn split(text: &str, sign: char) -> (&str, Option<&str>) {
     text.split_once(sign)
-        .map_or((text, None), |(before, behind)| (before, Some(behind)))
+        .map_or((text, None), |(before, after)| (before, Some(after)))
 }

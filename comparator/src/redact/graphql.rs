@@ -259,9 +259,9 @@ fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
             _ if named(first) => (Token::Name, run(&named)),
             _ => return None,
         };
-        let (text, behind) = rest.split_at_checked(length)?;
+        let (text, after) = rest.split_at_checked(length)?;
         tokens.push(token(text));
-        rest = behind;
+        rest = after;
     }
     open.is_empty().then_some(tokens)
 }
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn literals_behind_secret_names_go_and_the_rest_stays() {
+    fn literals_after_secret_names_are_hidden_and_the_rest_stays() {
         let text = "mutation M($password: String! = \"hunter2\", $n: Int = 3) {\n  login(user: \"ada\", \
                     password: \"hunter2\", pin: 12345, token: {a: [\"hunter2\"]}, secret: \"\"\"\nhunter2\"\"\", \
                     apiKey: $password) { token id(n: 7) }\n}";

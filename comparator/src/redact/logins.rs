@@ -135,8 +135,8 @@ impl Redactor {
         {
             let columns = text.get(from..close).unwrap_or_default();
             from = close + 1;
-            let behind = text.get(from..).unwrap_or_default();
-            let values = behind.trim_start();
+            let after = text.get(from..).unwrap_or_default();
+            let values = after.trim_start();
             let is_values = values
                 .get(..VALUES.len())
                 .is_some_and(|word| word.eq_ignore_ascii_case(VALUES));

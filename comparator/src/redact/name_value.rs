@@ -123,7 +123,7 @@ pub(super) fn separator_after(text: &str, name: &Name) -> Option<Separator> {
         Some(next) if next.trim_start().starts_with([':', '=']) => next.trim_start(),
         _ => blank,
     };
-    let (sign, behind) = match separator(signed) {
+    let (sign, after) = match separator(signed) {
         Some(found) => found,
         // `PASSWORD 'x'`, `password("x")`.
         None if closed.len() > blank.len() && blank.starts_with(['\'', '"', '`']) => (' ', blank),
@@ -134,19 +134,19 @@ pub(super) fn separator_after(text: &str, name: &Name) -> Option<Separator> {
         None => return None,
     };
     let spaced = blank.len() < closed.len();
-    let value = behind
+    let value = after
         .trim_start_matches(['*', '\\'])
         .trim_start_matches(is_blank);
-    let value = if behind.starts_with("\\\"") || behind.starts_with("\\'") {
-        behind
-    } else if behind.trim_start_matches(is_blank).starts_with('\\') {
-        behind.trim_start_matches(is_blank)
+    let value = if after.starts_with("\\\"") || after.starts_with("\\'") {
+        after
+    } else if after.trim_start_matches(is_blank).starts_with('\\') {
+        after.trim_start_matches(is_blank)
     } else {
         value
     };
     Some(Separator {
         kind: sign,
-        spaced: spaced && value.len() < behind.len(),
+        spaced: spaced && value.len() < after.len(),
         from: text.len() - value.len(),
     })
 }
@@ -207,8 +207,8 @@ fn separator(text: &str) -> Option<(char, &str)> {
         ("&#61;", '='),
         ("&#58;", ':'),
     ] {
-        if let Some(behind) = text.strip_prefix(written) {
-            return Some((sign, behind));
+        if let Some(after) = text.strip_prefix(written) {
+            return Some((sign, after));
         }
     }
     None

@@ -196,10 +196,10 @@ pub(super) fn claims_graphql(begin: &str) -> bool {
     };
     if let Some(rest) = begin.strip_prefix('{') {
         let rest = rest.trim_start();
-        let behind = rest.get(word(rest)..).unwrap_or_default();
-        return behind.len() < rest.len()
+        let after = rest.get(word(rest)..).unwrap_or_default();
+        return after.len() < rest.len()
             && begin.trim_end().ends_with('}')
-            && behind.trim_start().starts_with(['(', '{', '}', ':']);
+            && after.trim_start().starts_with(['(', '{', '}', ':']);
     }
     let (first, rest) = begin.split_at(word(begin));
     matches!(first, "query" | "mutation" | "subscription" | "fragment") && rest.contains('{')

@@ -37,7 +37,7 @@ impl Redactor {
     /// text does.
     pub(super) fn in_columns(&self, text: &str, declared: bool) -> Vec<Range<usize>> {
         let mut hidden = Vec::new();
-        let mut head: Option<TableHeader> = None;
+        let mut header: Option<TableHeader> = None;
         // The separator and number of columns of a declared table without a secret column.
         let mut shape: Option<(ColumnSeparator, usize)> = None;
         // After an empty line another table may begin.
@@ -56,8 +56,8 @@ impl Redactor {
             let blank = written.trim().is_empty();
             if anew
                 && !blank
-                && let Some(before) = &mut head
-                && let Some((mut found, value)) = self.head(text, at..end, declared)
+                && let Some(before) = &mut header
+                && let Some((mut found, value)) = self.header(text, at..end, declared)
             {
                 hidden.extend(value);
                 found.secret.extend(before.secret.iter().copied());
@@ -67,10 +67,10 @@ impl Redactor {
             }
             anew = blank && declared;
             if blank {
-                head = head.filter(|_| declared);
-            } else if head.is_some() && is_rule(written) {
+                header = header.filter(|_| declared);
+            } else if header.is_some() && is_rule(written) {
                 // The line between header and rows has no values.
-            } else if let Some(table) = &head {
+            } else if let Some(table) = &header {
                 let (cells, record) = cells(text, at, table.separator, sign);
                 if cells.len() == table.columns {
                     hidden.extend(
@@ -85,15 +85,15 @@ impl Redactor {
                     hidden.push(at..record);
                     end = record;
                 } else {
-                    head = None;
+                    header = None;
                 }
             } else if broken {
                 hidden.push(at..end);
-            } else if let Some((found, value)) = self.head(text, at..end, alone(shape)) {
+            } else if let Some((found, value)) = self.header(text, at..end, alone(shape)) {
                 hidden.extend(value);
                 let fits = shape.is_none_or(|shape| shape == (found.separator, found.columns));
                 hidden.extend((!fits).then_some(at..end));
-                head = Some(found);
+                header = Some(found);
             } else if declared && !is_remark(written) {
                 let shape = shape.get_or_insert_with(|| shape_of(text, at..end));
                 let (cells, record) = cells(text, at, shape.0, sign);
@@ -145,7 +145,7 @@ impl Redactor {
             }
             begin += line.len();
         };
-        let Some((head, _)) = self.head(text, begin..end, true) else {
+        let Some((header, _)) = self.header(text, begin..end, true) else {
             return false;
         };
         let mut at = end + 1;
@@ -153,8 +153,8 @@ impl Redactor {
             if at >= text.len() {
                 break;
             }
-            let (cells, record) = cells(text, at, head.separator, sign);
-            if cells.len() == head.columns {
+            let (cells, record) = cells(text, at, header.separator, sign);
+            if cells.len() == header.columns {
                 return true;
             }
             at = record + 1;
@@ -164,7 +164,7 @@ impl Redactor {
 
     /// The table header that a line is, and the span that the line itself must hide. In a declared table it may be the
     /// only value of its line.
-    fn head(
+    fn header(
         &self,
         text: &str,
         line: Range<usize>,
@@ -191,12 +191,12 @@ impl Redactor {
             let sentence = remark && names.iter().any(|name| name.contains(' '));
             let columns = cells.len();
             (!secret.is_empty() && !sentence).then(|| {
-                let head = TableHeader {
+                let header = TableHeader {
                     separator,
                     columns,
                     secret,
                 };
-                (head, self.value_of_pair(text, &cells))
+                (header, self.value_of_pair(text, &cells))
             })
         });
         if found.is_some() || !alone || remark {
@@ -204,12 +204,12 @@ impl Redactor {
         }
         let (separator, columns) = shape_of(text, line.clone());
         (columns == 1 && self.secret_names.contains_label(name_in(text, &line))).then(|| {
-            let head = TableHeader {
+            let header = TableHeader {
                 separator,
                 columns,
                 secret: vec![0],
             };
-            (head, None)
+            (header, None)
         })
     }
 

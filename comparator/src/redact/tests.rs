@@ -225,7 +225,7 @@ fn equal_values_keep_equal_hashes_and_another_key_gives_others() {
 }
 
 #[test]
-fn json_keeps_its_text_but_for_what_must_go() {
+fn json_keeps_its_text_except_secrets() {
     for text in [
         r#"{"a" : 1.50, "b":[1e+06,null , true],"c":"\u003c\ud800"}"#,
         "9007199254740993",
@@ -244,7 +244,7 @@ fn json_keeps_its_text_but_for_what_must_go() {
 }
 
 #[test]
-fn text_hides_what_stands_behind_a_secret_name() {
+fn text_hides_what_follows_a_secret_name() {
     let redactor = plain();
     for (text, kept) in [
         (

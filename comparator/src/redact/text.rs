@@ -51,6 +51,7 @@ const SCHEMES: [&str; 4] = ["bearer", "basic", "negotiate", "digest"];
 const LOGIN_OPTIONS: [&str; 3] = ["-u", "--user", "--proxy-user"];
 /// Longest first line of a PEM block that is looked at.
 const MAX_LABEL_BYTES: usize = 80;
+
 impl Redactor {
     /// The text with everything that looks like a secret replaced. It is nested in `depth` other texts.
     pub(super) fn text<'t>(&self, text: &'t str, depth: usize) -> Cow<'t, str> {
@@ -115,13 +116,13 @@ impl Redactor {
         if is_key(word) {
             return Some(name.span.clone());
         }
-        let behind = text.get(name.span.end..)?;
+        let after = text.get(name.span.end..)?;
         if SCHEMES
             .iter()
             .any(|scheme| word.eq_ignore_ascii_case(scheme))
         {
-            let blank = behind.len() - behind.trim_start_matches([' ', '\t']).len();
-            let value = behind.get(blank..)?;
+            let blank = after.len() - after.trim_start_matches([' ', '\t']).len();
+            let value = after.get(blank..)?;
             let length = value.find(|end: char| end.is_whitespace() || "\"',;<>&".contains(end));
             let length = length.unwrap_or(value.len());
             let from = name.span.end + blank;
@@ -132,8 +133,8 @@ impl Redactor {
             }
         }
         if LOGIN_OPTIONS.contains(&word) {
-            let blank = behind.len() - behind.trim_start().len();
-            let value = behind.get(blank..)?;
+            let blank = after.len() - after.trim_start().len();
+            let value = after.get(blank..)?;
             let length = value.find(char::is_whitespace).unwrap_or(value.len());
             let from = name.span.end + blank;
             return value

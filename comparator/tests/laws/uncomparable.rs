@@ -243,7 +243,7 @@ fn lengths_prove_what_they_can() {
 }
 
 #[test]
-fn several_messages_of_grpc_are_not_one_and_trailers_behind_them_are_not_known() {
+fn several_messages_of_grpc_are_not_one_and_trailers_after_them_are_not_known() {
     let grpc = |body: Body, status: Option<&'static str>| {
         let mut answer = answer(200, Is::Empty, "");
         answer.headers = FieldLines::from_iter([(CONTENT_TYPE, "application/grpc")]);

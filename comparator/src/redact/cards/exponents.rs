@@ -81,7 +81,7 @@ pub(super) fn with_exponent(text: &str) -> Option<(usize, Vec<u8>)> {
     let exponent: usize = text.get(at..at + length)?.parse().ok()?;
     at += length;
     // Number of digits after the decimal point.
-    let behind = if negative {
+    let after = if negative {
         fraction.checked_add(exponent)?
     } else if exponent >= fraction {
         let zeros = exponent - fraction;
@@ -93,7 +93,7 @@ pub(super) fn with_exponent(text: &str) -> Option<(usize, Vec<u8>)> {
     } else {
         fraction - exponent
     };
-    let kept = digits.len().checked_sub(behind)?;
+    let kept = digits.len().checked_sub(after)?;
     if digits.get(kept..)?.iter().any(|digit| *digit != 0) {
         return None;
     }

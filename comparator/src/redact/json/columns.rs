@@ -35,7 +35,7 @@ const MAX_LIST: usize = 4;
 impl NamedTree<'_> {
     /// The positions after secret names in a list.
     pub(super) fn after_names(&mut self, elements: &[u32]) -> SmallVec<[usize; 4]> {
-        let mut behind = SmallVec::new();
+        let mut after = SmallVec::new();
         for (at, element) in elements.iter().enumerate() {
             if at + 1 == elements.len() || self.tree.kind(*element) != NodeKind::String {
                 continue;
@@ -52,9 +52,9 @@ impl NamedTree<'_> {
             } else {
                 at + 2
             };
-            behind.extend(at + 1..end);
+            after.extend(at + 1..end);
         }
-        behind
+        after
     }
 
     /// The positions of secret names in a list of names, or of objects that hold names.

@@ -208,7 +208,7 @@ impl<'a> Walker<'a> {
             Content::Parts { form } => self.reading.named_by_parts(&elements, form),
             _ => NamedByMembers::default(),
         };
-        let behind = if hidden.is_none() && !header {
+        let after = if hidden.is_none() && !header {
             self.reading.after_names(&elements)
         } else {
             SmallVec::new()
@@ -224,7 +224,7 @@ impl<'a> Walker<'a> {
                 .as_ref()
                 .is_some_and(|hidden| hidden.contains(&position));
             place.secret |=
-                (below && !(header && self.is_a_name(element))) || behind.contains(&position);
+                (below && !(header && self.is_a_name(element))) || after.contains(&position);
             place.secret |= self.reading.is_named_part(element, named);
             self.value(element, &place);
         }

@@ -116,10 +116,10 @@ impl MarkupReader<'_> {
             let begun = before
                 .rsplit(char::is_whitespace)
                 .next()
-                .is_some_and(|word| BEGUN.iter().any(|name| is_one_sign_before(word, name)));
+                .is_some_and(|word| BEGUN.iter().any(|name| is_after_one_character(word, name)));
             let ended = before.rsplit_once('<').is_some_and(|(_, word)| {
                 let mut known = BEGUN.iter().chain(&LABELS).chain(&ENDED);
-                known.any(|name| is_one_sign_before(word, name))
+                known.any(|name| is_after_one_character(word, name))
             });
             begun
                 || ended
@@ -283,7 +283,7 @@ pub(super) fn without_tags(content: &str) -> String {
 }
 
 /// Whether a word is this name, or this name after one other character.
-fn is_one_sign_before(word: &str, name: &str) -> bool {
+fn is_after_one_character(word: &str, name: &str) -> bool {
     word.len()
         .checked_sub(name.len())
         .and_then(|at| word.split_at_checked(at))

@@ -151,8 +151,8 @@ fn are_references_whole(text: &str) -> bool {
 /// The end tag at `at`: its name, and where it ends; `None` if it contains anything else.
 pub(super) fn end_tag(text: &str, at: usize) -> Option<(&str, usize)> {
     let name = name_at(text, at + 2);
-    let behind = text.get(at + 2 + name.len()..)?;
-    let end = behind.trim_ascii_start().strip_prefix('>')?;
+    let after = text.get(at + 2 + name.len()..)?;
+    let end = after.trim_ascii_start().strip_prefix('>')?;
     (!name.contains(['"', '\'', '&', ';'])).then_some((name, text.len() - end.len()))
 }
 
@@ -213,8 +213,8 @@ fn subset(text: &str) -> Option<usize> {
     let mut rest = text;
     loop {
         rest = rest.trim_ascii_start();
-        if let Some(behind) = rest.strip_prefix(']') {
-            return Some(text.len() - behind.len());
+        if let Some(after) = rest.strip_prefix(']') {
+            return Some(text.len() - after.len());
         }
         if let Some(comment) = rest.strip_prefix("<!--") {
             // A comment is recorded unchanged.

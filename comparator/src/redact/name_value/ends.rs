@@ -85,8 +85,8 @@ fn is_first(text: &str, name: &Name) -> bool {
         !matches!(character, '\n' | '\r')
             && (character.is_whitespace() || "-?\"'`*:{,+".contains(*character))
     };
-    let mut behind = before.chars().rev().skip_while(part_of_it);
-    behind
+    let mut after = before.chars().rev().skip_while(part_of_it);
+    after
         .next()
         .is_none_or(|first| matches!(first, '\n' | '\r'))
 }
