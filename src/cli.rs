@@ -196,7 +196,7 @@ pub(crate) struct GateArgs {
     /// With fewer compared requests than this the decision is undecided.
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub(crate) min_requests: u64,
-    /// Highest allowed share of requests that parity itself did not compare, because a queue or limit was full.
+    /// Highest allowed share of requests whose comparison parity itself dropped.
     #[arg(long, default_value = "0.05", value_name = "SHARE", value_parser = share)]
     pub(crate) max_dropped: f64,
     /// Highest allowed share of pairs that cannot be compared because the client went away, the legacy failed, or the answer

@@ -61,7 +61,7 @@ pub(crate) struct Pipeline {
     instance: String,
 }
 
-/// The comparing threads of one loaded configuration, and the queue before them. Each generation of the mirror has one.
+/// The comparing threads of one loaded configuration (a generation of the mirror), and the queue before them.
 struct Generation {
     /// `None` once another configuration is in force, which closes the queue.
     entrance: Option<Entrance>,
@@ -72,8 +72,7 @@ struct Generation {
     edition: EditionId,
 }
 
-/// Comparing threads that wait for their [`Comparing`]. They are started before anything is changed, because starting a
-/// thread can fail.
+/// Comparing threads that wait for their [`Comparing`]. They are started first, because starting a thread can fail.
 struct Idle(Vec<(Sender<Comparing>, JoinHandle<()>)>);
 
 struct Thread {
@@ -192,7 +191,7 @@ impl Pipeline {
     /// Compares what waits until `until`, but for one second at least; counts the rest as `shutdown`, writes the counts
     /// and closes the store. Call it when the proxy has stopped.
     ///
-    /// It returns [`Self::AFTER_DRAIN`] after `until` at the latest, if `until` has not passed.
+    /// Unless `until` has passed, it returns [`Self::AFTER_DRAIN`] after `until` at the latest.
     pub(crate) fn finish(mut self, until: Instant) -> Result<()> {
         self.current.entrance = None;
         drop(self.alive);
