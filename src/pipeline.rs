@@ -28,7 +28,7 @@ use parity_schemas::clients::ClientOutcome;
 use parity_schemas::exchange::Exchange;
 use parity_schemas::route::Route;
 use parity_schemas::verdict::Reason;
-use parity_sink::tally::EditionId;
+use parity_sink::tally::GenerationId;
 use parity_sink::{Epoch, Recorder, TallyBook, TallyConfig, Writer, WriterOptions, tally};
 use prometheus_client::registry::Registry;
 
@@ -69,7 +69,7 @@ struct Stage {
     threads: Vec<Thread>,
     book: Arc<TallyBook>,
     /// What it counts for.
-    edition: EditionId,
+    generation: GenerationId,
 }
 
 /// Comparing threads that wait to be told what to compare. Only making them can fail, so that is done first.
@@ -143,7 +143,7 @@ impl Pipeline {
     /// Nothing can fail from here on.
     fn change(&mut self, idle: Idle, settings: &MirrorSettings, shared: Shared) {
         self.book
-            .turn(settings.identity.clone(), rule_ids(settings));
+            .begin_generation(settings.identity.clone(), rule_ids(settings));
         let next = Stage::start(idle, settings, shared, &self.book, &self.writer, &self.over);
         let mut before = std::mem::replace(&mut self.current, next);
         before.entrance = None;
@@ -172,10 +172,10 @@ impl Pipeline {
         &self,
     ) -> impl Fn(usize) -> Rc<dyn Observer> + Send + Sync + use<> + 'static {
         let (book, entrance) = (Arc::clone(&self.book), self.current.entrance.clone());
-        let edition = book.edition();
+        let generation = book.generation();
         move |_worker| {
             Rc::new(Observing {
-                recorder: book.recorder(edition),
+                recorder: book.recorder(generation),
                 entrance: entrance.clone(),
             }) as Rc<dyn Observer>
         }
@@ -262,7 +262,7 @@ impl Stage {
         };
         let (entrance, queue) = queue::queue(room, over);
         let context = Arc::new(shared);
-        let edition = book.edition();
+        let generation = book.generation();
         let threads = idle
             .0
             .into_iter()
@@ -270,7 +270,7 @@ impl Stage {
                 let under_way = UnderWay::default();
                 let comparing = Comparing {
                     comparator: Comparator::new(Arc::clone(&settings.rules), limits),
-                    recorder: book.recorder(edition),
+                    recorder: book.recorder(generation),
                     book: Arc::clone(book),
                     records: writer.handle(),
                     context: Arc::clone(&context),
@@ -288,13 +288,13 @@ impl Stage {
             queue,
             threads,
             book: Arc::clone(book),
-            edition,
+            generation,
         }
     }
 
     /// Counts what no thread comes to. Made when it is needed: a run has ended when nobody can count for it any more.
     fn recorder(&self) -> Recorder {
-        self.book.recorder(self.edition)
+        self.book.recorder(self.generation)
     }
 
     fn has_ended(&self) -> bool {

@@ -35,14 +35,14 @@ pub(crate) use self::counters::other_group;
 pub use self::counters::{Elapsed, OTHER};
 pub use self::epochs::Epoch;
 pub use self::recorder::Recorder;
-pub use self::routes::EditionId;
+pub use self::routes::GenerationId;
 pub use self::samples::SAMPLES_PER_GROUP;
 pub use self::totals::{Totals, register};
 
 use self::counters::{Shard, lock};
 use self::epochs::Gate;
 use self::gather::State;
-use self::routes::{Edition, Number, Routes};
+use self::routes::{Number, Routes, TallyGeneration};
 use self::runs::Moment;
 use self::samples::SampleQuota;
 use self::totals::RouteTotals;
@@ -59,7 +59,7 @@ pub const MAX_GROUPS: usize = 1_000;
 /// What a book needs to know.
 #[derive(Clone, Debug)]
 pub struct TallyConfig {
-    /// What the counts are evidence for, until [`TallyBook::turn`].
+    /// What the counts are evidence for, until [`TallyBook::begin_generation`].
     pub identity: Identity,
     /// Who counts.
     pub instance: String,
@@ -124,13 +124,13 @@ impl Snapshot {
 impl TallyBook {
     /// An empty book.
     pub fn new(config: TallyConfig) -> Arc<Self> {
-        let first = Edition::new(
+        let first = TallyGeneration::new(
             config.identity.clone(),
             config.rule_ids.clone(),
             config.started,
         );
         Arc::new(Self {
-            routes: RwLock::new(Routes::begin(first)),
+            routes: RwLock::new(Routes::new(first)),
             joined: Mutex::default(),
             samples: Mutex::default(),
             gate: Gate::default(),
@@ -139,24 +139,24 @@ impl TallyBook {
         })
     }
 
-    /// Begins another edition: counts for another identity, or by other rules. Pens that are there go on as they began,
-    /// for what was asked under the old rules is evidence for the old rules.
-    pub fn turn(&self, identity: Identity, rule_ids: Vec<String>) {
+    /// Begins another generation: from now on, new recorders count for this identity and these rules. Existing recorders
+    /// keep their generation, because requests that began under the old rules are evidence for the old rules.
+    pub fn begin_generation(&self, identity: Identity, rule_ids: Vec<String>) {
         let mut routes = self.routes.write().unwrap_or_else(PoisonError::into_inner);
-        routes.turn(Edition::new(identity, rule_ids, Timestamp::now()));
+        routes.begin_generation(TallyGeneration::new(identity, rule_ids, Timestamp::now()));
     }
 
-    /// The edition that holds now.
-    pub fn edition(&self) -> EditionId {
+    /// The current generation.
+    pub fn generation(&self) -> GenerationId {
         let routes = self.routes.read().unwrap_or_else(PoisonError::into_inner);
         routes.current()
     }
 
-    /// A pen for one thread, which counts in this edition.
-    pub fn recorder(self: &Arc<Self>, edition: EditionId) -> Recorder {
-        let shard = Arc::new(Shard::of_edition(edition.place));
+    /// A recorder for one thread, which counts in this generation.
+    pub fn recorder(self: &Arc<Self>, generation: GenerationId) -> Recorder {
+        let shard = Arc::new(Shard::of_generation(generation.place));
         lock(&self.joined).push(Arc::clone(&shard));
-        Recorder::new(Arc::clone(self), shard, edition)
+        Recorder::new(Arc::clone(self), shard, generation)
     }
 
     /// Whether a mismatch of these groups keeps its full exchange: it does when it is among the first
@@ -176,7 +176,7 @@ impl TallyBook {
             ..Snapshot::default()
         };
         let routes = self.routes.read().unwrap_or_else(PoisonError::into_inner);
-        let mut in_use = state.editions_in_use();
+        let mut in_use = state.generations_in_use();
         in_use.insert(routes.current().place);
         let State {
             open,
@@ -190,9 +190,9 @@ impl TallyBook {
             for (route, tally) in &mut interval.routes {
                 tally.stamp(number);
                 if tally.is_due(acknowledged) {
-                    let (edition, label) = routes.of(*route);
-                    let shape = self.shape(edition, label);
-                    let row = tally.row(interval.start, shape, &edition.rule_ids);
+                    let (generation, label) = routes.of(*route);
+                    let shape = self.shape(generation, label);
+                    let row = tally.row(interval.start, shape, &generation.rule_ids);
                     snapshot.groups.extend(tally.group_rows(acknowledged, &row));
                     snapshot.tallies.push(row);
                 }
@@ -289,7 +289,7 @@ impl TallyBook {
 
     /// The number of a route; `None` when it counts under [`OTHER`]. Those that the operator named have a place whatever
     /// clients asked for before.
-    fn route_number(&self, edition: EditionId, route: &Route) -> Option<u32> {
+    fn route_number(&self, generation: GenerationId, route: &Route) -> Option<u32> {
         let label = route.label();
         let most = if route.is_configured() {
             usize::MAX
@@ -298,14 +298,14 @@ impl TallyBook {
         };
         let known = {
             let routes = self.routes.read().unwrap_or_else(PoisonError::into_inner);
-            routes.number(edition, label, most)
+            routes.number(generation, label, most)
         };
         match known {
             Number::Known(number) => Some(number),
             Number::Full => None,
             Number::New => {
                 let mut routes = self.routes.write().unwrap_or_else(PoisonError::into_inner);
-                routes.add(edition, label, most)
+                routes.add(generation, label, most)
             }
         }
     }
@@ -315,11 +315,11 @@ impl TallyBook {
     }
 
     /// A tally of this process with nothing in it.
-    fn shape(&self, edition: &Edition, route: &str) -> Tally {
+    fn shape(&self, generation: &TallyGeneration, route: &str) -> Tally {
         Tally {
-            identity: edition.identity.clone(),
+            identity: generation.identity.clone(),
             instance: self.config.instance.clone(),
-            run: edition.run,
+            run: generation.run,
             route: route.to_owned(),
             ..Tally::default()
         }

@@ -86,8 +86,8 @@ pub(super) struct Compared {
 pub(super) struct RouteCounters {
     /// Number of the route in the book.
     pub(super) route: u32,
-    /// Rises with every change, so that a reader passes over what stood still.
-    pub(super) generation: AtomicU64,
+    /// Goes up with every change, so that the reader skips a route in which nothing changed.
+    pub(super) changes: AtomicU64,
     pub(super) outcomes: [AtomicU64; OUTCOMES],
     /// Made with the first comparison: threads that only forward never need its two kilobytes.
     compared: OnceLock<Box<Compared>>,
@@ -98,7 +98,7 @@ impl RouteCounters {
     pub(super) fn new(route: u32, rules: usize) -> Self {
         Self {
             route,
-            generation: AtomicU64::new(0),
+            changes: AtomicU64::new(0),
             outcomes: [const { AtomicU64::new(0) }; OUTCOMES],
             compared: OnceLock::new(),
             rules,
@@ -107,7 +107,7 @@ impl RouteCounters {
 
     pub(super) fn outcome(&self, slot: usize) {
         add(&self.outcomes[slot], 1);
-        add(&self.generation, 1);
+        add(&self.changes, 1);
     }
 
     pub(super) fn elapsed(&self, legacy: Elapsed, candidate: Elapsed) {
@@ -116,7 +116,7 @@ impl RouteCounters {
         durations[CANDIDATE].count(candidate.end_us);
         durations[LEGACY_HEAD].count(legacy.head_us);
         durations[CANDIDATE_HEAD].count(candidate.head_us);
-        add(&self.generation, 1);
+        add(&self.changes, 1);
     }
 
     pub(super) fn rule_hits(&self, hits: &[(usize, u32)]) {
@@ -127,7 +127,7 @@ impl RouteCounters {
                 add(slot, u64::from(*count));
             }
         }
-        add(&self.generation, 1);
+        add(&self.changes, 1);
     }
 
     pub(super) fn compared(&self) -> Option<&Compared> {
@@ -146,8 +146,8 @@ impl RouteCounters {
 
 /// What one recorder shares with the book.
 pub(super) struct Shard {
-    /// Which edition the recorder counts in.
-    pub(super) edition: usize,
+    /// Which generation the recorder counts in.
+    pub(super) generation: usize,
     /// Requests that it received and settled, by when they were received.
     pub(super) epochs: EpochCounters,
     /// Counters of routes that the recorder met since the book last looked.
@@ -158,9 +158,9 @@ pub(super) struct Shard {
 }
 
 impl Shard {
-    pub(super) fn of_edition(edition: usize) -> Self {
+    pub(super) fn of_generation(generation: usize) -> Self {
         Self {
-            edition,
+            generation,
             epochs: EpochCounters::default(),
             added: Mutex::default(),
             mismatches: Mutex::default(),

@@ -58,7 +58,7 @@ struct Source {
 
 struct Baseline {
     counters: Arc<RouteCounters>,
-    generation: u64,
+    changes: u64,
     outcomes: [u64; OUTCOMES],
     durations: [Seen; DURATIONS],
     rules: Vec<u64>,
@@ -177,7 +177,7 @@ impl Source {
         self.routes
             .extend(added.into_iter().map(|counters| Baseline {
                 counters,
-                generation: 0,
+                changes: 0,
                 outcomes: [0; OUTCOMES],
                 durations: Default::default(),
                 rules: Vec::new(),
@@ -216,10 +216,10 @@ impl State {
         self.closed = std::mem::take(&mut self.stored);
     }
 
-    /// Editions that somebody may still count in, besides the current one.
-    pub(super) fn editions_in_use(&self) -> BTreeSet<usize> {
-        let editions = self.sources.iter().map(|source| source.shard.edition);
-        editions.collect()
+    /// Generations that somebody may still count in, besides the current one.
+    pub(super) fn generations_in_use(&self) -> BTreeSet<usize> {
+        let generations = self.sources.iter().map(|source| source.shard.generation);
+        generations.collect()
     }
 
     fn totals_of(&mut self, route: u32) -> &mut RouteTotals {
@@ -234,11 +234,11 @@ impl State {
 impl Baseline {
     /// Everything but `received`.
     fn gather(&mut self, state: &mut State, interval: &mut Interval, now: Timestamp) {
-        let generation = self.counters.generation.load(Ordering::Acquire);
-        if generation == self.generation {
+        let changes = self.counters.changes.load(Ordering::Acquire);
+        if changes == self.changes {
             return;
         }
-        self.generation = generation;
+        self.changes = changes;
         for slot in RECEIVED + 1..OUTCOMES {
             if !self.gather_slot(slot, state, interval) {
                 continue;

@@ -18,9 +18,9 @@ use super::counters::{
     Shard, Sighting,
 };
 use super::epochs::Epoch;
-use super::{EditionId, TallyBook};
+use super::{GenerationId, TallyBook};
 
-/// One thread's pen. `Send`, so that it can be made where the thread is made, and not `Sync`.
+/// The counters of one thread. `Send`, so that it can be created before the thread starts; not `Sync`.
 ///
 /// Every request must be told of with [`received`](Self::received) once, and with exactly one of
 /// [`matched`](Self::matched), [`mismatch`](Self::mismatch) and [`not_compared`](Self::not_compared) once, and with
@@ -33,19 +33,19 @@ pub struct Recorder {
     known: RefCell<FastMap<Box<str>, Arc<RouteCounters>>>,
     other: Arc<RouteCounters>,
     /// What its counts are evidence for.
-    edition: EditionId,
+    generation: GenerationId,
 }
 
 impl Recorder {
-    pub(super) fn new(book: Arc<TallyBook>, shard: Arc<Shard>, edition: EditionId) -> Self {
-        let other = Arc::new(RouteCounters::new(edition.other, edition.rules));
+    pub(super) fn new(book: Arc<TallyBook>, shard: Arc<Shard>, generation: GenerationId) -> Self {
+        let other = Arc::new(RouteCounters::new(generation.other, generation.rules));
         shard.add_route(Arc::clone(&other));
         Self {
             book,
             shard,
             known: RefCell::default(),
             other,
-            edition,
+            generation,
         }
     }
 
@@ -131,10 +131,10 @@ impl Recorder {
         if let Some(counters) = known.get(route.label()) {
             return count(counters);
         }
-        let Some(number) = self.book.route_number(self.edition, route) else {
+        let Some(number) = self.book.route_number(self.generation, route) else {
             return count(&self.other);
         };
-        let counters = Arc::new(RouteCounters::new(number, self.edition.rules));
+        let counters = Arc::new(RouteCounters::new(number, self.generation.rules));
         self.shard.add_route(Arc::clone(&counters));
         count(&counters);
         known.insert(route.label().into(), counters);

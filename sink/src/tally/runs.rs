@@ -1,7 +1,8 @@
 //! The watermark of each run: what it counted, and how far that is complete.
 //!
-//! A run is an edition of the book: see [`parity_schemas::watermark`]. Tallies of closed intervals never change any
-//! more, so their sums are what a reader must find to the unit; those of the open one are named with their revisions.
+//! Each generation of the book is a run, see [`parity_schemas::watermark`]. Tallies of closed intervals no longer change,
+//! so a watermark carries their sums, which a reader must find exactly. Tallies of the open interval still change, so the
+//! watermark lists them with their revisions.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use parity_schemas::watermark::{OpenTally, Watermark};
 
 use super::epochs::Settled;
 use super::interval::Interval;
-use super::routes::{Edition, Routes};
+use super::routes::{Routes, TallyGeneration};
 
 /// A part of the sums is given up once it has been there for so long …
 const SHORTEST_PART: Duration = Duration::from_hours(24);
@@ -58,7 +59,7 @@ pub(super) struct Moment<'a> {
     pub(super) open: Option<&'a Interval>,
     /// No tally of a later interval begins before this.
     pub(super) resume_at: Timestamp,
-    /// Editions that somebody may still count in.
+    /// Generations that somebody may still count in.
     pub(super) in_use: &'a BTreeSet<usize>,
 }
 
@@ -66,15 +67,15 @@ impl Runs {
     /// An interval is closed: its tallies are final. `kept` is how long a store keeps them.
     pub(super) fn close(&mut self, interval: &Interval, routes: &Routes, kept: Duration) {
         for (route, tally) in &interval.routes {
-            let part = self.part(routes.edition_of(*route), interval.start, kept);
+            let part = self.part(routes.generation_of(*route), interval.start, kept);
             part.tallies += 1;
             part.received += tally.received();
             part.settled += tally.settled();
         }
     }
 
-    fn part(&mut self, edition: usize, start: Timestamp, kept: Duration) -> &mut Part {
-        let sums = self.of(edition);
+    fn part(&mut self, generation: usize, start: Timestamp, kept: Duration) -> &mut Part {
+        let sums = self.of(generation);
         if sums.now.tallies == 0 && sums.before.is_none() {
             sums.now.from = start;
         }
@@ -92,18 +93,18 @@ impl Runs {
         &mut sums.now
     }
 
-    fn of(&mut self, edition: usize) -> &mut Sums {
-        if self.sums.len() <= edition {
-            self.sums.resize_with(edition + 1, Sums::default);
+    fn of(&mut self, generation: usize) -> &mut Sums {
+        if self.sums.len() <= generation {
+            self.sums.resize_with(generation + 1, Sums::default);
         }
-        &mut self.sums[edition]
+        &mut self.sums[generation]
     }
 
     /// The watermarks of all runs that a store has not heard the end of.
     pub(super) fn watermarks(&mut self, routes: &Routes, moment: &Moment<'_>) -> Vec<Watermark> {
         let finished = self.finished;
         let mut watermarks = Vec::new();
-        for (place, edition) in routes.editions().enumerate() {
+        for (place, generation) in routes.generations().enumerate() {
             let ended = finished || !moment.in_use.contains(&place);
             let sums = self.of(place);
             sums.ended_in = ended.then(|| sums.ended_in.unwrap_or(moment.number));
@@ -111,7 +112,7 @@ impl Runs {
                 .ended_in
                 .is_some_and(|snapshot| snapshot <= moment.acknowledged);
             if !known {
-                let mut watermark = sums.watermark(place, edition, routes, moment);
+                let mut watermark = sums.watermark(place, generation, routes, moment);
                 watermark.ended = ended;
                 if ended && !finished {
                     // Nobody counts in it any more, so what is under way is of other runs.
@@ -135,7 +136,7 @@ impl Sums {
     fn watermark(
         &self,
         place: usize,
-        edition: &Edition,
+        generation: &TallyGeneration,
         routes: &Routes,
         moment: &Moment<'_>,
     ) -> Watermark {
@@ -145,15 +146,15 @@ impl Sums {
             .open
             .into_iter()
             .flat_map(|interval| &interval.routes)
-            .filter(|(route, _)| routes.edition_of(**route) == place)
+            .filter(|(route, _)| routes.generation_of(**route) == place)
             .map(|(_, tally)| tally.place())
             .collect();
         Watermark {
-            id: edition.run,
+            id: generation.run,
             revision: moment.number,
-            identity: edition.identity.clone(),
+            identity: generation.identity.clone(),
             instance: moment.instance.to_owned(),
-            started: edition.started,
+            started: generation.started,
             written: moment.now,
             complete_until: moment.settled.until,
             ended: false,

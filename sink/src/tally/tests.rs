@@ -158,7 +158,7 @@ proptest! {
     fn every_count_ends_up_in_the_store_once(steps in vec(step(), 0..120), max_routes in 1..5_usize) {
         let book = book(max_routes, 3);
         let routes = ROUTES.map(Route::new);
-        let mut threads = [book.recorder(book.edition()), book.recorder(book.edition()), book.recorder(book.edition())];
+        let mut threads = [book.recorder(book.generation()), book.recorder(book.generation()), book.recorder(book.generation())];
         let mut now = Timestamp::from_micros(START);
         let (mut store, mut late) = (Store::default(), Vec::new());
         let mut expected = Expected::default();
@@ -199,7 +199,7 @@ proptest! {
                     expected.route(route);
                     expected.hits[rule] += u64::from(hits);
                 }
-                Step::NewThread(thread) => threads[thread] = book.recorder(book.edition()),
+                Step::NewThread(thread) => threads[thread] = book.recorder(book.generation()),
                 Step::Pass(micros) => now = now.saturating_add_micros(micros),
                 Step::Totals => drop(book.totals()),
                 Step::Snapshot(fate) => {
@@ -270,7 +270,7 @@ fn threads_and_snapshots_run_into_each_other_and_nothing_is_lost() {
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS)
             .map(|thread| {
-                let recorder = book.recorder(book.edition());
+                let recorder = book.recorder(book.generation());
                 scope.spawn(move || {
                     let routes = ROUTES.map(Route::new);
                     for request in 0..EACH {
@@ -320,7 +320,7 @@ fn threads_and_snapshots_run_into_each_other_and_nothing_is_lost() {
 #[test]
 fn an_interval_is_a_minute_and_the_first_begins_with_the_process() {
     let book = book(MAX_ROUTES, MAX_GROUPS);
-    let recorder = book.recorder(book.edition());
+    let recorder = book.recorder(book.generation());
     let route = Route::new("GET /a");
     let mut store = Store::default();
     for tick in 0..600 {
@@ -352,7 +352,7 @@ fn an_interval_is_a_minute_and_the_first_begins_with_the_process() {
 #[test]
 fn a_store_that_is_away_makes_one_long_interval() {
     let book = book(MAX_ROUTES, MAX_GROUPS);
-    let recorder = book.recorder(book.edition());
+    let recorder = book.recorder(book.generation());
     let route = Route::new("GET /a");
     let mut last = Snapshot::default();
     for minute in 0..100 {
@@ -401,16 +401,16 @@ fn the_first_twenty_of_any_group_keep_their_sample_in_each_interval() {
 fn another_identity_begins_tallies_of_its_own_and_pens_finish_what_they_began() {
     let book = book(10, 10);
     let route = Route::new("GET /a");
-    let before = book.recorder(book.edition());
+    let before = book.recorder(book.generation());
     before.received(&route);
     let second = Identity {
         migration: "default".to_owned(),
         rules_hash: "other".to_owned(),
         ..Identity::default()
     };
-    book.turn(second.clone(), Vec::new());
-    book.turn(second, Vec::new());
-    let after = book.recorder(book.edition());
+    book.begin_generation(second.clone(), Vec::new());
+    book.begin_generation(second, Vec::new());
+    let after = book.recorder(book.generation());
     for _ in 0..2 {
         after.received(&route);
         after.matched(&route, 1, 1);

@@ -240,7 +240,7 @@ fn mismatches(routes: &[(String, RouteTotals)]) -> Vec<Series<'_>> {
     series
 }
 
-/// The totals of all routes that counted anything, sorted by name; those of one name together, whatever edition they
+/// The totals of all routes that counted anything, sorted by name; those of one name together, whatever generation they
 /// were counted in.
 pub(super) fn named<'a>(
     totals: impl Iterator<Item = (&'a str, &'a RouteTotals)>,

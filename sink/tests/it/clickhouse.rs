@@ -362,7 +362,7 @@ fn a_server_that_is_away_for_a_while_costs_nothing_that_fits_the_queue() {
     apply_schema(&store, &Layout::Single, &Retention::default()).expect("applied");
     let book = book("here");
     let writer = Writer::open(&store, book.clone(), WriterOptions::default()).expect("it opens");
-    let (sender, recorder, route) = (writer.handle(), book.recorder(book.edition()), route());
+    let (sender, recorder, route) = (writer.handle(), book.recorder(book.generation()), route());
     let send = |count: usize| {
         for _ in 0..count {
             matched(&recorder, &route);

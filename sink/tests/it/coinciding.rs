@@ -65,7 +65,10 @@ fn what_always_differs_together_is_one_group_and_the_example_shows_all_of_it() {
     let writer = store.writer(&book, WriterOptions::default());
     let sender = writer.handle();
     // Two threads, whose counts are added up.
-    let pens = [book.recorder(book.edition()), book.recorder(book.edition())];
+    let pens = [
+        book.recorder(book.generation()),
+        book.recorder(book.generation()),
+    ];
     for number in 0..30_usize {
         let patterns: &[&str] = match number % 3 {
             0 => &["error", "code", "rare"],

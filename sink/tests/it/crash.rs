@@ -39,7 +39,7 @@ fn child_that_works_until_it_is_killed() {
     let book = book("child");
     let options = WriterOptions::default();
     let writer = parity_sink::Writer::open(&url, book.clone(), options).expect("it opens");
-    let (sender, recorder, route) = (writer.handle(), book.recorder(book.edition()), route());
+    let (sender, recorder, route) = (writer.handle(), book.recorder(book.generation()), route());
     let mut out = std::io::stdout();
     for line in 1_u64.. {
         for request in 0..REQUESTS_PER_LINE {
@@ -107,7 +107,7 @@ fn a_killed_process_loses_half_a_second_at_most_and_the_file_goes_on() {
 
     let book = book("after");
     let writer = store.writer(&book, WriterOptions::default());
-    let (recorder, route) = (book.recorder(book.edition()), route());
+    let (recorder, route) = (book.recorder(book.generation()), route());
     (0..10).for_each(|_| matched(&recorder, &route));
     writer.finish(PATIENCE).expect("the writer ends");
     let report = store.report();

@@ -14,7 +14,7 @@ fn a_table_of_a_server_is_missed_once_and_gets_the_counts_again_when_it_is_there
     let store = with_tables(&database);
     let book = book("here");
     let writer = Writer::open(&store, book.clone(), WriterOptions::default()).expect("it opens");
-    let (recorder, route) = (book.recorder(book.edition()), route());
+    let (recorder, route) = (book.recorder(book.generation()), route());
     let received = || {
         let reader = Reader::open(&store).ok()?;
         let report = reader.report(&Selection::default()).ok()?;

@@ -70,7 +70,7 @@ fn every_type_arrives_with_its_id_type_and_version() {
     let store = store(&kafka.url(&topic), folder.path());
     let book = book("here");
     let writer = Writer::open(&store, book.clone(), WriterOptions::default()).expect("it opens");
-    let (sender, recorder, route) = (writer.handle(), book.recorder(book.edition()), route());
+    let (sender, recorder, route) = (writer.handle(), book.recorder(book.generation()), route());
     let counts = tally("GET /a", Timestamp::now(), 5);
     let group = group_tally(&counts, "f00d", 1, counts.id);
     let records = [
@@ -133,7 +133,7 @@ fn a_broker_that_stops_and_starts_under_load_loses_nothing() {
     let store = store(&kafka.url(&topic), folder.path());
     let book = book("here");
     let writer = Writer::open(&store, book.clone(), WriterOptions::default()).expect("it opens");
-    let (sender, recorder, route) = (writer.handle(), book.recorder(book.edition()), route());
+    let (sender, recorder, route) = (writer.handle(), book.recorder(book.generation()), route());
     let mut sent = BTreeSet::new();
     let mut requests = 0;
     let mut send = |count: usize| {
@@ -220,7 +220,7 @@ fn a_mirror_starts_without_a_broker_and_the_next_run_sends_what_waits() {
     kafka.stop();
     let book = book("here");
     let writer = Writer::open(&store, book.clone(), WriterOptions::default()).expect("it opens");
-    let (sender, recorder, route) = (writer.handle(), book.recorder(book.edition()), route());
+    let (sender, recorder, route) = (writer.handle(), book.recorder(book.generation()), route());
     let mut sent = BTreeSet::new();
     for _ in 0..100 {
         let record = mismatched(&recorder, &route, 100);
@@ -339,7 +339,7 @@ fn child_that_sends_until_it_is_killed() {
     let store = store(&url, Path::new(&folder));
     let book = book("child");
     let writer = Writer::open(&store, book.clone(), WriterOptions::default()).expect("it opens");
-    let (sender, recorder, route) = (writer.handle(), book.recorder(book.edition()), route());
+    let (sender, recorder, route) = (writer.handle(), book.recorder(book.generation()), route());
     let mut out = std::io::stdout();
     loop {
         let record = mismatched(&recorder, &route, 100);

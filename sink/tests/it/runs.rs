@@ -35,7 +35,7 @@ fn run_of(identity: Identity, instance: &str, seconds: &[i64]) -> Vec<Record> {
     let mut config = TallyConfig::new(identity, instance, Vec::new());
     config.started = at(*began);
     let book = TallyBook::new(config);
-    let recorder = book.recorder(book.edition());
+    let recorder = book.recorder(book.generation());
     let route = route();
     let mut records = look(&book, *began);
     for second in looks {

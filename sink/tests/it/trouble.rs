@@ -49,7 +49,7 @@ fn a_full_disk_drops_records_by_count_and_recovers_by_itself() {
         )
         .expect("there is room for it");
 
-    let (sender, recorder, route) = (writer.handle(), book.recorder(book.edition()), route());
+    let (sender, recorder, route) = (writer.handle(), book.recorder(book.generation()), route());
     matched(&recorder, &route);
     wait_until("the first count is stored", || store.received() == 1);
     let (mut taken, mut dropped) = (0, 0);
@@ -110,7 +110,7 @@ fn a_lock_of_another_process_is_waited_out_without_a_loss() {
     let store = Store::new();
     let book = book("here");
     let writer = store.writer(&book, WriterOptions::default());
-    let (sender, recorder, route) = (writer.handle(), book.recorder(book.edition()), route());
+    let (sender, recorder, route) = (writer.handle(), book.recorder(book.generation()), route());
     let other = store.sql();
     other.execute_batch("BEGIN IMMEDIATE").expect("the lock");
     let began = Instant::now();
@@ -143,7 +143,7 @@ fn finishing_keeps_its_deadline_and_says_what_is_lost() {
     let store = Store::new();
     let book = book("here");
     let writer = store.writer(&book, WriterOptions::default());
-    let (sender, recorder, route) = (writer.handle(), book.recorder(book.edition()), route());
+    let (sender, recorder, route) = (writer.handle(), book.recorder(book.generation()), route());
     let other = store.sql();
     other.execute_batch("BEGIN IMMEDIATE").expect("the lock");
     for _ in 0..10 {
@@ -208,7 +208,7 @@ fn what_is_counted_is_stored_within_moments_without_being_asked_for() {
     let store = Store::new();
     let book = book("here");
     let writer = store.writer(&book, WriterOptions::default());
-    let (recorder, route) = (book.recorder(book.edition()), route());
+    let (recorder, route) = (book.recorder(book.generation()), route());
     for expected in 1..5 {
         matched(&recorder, &route);
         wait_until("the tally is stored", || store.received() == expected);

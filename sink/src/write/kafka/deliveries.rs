@@ -58,9 +58,9 @@ impl KafkaWriter {
                 self.careful.under_way = self.careful.under_way.saturating_sub(1);
             }
             match (label, outcome) {
-                (Label::Tally { generation, number }, outcome) => {
+                (Label::Tally { attempt, number }, outcome) => {
                     heard |= outcome.is_ok();
-                    let is_result = self.tallies.delivered(generation, number, outcome.is_ok());
+                    let is_result = self.tallies.delivered(attempt, number, outcome.is_ok());
                     acknowledged += u64::from(is_result);
                     if let Err(code) = outcome {
                         self.undelivered(code);

@@ -32,7 +32,7 @@ pub(super) enum Label {
     /// It stands nowhere else.
     Unspooled,
     /// Counts.
-    Tally { generation: u32, number: u32 },
+    Tally { attempt: u32, number: u32 },
 }
 
 /// The highest bit of a segment's number tells counts; segments never get there.
@@ -44,8 +44,8 @@ impl Label {
         match self {
             Self::Spooled(at) => u64::from(at.segment) << 32 | u64::from(at.index),
             Self::Unspooled => UNSPOOLED,
-            Self::Tally { generation, number } => {
-                TALLY_BIT | u64::from(generation & 0x3fff_ffff) << 32 | u64::from(number)
+            Self::Tally { attempt, number } => {
+                TALLY_BIT | u64::from(attempt & 0x3fff_ffff) << 32 | u64::from(number)
             }
         }
     }
@@ -56,7 +56,7 @@ impl Label {
             Self::Unspooled
         } else if number & TALLY_BIT != 0 {
             Self::Tally {
-                generation: high & 0x3fff_ffff,
+                attempt: high & 0x3fff_ffff,
                 number: low,
             }
         } else {
@@ -280,11 +280,11 @@ mod tests {
                 index: u32::MAX,
             }),
             Label::Tally {
-                generation: 0,
+                attempt: 0,
                 number: 0,
             },
             Label::Tally {
-                generation: 0x3fff_ffff,
+                attempt: 0x3fff_ffff,
                 number: u32::MAX,
             },
         ] {

@@ -23,15 +23,15 @@ use crate::write::worker::HEARTBEAT;
 /// How long a snapshot may be under way before it is kept on disk. With the interval before it and the queue's tick, a
 /// killed process loses less than half a second.
 const ACKNOWLEDGED_WITHIN: Duration = Duration::from_millis(100);
-/// Labels keep 30 bits of the generation.
-const GENERATIONS: u32 = 0x3fff_ffff;
+/// A label has 30 bits for the attempt number.
+const ATTEMPT_MASK: u32 = 0x3fff_ffff;
 
 /// The state of the counts.
 pub(super) struct Tallies {
     interval: Duration,
     next: Instant,
     next_heartbeat: Instant,
-    generation: u32,
+    attempt: u32,
     under_way: Option<UnderWay>,
     /// The file holds something.
     kept: bool,
@@ -56,7 +56,7 @@ impl Tallies {
             interval,
             next: now,
             next_heartbeat: now,
-            generation: 0,
+            attempt: 0,
             under_way: None,
             kept: false,
             last_kept: now,
@@ -93,7 +93,7 @@ impl Tallies {
     }
 
     fn send(&mut self, snapshot: Snapshot, outlet: &mut Outlet, now: Instant) {
-        self.generation = (self.generation + 1) & GENERATIONS;
+        self.attempt = (self.attempt + 1) & ATTEMPT_MASK;
         let rows = encoded(&snapshot);
         let mut under_way = UnderWay {
             counts: snapshot.tallies.len() + snapshot.groups.len(),
@@ -105,7 +105,7 @@ impl Tallies {
         };
         for (number, row) in (0..).zip(&rows) {
             let label = Label::Tally {
-                generation: self.generation,
+                attempt: self.attempt,
                 number,
             };
             if outlet.send(&row.message(), label).is_err() {
@@ -117,11 +117,11 @@ impl Tallies {
     }
 
     /// The broker has a row, or will not have it. Whether it is a result that the broker has.
-    pub(super) fn delivered(&mut self, generation: u32, number: u32, acknowledged: bool) -> bool {
+    pub(super) fn delivered(&mut self, attempt: u32, number: u32, acknowledged: bool) -> bool {
         let Some(under_way) = &mut self.under_way else {
             return acknowledged;
         };
-        if generation != self.generation {
+        if attempt != self.attempt {
             return acknowledged;
         }
         under_way.failed |= !acknowledged;
@@ -154,7 +154,7 @@ impl Tallies {
 
     /// What was sent is not known to be delivered and never will be.
     pub(super) fn forget(&mut self) {
-        self.generation = (self.generation + 1) & GENERATIONS;
+        self.attempt = (self.attempt + 1) & ATTEMPT_MASK;
         self.under_way = None;
     }
 
