@@ -29,7 +29,7 @@ use parity_schemas::exchange::Exchange;
 use parity_schemas::route::Route;
 use parity_schemas::verdict::Reason;
 use parity_sink::tally::GenerationId;
-use parity_sink::{Epoch, Recorder, TallyBook, TallyConfig, Writer, WriterOptions, tally};
+use parity_sink::{Epoch, OutcomeRecorder, TallyBook, TallyConfig, Writer, WriterOptions, tally};
 use prometheus_client::registry::Registry;
 
 use self::comparing::{Comparing, Shared, UnderWay};
@@ -293,7 +293,7 @@ impl Stage {
     }
 
     /// Counts what no thread comes to. Made when it is needed: a run has ended when nobody can count for it any more.
-    fn recorder(&self) -> Recorder {
+    fn recorder(&self) -> OutcomeRecorder {
         self.book.recorder(self.generation)
     }
 
@@ -355,7 +355,7 @@ fn comparison_limits(settings: &MirrorSettings) -> parity_comparator::Limits {
 
 /// What a worker of the proxy tells us; everything here is on the client's path and must not block.
 struct Observing {
-    recorder: Recorder,
+    recorder: OutcomeRecorder,
     /// `None` where nothing is compared any more.
     entrance: Option<Entrance>,
 }

@@ -31,6 +31,6 @@ pub use store::{
     ClickHouseAccess, KAFKA_TLS, KafkaAccess, KafkaSecurity, SaslMechanism, Secret, SpoolConfig,
     StoreConfig,
 };
-pub use tally::{Epoch, Recorder, TallyBook, TallyConfig};
+pub use tally::{Epoch, OutcomeRecorder, TallyBook, TallyConfig};
 pub use url::{ClickHouseUrl, DEFAULT_TOPIC, KafkaUrl, StoreUrl, StoreUrlError};
 pub use write::{RecordSender, Writer, WriterOptions, record_decision};

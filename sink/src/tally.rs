@@ -1,6 +1,6 @@
 //! Counting: every request of the process, by route, interval and outcome.
 //!
-//! Threads count with their own [`Recorder`]; the [`TallyBook`] gathers what they counted into the tallies of the
+//! Threads count with their own [`OutcomeRecorder`]; the [`TallyBook`] gathers what they counted into the tallies of the
 //! present interval and says which rows a store still lacks. The book is in memory only and knows no store: a writer
 //! asks for a [`Snapshot`], writes it, and acknowledges it. What is not acknowledged is offered again, with whatever
 //! was counted meanwhile, under the same id and a higher revision: a failed write loses nothing, and a write that
@@ -34,7 +34,7 @@ use parity_schemas::watermark::Watermark;
 pub(crate) use self::counters::other_group;
 pub use self::counters::{Elapsed, OTHER};
 pub use self::epochs::Epoch;
-pub use self::recorder::Recorder;
+pub use self::recorder::OutcomeRecorder;
 pub use self::routes::GenerationId;
 pub use self::samples::SAMPLES_PER_GROUP;
 pub use self::totals::{Totals, register};
@@ -63,7 +63,7 @@ pub struct TallyConfig {
     pub identity: Identity,
     /// Who counts.
     pub instance: String,
-    /// Ids of all rules; [`Recorder::rule_hits`] names them by their place.
+    /// Ids of all rules; [`OutcomeRecorder::rule_hits`] names them by their place.
     pub rule_ids: Vec<String>,
     /// Cap on routes with a label of their own.
     pub max_routes: usize,
@@ -153,10 +153,10 @@ impl TallyBook {
     }
 
     /// A recorder for one thread, which counts in this generation.
-    pub fn recorder(self: &Arc<Self>, generation: GenerationId) -> Recorder {
+    pub fn recorder(self: &Arc<Self>, generation: GenerationId) -> OutcomeRecorder {
         let shard = Arc::new(Shard::of_generation(generation.place));
         lock(&self.joined).push(Arc::clone(&shard));
-        Recorder::new(Arc::clone(self), shard, generation)
+        OutcomeRecorder::new(Arc::clone(self), shard, generation)
     }
 
     /// Whether a mismatch of these groups keeps its full exchange: it does when it is among the first

@@ -1,6 +1,6 @@
 //! How a thread counts: a few plain stores into memory that it alone writes.
 //!
-//! Each thread (worker or comparing thread) has its own [`Recorder`]. The first request of a route on a thread costs
+//! Each thread (worker or comparing thread) has its own [`OutcomeRecorder`]. The first request of a route on a thread costs
 //! a look into the book's table; every later one costs a hash of the label and the stores.
 
 use std::cell::RefCell;
@@ -26,7 +26,7 @@ use super::{GenerationId, TallyBook};
 /// [`matched`](Self::matched), [`mismatch`](Self::mismatch) and [`not_compared`](Self::not_compared) once, and with
 /// [`client`](Self::client) once; on whatever recorder. When its outcome is told, [`settled`](Self::settled) gives back
 /// what [`received`](Self::received) gave: until then the watermark stays before it.
-pub struct Recorder {
+pub struct OutcomeRecorder {
     book: Arc<TallyBook>,
     shard: Arc<Shard>,
     /// Bounded by the book's cap on routes and what is configured: labels beyond it are not kept here.
@@ -36,7 +36,7 @@ pub struct Recorder {
     generation: GenerationId,
 }
 
-impl Recorder {
+impl OutcomeRecorder {
     pub(super) fn new(book: Arc<TallyBook>, shard: Arc<Shard>, generation: GenerationId) -> Self {
         let other = Arc::new(RouteCounters::new(generation.other, generation.rules));
         shard.add_route(Arc::clone(&other));

@@ -17,7 +17,7 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Kind, Part};
 use parity_sink::write::Retention;
 use parity_sink::{
-    Reader, Recorder, Selection, StoreConfig, StoreUrl, TallyBook, TallyConfig, Writer,
+    OutcomeRecorder, Reader, Selection, StoreConfig, StoreUrl, TallyBook, TallyConfig, Writer,
     WriterOptions, apply_schema,
 };
 use rusqlite::Connection;
@@ -230,7 +230,7 @@ pub(crate) fn mismatch(fingerprint: &str, time: Timestamp, body: usize) -> Misma
 }
 
 /// One request that matched.
-pub(crate) fn matched(recorder: &Recorder, route: &Route) {
+pub(crate) fn matched(recorder: &OutcomeRecorder, route: &Route) {
     recorder.received(route);
     recorder.answered(route, 200);
     recorder.client(route, ClientOutcome::Success);
@@ -238,7 +238,7 @@ pub(crate) fn matched(recorder: &Recorder, route: &Route) {
 }
 
 /// One request that did not, and its record.
-pub(crate) fn mismatched(recorder: &Recorder, route: &Route, body: usize) -> Record {
+pub(crate) fn mismatched(recorder: &OutcomeRecorder, route: &Route, body: usize) -> Record {
     let record = mismatch("f00d", Timestamp::now(), body);
     recorder.received(route);
     recorder.answered(route, 200);
