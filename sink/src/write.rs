@@ -24,7 +24,7 @@ use parity_schemas::evidence::Decision;
 use parity_schemas::time::Timestamp;
 use prometheus_client::registry::Registry;
 
-pub use self::health::{Failure, Health};
+pub use self::health::{Health, Incident};
 pub use self::queue::{Dropped, MAX_RECORD_BYTES, RecordSender};
 pub use crate::retention::Retention;
 

@@ -14,7 +14,7 @@ use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
-use crate::write::Failure;
+use crate::write::Incident;
 
 /// How a sink is doing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct SinkHealth {
     /// Records that went to the dead-letter topic since it began.
     pub dead_letters: u64,
     /// What is wrong; `None` when nothing is.
-    pub failure: Option<Failure>,
+    pub failure: Option<Incident>,
     /// When last a batch was stored.
     pub last_write: Option<Timestamp>,
 }
@@ -64,10 +64,10 @@ struct State {
     joined: bool,
     partitions: Vec<i32>,
     lags: BTreeMap<i32, i64>,
-    broker: Option<Failure>,
-    database: Option<Failure>,
+    broker: Option<Incident>,
+    database: Option<Incident>,
     /// The group gives us what we did not ask for.
-    group: Option<Failure>,
+    group: Option<Incident>,
     last_write: Option<Timestamp>,
     dead_letters: BTreeMap<&'static str, u64>,
 }
@@ -168,11 +168,11 @@ impl Shared {
     }
 }
 
-fn fail(failure: &mut Option<Failure>, message: String) {
+fn fail(failure: &mut Option<Incident>, message: String) {
     let since = failure
         .as_ref()
         .map_or_else(Timestamp::now, |failure| failure.since);
-    *failure = Some(Failure { message, since });
+    *failure = Some(Incident { message, since });
 }
 
 type ByTable = Vec<(&'static str, &'static str)>;

@@ -15,10 +15,10 @@ use prometheus_client::registry::Registry;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Health {
     /// What is wrong since the last good write; `None` when nothing is.
-    pub failure: Option<Failure>,
+    pub failure: Option<Incident>,
     /// What happened to the store, and when, when it last was no longer the one that had been opened; it stays when
     /// another one has been opened since.
-    pub loss: Option<Failure>,
+    pub loss: Option<Incident>,
     /// Records that wait to be written.
     pub queued_records: u64,
     /// Records dropped since the process began, for whatever reason.
@@ -31,7 +31,7 @@ pub struct Health {
 
 /// Something that is, or was, wrong with a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct Incident {
     /// What the store said last.
     pub message: String,
     /// When it began.
@@ -77,8 +77,8 @@ pub(super) struct Shared {
 
 #[derive(Default)]
 struct State {
-    failure: Option<Failure>,
-    loss: Option<Failure>,
+    failure: Option<Incident>,
+    loss: Option<Incident>,
     last_write: Option<Timestamp>,
 }
 
@@ -110,7 +110,7 @@ impl Shared {
 
     /// The store is no longer the one that was opened.
     pub(super) fn lost(&self, message: String, now: Timestamp) {
-        self.state().loss = Some(Failure {
+        self.state().loss = Some(Incident {
             message,
             since: now,
         });
@@ -120,7 +120,7 @@ impl Shared {
     pub(super) fn failed(&self, message: String, now: Timestamp) {
         let mut state = self.state();
         let since = state.failure.as_ref().map_or(now, |failure| failure.since);
-        state.failure = Some(Failure { message, since });
+        state.failure = Some(Incident { message, since });
         self.metrics.store_failing.set(1);
     }
 
