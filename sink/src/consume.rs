@@ -36,7 +36,7 @@ pub use self::health::{SinkHandle, SinkHealth};
 
 use self::context::Context;
 use self::dead::DeadLetters;
-use self::health::Shared;
+use self::health::SinkStatus;
 use self::run::Poller;
 use self::work::Workers;
 use crate::clickhouse::{Server, schema};
@@ -164,7 +164,7 @@ impl Stopper {
 pub struct Sink {
     poller: Poller,
     workers: Workers,
-    shared: Arc<Shared>,
+    status: Arc<SinkStatus>,
     stop: Arc<AtomicBool>,
 }
 
@@ -191,10 +191,10 @@ impl Sink {
         kafka::ensure_topic(&dead, &base)?;
 
         let options = tidy(options);
-        let shared = Arc::new(Shared::default());
+        let status = Arc::new(SinkStatus::default());
         let dead = Arc::new(DeadLetters::new(&dead, &base)?);
-        let workers = Workers::start(&url.topic, target, &dead, &options, &shared)?;
-        let context = Context::new(&url.topic, Arc::clone(&shared), workers.progress());
+        let workers = Workers::start(&url.topic, target, &dead, &options, &status)?;
+        let context = Context::new(&url.topic, Arc::clone(&status), workers.progress());
         let consumer: BaseConsumer<Context> = consumer_config(&base, &url.topic, &options)
             .create_with_context(context)
             .map_err(|error| kafka::refused(url, &error))?;
@@ -207,11 +207,11 @@ impl Sink {
                 consumer,
                 url,
                 options,
-                Arc::clone(&shared),
+                Arc::clone(&status),
                 Arc::clone(&stop),
             ),
             workers,
-            shared,
+            status,
             stop,
         })
     }
@@ -223,7 +223,7 @@ impl Sink {
 
     /// How it is doing, from any thread.
     pub fn handle(&self) -> SinkHandle {
-        SinkHandle::new(Arc::clone(&self.shared))
+        SinkHandle::new(Arc::clone(&self.status))
     }
 
     /// What ends it, from any thread.
@@ -233,7 +233,7 @@ impl Sink {
 
     /// Adds the `parity_sink_*` metrics of a sink to a registry that has no prefix of its own.
     pub fn register(&self, registry: &mut Registry) {
-        self.shared.register(registry);
+        self.status.register(registry);
     }
 }
 

@@ -29,7 +29,7 @@ pub use self::queue::{Dropped, MAX_RECORD_BYTES, RecordSender};
 pub use crate::retention::Retention;
 
 use self::clickhouse::ClickHouseStore;
-use self::health::Shared;
+use self::health::WriterStatus;
 use self::kafka::KafkaWriter;
 use self::queue::{Bytes, Queued};
 use self::sqlite::SqliteStore;
@@ -118,7 +118,7 @@ struct Inlets {
     finish: Receiver<Instant>,
     /// To be given back what is out of the queue and written.
     bytes: Arc<Bytes>,
-    shared: Arc<Shared>,
+    status: Arc<WriterStatus>,
     options: WriterOptions,
 }
 
@@ -156,7 +156,7 @@ pub struct Writer {
     /// Closed by the thread when it ends.
     ended: Receiver<()>,
     thread: Option<JoinHandle<FinishReport>>,
-    shared: Arc<Shared>,
+    status: Arc<WriterStatus>,
 }
 
 impl Writer {
@@ -171,11 +171,11 @@ impl Writer {
     ) -> Result<Self, StoreError> {
         options.batch_interval = options.batch_interval.min(MAX_BATCH_INTERVAL);
         options.batch_rows = options.batch_rows.max(1);
-        let shared = Arc::new(Shared::default());
+        let status = Arc::new(WriterStatus::default());
         let (sender, records, bytes) = queue::queue(
             options.queue_records,
             options.queue_bytes,
-            Arc::clone(&shared),
+            Arc::clone(&status),
         );
         let (finish, finish_requested) = bounded(1);
         let (ending, ended) = bounded::<()>(0);
@@ -184,13 +184,13 @@ impl Writer {
             records,
             finish: finish_requested,
             bytes,
-            shared: Arc::clone(&shared),
+            status: Arc::clone(&status),
             options,
         };
         let work = work(store, inlets)?;
         // Without room, so that what is sent is heard.
         let (opened, outcome) = bounded(0);
-        let at_panic = Arc::clone(&shared);
+        let at_panic = Arc::clone(&status);
         let thread = std::thread::Builder::new()
             .name("parity-writer".to_owned())
             .spawn(move || {
@@ -211,7 +211,7 @@ impl Writer {
             finish,
             ended,
             thread: Some(thread),
-            shared,
+            status,
         })
     }
 
@@ -222,12 +222,12 @@ impl Writer {
 
     /// How the store is doing.
     pub fn health(&self) -> Health {
-        self.shared.health()
+        self.status.health()
     }
 
     /// Adds the `parity_sink_*` metrics to a registry that has no prefix of its own.
     pub fn register(&self, registry: &mut Registry) {
-        self.shared.metrics.register(registry);
+        self.status.metrics.register(registry);
     }
 
     /// Writes everything that was sent and counted before this call, closes the store and ends the thread. A store

@@ -10,7 +10,7 @@ use rdkafka::error::{KafkaError, KafkaResult};
 use rdkafka::statistics::Statistics;
 use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
 
-use super::health::Shared;
+use super::health::SinkStatus;
 use super::progress::Progress;
 use crate::kafka;
 
@@ -21,17 +21,17 @@ const HAND_OVER: Duration = Duration::from_secs(5);
 /// Callbacks of the consumer; they run within `poll`, on its thread.
 pub(super) struct Context {
     topic: String,
-    shared: Arc<Shared>,
+    status: Arc<SinkStatus>,
     progress: Arc<Progress>,
     /// Partitions that were taken from us and that the poller has not heard of yet.
     revoked: Mutex<Vec<i32>>,
 }
 
 impl Context {
-    pub(super) fn new(topic: &str, shared: Arc<Shared>, progress: Arc<Progress>) -> Self {
+    pub(super) fn new(topic: &str, status: Arc<SinkStatus>, progress: Arc<Progress>) -> Self {
         Self {
             topic: topic.to_owned(),
-            shared,
+            status,
             progress,
             revoked: Mutex::default(),
         }
@@ -61,7 +61,7 @@ impl ClientContext for Context {
 
     fn error(&self, error: KafkaError, reason: &str) {
         tracing::debug!(target: "librdkafka", %error, "{reason}");
-        self.shared.broker_failed(format!("Kafka: {reason}"));
+        self.status.broker_failed(format!("Kafka: {reason}"));
     }
 
     fn stats(&self, statistics: Statistics) {
@@ -70,7 +70,7 @@ impl ClientContext for Context {
             .values()
             .any(|broker| broker.nodeid >= 0 && broker.state == "UP");
         if up {
-            self.shared.broker_worked();
+            self.status.broker_worked();
         }
         let lags = statistics
             .topics
@@ -80,7 +80,7 @@ impl ClientContext for Context {
             .filter(|partition| partition.partition >= 0 && partition.consumer_lag >= 0)
             .map(|partition| (partition.partition, partition.consumer_lag))
             .collect();
-        self.shared.set_lags(lags);
+        self.status.set_lags(lags);
     }
 }
 
@@ -133,16 +133,16 @@ impl ConsumerContext for Context {
                 topic = foreign,
                 "the group has given this sink partitions of another topic"
             );
-            self.shared.assigned_another_topic(&foreign, &self.topic);
+            self.status.assigned_another_topic(&foreign, &self.topic);
             return;
         }
         tracing::info!(?partitions, "partitions of this sink");
-        self.shared.assigned(&partitions);
+        self.status.assigned(&partitions);
     }
 
     fn commit_callback(&self, result: KafkaResult<()>, _offsets: &TopicPartitionList) {
         if let Err(error) = result {
-            self.shared.metrics.commit_errors.inc();
+            self.status.metrics.commit_errors.inc();
             tracing::warn!(%error, "a commit failed; the next one covers it, or the batch is stored once more");
         }
     }

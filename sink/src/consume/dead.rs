@@ -44,7 +44,7 @@ const LOOK: Duration = Duration::from_millis(5);
 /// Dead letters under way at once: a topic full of garbage must not fill our memory with it.
 const WINDOW: usize = 256;
 
-/// The way to the topic of dead letters. Shared by the workers.
+/// The producer for the dead-letter topic. Shared by the workers.
 pub(super) struct DeadLetters {
     topic: String,
     producer: BaseProducer<Acknowledgements>,

@@ -39,11 +39,11 @@ pub struct SinkHealth {
 
 /// Asks a sink how it is doing, from any thread.
 #[derive(Clone)]
-pub struct SinkHandle(Arc<Shared>);
+pub struct SinkHandle(Arc<SinkStatus>);
 
 impl SinkHandle {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
-        Self(shared)
+    pub(super) fn new(status: Arc<SinkStatus>) -> Self {
+        Self(status)
     }
 
     /// How it is doing.
@@ -54,7 +54,7 @@ impl SinkHandle {
 
 /// What the threads of a sink and the admin port share.
 #[derive(Default)]
-pub(super) struct Shared {
+pub(super) struct SinkStatus {
     pub(super) metrics: Metrics,
     state: Arc<Mutex<State>>,
 }
@@ -72,7 +72,7 @@ struct State {
     dead_letters: BTreeMap<&'static str, u64>,
 }
 
-impl Shared {
+impl SinkStatus {
     pub(super) fn health(&self) -> SinkHealth {
         let state = self.state();
         let failure = state

@@ -12,7 +12,7 @@ use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
 
 use super::buffer::Run;
 use super::context::Context;
-use super::health::Shared;
+use super::health::SinkStatus;
 use super::progress::{Done, Progress};
 use super::work::{Job, Workers};
 use super::{SinkError, SinkOptions, SinkReport};
@@ -33,7 +33,7 @@ pub(super) struct Poller {
     consumer: BaseConsumer<Context>,
     topic: String,
     options: SinkOptions,
-    shared: Arc<Shared>,
+    status: Arc<SinkStatus>,
     stop: Arc<AtomicBool>,
     partitions: BTreeMap<i32, Partition>,
     /// What is in the buffers and under way.
@@ -56,14 +56,14 @@ impl Poller {
         consumer: BaseConsumer<Context>,
         url: &KafkaUrl,
         options: SinkOptions,
-        shared: Arc<Shared>,
+        status: Arc<SinkStatus>,
         stop: Arc<AtomicBool>,
     ) -> Self {
         Self {
             consumer,
             topic: url.topic.clone(),
             options,
-            shared,
+            status,
             stop,
             partitions: BTreeMap::new(),
             held: 0,
@@ -85,8 +85,8 @@ impl Poller {
         self.consumer.unsubscribe();
         ended.and(threads)?;
         Ok(SinkReport {
-            stored: self.shared.metrics.stored_total(),
-            dead_letters: self.shared.dead_letters(),
+            stored: self.status.metrics.stored_total(),
+            dead_letters: self.status.dead_letters(),
             unfinished,
         })
     }
@@ -151,7 +151,7 @@ impl Poller {
                                 run: Run::new(),
                                 expected: None,
                             });
-                    self.held += partition.take(&message, &self.shared);
+                    self.held += partition.take(&message, &self.status);
                 }
                 Err(error) => {
                     self.failed(&error)?;
@@ -178,7 +178,7 @@ impl Poller {
         if !usual {
             tracing::warn!(%error, "reading from Kafka failed; trying again");
         }
-        self.shared.broker_failed(format!("Kafka: {error}"));
+        self.status.broker_failed(format!("Kafka: {error}"));
         Ok(())
     }
 
@@ -209,7 +209,7 @@ impl Poller {
             debug_assert!(added.is_ok(), "an offset is a number");
         }
         if let Err(error) = self.consumer.commit(&offsets, mode) {
-            self.shared.metrics.commit_errors.inc();
+            self.status.metrics.commit_errors.inc();
             tracing::warn!(%error, "a commit failed; the next one covers it, or the batch is stored once more");
         }
     }
@@ -264,7 +264,7 @@ impl Poller {
     /// `grown`: records came, which paused partitions do not send; so there are new ones that are not paused.
     fn mind_memory(&mut self, grown: bool) {
         let held = i64::try_from(self.held).unwrap_or(i64::MAX);
-        self.shared.metrics.buffered_bytes.set(held);
+        self.status.metrics.buffered_bytes.set(held);
         let lasts = self.full_since.is_some_and(|since| since.elapsed() >= HOLD);
         if self.held >= self.options.memory && (grown || !self.paused) && lasts {
             self.pause();
@@ -278,7 +278,7 @@ impl Poller {
             let count = i64::try_from(assignment.count()).unwrap_or(i64::MAX);
             match self.consumer.pause(&assignment) {
                 Ok(()) => {
-                    self.shared.metrics.paused.set(count);
+                    self.status.metrics.paused.set(count);
                 }
                 Err(error) => tracing::warn!(%error, "partitions cannot be paused"),
             }
@@ -290,7 +290,7 @@ impl Poller {
         if let Ok(assignment) = self.consumer.assignment() {
             match self.consumer.resume(&assignment) {
                 Ok(()) => {
-                    self.shared.metrics.paused.set(0);
+                    self.status.metrics.paused.set(0);
                 }
                 Err(error) => tracing::warn!(%error, "partitions cannot be resumed"),
             }
@@ -301,13 +301,13 @@ impl Poller {
 
 impl Partition {
     /// Adds a record; by how much the buffers grew.
-    fn take(&mut self, message: &BorrowedMessage<'_>, shared: &Shared) -> usize {
+    fn take(&mut self, message: &BorrowedMessage<'_>, status: &SinkStatus) -> usize {
         let offset = message.offset();
         if let Some(expected) = self.expected
             && offset > expected
         {
             let skipped = u64::try_from(offset - expected).unwrap_or(0);
-            shared.metrics.skipped_offsets.inc_by(skipped);
+            status.metrics.skipped_offsets.inc_by(skipped);
             // A few are the markers of somebody's transactions or a compaction.
             tracing::warn!(
                 partition = message.partition(),

@@ -12,7 +12,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::buffer::{Refusal, Run};
 use super::dead::SharedDeadLetters;
-use super::health::Shared;
+use super::health::SinkStatus;
 use super::progress::{Alarm, Done, Progress};
 use super::{SinkError, SinkOptions};
 use crate::clickhouse::batch::{Batch, Slice};
@@ -55,7 +55,7 @@ impl Workers {
         target: &StoreConfig,
         dead: &SharedDeadLetters,
         options: &SinkOptions,
-        shared: &Arc<Shared>,
+        status: &Arc<SinkStatus>,
     ) -> Result<Self, StoreError> {
         // Handed over, not queued: what waits stays with the poller, where it may still grow.
         let (jobs, waiting) = bounded(0);
@@ -68,7 +68,7 @@ impl Workers {
                     server: Server::of(target)?,
                     runtime: runtime()?,
                     dead: Arc::clone(dead),
-                    shared: Arc::clone(shared),
+                    status: Arc::clone(status),
                     progress: Arc::clone(&progress),
                     give_up: Arc::clone(&give_up),
                     jitter: jitter(index),
@@ -132,7 +132,7 @@ struct Worker {
     server: Server,
     runtime: tokio::runtime::Runtime,
     dead: SharedDeadLetters,
-    shared: Arc<Shared>,
+    status: Arc<SinkStatus>,
     progress: Arc<Progress>,
     give_up: Arc<AtomicBool>,
     jitter: f64,
@@ -156,11 +156,11 @@ impl Worker {
             let (records, cost) = (job.run.entries.len(), job.run.cost());
             match self.store(&job) {
                 Ok(()) => {
-                    let metrics = &self.shared.metrics;
+                    let metrics = &self.status.metrics;
                     metrics.batch_records.observe(records as f64);
                     metrics.batch_bytes.observe(cost as f64);
                     metrics.batch_seconds.observe(began.elapsed().as_secs_f64());
-                    self.shared.stored();
+                    self.status.stored();
                     let done = Done {
                         partition: job.partition,
                         next: last + 1,
@@ -206,7 +206,7 @@ impl Worker {
             self.dead.put(&source, &job.run, &letters).map_err(Err)
         })?;
         for (entry, refusal) in &letters {
-            self.shared.dead(refusal.reason);
+            self.status.dead(refusal.reason);
             tracing::warn!(
                 partition = job.partition,
                 offset = entry.offset,
@@ -248,7 +248,7 @@ impl Worker {
         match self.patiently(part.rows.table.table(), attempt) {
             Ok(took) => {
                 let (table, rows) = (part.rows.table, part.len());
-                self.shared
+                self.status
                     .metrics
                     .inserted(table, rows, took.as_secs_f64());
                 Ok(())
@@ -301,8 +301,8 @@ impl Worker {
                 },
                 Err(Err(message)) => format!("dead letters: {message}"),
             };
-            self.shared.metrics.retries.inc();
-            self.shared.database_failed(message.clone());
+            self.status.metrics.retries.inc();
+            self.status.database_failed(message.clone());
             if spoken.is_none_or(|at| at.elapsed() >= REPEAT) {
                 spoken = Some(Instant::now());
                 tracing::error!(

@@ -1,8 +1,9 @@
 //! The numbers that stand for routes while they are counted.
 //!
-//! A number belongs to an *generation*: what is counted under other versions or other rules is other evidence, so it gets
-//! tallies of its own, although the route has the same name. A generation is begun when the configuration is reloaded;
-//! the old ones stay, for requests under way still count in them, and cost their labels.
+//! A number belongs to one *generation*, that is, one loaded configuration. Counts under other versions or other rules
+//! are other evidence, so a route of the same name gets a new number and new tallies. Old generations stay, because
+//! requests under way still count in them; each costs the memory of its labels. A reload that changes neither versions
+//! nor rules stays in the current generation.
 
 use parity_schemas::id::new_id;
 use parity_schemas::tally::Identity;

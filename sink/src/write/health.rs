@@ -70,7 +70,7 @@ impl DropReason {
 
 /// What the writer thread, the senders and the admin port share.
 #[derive(Default)]
-pub(super) struct Shared {
+pub(super) struct WriterStatus {
     pub(super) metrics: Metrics,
     state: Mutex<State>,
 }
@@ -82,7 +82,7 @@ struct State {
     last_write: Option<Timestamp>,
 }
 
-impl Shared {
+impl WriterStatus {
     pub(super) fn health(&self) -> Health {
         let state = self.state();
         Health {

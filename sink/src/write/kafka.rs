@@ -185,7 +185,7 @@ impl KafkaWriter {
             batch.push(next);
         }
         self.accept(&batch);
-        let metrics = &self.inlets.shared.metrics;
+        let metrics = &self.inlets.status.metrics;
         for queued in &batch {
             self.inlets.bytes.release(queued.bytes);
             metrics.queue_depth.dec();
@@ -225,7 +225,7 @@ impl KafkaWriter {
             }
             Err(error) => self.accept_without_spool(&encoded, &error),
         }
-        let metrics = &self.inlets.shared.metrics;
+        let metrics = &self.inlets.status.metrics;
         metrics.write_seconds.observe(began.elapsed().as_secs_f64());
     }
 
@@ -234,10 +234,10 @@ impl KafkaWriter {
         let reason = match error {
             AppendError::Full => DropReason::SpoolFull,
             AppendError::Failed(error) => {
-                self.inlets.shared.metrics.write_errors.inc();
-                let dropped = self.inlets.shared.metrics.dropped_total();
+                self.inlets.status.metrics.write_errors.inc();
+                let dropped = self.inlets.status.metrics.dropped_total();
                 let text = format!("the spool cannot be written: {error}");
-                self.inlets.shared.failed(text.clone(), Timestamp::now());
+                self.inlets.status.failed(text.clone(), Timestamp::now());
                 self.trouble.failed(&text, dropped, Instant::now());
                 DropReason::SpoolFailed
             }
@@ -250,7 +250,7 @@ impl KafkaWriter {
             {
                 self.unspooled += 1;
             } else {
-                self.inlets.shared.metrics.dropped(reason).inc();
+                self.inlets.status.metrics.dropped(reason).inc();
             }
         }
     }
@@ -307,7 +307,7 @@ impl KafkaWriter {
             self.complain(&text);
             self.last_progress = Instant::now();
         }
-        let metrics = &self.inlets.shared.metrics;
+        let metrics = &self.inlets.status.metrics;
         let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         metrics.spool_bytes.set(signed(self.spool.bytes()));
         metrics.spool_records.set(signed(self.spool.waiting()));
@@ -330,7 +330,7 @@ impl KafkaWriter {
     /// Takes the rest, sends what the broker takes in time, and leaves the rest on disk.
     fn finish(mut self, deadline: Instant) -> FinishReport {
         while self.take_batch(Duration::ZERO) > 0 {}
-        let away = self.inlets.shared.health().failure.is_some();
+        let away = self.inlets.status.health().failure.is_some();
         let deadline = if away {
             deadline.min(Instant::now() + LAST_WAIT)
         } else {
@@ -349,7 +349,7 @@ impl KafkaWriter {
             }
             self.outlet.wait(TICK.min(Duration::from_millis(2)));
         }
-        let unwritten = self.inlets.shared.metrics.dropped(DropReason::Unwritten);
+        let unwritten = self.inlets.status.metrics.dropped(DropReason::Unwritten);
         unwritten.inc_by(self.unspooled);
         let unwritten_tallies = tallies::leave(&self.inlets.book, &self.spool);
         let synced = self.spool.sync();
@@ -362,7 +362,7 @@ impl KafkaWriter {
         }
         FinishReport {
             rows_written: self.sent,
-            records_dropped: self.inlets.shared.metrics.dropped_total(),
+            records_dropped: self.inlets.status.metrics.dropped_total(),
             unwritten_tallies,
             spooled_records: spooled,
             failure: (unwritten_tallies > 0)

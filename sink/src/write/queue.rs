@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crossbeam_channel::{Receiver, Sender, TrySendError};
 use parity_schemas::record::{Mismatch, Record, RecordedMessage};
 
-use super::health::{DropReason, Health, Shared};
+use super::health::{DropReason, Health, WriterStatus};
 
 /// A larger record loses its sample, and one that is still larger is dropped: one record must never be what fills the
 /// queue, and this is also the most that a Kafka broker takes with its default settings.
@@ -55,7 +55,7 @@ pub(super) struct Queued {
 pub struct RecordSender {
     records: Sender<Queued>,
     bytes: Arc<Bytes>,
-    shared: Arc<Shared>,
+    status: Arc<WriterStatus>,
 }
 
 /// Bytes that wait, in the queue and in the batch at hand.
@@ -83,7 +83,7 @@ impl Bytes {
 pub(super) fn queue(
     max_records: usize,
     max_bytes: usize,
-    shared: Arc<Shared>,
+    status: Arc<WriterStatus>,
 ) -> (RecordSender, Receiver<Queued>, Arc<Bytes>) {
     let (sender, receiver) = crossbeam_channel::bounded(max_records);
     let bytes = Arc::new(Bytes {
@@ -93,7 +93,7 @@ pub(super) fn queue(
     let sender = RecordSender {
         records: sender,
         bytes: Arc::clone(&bytes),
-        shared,
+        status,
     };
     (sender, receiver, bytes)
 }
@@ -103,14 +103,14 @@ impl RecordSender {
     pub fn send(&self, record: Record) -> Result<(), Dropped> {
         let result = self.try_send(record);
         if let Err(reason) = result {
-            self.shared.metrics.dropped(reason.into()).inc();
+            self.status.metrics.dropped(reason.into()).inc();
         }
         result
     }
 
     /// How the store is doing.
     pub fn health(&self) -> Health {
-        self.shared.health()
+        self.status.health()
     }
 
     fn try_send(&self, mut record: Record) -> Result<(), Dropped> {
@@ -128,11 +128,11 @@ impl RecordSender {
             return Err(Dropped::QueueBytes);
         }
         // Counted before it is sent: the writer may have it out again before this thread runs on.
-        self.shared.metrics.queue_depth.inc();
+        self.status.metrics.queue_depth.inc();
         self.records
             .try_send(Queued { record, bytes })
             .map_err(|error| {
-                self.shared.metrics.queue_depth.dec();
+                self.status.metrics.queue_depth.dec();
                 self.bytes.release(bytes);
                 match error {
                     TrySendError::Full(_) => Dropped::QueueFull,

@@ -15,7 +15,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, SendError, Sender, select};
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::HEARTBEAT_MICROS;
 
-use super::health::{DropReason, Shared};
+use super::health::{DropReason, WriterStatus};
 use super::queue::{Bytes, Queued};
 use super::retention::Step;
 use super::trouble::Trouble;
@@ -108,7 +108,7 @@ pub(super) struct Worker<S: BatchStore> {
     records: Receiver<Queued>,
     finish: Receiver<Instant>,
     bytes: Arc<Bytes>,
-    shared: Arc<Shared>,
+    status: Arc<WriterStatus>,
     options: WriterOptions,
     progress: Progress,
 }
@@ -151,7 +151,7 @@ impl<S: BatchStore> Worker<S> {
             records: inlets.records,
             finish: inlets.finish,
             bytes: inlets.bytes,
-            shared: inlets.shared,
+            status: inlets.status,
             options: inlets.options,
             progress: Progress::default(),
         }
@@ -185,7 +185,7 @@ impl<S: BatchStore> Worker<S> {
             if self.write(due) {
                 self.retain();
             }
-            let dropped = self.shared.metrics.dropped_total();
+            let dropped = self.status.metrics.dropped_total();
             self.progress.trouble.tick(dropped, Instant::now());
         };
         self.finish(deadline)
@@ -304,7 +304,7 @@ impl<S: BatchStore> Worker<S> {
             tracing::error!(
                 "{message}; the counts of the last minutes are written again, older ones and mismatch records are what is in the store now"
             );
-            self.shared.lost(message, Timestamp::now());
+            self.status.lost(message, Timestamp::now());
             store.give_up(&error);
             // What was acknowledged may be gone. What is not gone falls to the ids.
             self.book.offer_again();
@@ -313,9 +313,9 @@ impl<S: BatchStore> Worker<S> {
 
     /// Counts, tells, and decides when to try again.
     fn note(&mut self, failed: &Failed<S::Error>) {
-        self.shared.metrics.write_errors.inc();
-        self.shared.failed(failed.to_string(), Timestamp::now());
-        let dropped = self.shared.metrics.dropped_total();
+        self.status.metrics.write_errors.inc();
+        self.status.failed(failed.to_string(), Timestamp::now());
+        let dropped = self.status.metrics.dropped_total();
         self.progress
             .trouble
             .failed(failed, dropped, Instant::now());
@@ -324,8 +324,8 @@ impl<S: BatchStore> Worker<S> {
     /// There is a store again, and nothing to write.
     fn recovered(&mut self) {
         if self.progress.trouble.retry_after().is_some() {
-            self.shared.works();
-            let dropped = self.shared.metrics.dropped_total();
+            self.status.works();
+            let dropped = self.status.metrics.dropped_total();
             self.progress.trouble.worked(dropped);
         }
     }
@@ -343,7 +343,7 @@ impl<S: BatchStore> Worker<S> {
             self.book.acknowledge(snapshot);
             self.progress.next_heartbeat = Instant::now() + HEARTBEAT;
         }
-        let metrics = &self.shared.metrics;
+        let metrics = &self.status.metrics;
         metrics.write_seconds.observe(began.elapsed().as_secs_f64());
         metrics.batch_rows.observe(written.rows as f64);
         if let Some(bytes) = store.bytes() {
@@ -356,17 +356,17 @@ impl<S: BatchStore> Worker<S> {
 
     fn settle(&mut self, written: Written) {
         self.progress.written += written.rows as u64;
-        let rejected = self.shared.metrics.dropped(DropReason::Rejected);
+        let rejected = self.status.metrics.dropped(DropReason::Rejected);
         rejected.inc_by(written.rejected as u64);
         self.clear_batch();
-        self.shared.wrote(Timestamp::now());
-        let dropped = self.shared.metrics.dropped_total();
+        self.status.wrote(Timestamp::now());
+        let dropped = self.status.metrics.dropped_total();
         self.progress.trouble.worked(dropped);
     }
 
     fn clear_batch(&mut self) {
         for _ in &self.progress.batch {
-            self.shared.metrics.queue_depth.dec();
+            self.status.metrics.queue_depth.dec();
         }
         self.bytes.release(self.progress.batch_bytes);
         self.progress.batch.clear();
@@ -421,16 +421,16 @@ impl<S: BatchStore> Worker<S> {
         while let Ok(queued) = self.records.try_recv() {
             self.take(queued);
         }
-        let unwritten = self.shared.metrics.dropped(DropReason::Unwritten);
+        let unwritten = self.status.metrics.dropped(DropReason::Unwritten);
         unwritten.inc_by(self.progress.batch.len() as u64);
         self.clear_batch();
         let unwritten_tallies = self.book.snapshot(Timestamp::now()).tallies.len();
         let report = FinishReport {
             rows_written: self.progress.written,
-            records_dropped: self.shared.metrics.dropped_total(),
+            records_dropped: self.status.metrics.dropped_total(),
             unwritten_tallies,
             spooled_records: 0,
-            failure: self.shared.health().failure.map(|failure| failure.message),
+            failure: self.status.health().failure.map(|failure| failure.message),
         };
         if let Some(Err(error)) = self.store.map(S::close) {
             tracing::warn!(%error, "the store could not be tidied up on closing; nothing is lost by that");

@@ -98,16 +98,16 @@ impl KafkaWriter {
         if acknowledged > 0 || heard {
             self.sent += acknowledged;
             self.last_progress = Instant::now();
-            let shared = &self.inlets.shared;
-            shared.metrics.acknowledged.inc_by(acknowledged);
+            let status = &self.inlets.status;
+            status.metrics.acknowledged.inc_by(acknowledged);
             // A spool that cannot be used stays wrong, however well the broker takes what was not kept.
             if self.spool.has_folder() {
-                shared.wrote(Timestamp::now());
-                self.trouble.worked(shared.metrics.dropped_total());
+                status.wrote(Timestamp::now());
+                self.trouble.worked(status.metrics.dropped_total());
             }
         }
         if let Some(first) = undelivered {
-            self.inlets.shared.metrics.resent.inc();
+            self.inlets.status.metrics.resent.inc();
             self.lag_from(first);
             if self.careful.until.is_none() {
                 self.rest_until = Some(Instant::now() + REST);
@@ -122,11 +122,11 @@ impl KafkaWriter {
         );
         let lost = self.unspooled;
         self.unspooled = 0;
-        let unwritten = self.inlets.shared.metrics.dropped(DropReason::Unwritten);
+        let unwritten = self.inlets.status.metrics.dropped(DropReason::Unwritten);
         unwritten.inc_by(lost);
         if let Err(error) = self.outlet.replace() {
             self.inlets
-                .shared
+                .status
                 .failed(error.to_string(), Timestamp::now());
         }
         self.tallies.forget();
@@ -139,7 +139,7 @@ impl KafkaWriter {
 
     fn reject(&self, code: RDKafkaErrorCode) {
         self.inlets
-            .shared
+            .status
             .metrics
             .dropped(DropReason::Rejected)
             .inc();
@@ -160,9 +160,9 @@ impl KafkaWriter {
     }
 
     pub(super) fn complain(&mut self, text: &str) {
-        let shared = &self.inlets.shared;
-        shared.failed(text.to_owned(), Timestamp::now());
-        let dropped = shared.metrics.dropped_total();
+        let status = &self.inlets.status;
+        status.failed(text.to_owned(), Timestamp::now());
+        let dropped = status.metrics.dropped_total();
         self.trouble.failed(&text, dropped, Instant::now());
     }
 }
