@@ -111,7 +111,7 @@ pub struct FinishReport {
 }
 
 /// What the writer thread of any store works with.
-struct Inlets {
+struct WriterInputs {
     book: Arc<TallyBook>,
     records: Receiver<Queued>,
     /// Carries when to be done at the latest; closed when nobody waits any more.
@@ -127,15 +127,15 @@ struct Inlets {
 type Work = Box<dyn FnOnce(Opened) -> FinishReport + Send>;
 
 /// What is wrong with the settings of a store is an error now.
-fn work(store: &StoreConfig, inlets: Inlets) -> Result<Work, StoreError> {
+fn work(store: &StoreConfig, inputs: WriterInputs) -> Result<Work, StoreError> {
     Ok(match &store.url {
         StoreUrl::Sqlite(path) => {
-            let (path, pages) = (path.clone(), inlets.options.max_page_count);
+            let (path, pages) = (path.clone(), inputs.options.max_page_count);
             let open: Opener<_> = Box::new(move || SqliteStore::open(&path, pages));
-            Box::new(move |opened| Worker::new(open, inlets).run(&opened))
+            Box::new(move |opened| Worker::new(open, inputs).run(&opened))
         }
         StoreUrl::Kafka(url) => {
-            let writer = KafkaWriter::open(url, &store.kafka, &store.spool, inlets)?;
+            let writer = KafkaWriter::open(url, &store.kafka, &store.spool, inputs)?;
             Box::new(move |opened| {
                 drop(opened);
                 writer.run()
@@ -144,7 +144,7 @@ fn work(store: &StoreConfig, inlets: Inlets) -> Result<Work, StoreError> {
         StoreUrl::ClickHouse(_) => {
             let store = store.clone();
             let open: Opener<_> = Box::new(move || ClickHouseStore::open(&store));
-            Box::new(move |opened| Worker::new(open, inlets).run(&opened))
+            Box::new(move |opened| Worker::new(open, inputs).run(&opened))
         }
     })
 }
@@ -179,7 +179,7 @@ impl Writer {
         );
         let (finish, finish_requested) = bounded(1);
         let (ending, ended) = bounded::<()>(0);
-        let inlets = Inlets {
+        let inputs = WriterInputs {
             book,
             records,
             finish: finish_requested,
@@ -187,7 +187,7 @@ impl Writer {
             status: Arc::clone(&status),
             options,
         };
-        let work = work(store, inlets)?;
+        let work = work(store, inputs)?;
         // Without room, so that what is sent is heard.
         let (opened, outcome) = bounded(0);
         let at_panic = Arc::clone(&status);

@@ -29,7 +29,7 @@ use super::queue::Queued;
 use super::spool::frame::Frame;
 use super::spool::{AppendError, Next, Position, Spool};
 use super::trouble::Trouble;
-use super::{FinishReport, Inlets};
+use super::{FinishReport, WriterInputs};
 use crate::error::StoreError;
 use crate::store::{KafkaAccess, SpoolConfig};
 use crate::url::KafkaUrl;
@@ -61,7 +61,7 @@ pub(super) struct KafkaWriter {
     spool_config: SpoolConfig,
     topic: String,
     spool_tried: Instant,
-    inlets: Inlets,
+    inputs: WriterInputs,
     tallies: Tallies,
     trouble: Trouble,
     /// Records are read back from the spool; see the module.
@@ -81,18 +81,18 @@ impl KafkaWriter {
         url: &KafkaUrl,
         access: &KafkaAccess,
         spool: &SpoolConfig,
-        inlets: Inlets,
+        inputs: WriterInputs,
     ) -> Result<Self, StoreError> {
         let outlet = Outlet::open(url, access)?;
         let now = Instant::now();
         let mut writer = Self {
-            tallies: Tallies::new(inlets.options.batch_interval),
+            tallies: Tallies::new(inputs.options.batch_interval),
             outlet,
             spool: Spool::without_folder(spool),
             spool_config: spool.clone(),
             topic: url.to_string(),
             spool_tried: now,
-            inlets,
+            inputs,
             trouble: Trouble::default(),
             lagging: false,
             rest_until: None,
@@ -137,7 +137,7 @@ impl KafkaWriter {
     /// Works until told to finish.
     pub(super) fn run(mut self) -> FinishReport {
         let deadline = loop {
-            match self.inlets.finish.try_recv() {
+            match self.inputs.finish.try_recv() {
                 Ok(deadline) => break deadline,
                 Err(crossbeam_channel::TryRecvError::Disconnected) => break Instant::now(),
                 Err(crossbeam_channel::TryRecvError::Empty) => {}
@@ -157,7 +157,7 @@ impl KafkaWriter {
         self.hear();
         self.send_backlog();
         self.tallies.turn(
-            &self.inlets.book,
+            &self.inputs.book,
             &mut self.outlet,
             &self.spool,
             Instant::now(),
@@ -167,7 +167,7 @@ impl KafkaWriter {
 
     /// Takes what waits in the queue; waits for the first for at most `wait`. How many it took.
     fn take_batch(&mut self, wait: Duration) -> usize {
-        let first = match self.inlets.records.recv_timeout(wait) {
+        let first = match self.inputs.records.recv_timeout(wait) {
             Ok(first) => first,
             Err(RecvTimeoutError::Timeout) => return 0,
             Err(RecvTimeoutError::Disconnected) => {
@@ -178,16 +178,16 @@ impl KafkaWriter {
         let mut batch = vec![first];
         let mut bytes = 0;
         while batch.len() < BATCH_ROWS && bytes < BATCH_BYTES {
-            let Ok(next) = self.inlets.records.try_recv() else {
+            let Ok(next) = self.inputs.records.try_recv() else {
                 break;
             };
             bytes += next.bytes;
             batch.push(next);
         }
         self.accept(&batch);
-        let metrics = &self.inlets.status.metrics;
+        let metrics = &self.inputs.status.metrics;
         for queued in &batch {
-            self.inlets.bytes.release(queued.bytes);
+            self.inputs.bytes.release(queued.bytes);
             metrics.queue_depth.dec();
         }
         metrics.batch_rows.observe(batch.len() as f64);
@@ -225,7 +225,7 @@ impl KafkaWriter {
             }
             Err(error) => self.accept_without_spool(&encoded, &error),
         }
-        let metrics = &self.inlets.status.metrics;
+        let metrics = &self.inputs.status.metrics;
         metrics.write_seconds.observe(began.elapsed().as_secs_f64());
     }
 
@@ -234,10 +234,10 @@ impl KafkaWriter {
         let reason = match error {
             AppendError::Full => DropReason::SpoolFull,
             AppendError::Failed(error) => {
-                self.inlets.status.metrics.write_errors.inc();
-                let dropped = self.inlets.status.metrics.dropped_total();
+                self.inputs.status.metrics.write_errors.inc();
+                let dropped = self.inputs.status.metrics.dropped_total();
                 let text = format!("the spool cannot be written: {error}");
-                self.inlets.status.failed(text.clone(), Timestamp::now());
+                self.inputs.status.failed(text.clone(), Timestamp::now());
                 self.trouble.failed(&text, dropped, Instant::now());
                 DropReason::SpoolFailed
             }
@@ -250,7 +250,7 @@ impl KafkaWriter {
             {
                 self.unspooled += 1;
             } else {
-                self.inlets.status.metrics.dropped(reason).inc();
+                self.inputs.status.metrics.dropped(reason).inc();
             }
         }
     }
@@ -307,7 +307,7 @@ impl KafkaWriter {
             self.complain(&text);
             self.last_progress = Instant::now();
         }
-        let metrics = &self.inlets.status.metrics;
+        let metrics = &self.inputs.status.metrics;
         let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         metrics.spool_bytes.set(signed(self.spool.bytes()));
         metrics.spool_records.set(signed(self.spool.waiting()));
@@ -330,28 +330,28 @@ impl KafkaWriter {
     /// Takes the rest, sends what the broker takes in time, and leaves the rest on disk.
     fn finish(mut self, deadline: Instant) -> FinishReport {
         while self.take_batch(Duration::ZERO) > 0 {}
-        let away = self.inlets.status.health().failure.is_some();
+        let away = self.inputs.status.health().failure.is_some();
         let deadline = if away {
             deadline.min(Instant::now() + LAST_WAIT)
         } else {
             deadline
         };
-        self.inlets.book.end();
+        self.inputs.book.end();
         self.tallies.hurry();
         loop {
             self.turn();
             let done = self.spool.is_empty()
                 && !self.lagging
                 && self.unspooled == 0
-                && self.tallies.is_done(&self.inlets.book);
+                && self.tallies.is_done(&self.inputs.book);
             if done || Instant::now() >= deadline {
                 break;
             }
             self.outlet.wait(TICK.min(Duration::from_millis(2)));
         }
-        let unwritten = self.inlets.status.metrics.dropped(DropReason::Unwritten);
+        let unwritten = self.inputs.status.metrics.dropped(DropReason::Unwritten);
         unwritten.inc_by(self.unspooled);
-        let unwritten_tallies = tallies::leave(&self.inlets.book, &self.spool);
+        let unwritten_tallies = tallies::leave(&self.inputs.book, &self.spool);
         let synced = self.spool.sync();
         let spooled = self.spool.waiting();
         if spooled > 0 {
@@ -362,7 +362,7 @@ impl KafkaWriter {
         }
         FinishReport {
             rows_written: self.sent,
-            records_dropped: self.inlets.status.metrics.dropped_total(),
+            records_dropped: self.inputs.status.metrics.dropped_total(),
             unwritten_tallies,
             spooled_records: spooled,
             failure: (unwritten_tallies > 0)

@@ -19,7 +19,7 @@ use super::health::{DropReason, WriterStatus};
 use super::queue::{Bytes, Queued};
 use super::retention::Step;
 use super::trouble::Trouble;
-use super::{FinishReport, Inlets, Retention, WriterOptions};
+use super::{FinishReport, WriterInputs, Retention, WriterOptions};
 use crate::error::StoreError;
 use crate::tally::{Snapshot, TallyBook};
 
@@ -143,16 +143,16 @@ impl Default for Progress {
 
 impl<S: BatchStore> Worker<S> {
     /// Everything that it needs.
-    pub(super) fn new(open: Opener<S>, inlets: Inlets) -> Self {
+    pub(super) fn new(open: Opener<S>, inputs: WriterInputs) -> Self {
         Self {
             open,
             store: None,
-            book: inlets.book,
-            records: inlets.records,
-            finish: inlets.finish,
-            bytes: inlets.bytes,
-            status: inlets.status,
-            options: inlets.options,
+            book: inputs.book,
+            records: inputs.records,
+            finish: inputs.finish,
+            bytes: inputs.bytes,
+            status: inputs.status,
+            options: inputs.options,
             progress: Progress::default(),
         }
     }

@@ -94,11 +94,11 @@ impl KafkaWriter {
                 }
             }
         }
-        self.tallies.settle(&self.inlets.book, &self.spool);
+        self.tallies.settle(&self.inputs.book, &self.spool);
         if acknowledged > 0 || heard {
             self.sent += acknowledged;
             self.last_progress = Instant::now();
-            let status = &self.inlets.status;
+            let status = &self.inputs.status;
             status.metrics.acknowledged.inc_by(acknowledged);
             // A spool that cannot be used stays wrong, however well the broker takes what was not kept.
             if self.spool.has_folder() {
@@ -107,7 +107,7 @@ impl KafkaWriter {
             }
         }
         if let Some(first) = undelivered {
-            self.inlets.status.metrics.resent.inc();
+            self.inputs.status.metrics.resent.inc();
             self.lag_from(first);
             if self.careful.until.is_none() {
                 self.rest_until = Some(Instant::now() + REST);
@@ -122,10 +122,10 @@ impl KafkaWriter {
         );
         let lost = self.unspooled;
         self.unspooled = 0;
-        let unwritten = self.inlets.status.metrics.dropped(DropReason::Unwritten);
+        let unwritten = self.inputs.status.metrics.dropped(DropReason::Unwritten);
         unwritten.inc_by(lost);
         if let Err(error) = self.outlet.replace() {
-            self.inlets
+            self.inputs
                 .status
                 .failed(error.to_string(), Timestamp::now());
         }
@@ -138,7 +138,7 @@ impl KafkaWriter {
     }
 
     fn reject(&self, code: RDKafkaErrorCode) {
-        self.inlets
+        self.inputs
             .status
             .metrics
             .dropped(DropReason::Rejected)
@@ -160,7 +160,7 @@ impl KafkaWriter {
     }
 
     pub(super) fn complain(&mut self, text: &str) {
-        let status = &self.inlets.status;
+        let status = &self.inputs.status;
         status.failed(text.to_owned(), Timestamp::now());
         let dropped = status.metrics.dropped_total();
         self.trouble.failed(&text, dropped, Instant::now());

@@ -5,7 +5,7 @@ use std::io::{BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use super::frame::{self, Frame, HEAD_BYTES, Head};
+use super::frame::{self, Frame, HEADER_BYTES, FrameHeader};
 
 /// What a segment begins with: who wrote it, and in which form.
 pub(super) const MAGIC: &[u8; 8] = b"prtyspl1";
@@ -130,15 +130,15 @@ impl SegmentReader {
         if left == 0 {
             return Ok(Step::End);
         }
-        if left < HEAD_BYTES as u64 {
+        if left < HEADER_BYTES as u64 {
             return Ok(Step::Lost { bytes: left });
         }
-        let mut first = [0; HEAD_BYTES];
+        let mut first = [0; HEADER_BYTES];
         self.read(&mut first)?;
-        let Head::Body { length, checksum } = frame::head(first) else {
+        let FrameHeader::Body { length, checksum } = frame::header(first) else {
             return Ok(Step::Lost { bytes: left });
         };
-        if ((HEAD_BYTES + length) as u64) > left {
+        if ((HEADER_BYTES + length) as u64) > left {
             return Ok(Step::Lost { bytes: left });
         }
         let mut body = std::mem::take(&mut self.body);
@@ -146,7 +146,7 @@ impl SegmentReader {
         let read = self.read(&mut body);
         self.body = body;
         read?;
-        self.at += (HEAD_BYTES + length) as u64;
+        self.at += (HEADER_BYTES + length) as u64;
         let index = self.index;
         self.index += 1;
         self.checksum = checksum;
