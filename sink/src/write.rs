@@ -9,9 +9,9 @@ mod health;
 mod kafka;
 mod queue;
 mod retention;
+mod retry;
 mod spool;
 mod sqlite;
-mod trouble;
 mod worker;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

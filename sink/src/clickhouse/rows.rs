@@ -8,7 +8,7 @@ use parity_schemas::watermark::Watermark;
 use serde::Deserialize;
 
 use super::encode::{Block, Encoder};
-use super::forms::{Borrowed, Sent};
+use super::forms::{BorrowedColumn, WriteColumn};
 use super::poison::{AHEAD_MICROS, OLDEST_MICROS, Poison};
 
 /// What is kept of a parser's message.
@@ -23,12 +23,12 @@ macro_rules! borrowed {
             $(
                 // Older programs have no such field.
                 $(#[doc = stringify!($step)] #[serde(default)])?
-                $field: <table::$form as Borrowed>::Value<'a>,
+                $field: <table::$form as BorrowedColumn>::Value<'a>,
             )*
         }
 
         fn $write(row: &mut Encoder<'_>, record: &$name<'_>) {
-            $(<table::$form as Sent<_>>::send(&record.$field, row);)*
+            $(<table::$form as WriteColumn<_>>::write(&record.$field, row);)*
         }
     };
 }
@@ -38,7 +38,7 @@ parity_schemas::mismatch_columns!(borrowed MismatchJson, write_mismatch);
 macro_rules! written {
     ([$write:ident, $record:ty] $($role:ident $field:ident: $form:ident = $($path:ident).+ $(, since $step:literal)?;)*) => {
         fn $write(row: &mut Encoder<'_>, record: &$record) {
-            $(<table::$form as Sent<_>>::send(&record.$($path).+, row);)*
+            $(<table::$form as WriteColumn<_>>::write(&record.$($path).+, row);)*
         }
     };
 }

@@ -34,7 +34,7 @@ impl Refusal {
 /// One record of a run.
 pub(super) struct Entry {
     pub(super) offset: i64,
-    /// The key's bytes, then the payload's, from here in [`Run::bytes`].
+    /// The key's bytes, then the payload's, from here in [`RecordBuffer::bytes`].
     start: usize,
     key: usize,
     payload: usize,
@@ -44,14 +44,14 @@ pub(super) struct Entry {
 }
 
 /// A run of offsets of one partition.
-pub(super) struct Run {
+pub(super) struct RecordBuffer {
     bytes: Vec<u8>,
     pub(super) entries: Vec<Entry>,
     /// When its first record came.
     pub(super) since: Instant,
 }
 
-impl Run {
+impl RecordBuffer {
     pub(super) fn new() -> Self {
         Self {
             bytes: Vec::new(),

@@ -16,7 +16,7 @@ use rdkafka::message::{DeliveryResult, Header, OwnedHeaders};
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer as _, ProducerContext};
 use rdkafka::types::RDKafkaErrorCode;
 
-use super::buffer::{Entry, Refusal, Run};
+use super::buffer::{Entry, RecordBuffer, Refusal};
 use crate::error::StoreError;
 use crate::kafka;
 use crate::url::KafkaUrl;
@@ -106,18 +106,18 @@ impl DeadLetters {
     pub(super) fn put(
         &self,
         source: &str,
-        run: &Run,
+        buffer: &RecordBuffer,
         letters: &[(&Entry, &Refusal)],
     ) -> Result<(), String> {
         for window in letters.chunks(WINDOW) {
-            let too_large = self.put_window(source, run, window, true)?;
+            let too_large = self.put_window(source, buffer, window, true)?;
             // The broker refuses a batch as a whole, so most of these may only have been in bad company.
             for number in too_large {
                 let Some(alone) = window.get(number..=number) else {
                     continue;
                 };
-                if !self.put_window(source, run, alone, true)?.is_empty() {
-                    self.put_window(source, run, alone, false)?;
+                if !self.put_window(source, buffer, alone, true)?.is_empty() {
+                    self.put_window(source, buffer, alone, false)?;
                 }
             }
         }
@@ -128,14 +128,14 @@ impl DeadLetters {
     fn put_window(
         &self,
         source: &str,
-        run: &Run,
+        buffer: &RecordBuffer,
         letters: &[(&Entry, &Refusal)],
         whole: bool,
     ) -> Result<Vec<usize>, String> {
         let (sender, outcomes) = crossbeam_channel::bounded(letters.len());
         for (number, (entry, refusal)) in letters.iter().enumerate() {
             let receipt: Receipt = Box::new((number, sender.clone()));
-            self.send(source, run, entry, refusal, receipt, whole)?;
+            self.send(source, buffer, entry, refusal, receipt, whole)?;
         }
         let deadline = Instant::now() + ACKNOWLEDGED_WITHIN;
         let (mut open, mut too_large) = (letters.len(), Vec::new());
@@ -162,13 +162,13 @@ impl DeadLetters {
     fn send(
         &self,
         source: &str,
-        run: &Run,
+        buffer: &RecordBuffer,
         entry: &Entry,
         refusal: &Refusal,
         receipt: Receipt,
         whole: bool,
     ) -> Result<(), String> {
-        let payload = run.payload(entry);
+        let payload = buffer.payload(entry);
         let place = format!("{source}@{}", entry.offset);
         let mut headers = match &entry.headers {
             Some(headers) => OwnedHeaders::clone(headers),
@@ -191,7 +191,7 @@ impl DeadLetters {
             });
         }
         let mut record = BaseRecord::with_opaque_to(&self.topic, receipt)
-            .key(run.key(entry))
+            .key(buffer.key(entry))
             .headers(headers);
         if whole {
             record = record.payload(payload);

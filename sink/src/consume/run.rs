@@ -10,7 +10,7 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::{BorrowedMessage, Message as _};
 use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
 
-use super::buffer::Run;
+use super::buffer::RecordBuffer;
 use super::context::Context;
 use super::health::SinkStatus;
 use super::progress::{Done, Progress};
@@ -46,7 +46,7 @@ pub(super) struct Poller {
 
 /// One partition of ours.
 struct Partition {
-    run: Run,
+    buffer: RecordBuffer,
     /// The offset that should come next, for telling gaps.
     expected: Option<i64>,
 }
@@ -122,7 +122,7 @@ impl Poller {
             let waiting = self
                 .partitions
                 .values()
-                .filter(|partition| !partition.run.entries.is_empty())
+                .filter(|partition| !partition.buffer.entries.is_empty())
                 .count();
             let open = waiting + progress.busy();
             if open == 0 || Instant::now() >= deadline {
@@ -148,7 +148,7 @@ impl Poller {
                         self.partitions
                             .entry(message.partition())
                             .or_insert_with(|| Partition {
-                                run: Run::new(),
+                                buffer: RecordBuffer::new(),
                                 expected: None,
                             });
                     self.held += partition.take(&message, &self.status);
@@ -186,7 +186,7 @@ impl Poller {
     fn forget_revoked(&mut self) {
         for partition in self.consumer.context().take_revoked() {
             if let Some(gone) = self.partitions.remove(&partition) {
-                self.held -= gone.run.cost().min(self.held);
+                self.held -= gone.buffer.cost().min(self.held);
             }
         }
     }
@@ -221,25 +221,25 @@ impl Poller {
             .partitions
             .iter_mut()
             .filter(|(number, partition)| {
-                !partition.run.entries.is_empty()
+                !partition.buffer.entries.is_empty()
                     && !progress.is_busy(**number)
                     && (all
                         || self.full_since.is_some()
-                        || partition.run.is_full(&self.options)
-                        || partition.run.since.elapsed() >= self.options.batch_interval)
+                        || partition.buffer.is_full(&self.options)
+                        || partition.buffer.since.elapsed() >= self.options.batch_interval)
             })
             .map(|(number, partition)| (*number, partition))
             .collect();
-        due.sort_by_key(|(_, partition)| partition.run.since);
+        due.sort_by_key(|(_, partition)| partition.buffer.since);
         for (number, partition) in due {
             self.jobs += 1;
             let job = Job {
                 number: self.jobs,
                 partition: number,
-                run: partition.run.take(),
+                buffer: partition.buffer.take(),
             };
             if let Err(job) = workers.offer(job) {
-                partition.run = job.run;
+                partition.buffer = job.buffer;
                 // No worker has time; the others need not be asked for.
                 break;
             }
@@ -317,13 +317,13 @@ impl Partition {
             );
         }
         self.expected = Some(offset + 1);
-        let before = self.run.cost();
-        self.run.add(message);
-        self.run.cost() - before
+        let before = self.buffer.cost();
+        self.buffer.add(message);
+        self.buffer.cost() - before
     }
 }
 
-impl Run {
+impl RecordBuffer {
     fn is_full(&self, options: &SinkOptions) -> bool {
         self.entries.len() >= options.batch_rows || self.cost() >= options.batch_bytes
     }

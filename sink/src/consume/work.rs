@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use super::buffer::{Refusal, Run};
+use super::buffer::{RecordBuffer, Refusal};
 use super::dead::SharedDeadLetters;
 use super::health::SinkStatus;
 use super::progress::{Alarm, Done, Progress};
@@ -38,7 +38,7 @@ const REPEAT: Duration = Duration::from_mins(1);
 pub(super) struct Job {
     pub(super) number: u64,
     pub(super) partition: i32,
-    pub(super) run: Run,
+    pub(super) buffer: RecordBuffer,
 }
 
 /// The threads.
@@ -150,10 +150,10 @@ impl Worker {
         let alarm = Alarm(&self.progress);
         while let Ok(job) = jobs.recv() {
             let began = Instant::now();
-            let Some((_, last)) = job.run.span() else {
+            let Some((_, last)) = job.buffer.span() else {
                 continue;
             };
-            let (records, cost) = (job.run.entries.len(), job.run.cost());
+            let (records, cost) = (job.buffer.entries.len(), job.buffer.cost());
             match self.store(&job) {
                 Ok(()) => {
                     let metrics = &self.status.metrics;
@@ -177,11 +177,11 @@ impl Worker {
     }
 
     fn store(&self, job: &Job) -> Result<(), Stop> {
-        let (batch, mut refused) = decode(&job.run);
+        let (batch, mut refused) = decode(&job.buffer);
         let name = self.name(job);
         for part in batch.into_tables() {
             let before = refused.len();
-            self.insert(&job.run, &part, &name, &mut refused)?;
+            self.insert(&job.buffer, &part, &name, &mut refused)?;
             if part.len() >= SUSPICIOUS && refused.len() - before == part.len() {
                 let why = refused.pop().map(|(_, refusal)| refusal.why);
                 return Err(Stop::Permanent(SinkError::Permanent {
@@ -199,11 +199,11 @@ impl Worker {
         refused.sort_by_key(|(index, _)| *index);
         let letters: Vec<_> = refused
             .iter()
-            .filter_map(|(index, refusal)| Some((job.run.entries.get(*index)?, refusal)))
+            .filter_map(|(index, refusal)| Some((job.buffer.entries.get(*index)?, refusal)))
             .collect();
         let source = format!("{}/{}", self.topic, job.partition);
         self.patiently("the topic of dead letters", || {
-            self.dead.put(&source, &job.run, &letters).map_err(Err)
+            self.dead.put(&source, &job.buffer, &letters).map_err(Err)
         })?;
         for (entry, refusal) in &letters {
             self.status.dead(refusal.reason);
@@ -220,19 +220,19 @@ impl Worker {
 
     /// The name of a batch: the same for the same records at the same place, and for no others.
     fn name(&self, job: &Job) -> String {
-        let (first, last) = job.run.span().unwrap_or_default();
+        let (first, last) = job.buffer.span().unwrap_or_default();
         format!(
             "{}-{}-{first}-{last}-{:08x}",
             self.topic,
             job.partition,
-            job.run.checksum()
+            job.buffer.checksum()
         )
     }
 
     /// Inserts rows; those that the server refuses for themselves are found by halving and added to `refused`.
     fn insert(
         &self,
-        run: &Run,
+        buffer: &RecordBuffer,
         part: &Slice,
         name: &str,
         refused: &mut Vec<(usize, Refusal)>,
@@ -253,20 +253,21 @@ impl Worker {
                     .inserted(table, rows, took.as_secs_f64());
                 Ok(())
             }
-            Err(Trouble::Stop(stop)) => Err(stop),
-            Err(Trouble::Data(fault)) => {
+            Err(AttemptError::Stop(stop)) => Err(stop),
+            Err(AttemptError::Data(fault)) => {
                 if let [source] = *part.sources {
                     refused.push((source, Refusal::new("refused", fault.message)));
                     return Ok(());
                 }
                 let payload = |source: usize| {
-                    run.entries
+                    buffer
+                        .entries
                         .get(source)
-                        .map_or(&[][..], |entry| run.payload(entry))
+                        .map_or(&[][..], |entry| buffer.payload(entry))
                 };
                 part.halves(payload)
                     .iter()
-                    .try_for_each(|half| self.insert(run, half, name, refused))
+                    .try_for_each(|half| self.insert(buffer, half, name, refused))
             }
         }
     }
@@ -277,7 +278,7 @@ impl Worker {
         &self,
         table: &'static str,
         mut attempt: impl FnMut() -> Result<T, Result<Fault, String>>,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, AttemptError> {
         let mut pause = FIRST_PAUSE;
         let mut spoken: Option<Instant> = None;
         loop {
@@ -290,13 +291,13 @@ impl Worker {
                 }
                 Err(Ok(fault)) => match fault.class {
                     Class::Transient => format!("ClickHouse: {fault}"),
-                    Class::Data => return Err(Trouble::Data(fault)),
+                    Class::Data => return Err(AttemptError::Data(fault)),
                     Class::Permanent => {
                         let error = SinkError::Permanent {
                             table,
                             message: fault.message,
                         };
-                        return Err(Trouble::Stop(Stop::Permanent(error)));
+                        return Err(AttemptError::Stop(Stop::Permanent(error)));
                     }
                 },
                 Err(Err(message)) => format!("dead letters: {message}"),
@@ -311,7 +312,7 @@ impl Worker {
                 );
             }
             if !self.rest(pause.mul_f64(self.jitter)) {
-                return Err(Trouble::Stop(Stop::GivenUp));
+                return Err(AttemptError::Stop(Stop::GivenUp));
             }
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
@@ -334,28 +335,28 @@ impl Worker {
 }
 
 /// Why trying ended.
-enum Trouble {
+enum AttemptError {
     Stop(Stop),
     Data(Fault),
 }
 
-impl From<Trouble> for Stop {
-    fn from(trouble: Trouble) -> Self {
-        match trouble {
-            Trouble::Stop(stop) => stop,
+impl From<AttemptError> for Stop {
+    fn from(error: AttemptError) -> Self {
+        match error {
+            AttemptError::Stop(stop) => stop,
             // Dead letters have no rows that could be at fault.
-            Trouble::Data(_) => Self::GivenUp,
+            AttemptError::Data(_) => Self::GivenUp,
         }
     }
 }
 
-fn decode(run: &Run) -> (Batch, Vec<(usize, Refusal)>) {
+fn decode(buffer: &RecordBuffer) -> (Batch, Vec<(usize, Refusal)>) {
     let mut batch = Batch::new();
     let mut refused = Vec::new();
-    for (index, entry) in run.entries.iter().enumerate() {
+    for (index, entry) in buffer.entries.iter().enumerate() {
         match &entry.record {
             Ok(record) => {
-                if let Err(poison) = batch.add(*record, run.payload(entry), index) {
+                if let Err(poison) = batch.add(*record, buffer.payload(entry), index) {
                     refused.push((index, Refusal::new(poison.reason(), poison.to_string())));
                 }
             }

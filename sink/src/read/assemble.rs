@@ -49,7 +49,7 @@ pub(super) const VERIFIED_MICROS: i64 = 7 * 24 * 60 * 60 * 1_000_000;
 
 /// The tallies that a store has of one run: the sums of those whose interval is closed, and the others one by one.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct StoredTallies {
     pub(super) tallies: u64,
     pub(super) received: u64,
     pub(super) settled: u64,
@@ -57,7 +57,7 @@ pub(super) struct Found {
     pub(super) open: HashMap<String, u32>,
 }
 
-impl Found {
+impl StoredTallies {
     /// Whether that is less than the watermark says: late, or lost.
     pub(super) fn lacks(&self, watermark: &Watermark) -> bool {
         self.tallies < watermark.tallies
@@ -73,7 +73,7 @@ impl Found {
 
 /// What the runs of one identity said last.
 #[derive(Default)]
-pub(super) struct Heard {
+pub(super) struct RunWatermarks {
     /// Each with whether tallies that it names are not there.
     pub(super) watermarks: Vec<(Watermark, bool)>,
     /// When the runs of each instance of the migration began, whatever they count for.
@@ -82,7 +82,7 @@ pub(super) struct Heard {
     pub(super) others: Vec<OtherRun>,
 }
 
-impl Heard {
+impl RunWatermarks {
     /// All runs: those that were heard of, those that only left tallies, with when their last one ended, and those that
     /// receive for something else than `identity`. `from` is when the first tally began.
     fn into_runs(
@@ -182,9 +182,13 @@ impl Sums {
     }
 
     /// The evidence; `None` without any row and any run. Of a run that has counted nothing yet, it is empty.
-    pub(super) fn into_evidence(self, identity: Identity, heard: Heard) -> Option<Evidence> {
-        let other_rules = others::by_rules(&heard.others, &identity);
-        let runs = heard.into_runs(&identity, self.runs, self.window.map(|window| window.from));
+    pub(super) fn into_evidence(
+        self,
+        identity: Identity,
+        runs_seen: RunWatermarks,
+    ) -> Option<Evidence> {
+        let other_rules = others::by_rules(&runs_seen.others, &identity);
+        let runs = runs_seen.into_runs(&identity, self.runs, self.window.map(|window| window.from));
         let begins = runs.iter().filter_map(|run| run.watermark.as_ref());
         let begins = begins.map(|watermark| watermark.started).min();
         let empty = begins.map(|begins| Window {
@@ -212,15 +216,15 @@ impl Sums {
     pub(super) fn into_report(
         self,
         identity: Identity,
-        heard: Heard,
+        runs_seen: RunWatermarks,
         example: impl FnMut(Uuid) -> Result<Option<Rc<ExampleRow>>, StoreError>,
     ) -> Result<Report, StoreError> {
         let mut counts = Counts::default();
         for sums in self.routes.values() {
             counts.merge(&sums.counts);
         }
-        let other_rules = others::by_rules(&heard.others, &identity);
-        let runs = heard.into_runs(&identity, self.runs, self.window.map(|window| window.from));
+        let other_rules = others::by_rules(&runs_seen.others, &identity);
+        let runs = runs_seen.into_runs(&identity, self.runs, self.window.map(|window| window.from));
         let standing = Standing::at_a_glance(&runs, Timestamp::now());
         let groups = self.groups.into_reports(example)?;
         let mut rules: Vec<RuleHits> = self
@@ -269,7 +273,7 @@ pub(super) fn nothing(selection: &Selection) -> Result<Report, StoreError> {
         candidate_version: selection.candidate_version.clone().unwrap_or_default(),
         rules_hash: String::new(),
     };
-    Sums::default().into_report(identity, Heard::default(), |_| Ok(None))
+    Sums::default().into_report(identity, RunWatermarks::default(), |_| Ok(None))
 }
 
 fn routes(sums: BTreeMap<String, RouteSums>) -> Vec<RouteReport> {

@@ -278,17 +278,17 @@ impl ClickHouseReader {
         let Some(identity) = self.identity(selection)? else {
             return Ok(None);
         };
-        let heard = self.heard(&identity, selection)?;
+        let runs_seen = self.run_watermarks(&identity, selection)?;
         let mut sums = Sums::default();
         self.add_tallies(&mut sums, &identity, selection, false)?;
-        Ok(sums.into_evidence(identity, heard))
+        Ok(sums.into_evidence(identity, runs_seen))
     }
 
     fn read_report(&self, selection: &Selection) -> Result<Report, StoreError> {
         let Some(identity) = self.identity(selection)? else {
             return nothing(selection);
         };
-        let heard = self.heard(&identity, selection)?;
+        let runs_seen = self.run_watermarks(&identity, selection)?;
         let mut sums = Sums::default();
         self.add_groups(&mut sums, &identity, selection)?;
         self.add_tallies(&mut sums, &identity, selection, true)?;
@@ -304,7 +304,7 @@ impl ClickHouseReader {
                 .collect();
             examples.extend(self.examples(&identity, &ids)?);
         }
-        sums.into_report(identity, heard, |id| Ok(examples.get(&id).cloned()))
+        sums.into_report(identity, runs_seen, |id| Ok(examples.get(&id).cloned()))
     }
 }
 

@@ -52,8 +52,8 @@ impl RecordReader for SqliteReader {
             sums.add_counts(&counts(row)?);
             Ok(())
         })?;
-        let heard = self.heard(&identity, selection)?;
-        Ok(sums.into_evidence(identity, heard))
+        let runs_seen = self.run_watermarks(&identity, selection)?;
+        Ok(sums.into_evidence(identity, runs_seen))
     }
 
     fn report(&self, selection: &Selection) -> Result<Report, StoreError> {
@@ -73,8 +73,8 @@ impl RecordReader for SqliteReader {
             sums.groups.add(group_tally(row)?);
             Ok(())
         })?;
-        let heard = self.heard(&identity, selection)?;
-        sums.into_report(identity, heard, |id| self.example(id))
+        let runs_seen = self.run_watermarks(&identity, selection)?;
+        sums.into_report(identity, runs_seen, |id| self.example(id))
     }
 
     fn known(&self, migration: &str) -> Result<Known, StoreError> {

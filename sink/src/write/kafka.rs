@@ -21,14 +21,14 @@ use crossbeam_channel::RecvTimeoutError;
 use parity_schemas::record::{Record, RecordType};
 use parity_schemas::time::Timestamp;
 
-use self::deliveries::Careful;
-use self::producer::{Label, Message, Outlet};
+use self::deliveries::OneByOne;
+use self::producer::{Label, Message, RecordProducer};
 use self::tallies::Tallies;
 use super::health::DropReason;
 use super::queue::Queued;
+use super::retry::RetryState;
 use super::spool::frame::Frame;
 use super::spool::{AppendError, Next, Position, Spool};
-use super::trouble::Trouble;
 use super::{FinishReport, WriterInputs};
 use crate::error::StoreError;
 use crate::store::{KafkaAccess, SpoolConfig};
@@ -55,7 +55,7 @@ const LAST_WAIT: Duration = Duration::from_secs(1);
 
 /// The thread's state.
 pub(super) struct KafkaWriter {
-    outlet: Outlet,
+    producer: RecordProducer,
     spool: Spool,
     /// What the spool is to be opened with, should it not be open yet.
     spool_config: SpoolConfig,
@@ -63,7 +63,7 @@ pub(super) struct KafkaWriter {
     spool_tried: Instant,
     inputs: WriterInputs,
     tallies: Tallies,
-    trouble: Trouble,
+    retry: RetryState,
     /// Records are read back from the spool; see the module.
     lagging: bool,
     rest_until: Option<Instant>,
@@ -72,7 +72,7 @@ pub(super) struct KafkaWriter {
     sent: u64,
     /// Sent without a place in the spool, and neither acknowledged nor refused yet.
     unspooled: u64,
-    careful: Careful,
+    one_by_one: OneByOne,
 }
 
 impl KafkaWriter {
@@ -83,24 +83,24 @@ impl KafkaWriter {
         spool: &SpoolConfig,
         inputs: WriterInputs,
     ) -> Result<Self, StoreError> {
-        let outlet = Outlet::open(url, access)?;
+        let producer = RecordProducer::open(url, access)?;
         let now = Instant::now();
         let mut writer = Self {
             tallies: Tallies::new(inputs.options.batch_interval),
-            outlet,
+            producer,
             spool: Spool::without_folder(spool),
             spool_config: spool.clone(),
             topic: url.to_string(),
             spool_tried: now,
             inputs,
-            trouble: Trouble::default(),
+            retry: RetryState::default(),
             lagging: false,
             rest_until: None,
             last_progress: now,
             last_sync: now,
             sent: 0,
             unspooled: 0,
-            careful: Careful::default(),
+            one_by_one: OneByOne::default(),
         };
         match writer.open_spool() {
             Err(error) if error.is_configuration() => return Err(error),
@@ -158,7 +158,7 @@ impl KafkaWriter {
         self.send_backlog();
         self.tallies.turn(
             &self.inputs.book,
-            &mut self.outlet,
+            &mut self.producer,
             &self.spool,
             Instant::now(),
         );
@@ -215,9 +215,9 @@ impl KafkaWriter {
                         segment: first.segment,
                         index,
                     };
-                    let sent = self.outlet.send(&record.message(), Label::Spooled(at));
+                    let sent = self.producer.send(&record.message(), Label::Spooled(at));
                     if sent.is_ok() {
-                        self.careful.sent(at);
+                        self.one_by_one.sent(at);
                     } else {
                         self.lag_from(at);
                     }
@@ -238,13 +238,13 @@ impl KafkaWriter {
                 let dropped = self.inputs.status.metrics.dropped_total();
                 let text = format!("the spool cannot be written: {error}");
                 self.inputs.status.failed(text.clone(), Timestamp::now());
-                self.trouble.failed(&text, dropped, Instant::now());
+                self.retry.failed(&text, dropped, Instant::now());
                 DropReason::SpoolFailed
             }
         };
         for record in encoded {
             if self
-                .outlet
+                .producer
                 .send(&record.message(), Label::Unspooled)
                 .is_ok()
             {
@@ -262,7 +262,7 @@ impl KafkaWriter {
         }
         self.rest_until = None;
         for _ in 0..BACKLOG_STRETCH {
-            if !self.lagging || !self.careful.lets_pass() {
+            if !self.lagging || !self.one_by_one.lets_pass() {
                 return;
             }
             match self.spool.next() {
@@ -272,15 +272,15 @@ impl KafkaWriter {
                         key: frame.key,
                         payload: frame.payload,
                     };
-                    let sent = self.outlet.send(&message, Label::Spooled(at));
+                    let sent = self.producer.send(&message, Label::Spooled(at));
                     if sent.is_err() {
                         return self.spool.seek(at);
                     }
-                    self.careful.sent(at);
+                    self.one_by_one.sent(at);
                 }
                 Next::End => {
                     self.lagging = false;
-                    self.careful.until = None;
+                    self.one_by_one.until = None;
                 }
             }
         }
@@ -300,7 +300,7 @@ impl KafkaWriter {
         if !waits {
             self.last_progress = Instant::now();
         } else if self.last_progress.elapsed() > PATIENCE {
-            let text = match self.outlet.last_error() {
+            let text = match self.producer.last_error() {
                 Some(reason) => format!("Kafka: {reason}"),
                 None => format!("Kafka: nothing was acknowledged for {PATIENCE:?}"),
             };
@@ -315,7 +315,7 @@ impl KafkaWriter {
         let told = metrics.spool_damaged.get();
         metrics.spool_damaged.inc_by(damaged.saturating_sub(told));
         let dropped = metrics.dropped_total();
-        self.trouble.tick(dropped, Instant::now());
+        self.retry.tick(dropped, Instant::now());
     }
 
     fn sync(&mut self) {
@@ -347,7 +347,7 @@ impl KafkaWriter {
             if done || Instant::now() >= deadline {
                 break;
             }
-            self.outlet.wait(TICK.min(Duration::from_millis(2)));
+            self.producer.wait(TICK.min(Duration::from_millis(2)));
         }
         let unwritten = self.inputs.status.metrics.dropped(DropReason::Unwritten);
         unwritten.inc_by(self.unspooled);

@@ -18,8 +18,8 @@ use parity_schemas::watermark::HEARTBEAT_MICROS;
 use super::health::{DropReason, WriterStatus};
 use super::queue::{Bytes, Queued};
 use super::retention::Step;
-use super::trouble::Trouble;
-use super::{FinishReport, WriterInputs, Retention, WriterOptions};
+use super::retry::RetryState;
+use super::{FinishReport, Retention, WriterInputs, WriterOptions};
 use crate::error::StoreError;
 use crate::tally::{Snapshot, TallyBook};
 
@@ -121,7 +121,7 @@ struct Progress {
     next_heartbeat: Instant,
     next_retention: Instant,
     exhausted: bool,
-    trouble: Trouble,
+    retry: RetryState,
     written: u64,
 }
 
@@ -135,7 +135,7 @@ impl Default for Progress {
             next_heartbeat: now,
             next_retention: now,
             exhausted: false,
-            trouble: Trouble::default(),
+            retry: RetryState::default(),
             written: 0,
         }
     }
@@ -180,20 +180,20 @@ impl<S: BatchStore> Worker<S> {
                 break deadline;
             }
             // Behind a failure every attempt is a whole one.
-            let due = self.progress.trouble.retry_after().is_some()
+            let due = self.progress.retry.retry_after().is_some()
                 || Instant::now() >= self.progress.next_tallies;
             if self.write(due) {
                 self.retain();
             }
             let dropped = self.status.metrics.dropped_total();
-            self.progress.trouble.tick(dropped, Instant::now());
+            self.progress.retry.tick(dropped, Instant::now());
         };
         self.finish(deadline)
     }
 
     /// Fills the batch until it is full or the tallies are due. Returns the deadline when told to finish.
     fn collect(&mut self) -> Option<Instant> {
-        if let Some(wait) = self.progress.trouble.retry_after() {
+        if let Some(wait) = self.progress.retry.retry_after() {
             // The batch at hand waits, so nothing is taken out of the queue: its bounds are the bounds.
             return match self.finish.recv_timeout(wait) {
                 Ok(deadline) => Some(deadline),
@@ -316,17 +316,15 @@ impl<S: BatchStore> Worker<S> {
         self.status.metrics.write_errors.inc();
         self.status.failed(failed.to_string(), Timestamp::now());
         let dropped = self.status.metrics.dropped_total();
-        self.progress
-            .trouble
-            .failed(failed, dropped, Instant::now());
+        self.progress.retry.failed(failed, dropped, Instant::now());
     }
 
     /// There is a store again, and nothing to write.
     fn recovered(&mut self) {
-        if self.progress.trouble.retry_after().is_some() {
+        if self.progress.retry.retry_after().is_some() {
             self.status.works();
             let dropped = self.status.metrics.dropped_total();
-            self.progress.trouble.worked(dropped);
+            self.progress.retry.worked(dropped);
         }
     }
 
@@ -361,7 +359,7 @@ impl<S: BatchStore> Worker<S> {
         self.clear_batch();
         self.status.wrote(Timestamp::now());
         let dropped = self.status.metrics.dropped_total();
-        self.progress.trouble.worked(dropped);
+        self.progress.retry.worked(dropped);
     }
 
     fn clear_batch(&mut self) {
@@ -415,7 +413,7 @@ impl<S: BatchStore> Worker<S> {
             if worked && last || left.is_zero() {
                 break;
             }
-            let wait = self.progress.trouble.retry_after().unwrap_or_default();
+            let wait = self.progress.retry.retry_after().unwrap_or_default();
             std::thread::sleep(wait.min(left));
         }
         while let Ok(queued) = self.records.try_recv() {

@@ -17,16 +17,16 @@ use super::replicas::ORIGIN;
 use super::{ClickHouseReader, word};
 use crate::error::StoreError;
 use crate::read::Selection;
-use crate::read::assemble::{Found, Heard, VERIFIED_MICROS};
+use crate::read::assemble::{RunWatermarks, StoredTallies, VERIFIED_MICROS};
 use crate::read::others::{self, OtherRun, Starts};
 
 impl ClickHouseReader {
     /// What the runs of one identity said last. To be asked before the tallies.
-    pub(super) fn heard(
+    pub(super) fn run_watermarks(
         &self,
         identity: &Identity,
         selection: &Selection,
-    ) -> Result<Heard, StoreError> {
+    ) -> Result<RunWatermarks, StoreError> {
         let question = self
             .server
             .client()
@@ -52,7 +52,7 @@ impl ClickHouseReader {
         }
         self.verify(identity, &mut watermarks)?;
         let others = self.others(identity, selection, &starts)?;
-        Ok(Heard {
+        Ok(RunWatermarks {
             watermarks,
             starts,
             others,
@@ -151,8 +151,8 @@ impl ClickHouseReader {
             .bind(from.as_micros())
             .bind(&runs);
         // The tallies of a run lie on all shards.
-        let mut found = HashMap::<String, Found>::new();
-        for row in self.ask::<FoundRow>(question)? {
+        let mut found = HashMap::<String, StoredTallies>::new();
+        for row in self.ask::<StoredTalliesRow>(question)? {
             self.came_from(row.shard, row.server)?;
             let sums = found.entry(row.run_id).or_default();
             sums.tallies += row.tallies;
@@ -247,7 +247,7 @@ struct StartRow {
 
 /// What is there of one run.
 #[derive(Row, Serialize, Deserialize)]
-struct FoundRow {
+struct StoredTalliesRow {
     shard: u32,
     server: String,
     run_id: String,

@@ -13,16 +13,16 @@ use super::SqliteReader;
 use super::rows::{all_of, watermark};
 use crate::error::StoreError;
 use crate::read::Selection;
-use crate::read::assemble::{Found, Heard, VERIFIED_MICROS};
+use crate::read::assemble::{RunWatermarks, StoredTallies, VERIFIED_MICROS};
 use crate::read::others::{self, OtherRun, Starts};
 
 impl SqliteReader {
     /// What the runs of one identity said last.
-    pub(super) fn heard(
+    pub(super) fn run_watermarks(
         &self,
         identity: &Identity,
         selection: &Selection,
-    ) -> Result<Heard, StoreError> {
+    ) -> Result<RunWatermarks, StoreError> {
         let starts: Starts = self
             .rows(SELECT_STARTS, [&identity.migration], "watermarks", |row| {
                 Ok((row.text(0, "instance")?.to_owned(), row.time(1, "started")?))
@@ -44,8 +44,8 @@ impl SqliteReader {
         let watermarks = watermarks
             .into_iter()
             .map(|watermark| {
-                let lacks =
-                    watermark.written >= oldest && self.found(&watermark)?.lacks(&watermark);
+                let lacks = watermark.written >= oldest
+                    && self.stored_tallies(&watermark)?.lacks(&watermark);
                 Ok((watermark, lacks))
             })
             .collect::<Result<_, StoreError>>()?;
@@ -79,7 +79,7 @@ impl SqliteReader {
         others::find_receiving(&mut others, &starts, |run, since| {
             self.received_since(run, since)
         })?;
-        Ok(Heard {
+        Ok(RunWatermarks {
             watermarks,
             starts,
             others,
@@ -102,7 +102,7 @@ impl SqliteReader {
     }
 
     /// The tallies of a run.
-    fn found(&self, watermark: &Watermark) -> Result<Found, StoreError> {
+    fn stored_tallies(&self, watermark: &Watermark) -> Result<StoredTallies, StoreError> {
         let identity = &watermark.identity;
         let rows = self.rows(
             SELECT_FOUND,
@@ -128,7 +128,7 @@ impl SqliteReader {
                 ))
             },
         )?;
-        let mut found = Found::default();
+        let mut found = StoredTallies::default();
         for (id, revision, begins, [received, compared], not_compared) in rows {
             if begins >= watermark.open_from {
                 found.open.insert(id, revision);

@@ -13,7 +13,7 @@ use crate::write::spool::Position;
 /// A broker refuses a batch as a whole for one record in it. So what it refuses is sent again one by one, and only
 /// what is refused alone is lost.
 #[derive(Default)]
-pub(super) struct Careful {
+pub(super) struct OneByOne {
     /// Up to here, records are sent one by one.
     pub(super) until: Option<Position>,
     /// The one that is under way alone, or was last.
@@ -22,7 +22,7 @@ pub(super) struct Careful {
     pub(super) under_way: u64,
 }
 
-impl Careful {
+impl OneByOne {
     /// Whether the next record may be sent.
     pub(super) fn lets_pass(&mut self) -> bool {
         let Some(until) = self.until else {
@@ -47,15 +47,15 @@ impl Careful {
 impl KafkaWriter {
     /// Hears what the broker said of records that were sent.
     pub(super) fn hear(&mut self) {
-        if self.outlet.has_failed() {
+        if self.producer.has_failed() {
             return self.begin_anew();
         }
         let mut undelivered: Option<Position> = None;
         let mut acknowledged = 0;
         let mut heard = false;
-        for Delivery { label, outcome } in self.outlet.deliveries() {
+        for Delivery { label, outcome } in self.producer.deliveries() {
             if matches!(label, Label::Spooled(_)) {
-                self.careful.under_way = self.careful.under_way.saturating_sub(1);
+                self.one_by_one.under_way = self.one_by_one.under_way.saturating_sub(1);
             }
             match (label, outcome) {
                 (Label::Tally { attempt, number }, outcome) => {
@@ -71,14 +71,14 @@ impl KafkaWriter {
                     self.spool.acknowledge(at);
                 }
                 (Label::Spooled(at), Err(code))
-                    if is_fault_of_the_record(code) && self.careful.alone == Some(at) =>
+                    if is_fault_of_the_record(code) && self.one_by_one.alone == Some(at) =>
                 {
                     self.reject(code);
                     self.spool.acknowledge(at);
                 }
                 (Label::Spooled(at), Err(code)) if is_fault_of_the_record(code) => {
                     undelivered = Some(undelivered.map_or(at, |first| first.min(at)));
-                    self.careful.until = self.careful.until.max(Some(at));
+                    self.one_by_one.until = self.one_by_one.until.max(Some(at));
                 }
                 (Label::Spooled(at), Err(code)) => {
                     undelivered = Some(undelivered.map_or(at, |first| first.min(at)));
@@ -103,13 +103,13 @@ impl KafkaWriter {
             // A spool that cannot be used stays wrong, however well the broker takes what was not kept.
             if self.spool.has_folder() {
                 status.wrote(Timestamp::now());
-                self.trouble.worked(status.metrics.dropped_total());
+                self.retry.worked(status.metrics.dropped_total());
             }
         }
         if let Some(first) = undelivered {
             self.inputs.status.metrics.resent.inc();
             self.lag_from(first);
-            if self.careful.until.is_none() {
+            if self.one_by_one.until.is_none() {
                 self.rest_until = Some(Instant::now() + REST);
             }
         }
@@ -124,13 +124,13 @@ impl KafkaWriter {
         self.unspooled = 0;
         let unwritten = self.inputs.status.metrics.dropped(DropReason::Unwritten);
         unwritten.inc_by(lost);
-        if let Err(error) = self.outlet.replace() {
+        if let Err(error) = self.producer.replace() {
             self.inputs
                 .status
                 .failed(error.to_string(), Timestamp::now());
         }
         self.tallies.forget();
-        self.careful = Careful::default();
+        self.one_by_one = OneByOne::default();
         let first = self.spool.first();
         self.spool.seek(first);
         self.lagging = true;
@@ -152,7 +152,7 @@ impl KafkaWriter {
             | RDKafkaErrorCode::UnknownTopicOrPartition
             | RDKafkaErrorCode::UnknownPartition => format!(
                 "Kafka: there is no topic {} and the broker does not make it; create it",
-                self.outlet.topic()
+                self.producer.topic()
             ),
             code => format!("Kafka: {code}"),
         };
@@ -163,7 +163,7 @@ impl KafkaWriter {
         let status = &self.inputs.status;
         status.failed(text.to_owned(), Timestamp::now());
         let dropped = status.metrics.dropped_total();
-        self.trouble.failed(&text, dropped, Instant::now());
+        self.retry.failed(&text, dropped, Instant::now());
     }
 }
 

@@ -82,30 +82,30 @@ pub(super) struct Delivery {
 }
 
 /// The client.
-pub(super) struct Outlet {
+pub(super) struct RecordProducer {
     config: ClientConfig,
     url: KafkaUrl,
-    producer: BaseProducer<Reports>,
+    producer: BaseProducer<ProducerEvents>,
     headers: [OwnedHeaders; RecordType::ALL.len()],
 }
 
 /// Where the client's callbacks leave what they hear.
 #[derive(Clone, Default)]
-struct Reports(Arc<Mutex<Heard>>);
+struct ProducerEvents(Arc<Mutex<PendingEvents>>);
 
 #[derive(Default)]
-struct Heard {
+struct PendingEvents {
     deliveries: VecDeque<Delivery>,
     last_error: Option<String>,
 }
 
-impl Reports {
-    fn with<T>(&self, use_it: impl FnOnce(&mut Heard) -> T) -> T {
+impl ProducerEvents {
+    fn with<T>(&self, use_it: impl FnOnce(&mut PendingEvents) -> T) -> T {
         use_it(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl ClientContext for Reports {
+impl ClientContext for ProducerEvents {
     fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
         kafka::log(level, facility, message);
     }
@@ -116,7 +116,7 @@ impl ClientContext for Reports {
     }
 }
 
-impl ProducerContext for Reports {
+impl ProducerContext for ProducerEvents {
     type DeliveryOpaque = usize;
 
     fn delivery(&self, result: &DeliveryResult<'_>, number: usize) {
@@ -137,7 +137,7 @@ impl ProducerContext for Reports {
     }
 }
 
-impl Outlet {
+impl RecordProducer {
     pub(super) fn open(url: &KafkaUrl, access: &KafkaAccess) -> Result<Self, StoreError> {
         let mut config = kafka::client_config(url, access)?;
         config
@@ -152,7 +152,7 @@ impl Outlet {
             .set("message.timeout.ms", "0")
             .set("message.max.bytes", "1048576");
         let producer = config
-            .create_with_context(Reports::default())
+            .create_with_context(ProducerEvents::default())
             .map_err(|error| kafka::refused(url, &error))?;
         Ok(Self {
             config,
@@ -235,7 +235,7 @@ impl Outlet {
     pub(super) fn replace(&mut self) -> Result<(), StoreError> {
         let new = self
             .config
-            .create_with_context(Reports::default())
+            .create_with_context(ProducerEvents::default())
             .map_err(|error| kafka::refused(&self.url, &error))?;
         let old = std::mem::replace(&mut self.producer, new);
         old.purge(PurgeConfig::default().queue().inflight());
@@ -243,7 +243,7 @@ impl Outlet {
     }
 }
 
-impl Drop for Outlet {
+impl Drop for RecordProducer {
     fn drop(&mut self) {
         // Whoever wanted to wait has waited; without this the client's own end would wait for ever.
         self.producer

@@ -15,7 +15,7 @@ use parity_schemas::record::Record;
 use parity_schemas::time::Timestamp;
 
 use super::Encoded;
-use super::producer::{Label, Outlet};
+use super::producer::{Label, RecordProducer};
 use crate::tally::{Snapshot, TallyBook};
 use crate::write::spool::Spool;
 use crate::write::worker::HEARTBEAT;
@@ -67,7 +67,7 @@ impl Tallies {
     pub(super) fn turn(
         &mut self,
         book: &TallyBook,
-        outlet: &mut Outlet,
+        producer: &mut RecordProducer,
         spool: &Spool,
         now: Instant,
     ) {
@@ -88,11 +88,11 @@ impl Tallies {
         let snapshot = book.snapshot(Timestamp::now());
         if !snapshot.is_empty() || now >= self.next_heartbeat || book.lacks_its_end() {
             self.next_heartbeat = now + HEARTBEAT;
-            self.send(snapshot, outlet, now);
+            self.send(snapshot, producer, now);
         }
     }
 
-    fn send(&mut self, snapshot: Snapshot, outlet: &mut Outlet, now: Instant) {
+    fn send(&mut self, snapshot: Snapshot, producer: &mut RecordProducer, now: Instant) {
         self.attempt = (self.attempt + 1) & ATTEMPT_MASK;
         let rows = encoded(&snapshot);
         let mut under_way = UnderWay {
@@ -108,7 +108,7 @@ impl Tallies {
                 attempt: self.attempt,
                 number,
             };
-            if outlet.send(&row.message(), label).is_err() {
+            if producer.send(&row.message(), label).is_err() {
                 under_way.failed = true;
                 break;
             }

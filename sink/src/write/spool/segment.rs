@@ -5,7 +5,7 @@ use std::io::{BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use super::frame::{self, Frame, HEADER_BYTES, FrameHeader};
+use super::frame::{self, Frame, FrameHeader, HEADER_BYTES};
 
 /// What a segment begins with: who wrote it, and in which form.
 pub(super) const MAGIC: &[u8; 8] = b"prtyspl1";

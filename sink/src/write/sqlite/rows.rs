@@ -10,12 +10,12 @@ use parity_schemas::watermark::Watermark;
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{Transaction, params_from_iter};
 
-use super::forms::Kept;
+use super::forms::ToColumn;
 
 /// The values of the columns of a record, in their order.
 macro_rules! values {
     ([$record:ident] $($role:ident $name:ident: $form:ident = $($path:ident).+ $(, since $step:literal)?;)*) => {
-        vec![$(<table::$form as Kept<_>>::kept(&$record.$($path).+)),*]
+        vec![$(<table::$form as ToColumn<_>>::to_column(&$record.$($path).+)),*]
     };
 }
 

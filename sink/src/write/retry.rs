@@ -15,7 +15,7 @@ const REPEAT: Duration = Duration::from_mins(1);
 
 /// The state of a store that may fail.
 #[derive(Default)]
-pub(super) struct Trouble {
+pub(super) struct RetryState {
     /// Until when to wait; `None` while all is well.
     retry_after: Option<Duration>,
     failure_logged_at: Option<Instant>,
@@ -25,7 +25,7 @@ pub(super) struct Trouble {
     spoken: bool,
 }
 
-impl Trouble {
+impl RetryState {
     /// How long to leave the store alone; `None` when it works.
     pub(super) fn retry_after(&self) -> Option<Duration> {
         self.retry_after
@@ -103,26 +103,26 @@ mod tests {
 
     #[test]
     fn a_lasting_failure_is_told_at_once_and_then_once_a_minute() {
-        let mut trouble = Trouble::default();
+        let mut retry = RetryState::default();
         let began = Instant::now();
         let told: Vec<u64> = (0..600)
             .filter(|second| {
                 let now = began + Duration::from_secs(*second);
-                trouble.failed(&"disk full", *second, now)
+                retry.failed(&"disk full", *second, now)
             })
             .collect();
         assert_eq!(told, [0, 60, 120, 180, 240, 300, 360, 420, 480, 540]);
-        assert_eq!(trouble.retry_after(), Some(LAST_RETRY));
-        assert!(trouble.worked(600), "its end is told");
-        assert!(!trouble.worked(600), "once");
-        assert_eq!(trouble.retry_after(), None);
+        assert_eq!(retry.retry_after(), Some(LAST_RETRY));
+        assert!(retry.worked(600), "its end is told");
+        assert!(!retry.worked(600), "once");
+        assert_eq!(retry.retry_after(), None);
     }
 
     #[test]
     fn drops_are_told_when_there_are_new_ones_and_once_a_minute() {
-        let mut trouble = Trouble::default();
+        let mut retry = RetryState::default();
         let began = Instant::now();
-        let mut tick = |dropped, second| trouble.tick(dropped, began + Duration::from_secs(second));
+        let mut tick = |dropped, second| retry.tick(dropped, began + Duration::from_secs(second));
         assert!(!tick(0, 0));
         assert!(tick(1, 1));
         assert!(!tick(2, 2));
