@@ -1,11 +1,11 @@
-//! The writer thread of a store that takes batches: gathers one, writes it with the tallies, and keeps the store
-//! within its limits.
+//! The writer thread of a store that takes batches: it collects a batch, writes it with the tallies, and applies
+//! retention.
 //!
-//! One thread, because `SQLite` has one writer anyway and a batch is one transaction. The thread also opens the store, as
-//! often as it takes: a proxy does not wait for a disk. A store that fails is tried again with the same batch until it
-//! works or the process ends; meanwhile the queue fills and then drops, by the rules of
-//! [`super::queue`], and the tallies stay in the book. Tallies are also tried on their own: they are small and are
-//! what decisions are made from, so they go in even when the batch does not fit.
+//! One thread, because `SQLite` has one writer anyway and a batch is one transaction. The thread also opens the store,
+//! and retries until it succeeds, so that the proxy does not wait for a disk. A failed write is retried with the same
+//! batch until it works or the process ends. Meanwhile the queue fills and then drops records ([`super::queue`]), and
+//! tallies stay in the book. When a batch fails, the tallies are also written without it: they are small, and decisions
+//! are made from them, so they may fit even when the batch does not.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,11 +23,11 @@ use super::{FinishReport, Retention, WriterInputs, WriterOptions};
 use crate::error::StoreError;
 use crate::tally::{Snapshot, TallyBook};
 
-/// Bytes of one batch: bounds the transaction, and with it how long the write lock is held.
+/// Bytes of one batch. Bounds the transaction, and so how long the write lock is held.
 const BATCH_BYTES: usize = 4 << 20;
-/// How often ages and sizes are looked at; between, steps follow each other while there is something to do.
+/// How often retention is checked. Once there is something to remove, its steps follow each other without this delay.
 const RETENTION_PERIOD: Duration = Duration::from_mins(1);
-/// How often the store hears of a process that counts nothing.
+/// How often a process without traffic writes its watermark.
 pub(super) const HEARTBEAT: Duration = Duration::from_micros(HEARTBEAT_MICROS as u64);
 
 /// What the thread asks of a store. A batch is written as a whole or not at all; every write is idempotent by the
@@ -36,52 +36,56 @@ pub(super) trait BatchStore: Sized + Send + 'static {
     /// What can go wrong.
     type Error: std::fmt::Display;
 
-    /// Whether it is still what was opened; asked before each write, and several times a second without one.
+    /// Checks that the store is still the one that was opened. Called before each write, and several times a second
+    /// without one.
     fn check(&mut self) -> Result<(), Self::Error> {
         Ok(())
     }
 
-    /// Writes all of it, or nothing.
+    /// Writes everything, or nothing.
     fn write(
         &mut self,
         records: &[Queued],
         snapshot: Option<&Snapshot>,
     ) -> Result<Written, Self::Error>;
 
-    /// Whether the tallies alone are worth an attempt after `error`: not when nothing at all can be written.
+    /// From now on, a write waits for other processes for about this long at most. Called when the writer is to end.
+    fn limit_wait(&mut self, _limit: Duration) {}
+
+    /// Whether the tallies alone may be written after `error`: not if it prevents every write.
     fn may_take_tallies(error: &Self::Error) -> bool;
 
-    /// Whether `error` says that this is no longer what was opened: it is given up, and opened anew.
+    /// Whether `error` means that this is no longer the store that was opened. It is then given up and opened again.
     fn is_lost(_error: &Self::Error) -> bool {
         false
     }
 
-    /// Leaves a lost store to itself.
+    /// Closes a lost store without writing to it.
     fn give_up(self, _error: &Self::Error) {}
 
-    /// One small step towards the limits.
+    /// Removes a few rows that retention no longer allows.
     fn retain(&mut self, retention: &Retention) -> Result<Step, Self::Error>;
 
-    /// Size on disk, where it is known.
+    /// Size on disk, if known.
     fn bytes(&self) -> Option<u64>;
 
-    /// Closes it. Nothing that was written is lost when this fails.
+    /// Closes the store. If this fails, nothing that was written is lost.
     fn close(self) -> Result<(), Self::Error>;
 }
 
-/// What became of a batch that was written.
+/// The result of writing a batch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Written {
-    /// Rows that the store took, those that it had already included; without watermarks, which are no results.
+    /// Rows that the store accepted, including those that it already had; without watermarks.
     pub(super) rows: usize,
-    /// Records that it refused, each for a fault of its own.
+    /// Records that it refused because of their own content.
     pub(super) rejected: usize,
 }
 
-/// How to get the store.
+/// Opens the store.
 pub(super) type Opener<S> = Box<dyn Fn() -> Result<S, StoreError> + Send>;
 
-/// Hears how the first attempt to open the store ended: an error when there is no use in another one.
+/// Receives the result of the first attempt to open the store: an error if another attempt is useless.
 pub(super) type Opened = Sender<Result<(), StoreError>>;
 
 /// Why nothing could be written.
@@ -157,10 +161,10 @@ impl<S: BatchStore> Worker<S> {
         }
     }
 
-    /// Works until told to finish, or until it turns out that there is no use in it.
+    /// Works until told to finish, or until opening the store fails for good.
     pub(super) fn run(mut self, opened: &Opened) -> FinishReport {
         match self.hold() {
-            // Nobody listens any more when it took too long; then it is as with any later attempt.
+            // If opening took too long, nobody receives this any more, and it counts as a later attempt.
             Ok(_) => drop(opened.send(Ok(()))),
             Err(Failed::Open(error)) if error.is_configuration() => match opened.send(Err(error)) {
                 Ok(()) => return FinishReport::default(),
@@ -179,7 +183,7 @@ impl<S: BatchStore> Worker<S> {
             if let Some(deadline) = self.collect() {
                 break deadline;
             }
-            // Behind a failure every attempt is a whole one.
+            // After a failure, every attempt includes the tallies.
             let due = self.progress.retry.retry_after().is_some()
                 || Instant::now() >= self.progress.next_tallies;
             if self.write(due) {
@@ -194,7 +198,7 @@ impl<S: BatchStore> Worker<S> {
     /// Fills the batch until it is full or the tallies are due. Returns the deadline when told to finish.
     fn collect(&mut self) -> Option<Instant> {
         if let Some(wait) = self.progress.retry.retry_after() {
-            // The batch at hand waits, so nothing is taken out of the queue: its bounds are the bounds.
+            // The current batch waits, so nothing more is taken out of the queue, whose limits hold.
             return match self.finish.recv_timeout(wait) {
                 Ok(deadline) => Some(deadline),
                 Err(RecvTimeoutError::Timeout) => None,
@@ -216,7 +220,7 @@ impl<S: BatchStore> Worker<S> {
                 }
                 recv(self.records) -> queued => match queued {
                     Ok(queued) => self.take(queued),
-                    // The writer keeps a sender, so it is gone, and nobody will say when to finish.
+                    // The writer owns a sender, so it was dropped, and nobody will say when to finish.
                     Err(_) => return Some(Instant::now()),
                 },
                 default(wait) => return None,
@@ -243,8 +247,8 @@ impl<S: BatchStore> Worker<S> {
             || self.progress.batch_bytes >= BATCH_BYTES
     }
 
-    /// Writes the batch, and with it the tallies that the store lacks if they are wanted, or at least how far they are
-    /// complete. Whether all of it worked.
+    /// Writes the batch and, if `tallies`, what the store lacks of them, or at least the watermarks when they are due.
+    /// Returns whether everything succeeded.
     fn write(&mut self, tallies: bool) -> bool {
         let snapshot = tallies.then(|| {
             self.progress.next_tallies = Instant::now() + self.options.batch_interval;
@@ -283,7 +287,7 @@ impl<S: BatchStore> Worker<S> {
         }
     }
 
-    /// The store, opened if need be, and still what was opened.
+    /// The store, opened if necessary, and checked to be the one that was opened.
     fn hold(&mut self) -> Result<&mut S, Failed<S::Error>> {
         let mut store = match self.store.take() {
             Some(store) => store,
@@ -306,12 +310,12 @@ impl<S: BatchStore> Worker<S> {
             );
             self.status.lost(message, Timestamp::now());
             store.give_up(&error);
-            // What was acknowledged may be gone. What is not gone falls to the ids.
+            // Acknowledged rows may be gone. Rows that still exist are not duplicated, because they keep their ids.
             self.book.offer_again();
         }
     }
 
-    /// Counts, tells, and decides when to try again.
+    /// Counts and logs a failure, and decides when to retry.
     fn note(&mut self, failed: &Failed<S::Error>) {
         self.status.metrics.write_errors.inc();
         self.status.failed(failed.to_string(), Timestamp::now());
@@ -319,7 +323,7 @@ impl<S: BatchStore> Worker<S> {
         self.progress.retry.failed(failed, dropped, Instant::now());
     }
 
-    /// There is a store again, and nothing to write.
+    /// The store works again, and there is nothing to write.
     fn recovered(&mut self) {
         if self.progress.retry.retry_after().is_some() {
             self.status.works();
@@ -371,7 +375,7 @@ impl<S: BatchStore> Worker<S> {
         self.progress.batch_bytes = 0;
     }
 
-    /// One step of retention, if it is time for it and nobody waits.
+    /// One step of retention, if it is due and the queue is short.
     fn retain(&mut self) {
         let now = Instant::now();
         let busy = self.records.len() > self.options.batch_rows;
@@ -408,6 +412,9 @@ impl<S: BatchStore> Worker<S> {
         loop {
             self.take_waiting();
             let last = self.records.is_empty();
+            if let Some(store) = &mut self.store {
+                store.limit_wait(deadline.saturating_duration_since(Instant::now()));
+            }
             let worked = self.write(true);
             let left = deadline.saturating_duration_since(Instant::now());
             if worked && last || left.is_zero() {

@@ -167,6 +167,26 @@ fn finishing_keeps_its_deadline_and_says_what_is_lost() {
 }
 
 #[test]
+fn finishing_keeps_its_deadline_while_a_write_waits_for_a_lock() {
+    let store = Store::new();
+    // Created beforehand, so that opening it takes no lock.
+    store.fill([]);
+    let other = store.sql();
+    other.execute_batch("BEGIN IMMEDIATE").expect("the lock");
+    let book = book("here");
+    let (recorder, route) = (book.recorder(book.generation()), route());
+    matched(&recorder, &route);
+    // The first write begins as soon as the store is open, and waits for the lock.
+    let writer = store.writer(&book, WriterOptions::default());
+    let finished = writer
+        .finish(Duration::from_millis(300))
+        .expect("the writer ends");
+    assert_eq!(finished.unwritten_tallies, 1);
+    let failure = finished.failure.expect("the lock");
+    assert!(failure.contains("locked"), "{failure}");
+}
+
+#[test]
 fn the_queue_is_bounded_by_bytes_and_a_huge_record_loses_its_sample() {
     let store = Store::new();
     let book = book("here");
