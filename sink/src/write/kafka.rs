@@ -1,15 +1,16 @@
-//! Records into a Kafka topic: the writer thread of `--store kafka://`.
+//! Writing records to a Kafka topic: the writer thread of `--store kafka://`.
 //!
-//! Every record goes to the [spool](super::spool) first and is then sent from memory; an acknowledgement frees it. While
-//! the broker keeps up, that is all. When the Kafka client's own small queue is full, or something could not be
-//! delivered, the thread *lags*: new records only go to the spool, and are read back from there in order as the client
-//! takes them. A record may so be sent twice; its id makes it one.
+//! Every record is first appended to the [spool](super::spool) and then sent from memory; an acknowledgement frees it.
+//! While the broker keeps up, that is all. When the small queue of the Kafka client is full, or a delivery failed, the
+//! thread *lags*: new records go to the spool only, and are read back in order as the client accepts them. So a record
+//! may be sent twice; duplicates are removed by id.
 //!
-//! Counts do not go to the spool's log: the book offers them again until they are acknowledged, and only the latest
-//! matter. See [`tallies`].
+//! Counts do not go to the segments of the spool: the book offers them again until they are acknowledged, and only the
+//! latest matter. See [`tallies`].
 //!
-//! A broker that is away is a state, not an error: the thread never ends because of it, and it never blocks anybody. So
-//! is a spool whose folder cannot be made (a full disk): until it can, records are sent without being kept.
+//! An unavailable broker is a state, not an error: the thread neither ends nor blocks anybody because of it. The same
+//! holds for a spool whose folder cannot be created (a full disk): until it can, records are sent without being
+//! spooled.
 
 mod deliveries;
 mod producer;
@@ -34,30 +35,31 @@ use crate::error::StoreError;
 use crate::store::{KafkaAccess, SpoolConfig};
 use crate::url::KafkaUrl;
 
-/// Longest sleep of the thread: how late acknowledgements are heard of. Together with the queue it bounds what a killed
-/// process loses.
+/// Longest sleep of the thread, and so the longest delay in handling acknowledgements. Together with the queue it
+/// bounds what a killed process loses.
 const TICK: Duration = Duration::from_millis(20);
 /// Records of one `write` to the spool.
 const BATCH_ROWS: usize = 1_024;
 const BATCH_BYTES: usize = 4 << 20;
-/// Backlog that is sent at a stretch before anything else is looked at.
+/// Records of the backlog that are sent in one go before other work is done.
 const BACKLOG_STRETCH: usize = 2_000;
-/// After an undelivered record, how long to leave the broker alone.
+/// The pause after a failed delivery.
 const REST: Duration = Duration::from_millis(500);
-/// Without an acknowledgement for this long, the broker is said to be away.
+/// After this long without an acknowledgement, the broker is reported as failing.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// How often the backlog is forced to the disk: what a lost machine (not a lost process) can cost of it.
+/// How often the backlog is flushed to the disk. A machine that fails (not just a process) loses what was appended
+/// since.
 const SYNC_EVERY: Duration = Duration::from_millis(500);
-/// How often a spool is tried that could not be opened.
+/// How often opening the spool is retried.
 const SPOOL_AGAIN_AFTER: Duration = Duration::from_secs(1);
-/// At the end, a broker that is away already is waited for this long; what is on disk is safe.
+/// How long the end waits for a broker that is already failing. Records on disk are safe.
 const LAST_WAIT: Duration = Duration::from_secs(1);
 
 /// The thread's state.
 pub(super) struct KafkaWriter {
     producer: RecordProducer,
     spool: Spool,
-    /// What the spool is to be opened with, should it not be open yet.
+    /// For opening the spool, if it is not open yet.
     spool_config: SpoolConfig,
     topic: String,
     spool_tried: Instant,
@@ -70,13 +72,13 @@ pub(super) struct KafkaWriter {
     last_progress: Instant,
     last_sync: Instant,
     sent: u64,
-    /// Sent without a place in the spool, and neither acknowledged nor refused yet.
+    /// Records under way that are not in the spool.
     unspooled: u64,
     one_by_one: OneByOne,
 }
 
 impl KafkaWriter {
-    /// Takes hold of the spool and sets the client up. The broker need not be there, nor a disk with room.
+    /// Opens the spool and creates the client. Neither the broker nor free disk space is needed for this.
     pub(super) fn open(
         url: &KafkaUrl,
         access: &KafkaAccess,
@@ -151,7 +153,7 @@ impl KafkaWriter {
         self.finish(deadline)
     }
 
-    /// Everything that is not new records.
+    /// Everything besides taking new records.
     fn turn(&mut self) {
         self.mind_spool();
         self.hear();
@@ -165,7 +167,7 @@ impl KafkaWriter {
         self.mind_health();
     }
 
-    /// Takes what waits in the queue; waits for the first for at most `wait`. How many it took.
+    /// Takes the records that wait in the queue, and waits at most `wait` for the first. Returns how many it took.
     fn take_batch(&mut self, wait: Duration) -> usize {
         let first = match self.inputs.records.recv_timeout(wait) {
             Ok(first) => first,
@@ -194,7 +196,7 @@ impl KafkaWriter {
         batch.len()
     }
 
-    /// To the spool, and on its way.
+    /// Appends records to the spool and sends them.
     fn accept(&mut self, batch: &[Queued]) {
         let began = Instant::now();
         let encoded: Vec<Encoded> = batch
@@ -229,7 +231,8 @@ impl KafkaWriter {
         metrics.write_seconds.observe(began.elapsed().as_secs_f64());
     }
 
-    /// The spool takes no more: what the client still has room for is sent all the same, the rest is dropped.
+    /// The spool accepts no more records: those that still fit into the client's queue are sent without it, the rest is
+    /// dropped.
     fn accept_without_spool(&mut self, encoded: &[Encoded], error: &AppendError) {
         let reason = match error {
             AppendError::Full => DropReason::SpoolFull,
@@ -255,7 +258,7 @@ impl KafkaWriter {
         }
     }
 
-    /// Sends what is in the spool, as far as the client has room.
+    /// Sends records from the spool while the client accepts them.
     fn send_backlog(&mut self) {
         if self.rest_until.is_some_and(|until| Instant::now() < until) {
             return;
@@ -286,7 +289,7 @@ impl KafkaWriter {
         }
     }
 
-    /// From here on, records come from the spool.
+    /// From this position on, records are read from the spool.
     fn lag_from(&mut self, at: Position) {
         if !self.lagging || at < self.spool.place() {
             self.spool.seek(at);
@@ -294,7 +297,7 @@ impl KafkaWriter {
         self.lagging = true;
     }
 
-    /// Says so when nothing is acknowledged for long, and keeps the gauges.
+    /// Reports a failure when nothing was acknowledged for long, and updates the gauges.
     fn mind_health(&mut self) {
         let waits = !self.spool.is_empty() || self.tallies.waits() || self.unspooled > 0;
         if !waits {
@@ -322,12 +325,12 @@ impl KafkaWriter {
         if self.lagging && self.last_sync.elapsed() >= SYNC_EVERY {
             self.last_sync = Instant::now();
             if let Err(error) = self.spool.sync() {
-                tracing::debug!(%error, "the spool cannot be forced to the disk");
+                tracing::debug!(%error, "the spool cannot be flushed to the disk");
             }
         }
     }
 
-    /// Takes the rest, sends what the broker takes in time, and leaves the rest on disk.
+    /// Takes the remaining records, sends what the broker accepts in time, and leaves the rest on disk.
     fn finish(mut self, deadline: Instant) -> FinishReport {
         while self.take_batch(Duration::ZERO) > 0 {}
         let away = self.inputs.status.health().failure.is_some();
@@ -369,7 +372,7 @@ impl KafkaWriter {
                 .then(|| "the counts could neither be sent nor kept in the spool".to_owned())
                 .or_else(|| {
                     let error = synced.err().filter(|_| spooled > 0)?;
-                    Some(format!("the spool cannot be forced to the disk: {error}"))
+                    Some(format!("the spool cannot be flushed to the disk: {error}"))
                 }),
         }
     }

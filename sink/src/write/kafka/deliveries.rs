@@ -1,4 +1,4 @@
-//! What a broker says of records that were sent, and what follows from it.
+//! Handling the broker's delivery reports.
 
 use std::time::Instant;
 
@@ -10,15 +10,15 @@ use super::{KafkaWriter, REST};
 use crate::write::health::DropReason;
 use crate::write::spool::Position;
 
-/// A broker refuses a batch as a whole for one record in it. So what it refuses is sent again one by one, and only
-/// what is refused alone is lost.
+/// A broker refuses a whole batch because of one record in it. So refused records are sent again one by one, and only a
+/// record that is refused when sent alone is lost.
 #[derive(Default)]
 pub(super) struct OneByOne {
     /// Up to here, records are sent one by one.
     pub(super) until: Option<Position>,
-    /// The one that is under way alone, or was last.
+    /// The record that was last sent alone.
     pub(super) alone: Option<Position>,
-    /// Spooled records under way.
+    /// Records of the spool that are under way.
     pub(super) under_way: u64,
 }
 
@@ -45,7 +45,7 @@ impl OneByOne {
 }
 
 impl KafkaWriter {
-    /// Hears what the broker said of records that were sent.
+    /// Handles the delivery reports that have arrived.
     pub(super) fn hear(&mut self) {
         if self.producer.has_failed() {
             return self.begin_anew();
@@ -100,7 +100,7 @@ impl KafkaWriter {
             self.last_progress = Instant::now();
             let status = &self.inputs.status;
             status.metrics.acknowledged.inc_by(acknowledged);
-            // A spool that cannot be used stays wrong, however well the broker takes what was not kept.
+            // Without a spool the store is still failing, although the broker accepts records.
             if self.spool.has_folder() {
                 status.wrote(Timestamp::now());
                 self.retry.worked(status.metrics.dropped_total());
@@ -115,7 +115,7 @@ impl KafkaWriter {
         }
     }
 
-    /// The client has given up on its sequence of records: a new one sends everything again that is not acknowledged.
+    /// The client had a fatal error: a new client sends everything again that is not acknowledged.
     fn begin_anew(&mut self) {
         tracing::warn!(
             "the Kafka client has failed for good and is replaced; what is not acknowledged is sent again"
@@ -167,7 +167,7 @@ impl KafkaWriter {
     }
 }
 
-/// The next attempt would fail alike.
+/// Whether the record itself is at fault, so that every further attempt would fail too.
 fn is_fault_of_the_record(code: RDKafkaErrorCode) -> bool {
     matches!(
         code,

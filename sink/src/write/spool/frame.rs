@@ -1,10 +1,9 @@
-//! One record in a file: length, checksum, and then what it takes to send it.
+//! One record in a file: length, checksum, and everything needed to send it.
 //!
 //! ```text
 //! u32 length of the rest after the checksum │ u32 CRC-32 of length and rest │ u8 type │ u8 key length │ key │ payload
 //! ```
-//! Little-endian. The checksum covers the length, so that a length that was torn or flipped is told from one that was
-//! meant.
+//! Little-endian. The checksum covers the length, so that a torn or flipped length is detected.
 
 use parity_schemas::record::RecordType;
 
@@ -12,7 +11,7 @@ use parity_schemas::record::RecordType;
 pub(crate) const HEADER_BYTES: usize = 8;
 /// Type and key length.
 const INNER_HEADER_BYTES: usize = 2;
-/// Longer is no frame of ours: a record has 900 KiB by its sender's own limit, and a little room for what JSON adds.
+/// A longer frame was not written by us: senders limit a record to 900 KiB, and JSON adds a little.
 pub(crate) const MAX_BODY_BYTES: usize = 8 << 20;
 
 /// A record as it is sent.
@@ -23,12 +22,12 @@ pub(crate) struct Frame<'a> {
     pub(crate) payload: &'a [u8],
 }
 
-/// What stands at a place of a file.
+/// The decoded header of a frame.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum FrameHeader {
     /// A body of this length with this checksum should follow.
     Body { length: usize, checksum: u32 },
-    /// No length that we wrote: nothing behind it can be told apart.
+    /// Not a length that we write. The rest of the file cannot be split into frames.
     Invalid,
 }
 
@@ -65,7 +64,7 @@ pub(crate) fn header(bytes: [u8; HEADER_BYTES]) -> FrameHeader {
     }
 }
 
-/// Reads what follows the head; `None` when it is not what was written.
+/// Decodes the body of a frame; `None` if the checksum or the content is wrong.
 pub(crate) fn body(bytes: &[u8], expected: u32) -> Option<Frame<'_>> {
     if checksum(u32::try_from(bytes.len()).ok()?, bytes) != expected {
         return None;

@@ -1,4 +1,4 @@
-//! Values as the file has them.
+//! Conversion of values to column values of the file.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use crate::word::Word as Vocabulary;
 
-/// What a column of this form has for a value.
+/// Converts a value for a column of this form.
 pub(super) trait ToColumn<T> {
     fn to_column(value: &T) -> ToSqlOutput<'_>;
 }
