@@ -1,4 +1,4 @@
-//! Where a record is kept, as a user writes it.
+//! The URL of a store, as a user writes it.
 //!
 //! A URL never carries a password: URLs end up in process lists, shell histories and logs. What a connection needs
 //! beyond its URL is in [`crate::StoreConfig`].
@@ -22,7 +22,7 @@ pub enum StoreUrl {
     Sqlite(PathBuf),
     /// `clickhouse://[USER@]HOST[:PORT]/DATABASE[?secure=true]`: the HTTP interface of a server.
     ClickHouse(ClickHouseUrl),
-    /// `kafka://HOST:PORT[,HOST:PORT…]/TOPIC`: to be written to only; `parity sink` moves the records on.
+    /// `kafka://HOST:PORT[,HOST:PORT…]/TOPIC`: write only; `parity sink` moves the records to `ClickHouse`.
     Kafka(KafkaUrl),
 }
 
@@ -272,7 +272,7 @@ fn host_and_port(text: &str, default_port: u16) -> Result<(String, u16), String>
     Ok((host.to_owned(), port))
 }
 
-/// A password in the URL is not repeated: messages end up in logs.
+/// The URL without user and password, for messages, because they end up in logs.
 fn without_credentials(text: &str) -> String {
     match (text.split_once("//"), text.rsplit_once('@')) {
         (Some((scheme, _)), Some((_, host))) => format!("{scheme}//…@{host}"),

@@ -1,4 +1,4 @@
-//! Values as they are sent.
+//! Conversion of values to columns of `ClickHouse`, and their borrowed forms in JSON.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,17 +19,18 @@ use uuid::Uuid;
 use super::encode::Encoder;
 use crate::word::Word as Vocabulary;
 
-/// What is sent for a value of a column of this form.
+/// Writes a value of a column of this form.
 pub(super) trait WriteColumn<T> {
     fn write(value: &T, row: &mut Encoder<'_>);
 }
 
-/// What a column of this form is read as out of a record's JSON, with its texts borrowed.
+/// The type of a column of this form when it is read from a record's JSON, with borrowed texts.
 pub(super) trait BorrowedColumn {
     type Value<'a>;
 }
 
-/// A text that is borrowed where it holds no escape, also within lists.
+/// A text, borrowed if it contains no escape sequence. A type of its own, because serde borrows a `Cow` within lists
+/// only so.
 #[derive(Default, Deserialize)]
 pub(super) struct BorrowedText<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -39,7 +40,7 @@ impl AsRef<str> for BorrowedText<'_> {
     }
 }
 
-/// JSON as it stands there.
+/// A JSON value as it was received.
 #[derive(Deserialize)]
 pub(super) struct RawJson<'a>(#[serde(borrow)] &'a RawValue);
 

@@ -1,4 +1,4 @@
-//! One record's JSON into one row: read with its texts borrowed, checked, and written column by column.
+//! Conversion of one record's JSON into one row: decoded with borrowed texts, checked, and written column by column.
 
 use parity_schemas::evidence::{Decision, DecisionRow};
 use parity_schemas::table;
@@ -11,17 +11,17 @@ use super::encode::{Block, Encoder};
 use super::forms::{BorrowedColumn, WriteColumn};
 use super::poison::{AHEAD_MICROS, OLDEST_MICROS, Poison};
 
-/// What is kept of a parser's message.
+/// Longest message of a parser that is kept.
 const MAX_WHY_BYTES: usize = 200;
 
-/// The columns of a record as its JSON has them, borrowed.
+/// A struct with the columns of a record, borrowed from its JSON, and the function that writes them.
 macro_rules! borrowed {
     ([$name:ident, $write:ident] $($role:ident $field:ident: $form:ident = $($path:ident).+ $(, since $step:literal)?;)*) => {
         #[derive(Deserialize)]
         #[serde(bound(deserialize = "'de: 'a"))]
         struct $name<'a> {
             $(
-                // Older programs have no such field.
+                // Records of older programs do not have this field.
                 $(#[doc = stringify!($step)] #[serde(default)])?
                 $field: <table::$form as BorrowedColumn>::Value<'a>,
             )*
@@ -34,7 +34,7 @@ macro_rules! borrowed {
 }
 parity_schemas::mismatch_columns!(borrowed MismatchJson, write_mismatch);
 
-/// The columns of a record, in the order of its table.
+/// The function that writes the columns of a record in the order of its table.
 macro_rules! written {
     ([$write:ident, $record:ty] $($role:ident $field:ident: $form:ident = $($path:ident).+ $(, since $step:literal)?;)*) => {
         fn $write(row: &mut Encoder<'_>, record: &$record) {

@@ -1,4 +1,4 @@
-//! How a sink is doing: for the admin port and for Prometheus.
+//! The health of a sink, for the admin port and Prometheus.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,28 +16,28 @@ use prometheus_client::registry::Registry;
 
 use crate::write::Incident;
 
-/// How a sink is doing.
+/// The health of a sink.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SinkHealth {
     /// It is a member of its group, and neither broker nor database fails.
     pub ready: bool,
-    /// Partitions that are its own now.
+    /// Partitions assigned to it now.
     pub partitions: usize,
-    /// Records in them that it has not committed, as of a second ago.
+    /// Records in these partitions that are not committed yet, as of up to a second ago.
     pub lag: u64,
-    /// Bytes of records in hand.
+    /// Bytes of records that are buffered or under way.
     pub buffered_bytes: u64,
     /// Records stored since it began.
     pub stored: u64,
     /// Records that went to the dead-letter topic since it began.
     pub dead_letters: u64,
-    /// What is wrong; `None` when nothing is.
+    /// What is failing; `None` if nothing is.
     pub failure: Option<Incident>,
-    /// When last a batch was stored.
+    /// When the last batch was stored.
     pub last_write: Option<Timestamp>,
 }
 
-/// Asks a sink how it is doing, from any thread.
+/// Gives access to the health of a sink from any thread.
 #[derive(Clone)]
 pub struct SinkHandle(Arc<SinkStatus>);
 
@@ -46,7 +46,7 @@ impl SinkHandle {
         Self(status)
     }
 
-    /// How it is doing.
+    /// The present health.
     pub fn health(&self) -> SinkHealth {
         self.0.health()
     }
@@ -66,7 +66,7 @@ struct State {
     lags: BTreeMap<i32, i64>,
     broker: Option<Incident>,
     database: Option<Incident>,
-    /// The group gives us what we did not ask for.
+    /// The group has assigned partitions of another topic.
     group: Option<Incident>,
     last_write: Option<Timestamp>,
     dead_letters: BTreeMap<&'static str, u64>,
@@ -109,7 +109,7 @@ impl SinkStatus {
         self.metrics.assigned.set(count);
     }
 
-    /// The group has given us what we did not ask for.
+    /// The group has assigned partitions of another topic to us.
     pub(super) fn assigned_another_topic(&self, topic: &str, own: &str) {
         let mut state = self.state();
         state.joined = false;
@@ -157,7 +157,7 @@ impl SinkStatus {
         self.state().dead_letters.values().sum()
     }
 
-    /// For a registry.
+    /// Adds the metrics to a registry.
     pub(super) fn register(&self, registry: &mut Registry) {
         self.metrics.register(registry);
         registry.register_collector(Box::new(Live(Arc::clone(&self.state))));
@@ -293,7 +293,7 @@ impl Metrics {
     }
 }
 
-/// Every table is there from the start, so that a rate never begins at nothing.
+/// Exports every table from the start, as 0: a rate over a series that did not exist before misses its first increment.
 #[derive(Debug)]
 struct Stored([Counter; RecordType::ALL.len()]);
 
@@ -313,7 +313,7 @@ impl Collector for Stored {
     }
 }
 
-/// What is read out of the state when it is asked for.
+/// Metrics that are read from the state when they are scraped.
 struct Live(Arc<Mutex<State>>);
 
 impl std::fmt::Debug for Live {

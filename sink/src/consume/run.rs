@@ -1,4 +1,4 @@
-//! The thread that polls: fills the buffers, hands batches out, commits what is done.
+//! The polling thread: fills the buffers, hands out batches, commits stored ones.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,14 +18,14 @@ use super::work::{Job, Workers};
 use super::{SinkError, SinkOptions, SinkReport};
 use crate::url::KafkaUrl;
 
-/// Records taken at a stretch before the rest is looked at.
+/// Records taken in one go before other work is done.
 const STRETCH: usize = 1_000;
-/// Longest wait for a record: bounds how late a finished batch is committed and a full one handed out.
+/// Longest wait for a record. Bounds the delay until a stored batch is committed and a full one handed out.
 const WAIT: Duration = Duration::from_millis(5);
-/// With the memory limit reached, polling alone stops for this long: workers that keep up make room in milliseconds,
-/// while pausing throws away what was fetched ahead. Far below the time after which the group takes us for dead.
+/// At the memory limit, polling first just stops for this long: workers that keep up free memory within milliseconds,
+/// while pausing partitions discards prefetched records. Far below the time after which the group considers us dead.
 const HOLD: Duration = Duration::from_millis(500);
-/// Half of the memory free again is what resumes paused partitions, so that they do not flap.
+/// Paused partitions resume when half of the memory is free again, so that they do not flap.
 const RESUME_SHARE: usize = 2;
 
 /// The consumer and what it has read.
@@ -36,18 +36,18 @@ pub(super) struct Poller {
     status: Arc<SinkStatus>,
     stop: Arc<AtomicBool>,
     partitions: BTreeMap<i32, Partition>,
-    /// What is in the buffers and under way.
+    /// Bytes of records that are buffered or under way.
     held: usize,
-    /// Since when it is too much.
+    /// Since when the memory limit is reached.
     full_since: Option<Instant>,
     paused: bool,
     jobs: u64,
 }
 
-/// One partition of ours.
+/// One assigned partition.
 struct Partition {
     buffer: RecordBuffer,
-    /// The offset that should come next, for telling gaps.
+    /// The next offset, to detect gaps.
     expected: Option<i64>,
 }
 
@@ -81,7 +81,7 @@ impl Poller {
             (unfinished, ended) = self.finish(&workers, &progress);
         }
         let threads = workers.finish();
-        // Leaves the group at once instead of letting it wait for our silence.
+        // Leaves the group at once, so that it does not wait for our session to time out.
         self.consumer.unsubscribe();
         ended.and(threads)?;
         Ok(SinkReport {
@@ -91,7 +91,7 @@ impl Poller {
         })
     }
 
-    /// Until told to stop.
+    /// Works until told to stop.
     fn work(&mut self, workers: &Workers, progress: &Progress) -> Result<(), SinkError> {
         while !self.stop.load(Ordering::Acquire) {
             let grown = if self.holds(progress) {
@@ -107,12 +107,12 @@ impl Poller {
         Ok(())
     }
 
-    /// Finishes the batches in hand. How many could not be, and whether something was wrong for good.
+    /// Finishes the buffered batches. Returns how many could not be finished, and a fatal error if there was one.
     fn finish(&mut self, workers: &Workers, progress: &Progress) -> (usize, Result<(), SinkError>) {
         let deadline = Instant::now() + self.options.finish;
         self.pause();
         loop {
-            // Keeps us in the group; records that come all the same are read again by the next owner.
+            // Polling keeps us in the group; the next owner reads these records again.
             let _ignored = self.consumer.poll(Duration::ZERO);
             self.forget_revoked();
             if let Err(error) = self.commit_done(progress, CommitMode::Sync) {
@@ -132,7 +132,7 @@ impl Poller {
         }
     }
 
-    /// Whether any came.
+    /// Polls records into the buffers. Returns whether any arrived.
     fn take_records(&mut self) -> Result<bool, SinkError> {
         let mut wait = WAIT;
         for count in 0..STRETCH {
@@ -141,7 +141,7 @@ impl Poller {
             };
             wait = Duration::ZERO;
             match polled {
-                // Not ours to move, and above all not ours to commit as if it were.
+                // A record of another topic must not be moved, and its offset must not be committed for our topic.
                 Ok(message) if message.topic() != self.topic => {}
                 Ok(message) => {
                     let partition =
@@ -162,7 +162,7 @@ impl Poller {
         Ok(true)
     }
 
-    /// Most errors pass by themselves; they are told of, and only what cannot pass ends the sink.
+    /// Most errors are temporary, and are only reported; a fatal one ends the sink.
     fn failed(&self, error: &KafkaError) -> Result<(), SinkError> {
         if let KafkaError::MessageConsumptionFatal(code) = error {
             return Err(SinkError::Consumer(code.to_string()));
@@ -182,7 +182,7 @@ impl Poller {
         Ok(())
     }
 
-    /// Buffers of partitions that went: the next owner reads them again.
+    /// Drops the buffers of revoked partitions: the next owner reads these records again.
     fn forget_revoked(&mut self) {
         for partition in self.consumer.context().take_revoked() {
             if let Some(gone) = self.partitions.remove(&partition) {
@@ -214,8 +214,8 @@ impl Poller {
         }
     }
 
-    /// Gives workers what is due, the longest waiting first: full batches, and those that have waited long enough; all
-    /// of them at the end.
+    /// Hands the batches that are due to workers, the oldest first. A batch is due when it is full or has waited long
+    /// enough, and with `all`, always.
     fn hand_out(&mut self, workers: &Workers, progress: &Progress, all: bool) {
         let mut due: Vec<(i32, &mut Partition)> = self
             .partitions
@@ -240,13 +240,13 @@ impl Poller {
             };
             if let Err(job) = workers.offer(job) {
                 partition.buffer = job.buffer;
-                // No worker has time; the others need not be asked for.
+                // No worker is idle, so the other batches need not be tried.
                 break;
             }
         }
     }
 
-    /// Whether not to poll now, because workers are about to make room; waits for them a little.
+    /// Whether to skip polling, because memory is full and workers are about to free some. Waits for them a little.
     fn holds(&mut self, progress: &Progress) -> bool {
         if self.held < self.options.memory {
             self.full_since = None;
@@ -260,8 +260,8 @@ impl Poller {
         holds
     }
 
-    /// Stops reading when enough is in hand, and goes on when there is room again.
-    /// `grown`: records came, which paused partitions do not send; so there are new ones that are not paused.
+    /// Pauses partitions when memory is full, and resumes them when there is room again. `grown` means that records
+    /// arrived: paused partitions deliver none, so new partitions were assigned that are not paused.
     fn mind_memory(&mut self, grown: bool) {
         let held = i64::try_from(self.held).unwrap_or(i64::MAX);
         self.status.metrics.buffered_bytes.set(held);
@@ -300,7 +300,7 @@ impl Poller {
 }
 
 impl Partition {
-    /// Adds a record; by how much the buffers grew.
+    /// Adds a record. Returns by how many bytes the buffers grew.
     fn take(&mut self, message: &BorrowedMessage<'_>, status: &SinkStatus) -> usize {
         let offset = message.offset();
         if let Some(expected) = self.expected
@@ -308,7 +308,7 @@ impl Partition {
         {
             let skipped = u64::try_from(offset - expected).unwrap_or(0);
             status.metrics.skipped_offsets.inc_by(skipped);
-            // A few are the markers of somebody's transactions or a compaction.
+            // A few missing offsets are transaction markers or the result of compaction.
             tracing::warn!(
                 partition = message.partition(),
                 from = expected,

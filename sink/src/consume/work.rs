@@ -1,7 +1,7 @@
-//! The workers: a batch is decoded, its poison put aside, its rows inserted.
+//! The workers: they decode a batch, insert its rows, and send records that cannot be stored to the dead-letter topic.
 //!
-//! A worker stays with its batch until it is stored, whatever the database does meanwhile, because the batch must be
-//! the same at each attempt. It gives up only when the sink ends.
+//! A worker retries its batch until it is stored, because the batch must be the same at each attempt. It gives up only
+//! when the sink ends.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,26 +22,26 @@ use crate::error::StoreError;
 use crate::runtime::runtime;
 use crate::store::StoreConfig;
 
-/// First and longest pause after a failure. A database that restarts is back within seconds; one that is overloaded
-/// must not be asked more often than this by each worker.
+/// First and longest delay after a failure. A database that restarts is back within seconds; an overloaded one must not
+/// get retries more often than this from each worker.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-/// How often a pause looks whether the sink ends.
+/// How often a worker checks during a delay whether the sink is ending.
 const LOOK: Duration = Duration::from_millis(50);
-/// From this many rows on, a table that refuses all of them is at fault itself, and emptying the topic into dead letters
-/// would be the wrong answer.
+/// If a table refuses all rows of at least this many, the table is at fault. Moving the whole topic to dead letters
+/// would be wrong then.
 const SUSPICIOUS: usize = 10;
-/// Between two lines about the same failure.
+/// The time between two log lines about the same failure.
 const REPEAT: Duration = Duration::from_mins(1);
 
-/// A run that is to be stored.
+/// A batch to be stored.
 pub(super) struct Job {
     pub(super) number: u64,
     pub(super) partition: i32,
     pub(super) buffer: RecordBuffer,
 }
 
-/// The threads.
+/// The worker threads.
 pub(super) struct Workers {
     jobs: Sender<Job>,
     threads: Vec<JoinHandle<()>>,
@@ -57,7 +57,7 @@ impl Workers {
         options: &SinkOptions,
         status: &Arc<SinkStatus>,
     ) -> Result<Self, StoreError> {
-        // Handed over, not queued: what waits stays with the poller, where it may still grow.
+        // Without a queue: a waiting batch stays with the poller, where it can still grow.
         let (jobs, waiting) = bounded(0);
         let progress = Arc::new(Progress::default());
         let give_up = Arc::new(AtomicBool::new(false));
@@ -92,10 +92,10 @@ impl Workers {
         Arc::clone(&self.progress)
     }
 
-    /// Hands a job to a worker that has nothing to do; gives it back when there is none.
+    /// Hands a job to an idle worker, or returns it if there is none.
     pub(super) fn offer(&self, job: Job) -> Result<(), Job> {
         let (partition, number) = (job.partition, job.number);
-        // Known before it is taken: the worker may be done with it before this thread runs on.
+        // Noted first, because the worker may finish the job before this thread continues.
         self.progress.begin(partition, number);
         self.jobs.try_send(job).map_err(|error| {
             self.progress.forget(partition);
@@ -103,7 +103,7 @@ impl Workers {
         })
     }
 
-    /// Ends the threads; a batch that is under way is given up at its next failure.
+    /// Ends the threads; a batch under way is given up at its next failure.
     pub(super) fn finish(self) -> Result<(), SinkError> {
         self.give_up.store(true, Ordering::Release);
         drop(self.jobs);
@@ -119,8 +119,8 @@ impl Workers {
     }
 }
 
-/// Between a half and one, and another one for each worker of each process: workers that failed together must not try
-/// again together.
+/// A factor between 0.5 and 1 that differs by worker and process, so that workers that failed together do not retry
+/// together.
 fn jitter(index: usize) -> f64 {
     let seed = std::process::id().wrapping_add(u32::try_from(index).unwrap_or(0) * 7_919);
     let hash = crc32fast::hash(&seed.to_le_bytes());
@@ -138,7 +138,7 @@ struct Worker {
     jitter: f64,
 }
 
-/// The batch is left as it is.
+/// Why a batch was not stored.
 enum Stop {
     GivenUp,
     Permanent(SinkError),
@@ -146,7 +146,7 @@ enum Stop {
 
 impl Worker {
     fn run(self, jobs: &Receiver<Job>) {
-        // Told also when a bug of ours ends the thread: the poller would wait for ever otherwise.
+        // Reports a panic of this thread; without it, the poller would wait for ever.
         let alarm = Alarm(&self.progress);
         while let Ok(job) = jobs.recv() {
             let began = Instant::now();
@@ -168,7 +168,7 @@ impl Worker {
                     };
                     self.progress.end(job.number, done);
                 }
-                // Nobody is to wait for it when the partitions are given back.
+                // So that revoking the partition does not wait for it.
                 Err(Stop::GivenUp) => self.progress.forget(job.partition),
                 Err(Stop::Permanent(error)) => self.progress.fail(error),
             }
@@ -218,7 +218,7 @@ impl Worker {
         Ok(())
     }
 
-    /// The name of a batch: the same for the same records at the same place, and for no others.
+    /// The name of a batch: the same if and only if the records and their offsets are the same.
     fn name(&self, job: &Job) -> String {
         let (first, last) = job.buffer.span().unwrap_or_default();
         format!(
@@ -229,7 +229,7 @@ impl Worker {
         )
     }
 
-    /// Inserts rows; those that the server refuses for themselves are found by halving and added to `refused`.
+    /// Inserts rows. If the server refuses the data, the rows at fault are found by halving and added to `refused`.
     fn insert(
         &self,
         buffer: &RecordBuffer,
@@ -272,8 +272,8 @@ impl Worker {
         }
     }
 
-    /// Tries until it works, or cannot work, or the sink ends. An attempt fails with a fault of the server (`Ok`) or
-    /// with words about the broker (`Err`).
+    /// Retries until an attempt succeeds, fails for good, or the sink ends. An attempt fails with an error of the
+    /// server (`Ok`) or a message about the broker (`Err`).
     fn patiently<T>(
         &self,
         table: &'static str,
@@ -318,7 +318,7 @@ impl Worker {
         }
     }
 
-    /// Whether to go on.
+    /// Waits, and returns whether to retry.
     fn rest(&self, pause: Duration) -> bool {
         let until = Instant::now() + pause;
         loop {
@@ -334,7 +334,7 @@ impl Worker {
     }
 }
 
-/// Why trying ended.
+/// Why the retries ended.
 enum AttemptError {
     Stop(Stop),
     Data(Fault),
@@ -344,7 +344,7 @@ impl From<AttemptError> for Stop {
     fn from(error: AttemptError) -> Self {
         match error {
             AttemptError::Stop(stop) => stop,
-            // Dead letters have no rows that could be at fault.
+            // Cannot happen: writing dead letters inserts no rows.
             AttemptError::Data(_) => Self::GivenUp,
         }
     }

@@ -1,4 +1,4 @@
-//! Values out of a database.
+//! Conversion of column values to values.
 
 use std::str::FromStr;
 
@@ -15,20 +15,20 @@ use uuid::Uuid;
 use super::{optional_word, word};
 use crate::error::StoreError;
 
-/// How a column of this form is asked for.
+/// How a column of this form is selected.
 pub(super) trait SelectColumn {
-    /// With `{}` for its name, in a table that is called `m`.
+    /// The expression, with `{}` for the name of the column; the table is called `m`.
     const AS: &'static str = "m.{} AS {}";
-    /// What comes.
+    /// The type of the result.
     type Value;
 }
 
-/// What that says.
+/// Converts the result.
 pub(super) trait FromColumn<T>: SelectColumn {
     fn from_column(value: Self::Value, column: &'static str) -> Result<T, StoreError>;
 }
 
-/// `findings` as a tuple of its columns: the crate reads tuples without names only.
+/// One finding as a tuple, because the crate only reads tuples without names.
 type FindingRow = (
     String,
     String,

@@ -1,4 +1,4 @@
-//! Rows of mismatches, whole or as examples.
+//! Queries on mismatches, as whole rows or as examples.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -16,7 +16,7 @@ use crate::error::StoreError;
 use crate::read::MismatchFilter;
 use crate::read::groups::ExampleRow;
 
-/// Ids that are looked for at once.
+/// Ids of one query.
 const IDS_PER_QUESTION: usize = 1_000;
 
 macro_rules! whole {
@@ -35,7 +35,7 @@ macro_rules! whole {
             }
         }
 
-        /// How each is asked for.
+        /// The expression that selects each column.
         const COLUMNS: &[(&str, &str)] = &[$((stringify!($name), <table::$form as SelectColumn>::AS)),*];
     };
 }
@@ -48,7 +48,7 @@ fn select_list(columns: &[(&str, &str)]) -> String {
     columns.collect::<Vec<_>>().join(", ")
 }
 
-/// What an example is made from.
+/// The columns for an example.
 #[derive(Row, Deserialize)]
 struct ExampleColumns {
     id: <table::Id as SelectColumn>::Value,
@@ -87,7 +87,7 @@ impl ClickHouseReader {
             }
         }
         if filter.before.is_some() {
-            // The first bound is for the primary key, the second for those of the same microsecond.
+            // The first condition uses the primary key; the second one orders rows of the same microsecond.
             conditions.push("m.time <= fromUnixTimestamp64Micro(toInt64(?), 'UTC')");
             conditions.push("(toUnixTimestamp64Micro(m.time), toString(m.id)) < (?, ?)");
         }
@@ -115,7 +115,7 @@ impl ClickHouseReader {
             .collect()
     }
 
-    /// What examples are made from, by id; those that are no longer there are not in it.
+    /// The columns for examples, by id, without those that no longer exist.
     pub(super) fn examples(
         &self,
         identity: &Identity,

@@ -1,4 +1,4 @@
-//! Values out of the file.
+//! Conversion of column values of the file to values.
 
 use std::str::FromStr;
 
@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::fields::Fields;
 use crate::error::StoreError;
 
-/// What a column of this form says.
+/// Reads a value of a column of this form.
 pub(super) trait FromColumn<T> {
     fn from_column(row: &Fields<'_>, at: usize, column: &'static str) -> Result<T, StoreError>;
 }

@@ -1,4 +1,4 @@
-//! What the rows of the file say, read by what they must be.
+//! Conversion of rows of the file to records.
 
 use parity_schemas::record::{Mismatch, RecordType};
 use parity_schemas::table::{self, column_name};

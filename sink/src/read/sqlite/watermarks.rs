@@ -1,5 +1,5 @@
-//! Watermarks out of the file, each with whether the tallies that it names are there. They are written together and read
-//! together, but a file may have been lost in between: a mirror that makes it anew has the counts of its last minutes only.
+//! Queries on watermarks, each with whether the tallies that it lists exist. Both are written in one transaction, but
+//! the file may have been lost in between: a mirror that creates it again has only the counts of its last minutes.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::read::assemble::{RunWatermarks, StoredTallies, VERIFIED_MICROS};
 use crate::read::others::{self, OtherRun, Starts};
 
 impl SqliteReader {
-    /// What the runs of one identity said last.
+    /// The latest watermarks of the runs of one identity.
     pub(super) fn run_watermarks(
         &self,
         identity: &Identity,
@@ -86,7 +86,7 @@ impl SqliteReader {
         })
     }
 
-    /// Whether a run that counts for something else has tallies with requests that began at `since` or later.
+    /// Whether a run of another identity has tallies with requests whose interval began at `since` or later.
     fn received_since(&self, run: &OtherRun, since: Timestamp) -> Result<bool, StoreError> {
         let identity = &run.identity;
         let values = params![
@@ -101,7 +101,7 @@ impl SqliteReader {
         Ok(!found.is_empty())
     }
 
-    /// The tallies of a run.
+    /// The tallies of a run in the file.
     fn stored_tallies(&self, watermark: &Watermark) -> Result<StoredTallies, StoreError> {
         let identity = &watermark.identity;
         let rows = self.rows(
