@@ -1,13 +1,14 @@
 //! How far the record of one process is complete.
 //!
-//! A *run* is one process counting for one identity: from its start, or from the reload that brought other rules, to
-//! its end, or to the next such reload. It keeps one [`Watermark`] in the store and writes it anew at least once a
-//! second, also without traffic. A run that ends in order says so (`ended`); one that falls silent was killed, or cannot
-//! reach its store.
+//! A *run* is one process counting for one identity. It begins with the process, or with a reload that changes rules or
+//! versions, and ends with the process or the next such reload. It has one [`Watermark`] in the store, which it
+//! rewrites at least once a second, also without traffic. A run that ends in order sets `ended`; one that stops writing
+//! was killed, or cannot reach its store.
 //!
-//! A watermark says what must be there, not only until when: the tallies of the interval at hand by id and revision, and
-//! the sums of those before. So a reader that has the watermark and not the tallies knows it, whatever way the two took:
-//! by other partitions, by other sinks, out of a spool, or from a replica that lags.
+//! A watermark says not only until when counts are complete, but also which tallies must exist: those of the open
+//! interval by id and revision, and the sums of those before. So a reader notices that tallies are missing, even if
+//! they were delivered by another way than the watermark: another partition, another sink, a spool, or a replica that
+//! lags.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,11 +17,11 @@ use uuid::Uuid;
 use crate::tally::Identity;
 use crate::time::Timestamp;
 
-/// How often a run without traffic writes its watermark: a gate waits for the next one, so this is most of what it
-/// waits; one small row a second costs a store nothing.
+/// How often a run without traffic writes its watermark. A gate waits for the next one, so this is most of its waiting
+/// time; one small row a second costs a store next to nothing.
 pub const HEARTBEAT_MICROS: i64 = 1_000_000;
 
-/// The latest state of one run. Each write replaces the one before: the highest revision is the truth.
+/// The latest state of one run. Each write replaces the previous one: the highest revision is valid.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Watermark {
     /// Of the run; the `run` of its tallies.
@@ -36,9 +37,9 @@ pub struct Watermark {
     pub started: Timestamp,
     /// When this was written, by the clock of the process.
     pub written: Timestamp,
-    /// Every request that was received before is settled, and counted in the tallies.
+    /// Every request received before this time is settled, and counted in the tallies.
     pub complete_until: Timestamp,
-    /// The last word of a run that ended in order.
+    /// Whether the run ended in order; this is then its last watermark.
     pub ended: bool,
     /// Requests without an outcome when this was written, by when they were received; empty at rest.
     pub under_way: Vec<UnderWay>,
@@ -52,7 +53,7 @@ pub struct Watermark {
     pub received: u64,
     /// Requests with an outcome in them.
     pub settled: u64,
-    /// Tallies of the interval at hand: what a store has of each is this revision or a higher one.
+    /// Tallies of the open interval. A store must have this revision of each, or a higher one.
     pub open: Vec<OpenTally>,
 }
 
@@ -85,7 +86,7 @@ macro_rules! watermark_columns {
 }
 
 impl Watermark {
-    /// Requests received before `time`, or about then, that have no outcome.
+    /// Requests without an outcome that were received before `time`, or at about that time.
     pub fn under_way_before(&self, time: Timestamp) -> u64 {
         self.under_way
             .iter()
@@ -118,21 +119,21 @@ pub struct OpenTally {
 pub struct Run {
     /// Which process.
     pub instance: String,
-    /// What it said last; `None` for tallies of a run that no watermark is there of.
+    /// Its latest watermark; `None` if only tallies of the run exist.
     pub watermark: Option<Watermark>,
     /// End of its last tally in the window; `None` without one.
     pub last_tally: Option<Timestamp>,
     /// The tallies were written by a program that had no watermarks yet.
     pub before_watermarks: bool,
-    /// Tallies that the watermark vouches for are not there, or older than they must be.
+    /// Tallies that the watermark lists are missing, or have a lower revision.
     pub lacks_tallies: bool,
     /// When a later process of the same instance began; `None` when this is the last one.
     pub succeeded: Option<Timestamp>,
-    /// It counts for something else than the evidence, and requests go there.
+    /// Set if it counts for another identity than that of the evidence, and still receives requests.
     pub apart: Option<Apart>,
 }
 
-/// What a run counts for that is not what is asked about.
+/// How the identity of a run differs from that of the evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Apart {
     /// The same versions under other rules: their hash.
@@ -179,27 +180,27 @@ pub struct InstanceWatermark {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
-    /// It runs, and all that counts here is settled and written.
+    /// It runs, and everything that matters here is settled and written.
     Complete,
     /// It ended in order: nothing more will come.
     Ended,
     /// It runs, but requests received before are not settled.
     UnderWay,
-    /// It did not say that it ended, and another process of its name has begun since: what it had not written is lost.
+    /// It did not end in order, and another process of its name has begun since: what it had not written is lost.
     Replaced,
-    /// Nothing was heard of it since.
+    /// It has written nothing since.
     Silent,
-    /// Its watermark is there, but not all the tallies that it names.
+    /// Its watermark exists, but not all tallies that it lists.
     Behind,
-    /// Its clock is ahead, so that times cannot be compared.
+    /// Its clock is ahead, so times cannot be compared.
     Ahead,
     /// Its tallies were written by an older program, without watermarks.
     Unknown,
-    /// It goes on under other rules: nothing of what it receives is counted here.
+    /// It continues under other rules: nothing that it receives is counted here.
     OtherRules,
-    /// It goes on for other versions: nothing of what it receives is counted here.
+    /// It continues for other versions: nothing that it receives is counted here.
     OtherVersions,
-    /// Nothing was heard of it since, and who asked says that it is gone for good.
+    /// It has written nothing since, and the user says that it is gone for good.
     Gone,
 }
 
@@ -221,7 +222,7 @@ impl RunState {
         }
     }
 
-    /// What it says, to somebody who reads it for the first time.
+    /// The meaning of the word, for somebody who reads it for the first time.
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Complete => "it runs, and all that it received is counted here",
@@ -245,14 +246,14 @@ impl RunState {
     }
 }
 
-/// A run that has written nothing for so long is called silent where nobody waits: three heartbeats.
+/// A run that has written nothing for this long (three heartbeats) is shown as silent where nothing waits for it.
 pub const SILENT_AFTER_MICROS: i64 = 3 * HEARTBEAT_MICROS;
-/// How far ahead of the reader's clock the clock of a process may be. A store on another machine has writers on others;
-/// machines that keep time are within milliseconds, and beyond this it is said.
+/// How far the clock of a process may be ahead of the reader's. A store on a server has writers on other machines.
+/// Synchronized clocks differ by milliseconds; a larger difference than this is reported.
 pub const CLOCKS_APART_MICROS: i64 = 2_000_000;
 
 impl Run {
-    /// How it stands for who needs everything that was received before `after`; `seen` is as for [`Standing::of`].
+    /// Its state for a reader that needs everything received before `after`; `seen` is as for [`Standing::of`].
     pub fn state(&self, after: Timestamp, seen: Timestamp) -> RunState {
         match &self.apart {
             Some(Apart::Rules(_)) => return RunState::OtherRules,
@@ -269,7 +270,7 @@ impl Run {
         if self.lacks_tallies {
             RunState::Behind
         } else if watermark.written > seen {
-            // Also of one that ended: what it counted seems newer than what others count now.
+            // Also for a run that has ended, because its counts seem newer than they are.
             RunState::Ahead
         } else if watermark.ended {
             RunState::Ended
@@ -316,7 +317,7 @@ impl Run {
     }
 }
 
-/// How all runs stand that evidence was counted by.
+/// The state of all runs that counted the evidence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
     /// Everything received before is settled and counted; `None` when that is not known.
@@ -326,10 +327,10 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// For who needs everything that was received before `after`; `seen` is the latest that it may have been where a watermark
-    /// was written when the reader first saw it: on a store of one machine the reader's time then, else later by
-    /// [`CLOCKS_APART_MICROS`]. A clock further ahead would make a watermark seem to be of later than it is, also once that
-    /// time has come.
+    /// The state for a reader that needs everything received before `after`. `seen` is an upper bound of the time on
+    /// the writer's clock when the reader first saw a watermark: the reader's own time for a store on one machine, else
+    /// [`CLOCKS_APART_MICROS`] later. A watermark with a later time comes from a clock that is further ahead; it stays
+    /// in doubt even after that time has passed.
     pub fn of(runs: &[Run], after: Timestamp, seen: impl Fn(&Run) -> Timestamp) -> Self {
         let runs = runs.iter();
         let watermarks: Vec<InstanceWatermark> =
@@ -340,9 +341,9 @@ impl Standing {
         }
     }
 
-    /// Takes these instances for gone where they are in doubt: what they had not written is not waited for. One that was
-    /// heard of after `after` is alive, whatever anybody says; tallies that a watermark names and that are not here are the store's to
-    /// find, not the instance's.
+    /// Marks these instances as gone where their state is in doubt, so that nothing waits for what they had not
+    /// written. An instance with a watermark after `after` is alive and is never marked. Missing tallies that a
+    /// watermark lists are not excused either: the process has sent them, so the store must deliver them.
     pub fn take_for_gone(&mut self, gone: &[String], after: Timestamp) {
         let alive: Vec<String> = self
             .watermarks
