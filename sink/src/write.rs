@@ -4,6 +4,7 @@
 //! queue: four times a second the thread asks the [`TallyBook`] for what the store lacks. So a killed process loses at
 //! most two such intervals of tallies and mismatch records, half a second.
 
+mod batch_store;
 mod clickhouse;
 mod health;
 mod kafka;

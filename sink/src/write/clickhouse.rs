@@ -8,9 +8,9 @@ use parity_schemas::evidence::Decision;
 use parity_schemas::record::{Record, RecordType};
 use tokio::runtime::Runtime;
 
+use super::batch_store::{BatchStore, Written};
 use super::queue::Queued;
 use super::retention::Step;
-use super::worker::{BatchStore, Written};
 use crate::clickhouse::batch::{Batch, Slice};
 use crate::clickhouse::insert::Mode;
 use crate::clickhouse::{Class, Fault, Server, schema};

@@ -13,22 +13,22 @@
 //! spooled.
 
 mod deliveries;
+mod encoded;
 mod producer;
 mod tallies;
 
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::RecvTimeoutError;
-use parity_schemas::record::{Record, RecordType};
 use parity_schemas::time::Timestamp;
 
 use self::deliveries::OneByOne;
+use self::encoded::Encoded;
 use self::producer::{Label, Message, RecordProducer};
 use self::tallies::Tallies;
 use super::health::DropReason;
 use super::queue::Queued;
 use super::retry::RetryState;
-use super::spool::frame::Frame;
 use super::spool::{AppendError, Next, Position, Spool};
 use super::{FinishReport, WriterInputs};
 use crate::error::StoreError;
@@ -374,41 +374,6 @@ impl KafkaWriter {
                     let error = synced.err().filter(|_| spooled > 0)?;
                     Some(format!("the spool cannot be flushed to the disk: {error}"))
                 }),
-        }
-    }
-}
-
-/// A record as it is sent.
-struct Encoded {
-    record: RecordType,
-    key: String,
-    payload: Vec<u8>,
-}
-
-impl Encoded {
-    fn of(record: &Record) -> Self {
-        let mut payload = Vec::with_capacity(1 << 10);
-        record.write_json(&mut payload);
-        Self {
-            record: record.record_type(),
-            key: record.id().to_string(),
-            payload,
-        }
-    }
-
-    fn frame(&self) -> Frame<'_> {
-        Frame {
-            record: self.record,
-            key: self.key.as_bytes(),
-            payload: &self.payload,
-        }
-    }
-
-    fn message(&self) -> Message<'_> {
-        Message {
-            record: self.record,
-            key: self.key.as_bytes(),
-            payload: &self.payload,
         }
     }
 }

@@ -10,6 +10,7 @@
 
 mod folder;
 pub(super) mod frame;
+mod reading;
 mod segment;
 
 use std::collections::BTreeMap;
@@ -19,8 +20,9 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
 use self::folder::{claim, find_segments, hold, segment_path, take_over};
-use self::frame::Frame;
-use self::segment::{Segment, SegmentReader, Step};
+use self::reading::Cursor;
+pub(super) use self::reading::Next;
+use self::segment::Segment;
 use crate::error::StoreError;
 use crate::store::SpoolConfig;
 
@@ -53,13 +55,6 @@ pub(super) enum AppendError {
     Failed(std::io::Error),
 }
 
-/// The result of reading.
-pub(super) enum Next<'a> {
-    Record(Position, Frame<'a>),
-    /// Everything on disk was read.
-    End,
-}
-
 /// The spool of one process.
 pub(super) struct Spool {
     folder: PathBuf,
@@ -73,12 +68,6 @@ pub(super) struct Spool {
     damaged: u64,
     /// Holds the lock; `None` while the folder cannot be used.
     lock: Option<File>,
-}
-
-/// The read position.
-struct Cursor {
-    at: Position,
-    reader: Option<SegmentReader>,
 }
 
 impl Spool {
@@ -191,104 +180,6 @@ impl Spool {
             segment: *number,
             index,
         })
-    }
-
-    /// Continues reading from here.
-    pub(super) fn seek(&mut self, at: Position) {
-        self.cursor = Cursor { at, reader: None };
-    }
-
-    /// The position where reading continues.
-    pub(super) fn place(&self) -> Position {
-        self.cursor.at
-    }
-
-    /// Reads the next record that is not acknowledged.
-    pub(super) fn next(&mut self) -> Next<'_> {
-        loop {
-            match self.find() {
-                Ok(Found::Record) => break,
-                Ok(Found::End) => return Next::End,
-                Ok(Found::Again) => {}
-                Err(error) => {
-                    let number = self.cursor.at.segment;
-                    tracing::error!(%error, segment = number, "a segment of the spool cannot be read and is skipped");
-                    self.damaged += 1;
-                    self.abandon(number);
-                }
-            }
-        }
-        // Taken from the reader's buffer again, because the borrow checker does not let the loop return it.
-        let found = self.cursor.reader.as_ref().and_then(SegmentReader::last);
-        match found {
-            Some((index, frame)) => Next::Record(
-                Position {
-                    segment: self.cursor.at.segment,
-                    index,
-                },
-                frame,
-            ),
-            None => Next::End,
-        }
-    }
-
-    /// Moves to the next record that is not acknowledged.
-    fn find(&mut self) -> std::io::Result<Found> {
-        let at = self.cursor.at;
-        let Some((&number, segment)) = self.segments.range_mut(at.segment..).next() else {
-            return Ok(Found::End);
-        };
-        if number != at.segment {
-            self.seek(Position {
-                segment: number,
-                index: 0,
-            });
-            return Ok(Found::Again);
-        }
-        if self.cursor.reader.is_none() {
-            self.cursor.reader = SegmentReader::open(&segment.path)?;
-        }
-        let Some(reader) = &mut self.cursor.reader else {
-            tracing::warn!(path = %segment.path.display(), "a file in the spool is not a segment, or its beginning is torn; it is skipped");
-            self.damaged += 1;
-            self.abandon(number);
-            return Ok(Found::Again);
-        };
-        match reader.step(segment.bytes)? {
-            Step::Record(index) => {
-                self.cursor.at.index = index + 1;
-                Ok(if index < at.index || segment.is_acknowledged(index) {
-                    Found::Again
-                } else {
-                    Found::Record
-                })
-            }
-            Step::Damaged(index) => {
-                self.damaged += 1;
-                segment.acknowledge(index);
-                tracing::error!(path = %segment.path.display(), index, "a record in the spool is damaged and lost");
-                Ok(Found::Again)
-            }
-            Step::Lost { bytes } => {
-                // At the end of a file, a killed process left a partial write; elsewhere the disk is damaged.
-                self.damaged += 1;
-                tracing::warn!(path = %segment.path.display(), bytes, "the end of a file in the spool is torn; what it held is lost");
-                segment.bytes -= bytes;
-                Ok(Found::Again)
-            }
-            Step::End => {
-                segment.count.get_or_insert(reader.index);
-                let is_last = self.segments.range(number + 1..).next().is_none();
-                if !is_last {
-                    self.seek(Position {
-                        segment: number + 1,
-                        index: 0,
-                    });
-                }
-                self.give_back();
-                Ok(if is_last { Found::End } else { Found::Again })
-            }
-        }
     }
 
     /// The broker has acknowledged the record, or refused it for good.
@@ -411,28 +302,6 @@ impl Spool {
         }
     }
 
-    /// Sets a segment aside that cannot be read.
-    fn abandon(&mut self, number: u32) {
-        if let Some(segment) = self.segments.remove(&number) {
-            // Kept for inspection, under a name that is not read again.
-            let aside = segment.path.with_extension("damaged");
-            if let Err(error) = std::fs::rename(&segment.path, &aside) {
-                tracing::warn!(%error, path = %segment.path.display(), "a damaged file cannot be set aside");
-            }
-        }
-        if self
-            .active
-            .as_ref()
-            .is_some_and(|(active, _)| *active == number)
-        {
-            self.active = None;
-        }
-        self.seek(Position {
-            segment: number.saturating_add(1),
-            index: 0,
-        });
-    }
-
     fn remove(&mut self, number: u32) {
         if self
             .active
@@ -453,12 +322,6 @@ impl Spool {
             _ => {}
         }
     }
-}
-
-enum Found {
-    Record,
-    Again,
-    End,
 }
 
 #[cfg(test)]

@@ -15,9 +15,9 @@ use parity_schemas::record::RecordType;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
 use self::rows::{Row, Statements};
+use super::batch_store::{BatchStore, Written};
 use super::queue::Queued;
 use super::retention::Step;
-use super::worker::{BatchStore, Written};
 use crate::error::StoreError;
 use crate::retention::Retention;
 use crate::sqlite;

@@ -15,11 +15,12 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, SendError, Sender, select};
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::HEARTBEAT_MICROS;
 
+use super::batch_store::{BatchStore, Written};
 use super::health::{DropReason, WriterStatus};
 use super::queue::{Bytes, Queued};
 use super::retention::Step;
 use super::retry::RetryState;
-use super::{FinishReport, Retention, WriterInputs, WriterOptions};
+use super::{FinishReport, WriterInputs, WriterOptions};
 use crate::error::StoreError;
 use crate::tally::{Snapshot, TallyBook};
 
@@ -29,58 +30,6 @@ const BATCH_BYTES: usize = 4 << 20;
 const RETENTION_PERIOD: Duration = Duration::from_mins(1);
 /// How often a process without traffic writes its watermark.
 pub(super) const HEARTBEAT: Duration = Duration::from_micros(HEARTBEAT_MICROS as u64);
-
-/// What the thread asks of a store. A batch is written as a whole or not at all; every write is idempotent by the
-/// records' own ids, so that a failed one can be repeated.
-pub(super) trait BatchStore: Sized + Send + 'static {
-    /// What can go wrong.
-    type Error: std::fmt::Display;
-
-    /// Checks that the store is still the one that was opened. Called before each write, and several times a second
-    /// without one.
-    fn check(&mut self) -> Result<(), Self::Error> {
-        Ok(())
-    }
-
-    /// Writes everything, or nothing.
-    fn write(
-        &mut self,
-        records: &[Queued],
-        snapshot: Option<&Snapshot>,
-    ) -> Result<Written, Self::Error>;
-
-    /// From now on, a write waits for other processes for about this long at most. Called when the writer is to end.
-    fn limit_wait(&mut self, _limit: Duration) {}
-
-    /// Whether the tallies alone may be written after `error`: not if it prevents every write.
-    fn may_take_tallies(error: &Self::Error) -> bool;
-
-    /// Whether `error` means that this is no longer the store that was opened. It is then given up and opened again.
-    fn is_lost(_error: &Self::Error) -> bool {
-        false
-    }
-
-    /// Closes a lost store without writing to it.
-    fn give_up(self, _error: &Self::Error) {}
-
-    /// Removes a few rows that retention no longer allows.
-    fn retain(&mut self, retention: &Retention) -> Result<Step, Self::Error>;
-
-    /// Size on disk, if known.
-    fn bytes(&self) -> Option<u64>;
-
-    /// Closes the store. If this fails, nothing that was written is lost.
-    fn close(self) -> Result<(), Self::Error>;
-}
-
-/// The result of writing a batch.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Written {
-    /// Rows that the store accepted, including those that it already had; without watermarks.
-    pub(super) rows: usize,
-    /// Records that it refused because of their own content.
-    pub(super) rejected: usize,
-}
 
 /// Opens the store.
 pub(super) type Opener<S> = Box<dyn Fn() -> Result<S, StoreError> + Send>;

@@ -119,7 +119,7 @@ fn the_gate_of_another_process_writes_while_the_mirror_does() {
                 (writer.handle(), book.recorder(book.generation()), route());
             let mut counted = 0_u64;
             while !done.load(Ordering::Acquire) {
-                // As fast as the store takes them, so that it never rests.
+                // As fast as the store accepts them, so that it is always busy.
                 sender.send(mismatched(&recorder, &route, 1_000)).ok();
                 counted += 1;
             }

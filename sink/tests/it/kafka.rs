@@ -1,4 +1,5 @@
-//! Records into a topic: none lost while there is room on disk, whatever the broker and the process go through.
+//! Writing records to a topic: none is lost while there is room on disk, whatever happens to the broker and the
+//! process.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Write};
@@ -186,7 +187,7 @@ fn what_a_full_spool_cannot_take_is_counted_to_the_unit() {
     let sender = writer.handle();
     kafka.stop();
     let mut attempts = 0;
-    // Many times what the spool and the client hold together; never more at once than the queue holds.
+    // Many times the capacity of spool and client together, but never more at once than the queue takes.
     for _ in 0..60_000 {
         if attempts % 1_000 == 0 {
             wait_until("the queue has room", || {
@@ -290,7 +291,7 @@ fn damage_on_disk_costs_what_is_damaged_and_nothing_else() {
     bytes[middle] ^= 0x40;
     bytes.truncate(bytes.len() - 3);
     std::fs::write(&segment, &bytes).expect("writable");
-    // And what somebody else left there.
+    // And files of other programs.
     for (name, content) in [
         ("0000000900.spool", &b"not ours"[..]),
         ("0000000901.spool", b""),
@@ -312,8 +313,8 @@ fn damage_on_disk_costs_what_is_damaged_and_nothing_else() {
 
 const FOLDER: &str = "PARITY_TEST_SPOOL_OF_CHILD";
 const URL: &str = "PARITY_TEST_KAFKA_OF_CHILD";
-/// How old a result may be that is lost. The promise is half a second; a busy machine may stop the whole child for
-/// longer than that.
+/// The greatest age of a lost result. The promise is half a second; a busy machine may stop the whole child for longer
+/// than that.
 const ALLOWED_LOSS: Duration = Duration::from_millis(1_500);
 
 fn child(kafka: &Kafka, topic: &str, folder: &Path) -> Child {
@@ -330,7 +331,7 @@ fn child(kafka: &Kafka, topic: &str, folder: &Path) -> Child {
         .expect("this binary starts again")
 }
 
-/// Says each id once the queue has taken its record.
+/// Prints each id once the queue has accepted its record.
 #[test]
 fn child_that_sends_until_it_is_killed() {
     let (Some(folder), Ok(url)) = (std::env::var_os(FOLDER), std::env::var(URL)) else {
@@ -357,7 +358,7 @@ fn a_killed_process_loses_half_a_second_at_most_with_and_without_a_broker() {
     let topic = kafka.topic(1);
     let mut must_arrive = BTreeSet::new();
     for round in 0..3 {
-        // In the second round the broker goes while the process runs, in the third it is not there at all.
+        // In the second round the broker stops while the process runs, in the third it never runs.
         let mut child = child(&kafka, &topic, folder.path());
         let mut told: Vec<(Instant, String)> = Vec::new();
         let began = Instant::now();

@@ -1,4 +1,4 @@
-//! What is read back, from what was written.
+//! The report that is read from what was written.
 
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::evidence::Evidence;

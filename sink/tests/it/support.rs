@@ -1,4 +1,4 @@
-//! What the tests share: a store in a folder of its own, records, and waiting for a condition.
+//! Shared by the tests: a store in a temporary folder, records, and waiting for a condition.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ impl Store {
         self.report().counts.received
     }
 
-    /// A connection beside those of the crate.
+    /// A separate connection to the file.
     pub(crate) fn sql(&self) -> Connection {
         let connection = Connection::open(&self.path).expect("the file opens");
         connection
@@ -74,7 +74,7 @@ impl Store {
         connection
     }
 
-    /// Takes the columns away that no file of migrations adds, as they are in no store of an older program.
+    /// Drops the columns that later steps added, as in a store of an older program.
     pub(crate) fn undo_steps(&self) {
         for record in RecordType::ALL {
             let added = record.columns().iter().filter(|column| column.since > 0);
@@ -87,7 +87,7 @@ impl Store {
         }
     }
 
-    /// Writes records and nothing else, and removes none.
+    /// Writes records only, without retention.
     pub(crate) fn fill(&self, records: impl IntoIterator<Item = Record>) {
         let keeps_all = WriterOptions {
             retention: Retention {

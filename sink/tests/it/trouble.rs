@@ -1,4 +1,4 @@
-//! A store that is full, locked or hopeless costs records, never counts, and nobody waits for it.
+//! A store that is full, locked or broken loses records but never counts, and nobody waits for it.
 
 use std::time::{Duration, Instant};
 
@@ -41,7 +41,7 @@ fn a_full_disk_drops_records_by_count_and_recovers_by_itself() {
         },
     );
     let registry = metrics(&writer);
-    // Somebody else's file takes most of the disk.
+    // Another table takes most of the disk.
     let neighbour = store.sql();
     neighbour
         .execute_batch(

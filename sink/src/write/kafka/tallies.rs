@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use parity_schemas::record::Record;
 use parity_schemas::time::Timestamp;
 
-use super::Encoded;
+use super::encoded::Encoded;
 use super::producer::{Label, RecordProducer};
 use crate::tally::{Snapshot, TallyBook};
 use crate::write::spool::Spool;
