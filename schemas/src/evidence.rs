@@ -43,7 +43,7 @@ pub struct Evidence {
     pub instances: Vec<String>,
     /// By route, sorted by name.
     pub routes: Vec<RouteEvidence>,
-    /// Who vouches for it, and until when.
+    /// The runs that counted it, with their watermarks.
     pub runs: Vec<Run>,
     /// What there is of the same versions under other rules, the newest first; none of it is counted here.
     pub other_rules: Vec<OtherRules>,
