@@ -1,5 +1,6 @@
 //! The layout is the architecture: the edges between our crates, and what each may name, which ARCHITECTURE.md draws.
 
+mod citations;
 mod imports;
 
 use std::collections::BTreeSet;
