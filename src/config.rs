@@ -138,7 +138,7 @@ impl Layers {
                 };
                 (Some(text), written.origin.clone())
             }
-            None => (setting.default.map(str::to_owned), Origin::Default),
+            None => (setting.default(), Origin::Default),
         }
     }
 
@@ -167,7 +167,7 @@ impl Layers {
     /// The elements of a list; those that cannot be read are noted.
     fn each<T>(&mut self, setting: &'static Many<T>) -> Vec<T> {
         let origin = self.origin(setting);
-        let items = self.list(setting, Vec::new()).into_iter();
+        let items = self.list(setting).into_iter();
         items
             .filter_map(|item| self.or_note(setting, origin.clone(), (setting.read)(&item)))
             .collect()
@@ -207,11 +207,11 @@ impl Layers {
             .map_or(Origin::Default, |written| written.origin.clone())
     }
 
-    /// The elements of a list as text.
-    fn list<T>(&self, setting: &Many<T>, default: Vec<String>) -> Vec<String> {
+    /// The elements of a list as text: as given or by default.
+    fn list<T>(&self, setting: &Many<T>) -> Vec<String> {
         match self.values.get(setting.key).map(|written| &written.value) {
             Some(Raw::List(items)) => items.clone(),
-            _ => default,
+            _ => setting.default_list().unwrap_or_default(),
         }
     }
 

@@ -121,7 +121,6 @@ fn settings(out: &mut String, settings: &[&Setting]) -> fmt::Result {
         let Setting {
             key,
             kind,
-            default,
             flag,
             about,
             needs_restart,
@@ -135,7 +134,12 @@ fn settings(out: &mut String, settings: &[&Setting]) -> fmt::Result {
             out,
             "| `{key}` | {} | {} | {} | `{}` | {} | {} |",
             name(*kind),
-            code(*default),
+            code(
+                setting
+                    .default()
+                    .map(|text| text.replace(',', ", "))
+                    .as_deref()
+            ),
             code(flag.map(|flag| flag.name)),
             setting.variable(),
             if *needs_restart { "yes" } else { "" },

@@ -165,12 +165,11 @@ impl Layers {
     }
 
     fn redact(&mut self) -> Option<RedactConfig> {
-        let default = RedactConfig::default();
         let text = self.get(&redact::TEXT);
         Some(RedactConfig {
-            keep_headers: self.list(&redact::KEEP_HEADERS, default.keep_headers),
-            keep_query: self.list(&redact::KEEP_QUERY, default.keep_query),
-            mask_keys: self.list(&redact::MASK_KEYS, default.mask_keys),
+            keep_headers: self.list(&redact::KEEP_HEADERS),
+            keep_query: self.list(&redact::KEEP_QUERY),
+            mask_keys: self.list(&redact::MASK_KEYS),
             text: text?,
         })
     }
@@ -299,7 +298,7 @@ impl Layers {
         match self.values.get(setting.key).map(|written| &written.value) {
             Some(Raw::Text(text)) => text.hash(&mut hasher),
             Some(Raw::List(items)) => items.hash(&mut hasher),
-            None => setting.default.hash(&mut hasher),
+            None => setting.default().hash(&mut hasher),
         }
         if setting.kind == Kind::Path
             && let Some((path, _)) = self.text(setting)

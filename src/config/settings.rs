@@ -6,6 +6,7 @@
 //! setting or describe another one. Whoever needs a value names the definition (`mirror::LISTEN`), never the key, so a
 //! slip does not compile.
 
+mod default;
 pub(crate) mod entries;
 pub(crate) mod kind;
 mod table;
@@ -13,6 +14,7 @@ mod table;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
+use default::DefaultValue;
 pub(crate) use kind::Kind;
 pub(crate) use table::*;
 
@@ -24,7 +26,7 @@ pub(crate) struct Setting {
     /// Its type.
     pub(crate) kind: Kind,
     /// What holds when nobody says otherwise; `None` means absent.
-    pub(crate) default: Option<&'static str>,
+    default: Option<DefaultValue>,
     /// The flag, where there is one.
     pub(crate) flag: Option<Flag>,
     /// One line on what it does.
@@ -119,7 +121,13 @@ impl<T, F> Typed<T, F> {
     }
 
     const fn default(mut self, text: &'static str) -> Self {
-        self.setting.default = Some(text);
+        self.setting.default = Some(DefaultValue::Text(text));
+        self
+    }
+
+    /// The library that uses the value has its default.
+    const fn default_of(mut self, text: fn() -> String) -> Self {
+        self.setting.default = Some(DefaultValue::Of(text));
         self
     }
 
@@ -159,7 +167,30 @@ impl<T, F> Typed<T, F> {
     }
 }
 
+impl<T> Many<T> {
+    /// What the list is when nobody gives one.
+    const fn default_list(mut self, items: fn() -> Vec<String>) -> Self {
+        self.setting.default = Some(DefaultValue::List(items));
+        self
+    }
+
+    /// Without a list nothing is on it.
+    const fn empty(self) -> Self {
+        self.default_list(Vec::new)
+    }
+}
+
 impl Setting {
+    /// What holds when nobody says otherwise, as a variable would give it; `None` means absent.
+    pub(crate) fn default(&self) -> Option<String> {
+        self.default.map(DefaultValue::text)
+    }
+
+    /// Of a list: the elements that it has when nobody gives one. `None` where no list and an empty one are two things.
+    pub(crate) fn default_list(&self) -> Option<Vec<String>> {
+        self.default.map(DefaultValue::items)
+    }
+
     /// The section of the file; empty at the top.
     pub(crate) fn section(&self) -> &'static str {
         self.key.split_once('.').map_or("", |(section, _)| section)

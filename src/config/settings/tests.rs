@@ -7,7 +7,7 @@ use clap::CommandFactory as _;
 use super::*;
 use crate::cli::Cli;
 use crate::config::environment::Environment;
-use crate::config::{Layers, render};
+use crate::config::{Layers, render, value};
 
 #[test]
 fn keys_and_variables_are_unique_and_stand_in_their_sections() {
@@ -20,8 +20,8 @@ fn keys_and_variables_are_unique_and_stand_in_their_sections() {
             for key in [Some(setting.key), setting.formerly].into_iter().flatten() {
                 assert!(keys.insert(key), "{key}");
             }
-            if let Some(default) = setting.default {
-                assert_eq!(setting.kind.check(default), Ok(()), "{}", setting.key);
+            if let Some(default) = setting.default() {
+                assert_eq!(setting.kind.check(&default), Ok(()), "{}", setting.key);
             }
         }
     }
@@ -45,7 +45,7 @@ fn other(setting: &Setting) -> &'static str {
         Kind::Size => "7KiB",
         Kind::Count => "7",
         Kind::Share => "0.7",
-        Kind::Switch if setting.default == Some("on") => "off",
+        Kind::Switch if setting.default().as_deref() == Some("on") => "off",
         Kind::Switch => "on",
         _ => "other",
     }
@@ -112,5 +112,69 @@ fn every_setting_is_read_by_its_key_its_variable_and_its_flag_and_described_ever
             arguments.any(|argument| argument.get_id().as_str() == *key)
         });
         assert!(taken, "no command takes {} of {key}", flag.name);
+    }
+}
+
+/// A value as it is compared: a file says `true` and `1` where a variable says `on` and `1.0`.
+fn plain(setting: &Setting, text: Option<String>) -> Option<String> {
+    match setting.kind {
+        Kind::Switch => text.map(|text| value::switch(&text).expect("a switch").to_string()),
+        Kind::Share => text.map(|text| value::share(&text).expect("a share").to_string()),
+        _ => text,
+    }
+}
+
+#[test]
+fn the_starting_file_with_every_default_uncommented_says_what_no_file_says() {
+    let place = tempfile::tempdir().expect("a folder");
+    let file = place.path().join("parity.toml");
+    let start = render::starting_file();
+    let settings = start.split("# Routes are recognized").next();
+    let mut uncommented = 0;
+    let mut text = String::new();
+    for line in settings.expect("settings come first").lines() {
+        let said = line.strip_prefix("# ").filter(|rest| {
+            let name = rest.split_once(" = ").map_or("", |(name, _)| name);
+            all().any(|setting| setting.name() == name)
+        });
+        uncommented += usize::from(said.is_some());
+        // The addresses that are filled in are to be changed, and no defaults.
+        let said = said.unwrap_or(if line.starts_with('[') { line } else { "" });
+        text.push_str(said);
+        text.push('\n');
+    }
+    std::fs::write(&file, &text).expect("writable");
+    let with_file = Layers::load(Some(&file), &Environment::default(), &[]);
+    let without = Layers::load(None, &Environment::default(), &[]);
+    let mut with_default = 0;
+    for setting in all() {
+        let says = |layers: &Layers| plain(setting, layers.shown(setting).0);
+        assert_eq!(says(&with_file), says(&without), "{}", setting.key);
+        if setting.default().is_some() {
+            with_default += 1;
+            assert!(with_file.is_given(setting), "{}", setting.key);
+        }
+    }
+    assert_eq!(uncommented, with_default, "{text}");
+    assert!(with_file.into_problems().0.is_empty(), "{text}");
+}
+
+#[test]
+fn default_lists_are_shown_wherever_defaults_are() {
+    let names = ["content-type", "x-total-count"];
+    let layers = Layers::load(None, &Environment::default(), &[]);
+    let document = render::document(&layers);
+    let shown = [
+        render::list(&layers, false),
+        document["settings"]["redact.keep_headers"]["value"].to_string(),
+        render::schema()["properties"]["redact"]["properties"]["keep_headers"]["default"]
+            .to_string(),
+        render::starting_file(),
+        crate::reference::page().expect("memory"),
+    ];
+    for text in shown {
+        for name in names {
+            assert!(text.contains(name), "{name} is missing in {text}");
+        }
     }
 }
