@@ -61,7 +61,22 @@ impl Layers {
         problems.extend(environment.problems());
         for setting in settings::all() {
             let variable = setting.variable();
-            if let Some(text) = environment.get(&variable) {
+            let given = environment.get(&variable);
+            let former = setting.former_variable();
+            let former = former.and_then(|name| Some((environment.get(&name)?, name)));
+            if let Some((_, former)) = &former {
+                let (message, to) = if given.is_some() {
+                    let message = format!("{former} and {variable} are one setting, given twice");
+                    (message, &mut problems)
+                } else {
+                    let message =
+                        format!("{former} is called {variable} now; the former name still holds");
+                    (message, &mut file.renamed)
+                };
+                to.push(Problem::new(Origin::Environment(former.clone()), message));
+            }
+            let given = given.map(|text| (text, variable));
+            if let Some((text, variable)) = given.or(former) {
                 let origin = Origin::Environment(variable);
                 if let Err(error) = setting.kind.check(text) {
                     let message = format!("{}: {error}", setting.key);

@@ -175,8 +175,8 @@ impl Layers {
     }
 
     fn redaction_key(&mut self) -> Option<Vec<u8>> {
-        if self.is_given(&mirror::REDACTION_KEY_FILE) {
-            return self.secret(&mirror::REDACTION_KEY_FILE, MIN_KEY_BYTES);
+        if self.is_given(&redact::KEY_FILE) {
+            return self.secret(&redact::KEY_FILE, MIN_KEY_BYTES);
         }
         // Two random ids hold 244 random bits; a key of one process need not be more.
         let random = [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()];

@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use parity_schemas::documents::{CONFIG_SCHEMA, ConfigDocument, Layer, ShownSetting};
 use parity_schemas::time::Timestamp;
 use serde_json::{Map, Value, json};
 
@@ -97,21 +98,27 @@ pub(crate) fn list(layers: &Layers, origin: bool) -> String {
 }
 
 /// The same as a document.
-pub(crate) fn document(layers: &Layers) -> Value {
-    let settings: Map<_, _> = settings::all()
-        .map(|setting| {
-            let (value, origin) = layers.shown(setting);
-            let kind = match &origin {
-                Origin::Default => "default",
-                Origin::File { .. } => "file",
-                Origin::Environment(_) => "environment",
-                Origin::Flag(_) => "flag",
-            };
-            let entry = json!({"value": value, "from": kind, "origin": origin.to_string()});
-            (setting.key.to_owned(), entry)
-        })
-        .collect();
-    json!({"schema": "parity.config/v1", "settings": settings})
+pub(crate) fn document(layers: &Layers) -> ConfigDocument {
+    let settings = settings::all().map(|setting| {
+        let (value, origin) = layers.shown(setting);
+        let from = match &origin {
+            Origin::Default => Layer::Default,
+            Origin::File { .. } => Layer::File,
+            Origin::Environment(_) => Layer::Environment,
+            Origin::Flag(_) => Layer::Flag,
+        };
+        let origin = origin.to_string();
+        let shown = ShownSetting {
+            value,
+            from,
+            origin,
+        };
+        (setting.key.to_owned(), shown)
+    });
+    ConfigDocument {
+        schema: CONFIG_SCHEMA.to_owned(),
+        settings: settings.collect(),
+    }
 }
 
 /// The JSON Schema of parity.toml, for editors.

@@ -7,6 +7,7 @@
 //! slip does not compile.
 
 mod default;
+mod dropped;
 pub(crate) mod entries;
 pub(crate) mod kind;
 mod table;
@@ -15,6 +16,8 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 
 use default::DefaultValue;
+use dropped::DROPPED;
+pub(crate) use dropped::Dropped;
 pub(crate) use kind::Kind;
 pub(crate) use table::*;
 
@@ -204,20 +207,26 @@ impl Setting {
     /// `PARITY_` and the flag's name; the whole key where there is no flag, and for `sink`, some of whose flags are
     /// those of `mirror` with another meaning.
     pub(crate) fn variable(&self) -> String {
-        let base = self
-            .flag
-            .filter(|_| self.section() != "sink")
-            .map_or(self.key, |flag| flag.name.trim_start_matches('-'));
-        format!(
-            "PARITY_{}",
-            base.to_ascii_uppercase().replace(['-', '.'], "_")
-        )
+        let flag = self.flag.filter(|_| self.section() != "sink");
+        variable_of(flag.map_or(self.key, |flag| flag.name.trim_start_matches('-')))
+    }
+
+    /// The variable of its former name, where it had another one: one that is made from a flag has stayed.
+    pub(crate) fn former_variable(&self) -> Option<String> {
+        let former = self.formerly.filter(|_| self.flag.is_none())?;
+        Some(variable_of(former))
     }
 
     /// The setting with a text, as a flag gives it.
     pub(crate) fn is<'a>(&'static self, text: &'a str) -> (&'static Self, &'a str) {
         (self, text)
     }
+}
+
+/// The environment variable of a key, or of a flag without its dashes.
+fn variable_of(name: &str) -> String {
+    let name = name.to_ascii_uppercase().replace(['-', '.'], "_");
+    format!("PARITY_{name}")
 }
 
 /// A key without its section.
@@ -251,6 +260,18 @@ pub(crate) fn find(section: &str, name: &str) -> Option<(&'static Setting, &'sta
         let key = keys.into_iter().flatten().find(is_it)?;
         Some((setting, key))
     })
+}
+
+/// All settings that are no more.
+pub(crate) fn all_dropped() -> impl Iterator<Item = &'static Dropped> {
+    DROPPED.iter()
+}
+
+/// What a key of the file named once.
+pub(crate) fn find_dropped(section: &str, name: &str) -> Option<&'static Dropped> {
+    DROPPED
+        .iter()
+        .find(|dropped| dropped.key.split_once('.') == Some((section, name)))
 }
 
 #[cfg(test)]

@@ -355,7 +355,6 @@ fn every_setting_of_the_starting_file_is_valid_when_uncommented() {
         "tls_key_file",
         "credentials_file",
         "ca_file",
-        "redaction_key_file",
         "instance",
         "password_file",
         "certificate_file",

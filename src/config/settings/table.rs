@@ -158,8 +158,6 @@ pub(crate) mod mirror {
             .flag("--tls-certificate-file", "FILE");
         TLS_KEY_FILE: One<PathBuf> = path("mirror.tls_key_file", "PEM key of mirror.tls_certificate_file")
             .flag("--tls-key-file", "FILE");
-        REDACTION_KEY_FILE: One<PathBuf> = path("mirror.redaction_key_file", "Key of the hmac: values in the record, the same for all instances (random per process by default)")
-            .flag("--redaction-key-file", "FILE").needs_restart();
     }
 }
 
@@ -265,8 +263,6 @@ pub(crate) mod limits {
         BODY: One<u64> = size("limits.body", "Largest request or answer body that is compared")
             .default_of(|| default::size(Limits::default().body as u64));
         QUEUE: One<usize> = count("limits.queue", "Exchanges that wait for comparison").read_as(value::waiting).default("4096");
-        SPOOL: One<u64> = size("limits.spool", "Bytes of records that wait on disk while a Kafka broker is away")
-            .default_of(|| default::size(SpoolConfig::default().max_bytes)).needs_restart();
         DRAIN: One<Duration> = duration("limits.drain", "Time for accepted requests to finish at shutdown")
             .default_of(|| default::duration(Limits::default().drain));
     }
@@ -283,6 +279,8 @@ pub(crate) mod record {
         SPOOL: One<PathBuf> = path("record.spool", "Folder, of this process alone, for records that a Kafka broker has not acknowledged")
             .default_of(|| SpoolConfig::default().folder.display().to_string())
             .flag("--spool", "FOLDER").needs_restart().formerly("mirror.spool");
+        SPOOL_SIZE: One<u64> = size("record.spool_size", "Bytes of records in the spool; more are dropped and counted")
+            .default_of(|| default::size(SpoolConfig::default().max_bytes)).needs_restart().formerly("limits.spool");
     }
 }
 
@@ -300,6 +298,8 @@ pub(crate) mod redact {
             .default_list(|| RedactConfig::default().mask_keys);
         TEXT: One<PlainText> = text("redact.text", "Plain text in the record: patterns (without what looks like a secret, best effort) or hidden (length and hash only)")
             .read_as(value::plain_text).default_of(|| default::word(&RedactConfig::default().text, &value::PLAIN_TEXT));
+        KEY_FILE: One<PathBuf> = path("redact.key_file", "Key of the hmac: values in the record, the same for all instances (random per process by default)")
+            .flag("--redaction-key-file", "FILE").needs_restart().formerly("mirror.redaction_key_file");
     }
 }
 
@@ -371,14 +371,10 @@ pub(crate) mod sink {
             .default("127.0.0.1:9901").flag("--admin", "ADDR");
         ADMIN_TOKEN_FILE: One<PathBuf> = path("sink.admin_token_file", "File with the token that the admin port demands; required off loopback")
             .flag("--admin-token-file", "FILE");
-        BATCH_ROWS: One<usize> = count("sink.batch_rows", "Records of one partition that are inserted at once").default("100000");
-        BATCH_BYTES: One<u64> = size("sink.batch_bytes", "Bytes of one partition's records that are inserted at once").default("16MiB");
         BATCH_INTERVAL: One<Duration> = duration("sink.batch_interval", "Longest time that a record waits for its batch to fill")
             .read_as(some_time).default_of(|| default::duration(SinkOptions::default().batch_interval));
         MEMORY: One<u64> = size("sink.memory", "Bytes of records that a sink holds in all")
             .default_of(|| default::size(SinkOptions::default().memory as u64));
-        SESSION_TIMEOUT: One<Duration> = duration("sink.session_timeout", "After this time without a sign of life a sink's partitions go to the others")
-            .read_as(some_time).default("10s");
         WORKERS: One<usize> = count("sink.workers", "Threads that decode and insert (one per core by default)").flag("--workers", "N");
     }
 }

@@ -16,7 +16,10 @@ fn keys_and_variables_are_unique_and_stand_in_their_sections() {
     for section in SECTIONS {
         for setting in section.settings {
             assert_eq!(setting.section(), section.name, "{}", setting.key);
-            assert!(variables.insert(setting.variable()), "{}", setting.key);
+            for variable in [Some(setting.variable()), setting.former_variable()] {
+                let is_new = variable.is_none_or(|name| variables.insert(name));
+                assert!(is_new, "{}", setting.key);
+            }
             for key in [Some(setting.key), setting.formerly].into_iter().flatten() {
                 assert!(keys.insert(key), "{key}");
             }
@@ -24,6 +27,10 @@ fn keys_and_variables_are_unique_and_stand_in_their_sections() {
                 assert_eq!(setting.kind.check(&default), Ok(()), "{}", setting.key);
             }
         }
+    }
+    for dropped in all_dropped() {
+        assert!(keys.insert(dropped.key), "{}", dropped.key);
+        assert!(variables.insert(dropped.variable()), "{}", dropped.key);
     }
     assert_eq!(
         find("record", "store").map(|(_, key)| key),
@@ -54,9 +61,9 @@ fn other(setting: &Setting) -> &'static str {
 /// Where `config show` says that the value of a setting comes from.
 fn origin(layers: &Layers, setting: &Setting) -> String {
     let document = render::document(layers);
-    let entry = &document["settings"][setting.key];
-    assert!(!entry["value"].is_null(), "{}", setting.key);
-    entry["origin"].as_str().expect("text").to_owned()
+    let shown = &document.settings[setting.key];
+    assert!(shown.value.is_some(), "{}", setting.key);
+    shown.origin.clone()
 }
 
 #[test]
@@ -166,7 +173,7 @@ fn default_lists_are_shown_wherever_defaults_are() {
     let document = render::document(&layers);
     let shown = [
         render::list(&layers, false),
-        document["settings"]["redact.keep_headers"]["value"].to_string(),
+        format!("{:?}", document.settings["redact.keep_headers"].value),
         render::schema()["properties"]["redact"]["properties"]["keep_headers"]["default"]
             .to_string(),
         render::starting_file(),
@@ -177,4 +184,41 @@ fn default_lists_are_shown_wherever_defaults_are() {
             assert!(text.contains(name), "{name} is missing in {text}");
         }
     }
+}
+
+#[test]
+fn a_setting_that_is_no_more_is_refused_with_what_to_do_instead() {
+    let place = tempfile::tempdir().expect("a folder");
+    let file = place.path().join("parity.toml");
+    for dropped in all_dropped() {
+        let (section, name) = dropped.key.split_once('.').expect("a section");
+        std::fs::write(&file, format!("[{section}]\n{name} = 1\n")).expect("writable");
+        let of_file = Layers::load(Some(&file), &Environment::default(), &[]);
+        let environment = Environment::of([(&*dropped.variable(), "1")]);
+        let of_environment = Layers::load(None, &environment, &[]);
+        for layers in [of_file, of_environment] {
+            let problems = layers.into_problems().0;
+            assert_eq!(problems.len(), 1, "{}", dropped.key);
+            assert_eq!(problems[0].message, dropped.message());
+            assert_eq!(problems[0].hint.as_deref(), Some(dropped.instead));
+        }
+    }
+}
+
+#[test]
+fn the_variable_of_a_former_name_holds_until_both_are_given() {
+    let setting: &'static Setting = &record::SPOOL_SIZE;
+    let former = setting.former_variable().expect("it had one");
+    assert_eq!(former, "PARITY_LIMITS_SPOOL");
+    let layers = Layers::load(None, &Environment::of([(&*former, "7KiB")]), &[]);
+    assert_eq!(layers.shown(setting).0.as_deref(), Some("7KiB"));
+    assert_eq!(origin(&layers, setting), former);
+    assert!(layers.into_problems().0.is_empty());
+    let both = [(&*former, "7KiB"), (&*setting.variable(), "8KiB")];
+    let layers = Layers::load(None, &Environment::of(both), &[]);
+    assert_eq!(layers.shown(setting).0.as_deref(), Some("8KiB"));
+    assert_eq!(layers.into_problems().0.len(), 1);
+    // One that is made from a flag has stayed.
+    assert_eq!(redact::KEY_FILE.former_variable(), None);
+    assert_eq!(redact::KEY_FILE.variable(), "PARITY_REDACTION_KEY_FILE");
 }
