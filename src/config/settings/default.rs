@@ -46,7 +46,7 @@ pub(super) fn duration(value: Duration) -> String {
     ];
     let whole = units
         .iter()
-        .find(|(_, unit)| millis > 0 && millis % unit == 0);
+        .find(|(_, unit)| millis > 0 && millis.is_multiple_of(*unit));
     whole.map_or_else(
         || format!("{millis}ms"),
         |(name, unit)| format!("{}{name}", millis / unit),
@@ -58,7 +58,7 @@ pub(super) fn size(bytes: u64) -> String {
     let units = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
     let whole = units
         .iter()
-        .find(|(_, unit)| bytes > 0 && bytes % unit == 0);
+        .find(|(_, unit)| bytes > 0 && bytes.is_multiple_of(*unit));
     whole.map_or_else(
         || bytes.to_string(),
         |(name, unit)| format!("{}{name}", bytes / unit),

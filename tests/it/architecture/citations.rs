@@ -12,7 +12,7 @@ const MADE: &[&str] = &["target", "artifacts", "corpus"];
 
 #[test]
 fn every_document_that_is_cited_is_in_the_repository() {
-    let files = files(&root());
+    let files = files(root());
     let names: BTreeSet<_> = files.iter().filter_map(|file| file.file_name()).collect();
     let known = |name: &str| names.contains(std::ffi::OsStr::new(name));
     let mut cited_at_all = 0;
@@ -59,7 +59,10 @@ fn documents(text: &str) -> impl Iterator<Item = &str> {
         |letter: char| letter.is_ascii_alphanumeric() || ['.', '/', '-', '_'].contains(&letter);
     text.split(move |letter| !in_path(letter))
         .filter_map(|word| word.trim_end_matches('.').rsplit('/').next())
-        .filter(|name| name.len() > ".md".len() && name.ends_with(".md"))
+        .filter(|name| {
+            let end = name.rsplit_once('.');
+            end.is_some_and(|(stem, extension)| !stem.is_empty() && extension == "md")
+        })
 }
 
 /// All files of the repository.
