@@ -43,8 +43,8 @@ pub use proxy::{
     RunError, ServerTls,
 };
 pub use recheck::{
-    NotAnswered, Recheck, RecheckDone, RecheckReceiver, RecheckSender, Rechecked, SecondLook,
-    rechecks,
+    NotAnswered, Recheck, RecheckDone, RecheckPlace, RecheckReceiver, RecheckSender, Rechecked,
+    SecondLook, rechecks,
 };
 pub use upstream::{
     HostPort, PathRewrite, PathRewriteError, Protocol, Target, TlsError, UpstreamUrl,

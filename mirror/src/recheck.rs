@@ -1,6 +1,6 @@
 //! Sends requests to the services again, on a thread of its own: no worker of the proxy, and so no client, waits for it.
 //!
-//! Whoever compares answers sends a [`Recheck`] by a [`RecheckSender`], which never waits and takes only so many at a time.
+//! Whoever compares answers sends a [`Recheck`] by a [`RecheckSender`], which never waits and has only so many places.
 //! After a delay the services are asked one after the other, as by any other shadow. Whoever sent it gets the exchange back
 //! with the second answers, or with the reason why there are none. What this thread drops, at the end of the process or by a
 //! panic, ends by the drop of its [`RecheckDone`].
@@ -102,6 +102,12 @@ pub struct RecheckSender {
     sender: mpsc::Sender<Placed>,
 }
 
+/// A place among the rechecks in flight, until the recheck has ended.
+pub struct RecheckPlace {
+    place: OwnedSemaphorePermit,
+    sender: mpsc::Sender<Placed>,
+}
+
 /// Where the thread gets them. It is given to the mirror with a policy, under which they are asked.
 pub struct RecheckReceiver(mpsc::Receiver<Placed>);
 
@@ -117,14 +123,19 @@ pub fn rechecks(in_flight: usize) -> (RecheckSender, RecheckReceiver) {
 }
 
 impl RecheckSender {
-    /// Hands over a recheck, without waiting. The error is the recheck itself: too many are in flight, or the thread has
-    /// ended.
-    pub fn send(&self, recheck: Recheck) -> Result<(), Recheck> {
-        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
-            return Err(recheck);
-        };
-        let sent = self.sender.try_send((recheck, place));
-        sent.map_err(|error| error.into_inner().0)
+    /// Takes a place for one more recheck; `None` if as many as allowed are in flight.
+    pub fn place(&self) -> Option<RecheckPlace> {
+        let place = Arc::clone(&self.places).try_acquire_owned().ok()?;
+        let sender = self.sender.clone();
+        Some(RecheckPlace { place, sender })
+    }
+}
+
+impl RecheckPlace {
+    /// Hands over a recheck, without waiting. If the thread has ended, it is dropped.
+    pub fn send(self, recheck: Recheck) {
+        // There is room for as many as there are places.
+        drop(self.sender.try_send((recheck, self.place)));
     }
 }
 

@@ -38,6 +38,9 @@ pub struct RoutePolicy {
     pub shadow: Option<bool>,
     /// Share of them that is shadowed, 0..=1.
     pub sample: Option<f64>,
+    /// Whether both services may be asked again when their answers differ, whatever the method (`true`), or never
+    /// (`false`).
+    pub recheck: Option<bool>,
 }
 
 impl Route {

@@ -82,14 +82,19 @@ impl Rig {
     }
 
     pub(crate) fn route(self, text: &str, shadow: Option<bool>) -> Self {
-        let sample = None;
-        self.routed(text, RoutePolicy { shadow, sample })
+        let policy = RoutePolicy {
+            shadow,
+            ..RoutePolicy::default()
+        };
+        self.routed(text, policy)
     }
 
     pub(crate) fn route_sampled(self, text: &str, share: f64) -> Self {
-        let sample = Some(share);
-        let shadow = None;
-        self.routed(text, RoutePolicy { shadow, sample })
+        let policy = RoutePolicy {
+            sample: Some(share),
+            ..RoutePolicy::default()
+        };
+        self.routed(text, policy)
     }
 
     fn routed(mut self, text: &str, policy: RoutePolicy) -> Self {
@@ -102,6 +107,11 @@ impl Rig {
     pub(crate) fn ca_file(mut self, path: PathBuf) -> Self {
         self.config.policy.ca_file = Some(path);
         self
+    }
+
+    /// Its policy alone, for another mirror.
+    pub(crate) fn into_policy(self) -> Policy {
+        self.config.policy
     }
 
     pub(crate) fn bind(self) -> Result<Mirror, BindError> {
