@@ -27,7 +27,7 @@ use file::{File, Raw, RouteEntry, RuleEntry, Written};
 use problem::{Origin, Problem, Problems, read_named_file};
 use settings::{Kind, Many, One, Setting};
 
-pub(crate) use needs::{AdminSettings, MirrorSettings};
+pub(crate) use needs::{AdminSettings, MirrorSettings, RecheckSettings};
 
 /// The file that is read when none is named.
 pub(crate) const DEFAULT_FILE: &str = "parity.toml";

@@ -72,7 +72,7 @@ impl Instance {
             .listener()
             .and_then(|proxy| Ok([proxy, listener.try_clone()?]))
             .context("the listening sockets")?;
-        let pipeline = Pipeline::start(settings)?;
+        let mut pipeline = Pipeline::start(settings)?;
 
         let mut registry = Registry::default();
         mirror.metrics().register(&mut registry);
@@ -100,10 +100,11 @@ impl Instance {
         let (stop, stopped) = watch::channel(false);
         let (end, ended) = watch::channel(false);
         let observers = pipeline.observers();
+        let rechecks = pipeline.take_rechecks();
         let proxy = std::thread::Builder::new()
             .name("mirror".to_owned())
             .spawn(move || {
-                let ended = mirror.run(observers, None, &stopped);
+                let ended = mirror.run(observers, rechecks, &stopped);
                 end.send_replace(true);
                 ended
             })
@@ -144,7 +145,8 @@ impl Instance {
         let policy = Mirror::check(settings.mirror.policy.clone())?;
         self.pipeline.reload(settings)?;
         let observers = self.pipeline.observers();
-        self.handle.mirror.apply(policy, observers, None);
+        let rechecks = self.pipeline.take_rechecks();
+        self.handle.mirror.apply(policy, observers, rechecks);
         self.drain = settings.mirror.policy.limits.drain;
         Ok(())
     }

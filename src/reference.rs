@@ -66,7 +66,7 @@ fn name(kind: Kind) -> &'static str {
         Kind::Path => "path",
         Kind::Duration => "duration",
         Kind::Size => "size",
-        Kind::Count => "number",
+        Kind::Count | Kind::Number => "number",
         Kind::Share => "share",
         Kind::Switch => "switch",
         Kind::List => "list",

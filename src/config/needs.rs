@@ -7,6 +7,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parity_comparator::redact::RedactConfig;
 use parity_comparator::rules::Rules;
@@ -19,7 +20,7 @@ use super::Layers;
 use super::file::Raw;
 use super::loops::Ports;
 use super::problem::{Problem, Problems, read_named_file};
-use super::settings::{self, Kind, One, Setting, limits, mirror, redact, retention, top};
+use super::settings::{self, Kind, One, Setting, limits, mirror, recheck, redact, retention, top};
 
 /// A key or a token is one line; a larger file is another one.
 pub(super) const MAX_SECRET_BYTES: u64 = 64 << 10;
@@ -45,6 +46,8 @@ pub(crate) struct MirrorSettings {
     pub(crate) retention: Retention,
     /// Exchanges that may wait for comparison.
     pub(crate) queue: usize,
+    /// How both services are asked again.
+    pub(crate) recheck: RecheckSettings,
     /// What counts as equal now: the rules that have not expired.
     pub(crate) rules: Arc<Rules>,
     /// All rules, also those that have expired.
@@ -87,6 +90,21 @@ impl MirrorSettings {
             .map(|((name, _), _)| *name)
             .collect()
     }
+}
+
+/// How both services are asked again when their answers differ.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RecheckSettings {
+    /// Requests in a second; 0 is off.
+    pub(crate) rate: usize,
+    /// Time between the first answers and the second look.
+    pub(crate) delay: Duration,
+    /// Requests at once, those that wait for the delay included.
+    pub(crate) in_flight: usize,
+    /// Requests in a minute with differences of one group that was confirmed.
+    pub(crate) per_group: usize,
+    /// Share of the matching requests that the legacy is asked again.
+    pub(crate) control: f64,
 }
 
 /// Where the admin port listens and what it demands.
@@ -225,6 +243,7 @@ impl Layers {
         let store = self.store();
         let admin = self.admin(&mirror::ADMIN, &mirror::ADMIN_TOKEN_FILE);
         let queue = self.get(&limits::QUEUE);
+        let recheck = self.recheck();
         let retention = self.retention();
         let rules = self.rules(now);
         let redact = self.redact();
@@ -275,6 +294,7 @@ impl Layers {
                 store: store?,
                 retention: retention?,
                 queue: queue?,
+                recheck: recheck?,
                 next_expiry: rules_as_given.next_expiry(now),
                 rules,
                 rules_as_given,
@@ -289,6 +309,21 @@ impl Layers {
             Some(settings) if self.problems.is_empty() => Ok(settings),
             _ => Err(self.into_problems()),
         }
+    }
+
+    fn recheck(&mut self) -> Option<RecheckSettings> {
+        let rate = self.get(&recheck::RATE);
+        let delay = self.get(&recheck::DELAY);
+        let in_flight = self.get(&recheck::IN_FLIGHT);
+        let per_group = self.get(&recheck::PER_GROUP);
+        let control = self.get(&recheck::CONTROL);
+        Some(RecheckSettings {
+            rate: rate?,
+            delay: delay?,
+            in_flight: in_flight?,
+            per_group: per_group?,
+            control: control?,
+        })
     }
 
     /// A hash of a setting's value, by which a change is seen: also of secrets, and of the content of files.

@@ -194,6 +194,7 @@ impl Layers {
             let policy = RoutePolicy {
                 shadow: self.route_value(&entry, &route::SHADOW, value::switch),
                 sample: self.route_value(&entry, &route::SAMPLE, value::share),
+                recheck: self.route_value(&entry, &route::RECHECK, value::switch),
             };
             match RouteRule::parse(wanted, policy) {
                 Ok(route) => routes.push(route),
