@@ -27,6 +27,7 @@ pub mod report;
 pub mod route;
 pub mod secret;
 pub mod side;
+pub mod spelling;
 pub mod sqlite;
 pub mod table;
 pub mod tally;

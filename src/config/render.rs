@@ -8,14 +8,14 @@ use serde_json::{Map, Value, json};
 
 use super::Layers;
 use super::problem::Origin;
-use super::settings::entries::{EntryKey, route, rule};
+use super::settings::entries::{EntryKey, of_rules, route};
 use super::settings::{self, Kind, SECTIONS, Setting, name_of};
 
-/// How long the rule of the example holds: 90 days.
+/// How long the rule of the example applies: 90 days.
 const A_QUARTER_MICROS: i64 = 90 * 24 * 60 * 60 * 1_000_000;
 
-/// A commented parity.toml in which every setting stands with its default, commented out, and the two upstreams are
-/// filled in for the user to change.
+/// A commented parity.toml in which every setting stands with its default, commented out. The two upstreams are filled in,
+/// for the user to change.
 pub(crate) fn starting_file() -> String {
     let mut text = String::from(
         "#:schema ./schemas/json/config.v1.json\n\
@@ -70,7 +70,7 @@ fn example(setting: &Setting) -> String {
     }
 }
 
-/// One line a setting: `key = value`, with its origin if asked for.
+/// One line for each setting: `key = value`, with its origin if asked for.
 pub(crate) fn list(layers: &Layers, origin: bool) -> String {
     let width = settings::all().map(|setting| setting.key.len()).max();
     let width = width.unwrap_or(0);
@@ -87,7 +87,7 @@ pub(crate) fn list(layers: &Layers, origin: bool) -> String {
     text
 }
 
-/// The same as a document.
+/// The same list as a JSON document.
 pub(crate) fn document(layers: &Layers) -> Value {
     let settings: Map<_, _> = settings::all()
         .map(|setting| {
@@ -123,8 +123,8 @@ pub(crate) fn schema() -> Value {
             properties.insert(section.name.to_owned(), table);
         }
     }
-    properties.insert("route".to_owned(), entries(route::ALL));
-    properties.insert("rule".to_owned(), entries(rule::ALL));
+    properties.insert("route".to_owned(), tables(route::ALL.iter().copied()));
+    properties.insert("rule".to_owned(), tables(&of_rules()));
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "config.v1.json",
@@ -135,7 +135,7 @@ pub(crate) fn schema() -> Value {
     })
 }
 
-/// What settings were called that stood in this section before.
+/// The former names that settings had in this section.
 fn former(section: &str) -> impl Iterator<Item = (String, Value)> {
     let renamed = settings::all().filter_map(|setting| Some((setting, setting.formerly?)));
     let here = renamed.filter(move |(_, key)| {
@@ -150,7 +150,7 @@ fn former(section: &str) -> impl Iterator<Item = (String, Value)> {
     })
 }
 
-/// What values look like.
+/// The JSON Schema of a value.
 fn form(kind: Kind, words: Option<fn() -> Vec<&'static str>>) -> Value {
     match (kind, words) {
         (Kind::List, Some(words)) => {
@@ -189,11 +189,12 @@ fn property(setting: &Setting) -> Value {
     property
 }
 
-fn entries(keys: &[&EntryKey]) -> Value {
-    let needed = keys.iter().filter(|key| key.needed);
-    let required: Vec<_> = needed.map(|key| key.name).collect();
+/// A list of tables with these keys.
+fn tables<'a>(keys: impl IntoIterator<Item = &'a EntryKey> + Clone) -> Value {
+    let required = keys.clone().into_iter().filter(|key| key.required);
+    let required: Vec<_> = required.map(|key| key.name).collect();
     let properties: Map<_, _> = keys
-        .iter()
+        .into_iter()
         .map(|key| {
             let mut property = form(key.kind, key.words);
             property["description"] = key.about.into();

@@ -23,16 +23,16 @@ pub(crate) struct Setting {
     pub(crate) key: &'static str,
     /// Its type.
     pub(crate) kind: Kind,
-    /// What holds when nobody says otherwise; `None` means absent.
+    /// The value when nobody sets it; `None` if there is none then.
     pub(crate) default: Option<&'static str>,
     /// The flag, where there is one.
     pub(crate) flag: Option<Flag>,
     /// One line on what it does.
     pub(crate) about: &'static str,
-    /// What a running mirror holds open, or is known by: it stays until a restart (which costs no request either, with
-    /// `--handover`).
+    /// Whether only a restart changes it: a running mirror holds it open, or is known by it. With `--handover` a restart
+    /// costs no request.
     pub(crate) needs_restart: bool,
-    /// The key by which a file may still name it.
+    /// Its former key, which a file may still use.
     pub(crate) formerly: Option<&'static str>,
     /// A value to show where there is no default.
     pub(crate) example: Option<&'static str>,
@@ -81,7 +81,7 @@ impl<T, F> Deref for Typed<T, F> {
     }
 }
 
-/// How definitions are written.
+/// What definitions are written with.
 impl<T, F> Typed<T, F> {
     const fn new(
         key: &'static str,
@@ -109,7 +109,7 @@ impl<T, F> Typed<T, F> {
         }
     }
 
-    /// Its text means something narrower than its type says.
+    /// Not every text of its type is a value.
     const fn read_as<U>(self, read: fn(&str) -> Result<U, String>) -> Typed<U, F> {
         Typed {
             setting: self.setting,
@@ -209,7 +209,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Setting> + Clone {
         .flat_map(|section| section.settings.iter().copied())
 }
 
-/// What a key of the file names: a setting, by its name or by its former one.
+/// The setting that a key of the file names, and the name that it has there: its own or a former one.
 pub(crate) fn find(section: &str, name: &str) -> Option<(&'static Setting, &'static str)> {
     let is_it = |key: &&'static str| match key.split_once('.') {
         Some((of, key)) => of == section && key == name,

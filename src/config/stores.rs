@@ -19,11 +19,11 @@ pub(crate) struct SinkSettings {
     pub(crate) clickhouse: StoreConfig,
     /// Batches, limits, group.
     pub(crate) options: SinkOptions,
-    /// The admin port's.
+    /// The admin port.
     pub(crate) admin: AdminSettings,
     /// What the report page shows.
     pub(crate) migration: String,
-    /// How long what is kept, for `--migrate`.
+    /// How long each part of the record is kept, for `--migrate`.
     pub(crate) retention: parity_sink::write::Retention,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct SinkSettings {
 pub(crate) struct SchemaSettings {
     /// The database.
     pub(crate) clickhouse: StoreConfig,
-    /// How long what is kept.
+    /// How long each part of the record is kept.
     pub(crate) retention: parity_sink::write::Retention,
 }
 
@@ -128,7 +128,7 @@ impl Layers {
         self.problems.push(Problem::new(origin, message).hint(hint));
     }
 
-    /// A password out of the environment, else out of a file.
+    /// A password from the environment, else from a file.
     fn password(
         &mut self,
         setting: &'static One<String>,

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use parity_comparator::redact::PlainText;
 
-/// Whatever reads itself.
+/// A type with a reader of its own (`FromStr`).
 pub(crate) fn parsed<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|error: T::Err| error.to_string())
 }
@@ -148,7 +148,7 @@ pub(crate) fn plain_text(text: &str) -> Result<PlainText, String> {
     }
 }
 
-/// One of some words, in any case of letters.
+/// One of the known words, in any letter case.
 pub(crate) fn word<T: Copy>(text: &str, words: &[(&'static str, T)]) -> Result<T, String> {
     words
         .iter()

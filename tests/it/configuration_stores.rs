@@ -209,7 +209,7 @@ fn both_names_of_a_setting_are_an_error_that_names_both_lines() {
         &format!("{UPSTREAMS}spool = \"a\"\n[record]\nspool = 1\n"),
         &["parity.toml:6:1: record.spool and mirror.spool, at parity.toml:4:1"],
     );
-    // What is wrong with a value is told under the name that stands there.
+    // The error names the setting as the file spells it.
     refused(
         &format!("{UPSTREAMS}[record]\nstore = \"sqlit:a.db\"\n"),
         &["parity.toml:5:1: record.store"],

@@ -69,7 +69,7 @@ fn health_metrics_report_and_gate_are_served() {
     ] {
         assert!(metrics.contains(name), "{name} is missing in\n{metrics}");
     }
-    // The mirror lives, so that its watermark moves on between two answers.
+    // The mirror runs, so its watermark changes between two answers.
     let still = |mut report: serde_json::Value| {
         report["complete_until"].take();
         report["watermarks"].take();

@@ -1,5 +1,4 @@
-//! README.md and docs: what they tell to do is done as it is printed, or checked in another way; none is skipped in
-//! silence.
+//! README.md and docs: every code block is run as printed, or checked in another way. None is skipped silently.
 //!
 //! The fence of each block says how it is checked; [`Check`] is the whole list:
 //!
@@ -87,7 +86,7 @@ fn every_block_is_of_a_kind_that_is_checked() {
                 toml::makes_equal(&block);
                 ran += 1;
             }
-            // There is just one of each, so what is checked elsewhere is this one.
+            // There is only one of each, so another test checks this very block.
             Check::Elsewhere => {
                 let attribute = block.attributes.first().map_or("", String::as_str);
                 assert_eq!(only(&block.language, attribute), block.text, "{block}");

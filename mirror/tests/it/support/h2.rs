@@ -1,4 +1,4 @@
-//! HTTP/2 by hand: a service and a client, each on a thread with a runtime of its own, behind blocking calls.
+//! An HTTP/2 service and client with a blocking interface, each on a thread with its own runtime.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
