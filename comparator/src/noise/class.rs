@@ -397,3 +397,6 @@ fn push_hashes(hashes: &mut Vec<u64>, values: [&Side; 2], hash: &dyn Fn(&[u8]) -
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,6 +13,8 @@
 //! the caller keeps.
 
 pub mod class;
+pub mod memory;
+pub mod proof;
 pub mod shape;
 
 mod place;
