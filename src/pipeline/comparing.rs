@@ -8,11 +8,12 @@ use parity_comparator::redact::{RecordContext, Redactor};
 use parity_comparator::{Comparator, Comparison};
 use parity_schemas::exchange::{Capture, Exchange};
 use parity_schemas::id::new_id;
+use parity_schemas::recheck::RecheckSummary;
 use parity_schemas::record::Record;
 use parity_schemas::route::Route;
 use parity_schemas::tally::{Group, Identity};
 use parity_schemas::verdict::{Reason, Verdict};
-use parity_sink::tally::Elapsed;
+use parity_sink::tally::{Elapsed, Sighting};
 use parity_sink::{Epoch, OutcomeRecorder, RecordSender, TallyBook};
 use uuid::Uuid;
 
@@ -162,9 +163,14 @@ impl Comparing {
                 // If the queue is full, this row is lost and the sender counts the loss. The verdict is counted all the
                 // same.
                 let _counted = self.records.send(record);
-                let time = exchange.time;
-                self.recorder
-                    .mismatch(route, legacy, candidate, id, time, &groups);
+                let seen = Sighting {
+                    id,
+                    time: exchange.time,
+                    groups: &groups,
+                    is_complete: !comparison.findings_cut && comparison.body_not_compared.is_none(),
+                    rechecked: &RecheckSummary::default(),
+                };
+                self.recorder.mismatch(route, legacy, candidate, &seen);
             }
         }
     }
