@@ -205,9 +205,6 @@ impl Instant {
         })
     }
 
-<<<<<<< HEAD
-    /// Whether this is the other time cut to fewer fractional digits.
-=======
     /// Which of two is later, and by how many nanoseconds; `None` when one of them is naive and the other is not.
     pub(crate) fn compare(&self, other: &Self) -> Option<(Ordering, u128)> {
         if self.offset.is_none() != other.offset.is_none() {
@@ -224,8 +221,7 @@ impl Instant {
         Some((order, nanoseconds(self).abs_diff(nanoseconds(other))))
     }
 
-    /// Whether one is the other cut to fewer fractional digits.
->>>>>>> h-noise
+    /// Whether this is the other time cut to fewer fractional digits.
     pub(crate) fn is_cut_of(&self, other: &Self) -> bool {
         self != other
             && self.seconds == other.seconds

@@ -3,6 +3,8 @@
 //! Evidence is the sum of the tallies of one identity within one window. A [`Decision`] repeats what it was bound to,
 //! so that it can be checked years later without the tallies.
 
+use std::ops::{Range, RangeInclusive};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -149,6 +151,14 @@ const fn no_cap() -> f64 {
     1.0
 }
 
+impl Thresholds {
+    /// What a share can be.
+    pub const SHARE: RangeInclusive<f64> = 0.0..=1.0;
+    /// What the confidence can be: nothing is certain, and below one half a bound bounds nothing.
+    pub const CONFIDENCE: Range<f64> = 0.5..1.0;
+}
+
+/// What the command, the API, the page and the report have in common: each of them begins with these.
 impl Default for Thresholds {
     fn default() -> Self {
         Self {

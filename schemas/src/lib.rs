@@ -14,6 +14,7 @@
 pub mod clickhouse;
 pub mod clients;
 pub mod digest;
+pub mod documents;
 pub mod evidence;
 pub mod exchange;
 mod explanation;

@@ -36,11 +36,11 @@ use parity_schemas::watermark::Watermark;
 
 pub(crate) use self::counters::other_group;
 pub use self::counters::{Elapsed, OTHER};
-pub use self::sighting::Sighting;
 pub use self::epochs::Epoch;
 pub use self::recorder::OutcomeRecorder;
 pub use self::routes::GenerationId;
 pub use self::samples::SAMPLES_PER_GROUP;
+pub use self::sighting::Sighting;
 pub use self::totals::{Totals, register};
 
 use self::counters::{Shard, lock};
@@ -129,7 +129,10 @@ impl Snapshot {
 
     /// All rows: tallies before their groups and sets, and watermarks last.
     pub(crate) fn records(&self) -> impl Iterator<Item = Record> + '_ {
-        fn boxed<T: Clone>(rows: &[T], record: fn(Box<T>) -> Record) -> impl Iterator<Item = Record> {
+        fn boxed<T: Clone>(
+            rows: &[T],
+            record: fn(Box<T>) -> Record,
+        ) -> impl Iterator<Item = Record> {
             rows.iter().map(move |row| record(Box::new(row.clone())))
         }
         boxed(&self.tallies, Record::Tally)

@@ -8,7 +8,6 @@ use parity_comparator::redact::{RecordContext, Redactor};
 use parity_comparator::{Comparator, Comparison};
 use parity_schemas::exchange::{Capture, Exchange};
 use parity_schemas::id::new_id;
-use parity_schemas::recheck::RecheckSummary;
 use parity_schemas::record::Record;
 use parity_schemas::route::Route;
 use parity_schemas::tally::{Group, Identity};
@@ -168,7 +167,7 @@ impl Comparing {
                     time: exchange.time,
                     groups: &groups,
                     is_complete: !comparison.findings_cut && comparison.body_not_compared.is_none(),
-                    rechecked: &RecheckSummary::default(),
+                    rechecked: None,
                 };
                 self.recorder.mismatch(route, legacy, candidate, &seen);
             }

@@ -8,8 +8,8 @@ use std::rc::Rc;
 
 use parity_schemas::evidence::{Evidence, RouteEvidence, Window};
 use parity_schemas::histogram::Histogram;
-use parity_schemas::report::{REPORT_SCHEMA, Report, RouteReport, RuleHits};
 use parity_schemas::recheck::complete_classes;
+use parity_schemas::report::{REPORT_SCHEMA, Report, RouteReport, RuleHits};
 use parity_schemas::tally::{Counts, Identity, Tally};
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::{Run, Standing, Watermark};
@@ -164,7 +164,9 @@ impl Sums {
     /// Adds the row of one tally, or of several that a store has added up. Columns that the store was not asked for are
     /// empty.
     pub(super) fn add(&mut self, mut tally: Tally) {
-        let to = tally.interval_start.saturating_add_micros(tally.interval_us);
+        let to = tally
+            .interval_start
+            .saturating_add_micros(tally.interval_us);
         let window = self.window.get_or_insert(Window {
             from: tally.interval_start,
             to,

@@ -24,9 +24,7 @@ use tokio::runtime::Runtime;
 use uuid::Uuid;
 
 use self::replicas::{BY_ORIGIN, ORIGIN, Replicas, SETTINGS};
-use self::rows::{
-    GROUP, GroupRow, SET, SetRow, TALLY, TallyRow, folded, grouped_by, select,
-};
+use self::rows::{GROUP, GroupRow, SET, SetRow, TALLY, TallyRow, folded, grouped_by, select};
 use super::assemble::{Sums, nothing};
 use super::groups::EXAMPLES_TRIED;
 use super::{Known, MismatchFilter, RecordReader, Selection};
@@ -177,7 +175,8 @@ impl ClickHouseReader {
         let query = format!("SELECT {ORIGIN}, {list} FROM {} AS t FINAL", table.table());
         // In a fixed order, because a report merges what is beyond its caps in the order of the rows.
         let by = grouped_by(columns);
-        let tail = format!("GROUP BY {by}, {BY_ORIGIN} ORDER BY min(t.interval_start), {by}, shard");
+        let tail =
+            format!("GROUP BY {by}, {BY_ORIGIN} ORDER BY min(t.interval_start), {by}, shard");
         self.of_identity(&query, identity, selection, &tail)
     }
 

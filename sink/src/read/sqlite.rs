@@ -165,7 +165,10 @@ impl SqliteReader {
             (RecordType::SetTally, IN_ORDER),
         ] {
             let columns = needed_of(table, with_details);
-            let sql = format!("SELECT {columns} FROM {} {OF_IDENTITY} {order}", table.table());
+            let sql = format!(
+                "SELECT {columns} FROM {} {OF_IDENTITY} {order}",
+                table.table()
+            );
             self.each(&sql, table, identity, selection, |row| {
                 match table {
                     RecordType::GroupTally => sums.groups.add(group_tally(row)?),

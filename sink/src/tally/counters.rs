@@ -227,7 +227,7 @@ pub(super) struct GroupCount {
 
 impl Mismatches {
     fn add(&mut self, seen: &Sighting<'_>, max_groups: usize) {
-        self.classes.add(&Classes::one(seen.rechecked.class));
+        self.classes.add(&Classes::one(seen.class()));
         let mut kinds = [false; KINDS];
         // Fingerprints of this mismatch beyond the cap.
         let mut folded: Vec<&str> = Vec::new();
@@ -308,9 +308,7 @@ impl GroupCount {
                 self.classes.add(&Classes::one(group.class));
                 add_counts(&mut self.evidence, &group.evidence);
             }
-            None => self
-                .classes
-                .add(&Classes::one(MismatchClass::Unconfirmed)),
+            None => self.classes.add(&Classes::one(MismatchClass::Unconfirmed)),
         }
         self.first_seen = self.first_seen.min(seen.time);
         self.last_seen = self.last_seen.max(seen.time);

@@ -94,9 +94,8 @@ impl TallyBook {
         // Verdicts first and `received` afterwards: a request whose outcome is read is then also read as received, so
         // no snapshot has more outcomes than requests. Then new threads and routes are collected once more, because
         // their requests may have had a verdict on another thread that was already read.
-        let held = |of: fn(&Interval) -> usize| {
-            of(&interval) + state.closed.iter().map(of).sum::<usize>()
-        };
+        let held =
+            |of: fn(&Interval) -> usize| of(&interval) + state.closed.iter().map(of).sum::<usize>();
         let mut room = Room {
             groups: MAX_GROUPS_HELD.saturating_sub(held(Interval::groups)),
             sets: MAX_SETS_HELD.saturating_sub(held(Interval::sets)),

@@ -38,7 +38,7 @@ impl Sets {
         if fingerprints.is_empty() || fingerprints.len() > MAX_GROUPS_OF_SET {
             return;
         }
-        let classes = Classes::one(seen.rechecked.class);
+        let classes = Classes::one(seen.class());
         let id = set_id(fingerprints.iter().copied());
         if let Some(count) = self.0.get_mut(&id) {
             count.classes.add(&classes);

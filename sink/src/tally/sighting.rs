@@ -19,18 +19,34 @@ pub struct Sighting<'a> {
     /// Whether these are all groups that it has: no finding was left out, and no part of the answers. Otherwise it
     /// counts in no set, because a set must not hide what is not known.
     pub is_complete: bool,
-    /// Its class and those of its groups.
-    pub rechecked: &'a RecheckSummary,
+    /// Its class and those of its groups; `None` if nothing was asked again, so that all are unconfirmed.
+    pub rechecked: Option<&'a RecheckSummary>,
 }
 
-impl Sighting<'_> {
+impl<'a> Sighting<'a> {
+    /// One that nothing was asked again about, with all groups that it has.
+    pub const fn unconfirmed(id: Uuid, time: Timestamp, groups: &'a [Group]) -> Self {
+        Self {
+            id,
+            time,
+            groups,
+            is_complete: true,
+            rechecked: None,
+        }
+    }
+
+    pub(super) fn class(&self) -> MismatchClass {
+        self.rechecked
+            .map_or(MismatchClass::Unconfirmed, |found| found.class)
+    }
+
     pub(super) const fn digest(&self) -> ExchangeDigest {
         ExchangeDigest::of(self.id)
     }
 
     /// What is known of one of its groups.
     pub(super) fn summary(&self, fingerprint: &str) -> Option<&GroupSummary> {
-        self.rechecked.groups.get(fingerprint)
+        self.rechecked?.groups.get(fingerprint)
     }
 }
 

@@ -37,11 +37,7 @@ parity_schemas::group_tally_columns!(rows GroupRow { shard: u32, server: String 
 parity_schemas::set_tally_columns!(rows SetRow { shard: u32, server: String }, SetTally, SET);
 
 /// The list of columns of a SELECT, by `of` from a table that is called `t`.
-pub(super) fn select(
-    columns: &[Column],
-    forms: &[&str],
-    of: impl Fn(&Column) -> String,
-) -> String {
+pub(super) fn select(columns: &[Column], forms: &[&str], of: impl Fn(&Column) -> String) -> String {
     let selected = columns.iter().zip(forms).map(|(column, form)| {
         let expression = form.replace("{}", &of(column));
         format!("{expression} AS {}", column.name)

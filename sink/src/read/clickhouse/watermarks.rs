@@ -166,7 +166,9 @@ impl ClickHouseReader {
             (RecordType::SetTally, "arraySum(mapValues(t.classes))"),
         ] {
             let question = SELECT_PARTS.replace("ORIGIN", ORIGIN);
-            let question = question.replace("TABLE", table.table()).replace("COUNT", count);
+            let question = question
+                .replace("TABLE", table.table())
+                .replace("COUNT", count);
             let question = self
                 .server
                 .client()

@@ -168,7 +168,11 @@ impl SqliteReader {
         ];
         let rows = self.rows(&sql, values, table, |row| {
             let tally = row.text(0, "tally_id")?.to_owned();
-            Ok((tally, row.time(1, "interval_start")?, row.count(2, "count")?))
+            Ok((
+                tally,
+                row.time(1, "interval_start")?,
+                row.count(2, "count")?,
+            ))
         })?;
         let mut found = StoredParts::default();
         for (tally, begins, count) in rows {
