@@ -250,10 +250,15 @@ impl Proof {
     }
 }
 
-/// The most by which the rate of one may exceed that of its counterpart.
+/// The most by which the rate of one may exceed that of its counterpart: the bounds of both, or the bound of the rate of
+/// either times that of how unequal they are, whichever is narrower.
 fn excess(times: u64, counterpart: u64, of: u64) -> f64 {
+    let upper = |differing, of| bounds::upper(differing, of, CONFIDENCE);
     let (times, counterpart) = (times.min(of), counterpart.min(of));
-    bounds::upper(times, of, CONFIDENCE) - bounds::lower(counterpart, of, CONFIDENCE)
+    let apart = upper(times, of) - bounds::lower(counterpart, of, CONFIDENCE);
+    let either = (times + counterpart).min(of);
+    let together = upper(either, of) * (2.0 * upper(times, either) - 1.0);
+    apart.min(together).max(0.0)
 }
 
 /// The e-value against "as frequent as its counterpart, or less frequent": a coin that is mixed over all biases by

@@ -197,7 +197,25 @@ impl Shape {
                 ValueShape::TextBody
             });
         }
-        Self::of_sides(finding.part, &finding.legacy, &finding.candidate)
+        Self::of_sides(finding.part, &finding.legacy, &finding.candidate).joined()
+    }
+
+    /// Shapes that a service changes between by the value alone are one: JavaScript writes 12.0 as an integer, Java and Go
+    /// leave out zeros of a fraction. Which side does so how often is counted, see
+    /// [`RecheckEvidence::CandidateOdd`](parity_schemas::recheck::RecheckEvidence::CandidateOdd).
+    fn joined(self) -> Self {
+        let both = |shape| Self {
+            legacy: shape,
+            candidate: shape,
+        };
+        match (self.legacy, self.candidate) {
+            (ValueShape::Integer, ValueShape::Decimal)
+            | (ValueShape::Decimal, ValueShape::Integer) => both(ValueShape::Decimal),
+            (ValueShape::Instant(one, zone), ValueShape::Instant(two, other)) if zone == other => {
+                both(ValueShape::Instant(one.max(two), zone))
+            }
+            _ => self,
+        }
     }
 
     /// The shapes of two values in one part of an answer.

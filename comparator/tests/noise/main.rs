@@ -61,13 +61,13 @@ const PURE: [(Scenario, Load); 14] = [
     (pure("counter", Noise::Counter, 1.0), REPLAY),
     (pure("random order", Noise::Order, 1.0), LOAD),
     (pure("number", Noise::Number, 1.0), REPLAY),
-    (pure("number in a tenth", Noise::Number, 0.1), LOAD),
-    (pure("price", Noise::Price, 0.1), REPLAY),
+    (pure("number in 3 %", Noise::Number, 0.03), REPLAY),
+    (pure("price in 3 %", Noise::Price, 0.03), REPLAY),
     (pure("one of six", Noise::Dice, 0.05), LOAD),
     (pure("sentence", Noise::Sentence, 1.0), LOAD),
-    (pure("race in 1 %", Noise::Race(0.01), 1.0), LOAD),
+    (pure("race in 2 %", Noise::Race(0.02), 1.0), LOAD),
     (pure("race in 5 %", Noise::Race(0.05), 1.0), LOAD),
-    (pure("seldom (1 %)", Noise::Seldom(0.01), 1.0), LOAD),
+    (pure("seldom (3 %)", Noise::Seldom(0.03), 1.0), LOAD),
 ];
 
 /// Candidates with a fault that must not be taken for noise.
