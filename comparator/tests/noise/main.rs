@@ -1,7 +1,7 @@
 //! Whether noise is told from faults, by the real comparator on simulated services.
 //!
 //! Each pair of services gets ten thousand requests at a hundred a second and ten rechecks a second, as the program's
-//! default is; with the length `long` many seeds. It is looked at after every 50 rechecks, and one look at which an exchange with a
+//! default is. It is looked at after every 50 rechecks, and one look at which an exchange with a
 //! fault would be taken for noise is one too many.
 
 mod service;
@@ -17,10 +17,10 @@ const LOAD: Load = Load {
     requests: 10_000,
     budget: 0.1,
 };
-/// Ten thousand requests of a replay, which asks everything again.
-const REPLAY: Load = Load {
+/// Ten thousand requests with thirty rechecks a second: what signs need to be shown balanced.
+const MANY: Load = Load {
     requests: 10_000,
-    budget: 1.0,
+    budget: 0.3,
 };
 
 const fn pure(name: &'static str, noise: Noise, share: f64) -> Scenario {
@@ -56,13 +56,13 @@ const fn faulty(
 const PURE: [(Scenario, Load); 14] = [
     (pure("uuid", Noise::Uuid, 1.0), LOAD),
     (pure("uuid in a tenth", Noise::Uuid, 0.1), LOAD),
-    (pure("clock", Noise::Clock, 1.0), REPLAY),
+    (pure("clock", Noise::Clock, 1.0), MANY),
     (pure("clock in a tenth", Noise::Clock, 0.1), LOAD),
-    (pure("counter", Noise::Counter, 1.0), REPLAY),
+    (pure("counter", Noise::Counter, 1.0), MANY),
     (pure("random order", Noise::Order, 1.0), LOAD),
-    (pure("number", Noise::Number, 1.0), REPLAY),
-    (pure("number in 3 %", Noise::Number, 0.03), REPLAY),
-    (pure("price in 3 %", Noise::Price, 0.03), REPLAY),
+    (pure("number", Noise::Number, 1.0), MANY),
+    (pure("number in 3 %", Noise::Number, 0.03), LOAD),
+    (pure("price in 3 %", Noise::Price, 0.03), LOAD),
     (pure("one of six", Noise::Dice, 0.05), LOAD),
     (pure("sentence", Noise::Sentence, 1.0), LOAD),
     (pure("race in 2 %", Noise::Race(0.02), 1.0), LOAD),
@@ -92,7 +92,7 @@ const FAULTY: [(Scenario, Load); 30] = [
             true,
             1.0,
         ),
-        REPLAY,
+        MANY,
     ),
     (
         faulty(
@@ -118,14 +118,14 @@ const FAULTY: [(Scenario, Load); 30] = [
     ),
     (
         faulty(
-            "clock, a second off, 10 %, replay",
+            "clock, a second off, 10 %, more rechecks",
             Noise::Clock,
             Fault::Bias(SECOND),
             0.1,
             false,
             1.0,
         ),
-        REPLAY,
+        MANY,
     ),
     (
         faulty(
@@ -169,7 +169,7 @@ const FAULTY: [(Scenario, Load); 30] = [
             false,
             0.01,
         ),
-        REPLAY,
+        MANY,
     ),
     (
         faulty(
@@ -301,7 +301,7 @@ const FAULTY: [(Scenario, Load); 30] = [
             true,
             1.0,
         ),
-        REPLAY,
+        MANY,
     ),
     (
         faulty(
@@ -428,21 +428,48 @@ fn line(scenario: &Scenario, outcomes: &[Outcome]) -> String {
     )
 }
 
+/// One of so many runs of services that behave alike may end before that is shown.
+const UNLUCKY: u64 = 5;
+
 const HEAD: &str = "scenario                               differing rechecks  proven      after  faults  excused  hidden";
 
-/// Runs every scenario with these seeds; what must hold is asserted of each, and the table printed.
-fn run(seeds: u64) {
+/// The load of a short run: as many rechecks of fewer requests, since it is rechecks that a proof needs.
+fn shortened(load: Load) -> Load {
+    /// Of the length.
+    const PART: f64 = 0.4;
+    Load {
+        requests: (load.requests as f64 * PART) as u64,
+        budget: (load.budget / PART).min(1.0),
+    }
+}
+
+/// With `PARITY_TEST_LENGTH=long` of twenty seeds and at full length, which takes some minutes in an optimized build.
+#[test]
+fn no_fault_is_taken_for_noise_and_noise_is_proven() {
+    let is_long = std::env::var("PARITY_TEST_LENGTH").is_ok_and(|length| length == "long");
+    let seeds = if is_long { 20 } else { 1 };
     println!("{HEAD}");
     let mut wrong = Vec::new();
     for (of, is_pure) in [(&PURE[..], true), (&FAULTY[..], false)] {
         for (scenario, load) in of {
+            let load = if is_pure || is_long {
+                *load
+            } else {
+                shortened(*load)
+            };
             let outcomes: Vec<Outcome> = (0..seeds)
-                .map(|seed| simulate(*scenario, *load, seed * 7_919 + 1))
+                .map(|seed| simulate(*scenario, load, seed * 7_919 + 1))
                 .collect();
             let line = line(scenario, &outcomes);
             println!("{line}");
+            let unproven = outcomes
+                .iter()
+                .filter(|outcome| outcome.proven_after.is_none())
+                .count();
+            // Of services that behave alike, some are unlike by chance for a while.
+            let too_few = is_pure && unproven as u64 * UNLUCKY > seeds;
             let is_bad =
-                |outcome: &&Outcome| outcome.hidden || (is_pure && outcome.proven_after.is_none());
+                |outcome: &&Outcome| outcome.hidden || (too_few && outcome.proven_after.is_none());
             for outcome in outcomes.iter().filter(is_bad) {
                 let told: Vec<String> = outcome
                     .proofs
@@ -454,16 +481,4 @@ fn run(seeds: u64) {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-#[test]
-fn no_fault_is_taken_for_noise_and_noise_is_proven() {
-    run(1);
-}
-
-/// Twenty seeds: some minutes in an optimized build.
-#[test]
-#[ignore = "long: the same with many seeds"]
-fn no_fault_is_taken_for_noise_in_many_runs() {
-    run(20);
 }

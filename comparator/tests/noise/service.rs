@@ -74,7 +74,7 @@ pub(crate) struct World {
 }
 
 /// Different records that clients ask for.
-pub(crate) const TARGETS: u64 = 200;
+pub(crate) const TARGETS: u64 = 1_000;
 
 impl World {
     pub(crate) fn new(seed: u64) -> Self {
