@@ -115,8 +115,8 @@ pub(crate) fn simulate(scenario: Scenario, load: Load, seed: u64) -> Outcome {
         // What is not used up is kept for a second.
         budget = (budget + load.budget).min(load.budget * RATE as f64 + 1.0);
         let may_ask = budget >= 1.0;
-        let jitter = mirror.world.random.below(10_000) as i64;
-        let time = request as i64 * SECOND / RATE + jitter;
+        let jitter = mirror.world.random.below(10_000).cast_signed();
+        let time = request.cast_signed() * SECOND / RATE + jitter;
         let asked = mirror.request(time, may_ask, &mut outcome);
         if asked {
             budget -= 1.0;
@@ -181,7 +181,7 @@ impl Mirror {
             return false;
         }
         let candidate_first = self.world.random.chance(0.5);
-        let apart = self.world.random.below(2_000) as i64;
+        let apart = self.world.random.below(2_000).cast_signed();
         let ([l1, c1], faulty) = self.ask(target, time, !candidate_first, apart);
         let method = Method::GET;
         let first = self.comparator.compare_answers(AnswerPair {
