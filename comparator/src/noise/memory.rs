@@ -148,7 +148,7 @@ mod tests {
             let counts = memory.count("f", &observation, target);
             counts
                 .into_keys()
-                .map(|key| key.as_str())
+                .map(RecheckEvidence::as_str)
                 .collect::<Vec<_>>()
         };
         assert_eq!(seen(1, 2, 99, 7), ["above", "targets"]);
