@@ -47,8 +47,8 @@ pub const MAX_OF_GROUP: f64 = 0.3;
 pub const FINEST_IMBALANCE: f64 = 0.1;
 /// Of a rare group, the imbalance of signs that may hide: what forty rechecks can show.
 pub const COARSEST_IMBALANCE: f64 = 0.75;
-/// Of each bound. It is looked at again and again while rechecks come in, so it is stricter than a bound for one look: of
-/// the simulated services with a fault of exactly the size that may hide, none was acquitted.
+/// Of each bound. A fault that shows in exactly the share that may hide, and in no other way, goes unseen in so many rechecks
+/// once in a thousand times. What was seen once does not go away, so looking often adds little to that.
 pub const CONFIDENCE: f64 = 0.999;
 /// The e-value from which one of a pair is shown to be more frequent; by Ville's inequality it is ever reached by chance
 /// with a probability of at most 1 in 100.
