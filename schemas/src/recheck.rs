@@ -26,14 +26,14 @@ vocabulary! {
         CandidateAlone = "candidate_alone" => "only the candidate changed its answer",
         /// The legacy changed its answer and the candidate did not.
         LegacyAlone = "legacy_alone" => "only the legacy changed its answer",
-        /// The candidate's second value is of a kind that the legacy did not show.
+        /// More of the candidate's values than of the legacy's are of a kind that the other service did not show.
         CandidateOdd = "candidate_odd" => "the candidate's value was of another kind",
-        /// The legacy's second value is of a kind that the candidate did not show.
+        /// More of the legacy's values are.
         LegacyOdd = "legacy_odd" => "the legacy's value was of another kind",
-        /// The candidate showed a value of an earlier request.
-        CandidateRepeats = "candidate_repeats" => "the candidate showed a value of an earlier request",
-        /// The legacy did.
-        LegacyRepeats = "legacy_repeats" => "the legacy showed a value of an earlier request",
+        /// The candidate showed a value of earlier requests, and the legacy did not.
+        CandidateRepeats = "candidate_repeats" => "only the candidate showed a value of earlier requests",
+        /// The legacy did, and the candidate did not.
+        LegacyRepeats = "legacy_repeats" => "only the legacy showed a value of earlier requests",
         /// The candidate's value is much further from the legacy's than any two of the legacy's before.
         CandidateFar = "candidate_far" => "the candidate was much further off than the legacy ever moved",
         /// The legacy moved much further than ever before.

@@ -105,7 +105,7 @@ pub struct Observation {
     pub own: Option<Ordering>,
     /// Only the candidate moved (`Greater`), or only the legacy.
     pub moved: Option<Ordering>,
-    /// Only the candidate's second value has a shape that the other service did not show (`Greater`), or only the legacy's.
+    /// More of the candidate's values have a shape that the other service did not show (`Greater`), or of the legacy's.
     pub odd: Option<Ordering>,
     /// Hashes of the legacy's values, without those that repeat within this exchange.
     pub legacy_values: Vec<u64>,
@@ -370,9 +370,12 @@ impl Sums {
         let count = |of: [bool; 2]| i32::from(of[0]) + i32::from(of[1]);
         self.own += count(own) - count(other);
         self.moved += i32::from(own[0]) - i32::from(own[1]);
-        let strange =
-            |value, known: [&Side; 2]| !known.into_iter().any(|known| alike(known, value));
-        self.odd += i32::from(strange(c2, [l1, l2])) - i32::from(strange(l2, [c1, c2]));
+        // A value of a kind that the other service shows in neither look.
+        let odd = |value: &Side, known: [&Side; 2]| {
+            i32::from(!known.into_iter().any(|known| alike(known, value)))
+        };
+        let (legacy, candidate) = ([*l1, *l2], [*c1, *c2]);
+        self.odd += odd(c1, legacy) + odd(c2, legacy) - odd(l1, candidate) - odd(l2, candidate);
     }
 }
 

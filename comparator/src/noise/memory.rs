@@ -15,6 +15,9 @@ const GROUPS: usize = 1_024;
 /// Values of each service that a group remembers: a constant shows in a handful, one of a thousand values in some ten
 /// thousand. 32 KiB for a group at most.
 const VALUES: usize = 2_048;
+/// Times that a value must have been seen before to be one that repeats. Of values that are drawn at random many are seen
+/// twice (of forty thousand, every twentieth among two thousand) and few three times; a constant is seen always.
+const OFTEN: u8 = 2;
 /// Targets that a group tells apart; a proof asks for far fewer.
 const TARGETS: usize = 256;
 /// Powers of two by which a distance must be beyond all before it to be far: eight times as much. Of values without a
@@ -29,8 +32,9 @@ pub struct Memory {
 
 #[derive(Default)]
 struct Known {
-    legacy: HashSet<u64>,
-    candidate: HashSet<u64>,
+    /// How often each value was seen, up to [`OFTEN`].
+    legacy: HashMap<u64, u8>,
+    candidate: HashMap<u64, u8>,
     targets: HashSet<u64>,
     /// The farthest that the legacy has moved.
     motion: Option<i32>,
@@ -71,28 +75,28 @@ impl Memory {
         let Some(known) = self.groups.get_mut(fingerprint) else {
             return counts;
         };
-        let repeats =
-            |values: &[u64], known: &HashSet<u64>| values.iter().any(|value| known.contains(value));
-        if repeats(&seen.candidate_values, &known.candidate) {
-            add(RecheckEvidence::CandidateRepeats);
+        let repeats = |values: &[u64], known: &HashMap<u64, u8>| {
+            let mut seen = values.iter().filter_map(|value| known.get(value));
+            seen.any(|times| *times >= OFTEN)
+        };
+        let repeated = (
+            repeats(&seen.candidate_values, &known.candidate),
+            repeats(&seen.legacy_values, &known.legacy),
+        );
+        match repeated {
+            (true, false) => add(RecheckEvidence::CandidateRepeats),
+            (false, true) => add(RecheckEvidence::LegacyRepeats),
+            _ => {}
         }
-        if repeats(&seen.legacy_values, &known.legacy) {
-            add(RecheckEvidence::LegacyRepeats);
-        }
-        // Both learn or none: who forgets more would repeat less.
-        if known.legacy.len().max(known.candidate.len()) < VALUES {
-            known.legacy.extend(&seen.legacy_values);
-            known.candidate.extend(&seen.candidate_values);
-        }
+        known.learn(seen);
         if let Some(farthest) = known.motion {
             let is_far = |power: Option<i32>| {
                 power.is_some_and(|power| power > farthest.saturating_add(FAR))
             };
-            if is_far(seen.between) {
-                add(RecheckEvidence::CandidateFar);
-            }
-            if is_far(seen.motion) {
-                add(RecheckEvidence::LegacyFar);
+            match (is_far(seen.between), is_far(seen.motion)) {
+                (true, false) => add(RecheckEvidence::CandidateFar),
+                (false, true) => add(RecheckEvidence::LegacyFar),
+                _ => {}
             }
         }
         known.motion = known.motion.max(seen.motion);
@@ -100,6 +104,25 @@ impl Memory {
             add(RecheckEvidence::Targets);
         }
         counts
+    }
+}
+
+impl Known {
+    fn learn(&mut self, seen: &Observation) {
+        // Both learn new values or none: who forgets more would repeat less.
+        let is_full = self.legacy.len().max(self.candidate.len()) >= VALUES;
+        for (values, known) in [
+            (&seen.legacy_values, &mut self.legacy),
+            (&seen.candidate_values, &mut self.candidate),
+        ] {
+            for value in values {
+                if let Some(times) = known.get_mut(value) {
+                    *times = OFTEN.min(*times + 1);
+                } else if !is_full {
+                    known.insert(*value, 1);
+                }
+            }
+        }
     }
 }
 
@@ -122,15 +145,15 @@ mod tests {
             let counts = memory.count("f", &observation, target);
             counts
                 .into_keys()
-                .map(|key| key.as_str())
+                .map(RecheckEvidence::as_str)
                 .collect::<Vec<_>>()
         };
         assert_eq!(seen(1, 2, 99, 7), ["above", "targets"]);
-        assert_eq!(seen(1, 3, 13, 7), ["above", "candidate_repeats"]);
-        assert_eq!(
-            seen(2, 3, 14, 8),
-            ["above", "legacy_repeats", "candidate_far", "targets"]
-        );
+        assert_eq!(seen(1, 3, 13, 7), ["above"]);
+        assert_eq!(seen(1, 4, 13, 7), ["above", "candidate_repeats"]);
+        assert_eq!(seen(2, 3, 14, 8), ["above", "candidate_far", "targets"]);
+        assert_eq!(seen(3, 3, 13, 8), ["above", "legacy_repeats"]);
+        assert_eq!(seen(1, 3, 13, 8), ["above"], "both repeat");
     }
 
     #[test]
@@ -146,7 +169,7 @@ mod tests {
             memory.count(&format!("g{value}"), &Observation::default(), 0);
         }
         let known = &memory.groups["f"];
-        assert!(known.candidate.len() <= VALUES && known.legacy.len() <= VALUES);
+        assert!(known.candidate.len() <= VALUES + 1 && known.legacy.len() <= VALUES);
         assert_eq!(
             (known.targets.len(), memory.groups.len()),
             (TARGETS, GROUPS)

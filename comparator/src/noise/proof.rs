@@ -46,8 +46,8 @@ pub const MAX_OF_GROUP: f64 = 0.3;
 pub const FINEST_IMBALANCE: f64 = 0.1;
 /// Of a rare group, the imbalance of signs that may hide: what forty rechecks can show.
 pub const COARSEST_IMBALANCE: f64 = 0.75;
-/// Of each bound. It is looked at again and again while rechecks come in, so it is stricter than a bound for one look: of
-/// the simulated services with a fault of exactly the size that may hide, none was acquitted.
+/// Of each bound. A fault that shows in exactly the share that may hide, and in no other way, goes unseen in so many rechecks
+/// once in a thousand times. What was seen once does not go away, so looking often adds little to that.
 pub const CONFIDENCE: f64 = 0.999;
 /// The e-value from which one of a pair is shown to be more frequent; by Ville's inequality it is ever reached by chance
 /// with a probability of at most 1 in 100.
@@ -249,10 +249,15 @@ impl Proof {
     }
 }
 
-/// The most by which the rate of one may exceed that of its counterpart.
+/// The most by which the rate of one may exceed that of its counterpart: the bounds of both, or the bound of the rate of
+/// either times that of how unequal they are, whichever is narrower.
 fn excess(times: u64, counterpart: u64, of: u64) -> f64 {
+    let upper = |differing, of| bounds::upper(differing, of, CONFIDENCE);
     let (times, counterpart) = (times.min(of), counterpart.min(of));
-    bounds::upper(times, of, CONFIDENCE) - bounds::lower(counterpart, of, CONFIDENCE)
+    let apart = upper(times, of) - bounds::lower(counterpart, of, CONFIDENCE);
+    let either = (times + counterpart).min(of);
+    let together = upper(either, of) * (2.0 * upper(times, either) - 1.0);
+    apart.min(together).max(0.0)
 }
 
 /// The e-value against "as frequent as its counterpart, or less frequent": a coin that is mixed over all biases by

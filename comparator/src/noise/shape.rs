@@ -11,26 +11,18 @@
 //! are not told from words by how they look, only by their alphabet and length. Eight digits may be eight hexadecimal
 //! ones, so the two sides of a pair are looked at together.
 
+mod label;
 mod text;
-
-use std::fmt;
-use std::str::FromStr;
 
 use parity_schemas::side::{CUT_MARK, Side};
 use parity_schemas::verdict::{Finding, Kind, Part};
 
 use crate::notation::number::is_number;
+pub use label::UnknownShape;
 pub(super) use text::{Text, skeleton, unquoted};
 
-/// What stands between the two sides of a label.
-const ARROW: char = '→';
 /// Longest length that a label says: longer values are of one class.
 const MAX_LENGTH: u32 = 4_096;
-
-/// A text that is no shape.
-#[derive(Debug, thiserror::Error)]
-#[error("`{0}` is not a shape of two values")]
-pub struct UnknownShape(String);
 
 /// The kind of one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -132,48 +124,6 @@ pub struct Shape {
     pub candidate: ValueShape,
 }
 
-const PRECISIONS: [(Precision, &str); 4] = [
-    (Precision::Seconds, "s"),
-    (Precision::Millis, "ms"),
-    (Precision::Micros, "us"),
-    (Precision::Nanos, "ns"),
-];
-const ZONES: [(Zone, &str); 3] = [
-    (Zone::Utc, "utc"),
-    (Zone::Offset, "offset"),
-    (Zone::Local, "local"),
-];
-/// The shapes that are one word.
-const WORDS: [(ValueShape, &str); 27] = [
-    (ValueShape::Missing, "missing"),
-    (ValueShape::Null, "null"),
-    (ValueShape::Boolean, "boolean"),
-    (ValueShape::Integer, "integer"),
-    (ValueShape::Decimal, "decimal"),
-    (ValueShape::Blank, "blank"),
-    (ValueShape::EmptyArray, "empty-array"),
-    (ValueShape::EmptyObject, "empty-object"),
-    (ValueShape::Array, "array"),
-    (ValueShape::Object, "object"),
-    (ValueShape::Uuid, "uuid"),
-    (ValueShape::UpperUuid, "upper-uuid"),
-    (ValueShape::NilUuid, "nil-uuid"),
-    (ValueShape::Date, "date"),
-    (ValueShape::WordedInstant, "worded-instant"),
-    (ValueShape::IntegerText, "integer-text"),
-    (ValueShape::DecimalText, "decimal-text"),
-    (ValueShape::Pattern, "pattern"),
-    (ValueShape::Text, "text"),
-    (ValueShape::LongText, "long-text"),
-    (ValueShape::Status, "status"),
-    (ValueShape::TextBody, "text-body"),
-    (ValueShape::Bytes, "bytes"),
-    (ValueShape::Described, "described"),
-    (ValueShape::Broken, "broken"),
-    (ValueShape::Order, "order"),
-    (ValueShape::DuplicateKey, "duplicate-key"),
-];
-
 impl Shape {
     /// The shapes of the two sides of a finding.
     pub fn of(finding: &Finding) -> Self {
@@ -197,7 +147,25 @@ impl Shape {
                 ValueShape::TextBody
             });
         }
-        Self::of_sides(finding.part, &finding.legacy, &finding.candidate)
+        Self::of_sides(finding.part, &finding.legacy, &finding.candidate).joined()
+    }
+
+    /// Shapes that a service changes between by the value alone are one: JavaScript writes 12.0 as an integer, Java and Go
+    /// leave out zeros of a fraction. Which side does so how often is counted, see
+    /// [`RecheckEvidence::CandidateOdd`](parity_schemas::recheck::RecheckEvidence::CandidateOdd).
+    fn joined(self) -> Self {
+        let both = |shape| Self {
+            legacy: shape,
+            candidate: shape,
+        };
+        match (self.legacy, self.candidate) {
+            (ValueShape::Integer, ValueShape::Decimal)
+            | (ValueShape::Decimal, ValueShape::Integer) => both(ValueShape::Decimal),
+            (ValueShape::Instant(one, zone), ValueShape::Instant(two, other)) if zone == other => {
+                both(ValueShape::Instant(one.max(two), zone))
+            }
+            _ => self,
+        }
     }
 
     /// The shapes of two values in one part of an answer.
@@ -297,7 +265,7 @@ impl Seen {
                 Self::Text(text.to_owned())
             };
         }
-        let is_empty = |text: &str| text[1..].trim_start().len() == 1;
+        let is_empty = |text: &str| text.split_at(1).1.trim_start().len() == 1;
         match text.as_bytes() {
             [b'"', ..] if is_cut => other(ValueShape::LongText),
             [b'"', ..] => unquoted(text).map_or(other(ValueShape::Text), Self::Text),
@@ -346,80 +314,6 @@ fn length_class(length: usize) -> u32 {
         .unwrap_or(MAX_LENGTH)
         .clamp(1, MAX_LENGTH);
     1 << length.ilog2()
-}
-
-impl fmt::Display for ValueShape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Hex(length) => write!(f, "hex{length}"),
-            Self::UpperHex(length) => write!(f, "upper-hex{length}"),
-            Self::Word(length) => write!(f, "word{length}"),
-            Self::Instant(precision, zone) => {
-                let fraction = PRECISIONS.iter().find(|(known, _)| known == precision);
-                let zone = ZONES.iter().find(|(known, _)| known == zone);
-                let (fraction, zone) = (
-                    fraction.map_or("", |(_, word)| word),
-                    zone.map_or("", |(_, word)| word),
-                );
-                write!(f, "instant-{fraction}-{zone}")
-            }
-            shape => {
-                let word = WORDS.iter().find(|(known, _)| known == shape);
-                f.write_str(word.map_or("", |(_, word)| word))
-            }
-        }
-    }
-}
-
-impl FromStr for ValueShape {
-    type Err = UnknownShape;
-
-    fn from_str(label: &str) -> Result<Self, UnknownShape> {
-        let unknown = || UnknownShape(label.chars().take(64).collect());
-        if let Some((shape, _)) = WORDS.iter().find(|(_, word)| *word == label) {
-            return Ok(*shape);
-        }
-        if let Some(rest) = label.strip_prefix("instant-") {
-            let (precision, zone) = rest.split_once('-').ok_or_else(unknown)?;
-            let precision = PRECISIONS.iter().find(|(_, word)| *word == precision);
-            let zone = ZONES.iter().find(|(_, word)| *word == zone);
-            return match (precision, zone) {
-                (Some((precision, _)), Some((zone, _))) => Ok(Self::Instant(*precision, *zone)),
-                _ => Err(unknown()),
-            };
-        }
-        let sized: [(&str, fn(u32) -> Self); 3] = [
-            ("upper-hex", Self::UpperHex),
-            ("hex", Self::Hex),
-            ("word", Self::Word),
-        ];
-        for (word, shape) in sized {
-            if let Some(length) = label.strip_prefix(word) {
-                return length.parse().map(shape).map_err(|_| unknown());
-            }
-        }
-        Err(unknown())
-    }
-}
-
-impl fmt::Display for Shape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{ARROW}{}", self.legacy, self.candidate)
-    }
-}
-
-impl FromStr for Shape {
-    type Err = UnknownShape;
-
-    fn from_str(label: &str) -> Result<Self, UnknownShape> {
-        let (legacy, candidate) = label
-            .split_once(ARROW)
-            .ok_or_else(|| UnknownShape(label.chars().take(64).collect()))?;
-        Ok(Self {
-            legacy: legacy.parse()?,
-            candidate: candidate.parse()?,
-        })
-    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 /// Microseconds of a second.
 pub(crate) const SECOND: i64 = 1_000_000;
 
-/// SplitMix64: the same numbers on every machine.
+/// `SplitMix64`: the same numbers on every machine.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -74,7 +74,7 @@ pub(crate) struct World {
 }
 
 /// Different records that clients ask for.
-pub(crate) const TARGETS: u64 = 200;
+pub(crate) const TARGETS: u64 = 1_000;
 
 impl World {
     pub(crate) fn new(seed: u64) -> Self {
@@ -120,7 +120,7 @@ impl World {
             (Noise::Counter, Fault::Kind) => format!("\"{}\"", self.counter),
             (Noise::Counter, _) => {
                 self.counter += 1 + self.random.below(3);
-                (self.counter as i64 + bias).to_string()
+                (self.counter.cast_signed() + bias).to_string()
             }
             (Noise::Order, Fault::Constant) => "[0,1,2,3,4,5,6,7]".to_owned(),
             (Noise::Order, Fault::Kind) => "[0,1,2,3,4,5,6]".to_owned(),
@@ -133,11 +133,11 @@ impl World {
             }
             (Noise::Number | Noise::Price | Noise::Dice, Fault::Constant) => "3".to_owned(),
             (Noise::Number, Fault::Kind) => format!("\"{}\"", self.random.below(1_000)),
-            (Noise::Number, _) => (self.random.below(1_000) as i64 + bias).to_string(),
+            (Noise::Number, _) => (self.random.below(1_000).cast_signed() + bias).to_string(),
             (Noise::Price, Fault::Kind) => self.random.below(1_000).to_string(),
-            (Noise::Price, _) => price(self.random.below(100_000) as i64 + bias),
+            (Noise::Price, _) => price(self.random.below(100_000).cast_signed() + bias),
             (Noise::Dice, Fault::Kind) => "7.5".to_owned(),
-            (Noise::Dice, _) => (1 + self.random.below(6) as i64 + bias).to_string(),
+            (Noise::Dice, _) => (1 + self.random.below(6).cast_signed() + bias).to_string(),
             (Noise::Sentence, Fault::Constant | Fault::Kind) => "\"No orders.\"".to_owned(),
             (Noise::Sentence, _) => {
                 let (number, id) = (self.random.below(10_000), self.uuid());

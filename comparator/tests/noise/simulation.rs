@@ -115,7 +115,9 @@ pub(crate) fn simulate(scenario: Scenario, load: Load, seed: u64) -> Outcome {
         // What is not used up is kept for a second.
         budget = (budget + load.budget).min(load.budget * RATE as f64 + 1.0);
         let may_ask = budget >= 1.0;
-        let asked = mirror.request(request as i64 * SECOND / RATE, may_ask, &mut outcome);
+        let jitter = mirror.world.random.below(10_000).cast_signed();
+        let time = request.cast_signed() * SECOND / RATE + jitter;
+        let asked = mirror.request(time, may_ask, &mut outcome);
         if asked {
             budget -= 1.0;
             outcome.rechecks += 1;
@@ -179,7 +181,7 @@ impl Mirror {
             return false;
         }
         let candidate_first = self.world.random.chance(0.5);
-        let apart = self.world.random.below(2_000) as i64;
+        let apart = self.world.random.below(2_000).cast_signed();
         let ([l1, c1], faulty) = self.ask(target, time, !candidate_first, apart);
         let method = Method::GET;
         let first = self.comparator.compare_answers(AnswerPair {
@@ -269,7 +271,8 @@ impl Mirror {
                 outcome.left += good;
             }
         }
-        if outcome.left > 0 {
+        let only_faults = (self.sets.values()).all(|[good, _, transient, _]| good + transient == 0);
+        if outcome.left > 0 || only_faults {
             outcome.proven_after = None;
         } else if outcome.proven_after.is_none() {
             outcome.proven_after = Some(outcome.rechecks);

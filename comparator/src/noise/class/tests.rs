@@ -295,4 +295,6 @@ fn values_are_observed_exactly_and_by_hash_only() {
     }
     assert_eq!(seen(["1", "2"], ["3", "4.5"]).odd, Some(Ordering::Greater));
     assert_eq!(seen(["1", "2.5"], ["3", "4"]).odd, Some(Ordering::Less));
+    assert_eq!(seen(["1", "2"], ["3.5", "4"]).odd, Some(Ordering::Greater));
+    assert_eq!(seen(["1", "2.5"], ["3.5", "4"]).odd, None);
 }

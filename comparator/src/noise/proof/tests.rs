@@ -58,12 +58,12 @@ fn each_fault_is_told_by_its_name() {
         (
             "uuid→uuid",
             &[(CandidateRepeats, 12)],
-            "the candidate showed a value of an earlier request 12 times, and the other way round 0 times",
+            "only the candidate showed a value of earlier requests 12 times, and the other way round 0 times",
         ),
         (
             "uuid→uuid",
             &[(CandidateRepeats, 90), (LegacyRepeats, 20)],
-            "the candidate showed a value of an earlier request 90 times, and the other way round 20 times",
+            "only the candidate showed a value of earlier requests 90 times, and the other way round 20 times",
         ),
         (
             "decimal→decimal",

