@@ -78,7 +78,7 @@ struct Generation {
     threads: Vec<Thread>,
     book: Arc<TallyBook>,
     /// The counts that it adds to.
-    generation: GenerationId,
+    counts: GenerationId,
 }
 
 /// Comparing threads that wait for their [`Comparing`]. They are started first, because starting a thread can fail.
@@ -334,13 +334,13 @@ impl Generation {
             queue,
             threads,
             book: Arc::clone(book),
-            generation,
+            counts: generation,
         }
     }
 
     /// Counts what no thread will compare. Made only when needed: a run ends when its last recorder is dropped.
     fn recorder(&self) -> OutcomeRecorder {
-        self.book.recorder(self.generation)
+        self.book.recorder(self.counts)
     }
 
     fn has_ended(&self) -> bool {

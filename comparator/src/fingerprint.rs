@@ -27,6 +27,7 @@ pub(crate) fn groups(
                 pattern,
                 kind: finding.kind,
                 explanation: finding.explanation,
+                shape: String::new(),
                 legacy_status,
                 candidate_status,
             }

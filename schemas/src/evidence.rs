@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::clients::Clients;
-use crate::tally::{Counts, Identity};
+use crate::recheck::{ClassCounts, EvidenceCounts};
+use crate::tally::{Counts, Group, Identity};
 use crate::time::Timestamp;
 use crate::vocabulary::{UnknownWord, vocabulary};
 use crate::watermark::{InstanceWatermark, Run};
@@ -45,10 +46,48 @@ pub struct Evidence {
     pub instances: Vec<String>,
     /// By route, sorted by name.
     pub routes: Vec<RouteEvidence>,
+    /// The groups of the mismatches, sorted by route and fingerprint.
+    pub groups: Vec<GroupEvidence>,
+    /// How many mismatches had exactly the same groups, sorted by route and groups. Not all mismatches are in a set.
+    pub sets: Vec<SetEvidence>,
     /// The runs that counted it, with their watermarks.
     pub runs: Vec<Run>,
     /// What there is of the same versions under other rules, the newest first; none of it is counted here.
     pub other_rules: Vec<OtherRules>,
+}
+
+/// What was counted of one group of mismatches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupEvidence {
+    /// `METHOD /template`.
+    pub route: String,
+    /// What the mismatches have in common.
+    pub group: Group,
+    /// Mismatches with a finding of the group.
+    pub count: u64,
+    /// Them by the class of the group in them; their sum is `count`.
+    pub classes: ClassCounts,
+    /// What was counted of the second answers. Of [`RecheckEvidence::Targets`](crate::recheck::RecheckEvidence::Targets),
+    /// the largest number of a single process, because two processes may have seen the same ones.
+    pub evidence: EvidenceCounts,
+}
+
+impl GroupEvidence {
+    /// The order of [`Evidence::groups`].
+    pub fn order(one: &Self, other: &Self) -> std::cmp::Ordering {
+        (&one.route, &one.group.fingerprint).cmp(&(&other.route, &other.group.fingerprint))
+    }
+}
+
+/// How many mismatches of a route had exactly these groups.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct SetEvidence {
+    /// `METHOD /template`.
+    pub route: String,
+    /// The groups, sorted.
+    pub fingerprints: Vec<String>,
+    /// The mismatches by class.
+    pub classes: ClassCounts,
 }
 
 /// Evidence of the same migration and versions under other rules: it answers another question, so it is never added.

@@ -23,6 +23,7 @@ pub mod histogram;
 pub mod id;
 pub mod ident;
 mod reason;
+pub mod recheck;
 pub mod record;
 pub mod report;
 pub mod route;

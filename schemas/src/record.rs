@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::evidence::Decision;
-use crate::tally::{GroupTally, Identity, Tally};
+use crate::tally::{GroupTally, Identity, SetTally, Tally};
 use crate::time::Timestamp;
 use crate::verdict::{Explanation, Kind, Part, Tolerated};
 use crate::vocabulary::{UnknownWord, vocabulary};
@@ -31,6 +31,8 @@ pub enum RecordType {
     Tally,
     /// [`GroupTally`].
     GroupTally,
+    /// [`SetTally`].
+    SetTally,
     /// [`Decision`].
     Decision,
     /// [`Watermark`].
@@ -38,11 +40,12 @@ pub enum RecordType {
 }
 
 impl RecordType {
-    /// Every type, in the order in which a store should get them: a tally never comes behind its groups, and what says
+    /// Every type, in the order in which a store should get them: a tally never comes behind its groups and sets, and what says
     /// how far the record is complete comes last.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Tally,
         Self::GroupTally,
+        Self::SetTally,
         Self::Mismatch,
         Self::Decision,
         Self::Watermark,
@@ -54,6 +57,7 @@ impl RecordType {
             Self::Mismatch => "mismatch",
             Self::Tally => "tally",
             Self::GroupTally => "group_tally",
+            Self::SetTally => "set_tally",
             Self::Decision => "decision",
             Self::Watermark => "watermark",
         }
@@ -65,6 +69,7 @@ impl RecordType {
             Self::Mismatch => "mismatches",
             Self::Tally => "tallies",
             Self::GroupTally => "group_tallies",
+            Self::SetTally => "set_tallies",
             Self::Decision => "decisions",
             Self::Watermark => "watermarks",
         }
@@ -85,6 +90,8 @@ pub enum Record {
     Tally(Box<Tally>),
     /// Counts of a group within a tally.
     GroupTally(Box<GroupTally>),
+    /// Counts of a set of groups within a tally.
+    SetTally(Box<SetTally>),
     /// A decision of the gate.
     Decision(Box<Decision>),
     /// How far the record of a process is complete.
@@ -98,6 +105,7 @@ impl Record {
             Self::Mismatch(_) => RecordType::Mismatch,
             Self::Tally(_) => RecordType::Tally,
             Self::GroupTally(_) => RecordType::GroupTally,
+            Self::SetTally(_) => RecordType::SetTally,
             Self::Decision(_) => RecordType::Decision,
             Self::Watermark(_) => RecordType::Watermark,
         }
@@ -109,6 +117,7 @@ impl Record {
             Self::Mismatch(mismatch) => mismatch.id,
             Self::Tally(tally) => tally.id,
             Self::GroupTally(group) => group.tally_id,
+            Self::SetTally(set) => set.tally_id,
             Self::Decision(decision) => decision.decision_id,
             Self::Watermark(watermark) => watermark.id,
         }
@@ -120,6 +129,7 @@ impl Record {
             Self::Mismatch(mismatch) => serde_json::to_writer(to, mismatch),
             Self::Tally(tally) => serde_json::to_writer(to, tally),
             Self::GroupTally(group) => serde_json::to_writer(to, group),
+            Self::SetTally(set) => serde_json::to_writer(to, set),
             Self::Decision(decision) => serde_json::to_writer(to, decision),
             Self::Watermark(watermark) => serde_json::to_writer(to, watermark),
         };
@@ -153,12 +163,20 @@ pub struct RecordedFinding {
 }
 
 vocabulary! {
-    /// Whether a mismatch was confirmed by other means.
+    /// What asking both services once more said of a mismatch; the gravest first.
     #[derive(Default)]
     MismatchClass as "class of mismatch" {
-        /// Seen once, not looked into.
+        /// Asked again, they differ again, and the legacy stands still or the answers are of another shape.
+        Confirmed = "confirmed" => "differs again when both are asked once more",
+        /// Asked again, they agree, and it was the candidate that changed its answer.
+        Unstable = "unstable" => "the candidate changed its answer, the legacy did not",
+        /// Seen once; not asked again, or nothing could be told from the second answers.
         #[default]
-        Unconfirmed = "unconfirmed" => "seen once, not looked into",
+        Unconfirmed = "unconfirmed" => "seen once, not asked again",
+        /// Asked again, they agree, and the legacy changed its answer, too.
+        Transient = "transient" => "the data changed between the answers, and both agree now",
+        /// The legacy does not agree with itself here either, and all values look alike.
+        Noise = "noise" => "the legacy does not agree with itself here",
     }
 }
 

@@ -9,6 +9,7 @@ mod clickhouse;
 mod groups;
 mod hints;
 mod others;
+mod sets;
 mod sqlite;
 
 use std::time::Duration;

@@ -31,6 +31,7 @@ fn group(fingerprint: &str) -> Group {
         pattern: format!("/{fingerprint}"),
         kind: Kind::Value,
         explanation: None,
+        shape: String::new(),
         legacy_status: 200,
         candidate_status: 200,
     }
@@ -187,7 +188,7 @@ proptest! {
                 }
                 Step::Mismatch(thread, route, mut names) => {
                     let groups: Vec<Group> = names.iter().map(|name| group(&name.to_string())).collect();
-                    threads[thread].mismatch(&routes[route], 100, 200, new_id(), now, &groups);
+                    threads[thread].mismatch(&routes[route], 100, 200, &Sighting::unconfirmed(new_id(), now, &groups));
                     expected.route(route).mismatch += 1;
                     expected.compared += 1;
                     names.sort_unstable();
@@ -283,7 +284,12 @@ fn threads_and_snapshots_run_into_each_other_and_nothing_is_lost() {
                             2 => recorder.not_compared(route, Reason::QueueFull),
                             _ => {
                                 let time = Timestamp::from_micros(START);
-                                recorder.mismatch(route, 1, 1, new_id(), time, &[group("x")]);
+                                recorder.mismatch(
+                                    route,
+                                    1,
+                                    1,
+                                    &Sighting::unconfirmed(new_id(), time, &[group("x")]),
+                                );
                             }
                         }
                     }

@@ -10,6 +10,7 @@ use parity_schemas::report::Report;
 use parity_schemas::sqlite;
 use parity_schemas::tally::{Group, Tally};
 use parity_schemas::time::Timestamp;
+use parity_sink::tally::Sighting;
 use parity_sink::write::Retention;
 use parity_sink::{Reader, Selection, StoreConfig, StoreUrl, WriterOptions, apply_schema};
 
@@ -79,7 +80,12 @@ fn what_always_differs_together_is_one_group_and_the_example_shows_all_of_it() {
         let groups: Vec<Group> = patterns.iter().map(|pattern| at(pattern)).collect();
         let recorder = &recorders[number % 2];
         recorder.received(&route());
-        recorder.mismatch(&route(), 1, 1, record.id, record.time, &groups);
+        recorder.mismatch(
+            &route(),
+            1,
+            1,
+            &Sighting::unconfirmed(record.id, record.time, &groups),
+        );
         let record = Record::Mismatch(Box::new(record));
         sender.send(record).expect("there is room");
     }

@@ -1,0 +1,115 @@
+//! What the second answers of both services said, as counts that add up.
+//!
+//! Only counts and words leave: values and targets that were compared to get them stay in the process.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::record::MismatchClass;
+use crate::vocabulary::{UnknownWord, vocabulary};
+
+vocabulary! {
+    /// What is counted of a group of findings when both services are asked once more. Most come in pairs: for services that
+    /// behave alike, both of a pair are equally frequent.
+    RecheckEvidence as "kind of evidence" {
+        /// The candidate's second value is greater or later than the legacy's.
+        Above = "above" => "the candidate's value was the greater or later one",
+        /// It is smaller or earlier.
+        Below = "below" => "the candidate's value was the smaller or earlier one",
+        /// The services repeat themselves more than each other.
+        Own = "own" => "each service repeated itself more than the other",
+        /// They repeat each other more than themselves.
+        Other = "other" => "each service repeated the other more than itself",
+        /// The candidate changed its answer and the legacy did not.
+        CandidateAlone = "candidate_alone" => "only the candidate changed its answer",
+        /// The legacy changed its answer and the candidate did not.
+        LegacyAlone = "legacy_alone" => "only the legacy changed its answer",
+        /// More of the candidate's values than of the legacy's are of a kind that the other service did not show.
+        CandidateOdd = "candidate_odd" => "the candidate's value was of another kind",
+        /// More of the legacy's values are.
+        LegacyOdd = "legacy_odd" => "the legacy's value was of another kind",
+        /// The candidate showed a value of earlier requests, and the legacy did not.
+        CandidateRepeats = "candidate_repeats" => "only the candidate showed a value of earlier requests",
+        /// The legacy did, and the candidate did not.
+        LegacyRepeats = "legacy_repeats" => "only the legacy showed a value of earlier requests",
+        /// The candidate's value is much further from the legacy's than any two of the legacy's before.
+        CandidateFar = "candidate_far" => "the candidate was much further off than the legacy ever moved",
+        /// The legacy moved much further than ever before.
+        LegacyFar = "legacy_far" => "the legacy moved much further than ever before",
+        /// A request to a target that this process had not seen in this group.
+        Targets = "targets" => "distinct targets, as far as one process tells them apart",
+        /// A matching request was asked of the legacy once more, and its answer differed here.
+        ControlMoved = "control_moved" => "the legacy differed from itself in a request that matched",
+    }
+}
+
+vocabulary! {
+    /// What happened to rechecks and controls, counted for each route. An exchange that is asked again may fail, so `failed`
+    /// is part of `asked`; what was refused was not asked.
+    RecheckEvent as "event of a recheck" {
+        /// Both services were asked again about a mismatch.
+        Asked = "asked" => "mismatches that both services were asked about once more",
+        /// One of the second answers did not come, or could not be compared.
+        Failed = "failed" => "of them, those without two second answers that can be compared",
+        /// The request may change something, so it must not be repeated.
+        RefusedMethod = "refused_method" => "mismatches of requests that must not be repeated",
+        /// More mismatches than the process may ask again about.
+        RefusedRate = "refused_rate" => "mismatches beyond the rate of rechecks",
+        /// More mismatches of one group than are asked again about.
+        RefusedGroupRate = "refused_group_rate" => "mismatches beyond the rate of rechecks of one group",
+        /// Too many rechecks wait, or hold too much memory.
+        RefusedWaiting = "refused_waiting" => "mismatches that came while too many rechecks were waiting",
+        /// The services are not burdened now: the breaker is open, or the legacy is slower than usual.
+        RefusedPaused = "refused_paused" => "mismatches that came while rechecks were paused, to spare the services",
+        /// The process ended first.
+        RefusedShutdown = "refused_shutdown" => "mismatches whose recheck had not ended when the process did",
+        /// The legacy was asked again about a match.
+        ControlAsked = "control_asked" => "matches that the legacy was asked about once more",
+        /// Its two answers differ.
+        ControlMoved = "control_moved" => "of them, those that the legacy answered otherwise the second time",
+        /// The second answer did not come, or could not be compared.
+        ControlFailed = "control_failed" => "of them, those without a second answer that can be compared",
+    }
+}
+
+/// Mismatches by class; classes without a count are absent.
+pub type ClassCounts = BTreeMap<MismatchClass, u64>;
+/// What was counted of one group, by kind; kinds without a count are absent.
+pub type EvidenceCounts = BTreeMap<RecheckEvidence, u64>;
+
+/// The counts by class of this many mismatches, when those of older programs are among them: mismatches without a class
+/// are unconfirmed.
+pub fn complete_classes(mut classes: ClassCounts, mismatches: u64) -> ClassCounts {
+    let classified: u64 = classes.values().sum();
+    if let Some(rest @ 1..) = mismatches.checked_sub(classified) {
+        *classes.entry(MismatchClass::Unconfirmed).or_default() += rest;
+    }
+    classes
+}
+
+/// Adds one map of counts to another.
+pub fn add_counts<K: Ord + Copy>(sums: &mut BTreeMap<K, u64>, more: &BTreeMap<K, u64>) {
+    for (word, count) in more {
+        *sums.entry(*word).or_default() += count;
+    }
+}
+
+/// What a recheck found out about one mismatch. The default is that of a mismatch which was not rechecked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecheckSummary {
+    /// The class of the exchange: the gravest of its groups.
+    pub class: MismatchClass,
+    /// By fingerprint. A group that is not here is unconfirmed.
+    pub groups: BTreeMap<String, GroupSummary>,
+}
+
+/// What a recheck found out about one group of a mismatch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GroupSummary {
+    /// The class of the group in this exchange.
+    pub class: MismatchClass,
+    /// What is counted besides.
+    pub evidence: EvidenceCounts,
+}
