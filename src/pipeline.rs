@@ -354,8 +354,8 @@ impl Generation {
         let mut left = 0;
         let recorder = self.recorder();
         self.queue.take_all(|waiting| {
+            left += usize::from(matches!(waiting.stage, Stage::First(_)));
             waiting.not_compared(&recorder, Reason::Shutdown);
-            left += 1;
         });
         left
     }

@@ -183,8 +183,7 @@ impl Comparing {
                     rule_hits: comparison.rule_hits,
                     id,
                     groups,
-                    is_complete: !comparison.findings_cut
-                        && comparison.body_not_compared.is_none(),
+                    is_complete: !comparison.findings_cut && comparison.body_not_compared.is_none(),
                     record: Some(Box::new(record)),
                 };
                 let pledge = Pledge::new(mismatch, self.looks.settling());
@@ -195,9 +194,7 @@ impl Comparing {
 
     /// Says of a mismatch which kind it is, by the second answers.
     fn classify(&mut self, exchange: &Exchange, second: &SecondCaptures) {
-        let rechecked = self
-            .looks
-            .classify(&mut self.comparator, exchange, second);
+        let rechecked = self.looks.classify(&mut self.comparator, exchange, second);
         if let Some(Unsettled::Second(pledge)) = self.under_way.take() {
             self.looks.settle(exchange, &rechecked, pledge);
         }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use parity_schemas::recheck::{RecheckEvent, RecheckSummary};
-use parity_schemas::record::{self, Record};
+use parity_schemas::record::{self, MismatchClass, Record};
 use parity_schemas::route::Route;
 use parity_schemas::tally::Group;
 use parity_schemas::time::Timestamp;
@@ -122,15 +122,15 @@ impl Pledge {
 
     /// Counts it with its class, and what happened to its recheck.
     pub(super) fn settle(mut self, rechecked: &RecheckSummary, events: &[RecheckEvent]) {
-        self.count(rechecked, events);
+        self.count(Some(rechecked), events);
     }
 
     /// Counts it as unconfirmed, and what happened to its recheck.
-    pub(super) fn unconfirmed(self, events: &[RecheckEvent]) {
-        self.settle(&RecheckSummary::default(), events);
+    pub(super) fn unconfirmed(mut self, events: &[RecheckEvent]) {
+        self.count(None, events);
     }
 
-    fn count(&mut self, rechecked: &RecheckSummary, events: &[RecheckEvent]) {
+    fn count(&mut self, rechecked: Option<&RecheckSummary>, events: &[RecheckEvent]) {
         let Some(mismatch) = &mut self.mismatch else {
             return;
         };
@@ -144,7 +144,7 @@ impl Pledge {
             settling.count_events(recorder, route, events);
             recorder.legacy_answered(route, mismatch.legacy_status);
             if let Some(mut record) = mismatch.record.take() {
-                record.class = rechecked.class;
+                record.class = rechecked.map_or(MismatchClass::Unconfirmed, |found| found.class);
                 // If the queue is full, this row is lost and the sender counts the loss. The verdict is counted all the
                 // same.
                 let _counted = settling.records.send(Record::Mismatch(record));
@@ -174,7 +174,7 @@ impl Drop for Pledge {
                 .not_compared(route, Reason::InternalPanic, epoch);
         } else {
             let otherwise = self.otherwise;
-            self.count(&RecheckSummary::default(), otherwise);
+            self.count(None, otherwise);
         }
     }
 }

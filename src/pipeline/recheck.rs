@@ -152,7 +152,10 @@ impl SecondLooks {
 
     /// Asks the legacy again about a share of what matched.
     pub(super) fn control(&self, exchange: Exchange) {
-        if !self.is_on() || !may_repeat(&exchange) || !self.is_chosen() || self.process.pace.is_slow()
+        if !self.is_on()
+            || !may_repeat(&exchange)
+            || !self.is_chosen()
+            || self.process.pace.is_slow()
         {
             return;
         }
@@ -184,16 +187,13 @@ impl SecondLooks {
         }
     }
 
-    fn recheck(
-        &self,
-        exchange: Exchange,
-        look: SecondLook,
-        done: Box<dyn RecheckDone>,
-    ) -> Recheck {
+    fn recheck(&self, exchange: Exchange, look: SecondLook, done: Box<dyn RecheckDone>) -> Recheck {
+        let now = Instant::now();
         Recheck {
             exchange: Box::new(exchange),
             look,
-            due: Instant::now() + self.settings.delay,
+            // A delay beyond what the clock can tell is none.
+            due: now.checked_add(self.settings.delay).unwrap_or(now),
             done,
         }
     }
@@ -233,7 +233,9 @@ impl SecondLooks {
         &self,
         comparator: &mut Comparator,
         exchange: &Exchange,
-        SecondCaptures { legacy, candidate, .. }: &SecondCaptures,
+        SecondCaptures {
+            legacy, candidate, ..
+        }: &SecondCaptures,
     ) -> Rechecked {
         let first = comparator.compare(exchange);
         let answers = Answers {
@@ -270,7 +272,10 @@ impl SecondLooks {
         let mut budget = self.process.budget();
         let mut summaries = BTreeMap::<String, GroupSummary>::new();
         for group in &rechecked.groups {
-            let first = group.findings.first().and_then(|finding| groups.get(*finding));
+            let first = group
+                .findings
+                .first()
+                .and_then(|finding| groups.get(*finding));
             let (Some(named), true) = (first, group.class != MismatchClass::Unconfirmed) else {
                 continue;
             };

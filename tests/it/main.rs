@@ -32,6 +32,7 @@ mod mirror;
 mod no_room;
 mod other_rules;
 mod queue;
+mod rechecks;
 mod record;
 mod reload;
 mod restart;

@@ -113,8 +113,7 @@ impl Budget {
             if self.groups.len() >= MAX_GROUPS {
                 return None;
             }
-            self.groups
-                .insert(fingerprint.to_owned(), Group::default());
+            self.groups.insert(fingerprint.to_owned(), Group::default());
         }
         self.groups.get_mut(fingerprint)
     }

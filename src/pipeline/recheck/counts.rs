@@ -11,7 +11,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::registry::Registry;
 
-use super::pledge::EventCounts;
+use super::super::pledge::EventCounts;
 
 /// What the words of controls begin with.
 const CONTROL: &str = "control_";
