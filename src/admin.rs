@@ -1,4 +1,4 @@
-//! The admin port of any command that has one: binding it, serving a site on it, ending it.
+//! The admin port of the commands that have one: binds it, serves a site on it, stops it.
 
 use std::net::{SocketAddr, TcpListener};
 use std::thread::JoinHandle;
@@ -30,11 +30,10 @@ pub(crate) struct AdminPort {
 }
 
 impl AdminPort {
-    /// How long its end may take: an open page must not hold up the end of the process.
+    /// How long stopping may take: an open page must not delay the end of the process.
     pub(crate) const GRACE: Duration = Duration::from_secs(1);
 
-    /// Serves `site` on a bound listener.
-    /// `connections` are open at a time at most.
+    /// Serves `site` on a bound listener, with at most `connections` open at a time.
     pub(crate) fn start(listener: TcpListener, site: Site, connections: usize) -> Result<Self> {
         listener.set_nonblocking(true).context("the admin port")?;
         let address = listener.local_addr().context("the admin port")?;
@@ -55,12 +54,12 @@ impl AdminPort {
         self.address
     }
 
-    /// Accepts nobody any more; [`Self::finish`] waits for the rest.
+    /// Stops accepting connections. [`Self::finish`] waits for those that are open.
     pub(crate) fn stop(&self) {
         self.stop.send_replace(true);
     }
 
-    /// Stops it.
+    /// Stops it and waits until it has ended.
     pub(crate) fn finish(self) -> Result<()> {
         self.stop();
         self.thread
@@ -83,7 +82,7 @@ fn serve(
         let listener = tokio::net::TcpListener::from_std(listener).context("the admin port")?;
         let mut ended = stopped.clone();
         let shutdown = async move {
-            // An error means that the sender is gone, which is an end as well.
+            // An error means that the sender was dropped, which also ends the port.
             let _ended = ended.wait_for(|stop| *stop).await;
         };
         let overdue = async move {
@@ -98,7 +97,7 @@ fn serve(
     })
 }
 
-/// `parity_build_info`, constant 1: the version as a label.
+/// The metric `parity_build_info`: always 1, with the version as a label.
 pub(crate) fn register_build_info(registry: &mut Registry) {
     let info = Family::<Vec<(String, String)>, Gauge>::default();
     info.get_or_create(&vec![(
@@ -109,7 +108,7 @@ pub(crate) fn register_build_info(registry: &mut Registry) {
     registry.register("parity_build_info", "Version of the running program", info);
 }
 
-/// What `parity ui` serves: a store without a mirror.
+/// The site of `parity ui`, which shows a store and controls no mirror.
 pub(crate) fn reading_site(store: StoreConfig, migration: String, token: Option<String>) -> Site {
     let mut registry = Registry::default();
     register_build_info(&mut registry);

@@ -1,4 +1,4 @@
-//! The command line as types, and nothing that happens behind them.
+//! The command line as types. What a command does is in [`crate::commands`].
 //!
 //! Help, the flag list of docs/settings.md and the parser all come from here. Flags that are settings come from the
 //! definitions of the settings ([`flags`]).
@@ -9,6 +9,7 @@ mod flags;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use parity_schemas::evidence::Thresholds;
 
 pub(crate) use diff::{DiffArgs, DiffKind};
 use flags::{Flags, OfMirror, OfReader, OfSchema, OfSink, OfUi};
@@ -72,7 +73,7 @@ impl From<Color> for anstream::ColorChoice {
 pub(crate) enum LogFormat {
     /// One line for people.
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
@@ -86,7 +87,7 @@ pub(crate) enum OutputFormat {
     Json,
 }
 
-/// One variant a command; one file each in `commands`.
+/// The commands. Each has a file in `commands`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run a sample rewrite through the real proxy and print what was found
@@ -188,29 +189,29 @@ pub(crate) struct GateArgs {
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
     /// Highest allowed share of differing requests.
-    #[arg(long, default_value = "0.001", value_name = "SHARE", value_parser = share)]
+    #[arg(long, default_value_t = Thresholds::default().max_mismatch_rate, value_name = "SHARE", value_parser = share)]
     pub(crate) max_mismatch_rate: f64,
-    /// How sure each bound must be.
-    #[arg(long, default_value = "0.95", value_name = "SHARE", value_parser = confidence)]
+    /// Confidence that each bound must have.
+    #[arg(long, default_value_t = Thresholds::default().confidence, value_name = "SHARE", value_parser = confidence)]
     pub(crate) confidence: f64,
-    /// Fewer compared requests than this are undecided.
-    #[arg(long, default_value_t = 0, value_name = "N")]
+    /// With fewer compared requests than this the decision is undecided.
+    #[arg(long, default_value_t = Thresholds::default().min_requests, value_name = "N")]
     pub(crate) min_requests: u64,
-    /// Highest allowed share of requests that we dropped ourselves.
-    #[arg(long, default_value = "0.05", value_name = "SHARE", value_parser = share)]
+    /// Highest allowed share of requests whose comparison parity itself dropped.
+    #[arg(long, default_value_t = Thresholds::default().max_dropped, value_name = "SHARE", value_parser = share)]
     pub(crate) max_dropped: f64,
     /// Highest allowed share of pairs that cannot be compared because the client went away, the legacy failed, or the answer
     /// of the legacy or of both is a stream, too large or of an unknown encoding: in all, and of each required route.
-    #[arg(long, default_value = "0.05", value_name = "SHARE", value_parser = share)]
+    #[arg(long, default_value_t = Thresholds::default().max_uncomparable, value_name = "SHARE", value_parser = share)]
     pub(crate) max_uncomparable: f64,
     /// Highest allowed share of server errors (5xx) among the legacy's answers, on all routes that were compared, and on each
     /// required route.
-    #[arg(long, default_value = "0.5", value_name = "SHARE", value_parser = share)]
+    #[arg(long, default_value_t = Thresholds::default().max_errors, value_name = "SHARE", value_parser = share)]
     pub(crate) max_errors: f64,
     /// A route that must be proven on its own, such as "GET /users/{id}"; may be repeated.
     #[arg(long, value_name = "ROUTE", value_parser = route)]
     pub(crate) require_route: Vec<String>,
-    /// An instance that is gone for good: what it had not written is not waited for; may be repeated.
+    /// An instance that will not come back: its missing counts are not waited for; may be repeated.
     #[arg(long, value_name = "INSTANCE")]
     pub(crate) gone: Vec<String>,
     /// While undecided, ask again for up to this long (30s, 10m, 2h).
@@ -225,21 +226,23 @@ fn share(text: &str) -> Result<f64, String> {
     crate::config::value::share(text)
 }
 
-/// The label of a route as the report has it; what only looks like one would be a route that was never seen.
+/// Checks that `text` is the label of a route as reports write it. A label in another form would name a route that can
+/// never be seen, and the gate would wait for it in vain.
 fn route(text: &str) -> Result<String, String> {
     use parity_schemas::route::{RoutePolicy, RouteRule};
     let text = text.trim();
     if text == parity_sink::tally::OTHER {
         return Ok(text.to_owned());
     }
-    // Labels of what was received may have in them what no [[route]] may.
+    // The label of a received path may contain characters that a [[route]] must not.
     let label = text.replace(['{', '}', '?', '#'], "");
     match RouteRule::parse(&label, RoutePolicy::default()) {
-        // One of a [[route]] for every method begins with `*`; what is spelt in another way is no label.
+        // `* /path` is a [[route]] for every method, which no label in a report begins with. A label that parsing changes
+        // is not in the form that reports use.
         Ok(rule) if rule.label() == label && !label.starts_with('*') => Ok(text.to_owned()),
         Err(_) if text == "OPTIONS *" => Ok(text.to_owned()),
         _ => Err(format!(
-            "`{text}` is no route; write METHOD /template as the report has it, for example \"GET /users/{{id}}\""
+            "`{text}` is not a route; write METHOD /template as the report has it, for example \"GET /users/{{id}}\""
         )),
     }
 }
@@ -247,7 +250,7 @@ fn route(text: &str) -> Result<String, String> {
 fn confidence(text: &str) -> Result<f64, String> {
     share(text)
         .ok()
-        .filter(|confidence| (0.5..1.0).contains(confidence))
+        .filter(|confidence| Thresholds::CONFIDENCE.contains(confidence))
         .ok_or_else(|| {
             format!(
                 "`{text}` is not a confidence; write a number from 0.5 to below 1, for example 0.95"

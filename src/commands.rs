@@ -1,4 +1,4 @@
-//! One file per command. A command reads its settings, asks the crates, prints, and says its exit code.
+//! One file per command. A command reads its settings, calls the crates, prints the result, and returns its exit code.
 
 pub(crate) mod config;
 pub(crate) mod demo;

@@ -1,8 +1,8 @@
 //! The configuration of the whole program: file < environment < flags, every problem reported at once.
 //!
 //! [`Layers`] holds the text of every setting with its origin; the typed getters turn text into values and collect
-//! what is wrong. A command asks for just what it needs, so `parity report` works beside a file that lacks an
-//! upstream, while `parity mirror` does not start before every problem is mended.
+//! what is wrong. A command asks for just what it needs: `parity report` works beside a file that names no upstream, while
+//! `parity mirror` does not start before every problem is solved.
 
 pub(crate) mod environment;
 pub(crate) mod file;
@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use parity_schemas::secret::without_password;
 
 use environment::Environment;
-use file::{Entry, File, Raw, Written};
+use file::{File, Raw, RouteEntry, RuleEntry, Written};
 use problem::{Origin, Problem, Problems, read_named_file};
 use settings::{Kind, Many, One, Setting};
 
@@ -31,23 +31,23 @@ pub(crate) use needs::{AdminSettings, MirrorSettings};
 
 /// The file that is read when none is named.
 pub(crate) const DEFAULT_FILE: &str = "parity.toml";
-/// A larger configuration is surely another kind of file.
+/// A larger file is surely not a configuration.
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
-/// What every layer says, unread.
+/// What file, environment and flags say together: text that is not yet turned into values.
 #[derive(Clone)]
 pub(crate) struct Layers {
     values: BTreeMap<&'static str, Written>,
-    routes: Vec<Entry>,
-    rules: Vec<Entry>,
+    routes: Vec<RouteEntry>,
+    rules: Vec<RuleEntry>,
     problems: Vec<Problem>,
     renamed: Vec<Problem>,
     broken_file: bool,
 }
 
 impl Layers {
-    /// Reads the file, if one is given, then the environment, then the flags. What the environment says is checked for
-    /// its form at once, whoever asks for it: a value that is thought to hold and does not is worse than none.
+    /// Reads the file, if one is given, then the environment, then the flags. The form of every variable is checked at
+    /// once, whether or not the command needs it: a value that is set and does not apply is worse than none.
     pub(crate) fn load(
         file: Option<&Path>,
         environment: &Environment,
@@ -61,7 +61,22 @@ impl Layers {
         problems.extend(environment.problems());
         for setting in settings::all() {
             let variable = setting.variable();
-            if let Some(text) = environment.get(&variable) {
+            let given = environment.get(&variable);
+            let former = setting.former_variable();
+            let former = former.and_then(|name| Some((environment.get(&name)?, name)));
+            if let Some((_, former)) = &former {
+                let (message, to) = if given.is_some() {
+                    let message = format!("{former} and {variable} are one setting, given twice");
+                    (message, &mut problems)
+                } else {
+                    let message =
+                        format!("{former} is called {variable} now; the former name still holds");
+                    (message, &mut file.renamed)
+                };
+                to.push(Problem::new(Origin::Environment(former.clone()), message));
+            }
+            let given = given.map(|text| (text, variable));
+            if let Some((text, variable)) = given.or(former) {
                 let origin = Origin::Environment(variable);
                 if let Err(error) = setting.kind.check(text) {
                     let message = format!("{}: {error}", setting.key);
@@ -86,8 +101,8 @@ impl Layers {
         }
     }
 
-    /// With the file that is named, or parity.toml if it is there, and the process's environment. A former name in the
-    /// file holds, and is told once.
+    /// Reads the file that is named, or parity.toml if it is there, and the environment of the process. A former name in
+    /// the file still applies, with a warning.
     pub(crate) fn load_here(named: Option<&Path>, flags: &[(&'static Setting, &str)]) -> Self {
         let default = Path::new(DEFAULT_FILE);
         let file = named.or_else(|| default.exists().then_some(default));
@@ -98,7 +113,7 @@ impl Layers {
         layers
     }
 
-    /// The same with more flags, which are weaker than what is given.
+    /// The same with more settings, each of which only applies if nothing else sets it.
     pub(crate) fn or(mut self, flags: &[(&'static Setting, &str)]) -> Self {
         for (setting, text) in flags {
             let written = || Written::of(setting, text, Origin::Default);
@@ -107,7 +122,7 @@ impl Layers {
         self
     }
 
-    /// A setting for people to read: as given or by default, without what is secret in it, and where it comes from.
+    /// A setting for people to read: its value or its default, without what is secret, and where it comes from.
     pub(crate) fn shown(&self, setting: &Setting) -> (Option<String>, Origin) {
         let (text, origin) = match self.values.get(setting.key) {
             Some(Written {
@@ -127,7 +142,7 @@ impl Layers {
         (text, origin)
     }
 
-    /// The text of a setting as given or by default, and where it comes from.
+    /// The text of a setting or its default, and where it comes from.
     fn given(&self, setting: &Setting) -> (Option<String>, Origin) {
         match self.values.get(setting.key) {
             Some(written) => {
@@ -138,7 +153,7 @@ impl Layers {
                 };
                 (Some(text), written.origin.clone())
             }
-            None => (setting.default.map(str::to_owned), Origin::Default),
+            None => (setting.default(), Origin::Default),
         }
     }
 
@@ -157,31 +172,31 @@ impl Layers {
         Some((text?, origin))
     }
 
-    /// The value of a setting; one that cannot be read is noted.
+    /// The value of a setting; one that cannot be read is reported.
     fn get<T>(&mut self, setting: &'static One<T>) -> Option<T> {
         let (text, origin) = self.text(setting)?;
         let value = (setting.read)(&text);
-        self.or_note(setting, origin, value)
+        self.or_report(setting, origin, value)
     }
 
-    /// The elements of a list; those that cannot be read are noted.
+    /// The elements of a list; those that cannot be read are reported.
     fn each<T>(&mut self, setting: &'static Many<T>) -> Vec<T> {
         let origin = self.origin(setting);
-        let items = self.list(setting, Vec::new()).into_iter();
+        let items = self.list(setting).into_iter();
         items
-            .filter_map(|item| self.or_note(setting, origin.clone(), (setting.read)(&item)))
+            .filter_map(|item| self.or_report(setting, origin.clone(), (setting.read)(&item)))
             .collect()
     }
 
-    fn or_note<T>(
+    fn or_report<T>(
         &mut self,
         setting: &Setting,
         origin: Origin,
         value: Result<T, String>,
     ) -> Option<T> {
-        let note = |error| Problem::new(origin, format!("{}: {error}", self.name(setting)));
+        let problem = |error| Problem::new(origin, format!("{}: {error}", self.name(setting)));
         value
-            .map_err(note)
+            .map_err(problem)
             .map_err(|problem| self.problems.push(problem))
             .ok()
     }
@@ -207,11 +222,11 @@ impl Layers {
             .map_or(Origin::Default, |written| written.origin.clone())
     }
 
-    /// The elements of a list as text.
-    fn list<T>(&self, setting: &Many<T>, default: Vec<String>) -> Vec<String> {
+    /// The elements of a list as text: as given or by default.
+    fn list<T>(&self, setting: &Many<T>) -> Vec<String> {
         match self.values.get(setting.key).map(|written| &written.value) {
             Some(Raw::List(items)) => items.clone(),
-            _ => default,
+            _ => setting.default_list().unwrap_or_default(),
         }
     }
 

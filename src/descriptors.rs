@@ -1,23 +1,25 @@
-//! File descriptors: raised to what the system allows, and shared out so that they cannot run out.
+//! File descriptors: raises their limit to the highest that the system allows, and divides them so that they cannot run
+//! out.
 //!
-//! Clients come first: whoever is accepted finds a connection to the legacy. Shadows get what is left, and give way
-//! where that is little; the admin port and the store have their own. With few descriptors there are fewer of all, and
-//! the process says so.
+//! Clients come first: for each one that is accepted there is a connection to the legacy. Shadows get what is left,
+//! possibly very little; the admin port and the store have a reserve. If descriptors are few, every share is smaller, and
+//! a warning says so.
 
-use parity_mirror::{Config, Connections};
+use parity_mirror::{Config, ConnectionLimits};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Standard streams, listening and control sockets, files of the store, of the spool and of the configuration, the log,
-/// what a look-up of a name opens, and some to spare.
+/// Reserve of the process: standard streams, listening and handover sockets, files of the store, the spool, the
+/// configuration and the log, sockets of name look-ups, and some to spare.
 const PROCESS: usize = 96;
-/// Of each worker: its copy of the listening socket, an event queue, a waker, a client that waits for a place, and look-ups
-/// of names.
+/// Reserve of each worker: its copy of the listening socket, an event queue, a waker, a client that waits until another
+/// one leaves, and name look-ups.
 const WORKER: usize = 8;
-/// Of a connection to the admin port: itself, and the files or the connection of the store that it asks.
+/// Descriptors for a connection to the admin port: its own, and those of the store that it reads.
 const ADMIN: usize = 4;
-/// Fewer clients at a time than this are worth a word.
+/// With room for fewer clients at a time than this, the process warns.
 const FEW_CLIENTS: usize = 1_000;
-/// Fewer clients than this are no service at all, and no reason to refuse one.
+/// This many clients are accepted however few descriptors there are: refusing all of them would be worse than running
+/// out.
 const FEWEST: usize = 16;
 
 /// How many connections of each kind there may be.
@@ -26,23 +28,23 @@ pub(crate) struct Shares {
     descriptors: u64,
     /// Clients of the proxy.
     pub(crate) clients: usize,
-    /// Besides them, to the services.
-    pub(crate) others: Connections,
+    /// Further connections to the services, besides one to the legacy for each client.
+    pub(crate) others: ConnectionLimits,
     /// To the admin port.
     pub(crate) admin: usize,
 }
 
 impl Shares {
-    /// What so many descriptors allow of what is wanted.
+    /// Divides `descriptors`; no share is larger than `config` asks for.
     pub(crate) fn of(descriptors: u64, config: &Config) -> Self {
         let available = usize::try_from(descriptors).unwrap_or(usize::MAX);
         let workers = config.workers.get();
         let admin = (available / 32).clamp(4, parity_dashboards::server::CONNECTIONS);
         let reserved = PROCESS.min(available / 4) + WORKER * workers + ADMIN * admin;
         let left = available.saturating_sub(reserved);
-        // A client costs its own connection and one to the legacy; for two of them there is a request of HTTP/2 more at
-        // a time, and for four an idle connection that another worker keeps. Eleven for four clients, and an eighth for
-        // shadows.
+        // A client costs its own connection and one to the legacy. Every two clients may have one more concurrent HTTP/2
+        // request, and every four one idle connection in another worker: eleven descriptors for four clients. An eighth
+        // of all is left for shadows.
         let clients = (left - left / 8) / 11 * 4;
         let clients = clients.min(config.connections).max(FEWEST);
         let streams = (clients / 2).max(1);
@@ -51,7 +53,7 @@ impl Shares {
         Self {
             descriptors,
             clients,
-            others: Connections {
+            others: ConnectionLimits {
                 streams,
                 candidate,
                 idle: idle.div_ceil(workers),
@@ -60,7 +62,7 @@ impl Shares {
         }
     }
 
-    /// What to tell an operator whose system allows few, and what to do about it.
+    /// A warning for the operator if descriptors are few, with the remedy.
     pub(crate) fn low(&self, config: &Config) -> Option<String> {
         let shadows = config.policy.limits.in_flight;
         let few = self.clients < FEW_CLIENTS.min(config.connections);
@@ -74,7 +76,7 @@ impl Shares {
     }
 }
 
-/// Raises the limit of this process to the highest that it may have, and returns it.
+/// Raises the soft limit of this process to the hard limit, and returns it.
 pub(crate) fn raise() -> u64 {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let raised = Rlimit {
@@ -102,7 +104,7 @@ mod tests {
             listen: ([127, 0, 0, 1], 0).into(),
             workers: std::num::NonZeroUsize::new(workers).expect("some"),
             connections: Config::CONNECTIONS,
-            others: Connections::default(),
+            others: ConnectionLimits::default(),
             shadowing: true,
             policy: Policy::new(target(), target()),
         }
@@ -130,7 +132,7 @@ mod tests {
         ] {
             let config = config(workers);
             let shares = Shares::of(descriptors, &config);
-            let Connections {
+            let ConnectionLimits {
                 streams,
                 candidate,
                 idle,

@@ -1,4 +1,4 @@
-//! From an error to what the user reads and the shell sees.
+//! Turns an error into the text that the user reads and the exit code that the shell sees.
 //!
 //! Libraries have typed errors; here they become a chain of `error:` and `caused by:` lines, hints, and one exit
 //! code: 2 for usage, configuration and internal errors, whatever the command.
@@ -12,15 +12,15 @@ use crate::config::problem::Problems;
 
 /// Usage, configuration or internal error.
 pub(crate) const ERROR: u8 = 2;
-/// The verdict or decision is no.
+/// The verdict is mismatch, or the decision is fail.
 pub(crate) const NO: u8 = 1;
-/// There is no verdict, or the decision is open.
+/// Nothing was compared, or the decision is undecided.
 pub(crate) const UNDECIDED: u8 = 3;
 
 /// Prints the error on stderr and gives the exit code.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     let mut stderr = anstream::stderr().lock();
-    // When stderr itself is gone there is nobody left to tell; the exit code still speaks.
+    // When stderr is closed, the exit code still reports the error.
     let _gone = match error.downcast_ref::<Problems>() {
         Some(problems) => write_problems(&mut stderr, problems),
         None => write_chain(&mut stderr, error),
@@ -28,7 +28,7 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(ERROR)
 }
 
-/// The same in one line, for a page or a field.
+/// The error and its causes in one line, for a page or a log field.
 pub(crate) fn line(error: &anyhow::Error) -> String {
     match error.downcast_ref::<Problems>() {
         Some(problems) => {
@@ -49,7 +49,7 @@ fn write_problems(out: &mut impl Write, problems: &Problems) -> std::io::Result<
     Ok(())
 }
 
-/// What is told of the world (names of files, lines of what was read) as the terminal may have it; its lines stay.
+/// Makes text that may quote file names and file content safe for a terminal. Line breaks stay.
 fn safe(told: impl std::fmt::Display) -> String {
     let lines: Vec<String> = told.to_string().split('\n').map(visible).collect();
     lines.join("\n")

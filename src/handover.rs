@@ -1,12 +1,12 @@
-//! The listening sockets, from one process to the next: a restart that refuses no connection.
+//! Passes the listening sockets from one process to the next, for a restart that refuses no connection.
 //!
-//! Two ways in. A service manager may have opened them already (`LISTEN_FDS`, as systemd does: the proxy's first, the
-//! admin port's second). Or a mirror is running: it answers on the Unix socket of `--handover` and passes its sockets
-//! (`SCM_RIGHTS`). Both processes then hold them; the new one opens its store and starts, and only when it says that it
-//! is ready does the old one stop accepting and drain. Whatever goes wrong before that leaves the old one as it was.
+//! A process gets its sockets in one of two ways. A service manager has opened them already (`LISTEN_FDS`, as systemd
+//! does: the proxy's first, the admin port's second). Or a running mirror answers on the Unix socket of `--handover` and
+//! passes its sockets (`SCM_RIGHTS`). Then both processes hold them. The new one opens its store and starts; only when it
+//! says that it is ready does the old one stop accepting and drain. If anything fails before that, the old one goes on.
 //!
-//! A port that anybody else holds is an error, as ever: sockets come from the process on the socket or not at all. Only
-//! a process of the same user is given them.
+//! Sockets are taken only from the process on the Unix socket. A port that another program holds remains an error. Both
+//! sides check that the other process belongs to the same user.
 
 use std::io::{self, IoSlice, IoSliceMut, Read as _, Write as _};
 use std::mem::MaybeUninit;
@@ -27,36 +27,37 @@ use rustix::net::{
 use tokio::io::{AsyncReadExt as _, Interest};
 use tokio::net::UnixListener;
 
-/// Passed with the sockets, so that another version's message is not taken for ours.
+/// Sent with the sockets, so that a process of another version does not misread them.
 const GREETING: &[u8] = b"parity handover 1\n";
-/// The new process serves.
+/// What the new process sends once it serves.
 const READY: &[u8] = b"ready\n";
-/// For each step of the other side that takes no work. Opening a store is not among them.
+/// Time-out of each step that the other process answers at once. Opening a store is not one of them.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// From the sockets to the new process being ready: a store may have to be brought up to date first.
+/// From passing the sockets to the new process being ready: it may have to migrate its store first.
 const START_PATIENCE: Duration = Duration::from_mins(2);
-/// The proxy's and the admin port's.
+/// How many sockets are passed: the proxy's and the admin port's.
 const SOCKETS: usize = 2;
 
-/// Sockets that are there already, and who held them.
+/// Sockets that another process opened, and the mirror that still holds them, if one does.
 #[derive(Default)]
 pub(crate) struct Inherited {
     proxy: Option<TcpListener>,
     admin: Option<TcpListener>,
     predecessor: Option<Predecessor>,
-    /// The service manager decides about addresses; a predecessor's sockets must be those that are configured.
+    /// Whether sockets of any address are accepted: from a service manager, which decides about addresses. Those of a
+    /// predecessor must have the configured addresses.
     any_address: bool,
 }
 
 impl Inherited {
-    /// Takes what the environment or a running mirror offers.
+    /// Takes the sockets that the environment or a running mirror offers.
     pub(crate) fn take(handover: Option<&Path>) -> Result<Self> {
         let mut offered = ListenFd::from_env();
         if offered.len() > 0 {
             let mut take = |index| {
                 offered
                     .take_tcp_listener(index)
-                    .with_context(|| format!("socket {index} of LISTEN_FDS is no TCP listener"))
+                    .with_context(|| format!("socket {index} of LISTEN_FDS is not a TCP listener"))
             };
             return Ok(Self {
                 proxy: take(0)?,
@@ -70,7 +71,7 @@ impl Inherited {
         };
         let stream = match UnixStream::connect(path) {
             Ok(stream) => stream,
-            // Nobody is running, or it ended without tidying up.
+            // No mirror runs, or it ended without removing its socket.
             Err(error)
                 if matches!(
                     error.kind(),
@@ -106,13 +107,13 @@ impl Inherited {
         })
     }
 
-    /// The socket of the proxy, if it is the one that is wanted.
+    /// The socket of the proxy, if it has the wanted address.
     pub(crate) fn proxy(&mut self, wanted: SocketAddr) -> Option<TcpListener> {
         let found = self.proxy.take()?;
         self.fitting(found, wanted)
     }
 
-    /// The socket of the admin port, if it is the one that is wanted.
+    /// The socket of the admin port, if it has the wanted address.
     pub(crate) fn admin(&mut self, wanted: SocketAddr) -> Option<TcpListener> {
         let found = self.admin.take()?;
         self.fitting(found, wanted)
@@ -127,13 +128,13 @@ impl Inherited {
         None
     }
 
-    /// To be told when this process serves.
+    /// The mirror to tell when this process serves.
     pub(crate) fn predecessor(&mut self) -> Option<Predecessor> {
         self.predecessor.take()
     }
 }
 
-/// Port 0 is whatever the predecessor got for it.
+/// Whether a socket has the wanted address. Port 0 means any, so the port that the predecessor got fits it.
 fn fits(found: &TcpListener, wanted: SocketAddr) -> bool {
     found.local_addr().is_ok_and(|address| {
         address == wanted || (wanted.port() == 0 && address.ip() == wanted.ip())
@@ -152,7 +153,7 @@ fn receive(stream: &UnixStream) -> Result<[TcpListener; SOCKETS]> {
         RecvFlags::CMSG_CLOEXEC,
     )?;
     if text.get(..message.bytes) != Some(GREETING) {
-        bail!("it is no mirror of this version");
+        bail!("it is not a mirror of this version");
     }
     let sockets: Vec<OwnedFd> = control
         .drain()
@@ -168,18 +169,18 @@ fn receive(stream: &UnixStream) -> Result<[TcpListener; SOCKETS]> {
         .map_err(|got: Vec<_>| anyhow::anyhow!("it passed {} sockets, not {SOCKETS}", got.len()))
 }
 
-/// The mirror whose sockets we have.
+/// The running mirror that passed its sockets to this process.
 pub(crate) struct Predecessor(UnixStream);
 
 impl Predecessor {
-    /// We serve: it may drain. Whatever it makes of that, we serve on: it may have ended meanwhile, and a second process
-    /// that accepts beside us is no reason for there to be none.
+    /// Tells it that this process serves, so that it drains. If that fails, this process serves all the same: the other
+    /// one may have ended, and two processes that accept are better than none.
     pub(crate) fn ready(mut self) {
         let told = self
             .0
             .write_all(READY)
             .and_then(|()| self.0.set_read_timeout(Some(PATIENCE)))
-            // It closes the connection when it has been told to stop accepting.
+            // It closes the connection once it has stopped accepting.
             .and_then(|()| self.0.read_to_end(&mut Vec::new()));
         if let Err(error) = told {
             tracing::warn!(%error, "the mirror that handed over its ports did not answer; if it still runs, stop it");
@@ -187,38 +188,39 @@ impl Predecessor {
     }
 }
 
-/// A socket for successors, beside its place until we serve: the running mirror still answers there.
+/// A Unix socket for successors, under a temporary name until this process serves: at its final path the running mirror
+/// still answers.
 pub(crate) struct Prepared {
     path: PathBuf,
     beside: PathBuf,
     listener: Option<UnixListener>,
 }
 
-/// Where a successor can ask for the sockets.
+/// The Unix socket on which a successor asks for the listening sockets.
 pub(crate) struct Handover {
     path: PathBuf,
     listener: UnixListener,
     sockets: [TcpListener; SOCKETS],
 }
 
-/// A successor that serves; dropping it tells it that we have been told to stop accepting.
+/// A successor that serves. Dropping this closes the connection, which tells it that this process stops accepting.
 pub(crate) struct Successor(tokio::net::UnixStream);
 
 impl Prepared {
-    /// Does everything that can fail, so that it fails while the running mirror still serves. `None` where the disk has no
-    /// room for a socket: serving is worth more than being able to hand over. To be called within a runtime.
+    /// Does everything that can fail while the running mirror still serves. Returns `None` if the disk is full or read-only:
+    /// serving is worth more than being able to hand over. Call it within a runtime.
     pub(crate) fn bind(path: &Path) -> Result<Option<Self>> {
         let found = std::fs::symlink_metadata(path).map(|found| found.file_type());
         if found.is_ok_and(|found| !found.is_socket()) {
             bail!(
-                "{} is no socket; --handover names one that is made anew, not a file that is there",
+                "{} exists and is not a socket; --handover must name a path at which a socket can be created",
                 path.display()
             );
         }
         let mut beside = path.as_os_str().to_owned();
         beside.push(format!(".{}", std::process::id()));
         let beside = PathBuf::from(beside);
-        // Left behind by a killed process with our number.
+        // A killed process that had the same process id may have left one behind.
         let _none = std::fs::remove_file(&beside);
         let bound = UnixListener::bind(&beside).and_then(|listener| {
             let own = std::fs::Permissions::from_mode(0o600);
@@ -246,7 +248,7 @@ impl Prepared {
         }
     }
 
-    /// Takes the place of whoever answered there before. There is no moment without a socket.
+    /// Moves the socket to its final path, in place of the one there. At no moment is the path without a socket.
     pub(crate) fn publish(mut self, sockets: [TcpListener; SOCKETS]) -> Option<Handover> {
         let listener = self.listener.take()?;
         if let Err(error) = std::fs::rename(&self.beside, &self.path) {
@@ -263,7 +265,7 @@ impl Prepared {
 
 impl Drop for Prepared {
     fn drop(&mut self) {
-        // Where it was published, nothing is there any more.
+        // Fails if the socket was published: then it no longer has this name.
         let _moved = std::fs::remove_file(&self.beside);
     }
 }
@@ -285,7 +287,7 @@ impl Handover {
                 Err(error) => {
                     tracing::warn!(
                         error = format!("{error:#}"),
-                        "the handover came to nothing; serving on"
+                        "the handover failed; serving on"
                     );
                 }
             }
@@ -316,12 +318,12 @@ impl Handover {
             .context("the successor is not ready in time")?
             .context("the successor ended before it was ready")?;
         if word != READY {
-            bail!("the successor said something else than that it is ready");
+            bail!("the successor sent something other than that it is ready");
         }
         Ok(Successor(stream))
     }
 
-    /// No successor came: the socket goes with the process.
+    /// Removes the socket, when the process ends without a successor.
     pub(crate) fn remove(self) {
         if let Err(error) = std::fs::remove_file(&self.path) {
             tracing::debug!(%error, path = %self.path.display(), "the handover socket could not be removed");
@@ -330,7 +332,7 @@ impl Handover {
 }
 
 impl Successor {
-    /// We have been told to stop accepting.
+    /// Tells it that this process stops accepting.
     pub(crate) fn let_go(self) {
         drop(self.0);
     }

@@ -1,9 +1,9 @@
 //! One running mirror: ports, proxy, pipeline, admin port, and how they end.
 //!
-//! Starting binds every port before the first request is accepted, so that whatever is wrong with the settings is an
-//! error of the command and nothing is left half started. A store that cannot be written to for now is none: clients are
-//! served, and the store comes when it can. Ending follows the flow: the proxy drains, the pipeline
-//! compares and stores what is left, and the admin port answers probes until then.
+//! Starting binds every port before the first request is accepted, so that a wrong setting is an error of the command and
+//! nothing is left half started. A store that cannot be written to is no such error: clients are served, and opening the
+//! store is tried again. Ending follows the flow of the data: the proxy drains, the pipeline compares and stores what is
+//! left, and the admin port answers probes until then.
 
 use std::future::Future;
 use std::net::{SocketAddr, TcpListener};
@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
-use parity_dashboards::server::{Control, Process, Site};
+use parity_dashboards::server::{MirrorAdmin, Process, Site};
 use parity_dashboards::view::Status;
 use parity_mirror::{Drained, Mirror, RunError};
 use parity_schemas::time::Timestamp;
@@ -32,25 +32,25 @@ use crate::pipeline::Pipeline;
 /// A mirror at work.
 pub(crate) struct Instance {
     address: SocketAddr,
-    control: Arc<MirrorControl>,
+    handle: Arc<AdminHandle>,
     stop: watch::Sender<bool>,
     proxy: JoinHandle<Result<Drained, RunError>>,
     pipeline: Pipeline,
     admin: AdminPort,
     reloads: Reloads,
-    /// Time for a drain.
+    /// How long a drain may take.
     drain: Duration,
-    /// When the drain that has begun is over.
+    /// When the drain must be over; `None` before it has begun.
     until: Option<Instant>,
-    /// What a successor would get, until it is taken out.
+    /// The listening sockets that a successor would get, until [`Self::take_sockets`].
     sockets: Option<[TcpListener; 2]>,
-    /// Turned when the proxy has ended, whyever.
+    /// Becomes true when the proxy has ended, for whatever reason.
     ended: watch::Receiver<bool>,
 }
 
 impl Instance {
-    /// Binds, opens, starts; on error nothing runs. Sockets that are there already are used where they are the ones
-    /// that are wanted.
+    /// Binds the ports, opens the store and starts; on an error nothing is left running. Inherited sockets are used if
+    /// their addresses are the configured ones.
     pub(crate) fn start(settings: &MirrorSettings, inherited: &mut Inherited) -> Result<Self> {
         let mut config = settings.mirror.clone();
         let shares = Shares::of(descriptors::raise(), &config);
@@ -81,8 +81,8 @@ impl Instance {
         let reloads = Reloads::register(&mut registry);
 
         let address = mirror.local_addr();
-        let control = Arc::new(MirrorControl {
-            mirror: mirror.control(),
+        let handle = Arc::new(AdminHandle {
+            mirror: mirror.handle(),
             records: pipeline.writer().handle(),
             book: pipeline.book(),
             accepting: AtomicBool::new(true),
@@ -92,7 +92,7 @@ impl Instance {
         let site = Site {
             store: settings.store.clone(),
             migration: settings.identity.migration.clone(),
-            process: Process::Mirror(Arc::clone(&control) as Arc<dyn Control>),
+            process: Process::Mirror(Arc::clone(&handle) as Arc<dyn MirrorAdmin>),
             registry,
             token: settings.admin.token.clone(),
         };
@@ -110,7 +110,7 @@ impl Instance {
             .context("cannot start the proxy thread")?;
         Ok(Self {
             address,
-            control,
+            handle,
             stop,
             proxy,
             pipeline,
@@ -123,28 +123,27 @@ impl Instance {
         })
     }
 
-    /// The listening sockets, for a successor. They must not outlive the accepting: clients would wait in their
-    /// backlog for nobody.
+    /// The listening sockets, for a successor. They must be closed when this mirror stops accepting: otherwise clients
+    /// would connect and wait in a backlog that nobody serves.
     pub(crate) fn take_sockets(&mut self) -> Option<[TcpListener; 2]> {
         self.sockets.take()
     }
 
-    /// Waits for the proxy to end by itself, which it does only by a fault: a thread that panicked.
+    /// Waits until the proxy ends by itself, which happens only when one of its threads panics.
     pub(crate) fn ended(&self) -> impl Future<Output = ()> + use<> {
         let mut ended = self.ended.clone();
         async move {
-            // A sender that is gone has ended, too.
+            // An error means that the sender was dropped, so the proxy has ended.
             let _ended = ended.wait_for(|ended| *ended).await;
         }
     }
 
-    /// Serves and compares by other settings from the next request on; no connection is touched. On an error
-    /// everything stays as it was.
+    /// Uses new settings from the next request on. Connections stay open. On an error the old settings stay in force.
     pub(crate) fn reload(&mut self, settings: &MirrorSettings) -> Result<()> {
-        // Loaded before the pipeline is touched: what the policy names may not be there.
+        // Checked before the pipeline is changed: files that the policy names (certificates) may be missing.
         let policy = Mirror::check(settings.mirror.policy.clone())?;
         self.pipeline.reload(settings)?;
-        self.control.mirror.apply(policy, self.pipeline.observers());
+        self.handle.mirror.apply(policy, self.pipeline.observers());
         self.drain = settings.mirror.policy.limits.drain;
         Ok(())
     }
@@ -154,13 +153,13 @@ impl Instance {
         self.reloads.count(outcome.is_ok());
         let message = outcome.as_ref().err().map(error::line);
         *self
-            .control
+            .handle
             .config_error
             .lock()
             .unwrap_or_else(PoisonError::into_inner) = message;
     }
 
-    /// A successor serves: the admin port is its own from now on, and the proxy drains.
+    /// Leaves serving to a successor: stops the admin port, which the successor has now, and drains the proxy.
     pub(crate) fn hand_over(&mut self) {
         self.admin.stop();
         self.drain();
@@ -178,7 +177,7 @@ impl Instance {
 
     /// Stops or starts shadowing.
     pub(crate) fn set_shadowing(&self, on: bool) {
-        self.control.set_shadowing(on);
+        self.handle.set_shadowing(on);
     }
 
     /// Tells the proxy to drain; [`Instance::finish`] waits for it. A second call changes nothing.
@@ -186,16 +185,16 @@ impl Instance {
         self.until
             .get_or_insert_with(|| Instant::now() + self.drain);
         self.sockets = None;
-        self.control.accepting.store(false, Ordering::Relaxed);
+        self.handle.accepting.store(false, Ordering::Relaxed);
         self.stop.send_replace(true);
     }
 
-    /// How long the end may take from the call of [`Instance::drain`] on.
+    /// How long ending may take, counted from the call of [`Instance::drain`].
     pub(crate) fn longest_end(&self) -> Duration {
         self.drain + Pipeline::AFTER_DRAIN + AdminPort::GRACE
     }
 
-    /// Drains, stores what was compared, and closes everything. Takes [`Instance::longest_end`] at most.
+    /// Drains, stores the results and closes everything, within [`Instance::longest_end`].
     pub(crate) fn finish(mut self) -> Result<()> {
         self.drain();
         let until = self.until.unwrap_or_else(Instant::now);
@@ -215,17 +214,17 @@ impl Instance {
     }
 }
 
-/// What the admin port may do with the mirror.
-struct MirrorControl {
-    mirror: parity_mirror::Control,
-    /// Knows how the store is doing.
+/// What the admin port reads of the running mirror, and changes in it.
+struct AdminHandle {
+    mirror: parity_mirror::MirrorHandle,
+    /// For the health of the store.
     records: RecordSender,
-    /// Knows what became of the clients.
+    /// For the outcomes of clients.
     book: Arc<TallyBook>,
     accepting: AtomicBool,
-    /// What few file descriptors keep us from.
+    /// The warning that file descriptors are few, if they are.
     descriptors_low: Option<String>,
-    /// Why the last reload was refused.
+    /// Why the last reload failed; `None` if it succeeded.
     config_error: Mutex<Option<String>>,
 }
 
@@ -243,12 +242,12 @@ impl Reloads {
         };
         registry.register(
             "parity_config_last_reload_successful",
-            "Whether the last configuration that was given holds",
+            "Whether the last reload of the configuration succeeded",
             reloads.succeeded.clone(),
         );
         registry.register(
             "parity_config_last_reload_success_timestamp_seconds",
-            "Since when the configuration holds",
+            "When the current configuration was loaded",
             reloads.succeeded_at.clone(),
         );
         reloads.count(true);
@@ -264,7 +263,7 @@ impl Reloads {
     }
 }
 
-impl Control for MirrorControl {
+impl MirrorAdmin for AdminHandle {
     fn set_shadowing(&self, on: bool) {
         if self.mirror.shadowing() != on {
             tracing::info!(shadowing = on, "shadowing switched");

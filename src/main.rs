@@ -1,7 +1,7 @@
 //! The program `parity`: parse, load, run a command, exit.
 //!
-//! This package is the only place that knows every crate. It holds no comparison, no protocol and no SQL: it wires
-//! ([`pipeline`]), asks ([`commands`]), and has drawn what a person looks at (`parity_dashboards`).
+//! This package is the only place that uses every crate. It holds no comparison, no protocol and no SQL: it connects the
+//! crates ([`pipeline`]), runs commands ([`commands`]), and leaves what a person sees to `parity_dashboards`.
 
 mod admin;
 mod cli;
@@ -25,7 +25,7 @@ use cli::{Cli, Command};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    // Once, for everything that is printed.
+    // The only place that decides about colours, for everything that is printed.
     anstream::ColorChoice::from(cli.color).write_global();
     let started = telemetry::start(&cli).and_then(|()| signals::survive_file_size_limit());
     if let Err(error) = started {

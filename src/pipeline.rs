@@ -1,13 +1,13 @@
-//! What becomes of an exchange, as threads and channels, and the order in which it drains.
+//! The threads and channels that an exchange passes through after the proxy, and the order in which they drain.
 //!
 //! ```text
 //! mirror workers ──Observer──► queue ──► comparing threads ──► tally book, record queue ──► writer thread
 //! ```
 //!
-//! Ownership is linear: [`Pipeline`] owns the queue and its threads, the writer owns the store. Draining follows the
-//! data: when the proxy has stopped, the queue is closed and emptied, then the writer writes the rest. It ends in time,
-//! too: what has not been compared by then is counted as `shutdown`. The proxy never waits for any of it: a full queue
-//! is an outcome (`queue_full`), not a delay.
+//! [`Pipeline`] owns the queue and its threads; the writer owns the store. Draining follows the data: when the proxy has
+//! stopped, the queue is closed and emptied, then the writer writes the rest. The drain has a deadline: exchanges that
+//! are not compared by then are counted as `shutdown`. The proxy never waits for any of this: when the queue is full, the
+//! request ends as `queue_full`.
 
 mod comparing;
 mod fair;
@@ -28,51 +28,51 @@ use parity_schemas::clients::ClientOutcome;
 use parity_schemas::exchange::Exchange;
 use parity_schemas::route::Route;
 use parity_schemas::verdict::Reason;
-use parity_sink::tally::EditionId;
-use parity_sink::{Epoch, Recorder, TallyBook, TallyConfig, Writer, WriterOptions, tally};
+use parity_sink::tally::GenerationId;
+use parity_sink::{Epoch, OutcomeRecorder, TallyBook, TallyConfig, Writer, WriterOptions, tally};
 use prometheus_client::registry::Registry;
 
-use self::comparing::{Comparing, Shared, UnderWay};
+use self::comparing::{Comparing, ComparingContext, UnderWay};
 use self::queue::{Entrance, Queue, Room, Waiting};
 use crate::config::MirrorSettings;
 
-/// Time to compare what was captured in the last moment of a drain.
+/// Least time to compare what was captured at the very end of a drain.
 const LAST_COMPARISONS: Duration = Duration::from_secs(1);
-/// Time for a comparison that is under way when the time to compare is over. It is bounded in its steps, and takes a
-/// tenth of this with bodies of the usual limit; one that takes longer is left to itself.
+/// How long to wait for comparisons that are still running at the deadline. A comparison is bounded in its steps and takes
+/// a tenth of this with bodies of the default limit. One that takes longer is abandoned.
 const UNDER_WAY: Duration = Duration::from_secs(1);
-/// Time for the store to take the rest after that. One that takes longer is told of, not waited for.
+/// Time for the store to write the rest after that. If it takes longer, an error is reported instead of waiting on.
 const LAST_WRITES: Duration = Duration::from_secs(4);
 
 /// The comparing threads and the writer behind them.
 pub(crate) struct Pipeline {
     book: Arc<TallyBook>,
     writer: Writer,
-    /// Under the configuration that holds now.
-    current: Stage,
-    /// Under those before it: each ends when the last request that began under it has been compared.
-    retired: Vec<Stage>,
-    /// Set when the time to compare is over.
+    /// Compares under the configuration that is in force.
+    current: Generation,
+    /// Compare what began under earlier configurations. Each ends when its last request has been compared.
+    retired: Vec<Generation>,
+    /// Set at the deadline for comparing.
     over: Arc<AtomicBool>,
-    /// Every comparing thread holds the one end; when all have ended, the other one tells.
+    /// Each comparing thread holds a clone of `alive`. When all have ended, `ended` is disconnected.
     alive: Sender<()>,
     ended: Receiver<()>,
     redaction_key: Vec<u8>,
     instance: String,
 }
 
-/// Comparing threads behind a queue, under one configuration.
-struct Stage {
-    /// `None` once another configuration holds.
+/// The comparing threads of one loaded configuration (a generation of the mirror), and the queue before them.
+struct Generation {
+    /// `None` once another configuration is in force, which closes the queue.
     entrance: Option<Entrance>,
     queue: Arc<Queue>,
     threads: Vec<Thread>,
     book: Arc<TallyBook>,
-    /// What it counts for.
-    edition: EditionId,
+    /// The counts that it adds to.
+    counts: GenerationId,
 }
 
-/// Comparing threads that wait to be told what to compare. Only making them can fail, so that is done first.
+/// Comparing threads that wait for their [`Comparing`]. They are started first, because starting a thread can fail.
 struct Idle(Vec<(Sender<Comparing>, JoinHandle<()>)>);
 
 struct Thread {
@@ -81,14 +81,14 @@ struct Thread {
 }
 
 impl Pipeline {
-    /// How much longer than the drain its end may take: the last comparisons, one that is under way, the last writes
-    /// and the one of them that is under way.
+    /// How much longer than the drain the end of the pipeline may take: the last comparisons, those still running at
+    /// their deadline, the last writes, and the write still running at theirs.
     pub(crate) const AFTER_DRAIN: Duration = LAST_COMPARISONS
         .saturating_add(UNDER_WAY)
         .saturating_add(LAST_WRITES)
         .saturating_add(parity_sink::write::FINISH_GRACE);
 
-    /// Opens the store and starts the threads; the proxy is not touched.
+    /// Opens the store and starts the threads.
     pub(crate) fn start(settings: &MirrorSettings) -> Result<Self> {
         let redactor = redactor(settings, &settings.redaction_key)?;
         let mut counting = TallyConfig::new(
@@ -104,7 +104,7 @@ impl Pipeline {
         };
         let writer = Writer::open(&settings.store, Arc::clone(&book), options)
             .with_context(|| format!("cannot open the store {}", settings.store))?;
-        let shared = Shared {
+        let context = ComparingContext {
             redactor,
             identity: settings.identity.clone(),
             instance: settings.instance.clone(),
@@ -112,7 +112,7 @@ impl Pipeline {
         let (alive, ended) = bounded(0);
         let over = Arc::default();
         let idle = Idle::start(settings, &alive)?;
-        let current = Stage::start(idle, settings, shared, &book, &writer, &over);
+        let current = Generation::start(idle, settings, context, &book, &writer, &over);
         Ok(Self {
             current,
             book,
@@ -126,38 +126,45 @@ impl Pipeline {
         })
     }
 
-    /// Compares what is observed from now on under other settings. What began before ends under the old ones, and is
-    /// filed under them. On an error everything stays as it was.
+    /// Compares new requests under new settings. Requests that began before are compared and counted under the old ones.
+    /// On an error nothing changes.
     pub(crate) fn reload(&mut self, settings: &MirrorSettings) -> Result<()> {
-        let shared = Shared {
-            // The key of a process is for its life, or equal values would not look equal in its record.
+        let context = ComparingContext {
+            // One key as long as the process lives: under another one, equal values would get different hashes.
             redactor: redactor(settings, &self.redaction_key)?,
             identity: settings.identity.clone(),
             instance: self.instance.clone(),
         };
         let idle = Idle::start(settings, &self.alive)?;
-        self.change(idle, settings, shared);
+        self.change(idle, settings, context);
         Ok(())
     }
 
-    /// Nothing can fail from here on.
-    fn change(&mut self, idle: Idle, settings: &MirrorSettings, shared: Shared) {
+    /// The part of [`Self::reload`] that cannot fail.
+    fn change(&mut self, idle: Idle, settings: &MirrorSettings, context: ComparingContext) {
         self.book
-            .turn(settings.identity.clone(), rule_ids(settings));
-        let next = Stage::start(idle, settings, shared, &self.book, &self.writer, &self.over);
+            .begin_generation(settings.identity.clone(), rule_ids(settings));
+        let next = Generation::start(
+            idle,
+            settings,
+            context,
+            &self.book,
+            &self.writer,
+            &self.over,
+        );
         let mut before = std::mem::replace(&mut self.current, next);
         before.entrance = None;
-        self.retired.retain(|stage| !stage.has_ended());
+        self.retired.retain(|generation| !generation.has_ended());
         self.retired.push(before);
     }
 
-    /// What was received, compared and found, and how the store takes it.
+    /// Registers the counts of requests and verdicts, and the metrics of the writer.
     pub(crate) fn register_metrics(&self, registry: &mut Registry) {
         tally::register(Arc::clone(&self.book), registry);
         self.writer.register(registry);
     }
 
-    /// What was counted since the process began.
+    /// The counts since the process began.
     pub(crate) fn book(&self) -> Arc<TallyBook> {
         Arc::clone(&self.book)
     }
@@ -167,35 +174,38 @@ impl Pipeline {
         &self.writer
     }
 
-    /// What makes an observer for each worker of the proxy, under the settings that hold now.
+    /// Makes the observer of each worker of the proxy, under the settings now in force.
     pub(crate) fn observers(
         &self,
     ) -> impl Fn(usize) -> Rc<dyn Observer> + Send + Sync + use<> + 'static {
         let (book, entrance) = (Arc::clone(&self.book), self.current.entrance.clone());
-        let edition = book.edition();
+        let generation = book.generation();
         move |_worker| {
             Rc::new(Observing {
-                recorder: book.recorder(edition),
+                recorder: book.recorder(generation),
                 entrance: entrance.clone(),
             }) as Rc<dyn Observer>
         }
     }
 
-    /// Compares what waits until `until` has come, or a moment longer if that is now; counts what is left as
-    /// `shutdown`, writes what is counted, closes the store. To be called when the proxy has stopped.
+    /// Compares what waits until `until`, but for one second at least; counts the rest as `shutdown`, writes the counts
+    /// and closes the store. Call it when the proxy has stopped.
     ///
-    /// It takes [`Self::AFTER_DRAIN`] longer than `until` at most, if `until` has not passed.
+    /// Unless `until` has passed, it returns [`Self::AFTER_DRAIN`] after `until` at the latest.
     pub(crate) fn finish(mut self, until: Instant) -> Result<()> {
         self.current.entrance = None;
         drop(self.alive);
         let until = until.max(Instant::now() + LAST_COMPARISONS);
-        let stages = || self.retired.iter().chain([&self.current]);
+        let generations = || self.retired.iter().chain([&self.current]);
         if self.ended.recv_deadline(until) == Err(RecvTimeoutError::Timeout) {
             self.over.store(true, Ordering::Relaxed);
-            let left: usize = stages().map(Stage::settle_waiting).sum();
-            // Comparisons under way are bounded in their work, and this bounds the wait for them.
+            let left: usize = generations().map(Generation::settle_waiting).sum();
+            // A running comparison cannot be interrupted, so the wait for it is bounded.
             let _ended = self.ended.recv_timeout(UNDER_WAY);
-            let left = left + stages().map(Stage::settle_under_way).sum::<usize>();
+            let left = left
+                + generations()
+                    .map(Generation::settle_under_way)
+                    .sum::<usize>();
             if left > 0 {
                 tracing::warn!(
                     requests = left,
@@ -203,8 +213,8 @@ impl Pipeline {
                 );
             }
         }
-        for stage in self.retired.into_iter().chain([self.current]) {
-            stage.join();
+        for generation in self.retired.into_iter().chain([self.current]) {
+            generation.join();
         }
         let left = until.saturating_duration_since(Instant::now());
         let report = self
@@ -231,7 +241,7 @@ impl Idle {
                     .name(format!("compare-{index}"))
                     .spawn(move || {
                         let _alive = alive;
-                        // Told nothing, it was for nothing: another thread could not be started.
+                        // Nothing comes when another thread could not be started: then this one ends, too.
                         if let Ok(mut comparing) = told.recv() {
                             comparing.run();
                         }
@@ -244,11 +254,11 @@ impl Idle {
     }
 }
 
-impl Stage {
+impl Generation {
     fn start(
         idle: Idle,
         settings: &MirrorSettings,
-        shared: Shared,
+        context: ComparingContext,
         book: &Arc<TallyBook>,
         writer: &Writer,
         over: &Arc<AtomicBool>,
@@ -261,8 +271,8 @@ impl Stage {
             decoded: limits.decoded_bytes,
         };
         let (entrance, queue) = queue::queue(room, over);
-        let context = Arc::new(shared);
-        let edition = book.edition();
+        let context = Arc::new(context);
+        let generation = book.generation();
         let threads = idle
             .0
             .into_iter()
@@ -270,7 +280,7 @@ impl Stage {
                 let under_way = UnderWay::default();
                 let comparing = Comparing {
                     comparator: Comparator::new(Arc::clone(&settings.rules), limits),
-                    recorder: book.recorder(edition),
+                    recorder: book.recorder(generation),
                     book: Arc::clone(book),
                     records: writer.handle(),
                     context: Arc::clone(&context),
@@ -288,13 +298,13 @@ impl Stage {
             queue,
             threads,
             book: Arc::clone(book),
-            edition,
+            counts: generation,
         }
     }
 
-    /// Counts what no thread comes to. Made when it is needed: a run has ended when nobody can count for it any more.
-    fn recorder(&self) -> Recorder {
-        self.book.recorder(self.edition)
+    /// Counts what no thread will compare. Made only when needed: a run ends when its last recorder is dropped.
+    fn recorder(&self) -> OutcomeRecorder {
+        self.book.recorder(self.counts)
     }
 
     fn has_ended(&self) -> bool {
@@ -303,7 +313,7 @@ impl Stage {
             .all(|thread| thread.handle.is_finished())
     }
 
-    /// Counts what still waits; how many that are.
+    /// Counts what still waits as `shutdown`; returns how many.
     fn settle_waiting(&self) -> usize {
         let mut left = 0;
         let recorder = self.recorder();
@@ -314,7 +324,7 @@ impl Stage {
         left
     }
 
-    /// Counts what is still being compared; how many that are.
+    /// Counts what is still being compared as `shutdown`; returns how many.
     fn settle_under_way(&self) -> usize {
         let recorder = self.recorder();
         let requests = self
@@ -326,10 +336,10 @@ impl Stage {
             .count()
     }
 
-    /// Waits for the threads that have ended. One that has not was given its time: it ends with the process.
+    /// Joins the threads that have ended. One that still runs has missed the deadline and ends with the process.
     fn join(self) {
         for Thread { handle, .. } in self.threads {
-            // Panics are caught per exchange; one that gets here has been logged by its hook.
+            // Panics are caught per exchange. One outside of an exchange has been logged by the panic hook.
             if handle.is_finished() && handle.join().is_err() {
                 tracing::error!("a comparing thread ended by a panic");
             }
@@ -353,10 +363,10 @@ fn comparison_limits(settings: &MirrorSettings) -> parity_comparator::Limits {
     }
 }
 
-/// What a worker of the proxy tells us; everything here is on the client's path and must not block.
+/// Takes the reports of a worker of the proxy. All of it runs on the client's path and must not block.
 struct Observing {
-    recorder: Recorder,
-    /// `None` where nothing is compared any more.
+    recorder: OutcomeRecorder,
+    /// `None` once this generation has ended.
     entrance: Option<Entrance>,
 }
 

@@ -1,5 +1,5 @@
-//! docs/settings.md, written from the definitions that the program itself uses: the table of settings, the command line,
-//! the words of rules. A test fails when the file is not what comes out here.
+//! Writes docs/settings.md from the definitions that the program itself uses: the table of settings, the command line, the
+//! words of rules. A test fails when the file differs from what is written here.
 
 use std::fmt::{self, Write};
 
@@ -8,11 +8,11 @@ use parity_schemas::verdict::Explanation;
 
 use crate::cli::Cli;
 use crate::config::environment::BESIDE;
-use crate::config::settings::entries::{EntryKey, route, rule};
+use crate::config::settings::entries::{EntryKey, of_rules, route};
 use crate::config::settings::{self, Kind, SECTIONS, Setting};
 use crate::error;
 
-/// How the file is written anew.
+/// The command that writes the file.
 const WRITE: &str = "UPDATE_DOCS=1 cargo test -p parity --bin parity reference";
 
 pub(crate) fn page() -> Result<String, fmt::Error> {
@@ -39,9 +39,9 @@ pub(crate) fn page() -> Result<String, fmt::Error> {
     }
     former(&mut out)?;
     writeln!(out, "## Routes\n\nEach `[[route]]` has these keys:\n")?;
-    keys(&mut out, route::ALL)?;
+    keys(&mut out, route::ALL.iter().copied())?;
     writeln!(out, "## Rules\n\nEach `[[rule]]` has these keys:\n")?;
-    keys(&mut out, rule::ALL)?;
+    keys(&mut out, &of_rules())?;
     words(&mut out)?;
     writeln!(out, "## Commands\n")?;
     let cli = Cli::command();
@@ -55,7 +55,7 @@ pub(crate) fn page() -> Result<String, fmt::Error> {
     Ok(out)
 }
 
-/// What a value looks like, in one word.
+/// The form of a value, in one word.
 fn name(kind: Kind) -> &'static str {
     match kind {
         Kind::Text => "text",
@@ -121,7 +121,6 @@ fn settings(out: &mut String, settings: &[&Setting]) -> fmt::Result {
         let Setting {
             key,
             kind,
-            default,
             flag,
             about,
             needs_restart,
@@ -135,7 +134,12 @@ fn settings(out: &mut String, settings: &[&Setting]) -> fmt::Result {
             out,
             "| `{key}` | {} | {} | {} | `{}` | {} | {} |",
             name(*kind),
-            code(*default),
+            code(
+                setting
+                    .default()
+                    .map(|text| text.replace(',', ", "))
+                    .as_deref()
+            ),
             code(flag.map(|flag| flag.name)),
             setting.variable(),
             if *needs_restart { "yes" } else { "" },
@@ -145,12 +149,13 @@ fn settings(out: &mut String, settings: &[&Setting]) -> fmt::Result {
     writeln!(out)
 }
 
-/// Names by which a file may still call settings.
+/// Former names of settings, which configuration files may still use.
 fn former(out: &mut String) -> fmt::Result {
     writeln!(
         out,
         "## Former names\n\n\
-         They hold in the file, with a warning. Both names of one setting are an error.\n\n\
+         They hold in the file, and where the variable was another one in the environment, with a warning. Both names of one\n\
+         setting are an error.\n\n\
          | former | now |\n|---|---|"
     )?;
     for setting in settings::all() {
@@ -158,10 +163,17 @@ fn former(out: &mut String) -> fmt::Result {
             writeln!(out, "| `{former}` | `{}` |", setting.key)?;
         }
     }
+    writeln!(
+        out,
+        "\nThese are no more; one that is given is an error:\n\n| was | instead |\n|---|---|"
+    )?;
+    for dropped in settings::all_dropped() {
+        writeln!(out, "| `{}` | {} |", dropped.key, cell(dropped.instead))?;
+    }
     writeln!(out)
 }
 
-fn keys(out: &mut String, keys: &[&EntryKey]) -> fmt::Result {
+fn keys<'a>(out: &mut String, keys: impl IntoIterator<Item = &'a EntryKey>) -> fmt::Result {
     writeln!(out, "| key | meaning |\n|---|---|")?;
     for key in keys {
         writeln!(out, "| `{}` | {} |", key.name, cell(key.about))?;
@@ -169,14 +181,14 @@ fn keys(out: &mut String, keys: &[&EntryKey]) -> fmt::Result {
     writeln!(out)
 }
 
-/// The words that keys of a rule take.
+/// The words that are allowed as values of a rule's keys.
 fn words(out: &mut String) -> fmt::Result {
-    let of_rules = rule::ALL.iter().map(|key| (key.name, key.words));
+    let of_rules = of_rules().into_iter().map(|key| (key.name, key.words));
     let of_settings = settings::all().map(|setting| (setting.key, setting.words));
     writeln!(out, "| key | words |\n|---|---|")?;
     for (key, words) in of_rules.chain(of_settings) {
         // Explanations have a table of their own.
-        if let Some(words) = words.filter(|_| key != rule::EXPLANATIONS.name) {
+        if let Some(words) = words.filter(|_| key != "explanations") {
             let words: Vec<String> = words().iter().map(|word| format!("`{word}`")).collect();
             writeln!(out, "| `{key}` | {} |", words.join(", "))?;
         }
@@ -240,11 +252,11 @@ fn flags<'a>(out: &mut String, arguments: impl Iterator<Item = &'a Arg>) -> fmt:
     writeln!(out)
 }
 
-/// Variables that are no settings.
+/// Environment variables that are not settings.
 fn variables(out: &mut String) -> fmt::Result {
     writeln!(
         out,
-        "## Variables that are no settings\n\n| variable | meaning |\n|---|---|"
+        "## Variables that are not settings\n\n| variable | meaning |\n|---|---|"
     )?;
     for (name, about) in BESIDE {
         writeln!(out, "| `{name}` | {about} |")?;
@@ -265,13 +277,13 @@ fn exit_codes(out: &mut String) -> fmt::Result {
     Ok(())
 }
 
-/// Text that may stand in a cell of a table: on one line, nothing in it ends the cell or is taken for markup.
+/// Escapes text for a table cell: on one line, without anything that ends the cell or is read as markup.
 fn cell(text: &str) -> String {
     let text = text
         .replace('\n', " ")
         .replace('|', "\\|")
         .replace('*', "\\*");
-    // What is code already stays as it is.
+    // Code spans stay as they are.
     text.split('`')
         .enumerate()
         .map(|(at, part)| match at % 2 {
@@ -292,6 +304,6 @@ fn the_page_of_settings_is_what_the_program_says() {
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         committed == page,
-        "docs/settings.md is not what the program says; write it anew: {WRITE}"
+        "docs/settings.md differs from what the program says; update it: {WRITE}"
     );
 }

@@ -10,8 +10,8 @@ use anyhow::{Context, Result};
 use parity_schemas::time::Timestamp;
 use tokio::signal::{self, unix::SignalKind};
 
-/// Makes writing beyond the limit on file sizes (`ulimit -f`) an error of that write, as a full disk is, instead of
-/// the end of the process by SIGXFSZ. To be called before any file is written, and by every command.
+/// Ignores SIGXFSZ, which by default ends the process when a file grows beyond `ulimit -f`. The write then fails with an
+/// error, as on a full disk. Every command calls this before it writes a file.
 pub(crate) fn survive_file_size_limit() -> Result<()> {
     let exceeded = SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw());
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -19,7 +19,7 @@ pub(crate) fn survive_file_size_limit() -> Result<()> {
         .build()
         .context("the signal runtime")?;
     let _entered = runtime.enter();
-    // A signal that was listened to once never has its default effect again, also when nobody listens any more.
+    // Tokio never restores the default action of a signal that it has listened to, even after the listener is dropped.
     let _listening = signal::unix::signal(exceeded).context("cannot listen to SIGXFSZ")?;
     Ok(())
 }
@@ -35,20 +35,20 @@ pub(crate) enum Signal {
     ShadowingOn,
     /// SIGHUP reloads the configuration, where there is one to reload.
     Reload,
-    /// No signal: the time that an [`Alarm`] was set to has come.
+    /// Not a signal: the time of an [`Alarm`] has come.
     Alarm,
 }
 
 /// What SIGHUP means to a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hangup {
-    /// The end, as for most programs.
+    /// Ends the command, as most programs do.
     Ends,
-    /// Another configuration; the end only when the terminal that the command was started from is gone.
+    /// Reloads the configuration. Ends the command only if the terminal that it was started from was closed.
     Reloads,
 }
 
-/// A time on the calendar to be woken at.
+/// A point in time at which to be woken: a clock time, not a duration.
 #[derive(Clone, Default)]
 pub(crate) struct Alarm(Rc<Cell<Option<Timestamp>>>);
 
@@ -60,7 +60,7 @@ impl Alarm {
 
     /// Waits until its time has come, and unsets it.
     async fn due(&self) {
-        /// Clocks are set, and machines sleep: what is far away is looked at again.
+        /// Clocks are adjusted and machines are suspended, so a long sleep is cut into pieces of this length.
         const LOOK: Duration = Duration::from_secs(30);
         loop {
             let left = self.0.get().map(|time| {
@@ -77,8 +77,8 @@ impl Alarm {
     }
 }
 
-/// The signals that this program listens to, from the moment it is made: one that comes before anybody waits for it
-/// is not lost, and none ends the process by itself.
+/// The signals that this program listens to, from its creation on. A signal that arrives before [`Signals::wait`] is not
+/// lost, and none has its default action any more.
 pub(crate) struct Signals {
     runtime: tokio::runtime::Runtime,
     terminate: signal::unix::Signal,
@@ -93,7 +93,7 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Begins to listen; to be called before anything is started that a signal should end.
+    /// Begins to listen. Call it before starting anything that a signal should end.
     pub(crate) fn listen(meaning: Hangup) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -122,17 +122,17 @@ impl Signals {
         })
     }
 
-    /// The runtime that waits, for what else is to be waited for.
+    /// The runtime in which [`Self::wait`] runs, for whatever else must run in it.
     pub(crate) fn runtime(&self) -> &tokio::runtime::Runtime {
         &self.runtime
     }
 
-    /// What comes as [`Signal::Alarm`].
+    /// Sets when [`Signal::Alarm`] comes.
     pub(crate) fn alarm(&self) -> Alarm {
         self.alarm.clone()
     }
 
-    /// Hands signals to `on`, until it says that it has had enough or `done` completes.
+    /// Passes signals to `on`, until `on` returns true or `done` completes.
     pub(crate) fn wait(
         &mut self,
         done: impl Future<Output = ()>,
@@ -150,7 +150,7 @@ impl Signals {
             terminal,
         } = self;
         let hung_up = || {
-            // A terminal that is gone is none any more.
+            // When the terminal was closed, stdin no longer refers to one.
             let closed = *terminal && !std::io::stdin().is_terminal();
             match meaning {
                 Hangup::Reloads if !closed => Signal::Reload,

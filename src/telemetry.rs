@@ -1,6 +1,6 @@
-//! Logging on stderr, and the signals of the operating system.
+//! Logging on stderr.
 //!
-//! stdout is data, so nothing is ever logged there. `PARITY_LOG` takes a filter in `tracing`'s syntax and wins over
+//! stdout is for data, so nothing is logged there. `PARITY_LOG` takes a filter in the syntax of `tracing` and overrides
 //! `-v` and `-q`.
 
 use std::env::VarError;
@@ -10,8 +10,8 @@ use tracing_subscriber::EnvFilter;
 
 use crate::cli::{Cli, LogFormat};
 
-/// Libraries that write what goes over the wire into their log, when they are asked to: whatever the filter says, only
-/// their warnings are logged, because requests and answers hold secrets.
+/// Libraries whose debug logs contain bytes of requests and answers, which hold secrets. Whatever the filter says, only
+/// their warnings are logged.
 const WIRE: [&str; 9] = [
     "axum",
     "clickhouse",
@@ -36,7 +36,7 @@ pub(crate) fn start(cli: &Cli) -> Result<()> {
     };
     let filter = match std::env::var("PARITY_LOG") {
         Ok(filter) => EnvFilter::try_new(&filter).map_err(|error| {
-            anyhow!("PARITY_LOG: `{filter}` is no filter: {error}; write for example info or parity_mirror=debug")
+            anyhow!("PARITY_LOG: `{filter}` is not a filter: {error}; write for example info or parity_mirror=debug")
         })?,
         Err(VarError::NotPresent) => EnvFilter::new(level),
         Err(VarError::NotUnicode(_)) => bail!("PARITY_LOG: the value is not UTF-8 text"),
@@ -51,15 +51,14 @@ pub(crate) fn start(cli: &Cli) -> Result<()> {
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
-        // Its way to tell that a line could not be written is to print to stderr, which panics when that is the file on
-        // the full disk that the line was for.
+        // It would report a failed write by printing to stderr, which panics when stderr is the file on the full disk.
         .log_internal_errors(false)
         .with_ansi(color);
     let started = match cli.log_format {
         LogFormat::Text => builder.with_target(false).try_init(),
         LogFormat::Json => builder.json().try_init(),
     };
-    // Only a second start could fail, and main starts it once.
+    // It fails only when it is called a second time.
     debug_assert!(started.is_ok());
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Pairs of documents to be compared: the same values with every object's keys in another order, and so many findings.
+//! Pairs of documents: the same values, with every object's keys in another order, and a given number of findings.
 
 use std::fmt::Write as _;
 
@@ -103,7 +103,7 @@ fn object(members: &[(&str, String)], backwards: bool) -> String {
     out
 }
 
-/// The candidate with another status in so many elements, spread over the document.
+/// The candidate with another status in `findings` elements, spread over the document.
 pub(crate) fn with_findings(candidate: &[u8], findings: usize) -> Vec<u8> {
     let text = std::str::from_utf8(candidate).expect("UTF-8");
     let places = text.matches("\"settled\"").count();

@@ -1,9 +1,9 @@
-//! What one comparison costs, beside what others need to read the same bodies.
+//! The cost of one comparison, next to what other parsers need to read the same bodies.
 //!
 //! The candidate's objects have their keys in another order, so that no byte comparison succeeds. `simd-json tape` only
-//! parses the two bodies, into memory that it keeps: the comparator is held to 1.3 times that on the pair of 2 KB.
-//! `sonic-rs` and `serde_json` parse both and compare the values, which finds no difference and says of
-//! none where it is. `benches/comparator/run` prints all of it as a table.
+//! parses the two bodies, into memory that it reuses: the comparator may take at most 1.3 times that on the pair of 2
+//! KB. `sonic-rs` and `serde_json` parse both and compare the values, which does not tell where a difference is.
+//! `benches/comparator/run` prints all of it as a table.
 
 mod documents;
 
@@ -40,7 +40,7 @@ fn capture(body: &[u8]) -> Capture {
     }
 }
 
-/// Rules as an operator would have them, none of which excuses anything here, and a profile.
+/// Rules like an operator's, none of which excuses anything here, and a profile.
 fn rules() -> Rules {
     let rule = |id: &str, path: &str, action: &str| RuleConfig::new(id, path, action);
     let mut rules = vec![
@@ -79,7 +79,7 @@ fn ours(
 }
 
 fn peers(group: &mut BenchmarkGroup<'_, WallTime>, pair: &Pair) {
-    // It overwrites its input, so each round copies the bodies, which costs a hundredth of it.
+    // It overwrites its input, so each round copies the bodies, which takes a hundredth of the time.
     let mut buffer = Vec::new();
     let mut tape = simd_json::Buffers::new(pair.legacy.len());
     let mut parse = |body: &[u8]| {
@@ -113,7 +113,7 @@ fn compare(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group(pair.name);
         let bytes = pair.legacy.len() + pair.candidate.len();
         group.throughput(Throughput::Bytes(bytes as u64));
-        // Ten rounds of ten megabytes say as much as a hundred of two kilobytes.
+        // Ten rounds of ten megabytes are as exact as a hundred of two kilobytes.
         group.sample_size(if bytes > 1_000_000 { 10 } else { 50 });
         let (one, two) = (&*pair.legacy, &*pair.candidate);
         ours(

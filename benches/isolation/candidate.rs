@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use socket2::SockRef;
 
 const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
-/// What nginx says of a file, so that there is nothing to find.
+/// The headers that nginx sends with a file, so that the answers do not differ.
 const LIKE_NGINX: &str = "last-modified: Thu, 01 Jan 2026 00:00:00 GMT\r\netag: \"6955b900-7d0\"\r\naccept-ranges: bytes\r\n";
 const CHUNKED: &str =
     "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
@@ -156,7 +156,7 @@ const HTTP2: &[(&str, Fault)] = &[
     }),
 ];
 
-/// What is written at a time. The system delivers it within the call, and nobody else has the core meanwhile.
+/// Bytes written at a time. The system delivers them within the call, which occupies the core.
 const PIECE: usize = 16 * 1024;
 
 fn say(stream: &mut TcpStream, bytes: impl AsRef<[u8]>) -> bool {
@@ -189,7 +189,7 @@ fn reset(stream: &TcpStream) {
 
 /// When faults are due.
 struct Due {
-    /// A second; 0 is none.
+    /// Faults per second; 0 for none.
     rate: AtomicU64,
     next: Mutex<Instant>,
 }
@@ -222,7 +222,7 @@ fn http1(mut stream: TcpStream, due: &Due, fault: Fault, body: &[u8]) {
     while let Ok(read) = stream.read(&mut part)
         && read > 0
     {
-        // No request has a body, and none comes before the answer to the one before.
+        // No request has a body, and none is sent before the previous one is answered.
         request.extend_from_slice(&part[..read]);
         if request.ends_with(b"\r\n\r\n") {
             request.clear();
@@ -288,7 +288,7 @@ fn http2(mut stream: TcpStream, due: &Due, fault: Fault, body: &[u8]) -> std::io
             (SETTINGS, 0) => stream.write_all(&frame(SETTINGS, ACK, 0, b""))?,
             (PING, 0) => stream.write_all(&frame(PING, ACK, 0, &payload))?,
             (HEADERS, _) if due.now() => {
-                // What we are answered must be read, or the flood stops.
+                // The peer's answers must be read, or the flood would stop.
                 let mut answers = stream.try_clone()?;
                 thread::spawn(move || hang(&mut answers));
                 fault(&mut stream, on);

@@ -1,14 +1,14 @@
-//! Text in another charset than UTF-8.
+//! Decodes text in a charset other than UTF-8.
 //!
-//! The charset that the media type names is taken at its word, by the WHATWG Encoding Standard, so that a legacy in
-//! Latin-1 and a candidate in UTF-8 differ in their `Content-Type` and not a second time in every accented letter. A label
-//! that nobody knows, or bytes that the charset does not have, leave the body as it is: nothing is replaced.
+//! The charset that the media type names is trusted and decoded by the WHATWG Encoding Standard, so that a legacy in
+//! Latin-1 and a candidate in UTF-8 differ in their `Content-Type` only, and not again in every accented letter. If the
+//! charset is unknown, or the bytes are not valid in it, the body stays as it is: nothing is replaced.
 
 use std::borrow::Cow;
 
 use encoding_rs::Encoding;
 
-/// The body in UTF-8, where `charset` tells how; borrowed where nothing changes.
+/// The body in UTF-8 if `charset` can be decoded; borrowed if nothing changes.
 pub(crate) fn to_utf8<'a>(body: Cow<'a, [u8]>, charset: Option<&str>) -> Cow<'a, [u8]> {
     let Some(encoding) = charset.and_then(|label| Encoding::for_label(label.as_bytes())) else {
         return body;

@@ -1,8 +1,8 @@
-//! Where the comparison of the parts of an answer leaves what it finds.
+//! Collects what the comparison of an answer finds.
 //!
-//! A collector works in one of two ways. The first pass only wants to know whether the answers are equal: it counts
-//! the rules' hits, allocates nothing and stops at the first finding. Only a pair that differs is walked again for
-//! its details, so the price of paths, values and explanations falls on mismatches alone.
+//! A collector works in one of two modes. The first pass only decides whether the answers are equal: it counts the
+//! rules' hits, allocates nothing and stops at the first finding. Only a pair that differs is walked again for its
+//! details, so only mismatches pay for paths, values and explanations.
 
 use std::ops::ControlFlow;
 
@@ -13,32 +13,32 @@ use sha2::{Digest as _, Sha256};
 use crate::limits::Limits;
 use crate::rules::Rules;
 
-/// Why a comparison ends before its end.
+/// Why a comparison stops early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// It differs and no more is wanted.
+    /// A difference was found, and details are not wanted.
     Enough,
-    /// No verdict can be had.
+    /// No verdict is possible, for this reason.
     GiveUp(Reason),
 }
 
-/// Go on, or stop.
+/// Continue or stop.
 pub(crate) type Flow = ControlFlow<Stop>;
 
 /// What was found so far.
 pub(crate) struct Collector<'a> {
     pub(crate) rules: &'a Rules,
     pub(crate) limits: &'a Limits,
-    /// Gather details, or stop at the first finding.
+    /// Whether to gather details instead of stopping at the first finding.
     pub(crate) detail: bool,
     pub(crate) differs: bool,
     pub(crate) findings: Vec<Finding>,
     pub(crate) findings_cut: bool,
-    /// What `findings` hold.
+    /// Bytes of all paths and values in `findings`.
     finding_bytes: usize,
     pub(crate) tolerated: Vec<Tolerated>,
     pub(crate) notes: Vec<Note>,
-    /// By position of the rule.
+    /// How often each rule excused a difference, by the rule's position.
     pub(crate) hits: &'a mut Vec<u32>,
 }
 
@@ -65,7 +65,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Takes in a finding; `make` is only called when it is wanted.
+    /// Adds a finding; `make` is only called if its details are wanted.
     pub(crate) fn finding(&mut self, make: impl FnOnce(&Limits) -> Finding) -> Flow {
         self.differs = true;
         if !self.detail {
@@ -92,14 +92,14 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Notes a difference that is none by default.
+    /// Notes a difference that counts as equal by default.
     pub(crate) fn tolerated(&mut self, part: Part, path: impl FnOnce() -> String, why: &str) {
         if self.detail {
             self.list(part, path, || why.to_owned());
         }
     }
 
-    /// Says what a reader should know of the pair as a whole.
+    /// Adds a note on the pair as a whole.
     pub(crate) fn note(&mut self, note: Note) {
         if self.detail && !self.notes.contains(&note) {
             self.notes.push(note);
@@ -116,12 +116,12 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Whether nothing that is tolerated would be listed any more.
+    /// Whether the list of tolerated differences is full, or not wanted.
     pub(crate) fn is_full(&self) -> bool {
         self.tolerated.len() >= self.limits.tolerated
     }
 
-    /// The rules that excused something, with how often.
+    /// The rules that excused a difference, each with its number of hits.
     pub(crate) fn rule_hits(&self) -> Vec<(usize, u32)> {
         self.hits
             .iter()
@@ -139,7 +139,7 @@ fn bytes_of(finding: &Finding) -> usize {
     finding.path.len() + finding.pattern.len() + sides + texts.sum::<usize>()
 }
 
-/// The first `limit` bytes of `text`, lossy where it is not UTF-8; with [`CUT_MARK`] behind if that is not all.
+/// The first `limit` bytes of `text`, followed by [`CUT_MARK`] if it is longer. Bytes that are not UTF-8 become U+FFFD.
 pub(crate) fn shown(text: &[u8], limit: usize) -> String {
     let mut out = begin(text, limit);
     if text.len() > limit {
@@ -148,8 +148,8 @@ pub(crate) fn shown(text: &[u8], limit: usize) -> String {
     out
 }
 
-/// `text` as a finding holds it: its first `limit` bytes, lossy where it is not UTF-8, and the hash of all of it where
-/// that is not all.
+/// `text` as a finding stores it: its first `limit` bytes, where bytes that are not UTF-8 become U+FFFD, and the hash
+/// of the whole text if it is longer.
 pub(crate) fn excerpt(text: &[u8], limit: usize) -> Excerpt {
     Excerpt {
         text: begin(text, limit),
@@ -162,7 +162,7 @@ pub(crate) fn value(text: &[u8], limit: usize) -> Side {
     Side::Value(excerpt(text, limit))
 }
 
-/// Bytes as a finding holds them.
+/// Bytes as a finding stores them.
 pub(crate) fn digest(bytes: &[u8]) -> Digest {
     Digest {
         length: bytes.len(),
@@ -172,7 +172,7 @@ pub(crate) fn digest(bytes: &[u8]) -> Digest {
 
 fn begin(text: &[u8], limit: usize) -> String {
     let mut end = limit.min(text.len());
-    // Never inside a character: continuation bytes are 10xxxxxx.
+    // Never cuts inside a character: continuation bytes are 10xxxxxx.
     while end > 0 && end < text.len() && text[end] & 0xc0 == 0x80 {
         end -= 1;
     }

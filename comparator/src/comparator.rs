@@ -4,9 +4,9 @@
 //! header fields, trailers and body, in this order, first for whether anything differs, and a second time for the
 //! details only if something does.
 //!
-//! A difference that is proven stands: an answer with another status is a mismatch even when its body has no end or
-//! cannot be decoded. Only where nothing else differs does a body that cannot be compared leave the pair
-//! `not_compared`, and the reason says whether the candidate alone is to blame.
+//! A proven difference is final: an answer with another status is a mismatch even if its body has no end or cannot be
+//! decoded. Only if nothing else differs does a body that cannot be compared make the pair `not_compared`. The reason
+//! tells whether the candidate alone is to blame.
 
 pub(crate) mod body;
 
@@ -19,26 +19,26 @@ use parity_schemas::verdict::{Finding, Kind, Note, Part, Reason, Side, Tolerated
 
 use crate::collect::{Collector, Flow, Stop};
 use crate::grpc;
-use crate::headers::{self, Fields};
+use crate::headers::{self, FieldComparison};
 use crate::json;
 use crate::limits::Limits;
 use crate::media::{BodyKind, Declared};
 use crate::rules::{Rules, Scope, ScopeCache};
 
-/// What is said of one pair, with the reasons.
+/// The result for one pair, with its reasons.
 #[derive(Clone)]
 pub struct Comparison {
     /// The verdict.
     pub verdict: Verdict,
     /// What differs; empty unless the verdict is a mismatch.
     pub findings: Vec<Finding>,
-    /// There is more than `findings` lists, or a part could not be compared any more.
+    /// Whether `findings` is incomplete, or a part could not be compared.
     pub findings_cut: bool,
     /// What differs but counts as equal; gathered for mismatches and for documents only.
     pub tolerated: Vec<Tolerated>,
-    /// Why a mismatch has no finding of its body: that was not compared.
+    /// The reason why the body of a mismatch was not compared.
     pub body_not_compared: Option<Reason>,
-    /// What else a reader should know; gathered as what is tolerated.
+    /// Notes for a reader; gathered under the same condition.
     pub notes: Vec<Note>,
     /// For each rule that excused a difference, by its position in [`Rules::ids`], how many.
     pub rule_hits: Vec<(usize, u32)>,
@@ -57,7 +57,8 @@ pub struct AnswerPair<'a> {
     pub legacy: &'a Capture,
     /// What the candidate answered.
     pub candidate: &'a Capture,
-    /// Both were asked at the same time, so that their clocks can be compared. Saved answers may be of different days.
+    /// Whether both were asked at the same time, so that their clocks can be compared. Saved answers may come from
+    /// different days.
     pub asked_together: bool,
 }
 
@@ -68,7 +69,7 @@ pub enum DocumentKind {
     Json,
     /// A JSON document on each line, by structure.
     JsonLines,
-    /// By the data that it stands for.
+    /// By its data.
     Yaml,
     /// By line.
     Text,
@@ -76,7 +77,7 @@ pub enum DocumentKind {
     Bytes,
 }
 
-/// Compares, with memory of its own: one for each thread that compares.
+/// Compares answers. It reuses its own memory, so each comparing thread needs one.
 pub struct Comparator {
     rules: Arc<Rules>,
     limits: Limits,
@@ -127,8 +128,8 @@ impl Comparator {
         })
     }
 
-    /// Judges two documents that are no answers; rules for the body that are not for one route apply. What is read
-    /// from a file is not limited in size.
+    /// Judges two documents that are not HTTP answers. Rules for the body apply unless they are limited to a route.
+    /// Files are not limited in size.
     pub fn compare_documents(
         &mut self,
         legacy: &[u8],
@@ -152,8 +153,8 @@ impl Comparator {
         let mut comparison = self.settle(&limits, true, |out, scratch| {
             body::decoded(legacy, candidate, &declared, &scope, out, scratch)
         });
-        // Equal bytes match, whatever they hold; but nobody who compares two files wants to learn that both are broken
-        // from somebody else.
+        // Equal bytes match whatever they hold. But a user who compares two broken files should be told that they are
+        // broken.
         if legacy == candidate {
             if legacy.is_empty() {
                 comparison.notes.push(Note::BothEmpty);
@@ -164,9 +165,9 @@ impl Comparator {
         comparison
     }
 
-    /// The verdict of a walk that only looks for it, with the details of a second one where they are wanted. The details
-    /// take the elements of arrays in another order and so may run out of work before they come to the difference: what
-    /// is proven stands all the same.
+    /// Runs a first walk for the verdict, and a second one for details if they are wanted. The second one visits the
+    /// elements of arrays in another order, so it may spend its budget before it reaches the difference; the verdict of
+    /// the first walk holds all the same.
     fn settle(
         &mut self,
         limits: &Limits,
@@ -252,7 +253,7 @@ fn answers(
         }
     });
     let apart = pair.legacy.elapsed.max(pair.candidate.elapsed);
-    headers::compare(Fields {
+    headers::compare(FieldComparison {
         part: Part::Header,
         legacy: &legacy.0,
         candidate: &candidate.0,
@@ -262,9 +263,9 @@ fn answers(
         out,
         connections: None,
     })?;
-    let ended = read_to_its_end(pair.legacy) && read_to_its_end(pair.candidate);
+    let ended = trailers_are_known(pair.legacy) && trailers_are_known(pair.candidate);
     if ended && !(legacy.1.is_empty() && candidate.1.is_empty()) {
-        headers::compare(Fields {
+        headers::compare(FieldComparison {
             part: Part::Trailer,
             legacy: &legacy.1,
             candidate: &candidate.1,
@@ -278,8 +279,8 @@ fn answers(
     body::compare(pair, scope, out, scratch)
 }
 
-/// Whether what stands behind the body is known: trailers, or that there are none.
-fn read_to_its_end(answer: &Capture) -> bool {
+/// Whether the trailers are known, or are known to be absent.
+fn trailers_are_known(answer: &Capture) -> bool {
     let body_came = matches!(answer.body.omission(), None | Some(Omitted::LetGo { .. }));
     body_came || answer.trailers.is_some()
 }
@@ -306,7 +307,7 @@ fn status(pair: &AnswerPair<'_>, scope: &Scope, out: &mut Collector<'_>) -> Flow
     })
 }
 
-/// Leaves the pair without a verdict, unless a difference is proven already.
+/// Ends the comparison without a verdict, unless a difference is already proven.
 fn give_up(reason: Reason) -> Flow {
     Flow::Break(Stop::GiveUp(reason))
 }

@@ -1,8 +1,8 @@
 //! Undoes `Content-Encoding`, within a limit on what comes out.
 //!
-//! Output is read into a buffer that grows with what really arrives: a claimed size is never trusted, and a
-//! decompression bomb ends at the limit. A body that is not what its encoding says is told apart from one whose encoding
-//! is not known here: of the first it is proven that no client can read it.
+//! The output buffer grows with what really arrives: a claimed size is never trusted, and a decompression bomb ends at
+//! the limit. A body that is invalid in its encoding is distinguished from one whose encoding is unknown here: only of
+//! the first is it proven that no client can read it.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -12,23 +12,23 @@ use http::header::CONTENT_ENCODING;
 use parity_schemas::fields::FieldLines;
 use parity_schemas::verdict::Reason;
 
-/// Encodings applied one after the other; servers use one, two are legal, more are an attack.
+/// Most encodings of one body; servers use one, two are legal, more are an attack.
 const MAX_ENCODINGS: usize = 4;
 /// Largest window that a zstd frame may ask for, as a power of two: 8 MiB, what every decoder must support (RFC 8878).
 const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 /// Bytes the brotli decoder reads at a time.
 const BROTLI_INPUT_BYTES: usize = 4_096;
 
-/// Why a body could not be had without its encodings.
+/// Why a body could not be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// An encoding that is not known here, too many of them, or something behind the end that readers treat differently.
+    /// An encoding that is unknown here, too many of them, or data after the end, which readers treat differently.
     #[error("an encoding that is not known")]
     Unknown,
-    /// It is not in this encoding, or breaks off.
+    /// It is not valid in this encoding, or is cut off.
     #[error("invalid {0}")]
     Broken(&'static str),
-    /// It is over the limit.
+    /// It exceeds the limit.
     #[error("it is too large once decompressed")]
     TooLarge,
 }
@@ -48,7 +48,7 @@ pub(crate) fn encodings(headers: &FieldLines) -> Vec<String> {
     listed(headers, &CONTENT_ENCODING)
 }
 
-/// The same of another field that lists encodings.
+/// The same for another field that lists encodings.
 pub(crate) fn listed(headers: &FieldLines, field: &HeaderName) -> Vec<String> {
     let mut found = Vec::new();
     for value in headers.get_all(field) {
@@ -63,7 +63,7 @@ pub(crate) fn listed(headers: &FieldLines, field: &HeaderName) -> Vec<String> {
     found
 }
 
-/// The body without its encodings; borrowed when there are none.
+/// The decoded body; borrowed if it has no encodings.
 pub fn decode<'a>(
     body: &'a [u8],
     encodings: &[String],
@@ -73,7 +73,7 @@ pub fn decode<'a>(
         return Err(DecodeError::Unknown);
     }
     let mut decoded = Cow::Borrowed(body);
-    // Nothing at all is what a server sends when there is nothing to encode.
+    // A server that has nothing to encode sends nothing.
     if body.is_empty() {
         return Ok(decoded);
     }
@@ -87,15 +87,15 @@ fn undo(body: &[u8], name: &str, limit: usize) -> Result<Vec<u8>, DecodeError> {
     match name {
         "gzip" | "x-gzip" => {
             let all = read(flate2::read::MultiGzDecoder::new(body), "gzip", limit);
-            // What stands behind a whole member is skipped by some readers, and is an error to others.
+            // Data after a complete member is skipped by some readers, and is an error to others.
             let whole = || read(flate2::read::GzDecoder::new(body), "gzip", limit).is_ok();
             match all {
                 Err(DecodeError::Broken(_)) if whole() => Err(DecodeError::Unknown),
                 decided => decided,
             }
         }
-        // RFC 9110 says zlib; some servers send the bare stream, which cannot be mistaken for the other: it would have
-        // to begin with a zlib header whose checksum fits and still be a stream.
+        // RFC 9110 says zlib, but some servers send the bare deflate stream. The two cannot be confused: a bare stream
+        // would have to begin with a zlib header whose checksum fits.
         "deflate" => match read(flate2::read::ZlibDecoder::new(body), "deflate", limit) {
             Err(DecodeError::Broken(_)) => {
                 read(flate2::read::DeflateDecoder::new(body), "deflate", limit)

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::comparator::Comparison;
-use crate::groups::{Group, Groups};
+use crate::groups::{FindingGroup, FindingGroups};
 use crate::rules::Rules;
 
 /// Name and version of the document.
@@ -67,17 +67,17 @@ impl DiffDocument {
     /// With the findings counted by group, and the hits of `rules`, by which they were compared.
     #[must_use]
     pub fn with_counts(mut self, comparison: &Comparison, rules: &Rules) -> Self {
-        let mut groups = Groups::by_pattern(&comparison.findings).groups;
+        let mut groups = FindingGroups::by_pattern(&comparison.findings).groups;
         groups.sort_unstable_by(|one, two| {
-            (Reverse(one.count), &one.shared).cmp(&(Reverse(two.count), &two.shared))
+            (Reverse(one.count), &one.key).cmp(&(Reverse(two.count), &two.key))
         });
         self.groups = groups
             .into_iter()
-            .map(|Group { shared, count, .. }| DiffGroup {
-                part: shared.part,
-                pattern: shared.pattern,
-                kind: shared.kind,
-                explanation: shared.explanation,
+            .map(|FindingGroup { key, count, .. }| DiffGroup {
+                part: key.part,
+                pattern: key.pattern,
+                kind: key.kind,
+                explanation: key.explanation,
                 count,
             })
             .collect();

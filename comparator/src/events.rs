@@ -1,12 +1,12 @@
-//! Server-sent events as a list, so that they are compared one by one.
+//! Converts server-sent events to a list, so that they are compared one by one.
 //!
-//! Read as the WHATWG HTML Standard says (§9.2.6), with two differences that keep doubt from passing for equal: what
-//! stands behind the last empty line is an event too, and so is one without data. Comments are nothing. Data that is a
-//! JSON object or array is compared as such, any other as text.
+//! Parsed by the WHATWG HTML Standard (§9.2.6), with two differences, so that no difference is overlooked: what follows
+//! the last empty line is an event, too, and so is an event without data. Comments are ignored. Data that is a JSON
+//! object or array is compared as JSON, any other as text.
 
 use super::notation::string;
 
-/// The events as one JSON array of objects with `event`, `id`, `retry` and `data`, as far as each has them.
+/// The events as one JSON array of objects with those of `event`, `id`, `retry` and `data` that they have.
 pub(crate) fn to_json(text: &str, is_json: &mut dyn FnMut(&[u8]) -> bool) -> Vec<u8> {
     let mut out = vec![b'['];
     let mut event = Event::default();
@@ -22,8 +22,8 @@ pub(crate) fn to_json(text: &str, is_json: &mut dyn FnMut(&[u8]) -> bool) -> Vec
     out
 }
 
-/// Whether every line is a field that is known, or a comment, and only data is more than a word. Readers skip other lines,
-/// but what they were before a sign got lost may have named what follows.
+/// Whether every line is a known field or a comment, and only data has more than one word. Parsers skip other lines,
+/// but a line that lost a character may have named what follows.
 pub(crate) fn is_strict(text: &str) -> bool {
     lines(text).all(|line| {
         let (name, value) = line.split_once(':').unwrap_or((line, ""));
@@ -44,7 +44,7 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
 
 #[derive(Default)]
 struct Event<'a> {
-    /// Of `event`, `id` and `retry` the last one counts.
+    /// The last `event`, `id` and `retry`.
     fields: [Option<&'a str>; 3],
     data: Option<String>,
 }

@@ -1,8 +1,8 @@
-//! How two different values are near each other.
+//! Explains how two different values are related.
 //!
-//! An explanation never changes a verdict; it groups findings with one cause and tells the reader where to look.
-//! The first that holds is given, in the order of the vocabulary. All are symmetric in the two sides, say nothing of the
-//! values but how they are related, and cost no more than a few passes over them.
+//! An explanation never changes a verdict. It groups findings with one cause and tells the reader where to look. The
+//! first one that holds is given, in the order of the vocabulary. All are symmetric in the two sides, reveal nothing of
+//! the values but their relation, and cost no more than a few passes over them.
 
 mod bytes;
 mod duration;
@@ -19,7 +19,7 @@ use duration::Nanoseconds;
 
 pub(crate) use text::texts;
 
-/// How two values of one document each are near, when they are.
+/// How a value of each document are related, if they are.
 pub(crate) fn values(
     legacy: Tree<'_>,
     at: u32,
@@ -30,7 +30,7 @@ pub(crate) fn values(
     near(&one, &two).or_else(|| near(&two, &one))
 }
 
-/// Likenesses of a pair of kinds, which the caller also asks for the other way round.
+/// Relations between two kinds, which the caller also tries with the sides swapped.
 fn near(one: &Value<'_>, two: &Value<'_>) -> Option<Explanation> {
     use NodeKind::{Array, False, Null, Number, Object, String, True};
     match (one.kind(), two.kind()) {
@@ -51,7 +51,7 @@ fn near(one: &Value<'_>, two: &Value<'_>) -> Option<Explanation> {
     }
 }
 
-/// How a value is near to being absent, when it is.
+/// How a value is equivalent to an absent one, if it is.
 pub(crate) fn absent(tree: Tree<'_>, at: u32) -> Option<Explanation> {
     let zero = || Decimal::parse(tree.content(at)).is_some_and(|number| number.is_zero());
     match tree.kind(at) {
@@ -66,7 +66,7 @@ pub(crate) fn absent(tree: Tree<'_>, at: u32) -> Option<Explanation> {
 struct Value<'a> {
     tree: Tree<'a>,
     at: u32,
-    /// Of strings, without escapes.
+    /// The content of a string, with escapes undone.
     text: Vec<u8>,
 }
 
@@ -119,7 +119,7 @@ fn text_and_number(text: &[u8], number: &[u8]) -> Option<Explanation> {
     number::numbers(text, number)
 }
 
-/// How two times are near.
+/// How two times are related.
 fn instants(one: &Instant, two: &Instant) -> Option<Explanation> {
     if one == two {
         Some(Explanation::SameInstant)
@@ -132,7 +132,7 @@ fn instants(one: &Instant, two: &Instant) -> Option<Explanation> {
     }
 }
 
-/// A time or a duration as a scalar, and as the parts that a serializer made of it.
+/// Relates a time or a duration as a scalar to the parts that a serializer made of it.
 fn structured_time(scalar: &Value<'_>, parts: &Value<'_>) -> Option<Explanation> {
     let is_text = scalar.kind() == NodeKind::String;
     let instant = if is_text {

@@ -1,15 +1,15 @@
 //! Names for groups of findings.
 //!
-//! Findings with one cause look alike: the same route, the same pair of status codes, the same generalized path, kind
-//! and explanation. The fingerprint is a hash of exactly these, so every instance and every version of this program
-//! gives one group one name, and values, which are secret, have no part in it.
+//! Findings with one cause look alike: the same route, pair of status codes, generalized path, kind and explanation.
+//! The fingerprint is a hash of exactly these, so every instance and every version of this program gives a group the
+//! same name. Values, which are secret, are not part of it.
 
 use parity_schemas::tally::Group;
 use parity_schemas::verdict::{Explanation, Finding};
 use sha2::{Digest, Sha256};
 
-/// The group of each finding, in their order; `pattern` says what of its pattern may be stored. An exchange counts once for a group, however many of its findings
-/// belong to it: that is for the caller, who counts.
+/// The group of each finding, in the same order; `pattern` returns what may be stored of a finding's pattern. The
+/// caller must count an exchange once for each group, however many of its findings belong to it.
 pub(crate) fn groups(
     route: &str,
     legacy_status: u16,
@@ -51,7 +51,7 @@ fn fingerprint(
         finding.kind.as_str(),
         finding.explanation.map_or("", Explanation::as_str),
     ] {
-        // Length first, so that no two tuples have the same bytes.
+        // Length first, so that different tuples never have the same bytes.
         hasher.update((text.len() as u64).to_be_bytes());
         hasher.update(text.as_bytes());
     }
@@ -97,7 +97,7 @@ mod tests {
             groups[0].fingerprint,
             super::groups("GET /x", 200, 404, &findings, pattern)[0].fingerprint
         );
-        // Stored in databases: it never changes.
+        // Stored in databases, so it must never change.
         assert_eq!(groups[0].fingerprint, "ec3f25a334a25070");
     }
 }

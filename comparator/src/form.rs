@@ -1,8 +1,9 @@
-//! `application/x-www-form-urlencoded` as an object: a name's value, or the list of its values when it has several.
+//! Converts `application/x-www-form-urlencoded` to an object: the value of each name, or the list of its values if it
+//! has several.
 //!
-//! Names have no order, the values of one name do. Escapes are undone, so `%7E`, `%7e` and `~` are one. What is then no
-//! UTF-8 is equal to no text: a value becomes the object `{"percent":"%FF"}`, a name begins with a lone surrogate, which
-//! JSON can write and no decoded name can hold.
+//! The order of names does not count, that of the values of one name does. Escapes are undone, so `%7E`, `%7e` and `~`
+//! are equal. A value that is then not UTF-8 becomes the object `{"percent":"%FF"}`, so that no text is equal to it.
+//! Such a name gets a lone surrogate as its first character, which JSON can write and no decoded name contains.
 
 use std::borrow::Cow;
 
@@ -11,22 +12,22 @@ use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, percent_encode};
 
 use crate::notation::string;
 
-/// Escaped where bytes are no UTF-8; the same bytes always give the same text.
+/// Bytes that are not UTF-8 stay escaped; the same bytes always give the same text.
 const ESCAPED: &AsciiSet = &CONTROLS.add(b'%');
 
-/// A name or value without escapes.
+/// A name or value with escapes undone.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Plain<'a> {
     Text(Cow<'a, str>),
-    /// No UTF-8, with escapes for what is no printable ASCII.
+    /// Not UTF-8; everything but printable ASCII is escaped.
     Bytes(String),
 }
 
 /// The form as one JSON object.
 pub(crate) fn to_json(text: &str) -> Vec<u8> {
-    // In the order in which names come first.
+    // In the order in which the names first occur.
     let mut names: Vec<(Plain<'_>, Vec<Plain<'_>>)> = Vec::new();
-    // The names are the service's choice, so the hash must not be one that it knows.
+    // The service chooses the names, so the hash must not be predictable for it.
     let mut places: HashMap<Plain<'_>, usize, foldhash::fast::RandomState> = HashMap::default();
     for pair in text.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -53,8 +54,8 @@ pub(crate) fn to_json(text: &str) -> Vec<u8> {
     out
 }
 
-/// Whether every field has a value, if an empty one, and none that names something has two: a sign that got lost would
-/// have made one field, or one name, of both.
+/// Whether every field has a value, even an empty one, and no field that `names` something has two `=`. A lost
+/// character would join two fields, or a name and its value.
 pub(crate) fn is_whole(text: &str, names: impl Fn(&str) -> bool) -> bool {
     text.trim_end().split(['&', ';']).all(|field| {
         field.is_empty()

@@ -1,54 +1,54 @@
-//! Findings by what they have in common, so that a hundred thousand of one cause read as one.
+//! Groups findings by what they have in common, so that a hundred thousand with one cause read as one.
 //!
-//! Findings belong together that have the same part, pattern, kind and explanation. A pattern already has `*` for the
-//! indices of arrays. For a reader, the keys of an object become `*`, too, when so many of them differ that it must be a
-//! map: two records do not differ in dozens of fields, two price lists do. Documents keep the patterns.
+//! Findings with the same part, pattern, kind and explanation form a group. A pattern already has `*` for array
+//! indices. For a reader, the keys of an object become `*`, too, if so many of them differ that it must be a map: two
+//! records do not differ in dozens of fields, two price lists do. Documents keep the patterns.
 
 use std::collections::{BTreeMap, HashMap};
 
 use parity_schemas::verdict::{Explanation, Finding, Kind, Part};
 
-/// Differing keys of one object beyond which it is shown as a map.
+/// Most differing keys of an object; with more it is shown as a map.
 const MAX_KEYS: usize = 32;
 
-/// What the findings of a group share.
+/// What all findings of a group have in common.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Shared {
+pub struct GroupKey {
     /// Which part of the answer.
     pub part: Part,
     /// The generalized path.
     pub pattern: String,
     /// How the sides differ.
     pub kind: Kind,
-    /// How near they are.
+    /// How the sides are related.
     pub explanation: Option<Explanation>,
 }
 
-/// A group and how many are in it.
-pub struct Group {
-    /// What they share.
-    pub shared: Shared,
-    /// How many there are.
+/// A group of findings, and how many it has.
+pub struct FindingGroup {
+    /// What they have in common.
+    pub key: GroupKey,
+    /// Number of findings.
     pub count: u64,
-    /// The position of the first finding.
+    /// Position of its first finding.
     pub first: usize,
 }
 
-/// All groups.
-pub struct Groups {
-    /// In the order of their first findings.
-    pub groups: Vec<Group>,
+/// The groups of a list of findings.
+pub struct FindingGroups {
+    /// The groups, in the order of their first findings.
+    pub groups: Vec<FindingGroup>,
     /// For each finding, the position of its group.
-    pub of: Vec<usize>,
+    pub group_of: Vec<usize>,
 }
 
-impl Groups {
-    /// By the patterns as they are.
+impl FindingGroups {
+    /// Groups by the patterns as they are.
     pub fn by_pattern(findings: &[Finding]) -> Self {
         Self::by(findings, |finding| finding.pattern.clone())
     }
 
-    /// With `*` also for the keys of maps.
+    /// Groups with `*` for the keys of maps, too.
     pub fn for_readers(findings: &[Finding]) -> Self {
         let mut maps = Maps::default();
         for finding in findings {
@@ -68,28 +68,28 @@ impl Groups {
     }
 
     fn by<'a>(findings: &'a [Finding], mut pattern: impl FnMut(&'a Finding) -> String) -> Self {
-        let mut positions: HashMap<Shared, usize> = HashMap::new();
+        let mut positions: HashMap<GroupKey, usize> = HashMap::new();
         let mut all = Self {
             groups: Vec::new(),
-            of: Vec::with_capacity(findings.len()),
+            group_of: Vec::with_capacity(findings.len()),
         };
         for (first, finding) in findings.iter().enumerate() {
-            let shared = Shared {
+            let key = GroupKey {
                 part: finding.part,
                 pattern: pattern(finding),
                 kind: finding.kind,
                 explanation: finding.explanation,
             };
-            let position = *positions.entry(shared).or_insert_with_key(|shared| {
-                all.groups.push(Group {
-                    shared: shared.clone(),
+            let position = *positions.entry(key).or_insert_with_key(|key| {
+                all.groups.push(FindingGroup {
+                    key: key.clone(),
                     count: 0,
                     first,
                 });
                 all.groups.len() - 1
             });
             all.groups[position].count += 1;
-            all.of.push(position);
+            all.group_of.push(position);
         }
         all
     }
@@ -103,24 +103,24 @@ impl Groups {
     }
 }
 
-/// The objects that the patterns lead through, as a tree of their segments.
+/// The objects on the paths of the patterns, as a tree of path segments.
 #[derive(Default)]
 struct Maps<'a> {
     children: BTreeMap<&'a str, Maps<'a>>,
-    /// Its keys are shown as `*`.
+    /// Whether its keys are shown as `*`.
     is_map: bool,
 }
 
 impl<'a> Maps<'a> {
     fn insert(&mut self, pattern: &'a str) {
-        // The comparator follows no deeper than a bounded number of levels, and so does every recursion here.
+        // The comparator limits nesting, so every recursion here is limited, too.
         let mut at = self;
         for segment in pattern.split('/').skip(1) {
             at = at.children.entry(segment).or_default();
         }
     }
 
-    /// Makes maps of the objects of which too many keys differ: all their values become one.
+    /// Marks objects as maps if too many of their keys differ, and merges all their values into one.
     fn fold(&mut self) {
         if self.children.len() > MAX_KEYS {
             self.is_map = true;
@@ -184,17 +184,17 @@ mod tests {
             .into_iter()
             .map(|pattern| finding(pattern, Kind::Value))
             .collect();
-        let groups = Groups::for_readers(&findings);
+        let groups = FindingGroups::for_readers(&findings);
         let shown: Vec<String> = groups
             .groups
             .iter()
-            .map(|group| format!("{} {}", group.count, group.shared.pattern))
+            .map(|group| format!("{} {}", group.count, group.key.pattern))
             .collect();
         assert_eq!(shown, expected);
-        assert_eq!(groups.of.len(), findings.len());
+        assert_eq!(groups.group_of.len(), findings.len());
         for (position, group) in groups.groups.iter().enumerate() {
             assert_eq!(
-                groups.of.iter().position(|of| *of == position),
+                groups.group_of.iter().position(|of| *of == position),
                 Some(group.first)
             );
         }
@@ -207,7 +207,7 @@ mod tests {
             &["2 /a", "1 /b/*", "1 "],
         );
         let two = [Kind::Value, Kind::Type].map(|kind| finding("/a".to_owned(), kind));
-        assert_eq!(Groups::for_readers(&two).groups.len(), 2);
+        assert_eq!(FindingGroups::for_readers(&two).groups.len(), 2);
     }
 
     #[test]
@@ -216,7 +216,7 @@ mod tests {
             (0..count).map(move |key| format!("/rates/{key}{tail}"))
         };
         check(keys(MAX_KEYS + 1, "/value"), &["33 /rates/*/value"]);
-        let groups = Groups::for_readers(
+        let groups = FindingGroups::for_readers(
             &keys(MAX_KEYS, "")
                 .map(|pattern| finding(pattern, Kind::Value))
                 .collect::<Vec<_>>(),
@@ -227,7 +227,7 @@ mod tests {
         let findings: Vec<Finding> = keys(MAX_KEYS + 1, "")
             .map(|pattern| finding(pattern, Kind::Value))
             .collect();
-        let groups = Groups::by_pattern(&findings);
+        let groups = FindingGroups::by_pattern(&findings);
         assert_eq!(groups.groups.len(), MAX_KEYS + 1, "documents keep them");
     }
 }

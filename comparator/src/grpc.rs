@@ -1,8 +1,8 @@
-//! gRPC calls: what of an answer is the message, and what its status.
+//! gRPC calls: separates the messages of an answer from its status.
 //!
-//! A message stands behind five bytes: whether it is compressed, and its length. Whether it is compressed, and how, is
-//! no property of the answer, so messages are compared as they are without it. The status stands in the trailers, or in
-//! the header where there is no message ("Trailers-Only"); where it stands is no difference either.
+//! A message follows five bytes: whether it is compressed, and its length. Compression is not a property of the answer,
+//! so messages are compared decompressed. The status is in the trailers, or in the header if there is no message
+//! ("Trailers-Only"); where it is makes no difference either.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use crate::media::{self, BodyKind};
 
 /// Whether the message is compressed, and its length.
 const PREFIX: usize = 5;
-/// What says how a call ended.
+/// Fields that tell how a call ended.
 const STATUS: [HeaderName; 3] = [
     HeaderName::from_static("grpc-status"),
     HeaderName::from_static("grpc-message"),
@@ -23,7 +23,7 @@ const STATUS: [HeaderName; 3] = [
 ];
 const ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
 
-/// Header and trailer fields with the status where it belongs.
+/// Header and trailer fields, with the status in the trailers.
 pub(crate) type Parts<'a> = (Cow<'a, FieldLines>, Cow<'a, FieldLines>);
 
 /// Whether both answers are gRPC.
@@ -33,11 +33,10 @@ pub(crate) fn are_both(legacy: &Capture, candidate: &Capture) -> bool {
         .all(|answer| media::is_grpc(&answer.headers))
 }
 
-/// The fields of an answer as they came.
+/// The fields of an answer as received.
 pub(crate) fn plain(answer: &Capture) -> Parts<'_> {
     let trailers = match &answer.trailers {
         Some(trailers) => Cow::Borrowed(trailers),
-        // Costs no allocation.
         None => Cow::Owned(FieldLines::default()),
     };
     (Cow::Borrowed(&answer.headers), trailers)
@@ -52,15 +51,15 @@ pub(crate) fn parts(answer: &Capture) -> Parts<'_> {
     (Cow::Owned(headers), Cow::Owned(moved))
 }
 
-/// What is to be compared of two bodies.
+/// The parts of two bodies that are compared.
 pub(crate) struct Messages<'a> {
     pub(crate) legacy: Cow<'a, [u8]>,
     pub(crate) candidate: Cow<'a, [u8]>,
     pub(crate) kind: BodyKind,
 }
 
-/// Two bodies as what is to be compared of them, and as what. Bodies that are not framed are compared as they are. The
-/// error is that of the legacy and that of the candidate.
+/// The parts of two bodies that are compared, and their kind. Bodies without valid framing are compared as they are.
+/// The error has the legacy's and the candidate's.
 pub(crate) fn messages<'a>(
     answers: [&Capture; 2],
     bodies: [&'a [u8]; 2],
@@ -102,7 +101,7 @@ pub(crate) fn messages<'a>(
                 kind,
             })
         }
-        // Several, or none: where one ends and the next begins counts, too.
+        // With several messages, or none, the boundaries between them count, too.
         (legacy, candidate) => {
             let frame = |messages: Vec<Vec<u8>>| Cow::Owned(framed(&messages));
             Ok(Messages {
@@ -114,7 +113,7 @@ pub(crate) fn messages<'a>(
     }
 }
 
-/// The message of a call whose messages are JSON; `None` if it is no such call, or has not exactly one.
+/// The message of a call with JSON messages; `None` if it is not such a call, or does not have exactly one message.
 pub(crate) fn json_message(headers: &FieldLines, body: &[u8], limit: usize) -> Option<Vec<u8>> {
     if !media::is_grpc_json(headers) {
         return None;
@@ -125,7 +124,7 @@ pub(crate) fn json_message(headers: &FieldLines, body: &[u8], limit: usize) -> O
         .map(|[message]| message)
 }
 
-/// The messages of a body, without compression; `None` if it is not framed.
+/// The decompressed messages of a body; `None` if its framing is invalid.
 fn unframe(
     mut body: &[u8],
     encodings: &[String],

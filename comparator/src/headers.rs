@@ -1,12 +1,13 @@
-//! Header and trailer fields.
+//! Compares header and trailer fields.
 //!
-//! Names have no case and fields no order. Most values are compared as text; those that no service controls, or that
-//! follow from the transport, count only by presence, as sets, or not at all ([`Default`]). A field that comes in
-//! several lines, and one that is known to be a comma list (RFC 9110 §5.3), is compared by its elements, whose order
-//! counts. `Set-Cookie` is compared cookie by cookie, and the clocks of `Date` must agree.
+//! Names have no case and fields no order. Most values are compared as text. Those that no service controls, or that
+//! follow from the transport, are compared only by presence, as sets, or not at all ([`FieldKind`]). A field in several
+//! lines, and one that is known to be a comma list (RFC 9110 §5.3), is compared by its elements, whose order counts.
+//! `Set-Cookie` is compared cookie by cookie, and the clocks of `Date` must agree.
 
 mod clock;
 mod cookie;
+mod kind;
 mod list;
 
 use std::borrow::Cow;
@@ -25,125 +26,26 @@ use crate::limits::PATH_BYTES;
 use crate::media::{BodyKind, Declared, MediaType};
 use crate::notation::number::Decimal;
 use crate::rules::{Action, Scope};
+use kind::{FieldKind, default_of};
 use list::{directives, elements, parameterized, parameters, set};
 
-/// How a field is compared without a rule.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Default {
-    /// A difference is none.
-    Ignored,
-    /// Present or not, weak or strong.
-    Validator,
-    /// Present or not.
-    Presence,
-    /// A set of list elements without case.
-    Set,
-    /// A set of directives whose names have no case.
-    Directives,
-    /// The same, parted by semicolons.
-    Parameters,
-    /// A list in its order; the parameters of an element have none.
-    Parameterized,
-    MediaType,
-    Cookies,
-    /// The clock that wrote it.
-    Clock,
-    /// A list in its order.
-    List,
-    /// As text, also where it has commas.
-    Single,
-    /// As text; of several lines, as a list.
-    Text,
-}
-
-fn default_of(name: &HeaderName) -> Default {
-    match name.as_str() {
-        "date" => Default::Clock,
-        "server"
-        | "via"
-        | "x-powered-by"
-        | "age"
-        | "alt-svc"
-        | "content-length"
-        | "transfer-encoding"
-        | "content-encoding"
-        | "grpc-encoding"
-        | "grpc-accept-encoding"
-        | "connection"
-        | "keep-alive"
-        | "proxy-connection"
-        | "proxy-authenticate"
-        | "proxy-authorization"
-        | "te"
-        | "trailer"
-        | "upgrade" => Default::Ignored,
-        "etag" => Default::Validator,
-        "last-modified" => Default::Presence,
-        "vary" => Default::Set,
-        "cache-control" => Default::Directives,
-        "strict-transport-security" => Default::Parameters,
-        "accept"
-        | "accept-charset"
-        | "accept-encoding"
-        | "accept-language"
-        | "accept-patch"
-        | "accept-post"
-        | "content-disposition"
-        | "link"
-        | "prefer"
-        | "preference-applied" => Default::Parameterized,
-        "content-type" => Default::MediaType,
-        "set-cookie" => Default::Cookies,
-        "accept-ch"
-        | "accept-ranges"
-        | "access-control-allow-headers"
-        | "access-control-allow-methods"
-        | "access-control-expose-headers"
-        | "allow"
-        | "cache-status"
-        | "cdn-cache-control"
-        | "clear-site-data"
-        | "content-language"
-        | "content-security-policy"
-        | "critical-ch"
-        | "permissions-policy"
-        | "pragma"
-        | "sec-websocket-extensions"
-        | "sec-websocket-protocol"
-        | "server-timing"
-        | "timing-allow-origin"
-        | "warning"
-        | "www-authenticate"
-        | "x-robots-tag" => Default::List,
-        "access-control-allow-origin"
-        | "access-control-max-age"
-        | "content-location"
-        | "content-range"
-        | "expires"
-        | "location"
-        | "refresh"
-        | "retry-after" => Default::Single,
-        _ => Default::Text,
-    }
-}
-
-/// One comparison of two sets of fields.
-pub(crate) struct Fields<'a, 'c> {
+/// The comparison of the fields of two answers.
+pub(crate) struct FieldComparison<'a, 'c> {
     pub(crate) part: Part,
     pub(crate) legacy: &'a FieldLines,
     pub(crate) candidate: &'a FieldLines,
-    /// There is no body, and what the fields say of it is all that there is: the answer to HEAD.
+    /// Whether there is no body, so that the fields are all that is known of it: the answer to HEAD.
     pub(crate) for_body: bool,
-    /// How far apart the answers may have been written; `None` where that is not known.
+    /// How far apart in time the answers may have been written; `None` if not known.
     pub(crate) apart: Option<Duration>,
     pub(crate) scope: &'a Scope,
     pub(crate) out: &'a mut Collector<'c>,
-    /// The values of `Connection` on both sides, once they were needed.
+    /// The values of `Connection` on both sides, filled when they are first needed.
     pub(crate) connections: Option<[Vec<Cow<'a, str>>; 2]>,
 }
 
 /// Compares the header fields of two answers, or their trailers.
-pub(crate) fn compare(mut fields: Fields<'_, '_>) -> Flow {
+pub(crate) fn compare(mut fields: FieldComparison<'_, '_>) -> Flow {
     let sides = [fields.legacy, fields.candidate];
     if let Some(names) = differing_in_step(sides) {
         for name in names {
@@ -167,11 +69,11 @@ pub(crate) fn compare(mut fields: Fields<'_, '_>) -> Flow {
     Flow::Continue(())
 }
 
-/// Names that are looked up one by one; of more, all lines are sorted.
+/// Most names that are looked up one by one; with more, all lines are sorted.
 const FEW_NAMES: usize = 8;
 
-/// Where both sides have the same names in the same order, as two builds of one service mostly do: those of them whose
-/// lines are not the same, in their order. `None` where the names are not in step, or too many lines differ.
+/// If both sides have the same names in the same order, as two builds of one service mostly do: the names whose lines
+/// differ, in their order. `None` if the order differs, or too many lines do.
 fn differing_in_step(
     [legacy, candidate]: [&FieldLines; 2],
 ) -> Option<SmallVec<[&HeaderName; FEW_NAMES]>> {
@@ -194,7 +96,7 @@ fn differing_in_step(
     Some(names)
 }
 
-/// Lines in the order of their names.
+/// Lines sorted by name.
 type Lines<'a> = &'a [FieldLine<'a>];
 
 /// The name that comes first on either side.
@@ -209,11 +111,11 @@ fn first_name<'a>(sides: [Lines<'a>; 2]) -> Option<&'a HeaderName> {
     }
 }
 
-impl Fields<'_, '_> {
-    /// Compares the lines of one name, which are not the same on both sides.
+impl FieldComparison<'_, '_> {
+    /// Compares the lines of one name, which differ between the sides.
     fn field(&mut self, name: &HeaderName, lines: [Lines<'_>; 2]) -> Flow {
         let default = default_of(name);
-        if default == Default::Cookies {
+        if default == FieldKind::Cookies {
             return self.cookies();
         }
         let path = name.as_str();
@@ -222,8 +124,8 @@ impl Fields<'_, '_> {
             return Flow::Continue(());
         }
         let agrees = match default {
-            Default::Ignored => !(*name == CONTENT_LENGTH && self.tells_a_length(lines)),
-            Default::Clock => clock::agree(self.legacy, self.candidate, self.apart),
+            FieldKind::Ignored => !(*name == CONTENT_LENGTH && self.tells_a_length(lines)),
+            FieldKind::Clock => clock::agree(self.legacy, self.candidate, self.apart),
             _ => self.nominated(name),
         };
         if agrees {
@@ -236,27 +138,27 @@ impl Fields<'_, '_> {
             (None, Some(two)) => return self.finding(path, Kind::Extra, None, Some(&two)),
             (Some(one), Some(two)) => (one, two),
         };
-        // Bytes that are no text are shown as one replacement character: what that hides must not pass for equal.
+        // Bytes that are not text all become the same replacement character, which must not hide a difference.
         let mut values = lines.iter().copied().flatten();
         let exact = values.all(|(_, value)| value.as_str().is_some());
         let equal = match default {
-            _ if !exact && !matches!(default, Default::Validator | Default::Presence) => false,
-            Default::Validator => one.starts_with("W/") == two.starts_with("W/"),
-            Default::Presence => true,
-            Default::Set => set(&one.to_ascii_lowercase()) == set(&two.to_ascii_lowercase()),
-            Default::Directives => directives(&one) == directives(&two),
-            Default::Parameters => parameters(&one) == parameters(&two),
-            Default::Parameterized => parameterized(&one).eq(parameterized(&two)),
-            Default::MediaType => MediaType::parse(&one).means_the_same(&MediaType::parse(&two)),
-            Default::List => elements(&one).eq(elements(&two)),
+            _ if !exact && !matches!(default, FieldKind::Validator | FieldKind::Presence) => false,
+            FieldKind::Validator => one.starts_with("W/") == two.starts_with("W/"),
+            FieldKind::Presence => true,
+            FieldKind::Set => set(&one.to_ascii_lowercase()) == set(&two.to_ascii_lowercase()),
+            FieldKind::Directives => directives(&one) == directives(&two),
+            FieldKind::Parameters => parameters(&one) == parameters(&two),
+            FieldKind::Parameterized => parameterized(&one).eq(parameterized(&two)),
+            FieldKind::MediaType => MediaType::parse(&one).means_the_same(&MediaType::parse(&two)),
+            FieldKind::List => elements(&one).eq(elements(&two)),
             // Only a list may be in several lines (RFC 9110 §5.3).
-            Default::Text if lines.iter().any(|lines| lines.len() > 1) => {
+            FieldKind::Text if lines.iter().any(|lines| lines.len() > 1) => {
                 elements(&one).eq(elements(&two))
             }
             _ => one == two,
         };
         if equal {
-            if one != two || matches!(default, Default::List | Default::Text) {
+            if one != two || matches!(default, FieldKind::List | FieldKind::Text) {
                 self.note(path);
             }
             return Flow::Continue(());
@@ -268,8 +170,8 @@ impl Fields<'_, '_> {
         self.finding(path, Kind::Value, Some(&one), Some(&two))
     }
 
-    /// Whether the length that both sides tell stands for a body that is not here, and would be compared byte for byte: a body
-    /// with a structure may be written in another length.
+    /// Whether both sides state the length of a body that is not here but would be compared byte for byte. A structured
+    /// body may have another length and still be equal.
     fn tells_a_length(&self, lines: [Lines<'_>; 2]) -> bool {
         let sides = [self.legacy, self.candidate];
         let [legacy, candidate] = sides.map(Declared::of);
@@ -281,8 +183,8 @@ impl Fields<'_, '_> {
             && encodings[0] == encodings[1]
     }
 
-    /// Whether both sides name the field in their `Connection` as meant for the next hop only. One alone does not do: a
-    /// candidate could hide whatever it adds or changes.
+    /// Whether both sides list the field in `Connection`, so that it is meant for the next hop only. One side alone is
+    /// not enough: a candidate could hide whatever it adds or changes.
     fn nominated(&mut self, name: &HeaderName) -> bool {
         let sides = [self.legacy, self.candidate];
         let connections = self.connections.get_or_insert_with(|| {
@@ -336,7 +238,7 @@ impl Fields<'_, '_> {
                 legacy: value(legacy),
                 candidate: value(candidate),
                 explanation: match (legacy, candidate) {
-                    // The same as shown, where they are no text.
+                    // They read the same if they are not text.
                     (Some(one), Some(two)) if one == two => None,
                     (Some(one), Some(two)) => explain::texts(one.as_bytes(), two.as_bytes()),
                     (Some(""), None) | (None, Some("")) => Some(Explanation::EmptyVsMissing),
@@ -348,12 +250,12 @@ impl Fields<'_, '_> {
     }
 }
 
-/// A name may be as long as a service likes; the path of a finding may not.
+/// The path of a finding, cut: a service chooses how long its names are.
 fn shown_path(path: &str) -> String {
     shown(path.as_bytes(), PATH_BYTES)
 }
 
-/// The lines of a field as one list; `None` without any. Bytes that are not UTF-8 are shown as U+FFFD.
+/// The lines of a field as one list; `None` if there are none. Bytes that are not UTF-8 become U+FFFD.
 fn joined(lines: Lines<'_>) -> Option<Cow<'_, str>> {
     let mut texts = lines.iter().map(|line| line.1.lossy());
     let first = texts.next()?;

@@ -1,8 +1,8 @@
-//! Times as services write them: RFC 3339 with any number of fractional digits and the spellings that languages print
-//! by default, the dates of HTTP and mail, and Unix times.
+//! Parses times as services write them: RFC 3339 with any number of fractional digits and the formats that languages
+//! print by default, the dates of HTTP and mail, and Unix times.
 //!
-//! Fractions are kept as digits, so two times are equal exactly or not at all. A time without an offset is *naive*:
-//! it is never taken for UTC, and equals only another naive time with the same reading.
+//! Fractions are kept as digits, so equality is exact. A time without an offset is *naive*: it is never taken for UTC,
+//! and equals only another naive time with the same date and time of day.
 
 use std::cmp::Ordering;
 
@@ -10,15 +10,15 @@ use smallvec::SmallVec;
 
 use crate::notation::number::Decimal;
 
-/// Longest text that is looked at: a date in words with the name of its zone. It bounds what a fraction may cost.
+/// Longest text that is parsed: a date in words with the name of its zone. It bounds the cost of a fraction.
 const MAX_TEXT_BYTES: usize = 128;
 
-/// A moment, or a naive reading of a clock.
+/// A point in time, or a naive date and time of day.
 #[derive(Clone, Debug)]
 pub(crate) struct Instant {
     /// Since 1970-01-01T00:00:00, rounded down.
     seconds: i64,
-    /// Digits behind the point, without trailing zeros.
+    /// Digits after the decimal point, without trailing zeros.
     fraction: SmallVec<[u8; 16]>,
     /// East of UTC, in seconds; `None` for a naive time.
     offset: Option<i64>,
@@ -35,7 +35,7 @@ impl PartialEq for Instant {
 
 impl Eq for Instant {}
 
-/// Unix times from these on are read as milli-, micro- and nanoseconds: in seconds they would lie beyond the year
+/// From these values on, Unix times are read as milli-, micro- and nanoseconds: in seconds they would be after the year
 /// 5000, and in the smaller unit they begin in 1973.
 const UNITS: [(u128, i128); 3] = [
     (100_000_000_000_000_000, -9),
@@ -44,9 +44,9 @@ const UNITS: [(u128, i128); 3] = [
 ];
 
 impl Instant {
-    /// Reads `2026-01-31T09:30:00.12+01:00` and its relatives: a space or a lower-case letter before the time, no
-    /// seconds (Java), `+00` or `+0000` for the offset (SQL), a space and `UTC` or the name of the zone behind
-    /// (Go, Ruby, RFC 9557); or `Sat, 31 Jan 2026 08:30:00 GMT` and its relatives.
+    /// Parses `2026-01-31T09:30:00.12+01:00` and its variants: a space or a lower-case letter before the time, no
+    /// seconds (Java), `+00` or `+0000` for the offset (SQL), a space and `UTC` or the name of the zone at the end (Go,
+    /// Ruby, RFC 9557); or `Sat, 31 Jan 2026 08:30:00 GMT` and its variants.
     pub(crate) fn parse(text: &[u8]) -> Option<Self> {
         if text.len() > MAX_TEXT_BYTES {
             return None;
@@ -113,7 +113,7 @@ impl Instant {
         }
         let zone = match (year, rest) {
             (Some(_), zone) => zone,
-            // The year stands at the end, and then no zone does.
+            // The year is at the end, so there is no zone.
             (None, [b' ', last @ ..]) if last.len() == 4 => {
                 year = Some(four_digits(last)?);
                 &[]
@@ -136,7 +136,7 @@ impl Instant {
         }
     }
 
-    /// A time in the parts that the `time` crate serializes by default: year, day of the year, hour, minute, second,
+    /// A time from the parts that the `time` crate serializes by default: year, day of the year, hour, minute, second,
     /// nanosecond, and the three parts of the offset.
     pub(crate) fn from_ordinal(parts: [i64; 9]) -> Option<Self> {
         /// The least and the greatest of each part.
@@ -168,7 +168,8 @@ impl Instant {
         ))
     }
 
-    /// A Unix time in seconds and nanoseconds, as serde writes Rust's system times and protobuf its `Timestamp` are written.
+    /// A Unix time in seconds and nanoseconds, as serde writes Rust's system times and as protobuf's `Timestamp` has
+    /// it.
     pub(crate) fn from_unix(seconds: i64, nanos: u32) -> Self {
         Self {
             seconds,
@@ -177,7 +178,7 @@ impl Instant {
         }
     }
 
-    /// Reads a JSON number as a Unix time; its size tells the unit.
+    /// Parses a JSON number as a Unix time; its size tells the unit.
     pub(crate) fn from_number(lexeme: &[u8]) -> Option<Self> {
         let number = Decimal::parse(lexeme)?;
         let (whole, _) = number.split(19)?;
@@ -193,7 +194,7 @@ impl Instant {
         let seconds = whole.iter().try_fold(0_i64, |value, digit| {
             value.checked_mul(10)?.checked_add(i64::from(digit - b'0'))
         })?;
-        // A fraction before the epoch would have to be complemented; no service sends one.
+        // A fraction before the epoch would need its complement; no service sends one.
         if negative && !fraction.is_empty() {
             return None;
         }
@@ -220,7 +221,7 @@ impl Instant {
         Some((order, nanoseconds(self).abs_diff(nanoseconds(other))))
     }
 
-    /// Whether one is the other cut to fewer fractional digits.
+    /// Whether this is the other time cut to fewer fractional digits.
     pub(crate) fn is_cut_of(&self, other: &Self) -> bool {
         self != other
             && self.seconds == other.seconds
@@ -229,7 +230,7 @@ impl Instant {
                 || other.fraction.starts_with(&self.fraction))
     }
 
-    /// Whether two times that are not equal show the same date and time of day, under different offsets or none.
+    /// Whether two different times have the same date and time of day, with different offsets or none.
     pub(crate) fn has_reading_of(&self, other: &Self) -> bool {
         self != other
             && self.fraction == other.fraction
@@ -258,14 +259,14 @@ fn clock_seconds(clock: &[u8]) -> Option<i64> {
     (hour < 24 && minute < 60 && second < 60).then_some(hour * 3_600 + minute * 60 + second)
 }
 
-/// What stands behind the time of day: an offset in seconds, or `None` inside when there is nothing.
+/// What follows the time of day: an offset in seconds, or `Some(None)` if nothing does.
 #[expect(clippy::option_option, reason = "not readable, naive, or an offset")]
 fn zone_offset(zone: &[u8]) -> Option<Option<i64>> {
     let zone = zone
         .strip_prefix(b" ")
         .filter(|rest| !rest.is_empty())
         .unwrap_or(zone);
-    // The `time` crate says the seconds of an offset, too, which are none in this century.
+    // The `time` crate also writes the seconds of an offset, which are zero in this century.
     let zone = match zone {
         [b'+' | b'-', _, _, b':', _, _, b':', b'0', b'0'] => &zone[..6],
         _ => zone,
@@ -289,7 +290,7 @@ fn zone_offset(zone: &[u8]) -> Option<Option<i64>> {
         }
         _ => return None,
     };
-    // The offset decides; a name behind it only says where it comes from.
+    // The offset decides; a zone name after it only tells where it comes from.
     let named = match name {
         [] => true,
         [b'[', inside @ .., b']'] | [b' ', b'(', inside @ .., b')'] => !inside.is_empty(),

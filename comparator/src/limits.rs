@@ -26,16 +26,17 @@ pub struct Limits {
 
 /// The same as the mirror's default cap of a body as sent: decompressed, an answer is worth no more memory.
 pub const DECODED_BYTES: usize = 1 << 20;
-/// What `serde_json` and most parsers follow; the comparison of two values recurses, and this bounds its stack.
+/// The depth that `serde_json` and most parsers accept. The comparison of two values recurses, and this bounds its
+/// stack.
 pub const DEPTH: usize = 128;
-/// Deepest setting of [`Limits::depth`] that is honoured, so that no setting can exhaust the stack of a thread.
+/// Largest effective value of [`Limits::depth`], so that no setting can exhaust the stack of a thread.
 pub const MAX_DEPTH: usize = 256;
-/// About 50 ms of matching on one core: an answer that needs more would hold up the queue behind it. A step is a value
-/// that is looked at, or 64 bytes of one.
+/// About 50 ms of matching on one core; an answer that needs more would delay the queue. A step is one visited value,
+/// or 64 bytes of one.
 pub const WORK: u64 = 2_000_000;
 /// A person reads a handful; beyond this a mismatch is a different document.
 pub const FINDINGS: usize = 256;
-/// Twice what as many findings with values and paths of full length come to, so that it never binds by itself.
+/// Twice the size of that many findings with values and paths of full length, so that this limit never applies first.
 pub const FINDING_BYTES: usize = 4 << 20;
 /// As many as findings.
 pub const TOLERATED: usize = 256;
@@ -46,7 +47,7 @@ pub const TEXT_DIFF_BYTES: usize = 8_192;
 /// Some milliseconds in the worst case.
 pub const TEXT_DIFF_LINES: usize = 2_000;
 
-/// Longest path of a finding: keys and names of fields are the service's text, and may be as long as the answer.
+/// Longest path of a finding. The service chooses its keys and field names, and they may be as long as the answer.
 pub(crate) const PATH_BYTES: usize = 1_024;
 
 impl Default for Limits {

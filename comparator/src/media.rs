@@ -1,4 +1,4 @@
-//! What a `Content-Type` says, as far as the comparison of bodies needs it.
+//! Parses `Content-Type`, as far as the comparison of bodies needs it.
 
 use http::header::CONTENT_TYPE;
 use parity_schemas::fields::FieldLines;
@@ -18,14 +18,14 @@ pub(crate) enum BodyKind {
     Bytes,
 }
 
-/// What the headers say of a body.
+/// What the header fields declare about a body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Declared {
-    /// `None` when they do not say.
+    /// `None` if they do not declare one.
     pub(crate) kind: Option<BodyKind>,
-    /// Of text, where it is not UTF-8.
+    /// The charset of a text that is not UTF-8.
     pub(crate) charset: Option<String>,
-    /// Of a multipart body.
+    /// The boundary of a multipart body.
     pub(crate) boundary: Option<String>,
 }
 
@@ -41,7 +41,7 @@ impl Declared {
         let Some(value) = headers.get(&CONTENT_TYPE) else {
             return Self::default();
         };
-        // By far the most frequent one, without an allocation.
+        // By far the most frequent type, handled without an allocation.
         if is_plain_json(value.as_bytes()) {
             return Self::only(BodyKind::Json);
         }
@@ -77,8 +77,8 @@ fn is_plain_json(value: &[u8]) -> bool {
 pub(crate) struct MediaType {
     /// `type/subtype` in lower case.
     pub(crate) essence: String,
-    /// Names in lower case, values as received without quotes; sorted by name, because their order means nothing. Those of
-    /// one name stay in theirs: the first of them counts for some readers, the last for others.
+    /// Names in lower case, values as received without quotes. Sorted by name, because their order means nothing.
+    /// Parameters with the same name keep their order, because some readers use the first and others the last.
     pub(crate) parameters: Vec<(String, String)>,
 }
 
@@ -118,7 +118,7 @@ impl MediaType {
     pub(crate) fn kind(&self) -> BodyKind {
         let essence = self.essence.as_str();
         if self.is_grpc() {
-            // Whatever its messages are, they stand behind prefixes.
+            // Whatever its messages are, each follows a prefix of bytes.
             return BodyKind::Bytes;
         }
         if self.is_json() && essence != "application/stream+json" {
@@ -174,7 +174,7 @@ impl MediaType {
 
 /// Whether an answer is gRPC.
 pub(crate) fn is_grpc(headers: &FieldLines) -> bool {
-    // The first look costs next to nothing, and most answers are none.
+    // The check by prefix is cheap, and most answers are not gRPC.
     headers.get(&CONTENT_TYPE).is_some_and(|value| {
         const START: &[u8] = b"application/grpc";
         let value = value.as_bytes();

@@ -1,10 +1,10 @@
-//! Reads a stored HTTP/1 answer: a status line, fields, and the rest as the body.
+//! Parses a stored HTTP/1 answer: a status line, fields, and the rest as the body.
 //!
-//! It is for files that people keep (`curl -i`, a saved capture), so line ends may be bare and a body may be longer than
-//! its Content-Length says; whether it is shorter can be asked ([`cut_short`]). A chunked body is put together, because that is how it was meant; but curl
-//! undoes chunks, and `--compressed` the content encoding, and writes the fields that spoke of them all the same, so a
-//! body that is not what they say is taken as it is. Of several answers in one file (`100 Continue`, the tunnel of a
-//! proxy, redirects that were followed) the last one counts. It is not for sockets: nothing of the proxy goes through
+//! It is for files that people keep (`curl -i`, a saved capture), so line ends may be bare and a body may be longer
+//! than its Content-Length; [`cut_short`] tells whether it is shorter. A chunked body is joined, because that is what
+//! was meant. But curl undoes chunks, and `--compressed` the content encoding, and both keep the fields that announced
+//! them; so a body that does not match these fields is taken as it is. Of several answers in one file (`100 Continue`,
+//! the tunnel of a proxy, followed redirects) the last one counts. It is not for sockets: no proxied traffic is parsed
 //! here.
 
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub enum MessageError {
     /// The first line.
     #[error("`{0}` is not a status line; write for example `HTTP/1.1 200 OK`")]
     StatusLine(String),
-    /// A line before the empty one.
+    /// A line before the empty line.
     #[error(
         "line {line}: `{text}` is not a header field; write `name: value`, and an empty line before the body"
     )]
@@ -40,7 +40,7 @@ pub enum MessageError {
     TooMany,
 }
 
-/// Answers that may stand before the one that counts; curl follows fifty redirects.
+/// Most answers before the one that counts; curl follows fifty redirects.
 const MAX_EARLIER_ANSWERS: usize = 64;
 
 /// Encodings that `curl --compressed` asks for.
@@ -51,7 +51,7 @@ pub fn is_answer(text: &[u8]) -> bool {
     read_head(text, 1).is_ok()
 }
 
-/// Reads an answer.
+/// Parses an answer.
 pub fn read_answer(text: &[u8]) -> Result<Capture, MessageError> {
     let mut head = read_head(text, 1)?;
     for _ in 0..MAX_EARLIER_ANSWERS {
@@ -60,7 +60,7 @@ pub fn read_answer(text: &[u8]) -> Result<Capture, MessageError> {
         }
         head = read_head(head.rest, head.next_line)?;
     }
-    let Head {
+    let AnswerHead {
         status,
         mut headers,
         rest,
@@ -73,12 +73,12 @@ pub fn read_answer(text: &[u8]) -> Result<Capture, MessageError> {
         .then(|| unchunk(rest))
         .flatten()
         .unwrap_or_else(|| (rest.to_vec(), None));
-    // Nothing that is compressed is valid UTF-8: gzip and zstd begin with bytes that are none, deflate and brotli would
-    // have to hit it by chance.
+    // Compressed data is not valid UTF-8: gzip and zstd begin with invalid bytes, deflate and brotli are valid only by
+    // chance.
     let encodings = decode::encodings(&headers);
     let undoes = |name: &String| UNDONE_BY_CURL.contains(&name.as_str());
     if !encodings.is_empty() && encodings.iter().all(undoes) && std::str::from_utf8(&body).is_ok() {
-        // The length counts what was sent.
+        // The stated length is that of the encoded body.
         (_, headers) = headers.partition(|name| [CONTENT_ENCODING, CONTENT_LENGTH].contains(name));
     }
     Ok(Capture {
@@ -91,8 +91,8 @@ pub fn read_answer(text: &[u8]) -> Result<Capture, MessageError> {
     })
 }
 
-/// How many bytes a saved body has and how many its `Content-Length` says, where it was cut short. One without any body
-/// is no such: the answer to HEAD has a length, and so has what was saved of an answer by its head.
+/// The number of bytes of a saved body and its stated `Content-Length`, if it was cut short. A missing body does not
+/// count as cut: the answer to HEAD states a length, and so does an answer that was saved without its body.
 pub fn cut_short(answer: &Capture) -> Option<(usize, usize)> {
     if answer.headers.contains(&TRANSFER_ENCODING) {
         return None;
@@ -104,19 +104,19 @@ pub fn cut_short(answer: &Capture) -> Option<(usize, usize)> {
 }
 
 /// A status line with its fields, and what follows them.
-struct Head<'a> {
+struct AnswerHead<'a> {
     status: u16,
     headers: FieldLines,
     rest: &'a [u8],
     next_line: usize,
 }
 
-impl Head<'_> {
-    /// Whether another answer follows that is the one that was asked for. What follows an answer with a body of its own
-    /// is that body, whatever it looks like.
+impl AnswerHead<'_> {
+    /// Whether another answer follows and is the one that counts. What follows an answer with a body is that body,
+    /// whatever it looks like.
     fn is_followed(&self) -> bool {
         let no_body = match self.status {
-            // 401 and 407 are asked again with credentials, and curl leaves the body of the refusal out.
+            // After 401 and 407 curl asks again with credentials, and leaves out the body of the refusal.
             100..=199 | 300..=399 | 401 | 407 => true,
             // The answer of a proxy to CONNECT.
             200..300 => !self.headers.contains(&CONTENT_TYPE),
@@ -126,11 +126,11 @@ impl Head<'_> {
     }
 }
 
-fn read_head(text: &[u8], from_line: usize) -> Result<Head<'_>, MessageError> {
+fn read_head(text: &[u8], from_line: usize) -> Result<AnswerHead<'_>, MessageError> {
     let (first, rest) = line(text);
     let status = status_of(first).ok_or_else(|| MessageError::StatusLine(lossy(first)))?;
     let (headers, rest, next_line) = numbered_fields(rest, from_line + 1)?;
-    Ok(Head {
+    Ok(AnswerHead {
         status,
         headers,
         rest,
@@ -143,7 +143,7 @@ pub(crate) fn read_fields(text: &[u8]) -> Result<(FieldLines, &[u8]), MessageErr
     numbered_fields(text, 1).map(|(headers, rest, _)| (headers, rest))
 }
 
-/// Also the number of the line behind them; `first` is that of the first one.
+/// The same, with the number of the line after them; `first` is the number of the first line.
 fn numbered_fields(text: &[u8], first: usize) -> Result<(FieldLines, &[u8], usize), MessageError> {
     let (mut headers, mut rest) = (FieldLines::default(), text);
     for number in (first..).take(MAX_FIELDS + 1) {
@@ -188,12 +188,12 @@ fn parse_field(line: &[u8]) -> Option<(HeaderName, HeaderValue)> {
     Some((name, value))
 }
 
-/// A chunked body in one piece, with its trailers; `None` when it is not in chunks.
+/// Joins a chunked body and returns its trailers; `None` if it is not chunked.
 fn unchunk(mut rest: &[u8]) -> Option<(Vec<u8>, Option<FieldLines>)> {
     let mut body = Vec::new();
     loop {
         let (size, after) = line(rest);
-        // A body that is a number is no framing: that ends its lines.
+        // A body that is only a number is not chunked: a chunk size ends its line.
         if body.is_empty() && size.len() == rest.len() {
             return None;
         }
@@ -230,7 +230,7 @@ fn trailers(mut rest: &[u8]) -> Option<FieldLines> {
 }
 
 fn lossy(text: &[u8]) -> String {
-    /// Enough of a line to recognize it.
+    /// Bytes of a line that an error shows, enough to recognize it.
     const SHOWN_BYTES: usize = 80;
     crate::collect::shown(text, SHOWN_BYTES)
 }
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_refused_with_its_place() {
+    fn invalid_answers_are_refused_with_their_line() {
         for (text, message) in [
             (
                 &b""[..],

@@ -1,24 +1,28 @@
-//! Multipart bodies (RFC 2046) as a list of parts, each with its header fields and its body.
+//! Converts multipart bodies (RFC 2046) to a list of parts, each with its header fields and its body.
 //!
-//! The boundary is chosen at random and is no difference. A part's body is compared as its own media type says: JSON as
-//! such, text as text, anything else by hash and length. What is not framed as it says is refused as a whole.
+//! The boundary is chosen at random, so it never counts as a difference. A part's body is compared by its own media
+//! type: JSON as JSON, text as text, anything else by hash and length. A body with invalid framing is refused as a
+//! whole.
 //!
-//! A part is `{"part-headers":{…},KIND:BODY}`, where the key `json`, `text` or `sha256` says what the body was, so no
-//! text can pass for JSON or for a hash. The body of a form's field stands below the name of the field: paths show it,
-//! and redaction finds secret names where it finds all others.
+//! A part is `{"part-headers":{…},KIND:BODY}`. The key `json`, `text` or `sha256` tells what the body was, so no text
+//! can pass for JSON or for a hash. The body of a form field is nested in an object under the field's name, so that
+//! paths show the name, and redaction finds secret names in the usual way.
 
-use http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH};
-use parity_schemas::fields::FieldLines;
+mod disposition;
+
+use http::header::CONTENT_LENGTH;
 
 use crate::collect::digest;
 use crate::media::{BodyKind, Declared};
 use crate::message::read_fields;
 use crate::notation::string;
+use disposition::field_names;
+pub(crate) use disposition::is_readable;
 
-/// Parts of one body; more are an attack, and each costs memory.
+/// Most parts of one body; more are an attack, and each costs memory.
 const MAX_PARTS: usize = 10_000;
-/// Names of one part: readers disagree on which of several counts, so the body stands below all of them; more are an
-/// attack, and each is a level of nesting.
+/// Most names of one part. Readers disagree on which of several names counts, so the body is nested in all of them.
+/// More are an attack, and each is a level of nesting.
 const MAX_NAMES: usize = 4;
 
 const NO_BOUNDARY: &str = "the media type of a multipart body names no boundary";
@@ -36,7 +40,7 @@ pub(crate) const TEXT: &str = "text";
 /// The key of the hash of a body.
 pub(crate) const DIGEST: &str = "sha256";
 
-/// The parts as one JSON array of objects; the error says what is wrong.
+/// The parts as one JSON array of objects; the error tells what is wrong.
 pub(crate) fn to_json(
     body: &[u8],
     boundary: Option<&str>,
@@ -56,7 +60,7 @@ pub(crate) fn to_json(
     Ok(out)
 }
 
-/// What stands between the lines with the boundary; what is before the first and behind the last is nothing.
+/// The bytes between the boundary lines; those before the first and after the last are ignored.
 fn parts<'a>(body: &'a [u8], boundary: &[u8]) -> Result<Vec<&'a [u8]>, &'static str> {
     let delimiter = [b"--", boundary].concat();
     let mut parts = Vec::new();
@@ -70,7 +74,7 @@ fn parts<'a>(body: &'a [u8], boundary: &[u8]) -> Result<Vec<&'a [u8]>, &'static 
         }
         let rest = &body[from..];
         let last = rest.starts_with(b"--");
-        // Behind the boundary only white space (RFC 2046 §5.1.1).
+        // Only white space may follow the boundary (RFC 2046 §5.1.1).
         let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
         if !(last || line.trim_ascii().is_empty()) {
             continue;
@@ -97,7 +101,7 @@ fn write(
     out: &mut Vec<u8>,
 ) -> Result<(), &'static str> {
     let (fields, content) = read_fields(part).map_err(|_| NO_HEADER)?;
-    // It follows from the rest.
+    // The length follows from the body.
     let (_, fields) = fields.partition(|name| name == CONTENT_LENGTH);
     out.push(b'{');
     string::quote(HEADERS, out);
@@ -123,7 +127,7 @@ fn write(
     let kind = Declared::of(&fields).kind;
     let text = std::str::from_utf8(content);
     let key = match text {
-        // Bytes that are no text by their type may be text by chance.
+        // Bytes of a binary type may be valid text by chance.
         Ok(_) if kind == Some(BodyKind::Bytes) => DIGEST,
         Ok(_) if kind == Some(BodyKind::Json) && is_json(content) => JSON,
         Ok(_) => TEXT,
@@ -145,7 +149,7 @@ fn write(
     Ok(())
 }
 
-/// A value as text. One that is no UTF-8 becomes an object, so that no text is equal to it.
+/// Writes a value as text. One that is not UTF-8 becomes an object, so that no text is equal to it.
 fn header_value(value: &[u8], out: &mut Vec<u8>) {
     if let Ok(text) = std::str::from_utf8(value) {
         string::quote(text, out);
@@ -158,158 +162,6 @@ fn header_value(value: &[u8], out: &mut Vec<u8>) {
 
 fn latin1(bytes: &[u8]) -> String {
     bytes.iter().copied().map(char::from).collect()
-}
-
-/// The values of all parameters `name` of the disposition. What is in quotes never ends a parameter, so the name of a
-/// file cannot hide that of the field.
-fn field_names(fields: &FieldLines) -> Vec<String> {
-    let mut names = Vec::new();
-    for value in fields.get_all(&CONTENT_DISPOSITION) {
-        // A name in pieces: `name*0="pass"; name*1="word"` (RFC 2231 §3).
-        let mut pieces = Vec::new();
-        let mut rest = value.as_bytes();
-        while let Some(at) = memchr::memchr(b';', rest) {
-            rest = rest[at + 1..].trim_ascii_start();
-            let length = rest.iter().take_while(|byte| !b"=;".contains(byte)).count();
-            let parameter = rest[..length].trim_ascii();
-            let wanted =
-                parameter.eq_ignore_ascii_case(b"name") || parameter.eq_ignore_ascii_case(b"name*");
-            rest = &rest[length..];
-            if let Some(behind) = rest.strip_prefix(b"=") {
-                let (name, behind) = parameter_value(behind.trim_ascii_start());
-                rest = behind;
-                let piece = parameter.split_at_checked(b"name*".len());
-                if piece.is_some_and(|(name, rest)| {
-                    name.eq_ignore_ascii_case(b"name*")
-                        && rest.first().is_some_and(u8::is_ascii_digit)
-                }) {
-                    pieces.extend_from_slice(&name);
-                } else if wanted {
-                    names.push(String::from_utf8(name).unwrap_or_else(|e| latin1(e.as_bytes())));
-                }
-            }
-        }
-        if !pieces.is_empty() {
-            names.push(String::from_utf8(pieces).unwrap_or_else(|e| latin1(e.as_bytes())));
-        }
-    }
-    names
-}
-
-/// Whether a disposition says what a part is called, or that it is called nothing; that of a part of a form has a name.
-/// Where a sign got lost, a name may be what nobody takes for one: so parameters that nobody knows are as sound as any
-/// others only where they do not `speak` of a secret, and no name is in pieces.
-pub(crate) fn is_readable(disposition: &str, form: bool, speaks: impl Fn(&str) -> bool) -> bool {
-    /// What else is known of a part, RFC 2183 §2.
-    const OTHERS: [&str; 5] = [
-        "filename",
-        "creation-date",
-        "modification-date",
-        "read-date",
-        "size",
-    ];
-    let (kind, mut rest) = disposition.split_at(token(disposition));
-    let known = kind.eq_ignore_ascii_case("form-data")
-        || (!form
-            && ["attachment", "inline"]
-                .iter()
-                .any(|known| kind.eq_ignore_ascii_case(known)));
-    let mut named = false;
-    let mut unknown = false;
-    let mut pieces = 0;
-    while let Some(parameter) = rest.trim_start().strip_prefix(';') {
-        let parameter = parameter.trim_start();
-        if parameter.is_empty() {
-            rest = parameter;
-            break;
-        }
-        let (name, value) = parameter.split_at(token(parameter));
-        let Some(value) = value.trim_start().strip_prefix('=') else {
-            return false;
-        };
-        let value = value.trim_start();
-        let Some(length) = value_length(value) else {
-            return false;
-        };
-        let (value, behind) = value.split_at(length);
-        rest = behind;
-        let name = name.to_ascii_lowercase();
-        let (base, coded) = name.split_once('*').unwrap_or((&name, "none"));
-        // `name*=UTF-8''…`, `name*0=…`, `name*0*=UTF-8''…`.
-        let number = coded.trim_end_matches('*');
-        let whole = match coded {
-            "none" => true,
-            "" if base == "name" => is_coded_name(value),
-            "" => value.matches('\'').count() >= 2,
-            _ if base == "name" => {
-                pieces += 1;
-                number.parse() == Ok(pieces - 1)
-            }
-            _ => number.parse::<u16>().is_ok(),
-        };
-        if !whole || base.is_empty() {
-            return false;
-        }
-        named |= base == "name";
-        unknown |= !(base == "name" || OTHERS.contains(&base));
-    }
-    let sound = !unknown || (pieces == 0 && !speaks(disposition));
-    known && sound && rest.trim().is_empty() && (named || !form)
-}
-
-/// Whether a name is written as `UTF-8''…`, with letters, digits and escapes only.
-fn is_coded_name(value: &str) -> bool {
-    let sound = |sign: char| sign.is_alphanumeric() || "%-._~".contains(sign);
-    let mut parts = value.splitn(3, '\'');
-    parts.nth(2).is_some_and(|name| name.chars().all(sound))
-}
-
-/// Length of the token at the start (RFC 9110 §5.6.2); letters of other scripts are taken for some.
-fn token(text: &str) -> usize {
-    let ends = |sign: char| {
-        sign.is_ascii_whitespace()
-            || sign.is_ascii_control()
-            || "()<>@,;:\\\"/[]?={}".contains(sign)
-    };
-    text.find(ends).unwrap_or(text.len())
-}
-
-/// Length of the value of a parameter at the start; `None` when it is neither a token nor in quotes that end.
-fn value_length(text: &str) -> Option<usize> {
-    let Some(inner) = text.strip_prefix('"') else {
-        return Some(token(text)).filter(|length| *length > 0);
-    };
-    let mut escaped = false;
-    for (at, byte) in inner.bytes().enumerate() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = true,
-            b'"' => return Some(at + 2),
-            _ => {}
-        }
-    }
-    None
-}
-
-/// A parameter's value, a token or in quotes, and what follows it.
-fn parameter_value(text: &[u8]) -> (Vec<u8>, &[u8]) {
-    let Some(mut rest) = text.strip_prefix(b"\"") else {
-        let length = memchr::memchr(b';', text).unwrap_or(text.len());
-        return (text[..length].trim_ascii_end().to_vec(), &text[length..]);
-    };
-    let mut value = Vec::new();
-    while let Some((byte, behind)) = rest.split_first() {
-        rest = behind;
-        match (byte, behind.split_first()) {
-            (b'"', _) => break,
-            (b'\\', Some((escaped @ (b'"' | b'\\'), behind))) => {
-                value.push(*escaped);
-                rest = behind;
-            }
-            _ => value.push(*byte),
-        }
-    }
-    (value, rest)
 }
 
 #[cfg(test)]
@@ -379,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_stands_below_its_names_and_no_header_is_lossy() {
+    fn a_field_is_nested_in_its_names_and_no_header_is_lossy() {
         let shown = |disposition: &[u8]| {
             let body = [
                 b"--x\r\nContent-Disposition: ",

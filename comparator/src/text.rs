@@ -1,8 +1,8 @@
-//! Texts, compared by line.
+//! Compares texts by line.
 //!
-//! Whether two texts differ is decided by their bytes, but for a newline at the very end, which editors and serializers
-//! add at will. What differs is then shown: the first lines that differ, and a unified diff. The diff is for people; its
-//! work is bounded by lines, and beyond the bound it is left out while the finding stays.
+//! The bytes decide whether two texts differ, except for a newline at the very end, which editors and serializers add
+//! at will. The finding shows the first lines that differ, and a unified diff. The diff is for people: the number of
+//! lines it aligns is bounded, and beyond that it is left out while the finding stays.
 
 use std::ops::Range;
 
@@ -71,7 +71,7 @@ fn final_newline_only(legacy: &str, candidate: &str) -> bool {
     one == two && legacy.as_bytes()[..one] == candidate.as_bytes()[..two]
 }
 
-/// The first lines that differ, without their ends; `None` where a side has no more.
+/// The first lines that differ, without line ends; `None` for a side that has no more lines.
 pub(crate) fn first_difference<'a>(
     legacy: &'a str,
     candidate: &'a str,
@@ -137,7 +137,7 @@ pub fn unified(legacy: &str, candidate: &str, limits: &Limits) -> Option<String>
     Some(out)
 }
 
-/// `@@ -first,count +first,count @@`, counted from the begin of the texts.
+/// `@@ -first,count +first,count @@`, counted from the start of the texts.
 fn hunk_header(ops: &[DiffOp], skipped: usize) -> String {
     let span = |range: &dyn Fn(&DiffOp) -> Range<usize>| {
         let start = ops.first().map_or(0, |op| range(op).start);

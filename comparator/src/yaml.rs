@@ -1,12 +1,12 @@
-//! YAML as data: turned into the JSON that it stands for, and compared as that.
+//! Converts YAML to the JSON with the same data, and compares that.
 //!
-//! The core schema of YAML 1.2 decides what a plain scalar is, so `no` and `on` are strings, `0o17` is 15, `017` is 17,
-//! `1:30`, `1_000` and dates are strings, and `<<` is a key like any other; a `%YAML 1.1` directive changes nothing of
-//! it. Number text is kept wherever JSON can say the same. Aliases are expanded, and everything that is written is
-//! counted against a cap, so a few lines that stand for gigabytes end there.
+//! The core schema of YAML 1.2 decides what a plain scalar is: `no` and `on` are strings, `0o17` is 15, `017` is 17,
+//! `1:30`, `1_000` and dates are strings, and `<<` is a key like any other. A `%YAML 1.1` directive does not change
+//! that. Number text is kept if it is valid JSON. Aliases are expanded, and all output counts against a limit, so a few
+//! lines that expand to gigabytes are refused.
 //!
-//! What JSON has no word for is an object of one key, as serde writes an enum: `!a 1` is `{"!a":1}`, `.inf` is
-//! `{"!!float":".inf"}`. So neither is taken for the string or number that it looks like.
+//! What JSON cannot express becomes an object with one key, as serde writes an enum: `!a 1` is `{"!a":1}`, `.inf` is
+//! `{"!!float":".inf"}`. So neither passes for a plain string or number.
 
 mod doubt;
 
@@ -19,30 +19,30 @@ use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle, Tag};
 use crate::notation::{number, string};
 pub(crate) use doubt::is_doubtful;
 
-/// A text may stand for this many times its own bytes. Without aliases JSON takes at most five times as many; with them,
-/// nothing that people write comes near.
+/// A text may expand to this many times its own size. Without aliases JSON takes at most five times as many bytes; with
+/// them, nothing that people write comes near.
 const MAX_GROWTH: usize = 16;
-/// What even the shortest text may stand for.
+/// Bytes that even the shortest text may expand to.
 const MIN_EXPANDED_BYTES: usize = 1 << 20;
 /// The namespace of YAML's own types.
 const YAML_NAMESPACE: &str = "tag:yaml.org,2002:";
 
-/// What is wrong with a text that is no YAML.
+/// What is wrong with a text that is not YAML.
 pub(crate) const INVALID: &str = "invalid YAML";
 
-/// Why a text has no JSON.
+/// Why a text cannot be converted to JSON.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum YamlError {
-    /// Not YAML, or YAML that has no JSON.
+    /// Not YAML, or YAML that JSON cannot express.
     #[error("{INVALID}: {0}")]
     Syntax(String),
-    /// Over a limit of ours.
+    /// It exceeds a limit of ours.
     #[error("{0}")]
     Limit(Reason),
 }
 
-/// The documents of a stream as JSON texts. Expanded, they may have `limit` bytes together, and no more than
-/// [`MAX_GROWTH`] allows.
+/// The documents of a stream as JSON texts. Together they may have `limit` bytes, and no more than [`MAX_GROWTH`]
+/// allows.
 pub(crate) fn documents(
     text: &str,
     max_depth: usize,
@@ -73,7 +73,7 @@ pub(crate) fn documents(
     Ok(documents)
 }
 
-/// The documents as one JSON text: a single one as itself, several, or none, as a list.
+/// The documents as one JSON text: a `single` one as itself, several, or none, as a list.
 pub(crate) fn joined(mut documents: Vec<Vec<u8>>, single: bool) -> Vec<u8> {
     if single {
         return documents.pop().unwrap_or_default();
@@ -84,22 +84,22 @@ pub(crate) fn joined(mut documents: Vec<Vec<u8>>, single: bool) -> Vec<u8> {
     list
 }
 
-/// A container that has not ended.
-struct Open {
+/// An open container.
+struct OpenContainer {
     mapping: bool,
-    /// It stands in an object that says its tag.
+    /// Whether it is wrapped in an object that names its tag.
     tagged: bool,
-    /// Values written into it, keys included.
+    /// Values written so far, including keys.
     count: usize,
-    /// Where it begins in the output, and under which anchor.
+    /// Where it begins in the output, and its anchor.
     from: usize,
     anchor: usize,
 }
 
 struct Writer {
     out: Vec<u8>,
-    open: Vec<Open>,
-    /// By id, which counts on from one document to the next: the JSON that an anchor of this document stands for.
+    open: Vec<OpenContainer>,
+    /// By anchor id, which continues to count from one document to the next: the JSON of each anchor of this document.
     anchors: HashMap<usize, Rc<[u8]>, foldhash::fast::FixedState>,
     written: usize,
     max_depth: usize,
@@ -140,7 +140,7 @@ impl Writer {
             .is_some_and(|container| container.mapping && container.count % 2 == 0)
     }
 
-    /// What comes before a value: a comma, or the colon behind a key. True where a key is due.
+    /// Writes what precedes a value: a comma, or the colon after a key. Returns true if a key comes next.
     fn separate(&mut self) -> bool {
         let Some(container) = self.open.last_mut() else {
             return false;
@@ -160,7 +160,7 @@ impl Writer {
         let key = self.separate();
         let from = self.out.len();
         if key && json.first() != Some(&b'"') {
-            // JSON keys are strings; a key that is none in YAML keeps its text.
+            // JSON keys are strings; a YAML key of another type keeps its text.
             let text = String::from_utf8_lossy(json).into_owned();
             string::quote(&text, &mut self.out);
         } else {
@@ -185,7 +185,7 @@ impl Writer {
         if let Some(tag) = tag {
             open_wrapper(&name_of(tag), &mut self.out);
         }
-        self.open.push(Open {
+        self.open.push(OpenContainer {
             mapping,
             tagged: tag.is_some(),
             count: 0,
@@ -208,7 +208,7 @@ impl Writer {
     }
 
     fn remember(&mut self, anchor: usize, from: usize) -> Result<(), YamlError> {
-        // The parser counts anchors from 1; 0 is none.
+        // The parser counts anchors from 1; 0 means none.
         if anchor > 0 {
             self.count(self.out.len() - from)?;
             self.anchors.insert(anchor, self.out[from..].into());
@@ -225,7 +225,7 @@ impl Writer {
     }
 }
 
-/// A scalar as JSON by the core schema; as a key it is text in any case.
+/// A scalar as JSON by the core schema; a key is always text.
 fn scalar(value: &str, style: ScalarStyle, tag: Option<&Tag>, key: bool) -> Vec<u8> {
     let is_plain = tag.is_none() && style == ScalarStyle::Plain;
     if is_plain && let Some(json) = plain(value) {
@@ -265,7 +265,7 @@ fn quoted(text: &str) -> Vec<u8> {
     out
 }
 
-/// The begin of the object that says what its value is.
+/// Writes the start of the object that names the type of its value.
 fn open_wrapper(name: &str, out: &mut Vec<u8>) {
     out.push(b'{');
     string::quote(name, out);
@@ -286,7 +286,7 @@ fn name_of(tag: &Tag) -> String {
     }
 }
 
-/// Whether a scalar is of the core type that its tag says.
+/// Whether a scalar has the core type that its tag names.
 fn is_of(json: &[u8], core: &str) -> bool {
     let number = matches!(json, [b'0'..=b'9' | b'-', ..]);
     match core {
@@ -298,7 +298,7 @@ fn is_of(json: &[u8], core: &str) -> bool {
     }
 }
 
-/// The infinities and what is no number (YAML 1.2.2 §10.3.2), for which JSON has no word.
+/// The infinities and NaN (YAML 1.2.2 §10.3.2), which JSON cannot express.
 fn is_not_finite(value: &str) -> bool {
     let unsigned = value.strip_prefix(['-', '+']).unwrap_or(value);
     matches!(unsigned, ".inf" | ".Inf" | ".INF") || matches!(value, ".nan" | ".NaN" | ".NAN")
@@ -333,7 +333,7 @@ fn plain_number(value: &str) -> Option<Vec<u8>> {
             .all(|byte| matches!(byte, b'0'..=b'7'))
             .then(|| radix(digits, 8))?;
     }
-    // `+1`, `.5`, `1.` and `007` are numbers here and not in JSON.
+    // `+1`, `.5`, `1.` and `007` are numbers in YAML and not in JSON.
     let (sign, unsigned) = match value.strip_prefix('-') {
         Some(rest) => ("-", rest),
         None => ("", value.strip_prefix('+').unwrap_or(value)),

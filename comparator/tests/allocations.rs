@@ -1,6 +1,6 @@
 //! What a comparison allocates: nothing for what is equal, and in proportion to its findings for what is not.
 //!
-//! A binary of its own, because the counting allocator is the whole process's.
+//! A separate binary, because the counting allocator applies to the whole process.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ fn capture(body: &str, fields: [&str; 3]) -> Capture {
     }
 }
 
-/// How often a comparison allocates once its memory has grown to what it needs, and its verdict.
+/// How often a comparison allocates once its memory is large enough, and its verdict.
 fn allocations(rules: Rules, [legacy, candidate]: [&Capture; 2]) -> (u64, Verdict) {
     let mut comparator = Comparator::new(Arc::new(rules), Limits::default());
     let mut compare = || {
@@ -93,13 +93,13 @@ fn equal_answers_allocate_nothing() {
     for (name, legacy, candidate) in &documents {
         let legacy = capture(legacy, [JSON, "Thu, 01 Jan 2026 00:00:00 GMT", "\"a\""]);
         for (candidate, content_type) in [(candidate, JSON), (candidate, EXPRESS)] {
-            // By default a clock may be a little off, and an ETag counts only by whether there is one.
+            // By default a clock may be slightly off, and an ETag counts only by its presence.
             let fields = [content_type, "Thu, 01 Jan 2026 00:00:09 GMT", "\"b\""];
             let candidate = capture(candidate, fields);
             for rules in [Rules::default(), profile()] {
                 let (count, verdict) = allocations(rules, [&legacy, &candidate]);
                 assert_eq!(verdict, Verdict::Match, "{name}");
-                // Two media types that are spelt differently are taken apart; the bodies are not.
+                // Two media types that are spelt differently are parsed; the bodies are not.
                 let allowed = if content_type == JSON { 0 } else { 16 };
                 assert!(
                     count <= allowed,

@@ -1,13 +1,12 @@
-//! Every directory of `tests/cases` is one comparison: `legacy.*`, `candidate.*`, perhaps `rules.toml`, the name of a
-//! `profile`, and `route`, and the document that `parity diff --output json` must print for them in `expected.json`.
+//! Every directory of `tests/cases` is one comparison: `legacy.*`, `candidate.*`, optionally `rules.toml`, the name of
+//! a `profile`, and `route`, and in `expected.json` the document that `parity diff --output json` must print.
 //!
-//! The extension says how the two are compared: `json`, `yaml`, `txt`, `bin`, or `http` for a whole answer. `route` holds
-//! the label of the route, whose first word is the method; `GET /` without it. With `UPDATE_CASES=1` the expected
-//! documents are written anew, to be read in the diff before they are committed.
+//! The extension tells how the two are compared: `json`, `yaml`, `txt`, `bin`, or `http` for a whole answer. `route`
+//! holds the label of the route, whose first word is the method; `GET /` without it. With `UPDATE_CASES=1` the expected
+//! documents are rewritten, to be reviewed in the diff before they are committed.
 //!
-//! Every case is also compared the other way round, and documents also as the bodies of answers: neither may change
-//! what is said. A file `one-way` excuses a case whose findings (never its verdict) depend on the direction, and says
-//! why.
+//! Every case is also compared with the sides swapped, and documents also as the bodies of answers: neither may change
+//! the result. A file `one-way` marks a case whose findings (never its verdict) depend on the direction, and says why.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -20,6 +19,7 @@ use http::header::CONTENT_TYPE;
 use parity_comparator::document::DiffDocument;
 use parity_comparator::message::read_answer;
 use parity_comparator::rules::Profile;
+use parity_comparator::rules::config::parse;
 use parity_comparator::{
     AnswerPair, Comparator, Comparison, DocumentKind, Limits, RuleConfig, Rules,
 };
@@ -29,16 +29,10 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Finding, Kind, Verdict};
 use similar::TextDiff;
 
-/// When the rules of the cases are read.
+/// The time at which the rules of the cases are compiled.
 const COMPILED: &str = "2026-01-01T00:00:00Z";
-/// When the exchanges of the cases happened; a rule may expire in between.
+/// The time of the exchanges of the cases; a rule may expire in between.
 const EXCHANGED: &str = "2026-06-01T00:00:00Z";
-
-#[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RuleFile {
-    rule: Vec<RuleConfig>,
-}
 
 #[test]
 fn check() {
@@ -101,11 +95,7 @@ struct Pair {
 impl Pair {
     fn read(case: &Path) -> Self {
         let mut rules = match fs::read_to_string(case.join("rules.toml")) {
-            Ok(text) => {
-                toml_edit::de::from_str::<RuleFile>(&text)
-                    .expect("rules.toml reads")
-                    .rule
-            }
+            Ok(text) => parse(&text).unwrap_or_else(|error| panic!("{}: {error}", case.display())),
             Err(_) => Vec::new(),
         };
         if let Ok(name) = fs::read_to_string(case.join("profile")) {
@@ -125,10 +115,10 @@ impl Pair {
         }
     }
 
-    /// What a rule accepts as only in the candidate is then only in the legacy.
+    /// A rule that accepts a value only in the candidate then accepts it only in the legacy.
     fn swapped(mut self) -> Self {
         for rule in &mut self.rules {
-            if let Some(kind) = &mut rule.finding {
+            if let Some(kind) = &mut rule.kind {
                 *kind = match kind.as_str() {
                     "missing" => "extra".to_owned(),
                     "extra" => "missing".to_owned(),
@@ -163,7 +153,7 @@ impl Pair {
             other => panic!("{}: nothing compares .{other}", self.name),
         };
         let compared = comparator.compare_documents(legacy, candidate, kind, time(EXCHANGED));
-        // The same two texts as the bodies of answers must come to the same.
+        // The same two texts as the bodies of answers must give the same result.
         let media_type = match kind {
             DocumentKind::Json => "application/json",
             DocumentKind::JsonLines => "application/x-ndjson",
@@ -185,7 +175,7 @@ impl Pair {
         compared
     }
 
-    /// What the mirror does and what `parity diff` does must come to the same.
+    /// The mirror and `parity diff` must give the same result.
     fn compare_answers(
         &self,
         comparator: &mut Comparator,
@@ -220,10 +210,10 @@ fn assert_same(case: &str, one: &Comparison, two: &Comparison) {
     assert!(one.findings == two.findings, "{case}");
 }
 
-/// Whether exchanging the sides exchanges what is said of them and nothing else. A case whose findings depend on the
+/// Checks that swapping the sides swaps the findings and changes nothing else. A case whose findings depend on the
 /// direction has a file `one-way` that says why; the verdict never does.
 fn mirrors(case: &Path, forth: &Comparison, back: &Comparison) -> Result<(), String> {
-    // Who is to blame changes with the sides; what happened does not.
+    // The side to blame changes; the event does not.
     let verdict = |comparison: &Comparison| match comparison.verdict {
         Verdict::NotCompared(reason) => Verdict::NotCompared(reason.of_candidate_alone()),
         verdict => verdict,
@@ -243,7 +233,7 @@ fn mirrors(case: &Path, forth: &Comparison, back: &Comparison) -> Result<(), Str
     }
 }
 
-/// A line for each finding, in an order of their own, as they look with the sides exchanged if `exchanged`.
+/// A sorted list with a line for each finding, as they look with the sides swapped if `exchanged`.
 fn seen(findings: &[Finding], exchanged: bool) -> String {
     let mut lines: Vec<String> = findings
         .iter()

@@ -1,5 +1,5 @@
-//! The fuzzing targets on a stable compiler: over the cases of the project, over what mutates them a little, and over
-//! random bytes. Fuzzing itself is `fuzz/run`.
+//! Runs the fuzzing targets on a stable compiler: over the project's cases, slight mutations of them, and random bytes.
+//! Fuzzing itself is `fuzz/run`.
 
 mod targets;
 
@@ -21,7 +21,7 @@ fn cases() -> Vec<PathBuf> {
     cases
 }
 
-/// What a case has, in the parts that a target takes; `None` if it lacks one.
+/// The input for a target from the files of a case; `None` if a file is missing.
 fn input(case: &Path, names: &[&str]) -> Option<Vec<u8>> {
     let parts: Option<Vec<Vec<u8>>> = names
         .iter()

@@ -1,7 +1,7 @@
-//! The pages: the report, one mismatch, and that something did not work.
+//! The HTML pages: the report, one mismatch, and an error.
 //!
-//! Drawn on the server by askama, which escapes every value; recorded text also has its invisible characters spelt out
-//! first, because HTML escaping does not show them. No script is needed, and none is sent.
+//! Drawn on the server by askama, which escapes every value; recorded text also has its invisible characters written as
+//! escapes first, because HTML escaping does not show them. No script is needed, and none is sent.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -78,7 +78,7 @@ fn moment(time: &Timestamp) -> String {
     second(*time)
 }
 
-/// A value of one side in a cell, or that it has none.
+/// A value of one side in a cell, or a mark that it is absent.
 fn side(value: Option<&Cow<'_, str>>) -> String {
     value.map_or_else(
         || "(absent)".to_owned(),
@@ -107,11 +107,11 @@ struct MismatchPage<'a> {
 #[template(path = "error.html")]
 struct ErrorPage<'a> {
     message: &'a str,
-    /// A mirror is controlled also while its record cannot be read here.
+    /// For the buttons that control the mirror: they work even if its record cannot be read.
     status: Option<Status>,
 }
 
-/// The report, with the decision on it; `status` of the mirror that it is a page of.
+/// The report with its decision, and the `status` of the mirror that serves the page, if one does.
 pub(crate) fn report(decided: &Decided, status: Option<Status>) -> askama::Result<String> {
     let view = ReportView::from(decided);
     let clients = view.clients();
@@ -129,7 +129,7 @@ pub(crate) fn mismatch(mismatch: &Mismatch) -> askama::Result<String> {
     MismatchPage { mismatch, view }.render()
 }
 
-/// That something did not work.
+/// The page of an error.
 pub(crate) fn sorry(message: &str, status: Option<Status>) -> askama::Result<String> {
     ErrorPage { message, status }.render()
 }

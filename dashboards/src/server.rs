@@ -1,7 +1,7 @@
 //! The admin port: health, metrics, control of shadowing, the API and the pages.
 //!
-//! What it controls reaches it as handles that the program gives it ([`Control`], [`Site`]). It refuses requests that a
-//! foreign page could cause (`guard`).
+//! The program gives it handles to what it controls ([`MirrorAdmin`], [`Site`]). It refuses requests that a page of
+//! another origin could cause (`guard`).
 
 mod api;
 mod connections;
@@ -22,7 +22,7 @@ use axum::routing::{get, post};
 use tokio::net::TcpListener;
 
 pub use connections::CONNECTIONS;
-pub use site::{Control, Process, SinkStatus, Site};
+pub use site::{MirrorAdmin, Process, SinkStatus, Site};
 
 /// Media type of the Prometheus exposition that `prometheus-client` writes.
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

@@ -1,8 +1,8 @@
 //! What people read in a terminal: the models of [`view`](crate::view) as lines of text in colours.
 //!
-//! Text is composed with its styles and written through `anstream`, which drops the styles when stdout is no terminal
+//! Text is composed with its styles and written through `anstream`, which drops the styles when stdout is not a terminal
 //! or `NO_COLOR` is set. Everything that came from a request or an answer is made visible first: captured bytes are
-//! hostile in a terminal (invariant 10).
+//! hostile in a terminal.
 
 mod diff;
 mod gate;
@@ -33,15 +33,15 @@ const LEGACY: Style = AnsiColor::Red.on_default();
 const CANDIDATE: Style = AnsiColor::Green.on_default();
 const PLACE: Style = AnsiColor::Cyan.on_default();
 
-/// Longest value shown in a list; the whole value is in the JSON output and in the store.
+/// Longest value shown in a list. The JSON output and the store have the whole value.
 const MAX_VALUE_CHARS: usize = 120;
 
-/// Characters of a line where nobody says how wide it is: what fits a page and a log.
+/// Width of a line if the terminal's is unknown: it fits a page and a log.
 const DEFAULT_WIDTH: usize = 120;
-/// Below this nothing can be read, and beyond it no line.
+/// Least and greatest width that is used: narrower or wider text is hard to read.
 const WIDTHS: std::ops::RangeInclusive<usize> = 40..=400;
 
-/// Characters of a line on stdout: as `COLUMNS` or the terminal says.
+/// Width of a line on stdout, from `COLUMNS` or the terminal.
 pub fn width() -> usize {
     let asked = || std::env::var("COLUMNS").ok()?.trim().parse().ok();
     let terminal = || {
@@ -59,7 +59,7 @@ pub fn print(text: &str) -> std::io::Result<()> {
         .write_all(text.as_bytes())
         .and_then(|()| stdout.flush())
     {
-        // `| head` has read enough. What was decided stands, and so does its exit code.
+        // A reader such as `head` has closed the pipe. That is no error: the decision and its exit code stand.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         written => written,
     }
@@ -72,8 +72,8 @@ pub fn print_json(document: &impl Serialize) -> std::io::Result<()> {
     print(&escaped(&text))
 }
 
-/// A JSON text with what [`visible`] spells out written as `\u…`. Such characters stand within strings only (but for
-/// line breaks), where that means the same; the document stays what it is, and a terminal obeys nothing in it.
+/// Writes the characters that [`visible`] replaces as `\u…`. Apart from line breaks, JSON has them only within strings,
+/// where the escape means the same. So the document is unchanged, and a terminal executes nothing in it.
 fn escaped(json: &str) -> Cow<'_, str> {
     let obeyed = |character: char| character != '\n' && is_hidden(character);
     if !json.contains(obeyed) {
@@ -92,9 +92,9 @@ fn escaped(json: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A note on stderr, where everything goes that is not data.
+/// Prints a note on stderr, which is for everything that is not data.
 pub fn note(text: &str) {
-    // Nobody listens when stderr is closed, and that is no reason to fail.
+    // A closed stderr is no reason to fail.
     let _gone = writeln!(anstream::stderr().lock(), "{text}");
 }
 

@@ -1,11 +1,11 @@
 //! What is shown, before anything draws it: the report, the decision, a comparison of two files, a mismatch.
 //!
-//! A model says what there is to tell and in which order. It knows no markup and no colour, so that the terminal and
-//! the pages tell the same. What a word of the vocabulary means stands beside the word, in `parity_schemas`.
+//! A model says what is shown and in which order. It has no markup and no colour, so that the terminal and the pages show
+//! the same. The meanings of the words in a report are declared with the words, in `parity_schemas`.
 //!
-//! Captured text is hostile wherever it is drawn. Recorded values and names, and the reasons of a decision, which quote
-//! them, are handed on as they are: who draws them makes them visible first. A line that a model puts together from them
-//! is visible already.
+//! Captured text is hostile wherever it is drawn. Models hold recorded values and names unchanged, and so are the reasons of
+//! a decision, which quote them: code that draws them must make them [`visible`](parity_schemas::visible::visible). A line
+//! that a model composes from them is visible already.
 
 mod completeness;
 mod decided;
@@ -29,7 +29,7 @@ pub(crate) use report::{Cause, CauseName, ClientsView, Group, Headline, ReportVi
 pub use settled::settled;
 pub use status::Status;
 
-/// How good a thing is; each surface has its own way to show it.
+/// How good something is. The terminal and the pages each have a style for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tone {
     /// As it should be.

@@ -1,7 +1,7 @@
 //! The sample payments service as a program: `cargo run --example payments -- legacy|candidate ADDR`.
 //!
-//! Start both, put `parity mirror` before them, and ask it with curl: the same services as in `parity demo`, one
-//! process each.
+//! Start both, put `parity mirror` before them, and send requests with curl. They are the services of `parity demo`, each
+//! in its own process.
 
 mod service;
 

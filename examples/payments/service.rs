@@ -1,7 +1,7 @@
-//! A small payments service twice: as it was written in Go, and as a rewrite in Rust would answer.
+//! A small payments service in two versions: the original in Go, and its rewrite in Rust.
 //!
-//! The legacy prints what Go's `encoding/json` prints, the candidate what serde prints, and between the two lie the
-//! differences that such a rewrite really brings. `parity demo` runs both in its process; `cargo run --example
+//! The legacy answers what Go's `encoding/json` would print, the candidate what serde prints, with the differences that
+//! such a rewrite really has. `parity demo` runs both in its process; `cargo run --example
 //! payments -- legacy 127.0.0.1:7001` runs one alone. Answers depend on the path only, so every run finds the same.
 
 use std::convert::Infallible;
@@ -45,7 +45,7 @@ pub(crate) async fn serve(listener: TcpListener, role: Role) -> std::io::Result<
                 .timer(TokioTimer::new())
                 .serve_connection(TokioIo::new(stream), service)
                 .await;
-            // A client that goes away is no concern of a sample service.
+            // The sample ignores clients that go away.
             drop(served);
         });
     }
@@ -133,7 +133,7 @@ fn cents(account: u32) -> u32 {
 
 fn balance(role: Role, account: u32) -> String {
     let cents = cents(account);
-    // One account in a hundred lies on half a cent, and the rewrite rounds it down.
+    // One balance in a hundred ends in half a cent, which the rewrite rounds down.
     let cents = if role == Role::Candidate && account == 37 {
         cents - 1
     } else {

@@ -1,5 +1,5 @@
-//! The laws that fuzzing tries to break, for the targets. They are the comparator's tests, where a stable compiler
-//! drives them as well.
+//! The laws that the fuzzing targets try to break. They are tests of the comparator, where a stable compiler runs them
+//! as well.
 
 #[path = "../../comparator/tests/targets/mod.rs"]
 mod targets;
@@ -14,7 +14,7 @@ pub fn json(data: &[u8]) {
     targets::json(data);
 }
 
-/// A configuration of rules, and two documents that are walked with it.
+/// A configuration of rules, and two documents that are compared with it.
 pub fn rules(data: &[u8]) {
     targets::rules(data);
 }

@@ -67,7 +67,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             .first()
             .map_or(Ok(NonZeroUsize::MIN), |it| it.parse())?,
         connections: Config::CONNECTIONS,
-        others: parity_mirror::Connections::default(),
+        others: parity_mirror::ConnectionLimits::default(),
         shadowing: true,
         policy: Policy::new(
             Target::new(UpstreamUrl::parse(legacy)?),

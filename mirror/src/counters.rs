@@ -1,8 +1,8 @@
-//! Counters that one thread writes and any may read.
+//! Counters that one thread writes and any thread may read.
 //!
-//! Each worker has its own and is their only writer, so counting is a plain load and store of a relaxed atomic, on a
-//! cache line that no other core writes. They are added up when they are read. What is counted, and under which name it
-//! is shown, is said by those who count.
+//! Each worker has its own counters and is their only writer, so counting is a plain load and store of a relaxed
+//! atomic, on a cache line that no other core writes. Reading adds up the counters of all workers. The modules that
+//! count decide what is counted and under which metric name.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -24,15 +24,15 @@ impl Count {
     }
 }
 
-/// How long something took, in buckets.
-pub(crate) struct Durations<const BOUNDS: usize> {
+/// A histogram of durations.
+pub(crate) struct DurationHistogram<const BOUNDS: usize> {
     bounds: &'static [u64; BOUNDS],
     buckets: [Count; BOUNDS],
     beyond: Count,
     sum_us: Count,
 }
 
-impl<const BOUNDS: usize> Durations<BOUNDS> {
+impl<const BOUNDS: usize> DurationHistogram<BOUNDS> {
     /// With the upper bounds of the buckets, in microseconds.
     pub(crate) fn new(bounds: &'static [u64; BOUNDS]) -> Self {
         Self {
@@ -63,7 +63,7 @@ pub(crate) struct Summed {
 /// Adds up what all workers have seen.
 pub(crate) fn sum<'all, const BOUNDS: usize>(
     bounds: &[u64; BOUNDS],
-    all: impl Iterator<Item = &'all Durations<BOUNDS>> + Clone,
+    all: impl Iterator<Item = &'all DurationHistogram<BOUNDS>> + Clone,
 ) -> Summed {
     let seconds = |micros: u64| micros as f64 / 1e6;
     let mut buckets: Vec<_> = bounds

@@ -1,9 +1,9 @@
-//! File descriptors, which clients and shadows share: a client that finds none is not served, a shadow that finds none
-//! is one more request that we do not compare.
+//! File descriptors, which clients and shadows share. Without a descriptor a client is not served; a shadow is only a
+//! request that is not compared.
 //!
-//! So connections to the candidate have a number of their own, and give way. They are counted where they are opened, in
-//! use or idle; one that is over the number takes the place of an idle one, or does not come about. Where the system
-//! has none left all the same, a connection to the legacy closes idle ones to the candidate and tries again.
+//! So connections to the candidate have a limit of their own. All open ones count, in use or idle. At the limit, a new
+//! connection replaces an idle one or is not opened. If the system still runs out of descriptors, a new connection to
+//! the legacy closes idle connections to the candidate and tries again.
 
 use std::io;
 use std::sync::Arc;
@@ -12,18 +12,18 @@ use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 
-/// How long idle connections to the candidate are given up after one was missed: the workers have them each for itself,
-/// and look once a second.
+/// For how long after a shortage no idle connection to the candidate is kept. Each worker has its own idle connections
+/// and checks once a second.
 const SCARCE: Duration = Duration::from_secs(2);
 
 /// Connections of clients by default: what 20,000 descriptors allow with one connection to each service behind each,
 /// and some to spare.
 pub(crate) const CLIENTS: usize = 10_000;
 
-/// How many connections a process may have besides those of its clients.
+/// How many connections a process may have in addition to client connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Connections {
-    /// Requests of HTTP/2 at a time, in all client connections: each may need a connection to the legacy.
+pub struct ConnectionLimits {
+    /// Concurrent HTTP/2 requests over all client connections: each may need a connection to the legacy.
     pub streams: usize,
     /// For shadows (to the candidate, in a tap also to the legacy), in use and idle; more are not opened, and their
     /// requests count as `in_flight_cap`.
@@ -32,8 +32,8 @@ pub struct Connections {
     pub idle: usize,
 }
 
-impl Default for Connections {
-    /// What [`Limits`](crate::Limits) allow, where descriptors are no question.
+impl Default for ConnectionLimits {
+    /// Only what [`Limits`](crate::Limits) allow, for when descriptors are plentiful.
     fn default() -> Self {
         Self {
             streams: CLIENTS,
@@ -48,7 +48,7 @@ pub(crate) struct Descriptors {
     limit: usize,
     open: AtomicUsize,
     origin: Instant,
-    /// Until when idle ones are given up, in milliseconds since `origin`.
+    /// Until when no idle connection is kept, in milliseconds since `origin`.
     scarce_until: AtomicU64,
 }
 
@@ -62,10 +62,10 @@ impl Descriptors {
         })
     }
 
-    /// The place of one more connection, if there is one.
+    /// Reserves a descriptor for one more connection, if the limit allows it.
     pub(crate) fn take(self: &Arc<Self>) -> Option<Descriptor> {
         let before = self.open.fetch_add(1, Ordering::Relaxed);
-        // Built first, so that its drop gives the place back where it was one too many.
+        // Built first, so that its drop undoes the count if it was one too many.
         let descriptor = Descriptor(Arc::clone(self));
         (before < self.limit).then_some(descriptor)
     }
@@ -75,22 +75,22 @@ impl Descriptors {
         self.open.load(Ordering::Relaxed)
     }
 
-    /// Notes that there was no descriptor for a connection.
+    /// Records that a connection could not get a descriptor.
     pub(crate) fn miss(&self) {
         let until = self.origin.elapsed() + SCARCE;
         self.scarce_until
             .store(until.as_millis() as u64, Ordering::Relaxed);
     }
 
-    /// Whether one was missed lately, so that no idle one is kept.
+    /// Whether there was a shortage lately, so that idle connections must be closed.
     pub(crate) fn are_scarce(&self) -> bool {
         let until = self.scarce_until.load(Ordering::Relaxed);
-        // The clock is looked at only where there is something to compare with.
+        // The clock is read only if there was ever a shortage.
         until != 0 && (self.origin.elapsed().as_millis() as u64) < until
     }
 }
 
-/// The place of one connection; dropping it frees it.
+/// The reserved descriptor of one connection; dropping it frees it.
 pub(crate) struct Descriptor(Arc<Descriptors>);
 
 impl Drop for Descriptor {
@@ -99,7 +99,7 @@ impl Drop for Descriptor {
     }
 }
 
-/// Whether we, or the system that we run on, have nothing left to open a connection with: no fault of the other side.
+/// Whether a connection failed because this process or system ran out of a resource, rather than because of the peer.
 pub(crate) fn are_used_up(error: &io::Error) -> bool {
     let ours = [
         Errno::MFILE,

@@ -1,11 +1,13 @@
-//! One request asked of both services, or more often: what is sent, when, what is kept of it, and how it ends.
+//! One request that is sent to both services, once or several times: what is sent, when, what is captured, and how it
+//! ends.
 //!
-//! It knows services ([`crate::upstream`]), but no clients. Whoever has a request, live or recorded, makes a [`Ticket`]
-//! of it, opens a [`Pending`], makes an [`Ask`] for each time that a service is to be asked, and ends each ask: by
-//! capturing an answer that passes ([`Capturing`]), or by letting an [`Asker`] ask.
+//! It knows services ([`crate::upstream`]), but no clients. The caller has a request, live or recorded. It creates a
+//! [`Ticket`], opens a [`Pending`], and creates one [`Ask`] for each time that a service gets the request. It ends each
+//! ask by capturing an answer while it forwards it ([`Capturing`]), or lets an [`Asker`] send the request and capture
+//! the answer.
 //!
-//! **Conservation** begins here: a ticket is settled exactly once, even if it is dropped, and an ask that nobody ends
-//! ends its request with a reason.
+//! **Conservation** begins here: a ticket is settled exactly once, even if it is dropped, and an ask that is dropped
+//! settles its request with a reason.
 
 mod admission;
 mod asker;
@@ -14,6 +16,7 @@ mod breaker;
 mod capturing;
 mod copied;
 mod detach;
+mod eligibility;
 #[cfg(test)]
 mod fixture;
 mod grpc;
@@ -22,7 +25,6 @@ mod intake;
 mod meters;
 mod observer;
 mod pending;
-mod policy;
 mod rate;
 mod sampling;
 mod side;
@@ -36,11 +38,11 @@ pub(crate) use admission::Admission;
 pub(crate) use asker::Asker;
 pub(crate) use capturing::Capturing;
 pub(crate) use copied::Copied;
+pub(crate) use eligibility::refusal;
 pub(crate) use head::RequestHead;
-pub(crate) use intake::{Intake, Starts};
+pub(crate) use intake::{Intake, StartAsk};
 pub(crate) use meters::Meters;
 pub(crate) use pending::{Ask, Pending};
-pub(crate) use policy::refusal;
 pub(crate) use side::{BySide, Side};
-pub(crate) use terms::{Station, Terms};
+pub(crate) use terms::{ExchangeResources, Terms};
 pub(crate) use ticket::Ticket;

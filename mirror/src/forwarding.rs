@@ -1,13 +1,13 @@
-//! What the services are told of the client, and of us.
+//! The headers that tell the services about the client and about this proxy.
 //!
-//! By default the little that a service cannot do without: the client's address at the end of `X-Forwarded-For`,
-//! because the socket's address is now ours and limits by address would see one client only. `Via`, `Forwarded`,
-//! `X-Forwarded-Proto` and `-Host` are sent when they are asked for: servers switch compression off when they see a
-//! `Via` (nginx does by default), the scheme is mostly the same, and `Host` is kept.
+//! By default only the client's address is added, at the end of `X-Forwarded-For`: the socket's address is now the
+//! mirror's, and rate limits by address would see only one client. `Via`, `Forwarded`, `X-Forwarded-Proto` and `-Host`
+//! are opt-in: some servers switch compression off when they see a `Via` (nginx does by default), the scheme is mostly
+//! the same, and `Host` is kept.
 //!
-//! What clients say of themselves in such fields is passed on, as they would reach the service without us, until a
-//! list of trusted proxies is given; from then on only those are believed, and what others say is removed. Nothing
-//! here is decided by what such a field says.
+//! Such headers from clients are passed on, as they would reach the service without the mirror, unless a list of
+//! trusted proxies is configured. Then they are passed on only from those proxies and removed from all other clients.
+//! The mirror itself decides nothing from their values.
 
 use std::net::IpAddr;
 
@@ -19,7 +19,7 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 const REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
-/// Fields by which a proxy says who its client was.
+/// Headers in which a proxy describes its client.
 static CLAIMS: [HeaderName; 8] = [
     FORWARDED_FOR,
     FORWARDED_PROTO,
@@ -31,18 +31,18 @@ static CLAIMS: [HeaderName; 8] = [
     FORWARDED,
 ];
 
-/// Which fields are sent, and whose are believed.
+/// Which headers are added, and from whom they are trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forwarding {
     /// Adds the client to `X-Forwarded-For`.
     pub x_forwarded_for: bool,
-    /// Sends `X-Forwarded-Proto` and `X-Forwarded-Host`, where no proxy that is believed has.
+    /// Sends `X-Forwarded-Proto` and `X-Forwarded-Host`, unless a trusted proxy already has.
     pub x_forwarded_origin: bool,
     /// Adds an element to `Forwarded` (RFC 7239).
     pub forwarded: bool,
-    /// Adds us to `Via` by this name, on requests and answers.
+    /// Adds this name to `Via`, on requests and answers.
     pub via: Option<Box<str>>,
-    /// Proxies in front of us; with a list, what anybody else says of clients is removed.
+    /// Proxies in front of the mirror; if set, such headers from anybody else are removed.
     pub trusted: Option<Box<[IpNet]>>,
 }
 
@@ -62,9 +62,9 @@ impl Default for Forwarding {
 #[derive(Clone, Debug)]
 pub(crate) struct Peer {
     address: IpAddr,
-    /// The address as it stands in `X-Forwarded-For`.
+    /// The address as written in `X-Forwarded-For`.
     text: HeaderValue,
-    /// Whether by TLS.
+    /// Whether the connection uses TLS.
     secure: bool,
 }
 
@@ -122,7 +122,7 @@ impl Forwarding {
         self.via(headers, version);
     }
 
-    /// Adds us to `Via` (RFC 9110 §7.6.3), with the version in which the message came to us.
+    /// Adds the mirror to `Via` (RFC 9110 §7.6.3), with the HTTP version of the message that it received.
     pub(crate) fn via(&self, headers: &mut HeaderMap, version: Version) {
         let Some(name) = &self.via else {
             return;
@@ -139,7 +139,7 @@ impl Forwarding {
 }
 
 fn element(headers: &HeaderMap, peer: &Peer) -> HeaderValue {
-    // A host is quoted, for its port has a colon; what cannot stand in quotes is left out.
+    // A host is quoted because of the colon before its port. One that cannot be quoted is left out.
     let host = headers
         .get(header::HOST)
         .and_then(|host| host.to_str().ok())
@@ -150,7 +150,7 @@ fn element(headers: &HeaderMap, peer: &Peer) -> HeaderValue {
     HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("for=unknown"))
 }
 
-/// Adds an element to a list field, all lines of which become one: some services read the first line only.
+/// Adds an element to a list header and joins all its lines into one: some services read only the first line.
 fn append(headers: &mut HeaderMap, name: &HeaderName, last: &HeaderValue) {
     let mut before = headers.get_all(name).iter();
     let Some(first) = before.next() else {

@@ -1,43 +1,43 @@
-//! Where the frames of HTTP/2 begin in what passes on a connection, from either side.
+//! Finds the frames in one direction of an HTTP/2 connection.
 //!
-//! Only their nine-byte heads are looked at, and nothing is changed: the library that speaks HTTP/2 stays the only one
-//! that reads them. Who counts them decides what too many are.
+//! Only their nine-byte headers are read, and nothing is changed: the HTTP/2 library remains the only parser. The
+//! caller counts frames and decides how many are too many.
 
 /// Length, kind, flags, stream (RFC 9113 §4.1).
 const HEAD_BYTES: usize = 9;
 /// The kind of a frame that carries a part of a body.
 pub(crate) const DATA: u8 = 0;
 
-/// Where in a frame the bytes so far end.
+/// The position within the current frame.
 #[derive(Default)]
-pub(crate) struct Scan {
-    /// The head of the frame as far as it has come.
+pub(crate) struct FrameScanner {
+    /// The header of the frame, as far as it has arrived.
     head: [u8; HEAD_BYTES],
     come: usize,
-    /// Bytes of the frame that are yet to come.
+    /// Bytes of the frame's payload that are still to come.
     rest: usize,
-    /// Whether they belong to a body.
+    /// Whether that payload is body data.
     data: bool,
 }
 
-impl Scan {
-    /// Of a connection that begins with so many bytes that are no frames.
-    pub(crate) fn behind(preface: usize) -> Self {
+impl FrameScanner {
+    /// For a connection that begins with `preface` bytes before the first frame.
+    pub(crate) fn after_preface(preface: usize) -> Self {
         Self {
             rest: preface,
             ..Self::default()
         }
     }
 
-    /// How many frames begin in `bytes`, and how many bytes of bodies there are.
+    /// Returns how many frames begin in `bytes`, and how many of the bytes are body data.
     pub(crate) fn count(&mut self, bytes: &[u8]) -> (usize, usize) {
         let mut frames = 0;
         let data = self.pass(bytes, |_, _, _| frames += 1);
         (frames, data)
     }
 
-    /// Calls `begins` with kind, flags and length of each frame that begins in `bytes`; returns how many bytes of
-    /// bodies there are.
+    /// Calls `begins` with kind, flags and length of each frame that begins in `bytes`; returns how many of the bytes
+    /// are body data.
     pub(crate) fn pass(
         &mut self,
         mut bytes: &[u8],
@@ -67,7 +67,7 @@ impl Scan {
         data
     }
 
-    /// Bytes that are known to be a body's.
+    /// Bytes still to come that are known to be body data.
     pub(crate) fn rest_of_body(&self) -> usize {
         if self.data { self.rest } else { 0 }
     }
@@ -97,7 +97,7 @@ mod tests {
         ]
         .concat();
         for size in [1, 2, 8, 9, 10, 1000, bytes.len()] {
-            let mut scan = Scan::default();
+            let mut scan = FrameScanner::default();
             let counted = bytes
                 .chunks(size)
                 .map(|part| scan.count(part))

@@ -1,16 +1,15 @@
-//! What a message says of where its body ends: transfer codings and lengths.
+//! Checks the headers that say where a body ends: `Transfer-Encoding` and `Content-Length`.
 //!
-//! The library that speaks HTTP decides where a body ends. Of a message that has none it does not look at what is said,
-//! so that must be looked at here: the next reader would not take what contradicts itself.
+//! The HTTP library decides where a body ends. It does not check these headers on a message without a body, so they are
+//! checked here: the next hop could reject contradicting values.
 
 use http::StatusCode;
 use http::header::{CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING};
 
-/// Whether a body comes in another transfer coding than chunks. It is decoded here as far as chunks go, and the field
-/// ends here, so that any other coding would be lost and the service would get coded bytes for plain ones.
+/// Whether a body uses a transfer coding other than `chunked`. Only `chunked` is decoded here, and the header is
+/// removed at this hop; so the service would get encoded bytes without knowing it.
 ///
-/// Chunks that are named twice, in a list with nothing else in it, or in two fields, are not taken either: readers
-/// disagree about what that is.
+/// `chunked` named twice, in one line or in two, is refused too: implementations disagree about what it means.
 pub(crate) fn has_other_coding(headers: &HeaderMap) -> bool {
     let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
     let Some(coding) = codings.next() else {
@@ -23,11 +22,11 @@ pub(crate) fn has_other_coding(headers: &HeaderMap) -> bool {
             .eq_ignore_ascii_case(b"chunked")
 }
 
-/// Whether an answer cannot be passed on: its body comes in a coding that the client would not be told of, or its length
-/// is none. A 101 has neither body nor length.
+/// Whether an answer cannot be passed on: its body has a transfer coding that the client would not learn of, or its
+/// length is invalid. A 101 has neither body nor length.
 pub(crate) fn is_unusable(status: StatusCode, headers: &HeaderMap) -> bool {
     if headers.contains_key(TRANSFER_ENCODING) {
-        // RFC 9112 §6.3: a length beside it does not count.
+        // RFC 9112 §6.3: with it, `Content-Length` is ignored.
         return loses_coding(headers);
     }
     status != StatusCode::SWITCHING_PROTOCOLS
@@ -35,7 +34,7 @@ pub(crate) fn is_unusable(status: StatusCode, headers: &HeaderMap) -> bool {
         && length(headers).is_none()
 }
 
-/// Makes one line of a length that is said more than once (RFC 9110 §8.6): not every reader takes two.
+/// Merges repeated equal `Content-Length` values into one (RFC 9110 §8.6): not every receiver accepts two.
 pub(crate) fn merge_lengths(headers: &mut HeaderMap) {
     let mut lines = headers.get_all(CONTENT_LENGTH).iter();
     let Some(first) = lines.next() else {
@@ -49,8 +48,8 @@ pub(crate) fn merge_lengths(headers: &mut HeaderMap) {
     }
 }
 
-/// Whether a coding would be lost with its field. Services that name chunks twice are common enough, and their clients
-/// take it.
+/// Whether removing the header would lose a transfer coding. A repeated `chunked` is accepted here: some services send
+/// it, and clients accept it.
 fn loses_coding(headers: &HeaderMap) -> bool {
     elements(headers, &TRANSFER_ENCODING).any(|coding| {
         let kept: [&[u8]; 3] = [b"", b"chunked", b"identity"];
@@ -58,14 +57,14 @@ fn loses_coding(headers: &HeaderMap) -> bool {
     })
 }
 
-/// The length that all lines and all elements of lists agree about.
+/// The length, if all lines and list elements agree.
 fn length(headers: &HeaderMap) -> Option<u64> {
     let mut lengths = elements(headers, &CONTENT_LENGTH).map(number);
     let first = lengths.next()??;
     lengths.all(|other| other == Some(first)).then_some(first)
 }
 
-/// What all lines of a field list, also where that is nothing.
+/// All list elements of all lines of a header, empty ones included.
 fn elements<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a [u8]> {
     let lines = headers.get_all(name).iter();
     lines.flat_map(|line| {
@@ -75,7 +74,7 @@ fn elements<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item
 }
 
 fn number(digits: &[u8]) -> Option<u64> {
-    // `parse` would take a sign.
+    // `parse` would accept a sign.
     if !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }

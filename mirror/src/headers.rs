@@ -1,11 +1,12 @@
-//! Header fields on their way through: what a proxy must take away, and how they fit a version.
+//! Headers of forwarded messages: what a proxy must remove, and what each HTTP version needs.
 //!
-//! Taken away in both directions: the hop-by-hop fields and every field that any `Connection` line nominates. `Expect`
-//! is taken from requests, and asked anew where the legacy can answer it (see `proxy::legacy`; over HTTP/2, where
-//! hardly anybody sends it, a client waits for its own time-out). `Alt-Svc` is taken from answers, for it would lead
-//! clients around the mirror. What is added is said in [`crate::forwarding`].
+//! Removed in both directions: the hop-by-hop headers and every header that a `Connection` line names. `Expect` is
+//! removed from requests, and sent again if the legacy can answer it (see `proxy::legacy`; over HTTP/2, where it is
+//! rare, the client waits for its own time-out). `Alt-Svc` is removed from answers, because clients would bypass the
+//! mirror. [`crate::forwarding`] adds headers.
 //!
-//! Names go out in lower case, fields of one name in their order: what HTTP calls equal, we do not preserve further.
+//! Names are sent in lower case, headers of one name in their order. Other differences that have no meaning in HTTP are
+//! not preserved.
 
 use http::StatusCode;
 use http::header::{
@@ -17,12 +18,12 @@ use smallvec::SmallVec;
 
 use crate::framing;
 
-/// Marks what the candidate gets, so that it can leave out side effects of its own.
+/// Marks shadow requests, so that a service can skip side effects.
 pub(crate) const SHADOW: HeaderName = HeaderName::from_static("x-parity-shadow");
-/// What a client says in `Expect` that wants to be asked for its body.
+/// The value of `Expect` with which a client waits for `100 Continue`.
 pub(crate) const CONTINUE: HeaderValue = HeaderValue::from_static("100-continue");
 pub(crate) const CHUNKED: HeaderValue = HeaderValue::from_static("chunked");
-/// Mirrors that a shadow may pass one behind the other. Chains are short; what is longer leads in a circle.
+/// How many mirrors in a row a shadow may pass. Real chains are short; a longer one is a loop.
 const MAX_SHADOW_DEPTH: u32 = 4;
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
@@ -39,24 +40,25 @@ static HOP_BY_HOP: [HeaderName; 8] = [
     UPGRADE,
 ];
 
-/// Removes what ends at this hop.
+/// Removes hop-by-hop headers.
 pub(crate) fn strip_hop_by_hop(headers: &mut HeaderMap) {
-    // A look at each name is less work than eight look-ups, and mostly finds one or none.
+    // One pass over the names is cheaper than eight look-ups, and mostly finds one or none.
     let ending: SmallVec<[HeaderName; 4]> = headers
         .keys()
         .filter(|name| HOP_BY_HOP.contains(name))
         .cloned()
         .collect();
     if ending.contains(&TRANSFER_ENCODING) {
-        // RFC 9112 §6.3: the chunks were believed, and a length that says otherwise would cut the body that they had.
+        // RFC 9112 §6.3: `Transfer-Encoding` took precedence, and a different `Content-Length` would truncate the body.
         headers.remove(CONTENT_LENGTH);
     }
     if ending.contains(&CONNECTION) {
         let nominated: SmallVec<[HeaderName; 4]> = connection_tokens(headers)
-            // Nearly all name this one alone, and it ends here in any case.
+            // Most lines name only this one, which is removed in any case.
             .filter(|token| !token.eq_ignore_ascii_case(KEEP_ALIVE.as_str()))
             .filter_map(|token| HeaderName::from_bytes(token.as_bytes()).ok())
-            // Framing and routing are not the client's to take away: Apache and others had holes by this.
+            // A client must not remove headers for framing or routing: Apache and others had vulnerabilities through
+            // this.
             .filter(|name| *name != HOST && *name != CONTENT_LENGTH)
             .collect();
         for name in nominated {
@@ -68,33 +70,33 @@ pub(crate) fn strip_hop_by_hop(headers: &mut HeaderMap) {
     }
 }
 
-/// Removes what ends at this hop from an answer, and what an answer of this status must not have.
+/// Removes hop-by-hop headers from an answer, and headers that an answer with this status must not have.
 pub(crate) fn strip_answer(status: StatusCode, headers: &mut HeaderMap) {
     strip_hop_by_hop(headers);
     headers.remove(ALT_SVC);
     if status == StatusCode::NO_CONTENT || status.is_informational() {
-        // RFC 9110 §8.6; clients of HTTP/2 take such an answer for malformed.
+        // RFC 9110 §8.6; HTTP/2 clients treat such an answer as malformed.
         headers.remove(CONTENT_LENGTH);
     } else {
         framing::merge_lengths(headers);
     }
 }
 
-/// Removes what ends at this hop from trailers, and what comes too late in them (RFC 9110 §6.5.1).
+/// Removes hop-by-hop headers from trailers, and headers that are not allowed there (RFC 9110 §6.5.1).
 pub(crate) fn strip_trailers(trailers: &mut HeaderMap) {
     strip_hop_by_hop(trailers);
     trailers.remove(CONTENT_LENGTH);
 }
 
-/// The version that a connection to a service speaks.
+/// The HTTP version of a connection to a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wire {
     Http1,
     Http2,
 }
 
-/// The fields that any service gets for what the client sent, without those that end here; `host` stands in for a
-/// `Host` that a client of HTTP/1.0 need not send.
+/// The client's headers for any service, without hop-by-hop headers; `host` is used if an HTTP/1.0 client sent no
+/// `Host`.
 pub(crate) fn for_upstream(received: &HeaderMap, uri: &Uri, host: &HeaderValue) -> HeaderMap {
     let mut headers = received.clone();
     let trailers = wants_trailers(received);
@@ -102,11 +104,11 @@ pub(crate) fn for_upstream(received: &HeaderMap, uri: &Uri, host: &HeaderValue) 
     framing::merge_lengths(&mut headers);
     headers.remove(EXPECT);
     if trailers {
-        // RFC 9110 §10.1.4: TE is for the next hop, so it is said anew.
+        // RFC 9110 §10.1.4: TE is hop-by-hop, so it is sent again for the next hop.
         headers.insert(TE, HeaderValue::from_static("trailers"));
     }
     if let Some(authority) = uri.authority() {
-        // RFC 9112 §3.2.2: the target's authority counts; that `Host` agrees with it has been checked.
+        // RFC 9112 §3.2.2: the target's authority takes precedence. The caller has checked that `Host` agrees with it.
         if let Ok(value) = HeaderValue::from_str(authority.as_str()) {
             headers.insert(HOST, value);
         }
@@ -116,12 +118,12 @@ pub(crate) fn for_upstream(received: &HeaderMap, uri: &Uri, host: &HeaderValue) 
     headers
 }
 
-/// Gives a request the form of a version: what stands in fields in the one stands in the target in the other.
+/// Adapts a request to an HTTP version: `Host` in HTTP/1 is the authority of the target in HTTP/2.
 pub(crate) fn fit(wire: Wire, uri: Uri, headers: &mut HeaderMap, scheme: &Scheme) -> Uri {
     match wire {
         Wire::Http1 => {
             if headers.contains_key(TE) {
-                // `Connection` has to name the field; else the next hop would pass on what is meant for it alone.
+                // `Connection` must name `TE`, so that the next hop does not pass it on.
                 headers.insert(CONNECTION, HeaderValue::from_static("te"));
             }
             join_cookies(headers);
@@ -139,7 +141,7 @@ pub(crate) fn fit(wire: Wire, uri: Uri, headers: &mut HeaderMap, scheme: &Scheme
     }
 }
 
-/// RFC 9113 §8.2.3: HTTP/2 may send a cookie per line, HTTP/1.1 must not.
+/// RFC 9113 §8.2.3: HTTP/2 may split cookies over several lines, HTTP/1.1 must not.
 fn join_cookies(headers: &mut HeaderMap) {
     let mut lines = headers.get_all(COOKIE).iter();
     let (Some(first), Some(second)) = (lines.next(), lines.next()) else {
@@ -155,31 +157,31 @@ fn join_cookies(headers: &mut HeaderMap) {
     }
 }
 
-/// Whether the client waits to be asked for its body, as hyper reads it: of several fields the last one counts.
+/// Whether the client waits for `100 Continue`. As in hyper, the last of several `Expect` headers counts.
 pub(crate) fn expects_continue(headers: &HeaderMap) -> bool {
     let expected = headers.get_all(EXPECT).iter().next_back();
     expected.is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(CONTINUE.as_bytes()))
 }
 
-/// Adds the mark of a shadow: how many mirrors it has passed.
+/// Marks a request as a shadow, with the number of mirrors that it has passed.
 pub(crate) fn mark_shadow(headers: &mut HeaderMap) {
     let depth = shadow_depth(headers).saturating_add(1);
     headers.insert(SHADOW, HeaderValue::from(depth));
 }
 
-/// How many mirrors a request has passed as a shadow. Behind another mirror that is one.
+/// How many mirrors a request has passed as a shadow. A mark that is not a number counts as one.
 pub(crate) fn shadow_depth(headers: &HeaderMap) -> u32 {
     let mark = headers.get(SHADOW).and_then(|mark| mark.to_str().ok());
     mark.map_or(0, |mark| mark.trim().parse().unwrap_or(1))
 }
 
-/// Whether a request has been shadowed so often that its shadows lead in a circle.
+/// Whether a request has been shadowed so often that it must be in a loop.
 pub(crate) fn is_shadowed_out(headers: &HeaderMap) -> bool {
     shadow_depth(headers) >= MAX_SHADOW_DEPTH
 }
 
-/// Whether the client asks for another protocol on this connection. `h2c` is not one: a tunnel by it would carry
-/// requests past everything that looks at requests, and a server may ignore it (RFC 9110 §7.8).
+/// Whether the client asks for a protocol upgrade. `h2c` is ignored, as RFC 9110 §7.8 allows: requests in an HTTP/2
+/// tunnel would bypass every check.
 pub(crate) fn wants_upgrade(headers: &HeaderMap) -> bool {
     headers.contains_key(UPGRADE)
         && connection_tokens(headers).any(|token| token.eq_ignore_ascii_case("upgrade"))
@@ -189,13 +191,13 @@ pub(crate) fn wants_upgrade(headers: &HeaderMap) -> bool {
             .any(|value| tokens(value).any(|token| token.eq_ignore_ascii_case("h2c")))
 }
 
-/// Whether an answer has no end by intent.
+/// Whether an answer is an endless stream by design.
 pub(crate) fn is_stream(headers: &HeaderMap) -> bool {
     is_media(headers, b"text/event-stream")
 }
 
 /// Whether a message is gRPC: `application/grpc`, with or without `+proto` and the like. gRPC-Web has its own framing
-/// and passes as any other body.
+/// and is treated as any other body.
 pub(crate) fn is_grpc(headers: &HeaderMap) -> bool {
     is_media(headers, b"application/grpc")
 }

@@ -1,5 +1,5 @@
-//! The shadowing reverse proxy: a client's request becomes the legacy's answer for the client, and an
-//! [`Exchange`](parity_schemas::exchange::Exchange) for whoever compares.
+//! The shadowing reverse proxy. It answers each client request with the legacy's answer, and turns the request and both
+//! services' answers into an [`Exchange`](parity_schemas::exchange::Exchange) for the comparator.
 //!
 //! What this crate owns, and why this way:
 //! - **The client never pays.** The legacy's answer is streamed through while it is read; nothing in this crate makes
@@ -9,14 +9,15 @@
 //!   *inside* the task of the client that uses it: one wake-up per event, and dropping the task closes the connection.
 //! - **Conservation.** Every parsed head becomes a ticket that settles exactly once (see [`Observer`]).
 //!
-//! What it refuses: to compare, to store, to buffer a body whole on the client's path, to follow redirects, to choose
-//! an upstream by anything that a client sends, to open tunnels by `CONNECT`.
+//! What it refuses: to compare, to store, to buffer a whole body before it forwards it to a client or the legacy, to
+//! follow redirects, to let a client choose the upstream, to open `CONNECT` tunnels.
 //!
-//! Three rooms, each of which knows only those before it: `upstream` asks one service, `exchange` has one request asked
-//! of both, `proxy` serves live clients. What all of them use stands beside them and knows none.
+//! Three layers, each of which uses only those before it: `upstream` sends requests to one service, `exchange` sends
+//! one request to both and collects the answers, `proxy` serves live clients. The other modules are helpers that all
+//! layers use and that use none of them.
 //!
-//! The parts: [`Mirror`] binds and runs, [`Config`] says where and [`Policy`] how, [`Control`] is the handle of the
-//! running process (it also applies another policy), [`Metrics`] is what Prometheus reads.
+//! The parts: [`Mirror`] binds and runs, [`Config`] says where and [`Policy`] how, [`MirrorHandle`] controls the
+//! running mirror (it also applies another policy), [`Metrics`] is what Prometheus reads.
 
 mod counters;
 mod descriptors;
@@ -32,13 +33,13 @@ mod tasks;
 mod turns;
 mod upstream;
 
-pub use descriptors::Connections;
+pub use descriptors::ConnectionLimits;
 pub use exchange::{Observer, Receipt, SampleBy, Sampling};
 pub use forwarding::Forwarding;
 pub use limits::Limits;
 pub use proxy::{
-    BindError, CheckedPolicy, Config, Control, Drained, Metrics, Mirror, Mode, Policy, RunError,
-    ServerTls,
+    BindError, Config, Drained, LoadedPolicy, Metrics, Mirror, MirrorHandle, Mode, Policy,
+    RunError, ServerTls,
 };
 pub use upstream::{
     HostPort, PathRewrite, PathRewriteError, Protocol, Target, TlsError, UpstreamUrl,

@@ -1,23 +1,23 @@
-//! The limits of a process: those that the operator sets, and those that are fixed.
+//! All limits of the mirror: those that the operator sets, and fixed ones.
 //!
-//! One type for all of them, because one file of the operator says them all. Each says what it bounds and why it has
-//! its default. It knows nothing of those who keep the limits.
+//! One type for all of them, because the operator sets all of them in one file. Each documents what it bounds and why
+//! it has its default. The modules that enforce them are not known here.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-/// Longest head of a message: first line and all fields, and each block of trailers.
+/// Largest head of a message: first line and all headers. Also the limit for trailers.
 pub(crate) const MAX_HEAD_BYTES: usize = 64 * 1024;
-/// Longest that hyper buffers for one connection before it waits for the reader. As long as a head may be and no
-/// longer, for an idle connection keeps its buffer, and there are many.
+/// Largest read buffer of one connection. No larger than a head may be, because the many idle connections keep their
+/// buffers.
 pub(crate) const MAX_BUFFER_BYTES: usize = MAX_HEAD_BYTES;
 
-/// What bounds the mirror. All are for the whole process unless they say otherwise.
+/// The limits that the operator sets. All are for the whole process unless they say otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// From the start of a shadow, connecting included, to the last byte of the candidate's answer.
     pub candidate_deadline: Duration,
-    /// Shadows that wait for the candidate at a time: what a hung candidate may occupy in sockets.
+    /// Concurrent shadows: how many sockets a hung candidate may occupy.
     pub in_flight: usize,
     /// Shadows that begin in a second; more are `sampled_out`. `None` sets no bound.
     pub candidate_rate: Option<NonZeroUsize>,
@@ -25,25 +25,24 @@ pub struct Limits {
     pub shadow_bytes: usize,
     /// Bytes of one body that are copied or captured; more is `request_too_large` or `response_too_large`.
     pub body: usize,
-    /// From the signal to the end: what is unfinished then is cut.
+    /// From the signal to the end of the process: what is unfinished then is aborted.
     pub drain: Duration,
     /// From the first byte of a request head to its last (slow-loris), and for a TLS handshake.
     pub header_read: Duration,
     /// How long an idle client connection is kept. Longer than the 60 s of common load balancers, so that they close
-    /// first and no request meets a connection that is just being closed.
+    /// first and no request is sent on a connection that is just being closed.
     pub client_idle: Duration,
-    /// How long a client may take for the next bytes of a body: of the request's to send, of the answer's to take.
-    /// As nginx has it by default.
+    /// How long a client may take to send the next bytes of a request body, or to read the next bytes of an answer. The
+    /// default is nginx's.
     pub client_stall: Duration,
     /// How long an idle connection to a service is kept. Shorter than the 5 s of Node and uvicorn, so that we close
     /// first.
     pub upstream_idle: Duration,
     /// Idle connections that each worker keeps to each service.
     pub upstream_idle_connections: usize,
-    /// From the end of an early answer to when a connection whose upload makes no progress any more is cut.
+    /// How long after an early answer an upload may make no progress before its connection is closed.
     pub linger: Duration,
-    /// This many failures of the candidate to connect or to answer in time, or floods of it, without a success between,
-    /// open the breaker.
+    /// This many candidate failures in a row (cannot connect, no answer in time, flood) open the breaker.
     pub breaker_failures: u32,
     /// An open breaker lets one request through in this time, to see whether the candidate is back.
     pub breaker_pause: Duration,

@@ -1,38 +1,40 @@
-//! Live clients: accepting them, passing their requests to the legacy and its answers back, and what both services are
-//! asked besides.
+//! Serves live clients: accepts connections, forwards requests to the legacy and its answers back, and shadows
+//! requests.
 //!
 //! A worker is one thread with one runtime: it accepts ([`listen`]), serves connections ([`serve`]) and forwards
-//! requests ([`forward`]). A policy at work is a [`generation`]. What is kept of a request for the comparison is
-//! [`crate::exchange`]'s, how a service is asked [`crate::upstream`]'s; neither knows this room.
+//! requests ([`forward`]). A loaded policy with everything that serves under it is a [`generation`].
+//! [`crate::exchange`] captures requests and answers for the comparison, [`crate::upstream`] sends requests to
+//! services; neither depends on this module.
 
 mod answer;
 mod client;
 mod config;
-mod control;
 mod forward;
 mod generation;
+mod handle;
 mod host;
 mod legacy;
 mod listen;
 mod metrics;
 mod mirror;
 mod outbound;
+mod own_answers;
 mod passing;
 mod process;
 mod relay;
 mod serve;
+mod socket_state;
 mod streams;
 mod tap;
 mod ticket;
 mod tls;
-mod traffic;
 mod tunnel;
 mod unread;
 mod upload;
-mod words;
 mod worker;
 
 pub use config::{Config, Mode, Policy, ServerTls};
-pub use control::{CheckedPolicy, Control};
+pub use generation::LoadedPolicy;
+pub use handle::MirrorHandle;
 pub use metrics::Metrics;
 pub use mirror::{BindError, Drained, Mirror, RunError};

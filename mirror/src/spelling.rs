@@ -1,28 +1,27 @@
-//! Request targets that are written with bytes which a URL must not have: `"`, `<`, `>`, `` ` ``, `#`, and what is no
-//! UTF-8. Clients send them and servers take them, but the type that holds a target here does not.
+//! Request targets with bytes that a URL must not contain: `"`, `<`, `>`, `` ` ``, `#`, and bytes that are not UTF-8.
+//! Clients send them and servers accept them, but [`Uri`] does not.
 //!
-//! So such a byte is replaced by a placeholder of one byte before the head is parsed, and kept beside the target; and
-//! it takes its place again in the bytes that go out to a service, where nothing has changed in length. What stands in
-//! between, routes among it, sees the placeholder. HTTP/2 and tunnels, which have no such way out, send such bytes
-//! percent-encoded. Nothing that could end a line or a target is ever replaced, so that a head has the same parts with
-//! and without it.
+//! So before the head is parsed, each such byte is replaced by a one-byte placeholder and remembered. It is put back
+//! into the bytes that are written to a service over HTTP/1; the length stays the same. Everything in between, routes
+//! included, sees the placeholder. HTTP/2 and tunnels send such bytes percent-encoded. A byte that could end a line or
+//! a target is never replaced, so the head is parsed into the same parts with and without replacements.
 
 use bytes::Bytes;
 use http::Uri;
 use http::uri::PathAndQuery;
 
-/// Stands for a byte: one that a target may have anywhere behind its first slash.
+/// The placeholder: a byte that a target may contain anywhere after its first slash.
 const PLACEHOLDER: u8 = b'!';
 
-/// The bytes of a target that were replaced: how far each stands from the target's last byte, in the order of the
-/// target. From the end, because a rewrite of the path changes the beginning.
+/// The bytes of a target that were replaced, in order, each with its distance from the target's last byte. Counted from
+/// the end, because a path rewrite changes the beginning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Spelling(Box<[(usize, u8)]>);
 
 impl Spelling {
-    /// Replaces what must be replaced in the first line of a head, if that is a request for a path.
+    /// Replaces such bytes in the first line of a head, if that is a request for a path. `None` if there are none.
     pub(crate) fn take(line: &mut [u8]) -> Option<Self> {
-        // Nearly every head ends here.
+        // Nearly every head has no such byte.
         if !line.iter().copied().any(may_need_a_placeholder) {
             return None;
         }
@@ -49,19 +48,19 @@ impl Spelling {
         (!replaced.is_empty()).then(|| Self(replaced.into()))
     }
 
-    /// Without the bytes of what a rewrite has replaced: `length` bytes at the end are as the client sent them.
+    /// Keeps only the bytes within the last `length` bytes of the target, which a path rewrite has not changed.
     pub(crate) fn within(mut self, length: usize) -> Self {
         self.0 = self.0.into_iter().filter(|(at, _)| *at < length).collect();
         self
     }
 
-    /// Where the bytes stand in a target of `length` bytes, in its order.
+    /// The offsets of the bytes in a target of `length` bytes, in order.
     pub(crate) fn places(&self, length: usize) -> impl Iterator<Item = (usize, u8)> {
         let places = self.0.iter();
         places.filter_map(move |(at, byte)| Some((length.checked_sub(at + 1)?, *byte)))
     }
 
-    /// The target as the client wrote it; what cannot stand in text is percent-encoded.
+    /// The target as the client wrote it, as text: non-ASCII bytes are percent-encoded.
     pub(crate) fn text(&self, target: &str) -> String {
         self.spell(target, |byte| byte.is_ascii())
     }

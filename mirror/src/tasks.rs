@@ -1,8 +1,8 @@
-//! The tasks of one worker that its end waits for.
+//! The tasks of one worker that its shutdown waits for.
 //!
-//! Requests, shadows and tunnels run as tasks that are counted here, so that a drain knows when it is done. Who starts
-//! a task needs to know nothing else of the worker. Tasks that nobody waits for, such as those of idle connections to a
-//! service, are not started here.
+//! Requests, shadows and tunnels run as tasks that are counted here, so that a drain knows when it is done. Code that
+//! starts a task needs to know nothing else of the worker. Tasks that need not finish, such as those of idle
+//! connections to a service, are not started here.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -18,14 +18,14 @@ use tokio::task::JoinHandle;
 #[derive(Default)]
 pub(crate) struct Tasks {
     running: Cell<usize>,
-    /// Told when the last one has ended.
+    /// Notified when the last task has ended.
     none_left: Notify,
     /// Set when the time to drain is over.
     cutting: Cell<bool>,
 }
 
 impl Tasks {
-    /// Runs a task that the end of the worker waits for, and cuts when the time to drain is over.
+    /// Runs a task that the worker's shutdown waits for, and aborts when the time to drain is over.
     pub(crate) fn spawn(
         self: &Rc<Self>,
         task: impl Future<Output = ()> + 'static,
@@ -49,14 +49,14 @@ impl Tasks {
         }
     }
 
-    /// The time to drain is over: what is dropped from here on was cut by us.
+    /// The time to drain is over: requests dropped from now on count as aborted by the shutdown.
     pub(crate) fn cut(&self) {
         self.cutting.set(true);
     }
 
     /// The reason that is recorded for a request that was dropped before it was settled: a panic that is just
     /// unwinding, the end of the drain, or else a client that closed its connection.
-    pub(crate) fn loss(&self) -> Reason {
+    pub(crate) fn drop_reason(&self) -> Reason {
         if std::thread::panicking() {
             Reason::InternalPanic
         } else if self.cutting.get() {

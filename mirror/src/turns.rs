@@ -1,16 +1,15 @@
-//! Clients go first: how much a shadow may do before the event loop looks for clients again.
+//! Clients go first: limits how much a shadow may do before the event loop polls for client events again.
 //!
-//! The runtime of a worker polls what is ready in the order in which it became so, clients and shadows alike. A shadow
-//! whose candidate always has something more to read would keep a client waiting for as long as that goes on. So the
-//! tasks of shadows work in slices: one whose slice is used up is polled again only after the event loop has asked the
-//! system for what arrived meanwhile and the clients among it have had their turn.
+//! A worker's runtime polls tasks in the order in which they became ready, clients and shadows alike. A shadow whose
+//! candidate always has more to read would block clients. So shadow tasks work in slices: a task that has used up its
+//! slice is polled again only after the event loop has checked the sockets and the clients that became ready have run.
 //!
-//! A slice is counted in steps of work instead of in time: reading the clock at each poll would cost every request what
-//! only a flood needs. A shadow of usual size never uses up a slice, and then all this costs two additions.
+//! A slice is measured in steps of work instead of time, because reading the clock at each poll would be a cost for
+//! every request. A shadow of usual size never uses up a slice.
 //!
-//! Shadows that did not get done in their slice share one, so that several hold up a client hardly longer than one
-//! does; and only a few of them ([`PLACES`]) go on, while the others wait in the order in which they came. If all went
-//! on, each would hold an answer read by half until the last is done, and the byte budget would be gone for everybody.
+//! Shadows that did not finish in their slice share one slice, so that several delay a client hardly more than one.
+//! Only a few of them ([`PLACES`]) run at a time; the others wait in order. If all ran, each would hold a half-read
+//! answer until the last one is done, and the byte budget would be used up.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -19,17 +18,18 @@ use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-/// Steps of all unfinished shadows together between two looks for clients. A step is some 0.3 µs, so this is less than
-/// 0.2 ms: a client does not notice it.
+/// Steps of all unfinished shadows together between two polls for client events. A step is about 0.3 µs, so this is
+/// less than 0.2 ms, which a client does not notice.
 const TURN_STEPS: u32 = 512;
-/// Unfinished tasks that go on at a time: enough that one whose candidate pauses leaves no gap, and few enough that
-/// what those of all workers hold is a part of the byte budget.
+/// Unfinished tasks that run at a time: enough to stay busy while one candidate pauses, and few enough that those of
+/// all workers hold only a part of the byte budget.
 const PLACES: u32 = 4;
-/// What a poll may do while unfinished tasks wait: a whole answer of usual size, and little of a large one.
+/// The slice of a new task while unfinished tasks wait: enough for a whole answer of usual size, and little of a large
+/// one.
 const LEAST_STEPS: u32 = 32;
 
-/// Unfinished tasks that may wait for a place; beyond it no shadow begins. Each holds some 50 KiB, the buffers of its
-/// connection and the begin of its answer, and what is far behind comes too late.
+/// Unfinished tasks that may wait for a place; beyond it no shadow begins. Each holds about 50 KiB (connection buffers
+/// and the start of its answer), and with a longer queue the last ones would miss their deadline.
 const MOST_WAITING: usize = 64;
 
 /// The slices of one worker's shadows.
@@ -37,7 +37,7 @@ const MOST_WAITING: usize = 64;
 pub(crate) struct Turns {
     /// Steps left to the task that is being polled.
     left: Cell<u32>,
-    /// Tasks that used up their last slice and go on.
+    /// Tasks that used up their last slice and have a place to run.
     unfinished: Cell<u32>,
     /// Tasks that used up their last slice and wait for a place, the longest waiting first. As many as there are
     /// shadows in flight, at most; see [`MOST_WAITING`].
@@ -52,7 +52,7 @@ struct Waiter {
 }
 
 impl Turns {
-    /// Whether so many shadows wait to go on that no other should begin.
+    /// Whether so many shadows wait for a place that no other should begin.
     pub(crate) fn are_crowded(&self) -> bool {
         self.waiting.borrow().len() >= MOST_WAITING
     }
@@ -63,7 +63,7 @@ impl Turns {
         self.left.set(if waits { LEAST_STEPS } else { share });
     }
 
-    /// A place for a task that goes on, unless others were there first.
+    /// Gives a place to an unfinished task, or queues it.
     fn enter(&self, waker: &Waker) -> Result<(), Rc<Waiter>> {
         let mut waiting = self.waiting.borrow_mut();
         if waiting.is_empty() && self.unfinished.get() < PLACES {
@@ -82,7 +82,7 @@ impl Turns {
     fn leave(&self) {
         let next = || self.waiting.borrow_mut().pop_front();
         while let Some(waiter) = next() {
-            // A task that is gone holds its waiter no more.
+            // A task that was dropped holds its waiter no more.
             if Rc::strong_count(&waiter) > 1 {
                 waiter.called.set(true);
                 waiter.waker.borrow().wake_by_ref();
@@ -103,10 +103,10 @@ impl Turns {
         self.left.get() == 0
     }
 
-    /// Goes on if the slice is not used up; else has the task polled again in another turn of the event loop.
+    /// Ready if the slice is not used up; otherwise the task is polled again in the next iteration of the event loop.
     pub(crate) fn poll_go_on(&self, cx: &mut Context<'_>) -> Poll<()> {
         if self.is_over() {
-            // Its first poll hands the waker to the scheduler, to be woken behind what the system has for clients.
+            // Its first poll hands the waker to the scheduler, which wakes it after it has polled the sockets.
             pin!(tokio::task::yield_now()).poll(cx)
         } else {
             Poll::Ready(())
@@ -119,8 +119,7 @@ impl Turns {
     }
 }
 
-/// Runs the whole of a task in slices, one for each poll. It is pinned by the caller, because one that is handed over
-/// would take its place twice, several kilobytes for each shadow.
+/// Runs a task in slices, one for each poll. The caller pins it: moved in, it would take its several kilobytes twice.
 pub(crate) async fn sliced<F: Future>(turns: &Turns, mut task: Pin<&mut F>) -> F::Output {
     let mut share = Share {
         turns,
@@ -130,7 +129,7 @@ pub(crate) async fn sliced<F: Future>(turns: &Turns, mut task: Pin<&mut F>) -> F
     poll_fn(move |cx| share.poll(task.as_mut(), cx)).await
 }
 
-/// The part that one task has in the slices.
+/// One task's state in the scheduler.
 struct Share<'a> {
     turns: &'a Turns,
     has_place: bool,
@@ -184,7 +183,7 @@ mod tests {
 
     use super::*;
 
-    /// Polls a task that would go on for ever once; returns how many steps it took.
+    /// Polls an endless task once; returns how many steps it took.
     fn steps_of_a_poll(
         turns: &Rc<Turns>,
         task: Pin<&mut impl Future>,

@@ -1,22 +1,21 @@
-//! Asks one service: where it is, connections to it, sending a request, and what its failures are called.
+//! Sends requests to one service: its address, connections to it, and the classification of its failures.
 //!
-//! It knows neither clients nor comparisons: who asks decides why, and what an answer or a failure means. The body of a
-//! request is the asker's own type ([`RequestBody`]), that of an answer is [`AnswerBody`].
+//! It knows neither clients nor comparisons: the caller decides what an answer or a failure means. The caller chooses
+//! the type of request bodies ([`RequestBody`]); the body of an answer is an [`AnswerBody`].
 //!
-//! Two kinds of askers are told apart, because the client must never pay for the other: whoever waits on behalf of a
-//! client gets every connection and byte that there is to get; shadows work in slices, and what they are sent is
-//! limited.
+//! There are two kinds of callers. Requests that a client waits for have no limits here. Shadows work in slices, and
+//! how much a service may send them is limited, so that they cost clients nothing.
 
 mod account;
 mod body;
 mod connect;
+mod connections;
 mod executor;
 mod fault;
-mod kept;
 mod link;
 mod lookups;
 mod metered;
-mod ourselves;
+mod own_connections;
 mod service;
 mod target;
 mod tls;
@@ -28,11 +27,11 @@ pub use url::{HostPort, UpstreamUrl, UpstreamUrlError};
 
 pub(crate) use body::{AnswerBody, RequestBody};
 pub(crate) use connect::{ConnectError, Connector, tune};
-pub(crate) use fault::Fault;
-pub(crate) use kept::Upkeep;
+pub(crate) use connections::WorkerConnections;
+pub(crate) use fault::ServiceFault;
 pub(crate) use link::Link;
 pub(crate) use link::http1::Connected;
 pub(crate) use lookups::Lookups;
-pub(crate) use ourselves::OwnEnds;
+pub(crate) use own_connections::OwnConnections;
 pub(crate) use service::{SendError, Sent, Service};
 pub(crate) use tls::client_config;

@@ -14,6 +14,7 @@
 pub mod clickhouse;
 pub mod clients;
 pub mod digest;
+pub mod documents;
 pub mod evidence;
 pub mod exchange;
 mod explanation;
@@ -28,6 +29,7 @@ pub mod report;
 pub mod route;
 pub mod secret;
 pub mod side;
+pub mod spelling;
 pub mod sqlite;
 pub mod table;
 pub mod tally;

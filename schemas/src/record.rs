@@ -14,8 +14,8 @@ use crate::verdict::{Explanation, Kind, Part, Tolerated};
 use crate::vocabulary::{UnknownWord, vocabulary};
 use crate::watermark::Watermark;
 
-/// Version of the records as JSON, sent along with each (see [`VERSION_HEADER`]). A change that an older reader would
-/// misunderstand raises it; a field that an older reader may overlook does not.
+/// Version of the records as JSON, sent with each one (see [`VERSION_HEADER`]). Raised for a change that an older
+/// reader would misunderstand, but not for a field that an older reader may ignore.
 pub const RECORD_VERSION: u32 = 1;
 /// Header of a message that names the [`RecordType`].
 pub const TYPE_HEADER: &str = "parity-type";
@@ -76,7 +76,7 @@ impl RecordType {
     }
 }
 
-/// Anything that goes through the record.
+/// Any record that is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Record {
     /// One exchange that differed.
@@ -85,7 +85,7 @@ pub enum Record {
     Tally(Box<Tally>),
     /// Counts of a group within a tally.
     GroupTally(Box<GroupTally>),
-    /// What the gate said.
+    /// A decision of the gate.
     Decision(Box<Decision>),
     /// How far the record of a process is complete.
     Watermark(Box<Watermark>),
@@ -103,7 +103,7 @@ impl Record {
         }
     }
 
-    /// The id under which a store keeps it once, however often it is written.
+    /// The id by which a store deduplicates it.
     pub const fn id(&self) -> Uuid {
         match self {
             Self::Mismatch(mismatch) => mismatch.id,

@@ -45,7 +45,7 @@ pub(crate) struct DiffArgs {
     /// Kind of both [default: by extension, else by an HTTP/ first line, else by a look].
     #[arg(long = "as", value_enum)]
     pub(crate) kind: Option<DiffKind>,
-    /// A configuration whose `[[rule]]` entries apply; those for one route do not.
+    /// A configuration whose `[[rule]]` entries apply, except those for a single route.
     #[arg(long, value_name = "FILE")]
     pub(crate) rules: Option<PathBuf>,
     #[command(flatten)]

@@ -1,7 +1,6 @@
-//! Flags that are settings. They are made from the definitions of the settings, so no command can call one otherwise,
-//! describe another default or forget to read it. Their values stay text: they are one of three layers
-//! (file < environment < flags) and are read by `config`, which reports what is wrong in any layer together with all
-//! other problems.
+//! Flags that are settings. They are made from the definitions of the settings, so no command can give one another
+//! name, describe another default or forget to read it. Their values stay text. They are the last of three layers
+//! (file < environment < flags); `config` parses all three and reports the problems of all of them together.
 
 use std::marker::PhantomData;
 
@@ -9,13 +8,13 @@ use clap::{Arg, ArgMatches, Command, FromArgMatches};
 
 use crate::config::settings::{self, Kind, Setting, mirror, record, sink, top};
 
-/// Says which settings a command takes as flags.
+/// The settings that a command takes as flags.
 pub(crate) trait Takes {
     /// In the order of its help.
     fn settings() -> Vec<&'static Setting>;
 }
 
-/// The flags of a command that are settings, as far as they were given.
+/// The flags of a command that are settings, where the user gave them.
 #[derive(Debug)]
 pub(crate) struct Flags<C> {
     given: Vec<(&'static Setting, String)>,
@@ -58,14 +57,14 @@ impl<C: Takes> FromArgMatches for Flags<C> {
     }
 }
 
-/// The flag of a setting, where there is one.
+/// The flag of a setting, if it has one.
 fn argument(setting: &'static Setting) -> Option<Arg> {
     let flag = setting.flag?;
     let mut help = setting.about.to_owned();
     if setting.kind == Kind::List {
         help.push_str("; several parted by commas");
     }
-    if let Some(default) = setting.default.filter(|default| !default.is_empty()) {
+    if let Some(default) = setting.default().filter(|default| !default.is_empty()) {
         help = format!("{help} [default: {default}]");
     }
     let argument = Arg::new(setting.key)
@@ -75,7 +74,7 @@ fn argument(setting: &'static Setting) -> Option<Arg> {
     Some(argument)
 }
 
-/// `mirror` and `config show`: everything that has a flag, but for what is about sinks.
+/// `mirror` and `config show`: every setting that has a flag, except those of sinks.
 #[derive(Debug)]
 pub(crate) struct OfMirror;
 impl Takes for OfMirror {
@@ -83,7 +82,7 @@ impl Takes for OfMirror {
         let mut settings: Vec<_> = settings::all()
             .filter(|setting| setting.flag.is_some() && setting.section() != "sink")
             .collect();
-        // What the command is about comes first.
+        // The settings that matter most come first in the help.
         settings.sort_by_key(|setting| setting.section() != "mirror");
         settings
     }
@@ -109,8 +108,8 @@ impl Takes for OfSchema {
     }
 }
 
-/// `report` and `gate`: which record. The version selects evidence and is no setting there: without the flag the latest
-/// evidence is taken, whatever version the configuration names.
+/// `report` and `gate`: which record. Here the candidate version selects evidence and is not a setting: without the flag
+/// the latest evidence is taken, whatever version the configuration names.
 #[derive(Debug)]
 pub(crate) struct OfReader;
 impl Takes for OfReader {

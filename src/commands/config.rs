@@ -42,7 +42,7 @@ fn init(file: &PathBuf) -> Result<ExitCode> {
             .with_context(|| format!("cannot write {}", file.display()))?,
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
             bail!(
-                "{} exists already and is left as it is; name another file, or `-` to print",
+                "{} exists already and was not changed; name another file, or `-` to print",
                 file.display()
             )
         }
@@ -57,8 +57,8 @@ fn init(file: &PathBuf) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A file is checked for each command that it configures: for `sink` when it says where to sink, for `mirror` when it
-/// names an upstream, routes or rules, or nothing to sink. One that names neither upstream leaves them to flags.
+/// Checks a file for each command that it configures: for `sink` when it names Kafka or ClickHouse, for `mirror` when it
+/// names an upstream, routes or rules, or configures no sink. A file without upstreams expects them from flags.
 fn check(file: Option<&Path>) -> Result<ExitCode> {
     let file = file.unwrap_or(Path::new(DEFAULT_FILE));
     let layers = Layers::load_here(Some(file), &[]);
@@ -68,7 +68,7 @@ fn check(file: Option<&Path>) -> Result<ExitCode> {
     let mut problems = Problems::default();
     let mut holds = Vec::new();
     if mirrors {
-        // Upstreams that a file leaves to flags or the environment, so that all else in it can be checked.
+        // Stand in for upstreams that come from flags or the environment, so that the rest of the file can be checked.
         let unnamed = [
             mirror::LEGACY.is("http://legacy.invalid"),
             mirror::CANDIDATE.is("http://candidate.invalid"),

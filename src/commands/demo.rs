@@ -1,6 +1,6 @@
 //! `parity demo`: the whole job on a sample rewrite, in one process and without a network.
 //!
-//! Nothing here is staged: the two services listen on real sockets, the traffic goes through the same proxy as in
+//! Nothing is faked: the two services listen on real sockets, the traffic goes through the same proxy as in
 //! `parity mirror`, and the report is read back from the store that the mirror wrote. Only the services are samples.
 
 #[path = "../../examples/payments/service.rs"]
@@ -34,7 +34,7 @@ use payments::Role;
 
 /// Client connections, each with one request at a time.
 const CONNECTIONS: u32 = 8;
-/// The store is written several times a second.
+/// The store is written several times a second, so this is ample.
 const RECORDED_WITHIN: Duration = Duration::from_secs(10);
 /// No answer of the sample is near this size.
 const MAX_ANSWER_BYTES: usize = 1 << 20;
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<ExitCode> {
     let legacy = Sample::start(Role::Legacy)?;
     let candidate = Sample::start(Role::Candidate)?;
     let settings = Layers::load(
-        // The demo shows the defaults, so neither a file nor the environment of this place takes part.
+        // The demo shows the defaults, so it reads neither a configuration file nor the environment.
         None,
         &Environment::default(),
         &[
@@ -99,7 +99,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads the store until every request has its outcome there, as somebody who reloads the page would.
+/// Reads the store again and again until every request has its outcome there.
 fn wait_until_recorded(url: &StoreConfig, selection: &Selection, requests: u64) -> Result<Decided> {
     let begin = Instant::now();
     loop {
@@ -122,7 +122,7 @@ fn read(url: &StoreConfig, selection: &Selection) -> Result<Decided> {
     Ok(view::decided(&reader, selection, &Thresholds::default())?)
 }
 
-/// One of the two services on a thread of its own.
+/// One of the two services, on its own thread.
 struct Sample {
     url: String,
     stop: oneshot::Sender<()>,
@@ -150,7 +150,7 @@ impl Sample {
     }
 
     fn stop(self) -> Result<()> {
-        // The service may have ended by an error already, which the join tells.
+        // Sending fails when the service has already ended with an error, which joining the thread returns.
         let _ended = self.stop.send(());
         self.thread
             .join()
@@ -158,7 +158,7 @@ impl Sample {
     }
 }
 
-/// Sends the requests over a few connections and shows how far it is.
+/// Sends the requests over a few connections and shows a progress bar.
 fn drive(instance: &Instance, requests: u32) -> Result<()> {
     let address = instance.address();
     let style = ProgressStyle::with_template("{bar:40} {pos}/{len} requests")?;
@@ -222,8 +222,8 @@ async fn send(sender: &mut SendRequest<Full<Bytes>>, number: u32) -> Result<()> 
     Ok(())
 }
 
-/// The request with this number: of twenty, seven balances, five statistics, four lists, three orders (every tenth
-/// unknown) and one write.
+/// The request with this number. Of twenty requests, seven ask for a balance, five for statistics, four for a list, three
+/// for an order (in every tenth round an unknown one), and one writes.
 fn request(number: u32) -> (Method, String, StatusCode) {
     let round = number / 20;
     let account = 1000 + (round * 7 + number) % payments::ACCOUNTS;

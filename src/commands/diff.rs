@@ -1,7 +1,7 @@
 //! `parity diff`: the comparator on two files.
 //!
-//! It is a tool of its own, so its limits are other than those of a mirror: nobody waits behind it, and somebody who
-//! compares two files wants every difference. They are named here, each with its reason.
+//! Its limits are higher than those of a mirror: no other exchange waits for this one, and a user who compares two files
+//! wants every difference. Each limit stands here with its reason.
 
 mod input;
 
@@ -29,21 +29,21 @@ use crate::error;
 use input::{Input, MAX_INPUT_BYTES};
 
 const LIMITS: Limits = Limits {
-    // The bodies of answers may be compressed in their files; a bomb ends where a file would.
+    // An answer in a file may have a compressed body. What it unpacks to has the same limit as a file.
     decoded_bytes: MAX_INPUT_BYTES as usize,
     depth: parity_comparator::limits::DEPTH,
-    // Some seconds, for elements in any order: a person waits for one answer, not a queue for a thousand.
+    // A few seconds for arrays whose order does not count: one person waits for one result.
     work: 100 * parity_comparator::limits::WORK,
-    // Every difference of any pair that is still about differences; with what goes with each, about 100 MB.
+    // More than anybody reads; with paths and values about 100 MB.
     findings: 100_000,
-    // What findings of short values never reach; whole subtrees under long paths end here.
+    // Findings with short values never reach it; it bounds whole subtrees under long paths.
     finding_bytes: 256 << 20,
     tolerated: 100_000,
-    // Two long texts differ where they differ, which is rarely in the first kilobyte.
+    // The first difference of two long texts is rarely in the first kilobyte.
     value_bytes: 64 << 10,
-    // All of a diff that somebody reads, and most of one that goes into a file.
+    // A diff that a person reads fits whole, and so does most of one that is written to a file.
     text_diff_bytes: 4 << 20,
-    // More than ten megabytes of log have; some two seconds at the worst, where equal lines are scattered at random.
+    // More lines than a log of ten megabytes has. In the worst case, equal lines in random order, it takes two seconds.
     text_diff_lines: 300_000,
 };
 
@@ -127,7 +127,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
     Ok(exit_code(&comparison))
 }
 
-/// The rules that were asked for; none without a flag or its variable, whatever configuration lies about.
+/// The rules that a flag or its variable names. A parity.toml in the working directory is not read by itself.
 fn rules(args: &DiffArgs, now: Timestamp) -> Result<Arc<Rules>> {
     let environment = Environment::of_process().only(&[&top::PROFILES]);
     let mut layers = Layers::load(args.rules.as_deref(), &environment, &args.flags.settings());
@@ -141,7 +141,8 @@ fn answer(input: &Input) -> Result<Capture> {
     read_answer(&input.bytes).with_context(|| format!("{} is not an HTTP answer", input.name))
 }
 
-/// A body that was cut short may differ in what is missing: no match, whatever the rest says. A difference stands.
+/// Two bodies of which one was cut short are never a match, because the missing part may differ. A difference that was
+/// found remains a mismatch.
 fn say_if_cut(answer: &Capture, name: &str, reason: Reason, comparison: &mut Comparison) {
     let Some((there, announced)) = cut_short(answer) else {
         return;

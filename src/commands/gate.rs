@@ -1,4 +1,4 @@
-//! `parity gate`: pass, fail or undecided, printed, stored, and told by the exit code.
+//! `parity gate`: prints pass, fail or undecided, stores the decision, and exits with its code.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use super::selection;
 use crate::cli::{GateArgs, OutputFormat};
 use crate::error;
 
-/// Between two looks for a store that is not there yet.
+/// Pause between two attempts to open a store that does not exist yet.
 const LOOK_FOR_STORE: Duration = Duration::from_millis(200);
 
 /// Runs it.
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
     })
 }
 
-/// Opens the store; one that is not there yet is waited for, as traffic is.
+/// Opens the store. With `--wait`, waits for one that does not exist yet.
 fn open(store: &StoreConfig, wait: Duration) -> Result<Reader> {
     let began = Instant::now();
     let progress = spinner()?;
@@ -67,13 +67,13 @@ fn open(store: &StoreConfig, wait: Duration) -> Result<Reader> {
     opened
 }
 
-/// Draws nothing where stderr is no terminal.
+/// Draws nothing if stderr is not a terminal.
 fn spinner() -> Result<ProgressBar> {
     let style = ProgressStyle::with_template("{spinner} waiting: {msg}")?;
     Ok(ProgressBar::new_spinner().with_style(style))
 }
 
-/// Decides, and shows on a terminal what is waited for.
+/// Decides. On a terminal it shows what it waits for.
 fn decide(
     reader: &Reader,
     selection: &Selection,

@@ -26,7 +26,7 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
     };
     let prepared = prepared.transpose()?.flatten();
     let mut instance = Instance::start(&settings, &mut inherited)?;
-    // Nothing from here on ends this process: the one before it is about to.
+    // Nothing may fail from here on: the mirror that this one replaces is about to end.
     let handover = match (prepared, instance.take_sockets()) {
         (Some(prepared), Some(sockets)) => prepared.publish(sockets),
         _ => None,
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
             match &outcome {
                 Ok(()) => terminal::note("configuration reloaded"),
                 Err(error) => {
-                    terminal::note("configuration not reloaded, the old one holds");
+                    terminal::note("configuration not reloaded, the old one stays in force");
                     let _reported = error::report(error);
                 }
             }
@@ -103,7 +103,7 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
     finish_or_abandon(instance, &mut signals)
 }
 
-/// Says where it listens, and what will be missed later.
+/// Says where it listens, and warns when the candidate version is missing.
 fn announce(instance: &Instance, settings: &MirrorSettings) {
     let policy = &settings.mirror.policy;
     let scheme = match policy.tls {
@@ -128,10 +128,11 @@ fn announce(instance: &Instance, settings: &MirrorSettings) {
     }
 }
 
-/// Goes on without the rules that have expired, under a hash of their own: what they excused no longer is, so the
-/// evidence starts anew. Returns when to look again.
+/// Removes the rules that have expired. The rules hash changes with them, so the evidence starts anew: the differences
+/// that they excused now count. Returns when the next rule expires.
 fn expire(instance: &mut Instance, settings: &mut MirrorSettings) -> Option<Timestamp> {
-    /// When something that the settings name cannot be read just now, the old rules hold meanwhile, under the old hash.
+    /// When the settings cannot be applied (a file that they name cannot be read), the old rules and their hash stay in
+    /// force, and this is the pause before the next attempt, in microseconds.
     const AGAIN: i64 = 60_000_000;
     let now = Timestamp::now();
     let mut next = settings.clone();
@@ -139,7 +140,7 @@ fn expire(instance: &mut Instance, settings: &mut MirrorSettings) -> Option<Time
     if let Err(error) = instance.reload(&next) {
         tracing::error!(
             error = error::line(&error),
-            "a rule has expired and still applies, for the configuration cannot be applied; trying again in a minute"
+            "a rule has expired but still applies, because the configuration cannot be reloaded; trying again in a minute"
         );
         return Some(Timestamp::from_micros(now.as_micros() + AGAIN));
     }
@@ -152,7 +153,7 @@ fn expire(instance: &mut Instance, settings: &mut MirrorSettings) -> Option<Time
     settings.next_expiry
 }
 
-/// Applies other settings, unless some of them need a restart: then none is applied.
+/// Applies new settings. If any of them needs a restart, none is applied.
 fn reload(
     instance: &mut Instance,
     settings: &mut MirrorSettings,
@@ -163,7 +164,7 @@ fn reload(
         anyhow::bail!("only a restart can change {}", fixed.join(", "));
     }
     instance.reload(&next)?;
-    // A switch that was turned by hand stays, unless the configuration says something new.
+    // Shadowing that an operator switched by hand stays so, unless the configuration changed it.
     if next.mirror.shadowing != settings.mirror.shadowing {
         instance.set_shadowing(next.mirror.shadowing);
     }
@@ -171,14 +172,14 @@ fn reload(
     Ok(())
 }
 
-/// Finishes on a thread of its own, so that a second signal can end the process before the drain is over.
+/// Finishes on another thread, so that a second signal can end the process before the drain is over.
 fn finish_or_abandon(instance: Instance, signals: &mut Signals) -> Result<ExitCode> {
     let (finished, outcome) = tokio::sync::oneshot::channel();
     let finishing = std::thread::Builder::new()
         .name("drain".to_owned())
         .spawn(move || {
             let ended = instance.finish();
-            // The receiver is gone only after a second signal, when nobody waits for the outcome any more.
+            // Sending fails only after a second signal, when nobody waits for the outcome.
             let _unheard = finished.send(());
             ended
         })?;

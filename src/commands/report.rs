@@ -31,7 +31,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints a report in either form.
+/// Prints a report as text or JSON.
 pub(super) fn print(decided: &Decided, format: OutputFormat) -> Result<()> {
     match format {
         OutputFormat::Json => terminal::print_json(&decided.report)?,

@@ -1,5 +1,5 @@
-//! `parity rules`: what rules can be made of: the profiles, listed or printed, and the explanations that `accept` takes.
-//! Profiles are read where they are used, by the configuration.
+//! `parity rules`: lists and prints the profiles, and lists the explanations that `accept` takes. It applies none of
+//! them: the configuration does.
 
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -17,7 +17,7 @@ pub(crate) fn run(command: &RulesCommand) -> Result<ExitCode> {
         RulesCommand::Profile { name: Some(name) } => match Profile::named(name) {
             Some(profile) => profile.text.to_owned(),
             None => {
-                bail!("`{name}` is no profile; `parity rules profile` lists the ones there are")
+                bail!("`{name}` is not a profile; `parity rules profile` lists them")
             }
         },
         RulesCommand::Profile { name: None } => {
@@ -33,7 +33,7 @@ pub(crate) fn run(command: &RulesCommand) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// One line for each name and what it says.
+/// A line for each name, with its description.
 fn table<'a>(lines: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> String {
     let width = lines.clone().map(|(name, _)| name.len()).max();
     let width = width.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Which evidence `report` and `gate` look at.
+//! Which evidence `report` and `gate` read.
 
 use anyhow::{Result, anyhow};
 use parity_schemas::time::Timestamp;
@@ -7,7 +7,7 @@ use parity_sink::{Selection, StoreConfig};
 use crate::cli::SelectionArgs;
 use crate::config::{Layers, value};
 
-/// The store and what to ask it for.
+/// The store, and the evidence to read from it.
 pub(crate) fn resolve(args: &SelectionArgs) -> Result<(StoreConfig, Selection)> {
     let settings =
         Layers::load_here(args.file.config.as_deref(), &args.flags.settings()).reader()?;
@@ -21,7 +21,7 @@ pub(crate) fn resolve(args: &SelectionArgs) -> Result<(StoreConfig, Selection)> 
     Ok((settings.store, selection))
 }
 
-/// A time, or an age counted back from now.
+/// A time, or an age before now.
 fn since(text: &str) -> Result<Timestamp> {
     if let Ok(age) = value::duration(text) {
         let micros = i64::try_from(age.as_micros()).unwrap_or(i64::MAX);

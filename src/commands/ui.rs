@@ -15,7 +15,7 @@ use crate::signals::{Hangup, Signal, Signals};
 pub(crate) fn run(args: &UiArgs) -> Result<ExitCode> {
     let (settings, admin) =
         Layers::load_here(args.file.config.as_deref(), &args.flags.settings()).ui()?;
-    // A store that cannot be read is an error now, not on the first page.
+    // A store that cannot be read is an error at the start, not on the first page.
     drop(Reader::open(&settings.store)?);
     let mut signals = Signals::listen(Hangup::Ends)?;
     let listener = bind_admin(&admin)?;

@@ -1,15 +1,17 @@
-//! The environment of the process, as far as it is ours: every variable that begins with `PARITY_`.
+//! The environment of the process: every variable whose name begins with `PARITY_`.
 //!
-//! A name that nobody reads is a mistake and is told, for a setting that is thought to hold and does not is worse than
-//! none. Names that are not for us are let alone: tests' own, and those that Kubernetes and Docker put into every
-//! container for a service that is called `parity`.
+//! A name that no setting has is reported: a setting that is set and does not apply is worse than none. Names that are not
+//! meant for us are left alone: those of tests, and those that Kubernetes and Docker put into every container for a service
+//! that is called `parity`.
 
-use super::problem::{Origin, Problem, closest};
+use parity_schemas::spelling;
+
+use super::problem::{Origin, Problem};
 use super::settings::{self, Setting, limits};
 
-/// How all names of ours begin.
+/// How the names of all our variables begin.
 const PREFIX: &str = "PARITY_";
-/// Read outside of the configuration, with what for: by the command line, for the log, by scripts.
+/// Variables that are no settings, with what they are for. The command line, the log and scripts read them.
 pub(crate) const BESIDE: [(&str, &str); 3] = [
     ("PARITY_CONFIG", "the configuration file, as `--config`"),
     (
@@ -29,7 +31,7 @@ const TESTS: &str = "PARITY_TEST_";
 pub(crate) struct Environment(Vec<(String, Option<String>)>);
 
 impl Environment {
-    /// The one of this process.
+    /// The environment of this process.
     pub(crate) fn of_process() -> Self {
         let ours = std::env::vars_os().filter_map(|(name, value)| {
             let name = name.into_string().ok()?;
@@ -41,7 +43,7 @@ impl Environment {
         Self(variables)
     }
 
-    /// What it says of these settings alone.
+    /// Only the variables of these settings.
     pub(crate) fn only(mut self, settings: &[&Setting]) -> Self {
         let names: Vec<_> = settings.iter().map(|setting| setting.variable()).collect();
         self.0.retain(|(name, _)| names.contains(name));
@@ -61,9 +63,12 @@ impl Environment {
         value.as_deref()
     }
 
-    /// What is wrong with the variables as such.
+    /// Variables that no setting has, or that are no text.
     pub(super) fn problems(&self) -> Vec<Problem> {
-        let settings: Vec<String> = settings::all().map(Setting::variable).collect();
+        let settings: Vec<String> = settings::all()
+            .map(Setting::variable)
+            .chain(settings::all().filter_map(Setting::former_variable))
+            .collect();
         let beside = BESIDE.map(|(name, _)| name);
         let known = || settings.iter().map(String::as_str).chain(beside);
         let mut problems = Vec::new();
@@ -73,11 +78,15 @@ impl Environment {
                 if value.is_none() {
                     problems.push(Problem::new(origin(), "the value is not UTF-8 text"));
                 }
+            } else if let Some(dropped) =
+                settings::all_dropped().find(|dropped| dropped.variable() == *name)
+            {
+                problems.push(Problem::new(origin(), dropped.message()).hint(dropped.instead));
             } else if !name.starts_with(TESTS) && !is_of_orchestrator(name, value.as_deref()) {
-                // Without what all of them have in common, or all would be close.
+                // Without the prefix that all of them have, or all of them would be near.
                 let own = |name: &'_ str| name.strip_prefix(PREFIX).unwrap_or(name).to_owned();
                 let names: Vec<String> = known().map(own).collect();
-                let hint = match closest(&own(name), names.iter().map(String::as_str)) {
+                let hint = match spelling::nearest(&own(name), names.iter().map(String::as_str)) {
                     Some(word) => format!("did you mean {PREFIX}{word}?"),
                     None => format!(
                         "`parity config show` lists the settings; PARITY_ and the name of the flag is the \

@@ -7,10 +7,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use parity_comparator::rules::config::{self, RuleConfig};
+use parity_schemas::spelling;
 use toml_edit::{Document, Item, TableLike, Value};
 
-use super::problem::{Origin, Places, Problem, closest};
-use super::settings::entries::{EntryKey, route, rule};
+use super::problem::{Origin, Places, Problem};
+use super::settings::entries::{EntryKey, route};
 use super::settings::{self, Kind, SECTIONS, Setting, name_of};
 use super::value;
 
@@ -50,13 +52,53 @@ pub(crate) enum Raw {
     List(Vec<String>),
 }
 
-/// A `[[route]]` or `[[rule]]`: its known keys.
+/// A `[[route]]`: its known keys.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct RouteEntry {
     /// Where it begins.
     pub(crate) origin: Origin,
+    values: BTreeMap<&'static str, Written>,
+}
+
+impl RouteEntry {
+    /// The text of a key.
+    pub(super) fn text(&self, key: &EntryKey) -> Option<&str> {
+        match &self.values.get(key.name)?.value {
+            Raw::Text(text) => Some(text),
+            Raw::List(_) => None,
+        }
+    }
+
+    /// Where a key stands; where the route begins if it is missing.
+    pub(super) fn origin_of(&self, key: &EntryKey) -> Origin {
+        let written = self.values.get(key.name);
+        written.map_or_else(|| self.origin.clone(), |written| written.origin.clone())
+    }
+}
+
+/// A `[[rule]]`, and where it stands.
+#[derive(Clone, Debug)]
+pub(crate) struct RuleEntry {
+    /// What it says, as far as it can be read.
+    pub(crate) config: RuleConfig,
+    /// Where it begins.
+    origin: Origin,
     /// By key.
-    pub(crate) values: BTreeMap<&'static str, Written>,
+    places: BTreeMap<String, Origin>,
+    /// Keys whose mistake has been reported already.
+    reported: Vec<String>,
+}
+
+impl RuleEntry {
+    /// Where a key stands; where the rule begins if it is missing.
+    pub(super) fn origin_of(&self, key: &str) -> Origin {
+        self.places.get(key).unwrap_or(&self.origin).clone()
+    }
+
+    /// Whether a mistake of this key has been reported already, so that the next one only follows from it.
+    pub(super) fn is_reported(&self, key: &str) -> bool {
+        self.reported.iter().any(|reported| reported == key)
+    }
 }
 
 /// What a file says.
@@ -65,9 +107,9 @@ pub(crate) struct File {
     /// Settings by their full key.
     pub(crate) settings: BTreeMap<&'static str, Written>,
     /// In the order of the file.
-    pub(crate) routes: Vec<Entry>,
+    pub(crate) routes: Vec<RouteEntry>,
     /// In the order of the file.
-    pub(crate) rules: Vec<Entry>,
+    pub(crate) rules: Vec<RuleEntry>,
     /// Settings under former names.
     pub(crate) renamed: Vec<Problem>,
     /// It is no TOML: what it lacks is then no fault of its own.
@@ -117,11 +159,8 @@ impl Reader<'_> {
     }
 
     fn unknown(&mut self, offset: usize, key: &str, within: &str, known: &[&str]) {
-        let hint = match closest(key, known.iter().copied()) {
-            Some(word) => format!("did you mean `{word}`?"),
-            None => format!("known here: {}", known.join(", ")),
-        };
-        self.problem(offset, format!("unknown key `{key}`{within}"), Some(hint));
+        let message = format!("unknown key `{key}`{within}");
+        self.problem(offset, message, Some(spelling::hint(key, known)));
     }
 
     fn document(&mut self, table: &toml_edit::Table) -> File {
@@ -129,8 +168,8 @@ impl Reader<'_> {
         for (key, item) in table {
             let offset = key_offset(table, key, item);
             match key {
-                "route" => file.routes = self.entries(offset, key, item, route::ALL),
-                "rule" => file.rules = self.entries(offset, key, item, rule::ALL),
+                "route" => file.routes = self.routes(offset, key, item),
+                "rule" => file.rules = self.rules(offset, key, item),
                 section if is_section(section) => match item.as_table_like() {
                     Some(table) => self.section(section, table, &mut file),
                     None => {
@@ -171,6 +210,8 @@ impl Reader<'_> {
             let offset = key_offset(table, key, item);
             if let Some(named) = settings::find(section, key) {
                 self.setting(named, offset, item, file);
+            } else if let Some(dropped) = settings::find_dropped(section, key) {
+                self.problem(offset, dropped.message(), Some(dropped.instead.to_owned()));
             } else {
                 let here = settings::all().filter(|setting| setting.section() == section);
                 let known: Vec<_> = here.map(Setting::name).collect();
@@ -229,43 +270,59 @@ impl Reader<'_> {
         }
     }
 
-    fn entries(
+    /// The tables of a list, and where each of them begins.
+    fn tables<'i>(
         &mut self,
         offset: usize,
         name: &str,
-        item: &Item,
-        known: &[&'static EntryKey],
-    ) -> Vec<Entry> {
-        let tables: Vec<(&dyn TableLike, Option<usize>)> = match item {
-            Item::ArrayOfTables(tables) => tables
-                .iter()
-                .map(|table| (table as &dyn TableLike, table.span().map(|span| span.start)))
-                .collect(),
-            Item::Value(Value::Array(array)) if array.iter().all(Value::is_inline_table) => array
-                .iter()
-                .filter_map(|value| {
-                    let table = value.as_inline_table()?;
-                    Some((table as &dyn TableLike, table.span().map(|span| span.start)))
-                })
-                .collect(),
-            _ => {
-                let message = format!("`{name}` is {}, not a list of tables", item.type_name());
-                self.problem(
-                    offset,
-                    message,
-                    Some(format!("begin each one with [[{name}]]")),
-                );
-                return Vec::new();
-            }
+        item: &'i Item,
+    ) -> Vec<(&'i dyn TableLike, Origin)> {
+        let Some(tables) = config::tables(item) else {
+            let message = format!("`{name}` is {}, not a list of tables", item.type_name());
+            let hint = format!("begin each one with [[{name}]]");
+            self.problem(offset, message, Some(hint));
+            return Vec::new();
         };
-        let mut entries = Vec::new();
-        for (table, start) in tables {
-            let origin = self.places.at(&self.path, start.unwrap_or(offset));
+        let place = |start: Option<usize>| self.places.at(&self.path, start.unwrap_or(offset));
+        let tables = tables.into_iter();
+        tables.map(|(table, start)| (table, place(start))).collect()
+    }
+
+    fn rules(&mut self, offset: usize, name: &str, item: &Item) -> Vec<RuleEntry> {
+        let mut rules = Vec::new();
+        for (index, (table, origin)) in self.tables(offset, name, item).into_iter().enumerate() {
+            let (config, errors) = RuleConfig::read(table, index);
+            let place = |(key, item): (&str, &Item)| {
+                let offset = key_offset(table, key, item);
+                (key.to_owned(), self.places.at(&self.path, offset))
+            };
+            let mut rule = RuleEntry {
+                config,
+                origin,
+                places: table.iter().map(place).collect(),
+                reported: Vec::new(),
+            };
+            for error in errors {
+                self.problems.push(Problem {
+                    origin: rule.origin_of(&error.key),
+                    message: error.message,
+                    hint: error.hint,
+                });
+                rule.reported.push(error.key.into_owned());
+            }
+            rules.push(rule);
+        }
+        rules
+    }
+
+    fn routes(&mut self, offset: usize, name: &str, item: &Item) -> Vec<RouteEntry> {
+        let mut routes = Vec::new();
+        for (table, origin) in self.tables(offset, name, item) {
             let mut values = BTreeMap::new();
             for (key, item) in table.iter() {
                 let offset = key_offset(table, key, item);
-                let Some(known) = known.iter().find(|known| known.name == key) else {
-                    let names: Vec<_> = known.iter().map(|known| known.name).collect();
+                let Some(known) = route::ALL.iter().find(|known| known.name == key) else {
+                    let names: Vec<_> = route::ALL.iter().map(|known| known.name).collect();
                     self.unknown(offset, key, &format!(" in [[{name}]]"), &names);
                     continue;
                 };
@@ -279,17 +336,14 @@ impl Reader<'_> {
                         values.insert(known.name, written);
                     }
                     Err(expected) => {
-                        self.problem(
-                            offset,
-                            format!("`{key}` is {}, not {expected}", item.type_name()),
-                            None,
-                        );
+                        let message = format!("`{key}` is {}, not {expected}", item.type_name());
+                        self.problem(offset, message, None);
                     }
                 }
             }
-            entries.push(Entry { origin, values });
+            routes.push(RouteEntry { origin, values });
         }
-        entries
+        routes
     }
 }
 

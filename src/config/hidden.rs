@@ -2,11 +2,11 @@
 
 use http::HeaderName;
 
-/// What stands for it.
+/// What is shown in the place of a secret.
 const HIDDEN: &str = "…";
 
-/// `name: value` without its value: it may be a credential, whatever its name. What is no field is hidden altogether: a
-/// value with a comma in it was taken for two.
+/// `name: value` without its value: it may be a credential, whatever its name. What is not a header is hidden altogether:
+/// it may be the rest of a value that had a comma in it.
 pub(super) fn header(text: &str) -> String {
     match text.split_once(':') {
         Some((name, _)) if name.trim().parse::<HeaderName>().is_ok() => format!("{name}: {HIDDEN}"),

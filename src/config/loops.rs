@@ -1,8 +1,8 @@
-//! Upstreams that are ourselves, or each other: a mirror whose legacy or candidate is its own port asks itself for ever,
-//! and one whose candidate is the legacy finds everything equal.
+//! Upstreams that are the mirror itself, or each other. A mirror whose legacy or candidate is its own port asks itself for
+//! ever; one whose candidate is the legacy finds everything equal.
 //!
-//! Decided from addresses, also those of names, but a name is only looked up when its port is one of ours: a resolver
-//! that hangs must not keep a proxy from starting.
+//! Both are decided by address. The address of a name is only looked up if its port is one of ours: a resolver that hangs
+//! must not keep a proxy from starting.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _, UdpSocket};
 use std::path::Path;
@@ -26,7 +26,7 @@ pub(super) struct Ports<'a> {
 }
 
 impl Layers {
-    /// Notes each upstream that is one of our own ports.
+    /// Reports each upstream that is one of our own ports.
     pub(super) fn refuse_loops(
         &mut self,
         upstreams: [(&'static Setting, &UpstreamUrl); 2],
@@ -63,8 +63,8 @@ impl Layers {
 }
 
 impl Layers {
-    /// Notes a candidate that is the legacy: it would always pass. Where that is allowed, it is told all the same. One that
-    /// is asked in another way, by another path, host or header, may be another service behind the same address.
+    /// Reports a candidate that is the legacy: it would always pass. Where that is allowed, it is a warning. A candidate
+    /// that is asked in another way, by another path, host or header, may be another service behind the same address.
     pub(super) fn look_at_self_comparison(
         &mut self,
         legacy: &Target,
@@ -100,7 +100,7 @@ impl Layers {
     }
 }
 
-/// Decided without asking a resolver: numbers stand for themselves, and of names everybody knows that of this machine.
+/// Whether two URLs are one place, as far as that is known without a resolver: by numeric addresses, and by `localhost`.
 fn same_place(one: &UpstreamUrl, other: &UpstreamUrl) -> bool {
     let same = |one: &HostPort, other: &HostPort| {
         one.port == other.port

@@ -1,7 +1,7 @@
 //! What each command needs of the configuration, as checked values.
 //!
-//! A command asks once and gets either everything or every problem. What is read here and nowhere else: secrets from
-//! files, routes, rules, and the settings of the other crates.
+//! A command asks once and gets either everything or every problem. Secrets are read from their files here,
+//! and settings become those of the other crates.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::net::SocketAddr;
@@ -16,13 +16,12 @@ use parity_sink::StoreConfig;
 use parity_sink::write::Retention;
 
 use super::Layers;
-use super::file::{Entry, Raw};
+use super::file::Raw;
 use super::loops::Ports;
-use super::problem::{Origin, Problem, Problems, read_named_file};
-use super::settings::entries::EntryKey;
+use super::problem::{Problem, Problems, read_named_file};
 use super::settings::{self, Kind, One, Setting, limits, mirror, redact, retention, top};
 
-/// Keys and tokens are lines, not archives.
+/// A key or a token is one line; a larger file is another one.
 pub(super) const MAX_SECRET_BYTES: u64 = 64 << 10;
 /// An HMAC key shorter than this can be guessed.
 const MIN_KEY_BYTES: usize = 16;
@@ -38,7 +37,7 @@ pub(crate) struct MirrorSettings {
     pub(crate) instance: String,
     /// The proxy's own configuration.
     pub(crate) mirror: parity_mirror::Config,
-    /// The admin port's.
+    /// The admin port.
     pub(crate) admin: AdminSettings,
     /// Where the record is kept.
     pub(crate) store: StoreConfig,
@@ -58,13 +57,13 @@ pub(crate) struct MirrorSettings {
     pub(crate) redaction_key: Vec<u8>,
     /// Socket for taking over from a running mirror, and for handing over to the next.
     pub(crate) handover: Option<PathBuf>,
-    /// What only a restart can change, as prints by which a change is seen.
+    /// The settings that only a restart can change, each with a hash of its value.
     pub(crate) fixed: Vec<(&'static str, u64)>,
 }
 
 impl MirrorSettings {
-    /// Takes out the rules that have expired by now, and gives their ids. The hash of the rules is then that of those
-    /// which are left, as it is after a restart: evidence is bound to what really holds.
+    /// Takes out the rules that have expired by now, and returns their ids. The hash of the rules is then that of the
+    /// rules that are left, as it is after a restart: evidence is bound to the rules that really apply.
     pub(crate) fn expire_rules(&mut self, now: Timestamp) -> Vec<String> {
         let before = std::mem::replace(
             &mut self.rules,
@@ -79,7 +78,7 @@ impl MirrorSettings {
             .collect()
     }
 
-    /// The settings that are other than those of a running mirror, and cannot be applied to it.
+    /// The settings that differ from those of a running mirror and cannot be applied to it.
     pub(crate) fn need_a_restart(&self, running: &Self) -> Vec<&'static str> {
         self.fixed
             .iter()
@@ -95,7 +94,7 @@ impl MirrorSettings {
 pub(crate) struct AdminSettings {
     /// Address.
     pub(crate) address: SocketAddr,
-    /// Bearer token; always there off loopback.
+    /// Bearer token; always there unless the address is loopback.
     pub(crate) token: Option<String>,
 }
 
@@ -103,7 +102,7 @@ pub(crate) struct AdminSettings {
 pub(crate) struct StoreSettings {
     /// Where it is.
     pub(crate) store: StoreConfig,
-    /// Which effort.
+    /// Which migration.
     pub(crate) migration: String,
 }
 
@@ -165,19 +164,18 @@ impl Layers {
     }
 
     fn redact(&mut self) -> Option<RedactConfig> {
-        let default = RedactConfig::default();
         let text = self.get(&redact::TEXT);
         Some(RedactConfig {
-            keep_headers: self.list(&redact::KEEP_HEADERS, default.keep_headers),
-            keep_query: self.list(&redact::KEEP_QUERY, default.keep_query),
-            mask_keys: self.list(&redact::MASK_KEYS, default.mask_keys),
+            keep_headers: self.list(&redact::KEEP_HEADERS),
+            keep_query: self.list(&redact::KEEP_QUERY),
+            mask_keys: self.list(&redact::MASK_KEYS),
             text: text?,
         })
     }
 
     fn redaction_key(&mut self) -> Option<Vec<u8>> {
-        if self.is_given(&mirror::REDACTION_KEY_FILE) {
-            return self.secret(&mirror::REDACTION_KEY_FILE, MIN_KEY_BYTES);
+        if self.is_given(&redact::KEY_FILE) {
+            return self.secret(&redact::KEY_FILE, MIN_KEY_BYTES);
         }
         // Two random ids hold 244 random bits; a key of one process need not be more.
         let random = [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()];
@@ -197,13 +195,13 @@ impl Layers {
         })
     }
 
-    /// Everything that `mirror` needs, or all that is wrong, a rule that has expired included.
+    /// Everything that `mirror` needs, or all that is wrong. A rule that has expired is wrong, too.
     pub(crate) fn mirror(self) -> Result<MirrorSettings, Problems> {
         self.mirror_at(Timestamp::now())
     }
 
-    /// The same for a mirror that is to serve: a rule that has expired no longer applies, which is told, but a day in the
-    /// calendar must not keep a proxy from starting again.
+    /// The same for a mirror that is about to serve: a rule that has expired no longer applies, which is a warning. That a
+    /// day has come must not keep a proxy from starting again.
     pub(crate) fn mirror_to_serve(self) -> Result<MirrorSettings, Problems> {
         let mut settings = self.mirror_at(Timestamp::default())?;
         for rule in settings.expire_rules(Timestamp::now()) {
@@ -249,7 +247,7 @@ impl Layers {
         }
         let fixed = settings::all()
             .filter(|setting| setting.needs_restart)
-            .map(|setting| (self.name(setting), self.print(setting)))
+            .map(|setting| (self.name(setting), self.hash_of(setting)))
             .collect();
         let complete = || {
             let rules_as_given = rules?;
@@ -269,7 +267,7 @@ impl Layers {
                         .or_else(|| std::thread::available_parallelism().ok())
                         .unwrap_or(std::num::NonZeroUsize::MIN),
                     connections: parity_mirror::Config::CONNECTIONS,
-                    others: parity_mirror::Connections::default(),
+                    others: parity_mirror::ConnectionLimits::default(),
                     shadowing: shadowing?,
                     policy: policy?,
                 },
@@ -293,17 +291,17 @@ impl Layers {
         }
     }
 
-    /// Tells two values of a setting apart: also secret ones, and files whose content is another.
-    fn print(&self, setting: &Setting) -> u64 {
+    /// A hash of a setting's value, by which a change is seen: also of secrets, and of the content of files.
+    fn hash_of(&self, setting: &Setting) -> u64 {
         let mut hasher = DefaultHasher::new();
         match self.values.get(setting.key).map(|written| &written.value) {
             Some(Raw::Text(text)) => text.hash(&mut hasher),
             Some(Raw::List(items)) => items.hash(&mut hasher),
-            None => setting.default.hash(&mut hasher),
+            None => setting.default().hash(&mut hasher),
         }
         if setting.kind == Kind::Path
             && let Some((path, _)) = self.text(setting)
-            // A folder or a socket is what it is called.
+            // What cannot be read is a folder or a socket: only its path counts.
             && let Ok(content) = std::fs::read(path)
         {
             content.hash(&mut hasher);
@@ -331,20 +329,6 @@ impl Layers {
             .map(|admin| (settings, admin))
             .ok_or_else(|| Problems(Vec::new()))
     }
-}
-
-pub(super) fn entry_text<'a>(entry: &'a Entry, key: &EntryKey) -> Option<&'a str> {
-    match &entry.values.get(key.name)?.value {
-        Raw::Text(text) => Some(text),
-        Raw::List(_) => None,
-    }
-}
-
-pub(super) fn entry_origin(entry: &Entry, key: &str) -> Origin {
-    entry
-        .values
-        .get(key)
-        .map_or_else(|| entry.origin.clone(), |written| written.origin.clone())
 }
 
 /// The host's name, which tells instances apart; `localhost` where the system does not say.

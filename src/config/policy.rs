@@ -8,8 +8,8 @@ use http::header::{HeaderName, HeaderValue};
 use parity_mirror::{Forwarding, Limits, Policy, Sampling, ServerTls, Target};
 use parity_schemas::route::{RoutePolicy, RouteRule};
 
-use super::file::Entry;
-use super::needs::{MAX_SECRET_BYTES, entry_origin, entry_text};
+use super::file::RouteEntry;
+use super::needs::MAX_SECRET_BYTES;
 use super::problem::{Origin, Problem, read_named_file};
 use super::settings::entries::{EntryKey, route};
 use super::settings::{One, Side, candidate, forwarding, legacy, limits, mirror};
@@ -17,7 +17,7 @@ use super::value::{self, services};
 use super::{Layers, MAX_FILE_BYTES};
 
 impl Layers {
-    /// The policy of `mirror`; `None` if something is wrong, which has then been noted.
+    /// The policy of `mirror`; `None` if something is wrong, which is then reported.
     pub(super) fn policy(&mut self) -> Option<Policy> {
         let mode = self.get(&mirror::MODE);
         let legacy = self.target(&legacy::SIDE);
@@ -62,7 +62,7 @@ impl Layers {
         Some(target)
     }
 
-    /// Headers from a file. Its lines are told by their number only: they are secret.
+    /// Headers from a file. Problems name a line by its number only: what it says is secret.
     fn credentials(&mut self, setting: &'static One<PathBuf>) -> Vec<(HeaderName, HeaderValue)> {
         let Some((path, origin)) = self.path(setting) else {
             return Vec::new();
@@ -165,16 +165,16 @@ impl Layers {
     }
 
     /// Reads a key of a [[route]] that is not text.
-    fn entry_value<T>(
+    fn route_value<T>(
         &mut self,
-        entry: &Entry,
+        route: &RouteEntry,
         key: &EntryKey,
         read: impl FnOnce(&str) -> Result<T, String>,
     ) -> Option<T> {
-        match read(entry_text(entry, key)?) {
+        match read(route.text(key)?) {
             Ok(value) => Some(value),
             Err(error) => {
-                let origin = entry_origin(entry, key.name);
+                let origin = route.origin_of(key);
                 self.problems
                     .push(Problem::new(origin, format!("{}: {error}", key.name)));
                 None
@@ -183,27 +183,27 @@ impl Layers {
     }
 
     fn routes(&mut self) -> Arc<[RouteRule]> {
-        let mut rules = Vec::new();
+        let mut routes = Vec::new();
         for entry in std::mem::take(&mut self.routes) {
-            let Some(wanted) = entry_text(&entry, &route::MATCH) else {
+            let Some(wanted) = entry.text(&route::MATCH) else {
                 let problem = Problem::new(entry.origin, "a [[route]] needs `match`");
                 self.problems
                     .push(problem.hint("write for example match = \"GET /users/{id}\""));
                 continue;
             };
             let policy = RoutePolicy {
-                shadow: self.entry_value(&entry, &route::SHADOW, value::switch),
-                sample: self.entry_value(&entry, &route::SAMPLE, value::share),
+                shadow: self.route_value(&entry, &route::SHADOW, value::switch),
+                sample: self.route_value(&entry, &route::SAMPLE, value::share),
             };
             match RouteRule::parse(wanted, policy) {
-                Ok(rule) => rules.push(rule),
+                Ok(route) => routes.push(route),
                 Err(error) => {
-                    let origin = entry_origin(&entry, route::MATCH.name);
+                    let origin = entry.origin_of(&route::MATCH);
                     self.problems
                         .push(Problem::new(origin, format!("match: {error}")));
                 }
             }
         }
-        rules.into()
+        routes.into()
     }
 }

@@ -27,11 +27,11 @@ pub(crate) enum Origin {
     Flag(&'static str),
 }
 
-/// Places in a text, found without reading all that stands before them: a file may have as many mistakes as lines, and
-/// all in one line.
+/// Finds the line and column of a byte, without reading all that stands before it: a file may have as many mistakes as
+/// lines, or all of them in one line.
 pub(crate) struct Places<'a> {
     text: &'a str,
-    /// The begin of each line and some places within long ones: byte offset, line and column.
+    /// Where each line begins, and some places within long lines: byte offset, line and column.
     marks: Vec<(usize, usize, usize)>,
 }
 
@@ -39,7 +39,7 @@ impl<'a> Places<'a> {
     /// Bytes between two marks of a long line.
     const MARKED: usize = 4096;
 
-    /// Of a file's text.
+    /// The places of a file's text.
     pub(crate) fn of(text: &'a str) -> Self {
         let mut marks = vec![(0, 1, 1)];
         let (mut marked, mut line, mut column) = (0, 1, 1);
@@ -105,7 +105,7 @@ impl Problem {
         }
     }
 
-    /// The same with what to do.
+    /// The same problem with a hint on what to do.
     #[must_use]
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -149,7 +149,7 @@ pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Problem {
     )
 }
 
-/// Reads a file that a setting names, within a bound; reports where the name was given.
+/// Reads a file that a setting names, up to a limit. A problem stands where the name was given.
 pub(crate) fn read_named_file(
     path: &PathBuf,
     origin: &Origin,
@@ -172,18 +172,6 @@ pub(crate) fn read_named_file(
         return Err(Problem::new(origin.clone(), message));
     }
     Ok(bytes)
-}
-
-/// The closest of `known` to `word`, if it is close enough to be a slip.
-pub(crate) fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    /// Below this Jaro-Winkler similarity a suggestion is more confusing than none.
-    const CLOSE: f64 = 0.75;
-    known
-        .into_iter()
-        .map(|candidate| (strsim::jaro_winkler(word, candidate), candidate))
-        .filter(|(similarity, _)| *similarity >= CLOSE)
-        .max_by(|one, other| one.0.total_cmp(&other.0))
-        .map(|(_, candidate)| candidate)
 }
 
 #[cfg(test)]
@@ -215,7 +203,7 @@ mod tests {
 
     #[test]
     fn as_many_mistakes_as_lines_are_told_in_time() {
-        // Comparing each with each, or counting lines from the begin for each, would take minutes.
+        // Comparing each with each, or counting lines from the start for each, would take minutes.
         let text = "unknown_key = 1\n".repeat(300_000);
         let places = Places::of(&text);
         let path: Arc<Path> = Path::new("p").into();

@@ -3,24 +3,27 @@
 
 use std::fmt::Write;
 
+use parity_schemas::documents::{CONFIG_SCHEMA, ConfigDocument, Layer, ShownSetting};
 use parity_schemas::time::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::Layers;
 use super::problem::Origin;
-use super::settings::entries::{EntryKey, route, rule};
+use super::settings::entries::{EntryKey, of_rules, route};
 use super::settings::{self, Kind, SECTIONS, Setting, name_of};
+use super::value;
 
-/// How long the rule of the example holds: 90 days.
+/// How long the rule of the example applies: 90 days.
 const A_QUARTER_MICROS: i64 = 90 * 24 * 60 * 60 * 1_000_000;
 
 /// A commented parity.toml in which every setting stands with its default, commented out, and the two upstreams are
-/// filled in for the user to change.
+/// filled in for the user to change. What has no default stands further in, with an example.
 pub(crate) fn starting_file() -> String {
     let mut text = String::from(
         "#:schema ./schemas/json/config.v1.json\n\
          # Every key is also an environment variable (PARITY_…), most are flags of `parity mirror`.\n\
-         # Precedence: this file < environment < flags. Check it with `parity config check`.\n\n",
+         # Precedence: this file < environment < flags. Check it with `parity config check`.\n\
+         # A setting behind `# ` shows its default; one that stands further in has none, and shows an example.\n\n",
     );
     for section in SECTIONS {
         if !section.name.is_empty() {
@@ -28,7 +31,11 @@ pub(crate) fn starting_file() -> String {
         }
         let in_file = |setting: &&&Setting| setting.kind != Kind::Secret;
         for setting in section.settings.iter().filter(in_file) {
-            let mark = if setting.filled_in { "" } else { "# " };
+            let mark = match setting.default() {
+                _ if setting.filled_in => "",
+                Some(_) => "# ",
+                None => "#   ",
+            };
             let (about, name, value) = (setting.about, setting.name(), example(setting));
             let _infallible = writeln!(text, "# {about}\n{mark}{name} = {value}");
         }
@@ -56,21 +63,24 @@ pub(crate) fn starting_file() -> String {
 }
 
 fn example(setting: &Setting) -> String {
-    let value = setting.default.or(setting.example);
-    let value = value.unwrap_or(match setting.kind {
-        Kind::Count => "2",
-        Kind::Path => "path/to/file",
-        _ => "…",
+    let value = setting.default().or(setting.example.map(str::to_owned));
+    let value = value.unwrap_or_else(|| {
+        let value = match setting.kind {
+            Kind::Count => "2",
+            Kind::Path => "path/to/file",
+            _ => "…",
+        };
+        value.to_owned()
     });
     match setting.kind {
-        Kind::Count | Kind::Share => value.to_owned(),
+        Kind::Count | Kind::Share => value,
         Kind::Switch => (value == "on").to_string(),
-        Kind::List => "[]".to_owned(),
+        Kind::List => format!("{:?}", value::list(&value)),
         _ => format!("{value:?}"),
     }
 }
 
-/// One line a setting: `key = value`, with its origin if asked for.
+/// One line for each setting: `key = value`, with its origin if asked for.
 pub(crate) fn list(layers: &Layers, origin: bool) -> String {
     let width = settings::all().map(|setting| setting.key.len()).max();
     let width = width.unwrap_or(0);
@@ -87,22 +97,28 @@ pub(crate) fn list(layers: &Layers, origin: bool) -> String {
     text
 }
 
-/// The same as a document.
-pub(crate) fn document(layers: &Layers) -> Value {
-    let settings: Map<_, _> = settings::all()
-        .map(|setting| {
-            let (value, origin) = layers.shown(setting);
-            let kind = match &origin {
-                Origin::Default => "default",
-                Origin::File { .. } => "file",
-                Origin::Environment(_) => "environment",
-                Origin::Flag(_) => "flag",
-            };
-            let entry = json!({"value": value, "from": kind, "origin": origin.to_string()});
-            (setting.key.to_owned(), entry)
-        })
-        .collect();
-    json!({"schema": "parity.config/v1", "settings": settings})
+/// The same list as a JSON document.
+pub(crate) fn document(layers: &Layers) -> ConfigDocument {
+    let settings = settings::all().map(|setting| {
+        let (value, origin) = layers.shown(setting);
+        let from = match &origin {
+            Origin::Default => Layer::Default,
+            Origin::File { .. } => Layer::File,
+            Origin::Environment(_) => Layer::Environment,
+            Origin::Flag(_) => Layer::Flag,
+        };
+        let origin = origin.to_string();
+        let shown = ShownSetting {
+            value,
+            from,
+            origin,
+        };
+        (setting.key.to_owned(), shown)
+    });
+    ConfigDocument {
+        schema: CONFIG_SCHEMA.to_owned(),
+        settings: settings.collect(),
+    }
 }
 
 /// The JSON Schema of parity.toml, for editors.
@@ -123,8 +139,8 @@ pub(crate) fn schema() -> Value {
             properties.insert(section.name.to_owned(), table);
         }
     }
-    properties.insert("route".to_owned(), entries(route::ALL));
-    properties.insert("rule".to_owned(), entries(rule::ALL));
+    properties.insert("route".to_owned(), tables(route::ALL.iter().copied()));
+    properties.insert("rule".to_owned(), tables(&of_rules()));
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "config.v1.json",
@@ -135,7 +151,7 @@ pub(crate) fn schema() -> Value {
     })
 }
 
-/// What settings were called that stood in this section before.
+/// The former names that settings had in this section.
 fn former(section: &str) -> impl Iterator<Item = (String, Value)> {
     let renamed = settings::all().filter_map(|setting| Some((setting, setting.formerly?)));
     let here = renamed.filter(move |(_, key)| {
@@ -150,7 +166,7 @@ fn former(section: &str) -> impl Iterator<Item = (String, Value)> {
     })
 }
 
-/// What values look like.
+/// The JSON Schema of a value.
 fn form(kind: Kind, words: Option<fn() -> Vec<&'static str>>) -> Value {
     match (kind, words) {
         (Kind::List, Some(words)) => {
@@ -178,22 +194,24 @@ fn form(kind: Kind, words: Option<fn() -> Vec<&'static str>>) -> Value {
 fn property(setting: &Setting) -> Value {
     let mut property = form(setting.kind, setting.words);
     property["description"] = setting.about.into();
-    if let Some(default) = setting.default {
+    if let Some(default) = setting.default() {
         property["default"] = match setting.kind {
             Kind::Count => default.parse::<u64>().map_or(Value::Null, Value::from),
             Kind::Share => default.parse::<f64>().map_or(Value::Null, Value::from),
             Kind::Switch => Value::Bool(default == "on"),
+            Kind::List => value::list(&default).into(),
             _ => default.into(),
         };
     }
     property
 }
 
-fn entries(keys: &[&EntryKey]) -> Value {
-    let needed = keys.iter().filter(|key| key.needed);
-    let required: Vec<_> = needed.map(|key| key.name).collect();
+/// A list of tables with these keys.
+fn tables<'a>(keys: impl IntoIterator<Item = &'a EntryKey> + Clone) -> Value {
+    let required = keys.clone().into_iter().filter(|key| key.required);
+    let required: Vec<_> = required.map(|key| key.name).collect();
     let properties: Map<_, _> = keys
-        .iter()
+        .into_iter()
         .map(|key| {
             let mut property = form(key.kind, key.words);
             property["description"] = key.about.into();

@@ -8,7 +8,7 @@ use parity_sink::{
 };
 
 use super::problem::{Origin, Problem, Problems};
-use super::settings::{One, Setting, clickhouse, kafka, limits, mirror, record, sink, top};
+use super::settings::{One, Setting, clickhouse, kafka, mirror, record, sink, top};
 use super::{AdminSettings, DEFAULT_FILE, Layers};
 
 /// Everything `sink` needs, checked.
@@ -19,11 +19,11 @@ pub(crate) struct SinkSettings {
     pub(crate) clickhouse: StoreConfig,
     /// Batches, limits, group.
     pub(crate) options: SinkOptions,
-    /// The admin port's.
+    /// The admin port.
     pub(crate) admin: AdminSettings,
     /// What the report page shows.
     pub(crate) migration: String,
-    /// How long what is kept, for `--migrate`.
+    /// How long each part of the record is kept, for `--migrate`.
     pub(crate) retention: parity_sink::write::Retention,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct SinkSettings {
 pub(crate) struct SchemaSettings {
     /// The database.
     pub(crate) clickhouse: StoreConfig,
-    /// How long what is kept.
+    /// How long each part of the record is kept.
     pub(crate) retention: parity_sink::write::Retention,
 }
 
@@ -58,7 +58,7 @@ impl Layers {
 
     fn spool(&mut self) -> Option<SpoolConfig> {
         let folder = self.path(&record::SPOOL);
-        let max_bytes = self.get(&limits::SPOOL);
+        let max_bytes = self.get(&record::SPOOL_SIZE);
         Some(SpoolConfig {
             folder: folder?.0,
             max_bytes: max_bytes?,
@@ -128,7 +128,7 @@ impl Layers {
         self.problems.push(Problem::new(origin, message).hint(hint));
     }
 
-    /// A password out of the environment, else out of a file.
+    /// A password from the environment, else from a file.
     fn password(
         &mut self,
         setting: &'static One<String>,
@@ -188,21 +188,15 @@ impl Layers {
     fn sink_options(&mut self) -> Option<SinkOptions> {
         let group = self.get(&sink::GROUP);
         let instance = self.get(&sink::INSTANCE);
-        let batch_rows = self.get(&sink::BATCH_ROWS);
-        let batch_bytes = self.get(&sink::BATCH_BYTES);
         let batch_interval = self.get(&sink::BATCH_INTERVAL);
         let memory = self.get(&sink::MEMORY);
-        let session_timeout = self.get(&sink::SESSION_TIMEOUT);
         let workers = self.get(&sink::WORKERS);
         let default = SinkOptions::default();
         Some(SinkOptions {
             group,
             instance,
-            batch_rows: batch_rows?,
-            batch_bytes: batch_bytes? as usize,
             batch_interval: batch_interval?,
             memory: memory? as usize,
-            session_timeout: session_timeout?,
             workers: workers.unwrap_or(default.workers),
             ..default
         })

@@ -1,4 +1,4 @@
-//! A comparing thread: takes exchanges, compares, counts, hands mismatches to the writer.
+//! A comparing thread: takes exchanges from the queue, compares and counts them, and hands mismatches to the writer.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +13,7 @@ use parity_schemas::route::Route;
 use parity_schemas::tally::{Group, Identity};
 use parity_schemas::verdict::{Reason, Verdict};
 use parity_sink::tally::Elapsed;
-use parity_sink::{Epoch, RecordSender, Recorder, TallyBook};
+use parity_sink::{Epoch, OutcomeRecorder, RecordSender, TallyBook};
 use uuid::Uuid;
 
 use super::queue::{Next, Queue, Waiting};
@@ -22,22 +22,23 @@ use super::queue::{Next, Queue, Waiting};
 /// for each exchange was measured to cost the proxy a tenth of its CPU. A millisecond at 16,000 requests a second is
 /// 16 exchanges of 4,096.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
-/// A burst after a short silence waits no longer than this.
+/// Longest pause, and so the longest that a burst after a short silence waits.
 const LONGEST_PAUSE: Duration = Duration::from_millis(10);
-/// Pauses of full length after which it does wait to be woken: then hardly anything comes that would wake it.
+/// Pauses of full length after which the thread does wait to be woken. By then so little arrives that waking it costs
+/// nothing.
 const PAUSES: u32 = 10;
-/// How long it waits then before it looks whether the time is over.
+/// How long it waits to be woken before it checks whether the deadline for comparing has passed.
 const SLEEP: Duration = Duration::from_millis(250);
 
-/// What all comparing threads share.
-pub(super) struct Shared {
+/// What the comparing threads of one generation share, to redact a mismatch and say whose it is.
+pub(super) struct ComparingContext {
     pub(super) redactor: Redactor,
     pub(super) identity: Identity,
     pub(super) instance: String,
 }
 
-/// What a thread compares now. Whoever takes it counts the request: the thread, or the drain that has waited for the
-/// thread long enough.
+/// The request that a thread compares now. Whoever takes it out counts it: the thread, or the drain when it has waited
+/// long enough for the thread. So it is counted exactly once.
 #[derive(Clone, Default)]
 pub(super) struct UnderWay(Arc<Mutex<Option<Unsettled>>>);
 
@@ -49,7 +50,7 @@ pub(super) struct Unsettled {
 
 impl Unsettled {
     /// Ends it without a verdict.
-    pub(super) fn not_compared(&self, recorder: &Recorder, reason: Reason) {
+    pub(super) fn not_compared(&self, recorder: &OutcomeRecorder, reason: Reason) {
         recorder.not_compared(&self.route, reason);
         recorder.settled(self.epoch);
     }
@@ -64,7 +65,7 @@ impl UnderWay {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(request);
     }
 
-    /// The request, to be counted by whoever gets it.
+    /// Takes the request out; the caller must count it.
     pub(super) fn take(&self) -> Option<Unsettled> {
         let mut request = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         request.take()
@@ -74,16 +75,16 @@ impl UnderWay {
 /// One comparing thread.
 pub(super) struct Comparing {
     pub(super) comparator: Comparator,
-    pub(super) recorder: Recorder,
+    pub(super) recorder: OutcomeRecorder,
     pub(super) book: Arc<TallyBook>,
     pub(super) records: RecordSender,
-    pub(super) context: Arc<Shared>,
+    pub(super) context: Arc<ComparingContext>,
     pub(super) queue: Arc<Queue>,
     pub(super) under_way: UnderWay,
 }
 
 impl Comparing {
-    /// Until the queue is closed and empty, or the time is over.
+    /// Runs until the queue is closed and empty, or the deadline for comparing has passed.
     pub(super) fn run(&mut self) {
         let mut pause = SHORTEST_PAUSE;
         let mut pauses = 0;
@@ -116,7 +117,7 @@ impl Comparing {
         // leaves nothing behind.
         let settled = std::panic::catch_unwind(AssertUnwindSafe(|| {
             let comparison = self.comparator.compare(exchange);
-            // Redaction may take as long as the comparison: the request is the drain's to count until all is done.
+            // Redaction may take as long as the comparison. Until it is done, the drain may still count the request.
             let found = match comparison.verdict {
                 Verdict::Mismatch => Some(self.found(exchange, &comparison)),
                 _ => None,
@@ -155,10 +156,11 @@ impl Comparing {
         match (comparison.verdict, found) {
             (Verdict::NotCompared(reason), _) => self.recorder.not_compared(route, reason),
             (Verdict::Match, _) => self.recorder.matched(route, legacy, candidate),
-            // Nothing says what differs: a bug, which is never a match.
+            // A mismatch without findings is a bug; it must not count as a match.
             (Verdict::Mismatch, None) => self.recorder.not_compared(route, Reason::InternalPanic),
             (Verdict::Mismatch, Some(Found { id, groups, record })) => {
-                // A full queue costs this row, counted by the sender; the count of the verdict comes by the tally.
+                // If the queue is full, this row is lost and the sender counts the loss. The verdict is counted all the
+                // same.
                 let _counted = self.records.send(record);
                 let time = exchange.time;
                 self.recorder
@@ -167,7 +169,7 @@ impl Comparing {
         }
     }
 
-    /// What is told and kept of a mismatch.
+    /// Redacts a mismatch: its groups for the counts, and its record.
     fn found(&self, exchange: &Exchange, comparison: &Comparison) -> Found {
         let id = new_id();
         let context = RecordContext {

@@ -1,30 +1,30 @@
-//! What waits for a comparing thread, in one line for each route, taken in turn by what it costs.
+//! A fair queue before the comparing threads, with a line of items for each route.
 //!
-//! Every route has the same right to the time of the comparing threads (start-time fair queueing): of the routes that
-//! wait, the one that has had the least is served next. So an exchange of a route that asks for little waits for one
-//! comparison at most, whatever stands in the other lines. When there is too much, in number or in time that comparing
-//! it will take, the oldest exchange of the route that wants the most time goes: a route is never turned away for
-//! what another one costs.
+//! Every route gets the same share of the threads' time (start-time fair queueing): of the routes with waiting items, the
+//! one that has used the least time is served next. So an exchange of a route that needs little time waits for one
+//! comparison at most, however long the other lines are. When too many items wait, or too much time would be needed to
+//! compare them, the oldest item of the line that needs the most time is dropped: no route loses an exchange because of
+//! what another route costs.
 //!
-//! What an exchange costs is not known before it has been compared: two kilobytes may unpack to a megabyte, or hold two
-//! lists whose order does not count. So the cost is learnt for each route from its comparisons, as time for each unit
-//! of what was captured; before the first one the caller's assumption holds.
+//! The cost of an exchange is not known before it has been compared: two kilobytes may unpack to a megabyte, or hold two
+//! lists whose order does not count. So the cost of each route is estimated from its comparisons so far, as time per unit
+//! of captured data. Before the first comparison the caller's assumption is used.
 //!
 //! A plain data structure: no clock, no lock, no thread.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
-/// Routes with a line of their own, as many as have tallies of their own. Those that come later share one, so that
-/// somebody who makes routes up (a scanner) shares it, too.
+/// Routes with a line of their own, as many as have tallies of their own. Later ones share a line, among them the endless
+/// made-up paths of a scanner.
 const MAX_LINES: usize = parity_sink::tally::MAX_ROUTES;
-/// The line that they share.
+/// The line that later routes share.
 const SHARED: LineId = LineId(0);
-/// A line that was long keeps no more room than this many times what it holds.
+/// A line's memory is given back when its capacity is more than this many times its length.
 const SPARE: usize = 4;
-/// Room that is not worth giving back.
+/// Up to this capacity, memory is not given back.
 const ROOM: usize = 32;
-/// One part in so many of what is known of a route's cost comes from its last comparison.
+/// The estimate is a moving average: the last comparison has the weight one in this many.
 const MEMORY: u64 = 8;
 /// Paces are kept in parts of a nanosecond, since comparing a byte takes less than one.
 const PARTS: u64 = 1 << 10;
@@ -32,21 +32,22 @@ const PARTS: u64 = 1 << 10;
 /// How much may wait.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
-    /// Items.
+    /// Number of items.
     pub(super) items: usize,
-    /// Time that they will take together, as far as that is known, in nanoseconds.
+    /// Estimated time that comparing all of them takes, in nanoseconds.
     pub(super) nanos: u64,
 }
 
-/// Items in lines.
+/// The queue.
 pub(super) struct Fair<T> {
     bounds: Bounds,
     lines: Vec<Line<T>>,
     by_label: HashMap<Box<str>, LineId>,
-    /// The lines that wait, by the time that they have had when their next item begins. A line may have been emptied
-    /// since it was put here.
+    /// Lines with items, ordered by the time that they have used when their next item begins. A line may have been
+    /// emptied since it was put here.
     turns: BinaryHeap<Reverse<(u64, usize)>>,
-    /// The time that the line which was served last had had then: a line that was empty begins here.
+    /// The used time of the line that was served last, at that moment. A line that was empty starts from here, so that
+    /// being idle earns it no credit.
     now: u64,
     items: usize,
     nanos: u64,
@@ -54,19 +55,19 @@ pub(super) struct Fair<T> {
 
 struct Line<T> {
     items: VecDeque<(u64, T)>,
-    /// Of the items together.
+    /// Units of all items together.
     units: u64,
-    /// What the items will take.
+    /// Estimated time for all items.
     nanos: u64,
     /// Parts of a nanosecond that a unit takes; 0 until something is assumed or known.
     pace: u64,
     /// Whether the pace was measured.
     known: bool,
-    /// Time that it has had when its next item begins.
+    /// Time that the line has used when its next item begins.
     begins: u64,
-    /// How much more (or less) its last items took than was charged.
+    /// Time that its items took beyond what they were charged; negative if they took less.
     owed: i64,
-    /// Whether it stands in `turns`.
+    /// Whether the line is in `turns`.
     queued: bool,
 }
 
@@ -76,9 +77,9 @@ pub(super) struct LineId(usize);
 
 /// An item whose turn has come.
 pub(super) struct Taken<T> {
-    /// It.
+    /// The item.
     pub(super) item: T,
-    /// For [`Fair::took`].
+    /// What it was charged, for [`Fair::took`].
     pub(super) bill: Bill,
 }
 
@@ -91,7 +92,7 @@ pub(super) struct Bill {
 }
 
 impl<T> Fair<T> {
-    /// Empty.
+    /// An empty queue.
     pub(super) fn new(bounds: Bounds) -> Self {
         Self {
             bounds,
@@ -118,8 +119,8 @@ impl<T> Fair<T> {
         line
     }
 
-    /// Puts an item into a line. `assumed` is the time that it may take, asked for only while nothing is known of the
-    /// route. What is then too much goes to `shed`, the item itself perhaps.
+    /// Puts an item into a line. `assumed` gives the time that it may take; it is called only if the route has no estimate
+    /// yet. Items beyond the bounds go to `shed`, perhaps this one.
     pub(super) fn push(
         &mut self,
         LineId(index): LineId,
@@ -150,7 +151,7 @@ impl<T> Fair<T> {
         }
     }
 
-    /// The next item, of the line that has had the least.
+    /// The next item, of the line that has used the least time.
     pub(super) fn pop(&mut self) -> Option<Taken<T>> {
         while let Some(Reverse((begins, index))) = self.turns.pop() {
             let line = &mut self.lines[index];
@@ -160,7 +161,7 @@ impl<T> Fair<T> {
             }
             let corrected = line.corrected();
             if corrected > begins {
-                // Its last items took more than was charged, so others may come first.
+                // Its last items took more than they were charged, so another line may be first now.
                 self.turns.push(Reverse((corrected, index)));
                 continue;
             }
@@ -186,7 +187,7 @@ impl<T> Fair<T> {
         None
     }
 
-    /// What an item really took.
+    /// Corrects the line's account by the time that an item really took.
     pub(super) fn took(&mut self, bill: Bill, nanos: u64) {
         let line = &mut self.lines[bill.line];
         let seen = pace(nanos, bill.units);
@@ -200,7 +201,7 @@ impl<T> Fair<T> {
         self.reckon(bill.line);
     }
 
-    /// Everything that waits, in no order.
+    /// Removes all items, in no particular order.
     pub(super) fn take_all(&mut self) -> impl Iterator<Item = T> {
         self.turns.clear();
         (self.items, self.nanos) = (0, 0);
@@ -213,7 +214,7 @@ impl<T> Fair<T> {
             .map(|(_, item)| item)
     }
 
-    /// Brings the times of a line, and of all, up to date.
+    /// Updates the estimated time of a line, and of the queue.
     fn reckon(&mut self, index: usize) {
         let line = &mut self.lines[index];
         let nanos = cost(line.pace, line.units);
@@ -221,7 +222,7 @@ impl<T> Fair<T> {
         line.nanos = nanos;
     }
 
-    /// The oldest item of the line that wants the most time.
+    /// Removes the oldest item of the line that needs the most time.
     fn drop_costliest(&mut self) -> Option<T> {
         let waiting = self
             .lines
@@ -253,7 +254,7 @@ impl<T> Line<T> {
         }
     }
 
-    /// When it begins, with what it owes.
+    /// The time at which its next item begins, after settling what the line owes.
     fn corrected(&mut self) -> u64 {
         self.begins = self
             .begins
@@ -268,7 +269,7 @@ impl<T> Line<T> {
     }
 }
 
-/// Parts of a nanosecond for each unit, at least one.
+/// Parts of a nanosecond per unit, at least one.
 fn pace(nanos: u64, units: u64) -> u64 {
     (nanos.saturating_mul(PARTS) / units.max(1)).max(1)
 }

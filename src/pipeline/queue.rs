@@ -1,11 +1,11 @@
-//! Between the workers of the proxy and the comparing threads.
+//! The queue between the workers of the proxy and the comparing threads.
 //!
-//! In two steps. Workers put exchanges into a bounded channel without a lock, which is all that the path of a client
-//! pays. The comparing threads take them out of it and sort them into lines ([`super::fair`]) before each comparison.
-//! When a comparison takes so long that the channel fills, the worker that finds it half full sorts a few itself, so that
-//! what is turned away is still what costs most, and not what happens to come next.
+//! It has two stages. Workers put exchanges into a bounded lock-free channel, which is the only cost on a client's path.
+//! Before each comparison, the comparing threads move them from there into a line for each route ([`super::fair`]). When
+//! comparisons take so long that the channel is half full, workers move a few exchanges themselves. Otherwise a full
+//! channel would turn away whatever comes next, instead of what costs most.
 //!
-//! What waits is bounded in number, in bytes (the budget that its bodies hold) and in time that comparing it will take.
+//! What waits is bounded in number, in bytes (by the byte budget, which its bodies hold) and in comparing time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -15,24 +15,24 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, TrySen
 use http::header::CONTENT_ENCODING;
 use parity_schemas::exchange::{Capture, Exchange};
 use parity_schemas::verdict::Reason;
-use parity_sink::{Epoch, Recorder};
+use parity_sink::{Epoch, OutcomeRecorder};
 
 use super::fair::{Bill, Bounds, Fair, Taken};
 
-/// Time of one comparing thread that may wait to be spent. What waits longer comes too late for whoever looks at the
-/// result, and at the end it has to fit the drain several times.
+/// Estimated comparing time that may wait for each thread. It is a fraction of the default drain, so that the estimate may
+/// be several times too low; and results that are later are of little use to a reader.
 const WAITING: Duration = Duration::from_secs(5);
-/// Exchanges that a worker sorts when it finds the channel half full: some ten microseconds of its clients' time.
+/// Exchanges that a worker sorts when the channel is half full. This takes ten microseconds or so of its clients' time.
 const SORTED_BY_WORKER: usize = 64;
-/// Added to the bytes of an exchange: what comparing costs beside its bodies.
+/// Added to the bytes of an exchange, for the cost of comparing everything but the bodies.
 const UNITS_BESIDE: u64 = 512;
-/// Nanoseconds that comparing a decoded byte takes, until it is known of a route.
+/// Assumed nanoseconds to compare a decoded byte, until a route has an estimate.
 const ASSUMED_NANOS: u64 = 10;
-/// Bytes that a coded byte unpacks to, until it is known of a route: more than honest answers do, so that a flood of
-/// others is not let in before the first of them has been compared.
+/// Assumed decoded bytes per compressed byte, until a route has an estimate. It is more than usual answers have, so that a
+/// flood of decompression bombs is not admitted before the first of them has been compared.
 const ASSUMED_RATIO: usize = 64;
 
-/// What waits for comparison, with when it was received.
+/// An exchange that waits for comparison, with the epoch in which it was received.
 pub(super) struct Waiting {
     pub(super) exchange: Exchange,
     pub(super) epoch: Epoch,
@@ -40,25 +40,25 @@ pub(super) struct Waiting {
 
 impl Waiting {
     /// Ends it without a verdict.
-    pub(super) fn not_compared(&self, recorder: &Recorder, reason: Reason) {
+    pub(super) fn not_compared(&self, recorder: &OutcomeRecorder, reason: Reason) {
         recorder.not_compared(&self.exchange.route, reason);
         recorder.settled(self.epoch);
     }
 }
 
-/// Where workers leave exchanges. The queue is closed when the last one is gone.
+/// The end of the queue at which workers put exchanges in. The queue is closed when the last entrance is dropped.
 #[derive(Clone)]
 pub(super) struct Entrance {
     arrivals: Sender<Waiting>,
     queue: Arc<Queue>,
 }
 
-/// Where comparing threads get them.
+/// The end at which comparing threads take exchanges out.
 pub(super) struct Queue {
     arrivals: Receiver<Waiting>,
-    /// Held for as long as it takes to sort what has arrived, never while something is compared. Workers only ever try.
+    /// Locked while arrivals are sorted, never during a comparison. Workers use `try_lock` only, so they never wait.
     lines: Mutex<Fair<Box<Waiting>>>,
-    /// The time to compare is over.
+    /// Set at the deadline for comparing.
     over: Arc<AtomicBool>,
     /// Bytes that a body may have once decoded.
     decoded: usize,
@@ -67,7 +67,7 @@ pub(super) struct Queue {
 /// How much may wait.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
-    /// Exchanges; as many again may have arrived that nobody has looked at yet.
+    /// Exchanges in lines; the channel of arrivals may hold as many again.
     pub(super) exchanges: usize,
     /// Threads that compare.
     pub(super) threads: usize,
@@ -77,15 +77,15 @@ pub(super) struct Room {
 
 /// What a comparing thread is to do.
 pub(super) enum Next {
-    /// This one is due.
+    /// Compare this exchange.
     Compare(Box<Waiting>, Bill),
-    /// Nothing is there.
+    /// The queue is empty.
     Wait,
-    /// Nothing will come any more.
+    /// The queue is closed and empty, or the deadline has passed.
     End,
 }
 
-/// A queue and its entrance. `over` ends it at once, whatever waits.
+/// A queue and its entrance. Setting `over` ends it at once, whatever still waits.
 pub(super) fn queue(room: Room, over: &Arc<AtomicBool>) -> (Entrance, Arc<Queue>) {
     let (sender, receiver) = bounded(room.exchanges);
     let nanos = WAITING.as_nanos() as u64 * room.threads as u64;
@@ -106,8 +106,7 @@ pub(super) fn queue(room: Room, over: &Arc<AtomicBool>) -> (Entrance, Arc<Queue>
 }
 
 impl Entrance {
-    /// Leaves an exchange, and waits for nothing. What there is no room for goes to `shed`: this one, or others that
-    /// cost more.
+    /// Puts in an exchange without waiting. Exchanges beyond the bounds go to `shed`: this one, or others that cost more.
     pub(super) fn offer(&self, waiting: Waiting, mut shed: impl FnMut(Waiting)) {
         let crowded = self
             .arrivals
@@ -117,7 +116,7 @@ impl Entrance {
             let lines = match self.queue.lines.try_lock() {
                 Ok(lines) => Some(lines),
                 Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-                // Somebody sorts just now.
+                // Another thread is sorting.
                 Err(TryLockError::WouldBlock) => None,
             };
             if let Some(mut lines) = lines {
@@ -133,7 +132,7 @@ impl Entrance {
 }
 
 impl Queue {
-    /// What to compare next; what has arrived meanwhile and is too much goes to `shed`.
+    /// Sorts arrivals and returns what to do next. Exchanges beyond the bounds go to `shed`.
     pub(super) fn next(&self, mut shed: impl FnMut(Waiting)) -> Next {
         if self.over.load(Ordering::Relaxed) {
             return Next::End;
@@ -147,13 +146,13 @@ impl Queue {
         }
     }
 
-    /// What a comparison really took.
+    /// Reports how long a comparison took.
     pub(super) fn took(&self, bill: Bill, time: Duration) {
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         self.lines().took(bill, nanos);
     }
 
-    /// Waits until something arrives, nothing can any more, or the time is over.
+    /// Waits until an exchange arrives, the queue is closed, or `longest` has passed.
     pub(super) fn wait(&self, longest: Duration, mut shed: impl FnMut(Waiting)) {
         match self.arrivals.recv_timeout(longest) {
             Ok(exchange) => self.admit(&mut self.lines(), exchange, &mut shed),
@@ -161,7 +160,7 @@ impl Queue {
         }
     }
 
-    /// Everything that waits, compared or not.
+    /// Passes everything that waits to `each`.
     pub(super) fn take_all(&self, mut each: impl FnMut(Waiting)) {
         let mut lines = self.lines();
         lines.take_all().for_each(|exchange| each(*exchange));
@@ -172,14 +171,14 @@ impl Queue {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts arrivals into their lines, `most` of them; whether nothing will arrive any more.
+    /// Moves at most `most` arrivals into their lines. Returns whether the channel is closed and empty.
     fn sort(
         &self,
         lines: &mut Fair<Box<Waiting>>,
         most: usize,
         shed: &mut impl FnMut(Waiting),
     ) -> bool {
-        // Those that come meanwhile are for the next time: no thread shall do nothing but this.
+        // Later arrivals are left for the next call, so that no thread does nothing but sort.
         for _ in 0..self.arrivals.len().min(most) {
             match self.arrivals.try_recv() {
                 Ok(exchange) => self.admit(lines, exchange, shed),
@@ -209,12 +208,12 @@ impl Queue {
         let units = bytes as u64 + UNITS_BESIDE;
         let decoded: usize = captures.map(|answer| self.assumed(answer)).iter().sum();
         let nanos = (decoded as u64 + UNITS_BESIDE).saturating_mul(ASSUMED_NANOS);
-        // Moved by reference from here on: an exchange is larger than a cache line by far.
+        // Boxed, because an exchange is large and is moved several times from here on.
         let waiting = Box::new(waiting);
         lines.push(line, units, || nanos, waiting, |waiting| shed(*waiting));
     }
 
-    /// Bytes that an answer may have once decoded.
+    /// Assumed size of an answer's body once decoded.
     fn assumed(&self, answer: &Capture) -> usize {
         let sent = answer.body.len();
         if answer.headers.contains(&CONTENT_ENCODING) {

@@ -1,5 +1,6 @@
-//! The layout is the architecture: the edges between our crates, and what each may name, which ARCHITECTURE.md draws.
+//! Checks what ARCHITECTURE.md says: which crate may depend on which, and which outside packages each may use.
 
+mod citations;
 mod imports;
 
 use std::collections::BTreeSet;
@@ -9,7 +10,7 @@ use serde_json::Value;
 
 use crate::support::root;
 
-/// Folders of the crates whose modules import each other one way only.
+/// Source folders of the crates, whose modules must not import each other in cycles.
 const WITHOUT_CYCLES: &[&str] = &["comparator", "dashboards", "mirror", "schemas", "sink", "."];
 
 fn packages() -> Vec<Value> {

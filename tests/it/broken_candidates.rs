@@ -1,4 +1,4 @@
-//! A candidate that is broken on half of its traffic never passes the gate, however it is broken.
+//! A candidate that fails on half of its requests never passes the gate, in whatever way it fails.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -7,7 +7,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use crate::support::client::Connection;
-use crate::support::process::{Ended, Place, Report};
+use crate::support::process::{Ended, Place};
+use crate::support::report::Report;
 use crate::support::service::{Answer, Service};
 
 const BODY: &str = "{\"balance\":\"12.50\"}";
@@ -166,7 +167,7 @@ fn an_announced_length_that_is_a_lie_counts_against_the_candidate() {
 
 #[test]
 fn what_the_legacy_made_uncomparable_has_a_cap_of_its_own() {
-    // A tenth of the traffic are streams on both sides.
+    // A tenth of the answers are streams on both sides.
     let service = || {
         Service::start(|request| {
             if request.target.ends_with('7') {

@@ -1,9 +1,10 @@
-//! Users who get no answer are the first thing that is told, whatever is known of the candidate.
+//! Clients without an answer are the first thing in every report, whatever is known of the candidate.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
 
-use crate::support::process::{Mirror, Place, Report};
+use crate::support::process::{Mirror, Place};
+use crate::support::report::Report;
 use crate::support::service::{Service, nobody};
 use crate::support::wait_for;
 

@@ -69,11 +69,11 @@ fn kinds_are_recognized_or_given() {
         0
     );
     assert_eq!(diff([("a", "{\"a\":1}"), ("b", "{\"a\": 1}")], &[]).0, 0);
-    // A document on each line, by the look and by the name.
+    // A document on each line: recognized by content and by name.
     let (one, two) = ("{\"a\":1}\n{\"a\":2}\n", "{\"a\":1.0}\n\n{ \"a\":2}");
     assert_eq!(diff([("a", one), ("b", two)], &[]).0, 0);
     assert_eq!(diff([("a.jsonl", one), ("b.ndjson", two)], &[]).0, 0);
-    // Names that are at odds say nothing, whichever comes first.
+    // Names with contradicting extensions are ignored, in either order.
     let (one, two) = ("{\"a\":1,\"b\":2}", "{\"b\":2,\"a\":1}");
     assert_eq!(diff([("k.json", one), ("k.txt", two)], &[]).0, 0);
     assert_eq!(diff([("k.txt", one), ("k.json", two)], &[]).0, 0);

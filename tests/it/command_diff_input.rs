@@ -1,4 +1,4 @@
-//! What `parity diff` takes as input, and what it never lets through: hostile bytes, compressed files, saved answers.
+//! The input of `parity diff`: compressed files, saved answers, and hostile bytes, which never reach the terminal.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::Stdio;
@@ -187,7 +187,7 @@ fn saved_answers_are_known_by_their_first_line_whatever_they_are_called() {
         let files = [("a.txt", one.as_bytes()), (name, two.as_bytes())];
         assert_eq!(diff(files, &["--as", "text"]).code, 1, "{name}");
     }
-    // A text about HTTP is no answer.
+    // A text that mentions HTTP is not an answer.
     let about = "HTTP/1.1 200 is what it says\nand then it goes on\n";
     let ended = diff(
         [("a.txt", about.as_bytes()), ("b.txt", about.as_bytes())],
@@ -265,7 +265,7 @@ fn what_was_not_compared_of_two_answers_is_said_beside_what_differs() {
     );
     let document = diff(files, &["--output", "json"]).json();
     assert_eq!(document["body_not_compared"], "candidate_undecodable");
-    // Answers that were saved on different days are no proof of a wrong clock.
+    // Dates of answers that were saved on different days do not prove a wrong clock.
     let at = |date: &str| answer(&format!("HTTP/1.1 200 OK\r\n{json}\r\nDate: {date}"), b"{}");
     let days = [
         ("a.http", &*at("Sun, 01 Feb 2026 12:00:00 GMT")),

@@ -8,7 +8,7 @@ pub(crate) fn diff(files: [(&str, &[u8]); 2], more: &[&str]) -> Ended {
     diff_in(&Place::new(), files, more)
 }
 
-/// The same where there are other files already.
+/// The same in a place that has other files already.
 pub(crate) fn diff_in(place: &Place, files: [(&str, &[u8]); 2], more: &[&str]) -> Ended {
     for (name, bytes) in files {
         place.write(name, bytes);
@@ -16,7 +16,7 @@ pub(crate) fn diff_in(place: &Place, files: [(&str, &[u8]); 2], more: &[&str]) -
     place.run(&[&["diff", files[0].0, files[1].0], more].concat())
 }
 
-/// What is printed behind the names of the files.
+/// The output after the names of the files.
 fn check(files: [(&str, &str); 2], more: &[&str], expected: &[&str]) {
     let ended = diff(files.map(|(name, text)| (name, text.as_bytes())), more);
     let text: Vec<&str> = ended.stdout.lines().skip(2).collect();
@@ -277,7 +277,7 @@ fn the_keys_of_a_map_are_folded_and_many_causes_are_cut() {
             "mismatch: 500 differences (value)",
         ],
     );
-    // Thirty objects of thirty fields are no map, and more than a page.
+    // Thirty objects of thirty fields: their keys are names, not values, and they are more than a page.
     let records = |change: usize| {
         let record = |name| {
             let fields: Vec<String> = (0..30)

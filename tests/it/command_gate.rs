@@ -1,4 +1,4 @@
-//! `parity gate`: the exit code that a rollout hangs on.
+//! `parity gate`: its decisions and exit codes.
 
 use crate::support::process::Place;
 use crate::support::service::{Answer, Service};
@@ -148,7 +148,7 @@ fn an_outcome_that_was_lost_is_not_under_way() {
     let place = Place::new();
     traffic(&place, 50, 0, &[]);
     let store = rusqlite::Connection::open(place.path().join("parity.db")).expect("it opens");
-    // As a process leaves it that is killed between two writes.
+    // The state that a process leaves when it is killed between two writes.
     store
         .execute_batch("UPDATE tallies SET received = received + 3")
         .expect("changed");
@@ -166,7 +166,7 @@ fn an_outcome_that_was_lost_is_not_under_way() {
 fn what_differs_is_one_figure_everywhere() {
     let place = Place::new();
     let legacy = Service::json("{\"a\":1}");
-    // One in four differs, one in four has an encoding that the legacy's has not.
+    // A quarter differs; another quarter has an encoding that the legacy's answer does not have.
     let candidate = Service::start(|request| {
         if request.target.ends_with('1') {
             Answer::json("{\"a\":2}")
@@ -225,7 +225,7 @@ fn bad_thresholds_are_usage_errors() {
     assert!(
         garbage
             .stderr
-            .contains("`garbage` is no route; write METHOD /template"),
+            .contains("`garbage` is not a route; write METHOD /template"),
         "{}",
         garbage.stderr
     );

@@ -1,4 +1,4 @@
-//! `parity report` and the page that shows the same: what a person reads first.
+//! `parity report`, and the page that shows the same.
 
 use crate::support::process::Place;
 use crate::support::service::{Answer, Service, nobody};
@@ -85,7 +85,8 @@ fn a_closed_pipe_is_no_error() {
     assert!(status.expect("bash runs").success());
 }
 
-/// Ten answers on each of three routes: of thirty fields, those whose number is told by the path's are `empty`.
+/// Ten answers on each of three routes, each with thirty fields. The number in the path selects the fields that are
+/// `empty`.
 fn lists(empty: &'static str) -> Service {
     Service::start(move |request| {
         let number: usize = request

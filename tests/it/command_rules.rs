@@ -32,7 +32,7 @@ fn profiles_are_listed_and_printed_as_rules_that_can_be_copied() {
             let ended = place.run(&[&["diff", "old.json", "new.json"], more].concat());
             (ended.code, ended.stdout)
         };
-        // By name and as a copy it comes to the same.
+        // A profile by name and a copy of its rules have the same effect.
         assert_eq!(
             diff(&["--profile", name]),
             diff(&["--rules", "copied.toml"]),
@@ -46,7 +46,7 @@ fn profiles_are_listed_and_printed_as_rules_that_can_be_copied() {
         "{}",
         accepted.stdout
     );
-    // Node has no nil slices: the profile leaves them a difference.
+    // Node has no nil slices, so its profile does not accept them.
     assert_eq!(
         place
             .run(&["diff", "old.json", "new.json", "--profile", "node-to-rust"])
@@ -69,7 +69,7 @@ fn an_unknown_profile_and_one_that_is_copied_beside_itself_are_refused() {
     let none = place.run(&["rules", "profile", "rust-to-go"]);
     assert_eq!(none.code, 2);
     assert!(
-        none.stderr.contains("`rust-to-go` is no profile"),
+        none.stderr.contains("`rust-to-go` is not a profile"),
         "{}",
         none.stderr
     );

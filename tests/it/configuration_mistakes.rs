@@ -1,4 +1,4 @@
-//! Settings that say what nobody meant: each is told at the start, none is taken for something else in silence.
+//! Settings that nobody can have meant: each is reported at the start, and none is silently read as something else.
 
 use std::path::Path;
 
@@ -143,7 +143,7 @@ fn variables_that_nobody_reads_or_that_make_no_sense_are_told_with_all_other_pro
         );
     }
     let ended = place.run_with(&["config", "schema"], &[("PARITY_LOG", "parity=loud")], "");
-    says(&ended, 2, &["PARITY_LOG: `parity=loud` is no filter"]);
+    says(&ended, 2, &["PARITY_LOG: `parity=loud` is not a filter"]);
 }
 
 #[test]
@@ -232,6 +232,39 @@ fn a_file_of_rules_alone_can_be_checked_and_named_by_a_flag() {
         2,
         &["no candidate is given"],
     );
+}
+
+#[test]
+fn every_mistake_of_a_rule_is_told_once_with_its_line_and_what_to_write() {
+    let place = Place::new();
+    let rules = "[[rule]]\nid = \"a\"\nid2 = \"b\"\npath = \"/x\"\naction = \"tolerance\"\nrelative = 0.001\n\
+         [[rule]]\nid = \"b\"\npart = \"heder\"\npath = \"x-id\"\naction = 7\nexpires = 2027-03-01\n\
+         [[rule]]\nid = \"c\"\nkind = \"extr\"\naction = \"accept\"\nexplanations = \"null_vs_empty\"\n\
+         [[rule]]\nid = \"d\"\ntype = \"uuid\"\n";
+    place.write("rules.toml", rules);
+    let ended = place.run(&["config", "check", "rules.toml"]);
+    let words = "use one of ignore, accept, unordered, key, tolerance, as, mask";
+    let expected = [
+        "error: rules.toml:3:1: unknown key `id2` in [[rule]]",
+        "  hint: did you mean `id`?",
+        "error: rules.toml:6:1: `relative` is float, not text in quotes",
+        "  hint: write `relative = \"0.001\"`",
+        "error: rules.toml:9:1: rule `b`: `heder` is not a part",
+        "  hint: did you mean `header`?",
+        "error: rules.toml:11:1: `action` is integer, not text in quotes",
+        &format!("  hint: {words}"),
+        "error: rules.toml:12:1: `expires` is datetime, not text in quotes",
+        "  hint: write `expires = \"2027-03-01\"`",
+        "error: rules.toml:15:1: rule `c`: `extr` is not a kind of finding",
+        "  hint: did you mean `extra`?",
+        "error: rules.toml:17:1: `explanations` is string, not a list of text in quotes",
+        "  hint: write `explanations = [\"null_vs_empty\"]`",
+        "error: rules.toml:18:1: rule `d`: the rule has no action",
+        "  hint: add `action`: ignore, accept, unordered, key, tolerance, as, mask",
+    ];
+    assert_eq!(ended.code, 2);
+    let told: Vec<&str> = ended.stderr.lines().collect();
+    assert_eq!(told, expected);
 }
 
 #[test]

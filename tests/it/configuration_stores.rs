@@ -103,19 +103,19 @@ fn a_sink_says_all_that_it_lacks_and_its_file_is_checked_as_one() {
     );
     let file =
         "[sink]\nkafka = \"kafka://127.0.0.1:9092/t\"\nclickhouse = \"clickhouse://127.0.0.1/x\"\n";
-    place.write("parity.toml", format!("{file}batch_rows = 10\n"));
+    place.write("parity.toml", format!("{file}memory = \"32MiB\"\n"));
     let ended = place.run(&["config", "check"]);
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     place.write(
         "parity.toml",
-        format!("{file}batch_rows = 0\nmemory = \"lots\"\n"),
+        format!("{file}workers = 0\nmemory = \"lots\"\n"),
     );
     let ended = place.run(&["config", "check"]);
     assert_eq!(ended.code, 2);
     in_order(
         &ended,
         &[
-            "parity.toml:4:1: sink.batch_rows",
+            "parity.toml:4:1: sink.workers",
             "parity.toml:5:1: sink.memory",
         ],
     );
@@ -209,7 +209,7 @@ fn both_names_of_a_setting_are_an_error_that_names_both_lines() {
         &format!("{UPSTREAMS}spool = \"a\"\n[record]\nspool = 1\n"),
         &["parity.toml:6:1: record.spool and mirror.spool, at parity.toml:4:1"],
     );
-    // What is wrong with a value is told under the name that stands there.
+    // The error names the setting as the file spells it.
     refused(
         &format!("{UPSTREAMS}[record]\nstore = \"sqlit:a.db\"\n"),
         &["parity.toml:5:1: record.store"],

@@ -1,7 +1,8 @@
-//! `parity demo`: every difference that the sample rewrite has, found; nothing else; and docs/report.md shows just that.
+//! `parity demo` finds exactly the differences of the sample rewrite, and docs/report.md shows its output.
 
 use crate::docs::only;
-use crate::support::process::{Place, Report};
+use crate::support::process::Place;
+use crate::support::report::Report;
 
 #[test]
 fn the_demo_finds_every_difference_and_nothing_else() {
@@ -66,8 +67,8 @@ fn steady(text: &str) -> String {
     out
 }
 
-/// The beginning of an example, whichever of several it is: its numbers, however long, are one sign, and it is cut only
-/// when they are.
+/// The beginning of an example, so that any of several examples compares equal: each number becomes one sign, and the text
+/// is cut only after that.
 fn without_numbers(line: &str) -> String {
     let mut out = String::new();
     for character in line.chars() {

@@ -1,4 +1,4 @@
-//! File descriptors: whoever opens connections to us, clients are served.
+//! File descriptors: clients are served, whatever other connections are opened to parity.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -14,7 +14,7 @@ use crate::support::wait_for;
 /// Clients at a time, each on a connection of its own.
 const CLIENTS: usize = 100;
 
-/// A mirror that may have so many descriptors and no more.
+/// A mirror with a limit on its file descriptors.
 fn limited<'a>(place: &'a Place, descriptors: u64, legacy: &str, candidate: &str) -> Mirror<'a> {
     // The clients of this test have descriptors of their own.
     let own = getrlimit(Resource::Nofile);
@@ -29,7 +29,7 @@ fn limited<'a>(place: &'a Place, descriptors: u64, legacy: &str, candidate: &str
     })
 }
 
-/// Takes connections and says nothing, for ever.
+/// Accepts connections and never answers.
 fn hung() -> Service {
     Service::misbehaving(|_, stream| {
         let mut sink = [0; 64];
@@ -73,11 +73,11 @@ fn connections_to_the_admin_port_take_nothing_from_clients() {
             Some(stream)
         })
         .collect();
-    // Some are let in, and the system holds as many as its backlog has room for.
+    // Some are accepted, and further ones wait in the system's backlog.
     assert!(half_open.len() > 32, "{}", half_open.len());
     assert!(descriptors(&mirror) < 200, "{}", descriptors(&mirror));
     serve_all(mirror.address);
-    // Those that are in are cut when their time is over, and never answered.
+    // The accepted ones are cut when their time is over, without an answer.
     wait_for("the first one to be cut", || {
         let mut first = half_open.first()?;
         first
@@ -115,7 +115,7 @@ fn connections_that_ask_nothing_keep_no_probe_waiting() {
         .collect();
     let asked = Instant::now();
     assert_eq!(mirror.ask("/healthz").status, 200);
-    // Without making way it is 10 seconds: the time that a head has.
+    // If idle connections were not closed sooner, it would take 10 seconds, the time for a head.
     assert!(
         asked.elapsed() < Duration::from_secs(7),
         "{:?}",
@@ -150,7 +150,7 @@ fn heads_that_never_end_keep_nobody_out() {
     let (legacy, candidate) = (Service::json("{}"), Service::json("{}"));
     let place = Place::new();
     let mirror = limited(&place, 256, &legacy.url(), &candidate.url());
-    // Several times as many as there are places, half of them with something behind the begin.
+    // Several times as many connections as are allowed; half of them send the begin of a head.
     let half: Vec<_> = (0..200)
         .map(|number| {
             let mut stream = TcpStream::connect(mirror.address).expect("the mirror listens");
@@ -170,7 +170,7 @@ fn heads_that_never_end_keep_nobody_out() {
         let status = client.answer("GET").map(|answer| answer.status);
         assert_eq!(status, Some(200));
     }
-    // Without giving way, the first would wait for as many rounds of 10 seconds as those before it fill.
+    // If connections were not closed sooner, the first would wait 10 seconds for each full set of connections before it.
     let took = begun.elapsed();
     assert!(took < Duration::from_secs(20), "{took:?}");
     assert!(!mirror.log().contains("cannot accept"), "{}", mirror.log());

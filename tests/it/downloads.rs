@@ -1,4 +1,4 @@
-//! A download that takes hours is no reason to wait with a decision: nothing of its body will be compared.
+//! A gate does not wait for a download that takes hours, because its body will not be compared.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;

@@ -7,7 +7,7 @@ use crate::support::service::{Answer, Service};
 /// To prove 0.1 % at 95 % without a difference takes 2,995.
 const ENOUGH: u32 = 3_000;
 
-/// Answers 503 while it is down, which is said in the query.
+/// Answers 503 while it is down, which the query tells it.
 fn service() -> Service {
     Service::start(|request| {
         if request.target.ends_with("?down") {
@@ -55,11 +55,11 @@ fn errors_are_a_share_of_what_was_compared_whatever_was_not() {
         );
     };
     send(&mirror, "/items/1", ENOUGH, 200);
-    // An outage that nobody compared.
+    // An outage while nothing was compared.
     shadowing(&mirror, "off");
     send(&mirror, "/items/1?down", 2 * ENOUGH, 503);
     gate(0, None);
-    // And one that was.
+    // An outage while requests were compared.
     shadowing(&mirror, "on");
     send(&mirror, "/items/1?down", ENOUGH / 2, 503);
     gate(
@@ -67,7 +67,7 @@ fn errors_are_a_share_of_what_was_compared_whatever_was_not() {
         Some("33.33 % of the legacy's answers to what was compared were server errors (5xx)"),
     );
     send(&mirror, "/items/1?down", ENOUGH, 503);
-    // Good answers that are not compared make it no better.
+    // Good answers that are not compared do not lower the share.
     shadowing(&mirror, "off");
     send(&mirror, "/items/1", 3 * ENOUGH, 200);
     gate(

@@ -5,7 +5,8 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::thread;
 
-use crate::support::process::{Place, Report};
+use crate::support::process::Place;
+use crate::support::report::Report;
 use crate::support::service::{Answer, Request, Service, nobody};
 
 const REQUESTS: u64 = 60;

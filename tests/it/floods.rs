@@ -1,4 +1,4 @@
-//! Clients of HTTP/2 that flood: each is ended, what it costs is bounded, and nobody else notices.
+//! HTTP/2 clients that flood: their connections are closed, their cost is bounded, and no other client notices.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -10,7 +10,7 @@ use crate::support::service::Service;
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// An empty SETTINGS frame.
 const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
-/// Far more than any client that means well sends; a flood that is still let in after it has not been noticed.
+/// Far more than any honest client sends. A connection that is still open after that many was not recognized as a flood.
 const MOST: usize = 64 << 20;
 /// What a flood may cost: the buffers of one connection, and what the allocator keeps.
 const MEMORY: u64 = 16 << 20;
@@ -40,7 +40,7 @@ const END_HEADERS: u8 = 4;
 /// Sends what `next` gives; whether the mirror closed the connection, before [`MOST`] was sent.
 fn is_closed(address: SocketAddr, reading: bool, mut next: impl FnMut(u32) -> Vec<u8>) -> bool {
     let mut stream = TcpStream::connect(address).expect("the mirror listens");
-    // One that reads no more, because its answers are not read, has not closed.
+    // A mirror that has stopped reading, because its answers are not read, has not closed.
     stream.set_write_timeout(Some(PATIENCE)).expect("a socket");
     stream
         .write_all(&[PREFACE, SETTINGS].concat())

@@ -1,7 +1,7 @@
 //! The client never pays: every fault of a candidate, under load, with what it costs.
 //!
-//! 2,000 requests a fault, 100,000 in tests/long (`PARITY_TEST_LENGTH=long`). What is asserted of time is only that no
-//! client waits for a candidate; how little the rest costs is for benches/mirror to say. The table is printed
+//! 2,000 requests per fault, 100,000 in tests/long (`PARITY_TEST_LENGTH=long`). About time it only asserts that no client
+//! waits for a candidate; benches/mirror measures the rest. The table is printed
 //! (`cargo test … -- --nocapture`).
 
 mod faults;
@@ -142,8 +142,8 @@ fn no_fault_of_a_candidate_reaches_a_client() {
             fault.name
         );
         assert_eq!(outcomes.values().sum::<u64>(), requests, "{}", fault.name);
-        // Who waits for the candidate waits for the whole of its deadline. A machine that is busy with other tests may
-        // be slow now and then, but not at every second request.
+        // A client that waited for the candidate would wait for its whole deadline. A machine that is busy with other tests
+        // may be slow now and then, but not at every second request.
         assert!(
             seen.p50 < DEADLINE / 4 && seen.p99 < DEADLINE,
             "{}: p50 {:?}, p99 {:?}",
@@ -191,7 +191,7 @@ fn a_fault_of_the_legacy_is_the_clients_as_it_would_be_without_us_and_nothing_st
             let mut connection = Connection::open(mirror.address);
             connection.send("GET", "/items/1", &[], b"");
             if fault.name == "endless" {
-                // It would come for ever, so the client goes.
+                // The answer has no end, so the client closes.
                 continue;
             }
             match connection.answer("GET") {

@@ -1,7 +1,7 @@
 //! The program from outside: processes started, requests sent, rows read back.
 //!
-//! One binary for all files, because each integration binary is linked anew. What a crate promises by itself is
-//! tested beside it; here is what only the whole can show.
+//! One binary for all files, because each integration binary is linked separately. Each crate tests its own promises; here
+//! is what only the whole program can show.
 
 mod architecture;
 mod broken_candidates;
@@ -14,6 +14,7 @@ mod command_report;
 mod command_rules;
 mod configuration;
 mod configuration_mistakes;
+mod configuration_start;
 mod configuration_stores;
 mod dashboards;
 mod demo;

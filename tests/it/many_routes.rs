@@ -1,4 +1,4 @@
-//! More paths than the record has routes for: a route that differs must not vanish among them.
+//! More paths than the record has routes for: a differing route must not disappear among them.
 
 use crate::support::client::Connection;
 use crate::support::process::{Mirror, Place};
@@ -25,7 +25,7 @@ fn send(mirror: &Mirror<'_>, method: &str, targets: impl Iterator<Item = String>
     }
 }
 
-/// A word that is no id.
+/// A word that does not look like an id.
 fn word(number: usize) -> String {
     let letter = |digit: usize| char::from(b'a' + u8::try_from(digit % 26).unwrap_or_default());
     [number / 676, number / 26, number]
@@ -60,7 +60,7 @@ fn a_broken_route_does_not_pass_behind_a_thousand_paths_that_somebody_tried() {
         "{}",
         hidden.stdout
     );
-    // What the configuration names has a place of its own.
+    // A route that the configuration names is counted separately.
     send(&mirror, "GET", (0..3).map(|id| format!("/named/{id}")));
     let named = place.run(&["gate"]);
     assert_eq!(named.code, 1, "{}", named.stdout);

@@ -1,4 +1,4 @@
-//! `parity mirror` as its users run it: put between curl and two services, steered, stopped.
+//! `parity mirror` as its users run it: between curl and two services, controlled, and stopped.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;

@@ -1,4 +1,4 @@
-//! Starting where nothing can be written: the proxy serves, and the store comes when it can.
+//! Starting when nothing can be written: the proxy serves, and the store is opened as soon as it can be.
 
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
@@ -89,7 +89,7 @@ fn a_store_that_is_locked_does_not_keep_the_proxy_from_serving() {
 fn a_store_that_cannot_be_opened_is_told_and_waited_for() {
     let (legacy, candidate) = pair();
     let place = Place::new();
-    // A link into a disk that is not mounted yet, so to speak.
+    // A dangling link stands for a disk that is not mounted yet.
     let disk = place.path().join("disk");
     std::os::unix::fs::symlink(disk.join("parity.db"), place.path().join("parity.db"))
         .expect("a link");

@@ -1,4 +1,4 @@
-//! Evidence is bound to its rules: who goes on under others is seen, and what a change of the rules hides is told.
+//! Evidence is bound to its rules: a mirror under other rules is noticed, and reports say what a change of rules hides.
 
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 
@@ -34,7 +34,7 @@ fn reload(mirror: &Mirror<'_>, said: &str) {
     });
 }
 
-/// How many runs the store has not heard the end of.
+/// How many runs have not recorded their end in the store.
 fn open_runs(place: &Place) -> u32 {
     let store = rusqlite::Connection::open(place.path().join("parity.db")).expect("it opens");
     let open = "SELECT count(*) FROM watermarks WHERE NOT ended";
@@ -60,7 +60,7 @@ fn a_mirror_that_was_not_reloaded_keeps_the_gate_open_and_hidden_evidence_is_tol
     reload(&one, "configuration reloaded");
     send(&one, ENOUGH);
     send(&two, 10);
-    // Which of the two is the latest evidence is a matter of moments; either way the other is named, with its rules.
+    // Either of the two may be the latest evidence; the other one is named, with its rules.
     let split = place.run(&["gate", "--output", "json"]);
     assert_eq!(split.code, 3, "{}", split.stdout);
     let document = split.json();
@@ -111,7 +111,7 @@ fn a_mirror_that_is_idle_under_other_rules_keeps_the_gate_open_until_it_has_ende
     let told = "UNDECIDED  instance `idle` goes on under other rules (`";
     assert!(open.stdout.contains(told), "{}", open.stdout);
     assert_eq!(idle.stop().0, 0);
-    // It has counted nothing, so there is nothing that is not counted either.
+    // It has counted nothing, so no evidence is left out either.
     let whole = place.run(&["gate"]);
     assert_eq!(whole.code, 0, "{}", whole.stdout);
     assert!(!whole.stdout.contains("other rules"), "{}", whole.stdout);
@@ -129,7 +129,7 @@ fn a_run_that_a_reload_has_put_an_end_to_ends_with_its_last_request() {
     assert_eq!(open_runs(&place), 1);
     place.write("parity.toml", RULE);
     reload(&mirror, "configuration reloaded");
-    // Nothing is recorded under the new rules, and what there is under the others is not kept quiet.
+    // Nothing is recorded under the new rules, and the evidence under the old ones is mentioned.
     wait_for("the report under the new rules", || {
         let report = place.run(&["report"]).stdout;
         (report.contains("NOTHING RECORDED") && report.contains("other rules")).then_some(())
@@ -171,7 +171,10 @@ fn a_reload_that_fails_changes_nothing() {
     };
     limit(Some(pages * 4096 + (1 << 20)));
     place.write("parity.toml", RULE);
-    reload(&mirror, "configuration not reloaded, the old one holds");
+    reload(
+        &mirror,
+        "configuration not reloaded, the old one stays in force",
+    );
     limit(getrlimit(Resource::As).current);
     send(&mirror, 5);
     let second = mirror.settled(10);

@@ -1,4 +1,4 @@
-//! Comparing more than there is time for: no route pays for another one, and the end comes in time.
+//! More to compare than there is time for: no route suffers from another one, and the process ends in time.
 
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -18,7 +18,7 @@ use crate::support::wait_for;
 const UNPACKED: usize = 100_000;
 /// Several times what may wait for comparison.
 const BOMBS: usize = 1_000;
-/// The same just before the end, so that some wait then, however long it was until the healthy route was through.
+/// Sent just before the end, so that some still wait then, however long the healthy route took.
 const LAST_BOMBS: usize = 300;
 /// Less than that, so that the route has room even while a single comparison goes on.
 const HEALTHY: usize = 200;
@@ -86,7 +86,7 @@ fn an_expensive_route_costs_no_other_one_its_comparisons_and_the_drain_ends() {
     answered(ask(mirror.address, "/healthy", HEALTHY));
     asking.into_iter().for_each(answered);
     shadows_are_through();
-    // However long a single comparison of the other route takes, these have their turns before most of those.
+    // These are compared before most of the other route's, however long each of those takes.
     wait_for("the healthy route", || {
         let report = place.report();
         (report.count("match") == HEALTHY as u64).then_some(())

@@ -15,7 +15,7 @@ fn what_was_stored_survives_sigkill_and_the_next_start_continues() {
     let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
     (0..50).for_each(|_| drop(mirror.get("/x")));
     assert_eq!(mirror.settled(50).count("mismatch"), 50);
-    // Under way when the process dies: at most these may be missing.
+    // In progress when the process is killed: at most these may be missing.
     (0..10).for_each(|_| drop(mirror.get("/x")));
     mirror.kill();
     let report = place.report();

@@ -1,9 +1,10 @@
-//! Another configuration for a running mirror.
+//! Reloading the configuration of a running mirror.
 
 use parity_schemas::time::Timestamp;
 
 use crate::support::client::Connection;
-use crate::support::process::{Mirror, Place, Report};
+use crate::support::process::{Mirror, Place};
+use crate::support::report::Report;
 use crate::support::service::Service;
 use crate::support::wait_for;
 
@@ -92,7 +93,10 @@ fn a_bad_configuration_is_refused_with_its_reasons_and_the_old_one_holds() {
         ),
     ] {
         place.write("parity.toml", text);
-        reload(&mirror, "configuration not reloaded, the old one holds");
+        reload(
+            &mirror,
+            "configuration not reloaded, the old one stays in force",
+        );
         let told = wait_for("the reason", || error().as_str().map(str::to_owned));
         for reason in reasons {
             wait_for("the reason in the log", || {
@@ -136,7 +140,7 @@ fn requests_during_reloads_are_all_answered_and_counted() {
             })
             .collect();
         for number in 0..10 {
-            // The deadline is no part of what makes evidence: all of it stays together.
+            // The deadline is not part of the evidence's identity, so all counts stay together.
             let text = format!("[limits]\ncandidate_deadline = \"{}s\"\n", number % 2 + 4);
             place.write("parity.toml", text);
             reload(&mirror, "configuration reloaded");
@@ -181,7 +185,7 @@ fn a_rule_that_expires_under_a_running_mirror_begins_other_evidence() {
     assert_ne!(hash(&first), hash(&second));
     assert_eq!(mirror.stop().0, 0);
 
-    // After a restart the same rules hold, so it is the same evidence.
+    // After a restart the rules are the same, so the evidence is, too.
     let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
     mirror.get("/items/1");
     let third = mirror.settled(4);

@@ -1,4 +1,4 @@
-//! Restarts under load: nothing refused, nothing cut, nothing uncounted.
+//! Restarts under load: no connection is refused or cut, and every request is counted.
 
 use std::io::{ErrorKind, IoSlice};
 use std::mem::MaybeUninit;
@@ -42,7 +42,7 @@ fn keep_alive(address: SocketAddr, pause: Duration, stop: &AtomicBool, sent: &At
     }
 }
 
-/// A client that connects anew for each request.
+/// A client that opens a new connection for each request.
 fn connecting(address: SocketAddr, stop: &AtomicBool, sent: &AtomicU64) {
     while !stop.load(Ordering::Relaxed) {
         let answer = client::get(address, "/items/2");
@@ -112,7 +112,7 @@ fn a_successor_that_cannot_start_leaves_the_running_one_as_it_was() {
         running.log().contains("serving on").then_some(())
     });
 
-    // Without the socket the port is somebody else's, as ever.
+    // Without the socket, the port in use is an error.
     let other = again(&[]);
     assert_eq!(other.code, 2);
     assert!(
@@ -120,7 +120,7 @@ fn a_successor_that_cannot_start_leaves_the_running_one_as_it_was() {
         "{}",
         other.stderr
     );
-    // Another address than the one that is handed over is bound anew.
+    // An address other than the inherited one is bound as usual.
     let next = place.mirror_with(&legacy.url(), &candidate.url(), HANDOVER, |command| {
         command.args(["--instance", "next"])
     });

@@ -93,7 +93,7 @@ fn drive(mirror: &Mirror<'_>) -> u64 {
     CASES.len() as u64 + 1
 }
 
-/// The writings of a secret that anybody can undo.
+/// The encodings of a secret that anybody can decode.
 fn writings(secret: &str) -> Vec<Vec<u8>> {
     const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let base64 = |shift: usize| -> Vec<u8> {

@@ -1,5 +1,7 @@
-//! The file of the store while it is open: its locks hold against other programs, and when it is deleted, replaced or
-//! set back, that is told at once and no count is lost.
+//! The file of the store while it is open: its locks keep out other programs. When it is deleted, replaced or restored
+//! from a backup, the mirror reports that at once and loses no count.
+
+mod replaced;
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -11,7 +13,7 @@ use crate::support::process::{Mirror, Place};
 use crate::support::service::Service;
 use crate::support::wait_for;
 
-/// How soon a loss is to be told, with room for a machine on which all tests run at once.
+/// How soon a loss must be reported, with time to spare for a machine that runs all tests at once.
 const TOLD_WITHIN: Duration = Duration::from_secs(3);
 
 struct Pair {
@@ -44,7 +46,7 @@ fn send(mirror: &Mirror<'_>, requests: u64) {
     (0..requests).for_each(|_| assert_eq!(mirror.get("/x").status, 200));
 }
 
-/// Waits until the mirror tells of a loss, and gives its words.
+/// Waits until the mirror reports a loss, and returns the message.
 fn told_loss(mirror: &Mirror<'_>) -> String {
     let began = Instant::now();
     let told = wait_for("the loss to be told", || {
@@ -85,7 +87,7 @@ fn descriptors(pid: u32, path: &Path) -> usize {
         .count()
 }
 
-/// What somebody does at a shell: look, and go. How many requests are recorded.
+/// Reads the store with another program and closes it, as a user does at a shell. Returns the recorded requests.
 fn look_by_another_program(place: &Place) -> u64 {
     let other = Connection::open(store(place)).expect("the file opens");
     let received: Option<i64> = other
@@ -97,7 +99,7 @@ fn look_by_another_program(place: &Place) -> u64 {
         .unwrap_or(0)
 }
 
-/// Waits until somebody who looks at it sees so many requests.
+/// Waits until another program reads this many requests.
 fn seen_by_another_program(place: &Place, requests: u64) {
     wait_for("the requests to be seen", || {
         (look_by_another_program(place) == requests).then_some(())
@@ -124,7 +126,7 @@ fn a_new_store_is_locked_private_and_held_by_one_descriptor_of_each_file() {
         let mode = path.metadata().expect("it is there").permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{}", path.display());
     }
-    // The page reads in the same process, by descriptors of its own. When they go, the locks stay.
+    // The page reads the store in the same process, with other descriptors. Closing them must not drop the locks.
     assert_eq!(mirror.ask("/").status, 200);
     wait_for("the locks after a page", || {
         let inode = store(&place).metadata().expect("it is there").ino();
@@ -188,7 +190,7 @@ fn two_mirrors_of_one_name_on_one_store_and_a_visitor_lose_nothing() {
     assert_eq!(place.integrity(), "ok");
 }
 
-/// Does something to an open store. The loss is told, with `words`, and every count is there in the end.
+/// Does something to an open store. The loss is reported with `words`, and no count is missing in the end.
 fn survives(words: &str, harm: impl FnOnce(&Place)) {
     let (pair, place) = (Pair::new(), Place::new());
     let mirror = pair.mirror(&place);
@@ -260,7 +262,7 @@ fn a_gate_after_the_store_was_deleted_is_undecided_or_decides_on_all_of_it() {
     assert_eq!(failed.code, 1, "{}{}", failed.stdout, failed.stderr);
     assert_eq!(failed.json()["total"]["compared"], 120);
     assert_eq!(mirror.stop().0, 0);
-    // Deleted behind its back, and nobody makes it anew: there is no store to decide from.
+    // Deleted while no mirror runs, so it is not created again: the gate has no store to decide from.
     for suffix in ["", "-wal", "-shm"] {
         let _not_there = std::fs::remove_file(beside(&place, suffix));
     }
@@ -288,56 +290,6 @@ fn an_emptied_store_is_made_anew_with_the_counts() {
     survives("emptied", |place| {
         std::fs::write(store(place), "").expect("it is emptied");
     });
-}
-
-/// What another mirror has recorded: twelve requests.
-fn another_record() -> Place {
-    let (pair, place) = (Pair::new(), Place::new());
-    let mirror = pair.mirror(&place);
-    send(&mirror, 12);
-    mirror.settled(12);
-    assert_eq!(mirror.stop().0, 0);
-    place
-}
-
-#[test]
-fn another_record_put_in_its_place_gets_the_counts_too() {
-    let other = another_record();
-    let (pair, place) = (Pair::new(), Place::new());
-    let mirror = pair.mirror(&place);
-    send(&mirror, 30);
-    mirror.settled(30);
-    let held = place.path().join("held.db");
-    std::fs::copy(store(&other), &held).expect("it is copied");
-    std::fs::rename(&held, store(&place)).expect("it is put there");
-    assert!(told_loss(&mirror).contains("another file was put in its place"));
-    mirror.settled(42);
-    assert_eq!(mirror.stop().0, 0);
-    assert_eq!(place.integrity(), "ok");
-}
-
-#[test]
-fn a_record_copied_over_it_is_noticed_and_gets_the_counts_too() {
-    let other = another_record();
-    let (pair, place) = (Pair::new(), Place::new());
-    let mirror = pair.mirror(&place);
-    send(&mirror, 30);
-    mirror.settled(30);
-    // As after a quiet minute: what the mirror wrote stands in the file. What stands in the log alone would hide most of
-    // the other content.
-    let other_program = Connection::open(store(&place)).expect("the file opens");
-    other_program
-        .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
-        .expect("the log is copied");
-    drop(other_program);
-    // The same file with another content, as `cp` leaves it.
-    std::fs::copy(store(&other), store(&place)).expect("it is copied");
-    told_loss(&mirror);
-    mirror.settled(42);
-    send(&mirror, 5);
-    mirror.settled(47);
-    assert_eq!(mirror.stop().0, 0);
-    assert_eq!(place.integrity(), "ok");
 }
 
 #[test]
@@ -370,60 +322,6 @@ fn a_store_set_back_to_a_backup_gets_what_it_lacks() {
     mirror.kill();
     assert_eq!(place.report().count("received"), 30);
     assert_eq!(place.integrity(), "ok");
-}
-
-/// Puts something in the place of the store that is none: that is told for as long as it is there, and nothing is done
-/// to it. When it is taken away, every count is stored.
-fn waits_for_the_store(words: &str, foreign: impl FnOnce(&Path)) {
-    let (pair, place) = (Pair::new(), Place::new());
-    let mirror = pair.mirror(&place);
-    send(&mirror, 30);
-    mirror.settled(30);
-    let held = place.path().join("held.db");
-    foreign(&held);
-    let bytes = std::fs::read(&held).expect("it was made");
-    std::fs::rename(&held, store(&place)).expect("it is put there");
-    told_loss(&mirror);
-    let error = wait_for(words, || {
-        let status = mirror.status();
-        let error = status["store_error"].as_str()?.to_owned();
-        error.contains(words).then_some(error)
-    });
-    send(&mirror, 20);
-    let metrics = mirror.ask("/metrics").text();
-    assert!(
-        metrics.contains("parity_sink_store_failing 1"),
-        "{error}: {metrics}"
-    );
-    assert_eq!(mirror.ask("/readyz").status, 200);
-    let left = std::fs::read(store(&place)).expect("it is there");
-    assert!(left == bytes, "{words}: it is left alone");
-    remove(&store(&place));
-    mirror.settled(50);
-    assert_eq!(mirror.stop().0, 0);
-}
-
-#[test]
-fn what_is_no_record_in_its_place_is_left_alone() {
-    waits_for_the_store("no SQLite database", |path| {
-        std::fs::write(path, "not a database\n".repeat(1_000)).expect("a file");
-    });
-    waits_for_the_store("another program", |path| {
-        let other = Connection::open(path).expect("a file");
-        other
-            .execute_batch("CREATE TABLE users (id INTEGER)")
-            .expect("a table");
-    });
-    waits_for_the_store("schema version 99", |path| {
-        std::fs::copy(store(&another_record()), path).expect("a file");
-        let newer = Connection::open(path).expect("a file");
-        newer
-            .pragma_update(None, "user_version", 99)
-            .expect("a version");
-        newer
-            .pragma_update(None, "journal_mode", "DELETE")
-            .expect("one file");
-    });
 }
 
 #[test]

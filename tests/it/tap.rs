@@ -20,7 +20,7 @@ impl Parties {
     fn new() -> Self {
         Self {
             production: Service::json("\"production\""),
-            // What Envoy adds to the host must not be seen.
+            // The suffix that Envoy adds to the host must have been removed.
             legacy: Service::start(|request| {
                 let host = request.header("host").unwrap_or_default().to_owned();
                 crate::support::service::Answer::json(format!("\"{host} {}\"", request.target))

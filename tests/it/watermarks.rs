@@ -1,6 +1,7 @@
 //! A gate decides on everything that was received before it began, or says why it cannot.
 
 mod clocks;
+mod servers;
 mod versions;
 mod window;
 
@@ -11,7 +12,6 @@ use std::time::Duration;
 
 use parity_schemas::time::Timestamp;
 
-use crate::servers::{ClickHouse, Database, Kafka};
 use crate::support::client::Connection;
 use crate::support::process::{Ended, Mirror, Place};
 use crate::support::service::{Answer, Service};
@@ -20,7 +20,7 @@ use crate::support::wait_for;
 /// To prove 0.1 % at 95 % without a difference takes 2,995.
 const ENOUGH: u32 = 3_000;
 
-/// JSON of which every member has another place on the other side, so that comparing it takes a while.
+/// JSON whose members are in another order on the other side, so that comparing it takes a while.
 fn large(first: u32, last: u32) -> String {
     let members: Vec<String> = (first..last)
         .map(|number| format!("\"key-{number:06}\":[{number},\"value of {number}\"]"))
@@ -104,7 +104,7 @@ fn a_gate_waits_for_one_heartbeat_of_a_mirror_and_not_at_all_for_one_that_ended(
         (&"test".into(), &"complete".into())
     );
     let time = |value: &serde_json::Value| value.as_str().expect("a time").to_owned();
-    // It began after the last request, so what was received before the end of that is complete.
+    // The gate began after the last request, so its first watermarks cover all requests.
     assert!(time(&document["evidence"]["complete_until"]) >= time(&document["evidence"]["to"]));
     let report = place.run(&["report"]);
     assert!(
@@ -116,7 +116,7 @@ fn a_gate_waits_for_one_heartbeat_of_a_mirror_and_not_at_all_for_one_that_ended(
     assert_eq!(mirror.stop().0, 0);
     let ended = gate(&place, &["--output", "json"]);
     assert_eq!(ended.code, 0, "{}", ended.stdout);
-    // Its first look was its last.
+    // It read only once.
     assert_eq!(ended.json()["waited_ms"], 0, "{}", ended.stdout);
     assert_eq!(
         place.report().0["watermarks"][0]["state"],
@@ -150,7 +150,7 @@ fn a_mirror_that_was_killed_makes_the_gate_undecided_until_its_time_is_left_out(
             .then_some(text)
     });
     assert!(page.contains("\nUNDECIDED"), "{page}");
-    // What it had not written is lost for good, whoever takes its place: nobody knows how much that was.
+    // What it had not written is lost, and nobody knows how much that was, even if another mirror replaces it.
     let killed = Timestamp::now().to_string();
     let again = place.mirror(&legacy.url(), &candidate.url(), &[]);
     let replaced = gate(&place, &[]);
@@ -166,13 +166,13 @@ fn a_mirror_that_was_killed_makes_the_gate_undecided_until_its_time_is_left_out(
     let (_, named) = replaced.stdout.split_once("--since ").expect("a time");
     let since = named.split_whitespace().next().expect("a time");
     send(&again, "/items", ENOUGH);
-    // It may have received something until the other began.
+    // It may have received requests until the other one began.
     let within = gate(&place, &["--since", &killed]);
     assert_eq!(within.code, 3, "{}", within.stdout);
     let left_out = gate(&place, &["--since", since, "--wait", "1m"]);
     assert_eq!(left_out.code, 0, "{}", left_out.stdout);
     assert_eq!(again.stop().0, 0);
-    // One of another name is no substitute.
+    // A mirror of another name does not replace it.
     let other = place.mirror(&legacy.url(), &candidate.url(), &["--instance", "other"]);
     send(&other, "/items", 1);
     other.settled(2 * u64::from(ENOUGH) + 1);
@@ -219,7 +219,7 @@ fn requests_under_way_are_counted_as_if_they_differed() {
         "{}",
         worst.stdout
     );
-    // While it is under way, what came after it is settled and known all the same.
+    // While it is in progress, later requests get their outcomes all the same.
     let report = place.report();
     assert_eq!(report.0["watermarks"][0]["state"], "under_way");
     assert_eq!(report.0["watermarks"][0]["under_way"], 1);
@@ -267,7 +267,7 @@ fn a_mirror_that_was_restarted_with_another_version_is_the_latest_evidence_befor
     );
     assert_eq!(gate(&place, &["--candidate-version", "1"]).code, 0);
     assert_eq!(second.stop().0, 0);
-    // It ended without a request, so it is no evidence.
+    // It ended without a request, so it has no evidence.
     assert_eq!(gate(&place, &[]).code, 0);
 }
 
@@ -299,7 +299,7 @@ fn a_record_of_an_older_program_is_not_known_to_be_complete() {
         unknown.stdout
     );
     assert_eq!(other.stop().0, 0);
-    // Nor by a new one under its name: the old one could not say how it ended.
+    // Nor by a new mirror of its name: the old program could not record how it ended.
     let since = Timestamp::now().to_string();
     let same = place.mirror(&legacy.url(), &candidate.url(), &[]);
     assert_eq!(gate(&place, &[]).code, 3);
@@ -307,128 +307,4 @@ fn a_record_of_an_older_program_is_not_known_to_be_complete() {
     let known = gate(&place, &["--since", &since, "--wait", "1m"]);
     assert_eq!(known.code, 0, "{}", known.stdout);
     assert_eq!(same.stop().0, 0);
-}
-
-/// A database with tables, for who reads and who writes.
-fn tables<'a>(place: &Place, server: &'a ClickHouse) -> (Database<'a>, String) {
-    let database = server.database();
-    let url = database.url();
-    let ended = place.run(&["schema", "apply", "--clickhouse", &url]);
-    assert_eq!(ended.code, 0, "{}", ended.stderr);
-    (database, url)
-}
-
-#[test]
-#[ignore = "needs Kafka and ClickHouse: run tests/run"]
-fn wrong_answers_just_before_the_gate_are_counted_by_way_of_a_broker() {
-    let (kafka, server) = (Kafka::shared(), ClickHouse::shared());
-    let (legacy, candidate) = pair();
-    let place = Place::new();
-    let (_database, url) = tables(&place, server);
-    let topic = kafka.url(&kafka.topic(3));
-    let mirror = place.mirror(&legacy.url(), &candidate.url(), &["--store", &topic]);
-    let sinks = [place.sink(&topic, &url, &[]), place.sink(&topic, &url, &[])];
-    send(&mirror, "/items", ENOUGH);
-    mirror.settled_in(&url, u64::from(ENOUGH));
-    let equal = gate(&place, &["--store", &url, "--wait", "60s"]);
-    assert_eq!(equal.code, 0, "{}", equal.stdout);
-    send(&mirror, "/wrong", 20);
-    // How long brokers and sinks take on a machine that is busy with other tests is not what is tested.
-    let ended = gate(&place, &["--store", &url, "--wait", "60s"]);
-    assert_eq!(ended.code, 1, "{}", ended.stdout);
-    assert!(
-        ended.stdout.contains("GET /wrong/{id}: at least"),
-        "{}",
-        ended.stdout
-    );
-    assert_eq!(mirror.stop().0, 0);
-    let farewell = wait_for("the last word of the mirror", || {
-        let report = place.report_of(&url).0;
-        (report["watermarks"][0]["state"] == "ended").then_some(report)
-    });
-    assert_eq!(farewell["received"], ENOUGH + 20);
-    for sink in sinks {
-        assert_eq!(sink.stop().0, 0);
-    }
-}
-
-#[test]
-#[ignore = "needs Kafka and ClickHouse: run tests/run"]
-fn a_record_that_is_behind_makes_the_gate_undecided() {
-    let (kafka, server) = (Kafka::shared(), ClickHouse::shared());
-    let (legacy, candidate) = pair();
-    let place = Place::new();
-    let (database, url) = tables(&place, server);
-    let topic = kafka.url(&kafka.topic(3));
-    let mirror = place.mirror(&legacy.url(), &candidate.url(), &["--store", &topic]);
-    let sink = place.sink(&topic, &url, &[]);
-    send(&mirror, "/items", ENOUGH);
-    mirror.settled_in(&url, u64::from(ENOUGH));
-    assert_eq!(sink.stop().0, 0);
-    send(&mirror, "/wrong", 20);
-    // Nobody moves records into the database: what it holds would pass.
-    let behind = gate(&place, &["--store", &url]);
-    assert_eq!(behind.code, 3, "{}", behind.stdout);
-    assert!(
-        behind
-            .stdout
-            .contains("instance `test` was last heard of at 20"),
-        "{}",
-        behind.stdout
-    );
-    let sink = place.sink(&topic, &url, &[]);
-    let moved = gate(&place, &["--store", &url, "--wait", "30s"]);
-    assert_eq!(moved.code, 1, "{}", moved.stdout);
-    assert_eq!(mirror.stop().0, 0);
-    wait_for("the last word of the mirror", || {
-        (place.report_of(&url).0["watermarks"][0]["state"] == "ended").then_some(())
-    });
-    assert_eq!(sink.stop().0, 0);
-    // Lost on the way, or not yet on this replica: the watermark is there, and a tally is not.
-    database.sql(
-        "ALTER TABLE tallies DELETE WHERE route = 'GET /wrong/{id}' SETTINGS mutations_sync = 2",
-    );
-    let lost = gate(&place, &["--store", &url]);
-    assert_eq!(lost.code, 3, "{}", lost.stdout);
-    assert!(
-        lost.stdout
-            .contains("not all that instance `test` counted is in the store"),
-        "{}",
-        lost.stdout
-    );
-}
-
-#[test]
-#[ignore = "needs ClickHouse: run tests/run"]
-fn wrong_answers_just_before_the_gate_are_counted_in_a_database() {
-    let server = ClickHouse::shared();
-    let (legacy, candidate) = pair();
-    let place = Place::new();
-    let (_database, url) = tables(&place, server);
-    let mirror = place.mirror(&legacy.url(), &candidate.url(), &["--store", &url]);
-    send(&mirror, "/items", ENOUGH);
-    mirror.settled_in(&url, u64::from(ENOUGH));
-    send(&mirror, "/wrong", 20);
-    let ended = gate(&place, &["--store", &url]);
-    assert_eq!(ended.code, 1, "{}", ended.stdout);
-    let version = gate(
-        &place,
-        &["--store", &url, "--candidate-version", "deadbeef"],
-    );
-    assert_eq!(version.code, 3, "{}", version.stdout);
-    assert!(
-        version.stdout.contains(
-            "candidate version `deadbeef` of migration `default`; recorded are (no version)"
-        ),
-        "{}",
-        version.stdout
-    );
-    let migration = place.run(&["report", "--store", &url, "--migration", "defalt"]);
-    assert_eq!(migration.code, 2, "{}", migration.stdout);
-    assert!(
-        migration.stderr.contains("did you mean `default`?"),
-        "{}",
-        migration.stderr
-    );
-    assert_eq!(mirror.stop().0, 0);
 }

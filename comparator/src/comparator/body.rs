@@ -1,7 +1,7 @@
-//! Which comparison a pair of bodies gets.
+//! Chooses how a pair of bodies is compared.
 //!
-//! Encodings are undone first. The media types choose the comparison; where they are silent or disagree (which is a
-//! finding of the header), the bodies are compared as the richest kind that both really are.
+//! Encodings are undone first. The media types then choose the comparison. If they are missing or disagree (which is a
+//! finding of the header), the bodies are compared as the most structured kind that both can be parsed as.
 
 use std::borrow::Cow;
 
@@ -97,14 +97,14 @@ pub(super) fn compare(
         [(legacy, &declared[0]), (candidate, &declared[1])].map(|(body, declared)| match declared
             .kind
         {
-            // Two sequences of bytes may be one text; they are not the same bytes.
+            // Different bytes may decode to the same text; as bytes they still differ.
             Some(BodyKind::Bytes | BodyKind::Multipart) => body,
             _ => charset::to_utf8(body, declared.charset.as_deref()),
         });
     decoded(&legacy, &candidate, &declared, scope, out, scratch)
 }
 
-/// Two bodies of which at least one could not be had without its encodings. `texts` are those that could.
+/// Two bodies of which at least one could not be decoded. `texts` has those that could.
 fn undecoded(
     pair: &AnswerPair<'_>,
     errors: [Option<DecodeError>; 2],
@@ -112,7 +112,7 @@ fn undecoded(
     out: &mut Collector<'_>,
 ) -> Flow {
     match errors {
-        // No client can read the one, and each can read the other.
+        // No client can read the candidate's body, and every client can read the legacy's.
         [None, Some(problem @ DecodeError::Broken(_))] => out.finding(|limits| {
             let candidate = unread(problem.to_string().into(), None, limits);
             let legacy = readable(pair.legacy, texts[0], limits);
@@ -123,7 +123,7 @@ fn undecoded(
             let candidate = readable(pair.candidate, texts[1], limits);
             finding(Kind::Decode, legacy, candidate, None)
         }),
-        // More than the limit is not nothing.
+        // A body over the limit is not empty.
         [None, Some(DecodeError::TooLarge)] if texts[0].is_empty() => {
             out.finding(|_| finding(Kind::Extra, Side::Absent, OVER_THE_LIMIT, None))
         }
@@ -132,15 +132,15 @@ fn undecoded(
         }
         errors => {
             let reasons = errors.map(|error| error.map(DecodeError::reason));
-            give_up(of_whom(reasons).unwrap_or(Reason::Undecodable))
+            give_up(reason_by_blame(reasons).unwrap_or(Reason::Undecodable))
         }
     }
 }
 
-/// How a body that is not kept is shown.
+/// How a body that was too large to keep is shown.
 const OVER_THE_LIMIT: Side = Side::Described(Cow::Borrowed("more bytes than are compared"));
 
-/// What is text by its type and its bytes as it is, other bytes by their digest.
+/// A text, by its type and its bytes, as it is; other bytes as their digest.
 fn readable(answer: &Capture, body: &[u8], limits: &Limits) -> Side {
     let kind = Declared::of(&answer.headers).kind;
     let is_text = !matches!(kind, Some(BodyKind::Bytes | BodyKind::Multipart));
@@ -151,9 +151,9 @@ fn readable(answer: &Capture, body: &[u8], limits: &Limits) -> Side {
     }
 }
 
-/// Why a pair is not compared, from why the legacy's and the candidate's body cannot be: what only the candidate caused
-/// is told as such.
-fn of_whom([legacy, candidate]: [Option<Reason>; 2]) -> Option<Reason> {
+/// Combines the reasons why each side cannot be compared into the reason of the pair. A reason that only the candidate
+/// caused becomes the candidate's.
+fn reason_by_blame([legacy, candidate]: [Option<Reason>; 2]) -> Option<Reason> {
     match (legacy, candidate) {
         (None, candidate) => candidate.map(Reason::of_candidate_alone),
         (Some(legacy), Some(candidate)) => Some(legacy.min(candidate)),
@@ -161,13 +161,13 @@ fn of_whom([legacy, candidate]: [Option<Reason>; 2]) -> Option<Reason> {
     }
 }
 
-/// What was sent as the body; `None` where HTTP says that there is none.
+/// The body that was sent; `None` if HTTP says that there is none.
 fn sent<'a>(method: &Method, answer: &'a Capture) -> Option<&'a Body> {
     let none = method == Method::HEAD || matches!(answer.status, 100..200 | 204 | 304);
     (!none).then_some(&answer.body)
 }
 
-/// Compares two bodies without encodings, of the kinds that their media types say.
+/// Compares two decoded bodies, of the kinds that their media types declare.
 pub(super) fn decoded(
     legacy: &[u8],
     candidate: &[u8],
@@ -198,7 +198,7 @@ pub(super) fn decoded(
         [Some(BodyKind::JsonLines), Some(BodyKind::JsonLines)] => {
             structured.json(Layout::Lines, true)
         }
-        // JSON is YAML, so the richest kind that both can be is YAML.
+        // JSON is also YAML, so YAML is the most structured kind that both can be.
         [Some(BodyKind::Yaml), Some(BodyKind::Yaml | BodyKind::Json)]
         | [Some(BodyKind::Json), Some(BodyKind::Yaml)] => structured.yaml(),
         [Some(BodyKind::Events), Some(BodyKind::Events)] => structured.events(),
@@ -206,7 +206,7 @@ pub(super) fn decoded(
         [Some(BodyKind::Multipart), Some(BodyKind::Multipart)] => structured.multipart(),
         [Some(BodyKind::Text), Some(BodyKind::Text)] => as_text(legacy, candidate, scope, out),
         [Some(BodyKind::Bytes), Some(BodyKind::Bytes)] => as_bytes(legacy, candidate, out),
-        // Silent or at odds: JSON if both are, else text if both are.
+        // Types missing or in disagreement: JSON if both parse as JSON, else text if both are text.
         _ => structured.json(Layout::Document, false),
     }
 }

@@ -1,5 +1,5 @@
-//! What keeps counts from proving a pass although few of the compared requests differ: too much was not compared, or what
-//! was compared were errors.
+//! Reasons why counts do not prove a pass although few of the compared requests differ: too much was not compared, or
+//! the compared answers were errors.
 
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::evidence::{Evidence, Thresholds};
@@ -10,13 +10,14 @@ use parity_schemas::verdict::Reason;
 use super::bounds;
 use super::words::{number, percent, percents};
 
-/// Our own drops, as a share of what was to be compared: most of what is received may be meant for the legacy only.
+/// Whether we dropped too much, as a share of what was to be compared. Not as a share of what was received: most of
+/// that may be meant for the legacy only.
 pub(super) fn too_many_dropped(
     name: &str,
     counts: &Counts,
     thresholds: &Thresholds,
 ) -> Option<String> {
-    // Requests without an outcome are under way, or their outcome was lost with a process: neither speaks for it.
+    // Requests without an outcome are in progress, or their outcome was lost with a process. Neither supports a pass.
     let lost = counts.received.saturating_sub(counts.settled());
     let dropped = counts.our_drops() + lost;
     let meant = counts.compared() + counts.uncomparable() + dropped;
@@ -37,8 +38,8 @@ pub(super) fn too_many_dropped(
     ))
 }
 
-/// Routes beyond the cap of the record are counted together, so one that differs may hide among them. What differs there
-/// may all be of one route.
+/// Routes beyond the record's limit are counted together, so one that differs may hide among them. All their
+/// differences may be those of one route.
 pub(super) fn hidden_routes(counts: &Counts, thresholds: &Thresholds) -> Option<String> {
     let differing = counts.differing();
     let worst = bounds::lower(differing, differing, thresholds.confidence);
@@ -52,7 +53,7 @@ pub(super) fn hidden_routes(counts: &Counts, thresholds: &Thresholds) -> Option<
     })
 }
 
-/// What a pass says nothing of: requests that were never compared.
+/// What a pass does not cover: requests that were never compared.
 pub(super) fn never_compared(counts: &Counts) -> Option<String> {
     let compared = counts.compared();
     let other = counts.received.saturating_sub(compared);
@@ -70,8 +71,8 @@ pub(super) fn never_compared(counts: &Counts) -> Option<String> {
     })
 }
 
-/// Pairs that prove nothing, and neither we nor the candidate alone are the cause. Not of all requests received: most of
-/// those may have been meant for the legacy only.
+/// Whether too many pairs could not be compared for a reason that neither we nor the candidate alone caused. Not as a
+/// share of all requests received: most of those may be meant for the legacy only.
 pub(super) fn too_many_uncomparable(
     name: &str,
     counts: &Counts,
@@ -91,19 +92,19 @@ pub(super) fn too_many_uncomparable(
     ))
 }
 
-/// How the legacy answered where there is a verdict. What an older program counted is in no class; of that, as many are
-/// errors as there may be, which is as many as clients got.
+/// How the legacy answered the compared requests. Older programs did not count classes; of what they counted, as many
+/// answers are taken for errors as possible, which is as many as clients got.
 #[derive(Default)]
 pub(super) struct Answers {
     /// Verdicts.
     pairs: u64,
-    /// Among them, those whose class nobody counted.
+    /// Those of them whose class was not counted.
     unknown: u64,
-    /// 4xx among them, as many as there may be.
+    /// At most this many of them are 4xx.
     client_errors: u64,
-    /// 5xx.
+    /// At most this many of them are 5xx.
     server_errors: u64,
-    /// Copies of what another proxy served, among those whose class nobody counted: their clients got no status from us.
+    /// Those of unknown class that were copied from another proxy: their clients got no status from us.
     unseen: u64,
 }
 
@@ -140,7 +141,7 @@ impl Answers {
         }
     }
 
-    /// What stands before a share that is not known to the unit.
+    /// The words before a share that is only known as an upper limit.
     fn at_worst(&self) -> &'static str {
         if self.unknown > 0 { "up to " } else { "" }
     }
@@ -149,7 +150,7 @@ impl Answers {
         errors as f64 / self.pairs.max(1) as f64
     }
 
-    /// That both services fail alike, and nothing more, is what is proven.
+    /// Whether errors are so frequent that the counts prove little more than that both services fail alike.
     pub(super) fn too_many_errors(&self, name: &str, thresholds: &Thresholds) -> Option<String> {
         let share = self.share(self.server_errors);
         (share > thresholds.max_errors).then(|| {
@@ -162,11 +163,11 @@ impl Answers {
         })
     }
 
-    /// What a reader of a pass must know of what it was drawn from.
+    /// What a reader of a pass must know about the compared answers.
     pub(super) fn mostly_errors(&self) -> Vec<String> {
-        /// Fewer are an ordinary day.
+        /// A smaller share is normal.
         const WORTH_TELLING: f64 = 0.05;
-        /// Refusals are answers that clients get; they are worth a word where there is little else.
+        /// 4xx are answers that clients got; they are mentioned only if there is little else.
         const MOSTLY: f64 = 0.5;
         let told = [
             (self.server_errors, WORTH_TELLING, "server errors (5xx)"),

@@ -1,27 +1,27 @@
 //! Pass, fail or undecided: what the counts prove.
 //!
-//! Each compared request is a trial that either agrees or differs; a candidate that failed to answer, or whose answer alone
-//! could not be compared, differs. From the
-//! counts follow exact one-sided Clopper-Pearson bounds ([`bounds`]) on the share of requests that differ. The gate
-//! fails when a lower bound is above what is allowed, passes when the upper bounds of the total and of every required
-//! route are within it, and is otherwise undecided and says how many more requests would settle it.
+//! Each compared request is a trial that either agrees or differs. A candidate that failed to answer, or whose answer
+//! alone could not be compared, differs. Exact one-sided Clopper-Pearson bounds ([`bounds`]) on the share of requests
+//! that differ follow from the counts. The gate fails if a lower bound is above what is allowed, passes if the upper
+//! bounds of the total and of every required route are within it, and is otherwise undecided and tells how many more
+//! requests would settle it.
 //!
 //! In this order:
 //! 1. Nothing recorded, or fewer compared requests than `min_requests`: undecided.
-//! 2. A route, or all together, is proven to differ too much: fail. Our own drops do not excuse it: a difference that
-//!    was seen was seen, and a candidate that is down makes us drop.
-//! 3. Somebody who counted was not heard of since the decision began, what it counted is not all here, or somebody goes
-//!    on receiving under other rules or for other versions: undecided.
-//! 4. Of what was to be compared, in all or on a required route, we dropped more than `max_dropped`: undecided.
-//! 5. Of the pairs that were to be compared, more than `max_uncomparable` could not be because of the client (who went
-//!    away), the legacy (which failed, or answered what cannot be compared) or both services, in all or on a required
-//!    route: undecided. Routes that are not required may be streams altogether.
-//! 6. More than `max_errors` of the legacy's answers, on the routes that were compared or on a required one, are server
-//!    errors (5xx): undecided. That both fail alike does not show that they answer alike. Errors of clients (4xx) are
-//!    answers that their clients got; where they are the most, a pass says so.
-//! 7. The bounds are within what is allowed: pass. With 0 allowed no number of requests can prove that, and it says so.
-//!    Requests that were received before the decision began and have no outcome yet, and those that the candidate was not
-//!    asked because it had failed so often, count as if each differed.
+//! 2. A route, or all together, is proven to differ too much: fail. Our own drops do not excuse it: an observed
+//!    difference is a fact, and a candidate that is down makes us drop.
+//! 3. An instance that counted was not heard of since the decision began, or part of its counts is missing, or an
+//!    instance still receives requests under other rules or for other versions: undecided.
+//! 4. Of the requests to be compared, in total or on a required route, we dropped more than `max_dropped`: undecided.
+//! 5. Of the pairs to be compared, in total or on a required route, more than `max_uncomparable` could not be compared
+//!    because of the client (who disconnected), the legacy (which failed, or gave an answer that cannot be compared) or
+//!    both services: undecided. Routes that are not required may consist of streams only.
+//! 6. More than `max_errors` of the legacy's answers, on the compared routes or on a required one, are server errors
+//!    (5xx): undecided. That both services fail alike does not show that they answer alike. Client errors (4xx) are
+//!    answers that clients got; if they are the majority, a pass says so.
+//! 7. The bounds are within what is allowed: pass. If 0 is allowed, no number of requests can prove that, and the
+//!    decision says so. Requests that were received before the decision began and have no outcome yet, and those for
+//!    which the candidate was not asked because it had failed so often, count as if each differed.
 //!
 //! This module imports nothing else of this crate: it must be readable on its own.
 
@@ -36,6 +36,7 @@ use parity_schemas::evidence::{
     Decision, Evidence, EvidenceSummary, GATE_SCHEMA, Outcome, RouteDecision, Thresholds,
 };
 use parity_schemas::route::OTHER;
+use parity_schemas::spelling;
 use parity_schemas::tally::Counts;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
@@ -43,14 +44,14 @@ use parity_schemas::watermark::Standing;
 use uuid::Uuid;
 
 use caps::{Answers, most_frequent};
-pub use words::{nearest, number};
+pub use words::number;
 use words::{percent, percents};
 
-/// What a sentence calls all routes together.
+/// The name of all routes together in sentences.
 const TOTAL: &str = "all requests";
 
-/// Decides from the evidence of a migration; `None` when nothing was recorded. `standing` says whether it is whole. Id
-/// and time are the caller's, so that the same counts always give the same answer.
+/// Decides from the evidence of a migration, which is `None` if nothing was recorded. `standing` tells whether it is
+/// complete. The caller gives id and time, so that the same counts always give the same result.
 pub fn decide(
     migration: &str,
     evidence: Option<&Evidence>,
@@ -61,7 +62,7 @@ pub fn decide(
 ) -> Decision {
     let counts = evidence.map(Evidence::total).unwrap_or_default();
     let mut total = judge("", &counts, thresholds);
-    // The least number of requests is asked of the total.
+    // The minimum number of requests applies to the total.
     let short = thresholds.min_requests.saturating_sub(total.compared);
     if short > 0 {
         total.outcome = Outcome::Undecided;
@@ -104,7 +105,7 @@ pub fn decide(
     }
 }
 
-/// What a conclusion is drawn from, besides the bounds.
+/// What a decision is based on, besides the bounds.
 struct Question<'a> {
     migration: &'a str,
     evidence: Option<&'a Evidence>,
@@ -115,19 +116,19 @@ struct Question<'a> {
 }
 
 impl Question<'_> {
-    /// What was counted of a route; `None` if it was never received, but asked for.
+    /// The counts of a route; `None` if it was required but never received.
     fn counts_of(&self, route: &str) -> Option<&Counts> {
         let routes = self.evidence.iter().flat_map(|evidence| &evidence.routes);
         let mut found = routes.filter(|seen| seen.route == route);
         found.next().map(|seen| &seen.counts)
     }
 
-    /// What keeps the evidence from being whole.
+    /// Reasons why the evidence is not complete.
     fn doubts(&self) -> Vec<String> {
         standing::doubts(self.standing, self.summary)
     }
 
-    /// What is no obstacle, and must be known all the same.
+    /// Facts that do not prevent a decision but that its reader must know.
     fn told(&self) -> Vec<String> {
         let mut told = standing::told(self.standing);
         told.extend(self.summary.and_then(standing::other_rules));
@@ -293,7 +294,7 @@ fn conclude(
     (Outcome::Undecided, reasons)
 }
 
-/// That there is nothing to decide from, and of what.
+/// The sentence that says that there is no evidence, and for what.
 fn nothing(question: &Question<'_>) -> String {
     let migration = question.migration;
     match question.summary {
@@ -308,10 +309,10 @@ fn nothing(question: &Question<'_>) -> String {
     }
 }
 
-/// A required route that nobody asked for, with the one that may be meant.
+/// The sentence for a required route that was never requested, with the one that may be meant.
 fn never_seen(name: &str, routes: &[RouteDecision], question: &Question<'_>) -> String {
     let seen = routes.iter().map(|route| route.route.as_str());
-    let meant = nearest(
+    let meant = spelling::nearest(
         name,
         seen.filter(|route| question.counts_of(route).is_some()),
     );
@@ -332,7 +333,7 @@ fn proven(route: &RouteDecision, allowed: f64) -> String {
     format!("{name}: at least {lower} % differ, {allowed} % allowed")
 }
 
-/// Why a route is not settled, and what would settle it.
+/// The sentence that says why a route is undecided, and what would settle it.
 fn open(name: &str, route: &RouteDecision, thresholds: &Thresholds) -> String {
     let allowed = thresholds.max_mismatch_rate;
     if route.compared == 0 {

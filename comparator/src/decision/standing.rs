@@ -1,4 +1,4 @@
-//! What keeps evidence from being whole, in words: who was not heard of, and what has no outcome yet.
+//! Sentences about incomplete evidence: which instances were not heard of, and which requests have no outcome yet.
 
 use parity_schemas::evidence::{EvidenceSummary, RouteDecision, Thresholds};
 use parity_schemas::tally::{Counts, INTERVAL_MICROS};
@@ -9,11 +9,11 @@ use parity_schemas::watermark::{InstanceWatermark, RunState, Standing};
 use super::bounds;
 use super::words::{number, percents};
 
-/// Instances named one by one; more of a kind are counted.
+/// Most instances that are named one by one; the rest are counted.
 const MAX_NAMED: usize = 5;
 
-/// A sentence for each instance that may have counted more than is here: with any, nothing is proven to be right.
-/// `asked` is what is asked about.
+/// A sentence for each instance that may have counted more than is here. With any of these, a pass is not proven.
+/// `asked` is the evidence that the question is about.
 pub(super) fn doubts(standing: &Standing, asked: Option<&EvidenceSummary>) -> Vec<String> {
     let mut sentences: Vec<String> = Vec::new();
     let mut more = 0;
@@ -87,8 +87,8 @@ fn doubt(watermark: &InstanceWatermark, asked: Option<&EvidenceSummary>) -> Stri
     }
 }
 
-/// The time from which on nothing is missing that this run counted: when the next process of its name began, else the next
-/// whole minute, for a tally is left out when its interval began before.
+/// The earliest start of a window that leaves out this run: when the next process of its name began, else the next
+/// whole minute, because a tally is left out if its interval began earlier.
 fn leaves_out(watermark: &InstanceWatermark) -> Timestamp {
     watermark.succeeded.unwrap_or_else(|| {
         let heard = watermark.last_heard.unwrap_or_default();
@@ -109,7 +109,7 @@ fn versions(legacy: &str, candidate: &str) -> String {
     )
 }
 
-/// What is no obstacle, and must be known all the same.
+/// Facts that do not prevent a decision but that its reader must know.
 pub(super) fn told(standing: &Standing) -> Vec<String> {
     let mut sentences = gone(standing);
     let under_way = standing.under_way();
@@ -122,7 +122,7 @@ pub(super) fn told(standing: &Standing) -> Vec<String> {
     sentences
 }
 
-/// Who was taken for gone, as it was asked to.
+/// The instances that count as gone because the user said so.
 fn gone(standing: &Standing) -> Vec<String> {
     let runs = standing.watermarks.iter();
     let mut sentences: Vec<String> = Vec::new();
@@ -141,7 +141,7 @@ fn gone(standing: &Standing) -> Vec<String> {
     sentences
 }
 
-/// That there is evidence which a change of the rules has put out of sight.
+/// The sentence for evidence that a change of the rules left out.
 pub(super) fn other_rules(evidence: &EvidenceSummary) -> Option<String> {
     let (newest, others) = evidence.other_rules.split_first()?;
     let more = match others.len() {
@@ -154,9 +154,9 @@ pub(super) fn other_rules(evidence: &EvidenceSummary) -> Option<String> {
     ))
 }
 
-/// Why a route that is within what is allowed would not be if all requests differed of which that is not known: those
-/// without an outcome, which may be of any route, and those that the candidate was not asked because it had failed so
-/// often.
+/// Why a route that is within the allowed rate would exceed it if all requests of unknown result differed: those
+/// without an outcome, which may be of any route, and those for which the candidate was not asked because it had failed
+/// so often.
 pub(super) fn unknown(
     name: &str,
     route: &RouteDecision,

@@ -1,8 +1,8 @@
 //! Numbers as people read them.
 
-/// Decimal places of a percentage unless more are needed to tell two apart.
+/// Decimal places of a percentage, unless more are needed to distinguish two.
 const PLACES: usize = 2;
-/// No share is told apart beyond this.
+/// Most decimal places of a percentage.
 const MAX_PLACES: usize = 6;
 
 /// A share of 1 as a percentage.
@@ -17,7 +17,7 @@ pub(super) fn percent(share: f64) -> String {
     format!("{:.places$}", share * 100.0)
 }
 
-/// A measured and an allowed share as percentages, with as many places as tell them apart.
+/// A measured and an allowed share as percentages, with enough places to distinguish them.
 pub(super) fn percents(measured: f64, allowed: f64) -> (String, String) {
     let show = |places: usize| {
         (
@@ -31,7 +31,7 @@ pub(super) fn percents(measured: f64, allowed: f64) -> (String, String) {
         .unwrap_or_else(|| show(PLACES))
 }
 
-/// With a comma between each three digits.
+/// A number with a comma between each three digits.
 pub fn number(value: u64) -> String {
     let digits = value.to_string();
     let mut out = String::new();
@@ -42,18 +42,6 @@ pub fn number(value: u64) -> String {
         out.push(digit);
     }
     out
-}
-
-/// The name that was probably meant, if one is near enough to be a slip.
-pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    /// Below this Jaro-Winkler similarity a suggestion is more confusing than none.
-    const NEAR: f64 = 0.75;
-    known
-        .into_iter()
-        .map(|name| (strsim::jaro_winkler(word, name), name))
-        .filter(|(similarity, _)| *similarity >= NEAR)
-        .max_by(|one, other| one.0.total_cmp(&other.0))
-        .map(|(_, name)| name)
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Bytes as serializers write them: base64 in either alphabet, padded or not, in lines or not; hexadecimal; an array of
-//! numbers, signed or not; and Node's `{"type":"Buffer","data":[…]}` and `{"0":104,"1":105}`.
+//! Recognizes bytes as serializers write them: base64 in either alphabet, padded or not, in lines or not; hexadecimal;
+//! an array of numbers, signed or not; and Node's `{"type":"Buffer","data":[…]}` and `{"0":104,"1":105}`.
 
 use std::borrow::Cow;
 
@@ -10,16 +10,16 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use super::Value;
 use crate::notation::index::{NodeKind, Tree};
 
-/// Longer texts are not decoded: it would cost more than it tells.
+/// Longest text that is decoded; more would cost more than it tells.
 const MAX_TEXT_BYTES: usize = 64 * 1024;
-/// A text is taken for an encoding of another one from this length on; shorter words decode by chance.
+/// Shortest text that may be an encoding of another one; shorter words decode by chance.
 const MIN_TEXT_BYTES: usize = 8;
 
 /// Whether two values of different types are the same bytes.
 pub(super) fn same(one: &Value<'_>, two: &Value<'_>) -> bool {
     let text = |value: &Value<'_>| value.kind() == NodeKind::String;
     match (text(one), text(two)) {
-        // An empty text and an empty list are two values that are empty, not bytes.
+        // An empty text and an empty list are two empty values, not bytes.
         (true, false) => decoded(&one.text)
             .iter()
             .any(|bytes| !bytes.is_empty() && listed(two.tree, two.at, bytes)),
@@ -55,7 +55,8 @@ fn listed(tree: Tree<'_>, at: u32, bytes: &[u8]) -> bool {
     each(tree, at, |byte| expected.next() == Some(&byte)) && expected.next().is_none()
 }
 
-/// Calls for every byte that a value lists, until `take` says no; false as well where it lists no bytes.
+/// Calls `take` for every byte that a value lists, until it returns false. Returns false as well if the value lists no
+/// bytes.
 fn each(tree: Tree<'_>, at: u32, mut take: impl FnMut(u8) -> bool) -> bool {
     let mut number = |at: u32| byte(tree, at).is_some_and(&mut take);
     match tree.kind(at) {
@@ -96,7 +97,7 @@ fn byte(tree: Tree<'_>, at: u32) -> Option<u8> {
     (-128..=255).contains(&number).then_some(number as u8)
 }
 
-/// The bytes that a text may stand for: as base64 and as hexadecimal.
+/// The bytes that a text may encode: as base64 and as hexadecimal.
 fn decoded(text: &[u8]) -> Vec<Vec<u8>> {
     if text.len() > MAX_TEXT_BYTES {
         return Vec::new();
@@ -129,7 +130,7 @@ fn base64(text: &[u8]) -> Option<Vec<u8>> {
     GeneralPurpose::new(alphabet, lenient).decode(&*text).ok()
 }
 
-/// Digits in pairs, also behind `0x` or SQL's `\x`.
+/// Decodes pairs of digits, also after `0x` or SQL's `\x`.
 fn hex(text: &[u8]) -> Option<Vec<u8>> {
     let digits = text
         .strip_prefix(b"0x")

@@ -1,10 +1,10 @@
-//! Durations as serializers write them: a count of some unit, ISO 8601, and Go's and protobuf's `1m30s`.
+//! Recognizes durations as serializers write them: a count of some unit, ISO 8601, and Go's and protobuf's `1m30s`.
 
 use crate::notation::number::Decimal;
 
-/// Longest text that is looked at; `106751d23h47m16.854775807s` is shorter.
+/// Longest text that is tried; `106751d23h47m16.854775807s` is shorter.
 const MAX_TEXT_BYTES: usize = 48;
-/// Digits of a whole part; more would be longer than the universe is old.
+/// Most digits of a whole part; more would be longer than the universe is old.
 const MAX_DIGITS: usize = 20;
 
 /// A duration, exactly.
@@ -16,7 +16,7 @@ impl Nanoseconds {
         Self(i128::from(seconds) * 1_000_000_000 + i128::from(nanos))
     }
 
-    /// Reads `PT1.5S`, `P1DT12H`, `1.5s`, `1h30m0s`. Years and months have no length, so they are none.
+    /// Parses `PT1.5S`, `P1DT12H`, `1.5s`, `1h30m0s`. Years and months have no fixed length, so they are refused.
     pub(super) fn parse(text: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(text).ok()?;
         if text.len() > MAX_TEXT_BYTES {
@@ -70,7 +70,7 @@ fn iso(text: &str) -> Option<i128> {
         )?,
     };
     let time = match time {
-        // `P1DT` is none.
+        // `P1DT` is not a duration.
         "" if text.ends_with('T') || text.is_empty() => return None,
         "" => 0,
         time => parts(
@@ -85,7 +85,7 @@ fn iso(text: &str) -> Option<i128> {
     days.checked_add(time)
 }
 
-/// Numbers with a unit behind each, added up.
+/// The sum of numbers that are each followed by a unit.
 fn parts(mut text: &str, units: &[(&str, i128)]) -> Option<i128> {
     let mut sum: i128 = 0;
     while !text.is_empty() {
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_duration_is_none() {
+    fn other_texts_are_not_durations() {
         for text in [
             "P",
             "PT",

@@ -1,4 +1,4 @@
-//! How two different numbers are near.
+//! How two different numbers are related.
 
 use parity_schemas::verdict::Explanation;
 
@@ -29,8 +29,8 @@ pub(super) fn numbers(one: &[u8], two: &[u8]) -> Option<Explanation> {
     cut(one, two).then_some(Explanation::Truncated)
 }
 
-/// Unix times in two units, of which the coarser lost the digits in between. Plain integers only: `12.9` and `12` are
-/// likelier to be something else.
+/// Whether two integers are one Unix time in two units, where the coarser lost the digits in between. Plain integers
+/// only: `12.9` and `12` are likelier to be something else.
 fn cut_unix_times(one: &[u8], two: &[u8]) -> bool {
     let plain = |text: &[u8]| text.iter().all(u8::is_ascii_digit);
     plain(one)
@@ -42,7 +42,7 @@ fn cut_unix_times(one: &[u8], two: &[u8]) -> bool {
         }
 }
 
-/// One double for both, or two that are next to each other.
+/// Whether both numbers read as the same double, or as two neighbouring ones.
 fn doubles(one: &[u8], two: &[u8]) -> Option<Explanation> {
     let (first, second) = (double(one)?, double(two)?);
     if !(first.is_finite() && second.is_finite()) {
@@ -62,12 +62,12 @@ fn double(text: &[u8]) -> Option<f64> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// A number that no double can hold, which JavaScript and Python read as an infinity.
+/// Whether a number exceeds every double, so that JavaScript and Python read it as infinity.
 pub(super) fn overflows(number: &[u8]) -> bool {
     double(number).is_some_and(f64::is_infinite)
 }
 
-/// What serializers write for a double that JSON has no number for.
+/// Whether a text is what serializers write for infinity and NaN, which JSON has no number for.
 pub(super) fn names_no_number(text: &[u8]) -> bool {
     matches!(text, b"NaN" | b"Infinity" | b"-Infinity")
 }
@@ -82,7 +82,7 @@ pub(super) fn is_infinity(text: &[u8], number: &[u8]) -> bool {
     text == wanted && overflows(number)
 }
 
-/// `12.349` and `12.34`, `12.9` and `12`: decimal places were dropped.
+/// Whether one number is the other with decimal places dropped: `12.349` and `12.34`, `12.9` and `12`.
 fn cut(one: &[u8], two: &[u8]) -> bool {
     let (short, long) = if one.len() < two.len() {
         (one, two)

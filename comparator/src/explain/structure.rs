@@ -1,26 +1,26 @@
-//! Objects and arrays into which serializers take times and durations apart.
+//! Recognizes the objects and arrays that serializers write for times and durations.
 
 use smallvec::SmallVec;
 
 use crate::instant::Instant;
 use crate::notation::index::{NodeKind, Tree};
 
-/// Most parts that a time is written in: year to nanosecond, and an offset.
+/// Most parts of a time: year to nanosecond, and an offset.
 const MAX_PARTS: usize = 9;
 
 /// `{"secs":1,"nanos":500000000}` and its relatives.
 pub(super) struct SecondsAndNanos {
     pub(super) seconds: i64,
     pub(super) nanos: u32,
-    /// The names say that it is a moment.
+    /// Whether the names say that it is a point in time.
     pub(super) since_epoch: bool,
 }
 
-/// Reads an object of seconds and nanoseconds, by the names that serde (durations and system times), protobuf and
-/// Firestore give them, or the pair that the `time` crate makes of a duration.
+/// Parses an object of seconds and nanoseconds, with the names that serde (durations and system times), protobuf and
+/// Firestore use, or the pair that the `time` crate writes for a duration.
 pub(super) fn seconds_and_nanos(tree: Tree<'_>, at: u32) -> Option<SecondsAndNanos> {
     if let Some([seconds, nanos]) = integers(tree, at).as_deref() {
-        // Any two numbers may end in a zero; nine digits are no chance.
+        // Any two numbers may end in a zero; nine digits do not match by chance.
         return SecondsAndNanos::new(*seconds, *nanos, false).filter(|parts| parts.nanos > 0);
     }
     if tree.kind(at) != NodeKind::Object {
@@ -55,8 +55,8 @@ impl SecondsAndNanos {
     }
 }
 
-/// Whether an array is the date or the time that a text shows: `[2020,1,2,3,4,5,120000000]`, which Jackson makes of
-/// `2020-01-02T03:04:05.12`, or `[2020,2,3,4,5,120000000,0,0,0]`, which the `time` crate makes of it in UTC.
+/// Whether an array is the date or the time in a text: `[2020,1,2,3,4,5,120000000]`, which Jackson writes for
+/// `2020-01-02T03:04:05.12`, or `[2020,2,3,4,5,120000000,0,0,0]`, which the `time` crate writes for it in UTC.
 pub(super) fn is_calendar(tree: Tree<'_>, array: u32, text: &[u8]) -> bool {
     let parts = integers(tree, array);
     let Some(parts) = parts.as_deref() else {

@@ -1,4 +1,4 @@
-//! Every likeness, both ways round.
+//! Every relation, with the sides in both orders.
 
 use parity_schemas::verdict::Explanation as E;
 
@@ -23,7 +23,7 @@ fn check(cases: &[(&str, &str, Option<E>)]) {
     }
 }
 
-/// The same for strings, which stand here without quotes.
+/// The same for strings, written here without quotes.
 fn check_texts(cases: &[(&str, &str, Option<E>)]) {
     for (one, two, expected) in cases {
         assert_eq!(
@@ -129,7 +129,7 @@ fn times_and_durations_in_other_types() {
         (r#""PT1.5S""#, "[1,500000000]", Some(E::SameDuration)),
         (r#""1.500000000""#, "[1,500000000]", Some(E::SameDuration)),
         ("1", "[1,0]", None),
-        // A naive time in parts is no instant either.
+        // A naive time in parts is not an instant either.
         (r#""2020-01-02T03:04:05Z""#, "[2020,1,2,3,4,5]", None),
         (
             "1500000000",
@@ -298,7 +298,7 @@ fn spellings_of_text() {
 
 #[test]
 fn hostile_texts_cost_a_few_passes() {
-    // Each of these made some loop look at its whole input again for every byte of it, or would.
+    // Each of these made, or would make, some loop read its whole input again for every byte of it.
     let long = |unit: &str| unit.repeat(60_000 / unit.len());
     for unit in [
         "?", "é", "\u{fffd}", "&", "%", "&#", "a,", "1", "e\u{301}", "+1", "P1DT", "1s",

@@ -1,4 +1,4 @@
-//! How two different texts are near: strings, header values, and whole bodies of text.
+//! How two different texts are related: strings, header values, and whole text bodies.
 
 use std::borrow::Cow;
 
@@ -10,19 +10,19 @@ use super::{bytes, instants, number};
 use crate::instant::Instant;
 use crate::notation::number::is_number;
 
-/// Texts longer than this are not searched for a likeness beyond being cut: it would cost more than it tells.
+/// Longest texts that are compared for more than truncation; for longer ones it would cost more than it tells.
 const MAX_TEXT_BYTES: usize = 64 * 1024;
-/// A shorter beginning is shared by chance too often.
+/// Shortest common beginning that counts; a shorter one is shared by chance too often.
 const MIN_SHARED_BYTES: usize = 4;
-/// Whole numbers as text are compared as numbers from this length on; shorter ones are near each other by chance. Unix
-/// times have ten digits.
+/// Shortest integers in texts that are compared as numbers; shorter ones are similar by chance. Unix times have ten
+/// digits.
 const MIN_INTEGER_BYTES: usize = 10;
-/// The character that decoders put where they cannot read one.
+/// U+FFFD, which decoders write for what they cannot read.
 const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
-/// What parts the elements of lists in texts.
+/// Separators of lists in texts.
 const SEPARATORS: [char; 5] = [',', ';', '&', '\n', ' '];
 
-/// How two different strings are near; also used for header values and whole texts.
+/// How two different strings are related; also used for header values and whole texts.
 pub(crate) fn texts(one: &[u8], two: &[u8]) -> Option<Explanation> {
     if let Some(near) = times(one, two) {
         return Some(near);
@@ -110,7 +110,7 @@ fn visible(text: &str) -> String {
         .collect()
 }
 
-/// Whether an escaping that one side lacks, or has once more, is all that parts two texts.
+/// Whether two texts differ only in one layer of escaping.
 fn same_without<'a, T: ?Sized + ToOwned + PartialEq>(
     one: &'a T,
     two: &'a T,
@@ -120,7 +120,7 @@ fn same_without<'a, T: ?Sized + ToOwned + PartialEq>(
     *first == *second || *first == *two || *one == *second
 }
 
-/// Percent-encoding undone (RFC 3986), and in forms also `+` for a space.
+/// Undoes percent encoding (RFC 3986), and in forms also `+` for a space.
 fn without_percents(text: &[u8], form: bool) -> Cow<'_, [u8]> {
     if !text
         .iter()
@@ -145,9 +145,9 @@ fn without_percents(text: &[u8], form: bool) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-/// The entities that escapers write, undone: the five of XML, `&nbsp;`, and numbers.
+/// Undoes the entities that escaping functions write: the five of XML, `&nbsp;`, and numbers.
 fn without_entities(text: &str) -> Cow<'_, str> {
-    /// `&#1114111;` without its ends.
+    /// Length of `&#1114111;` without `&` and `;`.
     const MAX_NAME_BYTES: usize = 8;
     if !text.contains('&') {
         return Cow::Borrowed(text);
@@ -197,7 +197,7 @@ fn entity(name: &str) -> Option<char> {
 
 /// Whether `misread` is the UTF-8 of `text` read as Latin-1 or as Windows-1252: `Ã©` for `é`.
 fn is_misread(misread: &str, text: &str) -> bool {
-    /// What Windows-1252 has from 0x80 to 0x9f; the five that it leaves out are themselves.
+    /// What Windows-1252 has from 0x80 to 0x9f; the five bytes that it does not define stand for themselves.
     const WINDOWS: [char; 32] = [
         '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž',
         '\u{8f}', '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}',
@@ -213,8 +213,8 @@ fn is_misread(misread: &str, text: &str) -> bool {
     misread.chars().map(byte).eq(text.bytes().map(Some))
 }
 
-/// Whether all that parts two texts are characters that one side replaced by U+FFFD or `?`, because its encoding has
-/// none for them, or because they are lone surrogates.
+/// Whether two texts differ only in characters that one side replaced by U+FFFD or `?`, because its encoding does not
+/// have them or because they are lone surrogates.
 fn lost_characters(one: &[u8], two: &[u8]) -> bool {
     replaced_in(one, two) || replaced_in(two, one)
 }
@@ -240,7 +240,7 @@ fn replaced_in(replaced: &[u8], text: &[u8]) -> bool {
     }
 }
 
-/// What follows the marks of lost characters that a text begins with.
+/// The rest of a text after the marks of lost characters at its start.
 fn without_marks(mut text: &[u8]) -> &[u8] {
     while let Some(rest) = text
         .strip_prefix(REPLACEMENT)
@@ -251,8 +251,8 @@ fn without_marks(mut text: &[u8]) -> &[u8] {
     text
 }
 
-/// Whether two texts are lists of the same elements in another order, by any of the usual separators; of addresses,
-/// the query.
+/// Whether two texts are lists of the same elements in another order, by any of the usual separators; for URLs, the
+/// parameters of the query.
 fn is_permuted(one: &str, two: &str) -> bool {
     let (one, two) = match (one.split_once('?'), two.split_once('?')) {
         (Some((path, query)), Some((other, with))) if path == other => (query, with),
@@ -271,7 +271,7 @@ fn sorted(text: &str, separator: char) -> Vec<&str> {
     parts
 }
 
-/// Whether one text is the beginning of the other, perhaps with an ellipsis behind.
+/// Whether one text is the beginning of the other, perhaps followed by an ellipsis.
 fn is_cut(one: &[u8], two: &[u8]) -> bool {
     let (short, long) = if one.len() < two.len() {
         (one, two)

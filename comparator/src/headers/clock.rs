@@ -1,9 +1,9 @@
-//! The clocks of two services, as their `Date` shows them.
+//! Compares the clocks of two services by their `Date`.
 //!
-//! Both answers are to one request, so their dates differ by no more than the time that the answers took and what clocks
-//! are off. A service whose clock is wrong sets cookies that are over, signs tokens that are not yet valid, and lets
-//! caches keep what is old; every other time in its answers may be compared as a distance from its `Date`, so a wrong
-//! clock shows nowhere else.
+//! Both answers are to one request, so their dates differ by no more than the time that the answers took and the error
+//! of the clocks. A service whose clock is wrong sets cookies that have expired, signs tokens that are not yet valid,
+//! and lets caches keep old answers. Every other time in its answers may be compared by its distance from its `Date`,
+//! so a wrong clock shows nowhere else.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use parity_schemas::fields::{FieldLines, FieldValue};
 
 use crate::instant::Instant;
 
-/// How far two clocks may be off. Machines that keep time are within a second of each other; protocols that depend on
+/// Allowed difference of two clocks. Synchronized machines are within a second of each other. Protocols that depend on
 /// clocks (Kerberos, signed requests) allow five minutes, so a service that is further off fails there, too.
 const CLOCK_SLACK: Duration = Duration::from_mins(5);
 
-/// Whether the dates of two answers may be of one time, `apart` being how long the slower one took. Where one is missing,
-/// or nobody knows when the answers were written, nothing can be said against them.
+/// Whether the dates of two answers are consistent, where `apart` is how long the slower one took. If a date is
+/// missing, or it is not known when the answers were written, they are.
 pub(super) fn agree(legacy: &FieldLines, candidate: &FieldLines, apart: Option<Duration>) -> bool {
     let (Some(apart), true, true) = (apart, legacy.contains(&DATE), candidate.contains(&DATE))
     else {
@@ -30,7 +30,7 @@ pub(super) fn agree(legacy: &FieldLines, candidate: &FieldLines, apart: Option<D
     }
 }
 
-/// When an answer was handed over, in Unix seconds: a cache keeps the date and adds how old the answer is.
+/// When an answer was sent, in Unix seconds. A cache keeps the date and adds the age of the answer.
 fn written(headers: &FieldLines) -> Option<i64> {
     let date = Instant::parse(headers.get(&DATE)?.as_bytes())?;
     let age = headers.get(&AGE).and_then(FieldValue::as_str);

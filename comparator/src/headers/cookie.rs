@@ -1,12 +1,12 @@
 //! `Set-Cookie`: one finding for each cookie that differs.
 //!
-//! The lines are never joined (their dates have commas). Cookies are matched by name; of one name they are a multiset, but
-//! of those that a client keeps as one (same domain and path), the last is what it keeps (RFC 6265 §5.3), so that must be
-//! the same. Attributes have no order and names without case.
+//! The lines are never joined, because their dates have commas. Cookies are matched by name. Those of one name are a
+//! multiset. But of those with the same domain and path a client keeps only the last (RFC 6265 §5.3), so that one must
+//! be the same. Attributes have no order and their names no case.
 //!
-//! `Expires` is an instant, however it is written. Services compute it as now plus a constant, and the two answer at
-//! different moments, so where both say with `Date` when that was, the lifetimes are compared. Where both give
-//! `Max-Age` it counts and `Expires` does not (RFC 6265 §5.3).
+//! `Expires` is a point in time, however it is written. Services compute it as now plus a constant, and the two answer
+//! at different moments; so if both have a `Date`, the lifetimes are compared. If both have `Max-Age`, that decides and
+//! `Expires` is ignored (RFC 6265 §5.3).
 
 use std::collections::BTreeMap;
 
@@ -14,21 +14,21 @@ use http::header::{DATE, SET_COOKIE};
 use parity_schemas::fields::FieldLines;
 use parity_schemas::verdict::Kind;
 
-use super::{Fields, shown_path};
+use super::{FieldComparison, shown_path};
 use crate::collect::Flow;
 use crate::instant::Instant;
 use crate::rules::Action;
 
-/// How far two lifetimes of one length may seem apart, in seconds: clocks are read twice for each answer, for `Expires`
-/// and for `Date`, which many servers renew once in a second only.
+/// Allowed difference of two equal lifetimes, in seconds. The clock is read twice for each answer, for `Expires` and
+/// for `Date`, and many servers update `Date` only once a second.
 const LIFETIME_SLACK: i64 = 2;
 
-/// One line, taken apart.
+/// One parsed line.
 struct Cookie {
-    /// Which of all lines it is.
+    /// Its position among all lines.
     place: usize,
     line: String,
-    /// The line as it came, where it is no text: then only the same bytes are the same cookie.
+    /// The line as received, if it is not text. Such a cookie equals only the same bytes.
     raw: Option<Vec<u8>>,
     value: String,
     /// Sorted; names in lower case, values normalized. `Expires` is not among them.
@@ -40,10 +40,10 @@ struct Cookie {
 enum Expiry {
     At {
         time: Instant,
-        /// Seconds from the `Date` of the answer on, if it has one.
+        /// Seconds since the `Date` of the answer, if it has one.
         lifetime: Option<i64>,
     },
-    /// No date that we can read.
+    /// A date that cannot be parsed.
     Unknown(String),
 }
 
@@ -99,7 +99,7 @@ impl Expiry {
             ) => {
                 time == other_time
                     || match (lifetime, other_lifetime) {
-                        // What is over when it arrives deletes the cookie, however long it has been over.
+                        // A cookie that has expired when it arrives is deleted, however long ago that was.
                         (Some(..=0), Some(..=0)) => true,
                         (Some(one), Some(two)) => (one - two).abs() <= LIFETIME_SLACK,
                         _ => false,
@@ -123,7 +123,7 @@ fn by_name(headers: &FieldLines) -> BTreeMap<String, Vec<Cookie>> {
         let pair = parts.next().unwrap_or_default();
         let (name, value) = pair.split_once('=').unwrap_or(("", pair));
         let mut attributes: Vec<_> = parts.filter_map(attribute).collect();
-        // Of several, the last (RFC 6265 §5.3).
+        // The last of several decides (RFC 6265 §5.3).
         let mut expires = None;
         attributes.retain(|(name, value)| {
             let is_expires = name == "expires";
@@ -147,7 +147,7 @@ fn by_name(headers: &FieldLines) -> BTreeMap<String, Vec<Cookie>> {
             expires,
         });
     }
-    // Equality within a slack is not transitive; in this order the first partner that fits is also the right one.
+    // Equality with a tolerance is not transitive; in this order the first partner that fits is also the right one.
     for lines in cookies.values_mut() {
         lines.sort_by_key(|cookie| match &cookie.expires {
             Some(Expiry::At { lifetime, .. }) => *lifetime,
@@ -157,7 +157,7 @@ fn by_name(headers: &FieldLines) -> BTreeMap<String, Vec<Cookie>> {
     cookies
 }
 
-/// A line of either side, of equal ones of one name, that a client keeps on its side only.
+/// A line that a client keeps on one side only, although both sides have equal lines.
 fn kept_otherwise<'a>(
     ours: &'a [Cookie],
     theirs: &'a [Cookie],
@@ -171,7 +171,7 @@ fn kept_otherwise<'a>(
         })
 }
 
-/// Whether a client keeps it of all that came under its name.
+/// Whether a client keeps it, of all cookies with its name.
 fn is_last(cookie: &Cookie, all: &[Cookie]) -> bool {
     let mut later = all.iter().filter(|other| other.place > cookie.place);
     !later.any(|other| other.replaces(cookie))
@@ -198,7 +198,7 @@ fn attribute(text: &str) -> Option<(String, String)> {
     Some((name, value))
 }
 
-impl Fields<'_, '_> {
+impl FieldComparison<'_, '_> {
     pub(super) fn cookies(&mut self) -> Flow {
         let (legacy, mut candidate) = (by_name(self.legacy), by_name(self.candidate));
         for (name, ours) in legacy {

@@ -1,4 +1,4 @@
-//! Field values that are lists: of elements, of directives, of parameters.
+//! Parses field values that are lists: of elements, of directives, of parameters.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,8 +7,7 @@ pub(super) fn elements(text: &str) -> impl Iterator<Item = &str> {
     split(text, ',')
 }
 
-/// The parts of a text without the white space around them; separators in quotes or in the angle brackets of an
-/// address part nothing.
+/// The trimmed parts of a text. Separators in quotes, or in the angle brackets of a URL, do not count.
 fn split(text: &str, separator: char) -> impl Iterator<Item = &str> {
     let mut quoted = false;
     let mut escaped = false;
@@ -36,7 +35,7 @@ pub(super) fn set(text: &str) -> BTreeSet<&str> {
         .collect()
 }
 
-/// Directives by name; of one that is repeated with another value, the values in their order.
+/// Directives by name, each with its values; repeated equal values count once.
 type Directives = BTreeMap<String, Vec<String>>;
 
 /// The directives of a comma list (`Cache-Control`).
@@ -44,7 +43,7 @@ pub(super) fn directives(text: &str) -> Directives {
     by_name(elements(text))
 }
 
-/// The directives of a list by semicolons (`Strict-Transport-Security`).
+/// The directives of a list separated by semicolons (`Strict-Transport-Security`).
 pub(super) fn parameters(text: &str) -> Directives {
     by_name(split(text, ';'))
 }
@@ -54,7 +53,7 @@ fn by_name<'a>(parts: impl Iterator<Item = &'a str>) -> Directives {
     for part in parts.filter(|part| !part.is_empty()).map(parameter) {
         let name = name_of(&part).to_owned();
         let values = found.entry(name).or_default();
-        // Said twice is said once.
+        // A repeated value counts once.
         if !values.contains(&part) {
             values.push(part);
         }
@@ -62,8 +61,8 @@ fn by_name<'a>(parts: impl Iterator<Item = &'a str>) -> Directives {
     found
 }
 
-/// The elements of a comma list in their order, each with its parameters in one that does not depend on the text. Those
-/// of one name stay as they are: readers disagree about which of them counts.
+/// The elements of a comma list in their order, each with its parameters sorted by name. Parameters with the same name
+/// keep their order, because readers disagree about which of them counts.
 pub(super) fn parameterized(text: &str) -> impl Iterator<Item = (&str, Vec<String>)> {
     elements(text).map(|element| {
         let mut parts = split(element, ';');

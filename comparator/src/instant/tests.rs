@@ -1,4 +1,4 @@
-//! Spellings of one instant, and what is none.
+//! Spellings of one instant, and texts that are not times.
 
 use super::*;
 
@@ -67,7 +67,7 @@ fn dates_in_words_are_the_same_instants() {
     ] {
         assert_eq!(base, at(same), "{same}");
     }
-    // The zone is not said, so it is not taken for UTC.
+    // The zone is not given, so it is not taken for UTC.
     let naive = at("Thu Jan  2 03:04:05 2020");
     assert!(naive != base && naive == at("2020-01-02T03:04:05"));
     assert_eq!(base.seconds_since(&at("2020-01-02T03:03:05Z")), Some(60));
@@ -98,7 +98,7 @@ fn a_cut_time_is_not_an_equal_one() {
 }
 
 #[test]
-fn what_is_no_time_is_none() {
+fn other_texts_are_not_times() {
     for text in [
         "",
         "2020-01-02",

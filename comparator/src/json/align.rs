@@ -1,4 +1,4 @@
-//! How the elements of two arrays are paired, apart from the walk that asks for it.
+//! Pairs the elements of two arrays; the walk that compares them is elsewhere.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::hash::number_text;
 use super::script::Run;
 use crate::notation::index::{NodeKind, Tree};
 
-/// What is to be done with the elements of two arrays, in the order in which it is reported.
+/// How the elements of two arrays are paired, in the order in which they are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pairing {
     /// Proven to be equal, not only by a hash.
@@ -18,7 +18,7 @@ pub(super) enum Pairing {
     CandidateOnly(usize),
 }
 
-/// What is left of two arrays between their equal ends.
+/// The part of two arrays between their equal ends.
 pub(super) struct Middle {
     pub(super) one: Range<usize>,
     pub(super) two: Range<usize>,
@@ -32,7 +32,7 @@ impl Middle {
         self.push_gap(one, two);
     }
 
-    /// Pairs what can be paired and leaves the rest to one side.
+    /// Pairs the elements of both gaps by position; the rest of the longer one stays unpaired.
     fn push_gap(&mut self, one: Range<usize>, two: Range<usize>) {
         let common = one.len().min(two.len());
         let (first, second) = (one.start, two.start);
@@ -44,7 +44,7 @@ impl Middle {
             .extend((second + common..two.end).map(Pairing::CandidateOnly));
     }
 
-    /// Pairs the runs, and by position what lies between them.
+    /// Pairs the equal runs, and the elements between them by position.
     pub(super) fn by_runs(&mut self, runs: &[Run]) {
         let (mut one, mut two) = (self.one.start, self.two.start);
         for run in runs {
@@ -59,8 +59,8 @@ impl Middle {
     }
 }
 
-/// For each legacy element the index of the candidate's with the same value of `field`; `None` when an element of
-/// either side is no object, lacks the field, has it twice or as a container, or shares its value.
+/// For each legacy element the index of the candidate's with the same value of `field`. `None` if an element of either
+/// side is not an object, lacks the field, has it twice or as a container, or shares its value.
 pub(super) fn match_by_key(
     legacy: Tree<'_>,
     one: &[u32],

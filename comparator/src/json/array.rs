@@ -1,37 +1,44 @@
-//! Two arrays.
+//! Compares two arrays.
 //!
-//! Arrays are ordered: the verdict compares them by position. Only when they are known to differ are their elements
-//! aligned, so that one insertion is one finding and one reordering is one `order` finding: by what both begin and
-//! end with, by an `id` that is unique on both sides, by a reordering of equal elements, or by the shortest edit
-//! script. Alignment is bounded; beyond its bounds elements are compared by position, which is correct and only less
-//! readable.
+//! Arrays are ordered: the verdict compares them by position. Only if they are known to differ are their elements
+//! aligned, so that one insertion is one finding and one reordering is one `order` finding. Alignment tries in turn:
+//! the equal elements at both ends, an `id` that is unique on both sides, a reordering of equal elements, the shortest
+//! edit script. Alignment is bounded; beyond its bounds elements are compared by position, which is correct and only
+//! less readable.
 
 use parity_schemas::verdict::Kind;
 
 use super::align::{Middle, Pairing, match_by_key};
 use super::hash::fixed_hash;
-use super::path::{Side, Step};
+use super::path::{Origin, Step};
 use super::script;
-use super::walk::{Frame, Met, Walk};
+use super::walk::{Frame, MatchedRules, Walk};
 use crate::collect::{Flow, value};
 use crate::notation::index::Tree;
 use crate::rules::Action;
 
-/// Steps of looking for a shortest edit script: over a thousand edits, which nobody reads, and some milliseconds.
+/// Most steps to find a shortest edit script: enough for over a thousand edits, which nobody reads, and some
+/// milliseconds.
 const SCRIPT_STEPS: u64 = 1_000_000;
-/// The field that is taken for the identity of an element when it is unique on both sides.
+/// The field that identifies an element if its values are unique on both sides.
 pub(super) const INFERRED_KEY: &str = "id";
 
 impl Walk<'_, '_> {
-    pub(super) fn arrays(&mut self, legacy: u32, candidate: u32, frame: Frame, met: &Met) -> Flow {
-        // The first of the two kinds of rule in the configuration; `key` falls back to order when it cannot hold.
-        let unordered = met
+    pub(super) fn arrays(
+        &mut self,
+        legacy: u32,
+        candidate: u32,
+        frame: Frame,
+        matched: &MatchedRules,
+    ) -> Flow {
+        // The rule that comes first in the configuration applies; `key` falls back to order if the field is not unique.
+        let unordered = matched
             .unordered
-            .filter(|rule| met.key.is_none_or(|key| *rule < key));
+            .filter(|rule| matched.key.is_none_or(|key| *rule < key));
         if let Some(rule) = unordered {
             return self.unordered(legacy, candidate, frame, rule);
         }
-        if let Some(rule) = met.key {
+        if let Some(rule) = matched.key {
             if let Some(flow) = self.keyed(legacy, candidate, frame, rule) {
                 return flow;
             }
@@ -42,7 +49,7 @@ impl Walk<'_, '_> {
         }
         if self.detailed() {
             let prefix = self.equal_prefix(legacy, candidate, frame);
-            // Once the budget is spent, what is equal is not known any more: only by position is it still right.
+            // Once the budget is spent, equality is no longer known, and only comparison by position is still correct.
             if let Some(prefix) = prefix
                 && self.can_read()
             {
@@ -52,7 +59,7 @@ impl Walk<'_, '_> {
         self.by_position(legacy, candidate, frame)
     }
 
-    /// How many elements are equal at the begin of two arrays; `None` when all are and there are no more.
+    /// The number of equal elements at the start of two arrays; `None` if all elements are equal.
     fn equal_prefix(&mut self, legacy: u32, candidate: u32, frame: Frame) -> Option<usize> {
         let (legacy_end, candidate_end) =
             (self.legacy.next(legacy), self.candidate.next(candidate));
@@ -80,19 +87,19 @@ impl Walk<'_, '_> {
             index += 1;
         }
         while one < legacy_end {
-            self.absent_element(Side::Legacy, one, index, frame, true)?;
+            self.absent_element(Origin::Legacy, one, index, frame, true)?;
             one = self.legacy.next(one);
             index += 1;
         }
         while two < candidate_end {
-            self.absent_element(Side::Candidate, two, index, frame, true)?;
+            self.absent_element(Origin::Candidate, two, index, frame, true)?;
             two = self.candidate.next(two);
             index += 1;
         }
         Flow::Continue(())
     }
 
-    /// Two elements that belong together. Where order counts, rules may name the (legacy's) index.
+    /// Compares two paired elements. Where order counts, rules may name the (legacy's) index.
     fn element(
         &mut self,
         legacy: u32,
@@ -117,17 +124,17 @@ impl Walk<'_, '_> {
 
     fn absent_element(
         &mut self,
-        side: Side,
+        side: Origin,
         at: u32,
         index: u32,
         frame: Frame,
         ordered: bool,
     ) -> Flow {
         let child = self.enter_index(frame, ordered.then_some(index));
-        let present = |wanted: Side| (side == wanted).then_some(index);
+        let present = |wanted: Origin| (side == wanted).then_some(index);
         self.steps.push(Step::Index {
-            legacy: present(Side::Legacy),
-            candidate: present(Side::Candidate),
+            legacy: present(Origin::Legacy),
+            candidate: present(Origin::Candidate),
         });
         let flow = self.absent(side, at, child, None);
         self.steps.pop();
@@ -154,7 +161,7 @@ impl Walk<'_, '_> {
     ) -> Flow {
         for pair in pairs {
             match *pair {
-                // What is equal is walked again only for the list of what is tolerated in it, and for hits of rules.
+                // Equal elements are walked again only to list what is tolerated in them, and to count hits of rules.
                 Pairing::Equal(..) if frame.is_empty() && self.out.is_full() => {}
                 Pairing::Equal(one, two) | Pairing::Both(one, two) => {
                     self.element(
@@ -166,11 +173,11 @@ impl Walk<'_, '_> {
                     )?;
                 }
                 Pairing::LegacyOnly(one) => {
-                    self.absent_element(Side::Legacy, legacy[one], one as u32, frame, ordered)?;
+                    self.absent_element(Origin::Legacy, legacy[one], one as u32, frame, ordered)?;
                 }
                 Pairing::CandidateOnly(two) => {
                     self.absent_element(
-                        Side::Candidate,
+                        Origin::Candidate,
                         candidate[two],
                         two as u32,
                         frame,
@@ -182,7 +189,7 @@ impl Walk<'_, '_> {
         Flow::Continue(())
     }
 
-    /// Two ordered arrays that differ, for a reader.
+    /// Reports two ordered arrays that differ, aligned for a reader.
     fn aligned(&mut self, legacy: u32, candidate: u32, prefix: usize, frame: Frame) -> Flow {
         let one: Vec<u32> = self.legacy.elements(legacy).collect();
         let two: Vec<u32> = self.candidate.elements(candidate).collect();
@@ -273,7 +280,7 @@ impl Walk<'_, '_> {
         for (_, other) in &matched {
             taken[*other] = true;
         }
-        // An element without a partner whose `id` alone differs from the one at the same place is that, renumbered.
+        // An element without a partner is the one at the same position, renumbered, if only the `id` differs.
         let mut renumbered = vec![false; one.len()];
         for index in middle.one.clone() {
             if partner(index).is_none()
@@ -298,15 +305,15 @@ impl Walk<'_, '_> {
         true
     }
 
-    /// Whether two objects are equal but for the value of `id`.
+    /// Whether two objects are equal except for the value of `id`.
     fn only_key_differs(&mut self, legacy: u32, candidate: u32, frame: Frame) -> bool {
         let nodes = |tree: Tree<'_>, at: u32| u64::from(tree.next(at) - at);
         if !self.spend(nodes(self.legacy, legacy) + nodes(self.candidate, candidate)) {
             return false;
         }
         let child = self.enter_index(frame, None);
-        let one = self.members_hash(Side::Legacy, legacy, child, Some(INFERRED_KEY));
-        let two = self.members_hash(Side::Candidate, candidate, child, Some(INFERRED_KEY));
+        let one = self.members_hash(Origin::Legacy, legacy, child, Some(INFERRED_KEY));
+        let two = self.members_hash(Origin::Candidate, candidate, child, Some(INFERRED_KEY));
         self.leave(child);
         one == two
     }
@@ -343,15 +350,15 @@ impl Walk<'_, '_> {
             return;
         }
         let child = self.enter_index(frame, None);
-        let mut hashes = |side: Side, elements: &[u32]| -> Vec<u64> {
+        let mut hashes = |side: Origin, elements: &[u32]| -> Vec<u64> {
             let tree = self.tree(side);
             let hash = |at: &u32| {
                 fixed_hash((self.canonical_hash(side, *at, child), tree.kind(*at) as u8))
             };
             elements.iter().map(hash).collect()
         };
-        let first = hashes(Side::Legacy, &one[middle.one.clone()]);
-        let second = hashes(Side::Candidate, &two[middle.two.clone()]);
+        let first = hashes(Origin::Legacy, &one[middle.one.clone()]);
+        let second = hashes(Origin::Candidate, &two[middle.two.clone()]);
         self.leave(child);
         let runs = script::common(&first, &second, SCRIPT_STEPS);
         if first.len() == second.len() {
@@ -365,7 +372,7 @@ impl Walk<'_, '_> {
         middle.by_runs(&runs);
     }
 
-    /// Two arrays under a `key` rule; `None` when the field does not tell the elements of both apart.
+    /// Compares two arrays under a `key` rule; `None` if the field does not identify the elements of both.
     fn keyed(&mut self, legacy: u32, candidate: u32, frame: Frame, rule: u16) -> Option<Flow> {
         let Action::Key(field) = &self.out.rules.get(rule).action else {
             return None;

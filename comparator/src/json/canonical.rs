@@ -1,37 +1,37 @@
-//! Hashes of values that are the same for all values that count as equal.
+//! Hashes that are equal for all values that count as equal.
 //!
-//! The promise goes one way: equal values have equal hashes, under the rules that are in force at that place. So a
-//! tolerance, which no hash can follow, makes a scalar hash to a constant, and equality within a class of one hash is
-//! still asked of the walk. No tolerance ever goes through a hash.
+//! Equal values have equal hashes, under the rules that apply at their position; the reverse need not hold. A hash
+//! cannot follow a tolerance, so a tolerated scalar hashes to a constant, and the walk still compares the values within
+//! a class of one hash.
 
 use super::hash::{fixed_hash, hash_bytes, number_text};
-use super::path::Side;
+use super::path::Origin;
 use super::walk::{Frame, Walk};
 use crate::notation::index::NodeKind;
 use crate::rules::Action;
 
-/// What an ignored or tolerated value hashes to.
+/// The hash of an ignored or tolerated value.
 const WILDCARD: u64 = 0x5bd1_e995_0bad_cafe;
 
 impl Walk<'_, '_> {
-    /// Whether a member may be there on one side only.
+    /// Whether a member may exist on one side only.
     fn may_be_absent(&self, frame: Frame) -> bool {
         if frame.is_empty() {
             return false;
         }
-        let met = self.met(frame);
+        let matched = self.matched_rules(frame);
         if self.exact {
-            return met.ignore.is_some();
+            return matched.ignore.is_some();
         }
         let accepted = |rule: &u16| matches!(self.out.rules.get(*rule).action, Action::Accept(set, _) if set.of_absence());
-        met.ignore.is_some() || met.scalar.iter().any(accepted)
+        matched.ignore.is_some() || matched.scalar.iter().any(accepted)
     }
 
     /// The hash of a value under the rules of `frame`.
-    pub(super) fn canonical_hash(&mut self, side: Side, at: u32, frame: Frame) -> u64 {
+    pub(super) fn canonical_hash(&mut self, side: Origin, at: u32, frame: Frame) -> u64 {
         let tree = self.tree(side);
-        let met = self.met(frame);
-        if met.ignore.is_some() || (!self.exact && !met.scalar.is_empty()) {
+        let matched = self.matched_rules(frame);
+        if matched.ignore.is_some() || (!self.exact && !matched.scalar.is_empty()) {
             return WILDCARD;
         }
         let kind = tree.kind(at);
@@ -45,14 +45,15 @@ impl Walk<'_, '_> {
             NodeKind::Object => self.members_hash(side, at, frame, None),
             NodeKind::Array => {
                 let mut state = fixed_hash(kind as u8);
-                if met.key.is_some() {
-                    // By the key, or by position where that cannot hold: elements then meet other rules.
+                if matched.key.is_some() {
+                    // Elements are compared by the key, or by position if the key is not unique; they then meet other
+                    // rules.
                     return state;
                 }
-                let any_order = met.unordered.is_some();
+                let any_order = matched.unordered.is_some();
                 for (index, element) in tree.elements(at).enumerate() {
                     let child = self.enter_index(frame, (!any_order).then_some(index as u32));
-                    if self.met(child).ignore.is_none() {
+                    if self.matched_rules(child).ignore.is_none() {
                         let value = self.canonical_hash(side, element, child);
                         state = if any_order {
                             state.wrapping_add(fixed_hash(value))
@@ -70,7 +71,7 @@ impl Walk<'_, '_> {
     /// The hash of an object, perhaps without one of its members.
     pub(super) fn members_hash(
         &mut self,
-        side: Side,
+        side: Origin,
         at: u32,
         frame: Frame,
         without: Option<&str>,

@@ -1,4 +1,4 @@
-//! Hashes for this comparison, and what a number is hashed by.
+//! Hash functions of the comparison, and the text by which a number is hashed.
 
 use std::hash::{BuildHasher, Hasher};
 
@@ -17,7 +17,7 @@ pub(super) fn hash_bytes(kind: NodeKind, bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// A number's text, the same for every spelling of one decimal.
+/// A text for a number that is the same for every spelling of one decimal.
 pub(super) fn number_text(lexeme: &[u8]) -> Vec<u8> {
     match Decimal::parse(lexeme) {
         Some(decimal) => decimal.canonical(),

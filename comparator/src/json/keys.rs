@@ -1,6 +1,6 @@
-//! What both objects have under one key.
+//! The members that both objects have under one key.
 
-use super::path::Side;
+use super::path::Origin;
 
 /// The members of both objects that have one key: ranges of [`Walk::indices`](super::walk::Walk), in the order of the text.
 #[derive(Clone, Copy, Debug)]
@@ -13,13 +13,13 @@ pub(super) struct KeyGroup {
 
 impl KeyGroup {
     /// The side that alone has the key.
-    pub(super) fn only(&self) -> Option<Side> {
+    pub(super) fn only(&self) -> Option<Origin> {
         match (
             self.legacy[0] == self.legacy[1],
             self.candidate[0] == self.candidate[1],
         ) {
-            (false, true) => Some(Side::Legacy),
-            (true, false) => Some(Side::Candidate),
+            (false, true) => Some(Origin::Legacy),
+            (true, false) => Some(Origin::Candidate),
             _ => None,
         }
     }

@@ -1,20 +1,20 @@
-//! Arrays whose order does not count.
+//! Compares arrays whose order does not count.
 //!
-//! Two multisets are equal when their elements can be paired so that each pair is equal. Elements of different hash
-//! cannot be equal, so only those of one hash are asked of the walk. Equality within a tolerance is not transitive
-//! (1 is near 2 and 2 near 3, but not 1 near 3), and then the first partner that fits may be the wrong one: the
-//! pairing is a maximum matching, found by augmenting paths.
+//! Two multisets are equal if their elements can be paired so that each pair is equal. Elements with different hashes
+//! cannot be equal, so only those with the same hash are compared. Equality within a tolerance is not transitive (1 is
+//! near 2 and 2 near 3, but not 1 near 3), so the first partner that fits may be the wrong one: the pairing is a
+//! maximum matching, found by augmenting paths.
 
 use hashbrown::HashMap;
 
 use super::align::{Pairing, match_by_key};
 use super::array::INFERRED_KEY;
-use super::path::Side;
+use super::path::Origin;
 use super::walk::{Frame, Walk};
 use crate::collect::Flow;
 
-/// Elements of one hash on one side that are matched against each other. Without tolerance a class holds equal
-/// elements and is matched in one go; with it every pair may have to be asked, and a thousand are a million questions.
+/// Most elements of one hash on one side that are matched. Without tolerance they are equal and matched in one go. With
+/// it every pair may have to be compared, and a thousand elements are a million comparisons.
 const MAX_CLASS: usize = 1_000;
 
 impl Walk<'_, '_> {
@@ -37,7 +37,7 @@ impl Walk<'_, '_> {
         }
         let left = matches.iter().filter(|found| found.is_none()).count();
         let right: Vec<usize> = (0..two.len()).filter(|index| !taken[*index]).collect();
-        // One without a partner on each side: it is the same element, changed.
+        // One unmatched element on each side: it is the same element, changed.
         let changed = (left == 1 && right.len() == 1).then(|| right[0]);
         let mut pairs = Vec::with_capacity(one.len() + right.len());
         let (mut last, mut moved) = (0, false);
@@ -48,8 +48,8 @@ impl Walk<'_, '_> {
             };
             moved |= other < last;
             last = other;
-            // A probe has no use for what is equal, and to walk it again at every level would double the work with
-            // each.
+            // A probe only asks for equality. Walking equal elements again at every level would double the work with
+            // each level.
             if self.probes == 0 || found.is_none() {
                 pairs.push(Pairing::Both(index, other));
             }
@@ -63,7 +63,7 @@ impl Walk<'_, '_> {
         self.report_pairs(&pairs, &one, &two, frame, false)
     }
 
-    /// For each of `one` the position in `two` of an equal element, each used once, as many as possible; `None` when
+    /// For each element of `one` the position in `two` of an equal one, each used once, as many as possible; `None` if
     /// that costs more than the work budget.
     pub(super) fn match_equal(
         &mut self,
@@ -80,9 +80,10 @@ impl Walk<'_, '_> {
         found
     }
 
-    /// Pairs all elements without asking each for each: those of one hash first, as if no rule made different values
-    /// equal, then by `id`. Where tolerances or accepted differences apply, everything may be in one class of the full
-    /// matching. `None` if anything is left over: then only the full matching can say whether it has a partner.
+    /// Pairs all elements without comparing each with each: those with the same hash first, ignoring rules that make
+    /// different values equal, then by `id`. (With tolerances or accepted differences, all elements may be in one class
+    /// of the full matching.) `None` if any is left over: then only the full matching can tell whether it has a
+    /// partner.
     fn match_directly(
         &mut self,
         one: &[u32],
@@ -94,13 +95,13 @@ impl Walk<'_, '_> {
         }
         let mut places: HashMap<u64, Vec<usize>, foldhash::fast::FixedState> = HashMap::default();
         for (position, element) in two.iter().enumerate().rev() {
-            let hash = self.exact_hash(Side::Candidate, *element, child)?;
+            let hash = self.exact_hash(Origin::Candidate, *element, child)?;
             places.entry(hash).or_default().push(position);
         }
         let mut found = vec![None; one.len()];
         let mut taken = vec![false; two.len()];
         for (position, element) in one.iter().enumerate() {
-            let hash = self.exact_hash(Side::Legacy, *element, child)?;
+            let hash = self.exact_hash(Origin::Legacy, *element, child)?;
             if let Some(other) = places.get_mut(&hash).and_then(Vec::pop) {
                 if !self.equal(*element, two[other], child) {
                     return None;
@@ -128,7 +129,7 @@ impl Walk<'_, '_> {
         Some(found)
     }
 
-    fn exact_hash(&mut self, side: Side, at: u32, child: Frame) -> Option<u64> {
+    fn exact_hash(&mut self, side: Origin, at: u32, child: Frame) -> Option<u64> {
         if !self.spend(self.tree(side).cost(at)) {
             return None;
         }
@@ -147,7 +148,7 @@ impl Walk<'_, '_> {
         let mut classes: HashMap<u64, [Vec<usize>; 2], foldhash::fast::FixedState> =
             HashMap::default();
         let mut order = Vec::new();
-        for (side, elements) in [(Side::Legacy, one), (Side::Candidate, two)] {
+        for (side, elements) in [(Origin::Legacy, one), (Origin::Candidate, two)] {
             for (position, element) in elements.iter().enumerate() {
                 let tree = self.tree(side);
                 if !self.spend(tree.cost(*element)) {
@@ -182,7 +183,7 @@ impl Walk<'_, '_> {
         child: Frame,
         found: &mut [Option<usize>],
     ) -> Option<()> {
-        // In their order first: it settles a class of elements that are really equal.
+        // In their order first, which is enough for a class of elements that are really equal.
         let mut in_order = 0;
         for (first, second) in left.iter().zip(right) {
             if !self.equal(one[*first], two[*second], child) {
@@ -207,7 +208,7 @@ impl Walk<'_, '_> {
         for (index, first) in left.iter().enumerate() {
             let mut row = Vec::new();
             for (position, second) in right.iter().enumerate() {
-                // What is known is not asked again: a question about containers asks more of what is in them.
+                // A known result is not computed again: comparing containers compares everything in them.
                 let near = if index == position && index <= in_order {
                     index < in_order
                 } else {
@@ -238,8 +239,8 @@ impl Walk<'_, '_> {
     }
 }
 
-/// Finds a place for `start`, moving those that have one, breadth first and so without recursion. How many edges that
-/// took: all of them, in the worst case, for each start.
+/// Finds a partner for `start`, moving others to new partners if necessary. Breadth first, so without recursion.
+/// Returns the number of edges visited: in the worst case all of them, for each start.
 fn augment(
     edges: &[Vec<usize>],
     start: usize,
@@ -247,7 +248,7 @@ fn augment(
     owner: &mut [Option<usize>],
 ) -> usize {
     let mut steps = 0;
-    // For each reached position on the right, the element on the left from which it was reached.
+    // For each reached position on the right, the element on the left that it was reached from.
     let mut reached_from = vec![0; owner.len()];
     // For each element on the left, the position it would give up; `None` for the start.
     let mut queue = std::collections::VecDeque::from([(start, None::<usize>)]);
@@ -264,7 +265,7 @@ fn augment(
                 queue.push_back((next, Some(*position)));
                 continue;
             }
-            // A free position: shift everybody along the path that led here.
+            // A free position: shift all partners along the path that led here.
             let mut free = *position;
             loop {
                 let mover = reached_from[free];

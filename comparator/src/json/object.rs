@@ -1,27 +1,28 @@
-//! Two objects, matched by key.
+//! Compares two objects, matched by key.
 //!
-//! The keys are guessed to come in the same order, which costs one comparison each. From the first miss on they are
-//! looked up: few by a scan of their hashes, many through sorted indices. A key that occurs more than once has no
-//! value that all parsers agree on, so it is a finding of its own unless both sides repeat it alike.
+//! The keys are expected in the same order, which costs one comparison each. From the first mismatch on they are looked
+//! up: few by a scan of their hashes, many through sorted indices. Parsers disagree on the value of a repeated key, so
+//! it is a finding of its own unless both sides repeat it alike.
 
 use parity_schemas::verdict::{Explanation, Kind};
 use wide::u32x8;
 
-use super::path::{Side, Step};
+use super::path::{Origin, Step};
 use super::walk::{Frame, Walk};
 use crate::collect::Flow;
 use crate::explain;
 use crate::notation::index::Tree;
 use crate::notation::string;
 
-/// Up to this many keys a scan beats sorting, and one word of bits says which were met.
+/// Most keys for which a scan beats sorting; one word of bits then marks those that were found.
 const SCANNED_KEYS: usize = 64;
 
 impl Walk<'_, '_> {
     pub(super) fn objects(&mut self, legacy: u32, candidate: u32, frame: Frame) -> Flow {
         let (legacy_end, candidate_end) =
             (self.legacy.next(legacy), self.candidate.next(candidate));
-        // Where a key stands matters when it is repeated, and then only to those who want details, or may leave it out.
+        // The position of a key matters only if the key is repeated, and then only for details or if a rule lets it be
+        // absent.
         let careful = self.detailed() || self.scope.absences;
         if careful
             && (repeats_key(self.legacy, legacy + 1, legacy_end)
@@ -46,7 +47,7 @@ impl Walk<'_, '_> {
         )
     }
 
-    /// Members behind the ones that came in the same order on both sides, matched by a scan.
+    /// Compares the members after those in the same order on both sides, matched by a scan.
     #[expect(
         clippy::too_many_arguments,
         reason = "two spans and their objects; a struct would only rename them"
@@ -82,19 +83,19 @@ impl Walk<'_, '_> {
                 met |= 1 << position;
                 self.member(key, keys.nodes[position], frame)?;
             } else {
-                self.absent_member(Side::Legacy, key, frame, None)?;
+                self.absent_member(Origin::Legacy, key, frame, None)?;
             }
             key = self.legacy.next(key + 1);
         }
         for (position, key) in keys.nodes[..keys.count].iter().enumerate() {
             if met & (1 << position) == 0 {
-                self.absent_member(Side::Candidate, *key, frame, None)?;
+                self.absent_member(Origin::Candidate, *key, frame, None)?;
             }
         }
         Flow::Continue(())
     }
 
-    /// Where among `keys` of the candidate one of the legacy's is.
+    /// The position of a legacy key among the candidate's `keys`.
     #[inline]
     fn find_key(&mut self, key: u32, keys: &Keys) -> Option<usize> {
         let mut alike = keys.with_hash(self.legacy.key_hash(key));
@@ -138,9 +139,9 @@ impl Walk<'_, '_> {
         if self.same_text(legacy_key + 1, candidate_key + 1) {
             return Flow::Continue(());
         }
-        let (child, any) = self.enter_key(frame, Side::Legacy, legacy_key);
+        let (child, any) = self.enter_key(frame, Origin::Legacy, legacy_key);
         self.steps.push(Step::Key {
-            side: Side::Legacy,
+            side: Origin::Legacy,
             key: legacy_key,
             any,
         });
@@ -152,17 +153,17 @@ impl Walk<'_, '_> {
 
     fn absent_member(
         &mut self,
-        side: Side,
+        side: Origin,
         key: u32,
         frame: Frame,
         near: Option<Explanation>,
     ) -> Flow {
         let (child, any) = self.enter_key(frame, side, key);
         self.steps.push(Step::Key { side, key, any });
-        // A member may be accepted as absent; an element may not, for without it the others stand elsewhere.
+        // A member may be accepted as absent. An element may not, because without it the others have other positions.
         let kind = match side {
-            Side::Legacy => Kind::Missing,
-            Side::Candidate => Kind::Extra,
+            Origin::Legacy => Kind::Missing,
+            Origin::Candidate => Kind::Extra,
         };
         let accepted = if child.is_empty() {
             None
@@ -173,7 +174,7 @@ impl Walk<'_, '_> {
                 near.or_else(|| explain::absent(self.tree(side), key + 1)),
             )
         };
-        let flow = match accepted.filter(|_| self.met(child).ignore.is_none()) {
+        let flow = match accepted.filter(|_| self.matched_rules(child).ignore.is_none()) {
             Some(rule) => {
                 self.excused(rule);
                 Flow::Continue(())
@@ -186,8 +187,8 @@ impl Walk<'_, '_> {
     }
 }
 
-/// The keys of a span of members, with their hashes side by side: a scan looks at eight of them at a time, whatever order
-/// the other side has.
+/// The keys of a span of members, with their hashes in one array: a scan compares eight of them at a time, in any
+/// order.
 struct Keys {
     nodes: [u32; SCANNED_KEYS],
     hashes: [u32; SCANNED_KEYS],
@@ -195,7 +196,7 @@ struct Keys {
 }
 
 impl Keys {
-    /// Adds the keys of a span of members; false when there are more than are scanned.
+    /// Adds the keys of a span of members; false if there are too many to scan.
     #[inline]
     fn read(&mut self, tree: Tree<'_>, from: u32, end: u32) -> bool {
         let mut key = from;
@@ -221,7 +222,7 @@ impl Keys {
             let alike = u32x8::new(*chunk).simd_eq(wanted).to_bitmask();
             bits << 8 | u64::from(alike)
         });
-        // Behind the last key stands no hash.
+        // There is no hash after the last key.
         let behind = (SCANNED_KEYS - self.count) as u32;
         alike & u64::MAX.checked_shr(behind).unwrap_or(0)
     }

@@ -1,4 +1,4 @@
-//! Where the walk is, as text only when a finding needs it.
+//! The position of the walk. It becomes text only when a finding needs it.
 
 use crate::limits::PATH_BYTES;
 use crate::notation::index::Tree;
@@ -6,13 +6,13 @@ use crate::notation::pointer::push_escaped;
 use parity_schemas::ident::is_value_as_key;
 use parity_schemas::side::CUT_MARK;
 
-/// Bytes of a key that are read for a path: with six for each byte, as in `\u0041`, they fill it. Every finding behind
-/// a long key would read it whole otherwise.
+/// Most bytes of a key that are read for a path: at six for each byte, as in `\u0041`, they fill it. Otherwise every
+/// finding below a long key would read all of it.
 const MAX_KEY_BYTES: usize = 6 * (PATH_BYTES + 1);
 
-/// Which of the two documents.
+/// The service that a document comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
+pub(crate) enum Origin {
     Legacy,
     Candidate,
 }
@@ -20,8 +20,8 @@ pub(crate) enum Side {
 /// One step from a container to a value in it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
-    /// Into an object. The key has the same content on both sides; `side` says in which tree `key` is.
-    Key { side: Side, key: u32, any: bool },
+    /// Into an object. The key has the same content on both sides; `side` tells which tree `key` is in.
+    Key { side: Origin, key: u32, any: bool },
     /// Into an array, by the index on each side that has the element.
     Index {
         legacy: Option<u32>,
@@ -29,7 +29,7 @@ pub(crate) enum Step {
     },
 }
 
-/// A path in its three forms.
+/// A path, which can be written in three forms.
 pub(crate) struct Path<'a> {
     pub(crate) steps: &'a [Step],
     pub(crate) legacy: Tree<'a>,
@@ -48,7 +48,7 @@ impl Path<'_> {
         })
     }
 
-    /// JSON Pointer in the candidate's document, where both have the value and there it is at another place.
+    /// JSON Pointer in the candidate's document, if both have the value but at different positions.
     pub(crate) fn candidate(&self) -> Option<String> {
         let mut moved = false;
         for step in self.steps {
@@ -69,7 +69,7 @@ impl Path<'_> {
             Some(
                 Step::Index { legacy: None, .. }
                     | Step::Key {
-                        side: Side::Candidate,
+                        side: Origin::Candidate,
                         ..
                     }
             )
@@ -83,7 +83,7 @@ impl Path<'_> {
         })
     }
 
-    /// The path with indices, keys that are values, and keys that a rule names by `*`, as `*`.
+    /// The path with `*` in place of indices, keys that are data, and keys that a rule names by `*`.
     pub(crate) fn pattern(&self) -> String {
         self.write(|step, out| match step {
             Step::Index { .. } | Step::Key { any: true, .. } => out.push('*'),
@@ -114,8 +114,8 @@ impl Path<'_> {
             return String::new();
         };
         match side {
-            Side::Legacy => self.legacy.text_begin(*key, MAX_KEY_BYTES),
-            Side::Candidate => self.candidate.text_begin(*key, MAX_KEY_BYTES),
+            Origin::Legacy => self.legacy.text_begin(*key, MAX_KEY_BYTES),
+            Origin::Candidate => self.candidate.text_begin(*key, MAX_KEY_BYTES),
         }
     }
 }

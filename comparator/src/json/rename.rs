@@ -1,4 +1,4 @@
-//! Fields that only changed the style of their names.
+//! Recognizes fields whose names only changed style.
 //!
 //! `userName` on one side and `user_name` on the other, with equal values, are still one missing and one extra field:
 //! a client that reads the one does not find the other. That they belong together is their explanation.
@@ -6,28 +6,29 @@
 use smallvec::SmallVec;
 use unicode_normalization::UnicodeNormalization;
 
-use super::path::Side;
+use super::path::Origin;
 use super::walk::{Frame, Walk};
 use crate::notation::index::Tree;
 
-/// Keys that only one side has are searched for a renaming up to this many on each side.
+/// Most keys that only one side has, on each side, for which a renaming is searched.
 const MAX_RENAMED: usize = 64;
 
 impl Walk<'_, '_> {
-    /// Keys that one side lacks and the other has under another case style, with an equal value; looked for among the groups from `from` on.
+    /// Finds keys that one side lacks and the other has in another case style, with an equal value. Searches the groups
+    /// from `from` on.
     pub(super) fn renamed(&mut self, from: usize, frame: Frame) -> Renamed {
-        let lone = |walk: &Self, side: Side| -> SmallVec<[u32; 8]> {
+        let lone = |walk: &Self, side: Origin| -> SmallVec<[u32; 8]> {
             let lone = walk.groups[from..]
                 .iter()
                 .filter(|group| group.only() == Some(side));
             lone.map(|group| group.first).collect()
         };
-        let (missing, extra) = (lone(self, Side::Legacy), lone(self, Side::Candidate));
+        let (missing, extra) = (lone(self, Origin::Legacy), lone(self, Origin::Candidate));
         let mut renamed = Renamed::default();
         if missing.is_empty() || missing.len() > MAX_RENAMED || extra.len() > MAX_RENAMED {
             return renamed;
         }
-        // Made once: keys may be long, and each is compared with each.
+        // Computed once: keys may be long, and each is compared with each.
         let extra: Vec<(u32, String)> = extra
             .iter()
             .filter_map(|two| Some((*two, plain_name(self.candidate, *two)?)))
@@ -38,7 +39,7 @@ impl Walk<'_, '_> {
             };
             for (two, name) in &extra {
                 if *name == wanted && !renamed.candidate.contains(two) {
-                    let (child, _) = self.enter_key(frame, Side::Legacy, one);
+                    let (child, _) = self.enter_key(frame, Origin::Legacy, one);
                     let same = self.equal(one + 1, two + 1, child);
                     self.leave(child);
                     if same {
@@ -60,16 +61,16 @@ pub(super) struct Renamed {
 }
 
 impl Renamed {
-    pub(super) fn contains(&self, side: Side, key: u32) -> bool {
+    pub(super) fn contains(&self, side: Origin, key: u32) -> bool {
         match side {
-            Side::Legacy => self.legacy.contains(&key),
-            Side::Candidate => self.candidate.contains(&key),
+            Origin::Legacy => self.legacy.contains(&key),
+            Origin::Candidate => self.candidate.contains(&key),
         }
     }
 }
 
-/// `userName`, `user_name` and `User-Name` are one name in different styles, and so is a name in NFC and in NFD. None
-/// for a key with a lone surrogate, which has no styles.
+/// The key without its style: `userName`, `user_name` and `User-Name` are the same name, and so is a name in NFC and in
+/// NFD. `None` for a key with a lone surrogate, which has no styles.
 fn plain_name(tree: Tree<'_>, key: u32) -> Option<String> {
     let mut scratch = Vec::new();
     let name = std::str::from_utf8(tree.unescaped(key, &mut scratch)).ok()?;

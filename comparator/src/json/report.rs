@@ -1,50 +1,51 @@
-//! What the walk leaves behind: findings, excused differences and tolerated ones, at the path where it is.
+//! Reports what the walk finds: findings, excused differences and tolerated ones, at the current path.
 
-use parity_schemas::verdict::{Explanation, Finding, Kind, Part, Reason, Side as Seen};
+use parity_schemas::verdict::{Explanation, Finding, Kind, Part, Reason, Side};
 
-use super::path::{Path, Side};
+use super::path::{Origin, Path};
 use super::walk::{Frame, Walk};
 use crate::collect::{Flow, Stop, value};
 use crate::explain;
 use crate::notation::index::ROOT;
 
-/// Matching elements in any order takes at most about the cube of their number: each is asked of each, and each may
-/// move all that have a place.
+/// Matching elements in any order costs at most about the cube of their number: each is compared with each, and each
+/// may move all partners.
 const MATCHING_POWER: u32 = 3;
-/// A candidate that does the same work answers with about as much; twice as much is another answer.
+/// Size ratio above which the candidate's answer is out of proportion: a candidate that does the same work answers with
+/// about as much.
 const OUT_OF_PROPORTION: u64 = 2;
 
 impl Walk<'_, '_> {
-    /// Something is there on one side only. The step into it has been taken.
+    /// Reports a value that only one side has. The step into it has been taken.
     pub(super) fn absent(
         &mut self,
-        present: Side,
+        present: Origin,
         at: u32,
         frame: Frame,
         near: Option<Explanation>,
     ) -> Flow {
         if !frame.is_empty()
-            && let Some(rule) = self.met(frame).ignore
+            && let Some(rule) = self.matched_rules(frame).ignore
         {
             self.excused(rule);
             return Flow::Continue(());
         }
         let tree = self.tree(present);
         let kind = match present {
-            Side::Legacy => Kind::Missing,
-            Side::Candidate => Kind::Extra,
+            Origin::Legacy => Kind::Missing,
+            Origin::Candidate => Kind::Extra,
         };
         self.report(kind, |limit| {
             let value = value(tree.raw(at), limit);
             let near = near.or_else(|| explain::absent(tree, at));
             match present {
-                Side::Legacy => (value, Seen::Absent, near),
-                Side::Candidate => (Seen::Absent, value, near),
+                Origin::Legacy => (value, Side::Absent, near),
+                Origin::Candidate => (Side::Absent, value, near),
             }
         })
     }
 
-    /// Two values differ in the way of `kind`.
+    /// Reports two values that differ by `kind`.
     pub(super) fn differ(&mut self, kind: Kind, legacy: u32, candidate: u32) -> Flow {
         let (one, two) = (self.legacy, self.candidate);
         self.report(kind, |limit| {
@@ -60,11 +61,11 @@ impl Walk<'_, '_> {
         })
     }
 
-    /// A finding at the present path.
+    /// Adds a finding at the current path.
     pub(super) fn report(
         &mut self,
         kind: Kind,
-        values: impl FnOnce(usize) -> (Seen, Seen, Option<Explanation>),
+        values: impl FnOnce(usize) -> (Side, Side, Option<Explanation>),
     ) -> Flow {
         if self.probes > 0 {
             return Flow::Break(Stop::Enough);
@@ -90,7 +91,7 @@ impl Walk<'_, '_> {
         })
     }
 
-    /// A rule excuses a difference at the present path.
+    /// Counts a difference at the current path that a rule excuses.
     pub(super) fn excused(&mut self, rule: u16) {
         if self.probes == 0 {
             let path = Path {
@@ -113,8 +114,8 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// The budget was spent while a verdict depended on it. The candidate alone is to blame if an answer like the
-    /// legacy's would always have fitted, or if its own is out of proportion.
+    /// Ends the comparison because the budget was spent before the verdict was known. The candidate alone is to blame
+    /// if an answer like the legacy's would always have fitted, or if its own is out of proportion.
     pub(super) fn give_up(&self) -> Flow {
         if self.probes > 0 {
             return Flow::Break(Stop::Enough);

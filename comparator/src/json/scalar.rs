@@ -1,11 +1,11 @@
-//! What rules make of two scalars that differ: tolerances, and types that are compared by their meaning.
+//! Compares two scalars under rules: tolerances, and types that are compared by their meaning.
 
 use crate::instant::Instant;
 use crate::notation::index::{NodeKind, Tree};
 use crate::notation::number::Decimal;
 use crate::rules::Action;
 
-/// A scalar as rules look at it: a string without its escapes, anything else as its text.
+/// A scalar as rules see it: a string with its escapes undone, anything else as its text.
 pub(super) struct Scalar<'a> {
     kind: NodeKind,
     text: &'a [u8],

@@ -1,4 +1,4 @@
-//! What two sequences have in common, in order.
+//! Finds what two sequences have in common, in order.
 //!
 //! Elements are numbers, equal for equal elements: their hashes. The longest common subsequence is found by Myers' greedy
 //! algorithm ("An O(ND) Difference Algorithm and Its Variations", 1986), whose cost grows with the number of edits and not
@@ -8,7 +8,7 @@
 
 use hashbrown::HashMap;
 
-/// A stretch that is equal on both sides.
+/// A run of elements that is equal on both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
     pub(super) one: usize,
@@ -16,8 +16,8 @@ pub(super) struct Run {
     pub(super) length: usize,
 }
 
-/// The stretches that both have, in order; at most `steps` are spent on making them as long as can be. Of several ways
-/// that are as long, the same one is taken whichever side comes first.
+/// The runs that both have, in order. At most `steps` are spent on making them as long as possible. Of several equally
+/// long solutions, the same one is chosen whichever side comes first.
 pub(super) fn common(one: &[u64], two: &[u64], steps: u64) -> Vec<Run> {
     let swapped = one > two;
     let (first, second) = if swapped { (two, one) } else { (one, two) };
@@ -30,7 +30,7 @@ pub(super) fn common(one: &[u64], two: &[u64], steps: u64) -> Vec<Run> {
     runs
 }
 
-/// Along a shortest edit script; `None` when it takes more than `steps` to find.
+/// The runs of a shortest edit script; `None` if finding it takes more than `steps`.
 fn shortest(one: &[u64], two: &[u64], mut steps: u64) -> Option<Vec<Run>> {
     // For each number of edits, how far each diagonal came in `one`; diagonal -d first, then every second one.
     let mut rounds: Vec<Vec<u32>> = Vec::new();
@@ -61,8 +61,8 @@ fn shortest(one: &[u64], two: &[u64], mut steps: u64) -> Option<Vec<Run>> {
     }
 }
 
-/// From which diagonal of the round before, by its position there, the one at `position` is entered, and where in `one`:
-/// by an insertion from above, or by a deletion from the left, whichever is further.
+/// The diagonal of the previous round, by its position there, from which the one at `position` is entered, and where in
+/// `one`: by an insertion from above, or by a deletion from the left, whichever is further.
 fn step(last: &[u32], position: usize) -> (usize, usize) {
     let inserted = last.get(position).map(|x| (position, *x as usize));
     let deleted = position
@@ -83,7 +83,7 @@ fn same(one: &[u64], two: &[u64]) -> usize {
         .count()
 }
 
-/// The runs of the way that led to the end, from the rounds.
+/// The runs along the path to the end, traced back through the rounds.
 fn walked_back(rounds: &[Vec<u32>], one: usize, two: usize) -> Vec<Run> {
     let mut runs = Vec::new();
     let mut x = one;
@@ -137,7 +137,7 @@ fn anchored(one: &[u64], two: &[u64]) -> Vec<Run> {
         if at < x {
             continue;
         }
-        // What is equal before the anchor belongs to it as well.
+        // Equal elements before the anchor belong to its run, too.
         let before = one[x..at]
             .iter()
             .rev()
@@ -156,7 +156,7 @@ fn anchored(one: &[u64], two: &[u64]) -> Vec<Run> {
     runs
 }
 
-/// The longest part of `pairs`, which rise in the first member, that rises in the second as well.
+/// The longest subsequence of `pairs`, which rise in the first member, that rises in the second as well.
 fn rising(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
     // The last pair of the best sequence of each length, and for each pair the one before it.
     let mut tails: Vec<usize> = Vec::new();

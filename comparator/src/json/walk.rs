@@ -1,8 +1,8 @@
 //! The walk over two indexed documents.
 //!
-//! One walk serves three purposes: the first pass (is there any finding? how often did rules excuse one?), the second
-//! pass over a pair that differs (details), and *probes*, which ask whether two elements are equal while elements are
-//! being aligned and which leave no trace. Recursion follows nesting, which the index has already limited.
+//! One walk serves three purposes: the first pass (is there any finding, and how often did rules excuse a difference?),
+//! the second pass over a pair that differs (details), and *probes*, which ask whether two elements are equal during
+//! alignment and record nothing. Recursion follows nesting, which the index has already limited.
 
 use std::ops::ControlFlow;
 
@@ -10,7 +10,7 @@ use parity_schemas::verdict::{EqualByDefault, Explanation, Kind};
 use smallvec::SmallVec;
 
 use super::keys::KeyGroup;
-use super::path::{Side, Step};
+use super::path::{Origin, Step};
 use super::scalar::Scalar;
 use crate::collect::{Collector, Flow};
 use crate::explain;
@@ -19,11 +19,11 @@ use crate::notation::number;
 use crate::rules::trie::START;
 use crate::rules::{Action, Scope};
 
-/// Containers up to this size are compared as bytes before they are walked. Larger ones are not, so that a difference
-/// at the end of a deep document is not looked for again at every level.
+/// Largest containers that are compared as bytes before they are walked. Larger ones are not, so that a difference at
+/// the end of a deep document is not searched for again at every level.
 const MAX_COMPARED_BYTES: usize = 4_096;
 
-/// Steps of the work budget that looking for an explanation costs, besides one for each byte.
+/// Steps of the work budget that the search for an explanation costs, besides one for each byte.
 const EXPLAINING: u64 = 16;
 
 /// Memory that is kept from one comparison to the next.
@@ -40,18 +40,18 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Whether a text is JSON that can be followed.
+    /// Whether a text is valid JSON within the limits.
     pub(crate) fn is_json(&mut self, text: &[u8], depth: usize) -> bool {
         self.legacy.read(text, Layout::Document, depth).is_ok()
     }
 }
 
-/// What became of two texts that claim to be JSON.
+/// The result for two texts that claim to be JSON.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// They were compared, as far as this says.
+    /// Both are JSON and were compared.
     Compared(Flow),
-    /// What was wrong with each that is not JSON.
+    /// At least one is not JSON; these are the errors.
     Invalid {
         legacy: Option<IndexError>,
         candidate: Option<IndexError>,
@@ -113,7 +113,7 @@ pub(crate) fn compare(
     })
 }
 
-/// Where in the trie of the rules the walk is at one value: a range of [`Walk::nodes`].
+/// The nodes of the rules' trie that the walk has reached at one value: a range of [`Walk::nodes`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     from: usize,
@@ -126,9 +126,9 @@ impl Frame {
     }
 }
 
-/// The rules whose patterns are met at one value, by what they do there.
+/// The rules whose patterns match one value, by what they do there.
 #[derive(Default)]
-pub(super) struct Met {
+pub(super) struct MatchedRules {
     pub(super) ignore: Option<u16>,
     pub(super) unordered: Option<u16>,
     pub(super) key: Option<u16>,
@@ -146,24 +146,24 @@ pub(super) struct Walk<'w, 'c> {
     pub(super) indices: &'w mut Vec<u32>,
     pub(super) groups: &'w mut Vec<KeyGroup>,
     texts: &'w mut [Vec<u8>; 2],
-    /// Of a key with escapes.
+    /// Buffer for a key with escapes.
     key: &'w mut Vec<u8>,
-    /// Nested questions whether two values are equal; nothing is recorded while there are any.
+    /// Number of nested probes; nothing is recorded while there are any.
     pub(super) probes: usize,
-    /// Steps left: for what decides the verdict, and for what only makes it readable. Apart, because a verdict must not
-    /// depend on whether somebody wants to read the details.
+    /// Steps left for the verdict, and for what only makes it readable. They are separate, because a verdict must not
+    /// depend on whether somebody wants the details.
     budgets: [u64; 2],
-    /// Elements are being aligned for a reader.
+    /// Whether elements are being aligned for a reader.
     pub(super) reading: bool,
-    /// Values are hashed as if no rule made two different ones equal.
+    /// Whether values are hashed as if no rule made different values equal.
     pub(super) exact: bool,
 }
 
 impl<'w> Walk<'w, '_> {
-    pub(super) fn tree(&self, side: Side) -> Tree<'w> {
+    pub(super) fn tree(&self, side: Origin) -> Tree<'w> {
         match side {
-            Side::Legacy => self.legacy,
-            Side::Candidate => self.candidate,
+            Origin::Legacy => self.legacy,
+            Origin::Candidate => self.candidate,
         }
     }
 
@@ -172,7 +172,7 @@ impl<'w> Walk<'w, '_> {
         self.out.detail && self.probes == 0
     }
 
-    /// Takes `steps` from the budget of what is being done; false when it is spent, and from then on.
+    /// Takes `steps` from the current budget; false once it is spent.
     pub(super) fn spend(&mut self, steps: u64) -> bool {
         let budget = &mut self.budgets[usize::from(self.reading)];
         *budget = budget.saturating_sub(steps);
@@ -188,7 +188,8 @@ impl<'w> Walk<'w, '_> {
         self.budgets[1] > 0
     }
 
-    /// Ends the budget of the verdict: what is to be done cannot fit it. For a reader the next array may still do.
+    /// Marks the budget of the verdict as spent, because the next step cannot fit. The budget for a reader stays: the
+    /// next array may fit it.
     pub(super) fn cannot_decide(&mut self) {
         if !self.reading {
             self.spend(u64::MAX);
@@ -213,21 +214,21 @@ impl<'w> Walk<'w, '_> {
 
     /// Compares two values that are not the same text, under the rules of `frame`.
     pub(super) fn values(&mut self, legacy: u32, candidate: u32, frame: Frame) -> Flow {
-        let met = if frame.is_empty() {
-            Met::default()
+        let matched = if frame.is_empty() {
+            MatchedRules::default()
         } else {
-            self.met(frame)
+            self.matched_rules(frame)
         };
-        if let Some(rule) = met.ignore {
+        if let Some(rule) = matched.ignore {
             self.excused(rule);
             return Flow::Continue(());
         }
         match (self.legacy.kind(legacy), self.candidate.kind(candidate)) {
             (NodeKind::Object, NodeKind::Object) => self.objects(legacy, candidate, frame),
-            (NodeKind::Array, NodeKind::Array) => self.arrays(legacy, candidate, frame, &met),
-            (NodeKind::Number, NodeKind::Number) => self.numbers(legacy, candidate, &met),
-            (NodeKind::String, NodeKind::String) => self.strings(legacy, candidate, &met),
-            _ if self.by_rule(legacy, candidate, &met) => Flow::Continue(()),
+            (NodeKind::Array, NodeKind::Array) => self.arrays(legacy, candidate, frame, &matched),
+            (NodeKind::Number, NodeKind::Number) => self.numbers(legacy, candidate, &matched),
+            (NodeKind::String, NodeKind::String) => self.strings(legacy, candidate, &matched),
+            _ if self.by_rule(legacy, candidate, &matched) => Flow::Continue(()),
             (one, two) if one == two => Flow::Continue(()),
             (NodeKind::True | NodeKind::False, NodeKind::True | NodeKind::False) => {
                 self.differ(Kind::Value, legacy, candidate)
@@ -236,7 +237,7 @@ impl<'w> Walk<'w, '_> {
         }
     }
 
-    fn numbers(&mut self, legacy: u32, candidate: u32, met: &Met) -> Flow {
+    fn numbers(&mut self, legacy: u32, candidate: u32, matched: &MatchedRules) -> Flow {
         let plain = !self.legacy.special(legacy) && !self.candidate.special(candidate);
         let (one, two) = (
             self.legacy.content(legacy),
@@ -248,19 +249,19 @@ impl<'w> Walk<'w, '_> {
             }
             return Flow::Continue(());
         }
-        if self.by_rule(legacy, candidate, met) {
+        if self.by_rule(legacy, candidate, matched) {
             return Flow::Continue(());
         }
         self.differ(Kind::Value, legacy, candidate)
     }
 
-    fn strings(&mut self, legacy: u32, candidate: u32, met: &Met) -> Flow {
+    fn strings(&mut self, legacy: u32, candidate: u32, matched: &MatchedRules) -> Flow {
         let special = self.legacy.special(legacy) || self.candidate.special(candidate);
         if special && self.same_unescaped(legacy, candidate) {
             self.tolerated(EqualByDefault::EqualString.as_str());
             return Flow::Continue(());
         }
-        if self.by_rule(legacy, candidate, met) {
+        if self.by_rule(legacy, candidate, matched) {
             return Flow::Continue(());
         }
         self.differ(Kind::Value, legacy, candidate)
@@ -272,27 +273,27 @@ impl<'w> Walk<'w, '_> {
         self.legacy.unescaped(legacy, one) == self.candidate.unescaped(candidate, two)
     }
 
-    /// Whether a tolerance, a type or an accepted explanation makes two values equal; if so, the first such rule has its
-    /// hit.
-    fn by_rule(&mut self, legacy: u32, candidate: u32, met: &Met) -> bool {
-        if met.scalar.is_empty() {
+    /// Whether a tolerance, a type or an accepted explanation makes two values equal. If so, the hit is counted for the
+    /// first such rule.
+    fn by_rule(&mut self, legacy: u32, candidate: u32, matched: &MatchedRules) -> bool {
+        if matched.scalar.is_empty() {
             return false;
         }
         let rules = self.out.rules;
-        let as_numbers = met
+        let as_numbers = matched
             .scalar
             .iter()
             .any(|rule| matches!(rules.get(*rule).action, Action::Number));
-        // As it would be reported.
+        // The kind with which it would be reported.
         let kind = match (self.legacy.kind(legacy), self.candidate.kind(candidate)) {
             (one, two) if one == two => Kind::Value,
             (NodeKind::True | NodeKind::False, NodeKind::True | NodeKind::False) => Kind::Value,
             _ => Kind::Type,
         };
-        // Only asked for when a rule wants it, and once. It looks at every byte in several ways, which is nothing for
-        // a document that is walked once, and much for elements of which each is compared with each.
+        // Computed only if a rule needs it, and only once. It reads every byte several times, which is cheap for a
+        // document that is walked once, but not for elements that are each compared with each.
         let asks = |rule: &u16| matches!(rules.get(*rule).action, Action::Accept(..));
-        if self.probes > 0 && met.scalar.iter().any(asks) {
+        if self.probes > 0 && matched.scalar.iter().any(asks) {
             let bytes = self.legacy.content(legacy).len() + self.candidate.content(candidate).len();
             if !self.spend(EXPLAINING + bytes as u64) {
                 return false;
@@ -310,14 +311,14 @@ impl<'w> Walk<'w, '_> {
                 .is_some_and(|near| action.accepts(kind, near)),
             action => one.equal(&two, action, as_numbers),
         };
-        let Some(rule) = met.scalar.iter().copied().find(equal) else {
+        let Some(rule) = matched.scalar.iter().copied().find(equal) else {
             return false;
         };
         self.excused(rule);
         true
     }
 
-    /// The rule that accepts that one side lacks a value, which is near to being absent in this way.
+    /// The rule that accepts that one side lacks a value that is equivalent to an absent one in this way.
     pub(super) fn accepts(
         &self,
         frame: Frame,
@@ -325,36 +326,36 @@ impl<'w> Walk<'w, '_> {
         near: Option<Explanation>,
     ) -> Option<u16> {
         let near = near?;
-        let mut rules = self.met(frame).scalar.into_iter();
+        let mut rules = self.matched_rules(frame).scalar.into_iter();
         rules.find(|rule| self.out.rules.get(*rule).action.accepts(kind, near))
     }
 
-    /// Which rules' patterns are met exactly at the value that `frame` belongs to.
-    pub(super) fn met(&self, frame: Frame) -> Met {
-        let mut met = Met::default();
+    /// The rules whose patterns match exactly the value of `frame`.
+    pub(super) fn matched_rules(&self, frame: Frame) -> MatchedRules {
+        let mut matched = MatchedRules::default();
         let trie = self.out.rules.trie();
         for node in &self.nodes[frame.from..frame.to] {
             for rule in trie.met(*node, &self.scope.deciding) {
                 let slot = match self.out.rules.get(rule).action {
-                    Action::Ignore => &mut met.ignore,
-                    Action::Unordered => &mut met.unordered,
-                    Action::Key(_) => &mut met.key,
+                    Action::Ignore => &mut matched.ignore,
+                    Action::Unordered => &mut matched.unordered,
+                    Action::Key(_) => &mut matched.key,
                     Action::Mask => continue,
                     _ => {
-                        met.scalar.push(rule);
+                        matched.scalar.push(rule);
                         continue;
                     }
                 };
-                // Of several, the first in the configuration.
+                // Of several rules, the first in the configuration applies.
                 *slot = Some(slot.map_or(rule, |known| known.min(rule)));
             }
         }
-        met.scalar.sort_unstable();
-        met
+        matched.scalar.sort_unstable();
+        matched
     }
 
-    /// The frame behind the key `key` of an object at `frame`, and whether a rule names that key by `*`.
-    pub(super) fn enter_key(&mut self, frame: Frame, side: Side, key: u32) -> (Frame, bool) {
+    /// The frame of the member `key` of an object at `frame`, and whether a rule names that key by `*`.
+    pub(super) fn enter_key(&mut self, frame: Frame, side: Origin, key: u32) -> (Frame, bool) {
         if frame.is_empty() {
             return (frame, false);
         }
@@ -369,7 +370,7 @@ impl<'w> Walk<'w, '_> {
         (Frame { from, to }, any)
     }
 
-    /// The frame behind an element of an array at `frame`; without an index no rule that names one applies.
+    /// The frame of an element of an array at `frame`; without an index no rule that names one applies.
     pub(super) fn enter_index(&mut self, frame: Frame, index: Option<u32>) -> Frame {
         if frame.is_empty() {
             return frame;
@@ -384,21 +385,22 @@ impl<'w> Walk<'w, '_> {
         Frame { from, to }
     }
 
-    /// Forgets what entering a child has added.
+    /// Removes what entering a child has added.
     pub(super) fn leave(&mut self, child: Frame) {
-        // A frame without nodes adds none and is inherited as it is; nothing of an ancestor lies above its begin.
+        // A frame without nodes adds none and is inherited unchanged, so no node of an ancestor is removed here.
         self.nodes.truncate(child.from);
     }
 
-    /// Whether two values are equal, without recording anything, on the budget: for values that may be asked for again
-    /// and again. False once it is spent.
+    /// Whether two values are equal, without recording anything. Counts against the budget, for values that may be
+    /// compared many times. False once the budget is spent.
     pub(super) fn equal(&mut self, legacy: u32, candidate: u32, frame: Frame) -> bool {
         let cost = 1 + self.legacy.cost(legacy) + self.candidate.cost(candidate);
         self.spend(cost) && self.probe(legacy, candidate, frame)
     }
 
-    /// The same for values that are asked for once, which costs no more than walking them. Matchings inside of them do
-    /// take from the budget: whoever asks looks whether it is spent before believing that the values differ.
+    /// The same for values that are compared only once, which costs no more than walking them. Matchings inside of them
+    /// still count against the budget: the caller must check whether it is spent before it takes the values for
+    /// different.
     pub(super) fn probe(&mut self, legacy: u32, candidate: u32, frame: Frame) -> bool {
         if self.same_text(legacy, candidate) {
             return true;

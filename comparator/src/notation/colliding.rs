@@ -1,4 +1,4 @@
-//! For tests: lets every key have the same hash, and counts how often two keys are compared.
+//! For tests: gives every key the same hash, and counts how often two keys are compared.
 
 use std::cell::Cell;
 
@@ -13,7 +13,7 @@ pub(crate) fn begin() {
     COMPARED.set(0);
 }
 
-/// Keys have hashes of their own again. How often two were compared meanwhile.
+/// Restores the real hashes, and returns how often two keys were compared meanwhile.
 pub(crate) fn end() -> u64 {
     ALL.set(false);
     COMPARED.get()
@@ -24,7 +24,7 @@ pub(super) fn are_all() -> bool {
     ALL.get()
 }
 
-/// Two keys are compared.
+/// Counts a comparison of two keys.
 pub(crate) fn count() {
     COMPARED.set(COMPARED.get() + 1);
 }

@@ -10,7 +10,7 @@ pub(crate) use super::node::{IndexError, NodeKind};
 use super::parse::Parser;
 use super::string;
 
-/// What a text is.
+/// What a text consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
     /// One document.
@@ -63,7 +63,7 @@ impl Index {
         Ok(self.tree(text))
     }
 
-    /// The text that was read last, again.
+    /// The index of the text that was read last.
     pub(crate) fn tree<'a>(&'a self, text: &'a [u8]) -> Tree<'a> {
         Tree {
             text,
@@ -72,8 +72,8 @@ impl Index {
     }
 }
 
-/// Lines without the separator that `application/json-seq` (RFC 7464) puts before each. Only there: within a text it is
-/// no JSON, and stays that.
+/// The lines without the separator that `application/json-seq` (RFC 7464) puts before each. Only there is it removed:
+/// elsewhere in a text it is not JSON, and stays an error.
 pub(crate) fn without_separators(body: &[u8]) -> Cow<'_, [u8]> {
     const SEPARATOR: u8 = 0x1e;
     if memchr::memchr(SEPARATOR, body).is_none() {
@@ -127,7 +127,7 @@ impl<'a> Tree<'a> {
         &self.text[self.span(at)]
     }
 
-    /// Where a value stands, with the quotes of a string or key.
+    /// The span of a value, with the quotes of a string or key.
     pub(crate) fn span(&self, at: u32) -> std::ops::Range<usize> {
         let node = self.node(at);
         let (start, end) = (node.start as usize, node.end as usize);
@@ -137,7 +137,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// The node behind the value `at` and all that is in it.
+    /// The node after the value `at` and everything in it.
     #[inline]
     pub(crate) fn next(&self, at: u32) -> u32 {
         let node = self.node(at);
@@ -147,7 +147,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Steps of the work budget that looking at a value costs: its nodes, and its bytes where they are many.
+    /// Steps of the work budget that visiting a value costs: its nodes, and its bytes if they are many.
     pub(crate) fn cost(&self, at: u32) -> u64 {
         /// Bytes that are compared in about the time of one node.
         const BYTES_PER_STEP: u64 = 64;
@@ -181,7 +181,7 @@ impl<'a> Tree<'a> {
         })
     }
 
-    /// The content of a string or key without escapes, as WTF-8; borrowed unless there are any.
+    /// The content of a string or key with escapes undone, as WTF-8; borrowed if it has none.
     pub(crate) fn unescaped<'b>(&self, at: u32, scratch: &'b mut Vec<u8>) -> &'b [u8]
     where
         'a: 'b,
@@ -195,8 +195,8 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// What the first `limit` bytes of the content of a string or key stand for, as text. A lone surrogate, and what is
-    /// cut apart at the end, becomes U+FFFD.
+    /// The text of the first `limit` bytes of the content of a string or key, with escapes undone. A lone surrogate,
+    /// and a character or escape cut at the end, becomes U+FFFD.
     pub(crate) fn text_begin(&self, at: u32, limit: usize) -> String {
         let content = self.content(at);
         let content = &content[..limit.min(content.len())];

@@ -1,6 +1,6 @@
-//! JSON as it is written: the strict parser, the index of spans that it makes of a text, and what stands in the spans.
+//! JSON text: the strict parser, the index of spans that it produces, and the strings and numbers in the spans.
 //!
-//! What other parts of the crate need to know of numbers and strings is here, too: nothing in this module compares two
+//! What other parts of the crate need for numbers and strings is here, too. Nothing in this module compares two
 //! documents or knows a rule.
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The nodes that an index is made of, and why a text has none.
+//! The nodes of an index, and the errors of a text that cannot be indexed.
 
 /// What a node is. A key is always followed by its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,14 +17,14 @@ pub(crate) enum NodeKind {
 /// 16 bytes for each value and key, in the order of the text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Node {
-    /// First byte; behind the quote for strings and keys.
+    /// Offset of the first byte; for strings and keys, the one after the quote.
     pub(super) start: u32,
-    /// Behind the last byte; at the quote for strings and keys.
+    /// Offset after the last byte; for strings and keys, that of the closing quote.
     pub(super) end: u32,
-    /// Index of the node behind this value and all that is in it; for keys, the hash of the content.
+    /// Index of the node after this value and everything in it; for keys, the hash of the content.
     pub(super) next: u32,
     pub(super) kind: NodeKind,
-    /// Strings and keys: has escapes. Numbers: is more than a plain integer.
+    /// For strings and keys, whether it has escapes; for numbers, whether it is more than a plain integer.
     pub(super) special: bool,
 }
 

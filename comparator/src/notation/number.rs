@@ -11,8 +11,8 @@ use smallvec::SmallVec;
 /// Decimal digits; 64 held inline cover every 64-bit integer and double without an allocation.
 type Digits = SmallVec<[u8; 64]>;
 
-/// Two numbers whose digits lie further apart than this are never within a tolerance: aligning them would cost memory
-/// in proportion to a number that the services chose. A thousand digits are more than any tolerance can mean.
+/// Largest distance between the digits of two numbers within a tolerance. Aligning more would cost memory in proportion
+/// to a number that the services chose, and a thousand digits are more than any tolerance needs.
 const MAX_ALIGNED_DIGITS: i128 = 1_000;
 
 /// `±0.d₁d₂d₃… × 10^magnitude` with `d₁` and the last digit not zero; no digits at all for zero.
@@ -28,7 +28,7 @@ pub(crate) fn same_decimal(legacy: &[u8], candidate: &[u8]) -> bool {
     legacy == candidate
         || match (Decimal::parse(legacy), Decimal::parse(candidate)) {
             (Some(legacy), Some(candidate)) => legacy == candidate,
-            // An exponent of more than 37 digits: only the same text is surely the same number.
+            // An exponent of more than 37 digits: only the same text is certainly the same number.
             _ => false,
         }
 }
@@ -70,7 +70,7 @@ impl Decimal {
         })
     }
 
-    /// One text for each decimal: sign, digits, `e`, power of ten.
+    /// A text that is the same for all spellings of a decimal: sign, digits, `e`, power of ten.
     pub(crate) fn canonical(&self) -> Vec<u8> {
         let mut text = Vec::with_capacity(self.digits.len() + 8);
         if self.negative {
@@ -90,14 +90,14 @@ impl Decimal {
         self.negative
     }
 
-    /// Whether the digit at a place behind the point, beyond which there is none, is even.
+    /// Whether the digit at a decimal place is even; a place without a digit counts as 0.
     fn is_even(&self, place: i128) -> bool {
         let index = usize::try_from(self.magnitude + place - 1).ok();
         let digit = index.and_then(|index| self.digits.get(index));
         digit.is_none_or(|digit| digit % 2 == 0)
     }
 
-    /// Places behind the decimal point that the value needs; 0 for whole numbers.
+    /// Decimal places that the value needs; 0 for whole numbers.
     fn places(&self) -> i128 {
         (self.digits.len() as i128 - self.magnitude).max(0)
     }
@@ -110,13 +110,13 @@ impl Decimal {
         self
     }
 
-    /// The power of ten by which `self` is larger than `other`, if it is the same but for that.
+    /// The power of ten by which `self` is larger than `other`, if they differ only in that.
     pub(crate) fn power_over(&self, other: &Self) -> Option<i128> {
         (!self.is_zero() && self.negative == other.negative && self.digits == other.digits)
             .then(|| self.magnitude - other.magnitude)
     }
 
-    /// Digits before and behind the point, the latter without trailing zeros; `None` when the whole part is longer
+    /// Digits before and after the decimal point, the latter without trailing zeros; `None` if the whole part is longer
     /// than `limit` digits.
     pub(crate) fn split(&self, limit: usize) -> Option<(Digits, Digits)> {
         if self.magnitude > limit as i128 || self.places() > MAX_ALIGNED_DIGITS {
@@ -227,7 +227,7 @@ impl Decimal {
         }
     }
 
-    /// `|self × other|`; used with a bound from a rule, whose digits are few.
+    /// `|self × other|`; used with a factor from a rule, which has few digits.
     fn times(&self, other: &Self) -> Self {
         let mut product = vec![0_u32; self.digits.len() + other.digits.len()];
         for (i, one) in self.digits.iter().enumerate().rev() {
@@ -244,7 +244,7 @@ impl Decimal {
         Self::from_digits(digits, self.magnitude.saturating_add(other.magnitude))
     }
 
-    /// From digits whose first stands for `10^(high-1)`.
+    /// Builds a number from digits, the first of which counts `10^(high-1)`.
     fn from_digits(mut digits: Digits, high: i128) -> Self {
         while digits.last() == Some(&b'0') {
             digits.pop();
@@ -265,7 +265,7 @@ impl Decimal {
 }
 
 /// Whether the lexeme with more decimal places, rounded half up or half even to the places of the other, is the other.
-/// Places are those that are written: `12.50` says more than `12.5`.
+/// Places count as written: `12.50` has more than `12.5`.
 pub(crate) fn is_rounded(one: &[u8], two: &[u8]) -> bool {
     let (Some(first), Some(second)) = (Decimal::parse(one), Decimal::parse(two)) else {
         return false;
@@ -280,18 +280,18 @@ pub(crate) fn is_rounded(one: &[u8], two: &[u8]) -> bool {
         digits: SmallVec::from_slice(b"5"),
         magnitude: -places.min(other),
     };
-    // A zero without places is what anything small rounds to; that explains nothing.
+    // Anything small rounds to a zero without places; that explains nothing.
     let coarse = if places < other { &first } else { &second };
     let fine = if places < other { &second } else { &first };
     if (coarse.is_zero() && places.min(other) <= 0) || !first.within(&second, &half) {
         return false;
     }
-    // Exactly between two: away from zero, or to the even one.
+    // Exactly halfway: away from zero, or to the even digit.
     let between = first.distance(&second).as_ref() == Some(&half);
     !between || fine.at_most(coarse) || coarse.is_even(places.min(other))
 }
 
-/// Decimal places as written, less the exponent; 0 for a whole number.
+/// Decimal places as written, minus the exponent; 0 for a whole number.
 fn written_places(lexeme: &[u8]) -> i128 {
     let mantissa_end = memchr::memchr2(b'e', b'E', lexeme).unwrap_or(lexeme.len());
     let (mantissa, exponent) = lexeme.split_at(mantissa_end);
@@ -305,8 +305,8 @@ pub(crate) fn is_number(text: &[u8]) -> bool {
     scan(text, 0).is_ok_and(|(end, _)| end == text.len())
 }
 
-/// Finds the end of the number that starts at `from`. The flag says whether it is a plain integer, for which two
-/// different texts are surely two different numbers. The error is the offset of the byte that does not fit.
+/// Finds the end of the number that starts at `from`. The flag tells whether it is a plain integer, for which two
+/// different texts are always two different numbers. The error is the offset of the invalid byte.
 pub(crate) fn scan(bytes: &[u8], from: usize) -> Result<(usize, bool), usize> {
     let mut at = from;
     let negative = bytes.get(at) == Some(&b'-');

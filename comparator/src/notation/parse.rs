@@ -1,7 +1,7 @@
 //! The strict parser behind the index.
 //!
-//! It keeps its own stack, so no nesting can exhaust ours, and the grammar is RFC 8259 to the letter: what some parser
-//! accepts beyond it (`NaN`, a trailing comma) is exactly what the two services may disagree on.
+//! It keeps its own stack, so no nesting can exhaust the thread's stack. The grammar is exactly RFC 8259: extensions
+//! that some parsers accept (`NaN`, a trailing comma) are what the two services may disagree on.
 
 use wide::u8x16;
 
@@ -12,10 +12,10 @@ pub(super) struct Parser<'a> {
     text: &'a [u8],
     nodes: &'a mut Vec<Node>,
     open: &'a mut Vec<u32>,
-    /// For a key without its escapes.
+    /// Buffer for a key with its escapes undone.
     plain: &'a mut Vec<u8>,
     max_depth: usize,
-    /// Open containers outside of a document: the list that [`Parser::lines`] makes around all of them.
+    /// Open containers outside of the document: the list that [`Parser::lines`] puts around all documents.
     outside: usize,
 }
 
@@ -37,7 +37,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Documents one behind another, with a line end between two of them, as the elements of an array.
+    /// Documents one after another, with a line end between two of them, as the elements of an array.
     pub(super) fn lines(mut self) -> Result<(), IndexError> {
         self.open_container(0, NodeKind::Array)?;
         self.outside = 1;
@@ -54,12 +54,12 @@ impl<'a> Parser<'a> {
         self.documents(0)
     }
 
-    // The position is a local of this function and goes through its helpers by value: in a field it would be written to
-    // memory for every token.
+    // The position is a local variable that helpers take and return by value: in a field it would be written to memory
+    // for every token.
     fn documents(&mut self, start: usize) -> Result<(), IndexError> {
         let text = self.text;
         let mut at = start;
-        // Of the innermost open container.
+        // State of the innermost open container.
         let mut in_object = false;
         'value: loop {
             let first;
@@ -155,7 +155,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Ends the innermost container before `end`; whether the one around it is an object.
+    /// Closes the innermost container before `end`; returns whether the one around it is an object.
     fn close_container(&mut self, end: usize) -> bool {
         let next = self.nodes.len() as u32;
         if let Some(container) = self.open.pop() {
@@ -180,7 +180,7 @@ impl<'a> Parser<'a> {
         });
     }
 
-    /// Reads a key, which begins with `first`, and its colon; the position behind.
+    /// Reads a key, which begins with `first`, and its colon; returns the position after them.
     #[expect(
         clippy::inline_always,
         reason = "measured: an eighth of the time of a comparison"
@@ -229,13 +229,13 @@ fn syntax(offset: usize, what: &'static str) -> IndexError {
     IndexError::Syntax { offset, what }
 }
 
-/// The byte at a position; 0 stands for the end. A NUL byte is no JSON either, and every caller refuses both alike.
+/// The byte at a position; 0 stands for the end. A NUL byte is not JSON either, so every caller refuses both alike.
 #[inline]
 fn byte(text: &[u8], at: usize) -> u8 {
     text.get(at).copied().unwrap_or(0)
 }
 
-/// The first position from `at` on that is no white space, and the byte there.
+/// The first position from `at` on that is not white space, and the byte there.
 #[expect(
     clippy::inline_always,
     reason = "measured: it stands in front of every token"
@@ -266,7 +266,7 @@ fn string_end(text: &[u8], start: usize) -> Result<(usize, bool), IndexError> {
     Ok((escaped_end(text, end)?, true))
 }
 
-/// The end of a string whose first byte that is neither plain nor a quote is at `at`.
+/// The end of a string whose first byte that is neither an ordinary character nor a quote is at `at`.
 fn escaped_end(text: &[u8], mut at: usize) -> Result<usize, IndexError> {
     loop {
         at = match text.get(at) {
@@ -297,8 +297,8 @@ fn escape_length(text: &[u8], at: usize) -> Result<usize, IndexError> {
     }
 }
 
-/// The first position from `at` on that holds a quote, a backslash or a control character, and what it holds; the length
-/// and 0 without one. Sixteen bytes at a step, which most keys and values fit, so the branch is foreseen.
+/// The first position from `at` on with a quote, a backslash or a control character, and that byte; the length and 0 if
+/// there is none. It checks sixteen bytes at a time, which most keys and values fit, so the branch is predictable.
 #[inline]
 fn plain_end(text: &[u8], mut at: usize) -> (usize, u8) {
     const LAST_CONTROL: u8 = 0x1f;

@@ -1,4 +1,4 @@
-//! JSON Pointers (RFC 6901), which say where in a document something stands.
+//! JSON Pointers (RFC 6901), which name a position in a document.
 
 /// Writes one segment of a JSON Pointer (RFC 6901).
 pub(crate) fn push_escaped(out: &mut String, key: &str) {

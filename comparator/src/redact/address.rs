@@ -1,8 +1,7 @@
-//! Where a request goes and what its fields say: method, path, query, header values.
+//! Redacts method, path, query and header values.
 //!
-//! Values of headers and queries are kept only when their names are on the operator's lists, and then as any other text
-//! is: without what looks like a secret. In a path a segment is hidden that stands behind a secret name, is a card
-//! number, or is a token by its look.
+//! A header or query value is recorded only if its name is on the operator's list, and then it is redacted like any
+//! other text. A path segment is hidden if it follows a secret name, is a card number, or looks like a token.
 
 use http::Method;
 use parity_schemas::secret::Trail;
@@ -12,10 +11,10 @@ use super::escapes::percent_decoded;
 use super::{Redactor, cards};
 use crate::rules::Scope;
 
-/// Fields whose value is an address.
+/// Header fields that hold URLs.
 const ADDRESSES: [&str; 5] = ["content-location", "link", "location", "referer", "refresh"];
 
-/// The method as it may be recorded: extension methods are the client's text.
+/// The method as it may be recorded. An extension method is text that the client chose, so it is not.
 pub(super) fn method(method: &Method) -> &str {
     const KNOWN: [Method; 9] = [
         Method::GET,
@@ -48,7 +47,7 @@ impl Redactor {
         }
     }
 
-    /// A header or trailer field as it may be recorded.
+    /// The value of a header or trailer field as it may be recorded.
     pub(super) fn header_value(
         &self,
         part: Part,
@@ -65,7 +64,7 @@ impl Redactor {
         self.string(value).into_owned()
     }
 
-    /// Whether the value of a header field, or of what is in it, must not leave.
+    /// Whether the value of a header field, or of a part of it, must be hidden.
     pub(super) fn hides_header(&self, part: Part, path: &str, scope: &Scope) -> bool {
         let name = path.split('/').next().unwrap_or(path);
         let masked = scope.masks.iter().any(|rule| {
@@ -75,7 +74,7 @@ impl Redactor {
         masked || !self.keep_headers.contains(name)
     }
 
-    /// The addresses in a field, each with its path and query redacted as those of a request are.
+    /// Redacts the URLs in a field, each with its path and query like those of a request.
     pub(super) fn addresses(&self, value: &str) -> String {
         let ends = |character: char| character.is_whitespace() || "<>\"".contains(character);
         let mut out = String::with_capacity(value.len());
@@ -84,14 +83,14 @@ impl Redactor {
             let length = rest.find(ends).unwrap_or(rest.len());
             let piece = rest.get(..length).unwrap_or_default();
             let listed = piece.find([',', ';']);
-            // In an address with a host, those may be part of a login.
+            // In a URL with a host, these characters may belong to the credentials.
             let length = listed
                 .filter(|at| !piece.get(..*at).is_some_and(|begin| begin.contains("//")))
                 .unwrap_or(length);
-            let (address, behind) = rest.split_at(length);
-            let end = behind.chars().next().map_or(0, char::len_utf8);
-            let (end, behind) = behind.split_at(end);
-            rest = behind;
+            let (address, after) = rest.split_at(length);
+            let end = after.chars().next().map_or(0, char::len_utf8);
+            let (end, after) = after.split_at(end);
+            rest = after;
             let (address, fragment) = split(address, '#');
             let (address, query) = split(address, '?');
             let (host, path) = match address.find("://") {
@@ -117,7 +116,8 @@ impl Redactor {
         out
     }
 
-    /// A query: only values of listed names are kept. Some servers part parameters by `;`, so both part them here.
+    /// Redacts a query: only the values of listed names are kept. `;` separates parameters as well as `&`, because some
+    /// servers treat it so.
     pub(super) fn query(&self, query: &str) -> String {
         let mut out = String::with_capacity(query.len());
         for part in query.split_inclusive(['&', ';']) {
@@ -125,7 +125,7 @@ impl Redactor {
             let end = part.get(field.len()..).unwrap_or_default();
             match field.split_once('=') {
                 Some((name, value)) => self.parameter(name, value, &mut out),
-                // A value without a name.
+                // A value that has no name.
                 None if field.is_empty() => {}
                 None => out.push_str(&self.hash(percent_decoded(field).as_bytes())),
             }
@@ -146,21 +146,21 @@ impl Redactor {
         }
         let plain = percent_decoded(value);
         let listed = self.keep_query.contains(&plain_name);
-        if listed && !self.names.contain(&plain_name) && self.string(&plain) == plain {
+        if listed && !self.secret_names.contains(&plain_name) && self.string(&plain) == plain {
             out.push_str(value);
         } else {
             out.push_str(&self.hash(plain.as_bytes()));
         }
     }
 
-    /// A path without what stands behind a secret name, card numbers and tokens.
+    /// Redacts a path: segments that follow a secret name, card numbers and tokens.
     pub(super) fn path(&self, path: &str) -> String {
         let mut trail = Trail::default();
         let segments: Vec<String> = path
             .split('/')
             .map(|segment| {
                 let plain = percent_decoded(segment);
-                let hidden = trail.hides(segment, |name| self.names.contain(name))
+                let hidden = trail.hides(segment, |name| self.secret_names.contains(name))
                     || cards::any(&plain)
                     || self.string(&plain) != plain;
                 if hidden && !plain.is_empty() {
@@ -176,5 +176,5 @@ impl Redactor {
 
 fn split(text: &str, sign: char) -> (&str, Option<&str>) {
     text.split_once(sign)
-        .map_or((text, None), |(before, behind)| (before, Some(behind)))
+        .map_or((text, None), |(before, after)| (before, Some(after)))
 }

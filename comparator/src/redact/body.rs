@@ -1,17 +1,17 @@
-//! A body as it may be recorded: what it claims to be, and what is made of it.
+//! Redacts a body by what it claims to be.
 //!
-//! It is made once for each message and serves findings and sample alike. The order of the questions: is it text by its
-//! type, is it text by its bytes, can it be read as what it claims. Where the answer is no, nothing of it is kept. A
-//! body without a type claims what it begins as.
+//! Each body is redacted once, for findings and sample alike. In this order it is asked: is it text by its type, is it
+//! text by its bytes, can it be parsed as what it claims to be. If any answer is no, nothing of it is recorded. A body
+//! without a type claims to be what it starts as.
 
-use std::borrow::Cow;
+mod embedded;
 
 use parity_schemas::exchange::{Body, Exchange};
 use parity_schemas::fields::FieldLines;
 
 use super::claim::{Claim, in_utf8, is_text};
 use super::config::PlainText;
-use super::hidden::Why;
+use super::hidden::HideReason;
 use super::json::Document;
 use super::place::Content;
 use super::{Redactor, graphql, markup, strings};
@@ -24,58 +24,58 @@ use crate::notation::index::{Index, Layout, without_separators};
 use crate::rules::Scope;
 use crate::{decode, grpc, multipart, yaml};
 
-/// Longest body that is parsed for the record; the largest `limits.body` that is of use is far below.
+/// Longest body that is parsed for the record; useful values of `limits.body` are far below.
 const MAX_BODY_BYTES: usize = 32 << 20;
-/// A compressed body may unpack to this, or to what was captured of it: as the default of `limits.body`, and as much
-/// again for mirrors with a larger one.
+/// A compressed body may decompress to this size, or to its captured size if that is larger. It is a multiple of the
+/// default of `limits.body`, for mirrors that set a higher one.
 pub(super) const UNPACKED_BYTES: usize = 16 * DECODED_BYTES;
 
 /// A body as it may be recorded.
-pub(super) enum Shown {
-    /// There is none.
-    Nothing,
-    /// By its structure.
+pub(super) enum RedactedBody {
+    /// There is no body.
+    Absent,
+    /// Redacted by its structure.
     Json(Document),
-    /// As text, each line where it was.
+    /// Redacted as text, with its lines kept.
     Text(String),
-    /// Not at all; what stands for it.
+    /// Not recorded; a placeholder for it.
     Hidden(String),
 }
 
-impl Shown {
+impl RedactedBody {
     pub(super) fn text(&self) -> &str {
         match self {
-            Self::Nothing => "",
+            Self::Absent => "",
             Self::Json(document) => document.text(),
             Self::Text(text) | Self::Hidden(text) => text,
         }
     }
 }
 
-/// The bodies of an exchange, as far as they are needed.
-pub(super) struct Bodies {
-    pub(super) request: Shown,
-    pub(super) legacy: Shown,
-    pub(super) candidate: Shown,
+/// The bodies of an exchange, as far as they are recorded.
+pub(super) struct RedactedBodies {
+    pub(super) request: RedactedBody,
+    pub(super) legacy: RedactedBody,
+    pub(super) candidate: RedactedBody,
     /// See [`Redactor::are_names_in_doubt`].
     pub(super) doubtful: bool,
 }
 
-/// What a body was read as.
-enum Read {
-    /// Documents in JSON that we made, and what is in them.
+/// A body after parsing.
+enum ParsedBody {
+    /// JSON documents that we made from the body, and what they hold.
     Documents(Vec<Vec<u8>>, Content),
-    /// The same, made of YAML that puts one value under several names.
+    /// JSON documents made from YAML in which one value may occur under several names.
     Aliased(Vec<Vec<u8>>),
-    Shown(Shown),
+    Redacted(RedactedBody),
 }
 
-impl Read {
-    /// Whether it is not several documents, or none.
+impl ParsedBody {
+    /// Whether it is exactly one document.
     fn is_single(&self) -> bool {
         match self {
             Self::Documents(documents, _) | Self::Aliased(documents) => documents.len() == 1,
-            Self::Shown(_) => true,
+            Self::Redacted(_) => true,
         }
     }
 
@@ -96,7 +96,7 @@ impl Redactor {
         sampled: bool,
         doubtful: bool,
         scope: &Scope,
-    ) -> Bodies {
+    ) -> RedactedBodies {
         let differ = comparison
             .findings
             .iter()
@@ -105,23 +105,24 @@ impl Redactor {
             let read = [&exchange.legacy, &exchange.candidate]
                 .map(|answer| self.read(&answer.headers, &answer.body, scope));
             let [one, two] = read;
-            // One document is itself; several on either side are lists on both, as they are compared.
+            // If both sides have one document, it is shown as it is; if either has several, both are lists, as in the
+            // comparison.
             let single = one.is_single() && two.is_single();
             (
                 self.finished(one, single, scope),
                 self.finished(two, single, scope),
             )
         } else {
-            (Shown::Nothing, Shown::Nothing)
+            (RedactedBody::Absent, RedactedBody::Absent)
         };
         let request = if sampled {
             let read = self.read(&exchange.request.headers, &exchange.request.body, scope);
             let single = read.is_single();
             self.finished(read, single, scope)
         } else {
-            Shown::Nothing
+            RedactedBody::Absent
         };
-        Bodies {
+        RedactedBodies {
             request,
             legacy,
             candidate,
@@ -129,72 +130,72 @@ impl Redactor {
         }
     }
 
-    fn finished(&self, read: Read, single: bool, scope: &Scope) -> Shown {
+    fn finished(&self, read: ParsedBody, single: bool, scope: &Scope) -> RedactedBody {
         let (documents, content, aliased) = match read {
-            Read::Shown(shown) => return shown,
-            Read::Documents(documents, content) => (documents, content, false),
-            Read::Aliased(documents) => (documents, Content::Values, true),
+            ParsedBody::Redacted(shown) => return shown,
+            ParsedBody::Documents(documents, content) => (documents, content, false),
+            ParsedBody::Aliased(documents) => (documents, Content::Values, true),
         };
         let text = yaml::joined(documents, single);
         Document::read(self, text, Layout::Document, content, aliased, scope).map_or_else(
-            |text| Shown::Hidden(self.hide(&text, Why::Limit)),
-            Shown::Json,
+            |text| RedactedBody::Hidden(self.hide(&text, HideReason::Limit)),
+            RedactedBody::Json,
         )
     }
 
-    fn read(&self, headers: &FieldLines, body: &Body, scope: &Scope) -> Read {
+    fn read(&self, headers: &FieldLines, body: &Body, scope: &Scope) -> ParsedBody {
         let raw = body.contiguous();
         if raw.is_empty() {
-            return Read::Shown(Shown::Nothing);
+            return ParsedBody::Redacted(RedactedBody::Absent);
         }
-        let hidden = |why| Read::Shown(Shown::Hidden(self.hide(&raw, why)));
+        let hidden = |why| ParsedBody::Redacted(RedactedBody::Hidden(self.hide(&raw, why)));
         if super::place::Place::root(Content::Values, self, scope).secret {
-            return hidden(Why::Asked);
+            return hidden(HideReason::Requested);
         }
         let encodings = decode::encodings(headers);
         let limit = UNPACKED_BYTES.max(raw.len());
         let Ok(decoded) = decode::decode(&raw, &encodings, limit) else {
-            return hidden(Why::Invalid("content encoding"));
+            return hidden(HideReason::Invalid("content encoding"));
         };
         if decoded.len() > MAX_BODY_BYTES {
-            return hidden(Why::Limit);
+            return hidden(HideReason::Limit);
         }
         if media::is_grpc(headers) {
             return match grpc::json_message(headers, &decoded, limit) {
                 Some(message) => self.claimed(&Claim::Json, &message, scope),
-                None => hidden(Why::Bytes),
+                None => hidden(HideReason::Binary),
             };
         }
         let (claim, charset) = Claim::of(headers);
         match claim {
-            Claim::Bytes => hidden(Why::Bytes),
+            Claim::Bytes => hidden(HideReason::Binary),
             Claim::Multipart(_) | Claim::MultipartForm(_) => self.claimed(&claim, &decoded, scope),
             _ => match in_utf8(decoded, charset.as_deref()) {
                 Some(text) => self.claimed(&claim, &text, scope),
-                None => hidden(Why::Invalid("charset")),
+                None => hidden(HideReason::Invalid("charset")),
             },
         }
     }
 
-    /// A body without encodings, as what it claims to be.
-    fn claimed(&self, claim: &Claim, body: &[u8], scope: &Scope) -> Read {
-        let hidden = |why| Read::Shown(Shown::Hidden(self.hide(body, why)));
+    /// A decoded body, parsed as what it claims to be.
+    fn claimed(&self, claim: &Claim, body: &[u8], scope: &Scope) -> ParsedBody {
+        let hidden = |why| ParsedBody::Redacted(RedactedBody::Hidden(self.hide(body, why)));
         let json = |text: &[u8], layout| {
             Document::read(self, text.to_vec(), layout, Content::Values, false, scope)
-                .map(|document| Read::Shown(Shown::Json(document)))
+                .map(|document| ParsedBody::Redacted(RedactedBody::Json(document)))
         };
         if let Claim::Multipart(boundary) | Claim::MultipartForm(boundary) = claim {
             let form = matches!(claim, Claim::MultipartForm(_));
             if has_part_before(body, boundary.as_deref().unwrap_or_default()) {
-                return hidden(Why::Invalid("multipart"));
+                return hidden(HideReason::Invalid("multipart"));
             }
             return match multipart::to_json(body, boundary.as_deref(), &mut is_json) {
-                Ok(parts) => Read::Documents(vec![parts], Content::Parts { form }),
-                Err(_) => hidden(Why::Invalid("multipart")),
+                Ok(parts) => ParsedBody::Documents(vec![parts], Content::Parts { form }),
+                Err(_) => hidden(HideReason::Invalid("multipart")),
             };
         }
         let Some(text) = std::str::from_utf8(body).ok().filter(|text| is_text(text)) else {
-            return hidden(Why::Bytes);
+            return hidden(HideReason::Binary);
         };
         let plain = text.trim_start_matches('\u{feff}');
         match claim {
@@ -202,18 +203,18 @@ impl Redactor {
                 Ok(read) => read,
                 Err(_) => self
                     .guarded_json(plain, scope)
-                    .map_or_else(|| hidden(Why::Invalid("JSON")), Read::Shown),
+                    .map_or_else(|| hidden(HideReason::Invalid("JSON")), ParsedBody::Redacted),
             },
             Claim::Lines => json(&without_separators(plain.as_bytes()), Layout::Lines)
-                .unwrap_or_else(|_| hidden(Why::Invalid("JSON"))),
+                .unwrap_or_else(|_| hidden(HideReason::Invalid("JSON"))),
             Claim::Yaml => match yaml::documents(plain, MAX_DEPTH, MAX_BODY_BYTES) {
                 Ok(documents) if !self.is_doubtful_yaml(plain, &documents) => {
-                    Read::yaml(plain, documents)
+                    ParsedBody::yaml(plain, documents)
                 }
-                _ => hidden(Why::Invalid("YAML")),
+                _ => hidden(HideReason::Invalid("YAML")),
             },
-            Claim::Events if !events::is_strict(plain) && self.speaks_of_a_secret(plain) => {
-                hidden(Why::Invalid("events"))
+            Claim::Events if !events::is_strict(plain) && self.mentions_secret(plain) => {
+                hidden(HideReason::Invalid("events"))
             }
             Claim::Events => {
                 let mut broken = false;
@@ -222,85 +223,88 @@ impl Redactor {
                     broken |= !sound && std::str::from_utf8(data).is_ok_and(strings::claims_json);
                     sound
                 });
-                // What was one event may have become two.
-                if broken && self.speaks_of_a_secret(plain) {
-                    return hidden(Why::Invalid("events"));
+                // Damage may have split one event into two.
+                if broken && self.mentions_secret(plain) {
+                    return hidden(HideReason::Invalid("events"));
                 }
-                Read::Documents(vec![events], Content::Events)
+                ParsedBody::Documents(vec![events], Content::Events)
             }
             Claim::Form if self.is_whole_form(text) => {
-                Read::Documents(vec![form::to_json(text)], Content::Values)
+                ParsedBody::Documents(vec![form::to_json(text)], Content::Values)
             }
-            // Clients that name no type send JSON as a form.
+            // Clients that set no type send JSON labelled as a form.
             Claim::Form if self.claims_json(plain.trim_start()) => {
                 self.undeclared(&Claim::Plain, text, plain, scope)
             }
-            Claim::Form => hidden(Why::Invalid("form")),
-            Claim::Unread => hidden(Why::Unread),
+            Claim::Form => hidden(HideReason::Invalid("form")),
+            Claim::Unsupported => hidden(HideReason::Unsupported),
             Claim::Markup(_) | Claim::GraphQl | Claim::Table => {
-                Read::Shown(self.structured(claim, text).map_or_else(
-                    || Shown::Hidden(self.hide(body, self.invalid(claim))),
-                    Shown::Text,
+                ParsedBody::Redacted(self.structured(claim, text).map_or_else(
+                    || RedactedBody::Hidden(self.hide(body, self.invalid(claim))),
+                    RedactedBody::Text,
                 ))
             }
-            Claim::Plain | Claim::Silent => self.undeclared(claim, text, plain, scope),
-            Claim::Multipart(_) | Claim::MultipartForm(_) | Claim::Bytes => hidden(Why::Bytes),
+            Claim::Plain | Claim::Undeclared => self.undeclared(claim, text, plain, scope),
+            Claim::Multipart(_) | Claim::MultipartForm(_) | Claim::Bytes => {
+                hidden(HideReason::Binary)
+            }
         }
     }
 
-    /// A text that does not say what it is, or that it is nothing special.
-    fn undeclared(&self, claim: &Claim, text: &str, plain: &str, scope: &Scope) -> Read {
-        let hidden = |why| Read::Shown(Shown::Hidden(self.hide(text.as_bytes(), why)));
+    /// Parses a text that has no type, or a type of plain text.
+    fn undeclared(&self, claim: &Claim, text: &str, plain: &str, scope: &Scope) -> ParsedBody {
+        let hidden =
+            |why| ParsedBody::Redacted(RedactedBody::Hidden(self.hide(text.as_bytes(), why)));
         let begin = plain.trim_start();
         if strings::may_be_json(begin) || self.claims_json(begin) {
             for layout in [Layout::Document, Layout::Lines] {
                 let text = plain.as_bytes().to_vec();
                 let read = Document::read(self, text, layout, Content::Values, false, scope);
                 if let Ok(document) = read {
-                    return Read::Shown(Shown::Json(document));
+                    return ParsedBody::Redacted(RedactedBody::Json(document));
                 }
             }
         }
         if self.text == PlainText::Hidden {
-            return hidden(Why::Asked);
+            return hidden(HideReason::Requested);
         }
         if self.claims_json(begin) {
-            return hidden(Why::Invalid("JSON"));
+            return hidden(HideReason::Invalid("JSON"));
         }
         for (claims, kind) in [
             (strings::claims_markup(begin), Claim::Markup(None)),
             (strings::claims_graphql(begin), Claim::GraphQl),
         ] {
             if claims {
-                return Read::Shown(match self.structured(&kind, text) {
-                    Some(shown) => Shown::Text(shown),
-                    None => Shown::Hidden(self.hide(text.as_bytes(), self.invalid(&kind))),
+                return ParsedBody::Redacted(match self.structured(&kind, text) {
+                    Some(shown) => RedactedBody::Text(shown),
+                    None => RedactedBody::Hidden(self.hide(text.as_bytes(), self.invalid(&kind))),
                 });
             }
         }
         if strings::is_form(plain) {
-            return Read::Documents(vec![form::to_json(plain.trim_end())], Content::Values);
+            return ParsedBody::Documents(vec![form::to_json(plain.trim_end())], Content::Values);
         }
         let framed = plain.starts_with("---\n") || plain.starts_with("%YAML");
         let shown = self.string(text);
-        // Where a secret is in it, its structure finds all of it.
+        // If patterns find a secret in it, parsing it as YAML finds the whole secret.
         if framed || (shown != text && plain.contains('\n')) {
             let documents = yaml::documents(plain, MAX_DEPTH, MAX_BODY_BYTES).ok();
             let mapping = documents.filter(|documents| {
                 documents.iter().all(|document| document.starts_with(b"{")) && !documents.is_empty()
             });
             if let Some(documents) = mapping {
-                return Read::yaml(plain, documents);
+                return ParsedBody::yaml(plain, documents);
             }
         }
-        if *claim == Claim::Silent && plain.starts_with("--") && is_framed(plain) {
-            // A multipart body that lost its type, and with it the boundary.
-            return hidden(Why::Invalid("multipart"));
+        if *claim == Claim::Undeclared && plain.starts_with("--") && is_framed(plain) {
+            // A multipart body without its type, and so without its boundary.
+            return hidden(HideReason::Invalid("multipart"));
         }
-        Read::Shown(Shown::Text(shown.into_owned()))
+        ParsedBody::Redacted(RedactedBody::Text(shown.into_owned()))
     }
 
-    /// Text that keeps its lines; `None` when it is not what it claims to be.
+    /// Redacts a text and keeps its lines; `None` if it is not what it claims to be.
     pub(super) fn structured(&self, claim: &Claim, text: &str) -> Option<String> {
         match claim {
             Claim::Markup(dialect) => markup::redacted(self, text, *dialect, 0),
@@ -311,28 +315,28 @@ impl Redactor {
         }
     }
 
-    fn invalid(&self, claim: &Claim) -> Why {
+    fn invalid(&self, claim: &Claim) -> HideReason {
         match claim {
-            Claim::Markup(_) => Why::Invalid("markup"),
-            Claim::GraphQl => Why::Invalid("GraphQL"),
-            Claim::Table if self.text == PlainText::Patterns => Why::Invalid("table"),
-            _ => Why::Asked,
+            Claim::Markup(_) => HideReason::Invalid("markup"),
+            Claim::GraphQl => HideReason::Invalid("GraphQL"),
+            Claim::Table if self.text == PlainText::Patterns => HideReason::Invalid("table"),
+            _ => HideReason::Requested,
         }
     }
 
-    /// JSON behind a line that keeps other pages from running it as a program.
-    fn guarded_json(&self, text: &str, scope: &Scope) -> Option<Shown> {
+    /// JSON after a prefix that keeps other pages from running it as a script.
+    fn guarded_json(&self, text: &str, scope: &Scope) -> Option<RedactedBody> {
         let (guard, json) = [")]}',", ")]}'", "for(;;);", "while(1);"]
             .iter()
             .find_map(|guard| Some((*guard, text.strip_prefix(guard)?)))?;
         let json = json.as_bytes().to_vec();
         let layout = Layout::Document;
         let document = Document::read(self, json, layout, Content::Values, false, scope).ok()?;
-        Some(Shown::Text(format!("{guard}{}", document.text())))
+        Some(RedactedBody::Text(format!("{guard}{}", document.text())))
     }
 }
 
-/// Whether the head of a part stands before the first boundary: what was one before it is none.
+/// Whether the header of a part precedes the first boundary, so that the boundary before it was lost.
 fn has_part_before(body: &[u8], boundary: &str) -> bool {
     let delimiter = format!("--{boundary}");
     let mut found = memchr::memmem::find_iter(body, &delimiter);
@@ -349,7 +353,7 @@ fn has_part_before(body: &[u8], boundary: &str) -> bool {
     text.contains("content-disposition")
 }
 
-/// Whether the first line is a boundary that comes again.
+/// Whether the first line is a boundary that occurs again.
 pub(super) fn is_framed(text: &str) -> bool {
     let first = text.lines().next().unwrap_or_default().trim_end();
     first.len() > 2
@@ -361,71 +365,7 @@ pub(super) fn is_framed(text: &str) -> bool {
         })
 }
 
-impl Redactor {
-    /// A text within a body that we turned into JSON: the body of a part, or the data of an event.
-    pub(super) fn claimed_text<'t>(
-        &self,
-        claim: &Claim,
-        text: &'t str,
-        depth: usize,
-    ) -> Cow<'t, str> {
-        let hidden = |why| Cow::Owned(self.hide(text.as_bytes(), why));
-        let json = |text: &[u8]| {
-            let text = std::str::from_utf8(text).ok()?;
-            self.nested_json(text, depth + 1)
-        };
-        if !is_text(text) {
-            return hidden(Why::Bytes);
-        }
-        let shown = match claim {
-            Claim::Plain | Claim::Silent if self.text == PlainText::Hidden => {
-                return match json(text.as_bytes()) {
-                    Some(shown) if self.claims_json(text) => Cow::Owned(shown),
-                    _ => hidden(Why::Asked),
-                };
-            }
-            Claim::Plain | Claim::Silent => return self.string_at(text, depth),
-            Claim::Bytes => return hidden(Why::Bytes),
-            Claim::Unread | Claim::Multipart(_) | Claim::MultipartForm(_) => {
-                return hidden(Why::Unread);
-            }
-            Claim::Json => json(text.as_bytes()),
-            Claim::Lines => {
-                let lines = text.lines().map(|line| match line.trim() {
-                    "" => Some(String::new()),
-                    line => self.nested_json(line, depth + 1),
-                });
-                lines
-                    .collect::<Option<Vec<_>>>()
-                    .map(|lines| lines.join("\n"))
-            }
-            Claim::Yaml => yaml::documents(text, MAX_DEPTH, MAX_BODY_BYTES)
-                .ok()
-                .filter(|documents| !self.is_doubtful_yaml(text, documents))
-                .and_then(|documents| {
-                    let single = documents.len() == 1;
-                    let json = yaml::joined(documents, single);
-                    self.nested_yaml(&json, text.contains('*'), depth + 1)
-                }),
-            Claim::Form if !self.is_whole_form(text) => None,
-            Claim::Form => json(&form::to_json(text)),
-            Claim::Events if !events::is_strict(text) && self.speaks_of_a_secret(text) => None,
-            Claim::Events => json(&events::to_json(text, &mut is_json)),
-            Claim::Markup(_) | Claim::GraphQl | Claim::Table => self.structured(claim, text),
-        };
-        match shown {
-            Some(shown) if shown == text => Cow::Borrowed(text),
-            Some(shown) => Cow::Owned(shown),
-            None => hidden(match claim {
-                Claim::Yaml => Why::Invalid("YAML"),
-                Claim::Markup(_) | Claim::GraphQl | Claim::Table => self.invalid(claim),
-                _ => Why::Invalid("JSON"),
-            }),
-        }
-    }
-}
-
-/// Whether an embedded text is JSON, as deep as any comparison follows it.
+/// Whether an embedded text is JSON, nested no deeper than any comparison follows.
 fn is_json(text: &[u8]) -> bool {
     Index::default()
         .read(text, Layout::Document, MAX_DEPTH)

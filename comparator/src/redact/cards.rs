@@ -1,18 +1,22 @@
 //! Payment card numbers in any text.
 //!
-//! A card number is 13 to 19 digits with a valid Luhn check digit that begin as those of a payment scheme do. It is
-//! found in one piece, parted by spaces, dashes, dots and their like in any grouping, glued to another digit, in
-//! full-width and other digits, and as a number with an exponent. (A time in milliseconds begins with 1, and no scheme
-//! does; without that condition one in ten of them would be taken for a card.)
+//! A card number has 13 to 19 digits, a valid Luhn check digit, and a prefix of a payment scheme. It is found in one
+//! piece, in groups separated by spaces, dashes, dots and the like, adjacent to other digits, in full-width and other
+//! digits, and as a number with an exponent. (A time in milliseconds begins with 1, and no scheme does; without that
+//! condition one in ten of them would be taken for a card.)
+
+mod exponents;
 
 use std::borrow::Cow;
 use std::ops::Range;
 
+use exponents::{exponents, with_exponent};
+
 const MIN_DIGITS: usize = 13;
 const MAX_DIGITS: usize = 19;
-/// Characters between two groups of one number: ` - `.
+/// Most characters between two groups of one number: ` - `.
 const MAX_GAP: usize = 3;
-/// Groups from which on a dot or comma parts a card number; fewer are a decimal or a list.
+/// Fewest groups of a card number separated by dots or commas; fewer groups are a decimal or a list.
 const MIN_DOTTED_GROUPS: usize = 3;
 
 /// `text` with each card number replaced by what `replacement` makes of its digits.
@@ -33,12 +37,12 @@ pub(super) fn replace(text: &str, replacement: impl Fn(&str) -> String) -> Cow<'
     Cow::Owned(out)
 }
 
-/// Whether there is any.
+/// Whether a text contains a card number.
 pub(super) fn any(text: &str) -> bool {
     !find(text).is_empty()
 }
 
-/// The digits of a number that was found, however it is written.
+/// The digits of a card number that was found, however it is written.
 pub(super) fn digits_of(number: &str) -> String {
     if let Some((_, digits)) = with_exponent(number) {
         return digits
@@ -55,7 +59,7 @@ pub(super) fn digits_of(number: &str) -> String {
 
 /// The decimal digit that a character stands for, in the scripts that people write numbers in.
 fn digit(character: char) -> Option<u8> {
-    /// The zeros; nine digits follow each.
+    /// The zero of each script; its other nine digits follow it.
     const ZEROS: [char; 7] = [
         '0', '\u{660}', '\u{6f0}', '\u{966}', '\u{9e6}', '\u{e50}', '\u{ff10}',
     ];
@@ -68,14 +72,14 @@ fn digit(character: char) -> Option<u8> {
     })
 }
 
-/// What stands between two digits.
+/// What separates two digits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Gap {
     /// Nothing.
     None,
     /// Spaces and dashes.
     Soft,
-    /// Also what stands between the digits of other numbers.
+    /// Also characters that separate the digits of other numbers.
     Dotted,
     /// Something else.
     Break,
@@ -88,9 +92,9 @@ struct Digit {
     before: Gap,
 }
 
-/// Where card numbers stand, in order and apart from each other.
+/// The spans of card numbers, in order and without overlap.
 pub(super) fn find(text: &str) -> Vec<Range<usize>> {
-    // Most texts have few digits; a number with an exponent may have two.
+    // Most texts have few digits. A number with an exponent may have only two.
     if text.bytes().filter(u8::is_ascii_digit).count() < 2 && text.is_ascii() {
         return Vec::new();
     }
@@ -107,7 +111,7 @@ pub(super) fn find(text: &str) -> Vec<Range<usize>> {
             if let Some(card) = card {
                 found.push(digits[card.start].start..digits[card.end - 1].end);
                 at = card.end;
-                // What is left of the group is no group of its own.
+                // The rest of the group is not a group of its own.
                 while digits
                     .get(at)
                     .is_some_and(|digit| digit.before == Gap::None)
@@ -152,7 +156,7 @@ fn digits(text: &str) -> Vec<Digit> {
     digits
 }
 
-/// A space within a line, a dash, or what is not seen.
+/// A space within a line, a dash, or an invisible character.
 fn is_soft(character: char) -> bool {
     let dash = matches!(
         character,
@@ -171,7 +175,7 @@ impl Gap {
     }
 }
 
-/// The card number that begins with, or within, the group at `from`; else where the next group begins.
+/// The card number that begins with or within the group at `from`; otherwise where the next group begins.
 fn from_group(digits: &[Digit], from: usize) -> (Option<Range<usize>>, usize) {
     let mut best = None;
     let mut next = None;
@@ -191,7 +195,7 @@ fn from_group(digits: &[Digit], from: usize) -> (Option<Range<usize>>, usize) {
         {
             best = Some(run.clone());
         } else if parted && best.is_none() {
-            // Glued to other digits, at either end.
+            // Adjacent to other digits, at either end.
             best = [16, 15, 14]
                 .into_iter()
                 .flat_map(|length| {
@@ -205,7 +209,7 @@ fn from_group(digits: &[Digit], from: usize) -> (Option<Range<usize>>, usize) {
                     window.start >= run.start
                         && window.end <= run.end
                         && window.len() < run.len()
-                        // Else it begins or ends with a group and is found as such.
+                        // Otherwise it begins or ends with a group and is found as such.
                         && (window.start < next.unwrap_or(run.end) || groups == 1)
                         && is_glued_card(&digits[window.clone()])
                 });
@@ -220,7 +224,7 @@ fn from_group(digits: &[Digit], from: usize) -> (Option<Range<usize>>, usize) {
     (best, next.unwrap_or(from + 1))
 }
 
-/// Begins as the numbers of a scheme do, and ends in the right check digit.
+/// Whether digits have the prefix of a scheme and the right check digit.
 fn is_card(digits: &[Digit]) -> bool {
     let begin = begin(digits);
     let scheme = match digits.first().map(|digit| digit.value) {
@@ -232,7 +236,7 @@ fn is_card(digits: &[Digit]) -> bool {
     scheme && luhn(digits.iter().map(|digit| digit.value))
 }
 
-/// With digits of something else beside it, only the lengths count that its scheme has.
+/// The same for digits with others next to them: then only the lengths that its scheme uses count.
 fn is_glued_card(digits: &[Digit]) -> bool {
     let begin = begin(digits);
     let fits = match digits.len() {
@@ -263,104 +267,6 @@ fn luhn(digits: impl DoubleEndedIterator<Item = u8>) -> bool {
         })
         .sum();
     sum.is_multiple_of(10)
-}
-
-/// Card numbers that are written as numbers with an exponent, such as `4.111111111111111e15`.
-fn exponents(text: &str) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    let mut from = 0;
-    while let Some(at) = text
-        .get(from..)
-        .and_then(|rest| memchr::memchr2(b'e', b'E', rest.as_bytes()))
-        .map(|at| from + at)
-    {
-        from = at + 1;
-        let mantissa = text.as_bytes()[..at]
-            .iter()
-            .rev()
-            .take(MAX_DIGITS + 8)
-            .take_while(|byte| byte.is_ascii_digit() || **byte == b'.')
-            .count();
-        let start = at - mantissa;
-        if mantissa == 0 {
-            continue;
-        }
-        if let Some((length, digits)) = text.get(start..).and_then(with_exponent)
-            && (MIN_DIGITS..=MAX_DIGITS).contains(&digits.len())
-        {
-            let as_digits: Vec<Digit> = digits
-                .iter()
-                .map(|value| Digit {
-                    start,
-                    end: start,
-                    value: *value,
-                    before: Gap::None,
-                })
-                .collect();
-            if is_card(&as_digits) {
-                found.push(start..start + length);
-                from = start + length;
-            }
-        }
-    }
-    found
-}
-
-/// How long the number with an exponent is that begins here, and the digits of the whole number that it is.
-fn with_exponent(text: &str) -> Option<(usize, Vec<u8>)> {
-    let bytes = text.as_bytes();
-    let run = |from: usize| {
-        let rest = bytes.get(from..).unwrap_or_default();
-        rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
-    };
-    let whole = run(0);
-    let mut digits: Vec<u8> = bytes.get(..whole)?.iter().map(|byte| byte - b'0').collect();
-    let mut at = whole;
-    let mut fraction = 0;
-    if bytes.get(at) == Some(&b'.') {
-        fraction = run(at + 1);
-        digits.extend(
-            bytes
-                .get(at + 1..at + 1 + fraction)?
-                .iter()
-                .map(|byte| byte - b'0'),
-        );
-        at += 1 + fraction;
-    }
-    if !matches!(bytes.get(at), Some(b'e' | b'E')) || whole + fraction == 0 {
-        return None;
-    }
-    at += 1;
-    let negative = bytes.get(at) == Some(&b'-');
-    at += usize::from(matches!(bytes.get(at), Some(b'+' | b'-')));
-    let length = run(at);
-    // No card number needs more.
-    if length == 0 || length > 3 {
-        return None;
-    }
-    let exponent: usize = text.get(at..at + length)?.parse().ok()?;
-    at += length;
-    // How many of the digits stand behind the point.
-    let behind = if negative {
-        fraction.checked_add(exponent)?
-    } else if exponent >= fraction {
-        let zeros = exponent - fraction;
-        if zeros > MAX_DIGITS {
-            return None;
-        }
-        digits.extend(std::iter::repeat_n(0, zeros));
-        0
-    } else {
-        fraction - exponent
-    };
-    let kept = digits.len().checked_sub(behind)?;
-    if digits.get(kept..)?.iter().any(|digit| *digit != 0) {
-        return None;
-    }
-    digits.truncate(kept);
-    let zeros = digits.iter().take_while(|digit| **digit == 0).count();
-    digits.drain(..zeros);
-    Some((at, digits))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a body says that it is, and whether it can be text at all.
+//! What a body claims to be, and whether it can be text at all.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use super::markup::Dialect;
 use crate::charset;
 use crate::media::{BodyKind, Declared, MediaType};
 
-/// What a message says that its body is.
+/// What a message says its body is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Claim {
     Json,
@@ -18,38 +18,38 @@ pub(super) enum Claim {
     Form,
     /// With its boundary.
     Multipart(Option<String>),
-    /// The same of a form, whose every part has a name.
+    /// A multipart form, in which every part has a name.
     MultipartForm(Option<String>),
-    /// XML or HTML; by its type, or by its begin.
+    /// XML or HTML, by its type or by how it starts.
     Markup(Option<Dialect>),
     GraphQl,
-    /// Values parted by commas, tabs or semicolons.
+    /// Values separated by commas, tabs or semicolons.
     Table,
     Plain,
-    /// Text with a structure that nothing here reads: programs, style sheets, queries of a database.
-    Unread,
-    /// No text.
+    /// Text with a structure for which there is no parser here: programs, style sheets, database queries.
+    Unsupported,
+    /// Not text.
     Bytes,
-    /// It does not say.
-    Silent,
+    /// There is no type.
+    Undeclared,
 }
 
 impl Claim {
     pub(super) fn of(headers: &FieldLines) -> (Self, Option<String>) {
         let Some(value) = headers.get(&http::header::CONTENT_TYPE) else {
-            return (Self::Silent, None);
+            return (Self::Undeclared, None);
         };
         let declared = Declared::of(headers);
         let text = value.lossy();
         (Self::of_type(&text, declared.boundary), declared.charset)
     }
 
-    /// Of the value of a `Content-Type`.
+    /// The claim made by the value of a `Content-Type`.
     pub(super) fn of_type(value: &str, boundary: Option<String>) -> Self {
         let media = MediaType::parse(value);
         let essence = media.essence.as_str();
         match media.kind() {
-            _ if essence.is_empty() => Self::Silent,
+            _ if essence.is_empty() => Self::Undeclared,
             BodyKind::Json => Self::Json,
             BodyKind::JsonLines => Self::Lines,
             BodyKind::Yaml => Self::Yaml,
@@ -67,14 +67,14 @@ impl Claim {
                 "text/csv" | "text/tab-separated-values" => Self::Table,
                 "text/plain" | "text/markdown" => Self::Plain,
                 _ if essence.ends_with("+xml") => Self::Markup(Some(Dialect::Xml)),
-                _ => Self::Unread,
+                _ => Self::Unsupported,
             },
         }
     }
 }
 
-/// The text of a body; `None` where its charset is in doubt. In a charset of two or more bytes for each letter, bytes
-/// that are ASCII text are no text of it; and what nobody knows how to read may spell anything.
+/// The body as UTF-8; `None` if its charset is in doubt: it is not known, or the bytes are not valid in it. ASCII bytes
+/// labelled UTF-16 are in doubt, too.
 pub(super) fn in_utf8<'a>(body: Cow<'a, [u8]>, charset: Option<&str>) -> Option<Cow<'a, [u8]>> {
     let Some(label) = charset else {
         return Some(body);
@@ -88,7 +88,7 @@ pub(super) fn in_utf8<'a>(body: Cow<'a, [u8]>, charset: Option<&str>) -> Option<
     (!malformed).then(|| charset::to_utf8(body, charset))
 }
 
-/// Whether nothing is in a text that no text has.
+/// Whether a text is free of control characters that text never has.
 pub(super) fn is_text(text: &str) -> bool {
     let control = |byte: u8| {
         byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x0b | 0x0c | 0x1b | 0x1e)

@@ -1,4 +1,4 @@
-//! What the operator says of redaction.
+//! The operator's settings for redaction.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -108,7 +108,7 @@ impl Default for RedactConfig {
 /// What is wrong with the configuration of redaction.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RedactError {
-    /// A name on the list of fields to keep is none.
+    /// A name on the list of fields to keep is not a header name.
     #[error("keep_headers: `{0}` is not a header name")]
     HeaderName(String),
     /// A field that carries credentials.

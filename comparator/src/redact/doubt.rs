@@ -1,5 +1,5 @@
-//! Forms and YAML that can be read, although they are hardly what somebody wrote: almost any text is one or the other, so
-//! what damage leaves is known by its oddities.
+//! Detects forms and YAML that can be parsed but are probably damaged. Almost any text parses as one or the other, so
+//! damage shows only in what nobody would write.
 
 use std::borrow::Cow;
 
@@ -8,14 +8,14 @@ use parity_schemas::visible::is_hidden;
 
 use super::body::UNPACKED_BYTES;
 use super::claim::{Claim, in_utf8};
-use super::encoded::undone;
+use super::encoded::fully_percent_decoded;
 use super::escapes::without_escapes;
 use super::{Redactor, markup};
 use crate::{decode, form, yaml};
 
 impl Redactor {
-    /// Whether an answer is of a kind that is compared by its names, although no strict reader takes it: what is a name
-    /// in it may have been a value.
+    /// Whether an answer is a form or YAML that only a lenient parser accepts. What looks like a name in it may have
+    /// been a value.
     pub(super) fn are_names_in_doubt(&self, exchange: &Exchange) -> bool {
         [&exchange.legacy, &exchange.candidate]
             .iter()
@@ -40,25 +40,29 @@ impl Redactor {
             })
     }
 
-    /// Whether a form is whole, or says nothing of a secret, so that no value can have lost its name.
+    /// Whether a form is undamaged or mentions no secret, so that no secret value can have lost its name.
     pub(super) fn is_whole_form(&self, text: &str) -> bool {
-        form::is_whole(text, |field| self.names.are_among(field)) || !self.speaks_of_a_secret(text)
+        form::is_whole(text, |field| self.secret_names.any_word_of(field))
+            || !self.mentions_secret(text)
     }
 
-    /// Whether YAML that can be read is hardly what somebody wrote, and speaks of a secret: see [`yaml::is_doubtful`]; or
-    /// it is a text that does, with no structure to say where.
+    /// Whether parsed YAML is probably damaged and mentions a secret (see [`yaml::is_doubtful`]), or is a single string
+    /// that mentions one, without a structure to tell where its value is.
     pub(super) fn is_doubtful_yaml(&self, text: &str, documents: &[Vec<u8>]) -> bool {
         let texts = documents.iter().filter(|json| json.starts_with(b"\""));
-        (yaml::is_doubtful(text, |name| self.names.are_among(name))
-            && self.speaks_of_a_secret(text))
-            || texts
-                .into_iter()
-                .any(|json| self.names.are_among(&String::from_utf8_lossy(json)))
+        (yaml::is_doubtful(text, |name| self.secret_names.any_word_of(name))
+            && self.mentions_secret(text))
+            || texts.into_iter().any(|json| {
+                self.secret_names
+                    .any_word_of(&String::from_utf8_lossy(json))
+            })
     }
 
-    /// Whether a word of a text, or a few of them together, is the name of a secret, in any writing.
-    pub(super) fn speaks_of_a_secret(&self, text: &str) -> bool {
-        let names = |text: &str| self.names.are_among(text) || self.names.are_in_words(text);
+    /// Whether one or several words of a text are the name of a secret, in any encoding.
+    pub(super) fn mentions_secret(&self, text: &str) -> bool {
+        let names = |text: &str| {
+            self.secret_names.any_word_of(text) || self.secret_names.any_phrase_of(text)
+        };
         if names(text) {
             return true;
         }
@@ -66,13 +70,13 @@ impl Redactor {
         if plain != text && names(&plain) {
             return true;
         }
-        (text.contains('%') && names(&undone(text)))
+        (text.contains('%') && names(&fully_percent_decoded(text)))
             || (text.contains('\\') && names(&without_escapes(text)))
             || (text.contains('&') && names(&markup::unescaped(text)))
     }
 }
 
-/// A text without the signs that nobody sees.
+/// A text without invisible characters.
 fn without_hidden(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);

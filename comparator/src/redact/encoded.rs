@@ -1,6 +1,7 @@
-//! Texts that are written in another way: percent encoding, base64, hexadecimal digits, entities, and packed ones.
+//! Finds secrets in encoded text: percent encoding, base64, hexadecimal digits, entities, and compressed data.
 //!
-//! What a piece of a text stands for is looked into as any text is. Where it holds a secret, the piece is hidden whole.
+//! An encoded piece of a text is decoded and redacted like any other text. If a secret was in it, the whole piece is
+//! hidden.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,9 +13,9 @@ use base64::engine::general_purpose::GeneralPurpose;
 use super::Redactor;
 use super::escapes::{percent_decoded, without_escapes};
 
-/// Percent encodings of percent encodings that are undone.
+/// Layers of percent encoding that are undone.
 const MAX_ENCODINGS: usize = 3;
-/// Shortest base64 that is looked into: `{"pin":"1"}` has sixteen.
+/// Shortest base64 that is decoded: `{"pin":"1"}` takes sixteen characters.
 pub(super) const MIN_BASE64_BYTES: usize = 16;
 /// Either alphabet, with or without padding.
 const BASE64: [GeneralPurpose; 2] = [
@@ -24,8 +25,8 @@ const BASE64: [GeneralPurpose; 2] = [
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_allow_trailing_bits(true)
     .with_decode_padding_mode(base64::engine::DecodePaddingMode::Indifferent);
-/// How gzip, zlib, zstd, bzip2, xz and zip begin.
-const PACKED: [&[u8]; 8] = [
+/// The first bytes of gzip, zlib, zstd, bzip2, xz and zip.
+const COMPRESSED_PREFIXES: [&[u8]; 8] = [
     b"\x1f\x8b",
     b"\x78\x01",
     b"\x78\x9c",
@@ -37,14 +38,13 @@ const PACKED: [&[u8]; 8] = [
 ];
 
 impl Redactor {
-    /// Pieces of a text that hide a name or a value by how they are written, such as the address to return to within an
-    /// address.
+    /// Adds the spans of encoded pieces that hold a secret, such as a return URL in the query of another URL.
     pub(super) fn encoded(&self, text: &str, depth: usize, spans: &mut Vec<Range<usize>>) {
         if text.contains('%') {
             let ends =
                 |character: char| character.is_whitespace() || "\"'<>&;,()".contains(character);
             pieces(text, ends, spans, |piece| {
-                let plain = undone(piece);
+                let plain = fully_percent_decoded(piece);
                 plain != piece && matches!(self.string_at(&plain, depth + 1), Cow::Owned(_))
             });
         }
@@ -58,7 +58,7 @@ impl Redactor {
         }
     }
 
-    /// Whether a piece is base64 or hexadecimal digits of a text that holds a secret, or of what is packed.
+    /// Whether a piece is base64 or hexadecimal for compressed data or for a text that holds a secret.
     pub(super) fn holds_encoded(&self, piece: &str, depth: usize) -> bool {
         if piece.len() < MIN_BASE64_BYTES {
             return false;
@@ -68,15 +68,17 @@ impl Redactor {
             .into_iter()
             .flatten()
             .any(|bytes| {
-                PACKED.iter().any(|begin| bytes.starts_with(begin))
-                    || printed(&bytes).is_some_and(|plain| {
+                COMPRESSED_PREFIXES
+                    .iter()
+                    .any(|begin| bytes.starts_with(begin))
+                    || text_prefix(&bytes).is_some_and(|plain| {
                         matches!(self.string_at(plain, depth + 1), Cow::Owned(_))
                     })
             })
     }
 }
 
-/// Keeps the spans of those pieces of a text that are to be hidden.
+/// Adds the spans of the pieces that must be hidden.
 fn pieces(
     text: &str,
     ends: impl Fn(char) -> bool + Copy,
@@ -94,8 +96,8 @@ fn pieces(
     }
 }
 
-/// A text without its percent encodings.
-pub(super) fn undone(text: &str) -> Cow<'_, str> {
+/// A text with all layers of percent encoding undone.
+pub(super) fn fully_percent_decoded(text: &str) -> Cow<'_, str> {
     let mut plain = Cow::Borrowed(text);
     for _ in 0..MAX_ENCODINGS {
         let decoded = percent_decoded(&plain);
@@ -107,13 +109,13 @@ pub(super) fn undone(text: &str) -> Cow<'_, str> {
     plain
 }
 
-/// What it is to its reader is unknown.
+/// Returned for a name that cannot be decoded: its reader may see a secret one.
 const UNKNOWN: &str = "secret";
 
-/// A name without percent encoding and escapes, and without that of header fields (RFC 2047): `=?UTF-8?B?…?=`.
+/// A name with percent encoding, escapes, and the encoding of header fields (RFC 2047, `=?UTF-8?B?…?=`) undone.
 pub(super) fn name(text: &str) -> Cow<'_, str> {
     let plain = if text.contains('%') {
-        undone(text)
+        fully_percent_decoded(text)
     } else {
         Cow::Borrowed(text)
     };
@@ -153,7 +155,7 @@ fn is_base64(character: char) -> bool {
     character.is_ascii_alphanumeric() || matches!(character, '+' | '/' | '-' | '_' | '=')
 }
 
-/// The bytes that a base64 text stands for.
+/// The decoded bytes of a base64 text.
 fn from_base64(text: &str) -> Option<Vec<u8>> {
     if !text.chars().all(is_base64) {
         return None;
@@ -178,9 +180,9 @@ fn from_hexadecimal(text: &str) -> Option<Vec<u8>> {
         .collect()
 }
 
-/// Bytes that are text, to where they are: what ends in other bytes may be damaged there.
-fn printed(bytes: &[u8]) -> Option<&str> {
-    /// Less may be text by chance.
+/// The start of the bytes that is text. Other bytes after it may be damage.
+fn text_prefix(bytes: &[u8]) -> Option<&str> {
+    /// Fewer bytes may be text by chance.
     const MIN_BYTES: usize = 10;
     let plain = bytes.utf8_chunks().next()?.valid();
     let bad = plain.find(|character: char| character.is_control() && !character.is_whitespace());

@@ -1,8 +1,8 @@
-//! Escapes undone, where a text is looked at for names and secrets.
+//! Undoes escapes before a text is searched for names and secrets.
 
 use std::borrow::Cow;
 
-/// `%XX` and `+` undone; what is no UTF-8 then becomes U+FFFD.
+/// Undoes `%XX` and `+`; bytes that are not UTF-8 become U+FFFD.
 pub(super) fn percent_decoded(text: &str) -> String {
     if !text.contains(['%', '+']) {
         return text.to_owned();
@@ -16,24 +16,24 @@ pub(super) fn percent_decoded(text: &str) -> String {
 pub(super) fn without_escapes(plain: &str) -> String {
     let mut out = String::with_capacity(plain.len());
     let mut rest = plain;
-    while let Some((before, behind)) = rest.split_once('\\') {
+    while let Some((before, after)) = rest.split_once('\\') {
         out.push_str(before);
-        let digits = match behind.chars().next() {
+        let digits = match after.chars().next() {
             Some('u') => 4,
             Some('x') => 2,
             Some('U') => 8,
             _ => 0,
         };
-        let code = behind
+        let code = after
             .get(1..=digits)
             .and_then(|hex| u32::from_str_radix(hex, 16).ok())
             .and_then(char::from_u32);
         rest = match code {
             Some(character) if digits > 0 => {
                 out.push(character);
-                behind.get(digits + 1..).unwrap_or_default()
+                after.get(digits + 1..).unwrap_or_default()
             }
-            _ => behind,
+            _ => after,
         };
     }
     out.push_str(rest);

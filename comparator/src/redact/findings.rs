@@ -1,16 +1,16 @@
-//! Findings as they may be recorded.
+//! Redacts findings.
 //!
-//! The comparator's own values never leave. What a finding shows of a body is cut out of the redacted body by its path;
-//! of two texts, the lines are compared anew, as redacted: equal lines are still equal and different ones different,
-//! because a hash is the same for the same value only. What is not found there is hidden by its hash.
+//! The values that the comparator kept are never recorded. A value in a body is looked up in the redacted body by the
+//! path of the finding. Two texts are compared again line by line after redaction: since hashes are equal only for
+//! equal values, the same lines differ. A value that cannot be looked up is replaced by its hash.
 
 use parity_schemas::record::RecordedFinding;
 use parity_schemas::tally::Group;
 use parity_schemas::verdict::{Excerpt, Finding, Kind, Part, Side};
 
 use super::Redactor;
-use super::body::{Bodies, Shown};
-use super::json::Found;
+use super::body::{RedactedBodies, RedactedBody};
+use super::json::FoundValue;
 use crate::collect::shown;
 use crate::comparator::Comparison;
 use crate::limits::{Limits, VALUE_BYTES};
@@ -22,7 +22,7 @@ impl Redactor {
         &self,
         comparison: &Comparison,
         groups: &[Group],
-        bodies: &Bodies,
+        bodies: &RedactedBodies,
         scope: &Scope,
     ) -> Vec<RecordedFinding> {
         comparison
@@ -37,7 +37,7 @@ impl Redactor {
         &self,
         finding: &Finding,
         group: &Group,
-        bodies: &Bodies,
+        bodies: &RedactedBodies,
         scope: &Scope,
     ) -> RecordedFinding {
         let path = |path: &str| self.pointer(finding.part, path, bodies.doubtful, scope);
@@ -71,12 +71,12 @@ impl Redactor {
         }
     }
 
-    /// What a finding shows of one side.
+    /// What a redacted finding shows of one side.
     fn side(
         &self,
         finding: &Finding,
         side: &Side,
-        body: &Shown,
+        body: &RedactedBody,
         path: &str,
         scope: &Scope,
     ) -> Option<String> {
@@ -84,7 +84,7 @@ impl Redactor {
             Side::Absent => None,
             Side::Bytes(digest) => Some(self.hide_digest(digest)),
             Side::Described(words) => Some(words.clone().into_owned()),
-            // The text that it is wrong at has lost the key that it stood behind, so none of it is kept.
+            // Nothing of the text at which parsing failed is kept: the key before it is not known.
             Side::Broken { problem, at, .. } => Some(match at {
                 Some(at) => format!("{problem}, at `{}`", self.hide_excerpt(at)),
                 None => problem.clone().into_owned(),
@@ -104,32 +104,36 @@ impl Redactor {
         }
         let clean = self.header_value(finding.part, path, &value.text, scope);
         match value.whole {
-            // What was cut may end within a secret that is known by its end.
+            // A value that was cut may end inside a secret that is recognized only as a whole.
             Some(_) if clean != value.text => self.hide_excerpt(value),
             Some(_) => format!("{clean}{}", parity_schemas::side::CUT_MARK),
             None => clean,
         }
     }
 
-    fn value(&self, finding: &Finding, value: &Excerpt, body: &Shown, path: &str) -> String {
+    fn value(&self, finding: &Finding, value: &Excerpt, body: &RedactedBody, path: &str) -> String {
         let found = match body {
-            Shown::Json(document) => document.find(path),
+            RedactedBody::Json(document) => document.find(path),
             _ => None,
         };
         match found {
-            Some(Found::Shown(text)) => begin(&text),
-            Some(Found::Hidden(bytes)) => quoted(&self.hash(&bytes)),
+            Some(FoundValue::Shown(text)) => begin(&text),
+            Some(FoundValue::Hidden(bytes)) => quoted(&self.hash(&bytes)),
             None if finding.kind == Kind::Decode => begin(body.text()),
             None => quoted(&self.hide_excerpt(value)),
         }
     }
 
     /// The first lines in which two redacted texts differ, and their diff.
-    fn lines(&self, finding: &Finding, bodies: &Bodies) -> ([Option<String>; 2], Option<String>) {
+    fn lines(
+        &self,
+        finding: &Finding,
+        bodies: &RedactedBodies,
+    ) -> ([Option<String>; 2], Option<String>) {
         let (one, two) = (bodies.legacy.text(), bodies.candidate.text());
         let hidden = [&bodies.legacy, &bodies.candidate]
             .iter()
-            .any(|body| matches!(body, Shown::Hidden(_)));
+            .any(|body| matches!(body, RedactedBody::Hidden(_)));
         if hidden {
             return ([Some(begin(one)), Some(begin(two))], None);
         }
@@ -151,7 +155,7 @@ impl Redactor {
     }
 }
 
-/// As much of a redacted text as a finding holds.
+/// The start of a redacted text, as long as a finding may hold.
 fn begin(text: &str) -> String {
     shown(text.as_bytes(), VALUE_BYTES)
 }

@@ -1,20 +1,21 @@
 //! GraphQL documents: operations, variables and literals (October 2021 edition, §2).
 //!
-//! What stands behind a secret name goes: the value of an argument or of a field of an input object, and the default of
-//! a variable. A variable is only a name and stays; what it stands for is as secret as the names that it is put behind. Strings and comments are looked into as any text is. A document that
-//! has other signs, or does not close what it opens, is refused.
+//! Hidden are the values of arguments and input fields with secret names, and the defaults of such variables. A
+//! variable itself is only a name and stays; its value is secret if the variable is passed under a secret name. Strings
+//! and comments are redacted like any text. A document that has other tokens, or does not close what it opens, is
+//! refused.
 
 mod places;
 
 use std::collections::HashSet;
 
 use super::Redactor;
-use places::Places;
+use places::TokenPlaces;
 
-/// Brackets that are open at a time.
+/// Most nested brackets.
 const MAX_OPEN: usize = 256;
 
-/// What a document consists of.
+/// A token of a document.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Token<'a> {
     Blank(&'a str),
@@ -23,7 +24,7 @@ enum Token<'a> {
     Variable(&'a str),
     Number(&'a str),
     String(&'a str),
-    Sign(&'a str),
+    Punctuator(&'a str),
 }
 
 impl<'a> Token<'a> {
@@ -35,23 +36,23 @@ impl<'a> Token<'a> {
             | Self::Variable(text)
             | Self::Number(text)
             | Self::String(text)
-            | Self::Sign(text) => text,
+            | Self::Punctuator(text) => text,
         }
     }
 }
 
-/// A document without what must not leave; it stands within `depth` other texts. `None` when it is none.
+/// Redacts a document that is nested in `depth` other texts; `None` if it is not valid.
 pub(super) fn redacted(redactor: &Redactor, text: &str, depth: usize) -> Option<String> {
     let tokens = tokens(text)?;
-    // Without a selection it is the begin of one, and what would name its variables is missing.
-    if !tokens.contains(&Token::Sign("{")) {
+    // Without a selection the document is incomplete, and the part that uses its variables is missing.
+    if !tokens.contains(&Token::Punctuator("{")) {
         return None;
     }
-    let places = Places::of(&tokens)?;
+    let places = TokenPlaces::of(&tokens)?;
     let variables = secret_variables_in(redactor, &tokens, &places)?;
     let is_secret = |token: &Token<'_>| match token {
-        Token::Variable(name) => redactor.names.contain(name) || variables.contains(name),
-        other => redactor.names.contain(other.text()),
+        Token::Variable(name) => redactor.secret_names.contains(name) || variables.contains(name),
+        other => redactor.secret_names.contains(other.text()),
     };
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
@@ -69,7 +70,7 @@ pub(super) fn redacted(redactor: &Redactor, text: &str, depth: usize) -> Option<
                     push_literal(&mut out, &clean);
                 }
             }
-            // More than words: what a sign that got in took for a remark.
+            // More than words: a stray `#` may have turned code into this comment.
             Token::Comment(comment) if comment.contains(['"', '{', '=']) => {
                 out.push_str("# ");
                 out.push_str(&redactor.hash(comment.as_bytes()));
@@ -79,7 +80,7 @@ pub(super) fn redacted(redactor: &Redactor, text: &str, depth: usize) -> Option<
             Token::Name(name) | Token::Variable(name) => {
                 out.push_str(name);
                 let value = significant(&tokens, at)
-                    .filter(|colon| tokens.get(*colon) == Some(&Token::Sign(":")))
+                    .filter(|colon| tokens.get(*colon) == Some(&Token::Punctuator(":")))
                     .filter(|_| is_secret(token));
                 if let Some(colon) = value {
                     let end = hide(redactor, &tokens, at, colon, &mut out);
@@ -92,24 +93,24 @@ pub(super) fn redacted(redactor: &Redactor, text: &str, depth: usize) -> Option<
     Some(out)
 }
 
-/// The variables that an operation puts behind secret names, without their sign; `None` when the text is none.
+/// The variables that an operation passes under secret names, without `$`; `None` if the text is not valid.
 pub(super) fn secret_variables(redactor: &Redactor, text: &str) -> Option<HashSet<String>> {
     let tokens = tokens(text)?;
-    if !tokens.contains(&Token::Sign("{")) {
+    if !tokens.contains(&Token::Punctuator("{")) {
         return None;
     }
-    let places = Places::of(&tokens)?;
+    let places = TokenPlaces::of(&tokens)?;
     let variables = secret_variables_in(redactor, &tokens, &places)?;
     let name = |variable: &str| variable.trim_start_matches('$').to_owned();
     Some(variables.into_iter().map(name).collect())
 }
 
-/// The variables that are put behind secret names, and those that may have been before a sign was lost; `None` where an
-/// operation uses others than it declares.
+/// The variables that are passed under secret names, and those that may have been before a character was lost; `None`
+/// if an operation uses undeclared variables.
 fn secret_variables_in<'t>(
     redactor: &Redactor,
     tokens: &[Token<'t>],
-    places: &Places,
+    places: &TokenPlaces,
 ) -> Option<HashSet<&'t str>> {
     let unused = places.unused(tokens)?;
     let mut variables = HashSet::new();
@@ -119,14 +120,14 @@ fn secret_variables_in<'t>(
             Token::Variable(name) if at < hidden_to => {
                 variables.insert(*name);
             }
-            // No secret is a word of the service's; it was a variable.
+            // A secret is never a bare word, so this was a variable that lost its `$`.
             Token::Name(_) | Token::Number(_) if at < hidden_to && is_word(tokens, at) => {
                 variables.extend(unused.iter().copied());
             }
             Token::Name(name) if at >= hidden_to => {
                 let value = significant(tokens, at + 1)
-                    .filter(|colon| tokens.get(*colon) == Some(&Token::Sign(":")))
-                    .filter(|_| redactor.names.contain(name))
+                    .filter(|colon| tokens.get(*colon) == Some(&Token::Punctuator(":")))
+                    .filter(|_| redactor.secret_names.contains(name))
                     .and_then(|colon| significant(tokens, colon + 1));
                 if let Some(begin) = value {
                     hidden_to = value_end(tokens, begin);
@@ -138,18 +139,18 @@ fn secret_variables_in<'t>(
     Some(variables)
 }
 
-/// Whether a token is a word that is a value.
+/// Whether a token is a bare word used as a value.
 fn is_word(tokens: &[Token<'_>], at: usize) -> bool {
     let named = significant(tokens, at + 1).and_then(|next| tokens.get(next));
     match tokens.get(at) {
         Some(Token::Name("true" | "false" | "null")) => false,
-        Some(Token::Name(_)) => named != Some(&Token::Sign(":")),
+        Some(Token::Name(_)) => named != Some(&Token::Punctuator(":")),
         Some(Token::Number(number)) => number.contains(|sign: char| sign.is_ascii_alphabetic()),
         _ => false,
     }
 }
 
-/// Hides the value behind the colon at `colon`; where it ends.
+/// Hides the value after the colon at `colon`, and returns where it ends.
 fn hide(
     redactor: &Redactor,
     tokens: &[Token<'_>],
@@ -166,12 +167,12 @@ fn hide(
     };
     let mut end = value_end(tokens, begin);
     let mut hidden = begin;
-    // The type of a variable, and perhaps its default.
-    while tokens.get(end) == Some(&Token::Sign("!")) {
+    // A declared variable has its type here, and perhaps a default.
+    while tokens.get(end) == Some(&Token::Punctuator("!")) {
         end += 1;
     }
     if let Some(sign) = significant(tokens, end)
-        && tokens.get(sign) == Some(&Token::Sign("="))
+        && tokens.get(sign) == Some(&Token::Punctuator("="))
     {
         hidden = significant(tokens, sign + 1).unwrap_or(tokens.len());
         end = value_end(tokens, hidden);
@@ -185,18 +186,18 @@ fn hide(
     end
 }
 
-/// The next token that is no blank and no comment.
+/// The next token that is neither white space nor a comment.
 fn significant(tokens: &[Token<'_>], from: usize) -> Option<usize> {
     (from..tokens.len()).find(|at| !matches!(tokens[*at], Token::Blank(_) | Token::Comment(_)))
 }
 
-/// Behind the value that begins at `at`.
+/// The end of the value that begins at `at`.
 fn value_end(tokens: &[Token<'_>], at: usize) -> usize {
     let mut depth = 0_usize;
     for (index, token) in tokens.iter().enumerate().skip(at) {
         match token {
-            Token::Sign("{" | "[" | "(") => depth += 1,
-            Token::Sign("}" | "]" | ")") => depth = depth.saturating_sub(1),
+            Token::Punctuator("{" | "[" | "(") => depth += 1,
+            Token::Punctuator("}" | "]" | ")") => depth = depth.saturating_sub(1),
             _ => {}
         }
         if depth == 0 {
@@ -241,7 +242,7 @@ fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
                 Token::Number,
                 run(&|next| next.is_ascii_alphanumeric() || matches!(next, '.' | '+' | '-')),
             ),
-            '.' if rest.starts_with("...") => (Token::Sign, 3),
+            '.' if rest.starts_with("...") => (Token::Punctuator, 3),
             '!' | '&' | '(' | ')' | ':' | '=' | '@' | '[' | ']' | '{' | '|' | '}' => {
                 match first {
                     '(' => open.push(')'),
@@ -253,19 +254,19 @@ fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
                 if open.len() > MAX_OPEN {
                     return None;
                 }
-                (Token::Sign, 1)
+                (Token::Punctuator, 1)
             }
             _ if named(first) => (Token::Name, run(&named)),
             _ => return None,
         };
-        let (text, behind) = rest.split_at_checked(length)?;
+        let (text, after) = rest.split_at_checked(length)?;
         tokens.push(token(text));
-        rest = behind;
+        rest = after;
     }
     open.is_empty().then_some(tokens)
 }
 
-/// Length of the string at the start; `None` when it does not end.
+/// Length of the string at the start; `None` if it does not end.
 fn literal(text: &str) -> Option<usize> {
     if let Some(inner) = text.strip_prefix("\"\"\"") {
         let mut from = 0;
@@ -304,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn literals_behind_secret_names_go_and_the_rest_stays() {
+    fn literals_after_secret_names_are_hidden_and_the_rest_stays() {
         let text = "mutation M($password: String! = \"hunter2\", $n: Int = 3) {\n  login(user: \"ada\", \
                     password: \"hunter2\", pin: 12345, token: {a: [\"hunter2\"]}, secret: \"\"\"\nhunter2\"\"\", \
                     apiKey: $password) { token id(n: 7) }\n}";

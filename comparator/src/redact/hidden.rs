@@ -1,4 +1,5 @@
-//! How that looks which is not recorded: a keyed hash, and the length and kind of what is more than one value.
+//! What is recorded in place of a hidden value: its keyed hash and, for a whole body or text, its length and why it is
+//! hidden.
 
 use std::fmt::Write;
 
@@ -6,45 +7,46 @@ use parity_schemas::verdict::{Digest, Excerpt};
 
 use super::Redactor;
 
-/// Bytes of a hash that are kept: 128 bits, so no two values of a service share one.
+/// Bytes of the hash that are recorded: with 128 bits, no two values of a service share a hash.
 const HASH_BYTES: usize = 16;
 
-/// Why a body, or a text within one, is not recorded.
+/// Why a body, or a text in it, is not recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Why {
-    /// It is no text, by its type or by what it is.
-    Bytes,
-    /// It says that it is something that it cannot be read as.
+pub(super) enum HideReason {
+    /// It is not text, by its type or by its content.
+    Binary,
+    /// It claims to be of this kind but cannot be parsed as such.
     Invalid(&'static str),
-    /// Of a kind whose structure is not read here.
-    Unread,
-    /// Over a limit of ours.
+    /// There is no parser here for its kind.
+    Unsupported,
+    /// It exceeds one of our limits.
     Limit,
-    /// A rule, a name or a setting.
-    Asked,
+    /// A rule, a name or a setting asks for it.
+    Requested,
 }
 
 impl Redactor {
-    /// What stands for a body, or for a text within one, that is not recorded.
-    pub(super) fn hide(&self, bytes: &[u8], why: Why) -> String {
+    /// The placeholder for a body, or for a text in it, that is not recorded.
+    pub(super) fn hide(&self, bytes: &[u8], reason: HideReason) -> String {
         let mut out = self.hash(bytes);
         let length = bytes.len();
-        let written = match why {
-            Why::Bytes | Why::Asked => write!(out, " ({length} bytes)"),
-            Why::Invalid(kind) => write!(out, " ({length} bytes, invalid {kind})"),
-            Why::Unread => write!(out, " ({length} bytes, a kind that is not parsed)"),
-            Why::Limit => write!(out, " ({length} bytes, more than is parsed)"),
+        let written = match reason {
+            HideReason::Binary | HideReason::Requested => write!(out, " ({length} bytes)"),
+            HideReason::Invalid(kind) => write!(out, " ({length} bytes, invalid {kind})"),
+            HideReason::Unsupported => write!(out, " ({length} bytes, a kind that is not parsed)"),
+            HideReason::Limit => write!(out, " ({length} bytes, more than is parsed)"),
         };
         debug_assert!(written.is_ok(), "a String takes all");
         out
     }
 
-    /// The same of bytes of which only a digest is left. Without the key, a digest of a few bytes can be guessed.
+    /// The same for bytes of which only a digest is kept. The digest is hashed with the key, because that of a few
+    /// bytes could be guessed.
     pub(super) fn hide_digest(&self, digest: &Digest) -> String {
         format!("{} ({} bytes)", self.hash(&digest.sha256), digest.length)
     }
 
-    /// The same of a captured text: by all of it, where it was cut.
+    /// The same for a captured text. If it was cut, the digest of the whole text is hashed.
     pub(super) fn hide_excerpt(&self, excerpt: &Excerpt) -> String {
         match &excerpt.whole {
             Some(whole) => self.hide_digest(whole),
@@ -53,7 +55,7 @@ impl Redactor {
     }
 }
 
-/// A digest as it is written.
+/// A digest in the form that is recorded.
 pub(super) fn written(digest: &[u8]) -> String {
     let kept = digest.get(..HASH_BYTES).unwrap_or(digest);
     format!("hmac:{}", crate::hex::encode(kept))

@@ -1,9 +1,9 @@
-//! JSON, redacted in its text: values that must go are replaced where they stand, the rest stays as received, number
-//! text, escapes and white space included.
+//! Redacts JSON in place: secret values are replaced in the text, and everything else stays as received, including
+//! number text, escapes and white space.
 //!
-//! Replacements are kept beside the text, so the value that a finding points to is cut out of the same redaction that
-//! the sample shows. A container under a secret name goes whole: its keys, its length and its shape may say as much as
-//! its values.
+//! Replacements are kept apart from the text, so the value of a finding is taken from the same redaction that the
+//! sample shows. A container under a secret name is hidden whole: its keys, length and shape may tell as much as its
+//! values.
 
 mod columns;
 mod naming;
@@ -26,22 +26,22 @@ use walk::Walker;
 pub(super) struct Document {
     original: Vec<u8>,
     index: Index,
-    /// Apart from each other, in order.
+    /// In order, without overlap.
     replacements: Vec<Replacement>,
     text: String,
 }
 
-/// A value of a document, as it may be recorded.
-pub(super) enum Found<'a> {
+/// A value in a document, as it may be recorded.
+pub(super) enum FoundValue<'a> {
     /// Its text.
     Shown(String),
-    /// Something around it is hidden; its own bytes.
+    /// A container around it is hidden; these are its own bytes.
     Hidden(Cow<'a, [u8]>),
 }
 
 impl Document {
-    /// `text` back when it is not JSON, or nested too deep. In an `aliased` one a secret may stand under other names,
-    /// too.
+    /// Parses and redacts `text`; returns it as the error if it is not JSON or nested too deep. If `aliased`, a secret
+    /// may also occur under other names.
     pub(super) fn read(
         redactor: &Redactor,
         text: Vec<u8>,
@@ -71,9 +71,9 @@ impl Document {
         &self.text
     }
 
-    /// The value, or the values of a repeated key, that a JSON Pointer leads to; `None` where it leads nowhere, or to
-    /// more than one place.
-    pub(super) fn find(&self, pointer: &str) -> Option<Found<'_>> {
+    /// The value, or the values of a repeated key, that a JSON Pointer leads to; `None` if it leads nowhere or to
+    /// several positions.
+    pub(super) fn find(&self, pointer: &str) -> Option<FoundValue<'_>> {
         let tree = self.index.tree(&self.original);
         let mut at = vec![ROOT];
         for segment in pointer.split('/').skip(1) {
@@ -95,13 +95,13 @@ impl Document {
                 [only] => Cow::Borrowed(tree.raw(*only)),
                 _ => Cow::Owned(self.original.get(first.start..last.end)?.to_vec()),
             };
-            return Some(Found::Hidden(bytes));
+            return Some(FoundValue::Hidden(bytes));
         }
         let texts: Vec<String> = spans
             .iter()
             .map(|span| applied(&self.original, span, &self.replacements))
             .collect();
-        Some(Found::Shown(texts.join(", ")))
+        Some(FoundValue::Shown(texts.join(", ")))
     }
 }
 

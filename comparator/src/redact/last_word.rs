@@ -1,9 +1,9 @@
-//! What the last word of a name says: that the value beside it is a name itself, or what kind of thing it holds. The same for
-//! members of JSON, elements and attributes.
+//! The last word of a name tells that its value is itself a name, or what kind of thing it holds. The same words serve
+//! JSON members, elements and attributes.
 
 use parity_schemas::secret::Words;
 
-/// Last words of members that name a value beside them.
+/// Last words of members whose value names another value next to it.
 pub(super) const NAMING: [&[u8]; 30] = [
     b"arg",
     b"argument",
@@ -44,7 +44,7 @@ pub(super) fn ends_in(name: &str, words: &[&[u8]]) -> bool {
     words.contains(&last)
 }
 
-/// Whether a member, element or attribute says by its last word that it names a value beside it.
+/// Whether the last word of a member, element or attribute tells that it names a value next to it.
 pub(super) fn says_name(name: &str) -> bool {
     let local = name.rsplit(':').next().unwrap_or(name);
     ends_in(local, &NAMING)

@@ -1,4 +1,4 @@
-//! Who logs in, in addresses and commands, and what a path within a text leads to.
+//! Finds credentials in URLs and in `user:password@host`, secrets in paths, and secrets in SQL statements.
 
 use std::ops::Range;
 
@@ -6,11 +6,11 @@ use parity_schemas::secret::Trail;
 
 use super::Redactor;
 
-/// Before a colon, what makes an address that has no password: `mailto:ada@example.org`.
+/// Schemes whose addresses have no password: `mailto:ada@example.org`.
 const SCHEMES: [&str; 8] = ["acct", "im", "mailto", "npm", "sip", "sips", "tel", "xmpp"];
 
-/// Who logs in, in `scheme://user:password@host`: up to the last `@` before a path. A quote ends an address only where the
-/// same one stands before it.
+/// The credentials of `scheme://user:password@host`: all up to the last `@` before the path. A quote ends an address
+/// only if the same quote precedes it.
 pub(super) fn in_addresses(text: &str) -> Vec<Range<usize>> {
     text.match_indices("//")
         .filter_map(|(at, sign)| {
@@ -41,7 +41,7 @@ pub(super) fn in_addresses(text: &str) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// The quotes that stand in a text more than once, and so may part what is in it.
+/// The quote characters that occur more than once in a text, so that they may separate its pieces.
 fn quotes_of(text: &str) -> String {
     ['"', '\'', '`']
         .into_iter()
@@ -49,7 +49,7 @@ fn quotes_of(text: &str) -> String {
         .collect()
 }
 
-/// The same without a scheme: `user:password@host`.
+/// The same for `user:password@host` without a scheme.
 pub(super) fn before_hosts(text: &str) -> Vec<Range<usize>> {
     let mut spans = Vec::new();
     if !text.contains('@') {
@@ -85,7 +85,7 @@ pub(super) fn before_hosts(text: &str) -> Vec<Range<usize>> {
 }
 
 impl Redactor {
-    /// What must not leave of the paths in a text.
+    /// The secret segments of the paths in a text.
     pub(super) fn in_paths(&self, text: &str) -> Vec<Range<usize>> {
         let mut spans = Vec::new();
         if !text.contains('/') {
@@ -108,13 +108,13 @@ impl Redactor {
                 continue;
             }
             let mut trail = Trail::default();
-            // A host is no part of the path.
+            // The host is not part of the path.
             let mut at = path.find("//").map_or(0, |at| {
                 let host = path.get(at + 2..).unwrap_or_default();
                 at + 2 + host.find('/').unwrap_or(host.len())
             });
             for segment in path.get(at..).unwrap_or_default().split('/') {
-                if trail.hides(segment, |name| self.names.contain(name)) {
+                if trail.hides(segment, |name| self.secret_names.contains(name)) {
                     spans.push(from + at..from + at + segment.len());
                 }
                 at += segment.len() + 1;
@@ -123,7 +123,7 @@ impl Redactor {
         spans
     }
 
-    /// What a statement of SQL puts into columns with secret names.
+    /// The values that an SQL statement puts into columns, if one of these has a secret name.
     pub(super) fn in_statements(&self, text: &str) -> Vec<Range<usize>> {
         const VALUES: &str = "values";
         let mut spans = Vec::new();
@@ -135,8 +135,8 @@ impl Redactor {
         {
             let columns = text.get(from..close).unwrap_or_default();
             from = close + 1;
-            let behind = text.get(from..).unwrap_or_default();
-            let values = behind.trim_start();
+            let after = text.get(from..).unwrap_or_default();
+            let values = after.trim_start();
             let is_values = values
                 .get(..VALUES.len())
                 .is_some_and(|word| word.eq_ignore_ascii_case(VALUES));
@@ -146,7 +146,9 @@ impl Redactor {
                     let names = columns
                         .split(',')
                         .map(|name| name.trim_matches(|sign: char| !sign.is_alphanumeric()));
-                    names.into_iter().any(|name| self.names.contain(name))
+                    names
+                        .into_iter()
+                        .any(|name| self.secret_names.contains(name))
                 });
             if secret {
                 let begin = text.len() - values.len() + VALUES.len();

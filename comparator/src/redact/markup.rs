@@ -1,14 +1,16 @@
-//! XML and HTML, redacted by elements and attributes; everything else stays as it is, line by line.
+//! Redacts XML and HTML by elements and attributes; everything else stays as it is, line by line.
 //!
-//! Hidden is what stands in an element with a secret name (all of it, CDATA and children too), in an attribute with one,
-//! and in what is named by another attribute or by the label before it: `<input name="password" value="…">`, `<entry
-//! key="token">…</entry>`, `<key>password</key><string>…</string>`. Other text and attributes are looked into as any
-//! text is, without their entities. Programs in a page are not kept, because nothing here reads them.
+//! Hidden are the content of an element with a secret name (all of it, with CDATA and children), the value of an
+//! attribute with one, and any value that another attribute or the label before it names as secret: `<input
+//! name="password" value="…">`, `<entry key="token">…</entry>`, `<key>password</key><string>…</string>`. Entities in
+//! other text and attributes are undone, and it is redacted like any text. Scripts in a page are hidden, because there
+//! is no parser for them here.
 //!
-//! XML must be well formed, HTML must end what it begins; else there is no telling what stands where, and the whole is
-//! refused.
+//! XML must be well formed, and HTML must close what it opens. Otherwise nobody can tell which value belongs where, and
+//! the whole text is hidden.
 
 mod characters;
+mod ends;
 mod entities;
 mod implied;
 mod known;
@@ -20,25 +22,24 @@ mod written;
 use std::collections::HashSet;
 
 use super::Redactor;
-use super::hidden::Why;
-use characters::{Label, REMARKS, without_tags};
+use super::hidden::HideReason;
+use characters::{Label, REMARKS};
 pub(super) use entities::{escape, unescaped};
-use known::{RAW, VALUED, VOID, is_naming};
-use tables::Table;
+use known::{VALUED, VOID, is_naming};
+use tables::OpenTable;
 use tag::{Tag, name_at};
 
-/// Which of the two; they differ in what may be left open.
+/// XML or HTML; they differ in what may be left open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
     Xml,
     Html,
 }
 
-/// Elements that are open at a time; deeper is refused, because closing one looks through them.
+/// Most open elements. Deeper nesting is refused, because closing an element searches through them.
 const MAX_OPEN: usize = 256;
 
-/// A text in XML or HTML without what must not leave; it stands within `depth` other texts. `None` when it cannot be
-/// read.
+/// Redacts a text in XML or HTML that is nested in `depth` others. `None` if it cannot be parsed.
 pub(super) fn redacted(
     redactor: &Redactor,
     text: &str,
@@ -53,10 +54,10 @@ pub(super) fn redacted(
             Dialect::Html
         }
     });
-    if dialect == Dialect::Xml && declared && !strict::form_of(text)?.is_document() {
+    if dialect == Dialect::Xml && declared && !strict::structure_of(text)?.is_document() {
         return None;
     }
-    let mut reader = Reader {
+    let mut reader = MarkupReader {
         redactor,
         text,
         dialect,
@@ -69,58 +70,58 @@ pub(super) fn redacted(
         label: Label::default(),
         emptied: false,
         broken: false,
-        tables: vec![Table::default()],
+        tables: vec![OpenTable::default()],
     };
     reader.run()?;
     Some(reader.out)
 }
 
-/// The names of all elements that end somewhere, in lower case.
+/// The lower-case names of all elements that have an end tag.
 fn ended(text: &str) -> HashSet<String> {
     text.match_indices("</")
         .map(|(at, _)| name_at(text, at + 2).to_ascii_lowercase())
         .collect()
 }
 
-struct Open {
+struct OpenElement {
     name: String,
-    /// Where its tag begins.
+    /// Position of its start tag.
     at: usize,
-    /// Its content begins here and must not leave.
+    /// Start of its content, if that must be hidden.
     hidden: Option<usize>,
-    /// Where its content begins, and what is written of it.
+    /// Start of its content in the text, and in the output.
     content: usize,
     written: usize,
-    /// Elements in it so far.
+    /// Child elements so far.
     children: usize,
-    /// The one in it that names a secret; what stands beside that is its value.
+    /// The child element that names a secret; its siblings hold the value.
     naming: Option<String>,
-    /// The value came before its name, so all of it goes.
+    /// The value precedes its name, so the whole content is hidden.
     rewritten: bool,
 }
 
-struct Reader<'a> {
+struct MarkupReader<'a> {
     redactor: &'a Redactor,
     text: &'a str,
     dialect: Dialect,
     depth: usize,
     ended: HashSet<String>,
     out: String,
-    open: Vec<Open>,
-    /// How many elements were open when the one was opened whose content is hidden.
+    open: Vec<OpenElement>,
+    /// Index in `open` of the element whose content is hidden.
     hidden: Option<usize>,
-    /// What was last read names what comes next.
+    /// Whether the last text is a label for what comes next.
     labelled: bool,
     label: Label,
-    /// An element with a secret name just ended without content.
+    /// Whether an element with a secret name just ended without content.
     emptied: bool,
-    /// Something in the text is left of a tag.
+    /// Whether some text is the rest of a damaged tag.
     broken: bool,
-    /// Those that are open; the first stands for rows in none.
-    tables: Vec<Table>,
+    /// The open tables; the first entry is for rows outside of any table.
+    tables: Vec<OpenTable>,
 }
 
-impl Reader<'_> {
+impl MarkupReader<'_> {
     fn run(&mut self) -> Option<()> {
         let mut at = 0;
         while at < self.text.len() {
@@ -139,7 +140,7 @@ impl Reader<'_> {
         .then_some(())
     }
 
-    /// What begins with `<` at `at`; where it ends.
+    /// Reads the tag, comment or declaration at `at`, and returns where it ends.
     fn construct(&mut self, at: usize) -> Option<usize> {
         let rest = self.text.get(at..)?;
         if let Some(inner) = rest.strip_prefix("<!--") {
@@ -171,7 +172,9 @@ impl Reader<'_> {
             if declares.is_some_and(|rest| !(begun || rest.contains('<'))) {
                 self.push(instruction);
             } else {
-                let hash = self.redactor.hide(instruction.as_bytes(), Why::Unread);
+                let hash = self
+                    .redactor
+                    .hide(instruction.as_bytes(), HideReason::Unsupported);
                 self.push(&hash);
             }
             return Some(at + length);
@@ -184,7 +187,7 @@ impl Reader<'_> {
         self.start(at)
     }
 
-    /// Where the next tag, comment or declaration begins. Other signs are text in HTML; XML has none.
+    /// Where the next tag, comment or declaration begins. In HTML any other `<` is text; XML has no such text.
     fn construct_from(&self, from: usize) -> usize {
         let rest = self.text.get(from..).unwrap_or_default();
         memchr::memchr_iter(b'<', rest.as_bytes())
@@ -204,98 +207,10 @@ impl Reader<'_> {
         }
     }
 
-    fn close(&mut self, at: usize, end: usize) -> Option<()> {
-        let name = name_at(self.text, at + 2).to_ascii_lowercase();
-        let found = self.open.iter().rposition(|open| open.name == name);
-        // An end within a table ends nothing around it.
-        let found = found.filter(|found| {
-            let mut within = self.open.iter().skip(found + 1);
-            !implied::is_of_table(&name) || within.all(|open| open.name != "table")
-        });
-        let Some(found) = found else {
-            // HTML forgives it; but where its begin was lost, what stands before it was its content.
-            let content = self.redactor.names.contain(&name) || RAW.contains(&&*name);
-            if self.dialect == Dialect::Xml || content {
-                return None;
-            }
-            match &*name {
-                "thead" => self.head_ended(),
-                "table" => self.rows_end(),
-                _ => {}
-            }
-            let tag = self.text.get(at..end)?;
-            self.push(tag);
-            return Some(());
-        };
-        if self.dialect == Dialect::Xml && found + 1 != self.open.len() {
-            return None;
-        }
-        self.end(found, at)?;
-        if name == "tr" {
-            self.row_ended();
-        }
-        let tag = self.text.get(at..end)?;
-        self.push(tag);
-        Some(())
-    }
-
-    /// The elements from `found` on end at `at`.
-    fn end(&mut self, found: usize, at: usize) -> Option<()> {
-        /// Longest content that is read again as a label.
-        const MAX_BYTES: usize = 512;
-        let mut labelled = false;
-        // What is hidden ends with its own element, or with one around it.
-        if let Some(outer) = self.hidden
-            && found <= outer
-        {
-            let from = self.open.get(outer).and_then(|open| open.hidden)?;
-            let content = self.text.get(from..at)?;
-            self.hidden = None;
-            if self.open.get(outer).is_some_and(|open| open.name == "th") {
-                self.is_head_of_column("");
-            }
-            if content.trim().is_empty() {
-                self.emptied = true;
-            } else {
-                let hash = self.redactor.hash(content.trim().as_bytes());
-                self.out.push_str(&hash);
-                // What was taken for a value may be the name of one.
-                let short = content.len() <= MAX_BYTES && !content.contains("<input");
-                let plain = short.then(|| unescaped(&without_tags(content)));
-                if let Some(plain) = plain.filter(|plain| self.is_label(plain)) {
-                    self.name_siblings(&plain);
-                    labelled = self.dialect == Dialect::Html
-                        || !plain.trim().contains(char::is_whitespace);
-                    if labelled {
-                        self.is_head_of_column(&plain);
-                    }
-                }
-            }
-        } else {
-            self.emptied = false;
-        }
-        let ended = self.open.get(found);
-        if let Some(open) = ended.filter(|open| open.rewritten && self.hidden.is_none()) {
-            let content = self.text.get(open.content..at)?;
-            let hash = self.redactor.hash(content.trim().as_bytes());
-            self.out.truncate(open.written);
-            self.out.push_str(&hash);
-        }
-        self.open.truncate(found);
-        self.tables_end();
-        if self.open.len() < self.label.open {
-            self.label.open = 0;
-        }
-        if labelled {
-            self.labelled();
-        }
-        Some(())
-    }
-
     fn start(&mut self, at: usize) -> Option<usize> {
         let tag = tag::start(self.text, at, self.dialect)?;
         let html = self.dialect == Dialect::Html;
-        if html && ((tag.odd && self.speaks_around(at, &tag)) || self.is_cut(&tag)) {
+        if html && ((tag.odd && self.mentions_secret_near(at, &tag)) || self.is_cut(&tag)) {
             return None;
         }
         let lower = tag.name.to_ascii_lowercase();
@@ -312,13 +227,14 @@ impl Reader<'_> {
             }
             return Some(tag.end);
         }
-        let secret = self.redactor.names.contain(&tag.name);
+        let secret = self.redactor.secret_names.contains(&tag.name);
         let named = tag.attributes.iter().any(|attribute| {
             let value = self.text.get(attribute.value.clone()).unwrap_or_default();
             if attribute.name.is_empty() {
-                return self.redactor.names.are_among(value);
+                return self.redactor.secret_names.any_word_of(value);
             }
-            self.is_naming(&attribute.name) && self.redactor.names.contain(&unescaped(value))
+            self.is_naming(&attribute.name)
+                && self.redactor.secret_names.contains(&unescaped(value))
         });
         self.emptied = tag.closed && (secret || named) && !VOID.contains(&&*lower);
         let beside = self.is_named(&lower);
@@ -340,7 +256,7 @@ impl Reader<'_> {
         }
         if void || (is_void && !(secret || named)) {
             self.label.begun = html && !self.label.linked && REMARKS.contains(&&*lower);
-            // What does not end has no place where its content stops.
+            // Without an end tag, nobody can tell where the content ends.
             let whole = tag.closed || VOID.contains(&&*lower);
             return ((!secret && !named) || whole).then_some(tag.end);
         }
@@ -356,16 +272,16 @@ impl Reader<'_> {
         Some(tag.end)
     }
 
-    /// Whether a tag, or the text behind it, speaks of a secret.
-    fn speaks_around(&self, at: usize, tag: &Tag) -> bool {
+    /// Whether a tag, or the text after it, mentions a secret.
+    fn mentions_secret_near(&self, at: usize, tag: &Tag) -> bool {
         let rest = self.text.get(tag.end..).unwrap_or_default();
         let end = tag.end + rest.find('<').unwrap_or(rest.len());
         self.redactor
-            .speaks_of_a_secret(self.text.get(at..end).unwrap_or_default())
+            .mentions_secret(self.text.get(at..end).unwrap_or_default())
     }
 
-    /// Whether the rest of a tag stands behind it, with the name of a secret, so that the values in it may be its own:
-    /// `<input value=x name=refresh>token>`.
+    /// Whether the text after a tag is the rest of that tag and has a secret name in it, so that the tag's values may
+    /// be the secret: `<input value=x name=refresh>token>`.
     fn is_cut(&self, tag: &Tag) -> bool {
         let rest = self.text.get(tag.end..).unwrap_or_default();
         let text = rest.get(..rest.find('<').unwrap_or(rest.len()));
@@ -376,7 +292,8 @@ impl Reader<'_> {
         if tag.attributes.is_empty() || rest.starts_with(blank) || rest.ends_with(blank) {
             return false;
         }
-        (rest.contains('=') || !rest.contains(blank)) && self.redactor.names.are_among(rest)
+        (rest.contains('=') || !rest.contains(blank))
+            && self.redactor.secret_names.any_word_of(rest)
     }
 
     fn opened(&mut self, name: String, at: usize, content: usize, hidden: bool) -> Option<()> {
@@ -386,7 +303,7 @@ impl Reader<'_> {
         if name == "table" {
             self.table_begins();
         }
-        self.open.push(Open {
+        self.open.push(OpenElement {
             name,
             at,
             hidden: hidden.then_some(content),
@@ -399,7 +316,8 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// Whether an attribute says what the others, or the content, are; in XML also by its last word: `fieldName`.
+    /// Whether an attribute names the value in the other attributes or in the content. In XML its last word decides,
+    /// too: `fieldName`.
     fn is_naming(&self, attribute: &str) -> bool {
         is_naming(attribute)
             || (self.dialect == Dialect::Xml && super::last_word::says_name(attribute))

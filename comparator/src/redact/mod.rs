@@ -1,27 +1,26 @@
-//! The only door through which captured values may leave.
+//! The only way by which captured values leave the process.
 //!
-//! The comparison sees the true values; the record does not. What is not known to be harmless is replaced by a keyed
-//! hash of it (HMAC-SHA256 with the operator's key), so two equal secrets are still seen to be equal, and nobody
-//! without the key can test a guess.
+//! The comparison sees the true values; the record does not. Whatever is not known to be harmless is replaced by its
+//! keyed hash (HMAC-SHA256 with the operator's key). So two equal secrets still show as equal, and without the key
+//! nobody can test a guess.
 //!
-//! A body goes through here once, for its findings and for its sample ([`body`]), so the two cannot disagree:
+//! Each body is redacted once, for its findings and for its sample ([`body`]), so that the two cannot disagree:
 //!
 //! - What can be parsed is redacted by its structure: JSON, JSON lines, YAML, forms, events and multipart bodies as the
 //!   JSON that they are compared as (`json`), XML and HTML (`markup`), GraphQL (`graphql`), and each of them within
 //!   strings (`strings`). Values are kept, except below secret names (`names`), where a `mask` rule says so, and card
 //!   numbers anywhere (`cards`).
-//! - What claims a structure and cannot be parsed, and bytes that are no text by their type or their content, are not
-//!   kept: their length and keyed hash are.
+//! - A body that claims a structure but cannot be parsed is not stored, and neither are bytes whose type or content is
+//!   not text. The record has their length and keyed hash instead.
 //! - Plain text is searched for patterns (`text`), which is best effort; `text = "hidden"` keeps none of it.
 //! - Header and query values are kept only when their names are on a list (`address`).
 
 mod address;
-mod behind;
-mod beside;
 mod body;
 mod cards;
 mod claim;
 mod config;
+mod context;
 mod doubt;
 mod encoded;
 mod escapes;
@@ -32,6 +31,7 @@ mod json;
 mod last_word;
 mod logins;
 mod markup;
+mod name_value;
 mod names;
 mod place;
 mod sample;
@@ -71,7 +71,8 @@ pub struct RecordContext<'a> {
     pub instance: &'a str,
 }
 
-/// Why a mismatch says nothing of its bodies, at the head of what it tolerates: they are not said to be equal.
+/// The entry that says why the bodies of a mismatch were not compared. It comes first in the list of what is tolerated,
+/// so that nobody takes the bodies for equal.
 fn not_compared(comparison: &Comparison) -> Option<Tolerated> {
     comparison.body_not_compared.map(|reason| Tolerated {
         part: Part::Body,
@@ -84,14 +85,14 @@ fn not_compared(comparison: &Comparison) -> Option<Tolerated> {
 pub struct Redactor {
     keep_headers: HashSet<String>,
     keep_query: HashSet<String>,
-    names: SecretNames,
+    secret_names: SecretNames,
     text: PlainText,
     mac: Hmac<Sha256>,
     rules: Arc<Rules>,
 }
 
 impl Redactor {
-    /// With this configuration, the key of all instances, and the rules, of which `mask` matters here.
+    /// Builds a redactor. The key must be the same for all instances; of the rules, only `mask` matters here.
     pub fn new(config: &RedactConfig, key: &[u8], rules: Arc<Rules>) -> Result<Self, RedactError> {
         let mut keep_headers = HashSet::new();
         for name in &config.keep_headers {
@@ -110,7 +111,7 @@ impl Redactor {
         Ok(Self {
             keep_headers,
             keep_query: config.keep_query.iter().cloned().collect(),
-            names: SecretNames::new(&config.mask_keys).map_err(RedactError::MaskKey)?,
+            secret_names: SecretNames::new(&config.mask_keys).map_err(RedactError::MaskKey)?,
             text: config.text,
             mac: Hmac::new_from_slice(key)
                 .map_err(|_| RedactError::ShortKey { length: key.len() })?,
@@ -118,11 +119,11 @@ impl Redactor {
         })
     }
 
-    /// The record of an exchange that differed, and the group of each of its findings. Request and answers are recorded
-    /// too if `keep_sample` says so of the groups.
+    /// The record of an exchange that differed, and the group of each finding. The record includes the request and both
+    /// answers if `keep_sample`, given the groups, returns true.
     ///
-    /// Groups are counted and shown without a key to hash with, so what must not leave is `*` in their patterns, and every
-    /// instance gives one group one name.
+    /// Groups are stored without a key to hash with. So a secret in a pattern becomes `*`, and every instance gives the
+    /// same group the same name.
     pub fn mismatch(
         &self,
         exchange: &Exchange,
@@ -184,7 +185,7 @@ impl Redactor {
         (groups, mismatch)
     }
 
-    /// `hmac:` and 32 hex digits: the same for the same value under the same key.
+    /// `hmac:` and 32 hex digits; equal for equal values under one key.
     fn hash(&self, value: &[u8]) -> String {
         let mut mac = self.mac.clone();
         mac.update(value);

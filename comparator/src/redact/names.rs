@@ -1,16 +1,16 @@
-//! Which keys have secret values: those that everybody has, and the operator's own.
+//! Decides which keys have secret values: the well-known ones, and those that the operator adds.
 //!
-//! A name is taken as its reader takes it: compatibility forms of letters are the letters, and what is not seen is not
-//! there. Then its words decide, as `parity_schemas::secret` says. A name of the operator's is known wherever its words
-//! stand together in a name: `iban` also in `customerIban` and `ibans`.
+//! A name is compared as a person reads it: compatibility forms of letters count as the letters, and invisible
+//! characters are left out. Its words then decide, by the rules of `parity_schemas::secret`. An operator's name matches
+//! wherever its words occur next to each other in a key: `iban` also matches `customerIban` and `ibans`.
 
 use parity_schemas::secret::{Words, folded, is_exactly_secret, is_secret_name};
 
 use super::encoded;
 
-/// Longest text that is taken for a name.
+/// Longest text that may be a name.
 const MAX_NAME_BYTES: usize = 64;
-/// Words that a name of several may have: `Card security code`.
+/// Most words of a name: `Card security code`.
 const MAX_NAME_WORDS: usize = 4;
 
 /// Whether a text may be a name rather than a sentence or a value.
@@ -23,12 +23,12 @@ fn is_name(text: &str) -> bool {
 
 /// The names whose values are hidden.
 pub(super) struct SecretNames {
-    /// Of the operator: the words parted by spaces and with one at either end, and as one word.
+    /// The operator's names, each in two forms: its words separated and surrounded by spaces, and its words joined.
     own: Vec<(String, String)>,
 }
 
 impl SecretNames {
-    /// Adds the operator's names; the error is the one that names nothing.
+    /// Adds the operator's names. The error is a name without any word in it.
     pub(super) fn new(own: &[String]) -> Result<Self, String> {
         let own = own
             .iter()
@@ -40,10 +40,10 @@ impl SecretNames {
         Ok(Self { own })
     }
 
-    pub(super) fn contain(&self, name: &str) -> bool {
+    pub(super) fn contains(&self, name: &str) -> bool {
         // `UTF-8''name` (RFC 5987).
         if let Some((_, rest)) = name.rsplit_once("''")
-            && self.contain(rest)
+            && self.contains(rest)
         {
             return true;
         }
@@ -60,8 +60,8 @@ impl SecretNames {
             .any(|(own_words, own)| words.contains(own_words) || joined == *own)
     }
 
-    /// Whether a text is such a name and nothing else, and so says what stands beside it.
-    pub(super) fn are_exactly(&self, name: &str) -> bool {
+    /// Whether the whole text is a secret name, so that it tells what a value next to it is.
+    pub(super) fn contains_exactly(&self, name: &str) -> bool {
         if is_exactly_secret(name) {
             return true;
         }
@@ -72,14 +72,14 @@ impl SecretNames {
         self.own.iter().any(|(_, own)| joined == *own)
     }
 
-    /// Whether one of the words of a text is such a name.
-    pub(super) fn are_among(&self, text: &str) -> bool {
+    /// Whether one word of a text is a secret name.
+    pub(super) fn any_word_of(&self, text: &str) -> bool {
         text.split(|sign: char| !(sign.is_alphanumeric() || matches!(sign, '_' | '-' | '.')))
-            .any(|word| self.contain(word))
+            .any(|word| self.contains(word))
     }
 
-    /// Whether two or three words of a text that spaces part are such a name.
-    pub(super) fn are_in_words(&self, text: &str) -> bool {
+    /// Whether two or three consecutive words of a text form a secret name.
+    pub(super) fn any_phrase_of(&self, text: &str) -> bool {
         text.split(|sign: char| !(sign.is_alphanumeric() || matches!(sign, '_' | '-' | ' ')))
             .filter(|piece| piece.trim().contains(' '))
             .any(|piece| {
@@ -87,25 +87,25 @@ impl SecretNames {
                 [2, 3].iter().any(|count| {
                     words
                         .windows(*count)
-                        .any(|words| self.contain(&words.join(" ")))
+                        .any(|words| self.contains(&words.join(" ")))
                 })
             })
     }
 
-    /// Whether a text looks like a name, and like one that is secret; a remark in parentheses is no part of it.
-    pub(super) fn are_named(&self, text: &str) -> bool {
+    /// Whether a text is short enough for a name and is a secret one. A remark in parentheses is ignored.
+    pub(super) fn contains_label(&self, text: &str) -> bool {
         let name = match text.split_once(" (") {
             Some((name, _)) if !name.trim().is_empty() => name.trim_end(),
             _ => text,
         };
-        // A sign within a name, or instead of one in it, makes no other text of it.
+        // A punctuation character in a name, or in place of one of its letters, leaves it the same name.
         let joined = || {
             name.len() <= MAX_NAME_BYTES
                 && !name.contains([' ', '/', '@'])
-                && (self.are_among(name)
-                    || self.contain(&name.replace(|sign: char| !sign.is_alphanumeric(), "-")))
+                && (self.any_word_of(name)
+                    || self.contains(&name.replace(|sign: char| !sign.is_alphanumeric(), "-")))
         };
-        (is_name(name) && self.contain(name)) || joined()
+        (is_name(name) && self.contains(name)) || joined()
     }
 }
 
@@ -141,10 +141,10 @@ mod tests {
             "pass\u{200b}word",
             "𝗽𝗮𝘀𝘀𝘄𝗼𝗿𝗱",
         ] {
-            assert!(names.contain(secret), "{secret}");
+            assert!(names.contains(secret), "{secret}");
         }
         for harmless in ["caliban", "tax", "number", "number_tax", "", "straße"] {
-            assert!(!names.contain(harmless), "{harmless}");
+            assert!(!names.contains(harmless), "{harmless}");
         }
         assert_eq!(
             SecretNames::new(&["--".to_owned()]).err(),

@@ -1,48 +1,48 @@
-//! A place in a body: where the `mask` rules are in their trie, and whether what stands there is secret.
+//! A position in a body: which nodes of the rules' trie match it for `mask`, and whether its value is secret.
 //!
-//! The same steps lead to the place of a value that is redacted and to that of a path in a finding or group, so what is
-//! hidden in the one is hidden in the other.
+//! Values and the paths of findings and groups are followed by the same steps, so what is hidden in one is hidden in
+//! the other.
 
 use parity_schemas::verdict::Part;
 use smallvec::SmallVec;
 
-use super::beside::Beside;
 use super::claim::Claim;
+use super::context::Context;
 use super::{Redactor, cards};
 use crate::multipart;
 use crate::notation::string;
 use crate::rules::Scope;
 use crate::rules::trie::START;
 
-/// What stands at a place, where the place decides it. Only bodies that we have turned into JSON have other places than
-/// [`Content::Values`], so no key of a service can pass for one of ours.
+/// What a position holds, if that follows from the position. Only bodies that we turned into JSON have anything but
+/// [`Content::Values`], so a service's key can never pass for one of ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Content {
-    /// Values of the service.
+    /// Values that the service sent.
     Values,
-    /// The list of the parts of a multipart body; in one of a form, every part has a name.
+    /// The list of the parts of a multipart body. In a form, every part has a name.
     Parts { form: bool },
-    /// One of them, and what its body claims to be.
+    /// One part, and what its body claims to be.
     Part { form: bool, claim: Option<Claim> },
-    /// Its header fields: the next key is the name of one.
+    /// The header fields of a part: the next key is a field name.
     Headers,
-    /// Its body as text, of this kind.
+    /// The body of a part as text of this kind.
     Text(Claim),
-    /// The hash of its body, in our words.
+    /// The hash of the body of a part, as we write it.
     Digest,
     /// The list of events.
     Events,
-    /// One of them.
+    /// One event.
     Event,
 }
 
-/// See the module.
+/// A position in a body.
 #[derive(Clone)]
 pub(super) struct Place {
     pub(super) secret: bool,
     pub(super) content: Content,
-    /// What is known from members and elements beside it, or around it.
-    pub(super) beside: Beside,
+    /// What the members and elements around it tell about it.
+    pub(super) context: Context,
     nodes: SmallVec<[u32; 4]>,
 }
 
@@ -57,12 +57,12 @@ impl Place {
         Self {
             secret: masked(&nodes, redactor, scope),
             content,
-            beside: Beside::default(),
+            context: Context::default(),
             nodes: nodes.into(),
         }
     }
 
-    /// The same place, with what is known to stand there.
+    /// The same position with other content.
     pub(super) fn with(&self, content: Content) -> Self {
         Self {
             content,
@@ -70,7 +70,7 @@ impl Place {
         }
     }
 
-    /// The place of a member.
+    /// The position of an object's member.
     pub(super) fn member(&self, key: &str, redactor: &Redactor, scope: &Scope) -> Self {
         let content = self.content_of(Some(key));
         let ours = matches!(
@@ -81,18 +81,18 @@ impl Place {
             self.content == Content::Headers && redactor.hides_header(Part::Header, key, scope);
         let mut place = self.step(key, key.parse().ok(), content, redactor, scope);
         place.secret |= hidden_header
-            || (!ours && redactor.names.contain(key))
-            // A name of a form that is no UTF-8: what it is to its reader is unknown.
+            || (!ours && redactor.secret_names.contains(key))
+            // A form field's name that is not UTF-8: its reader may see a secret name.
             || key.contains(char::REPLACEMENT_CHARACTER);
         place
     }
 
-    /// The place of an element.
+    /// The position of an array's element.
     pub(super) fn element(&self, index: u32, redactor: &Redactor, scope: &Scope) -> Self {
         if self.nodes.is_empty() {
             return Self {
                 content: self.content_of(None),
-                beside: self.beside.below(),
+                context: self.context.below(),
                 nodes: SmallVec::new(),
                 secret: self.secret,
             };
@@ -121,7 +121,7 @@ impl Place {
         Self {
             secret: self.secret || masked(&nodes, redactor, scope),
             content,
-            beside: self.beside.below(),
+            context: self.context.below(),
             nodes: nodes.into(),
         }
     }
@@ -135,11 +135,11 @@ impl Place {
             (Content::Part { .. }, Some(multipart::HEADERS)) => Content::Headers,
             (Content::Part { .. }, Some(multipart::DIGEST)) => Content::Digest,
             (Content::Part { claim, .. }, Some(multipart::TEXT)) => {
-                Content::Text(claim.clone().unwrap_or(Claim::Silent))
+                Content::Text(claim.clone().unwrap_or(Claim::Undeclared))
             }
             (Content::Events, None) => Content::Event,
-            (Content::Event, Some("data")) => Content::Text(Claim::Silent),
-            // The body of a field stands below its names.
+            (Content::Event, Some("data")) => Content::Text(Claim::Undeclared),
+            // The body of a form field is nested in its names.
             (content @ (Content::Text(_) | Content::Digest), Some(_)) => content.clone(),
             _ => Content::Values,
         }
@@ -154,15 +154,15 @@ fn masked(nodes: &[u32], redactor: &Redactor, scope: &Scope) -> bool {
 }
 
 impl Redactor {
-    /// A path of a body as it may be recorded: keys below a secret name, and what is secret in a key, are hashed.
-    /// Where the names of a body are in doubt, all of its path is.
+    /// The path of a body as it may be recorded: secrets in keys, and everything below a secret name, are hashed. If
+    /// `doubtful`, the whole path is.
     pub(super) fn pointer(&self, part: Part, path: &str, doubtful: bool, scope: &Scope) -> String {
         self.rewritten(part, path, doubtful, scope, |hidden| {
             self.hash(hidden.as_bytes())
         })
     }
 
-    /// The same of the pattern of a group: what must not leave is `*`, and so is all that stands below.
+    /// The same for the pattern of a group, where a secret and everything below it becomes `*`.
     pub(super) fn pattern(
         &self,
         part: Part,
@@ -187,7 +187,7 @@ impl Redactor {
         let mut place = Place::root(Content::Values, self, scope);
         let mut out = String::with_capacity(path.len());
         let mut segments = path.split('/');
-        // Before the first slash stands nothing.
+        // Nothing comes before the first slash.
         out.push_str(segments.next().unwrap_or_default());
         let mut at = out.len();
         for segment in segments {
@@ -208,7 +208,7 @@ impl Redactor {
         out
     }
 
-    /// A key without what is secret in it; `None` when all of it may be recorded.
+    /// The key with its secrets replaced; `None` if it may be recorded as it is.
     pub(super) fn key(&self, key: &str) -> Option<String> {
         let clean = self.string(key);
         (clean != key).then(|| clean.into_owned())

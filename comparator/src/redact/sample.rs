@@ -1,6 +1,6 @@
 //! The full exchange behind a mismatch, redacted and bounded.
 //!
-//! What is compared as JSON is shown as that JSON: secrets are found in it by the names that they stand behind.
+//! Whatever is compared as JSON is recorded as that JSON, because there the keys tell which values are secret.
 
 use parity_schemas::exchange::{Body, Exchange, Omitted};
 use parity_schemas::fields::FieldLines;
@@ -8,18 +8,23 @@ use parity_schemas::record::{RecordedMessage, Sample};
 use parity_schemas::verdict::Part;
 
 use super::Redactor;
-use super::body::{Bodies, Shown};
+use super::body::{RedactedBodies, RedactedBody};
 use crate::rules::Scope;
 
-/// Bytes of a body that are recorded: a record of request and two answers stays far below the 900 KiB that a message
-/// of the record may have.
+/// Bytes of a body that are recorded. A record with a request and two answers then stays far below the 900 KiB that a
+/// message of the record may have.
 const SAMPLE_BODY_BYTES: usize = 64 * 1024;
 
 impl Redactor {
-    pub(super) fn sample(&self, exchange: &Exchange, bodies: &Bodies, scope: &Scope) -> Sample {
+    pub(super) fn sample(
+        &self,
+        exchange: &Exchange,
+        bodies: &RedactedBodies,
+        scope: &Scope,
+    ) -> Sample {
         let (request, legacy, candidate) =
             (&exchange.request, &exchange.legacy, &exchange.candidate);
-        let message = |headers: &FieldLines, body: &Body, shown: &Shown| {
+        let message = |headers: &FieldLines, body: &Body, shown: &RedactedBody| {
             self.message(headers, body, shown, scope)
         };
         Sample {
@@ -33,7 +38,7 @@ impl Redactor {
         &self,
         headers: &FieldLines,
         body: &Body,
-        shown: &Shown,
+        shown: &RedactedBody,
         scope: &Scope,
     ) -> RecordedMessage {
         let text = shown.text();

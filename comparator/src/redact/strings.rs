@@ -1,33 +1,33 @@
-//! A text of the service, wherever one stands: a string of JSON, an attribute, a header, a whole body.
+//! Redacts a text of the service, wherever it occurs: a JSON string, an attribute, a header, a whole body.
 //!
-//! What it is, is told from its begin: JSON, XML or HTML, GraphQL, a form, base64 of any of these; each is redacted by
-//! its structure, and a text that begins as one and is none is not kept. All else is plain text. Texts are followed
-//! within texts, to a limit.
+//! Its start tells what it is: JSON, XML or HTML, GraphQL, a form, or base64 of one of these. Each is redacted by its
+//! structure, and a text that starts as one but cannot be parsed is hidden. Anything else is plain text. Texts nested
+//! in texts are followed up to a limit.
 
 use std::borrow::Cow;
 
 use super::encoded::MIN_BASE64_BYTES;
-use super::hidden::Why;
+use super::hidden::HideReason;
 use super::{Redactor, graphql, markup};
 use crate::notation::index::{Index, Layout};
 
-/// Texts within texts that are followed: each level of escapes doubles the text, so people stop at two or three.
+/// Most levels of texts nested in texts: each level of escaping doubles the text, so people stop at two or three.
 const MAX_DEPTH: usize = 6;
 
 impl Redactor {
-    /// A text without what must not leave; the text itself when that is nothing.
+    /// The text with its secrets replaced; the text itself if it has none.
     pub(super) fn string<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.string_at(text, 0)
     }
 
-    /// The same of a text that stands within `depth` others.
+    /// The same for a text that is nested in `depth` others.
     pub(super) fn string_at<'t>(&self, text: &'t str, depth: usize) -> Cow<'t, str> {
         if is_simple(text) {
             return Cow::Borrowed(text);
         }
         let hidden = |why| Cow::Owned(self.hide(text.as_bytes(), why));
         if depth >= MAX_DEPTH {
-            return hidden(Why::Limit);
+            return hidden(HideReason::Limit);
         }
         let begin = text.trim_start_matches(|character: char| {
             character.is_whitespace() || parity_schemas::visible::is_hidden(character)
@@ -53,12 +53,12 @@ impl Redactor {
                 let blank = text.len() - begin.len();
                 Cow::Owned(format!("{}{shown}", text.get(..blank).unwrap_or_default()))
             }
-            Err(kind) => hidden(Why::Invalid(kind)),
+            Err(kind) => hidden(HideReason::Invalid(kind)),
         }
     }
 
-    /// Whether a text begins as JSON; what begins as `[[` or `{}` is often something else, where it is no JSON and speaks of
-    /// no secret.
+    /// Whether a text begins as JSON. A text that begins with `[[` or `{}` is often something else, so it counts only
+    /// if it parses or mentions a secret.
     pub(super) fn claims_json(&self, begin: &str) -> bool {
         let often_else = || {
             let inner = begin.get(1..).unwrap_or_default().trim_start();
@@ -70,11 +70,11 @@ impl Redactor {
                 || Index::default()
                     .read(begin.as_bytes(), Layout::Document, crate::limits::MAX_DEPTH)
                     .is_ok()
-                || self.speaks_of_a_secret(begin))
+                || self.mentions_secret(begin))
     }
 
     fn unstructured<'t>(&self, text: &'t str, begin: &str, depth: usize) -> Cow<'t, str> {
-        // JSON texts that are strings, numbers or lists of them.
+        // JSON that is a string, a number or a list of them.
         if may_be_json(begin)
             && let Some(shown) = self.nested_json(begin, depth + 1)
         {
@@ -85,20 +85,20 @@ impl Redactor {
             };
         }
         if self.holds_encoded(begin, depth) {
-            return Cow::Owned(self.hide(text.as_bytes(), Why::Asked));
+            return Cow::Owned(self.hide(text.as_bytes(), HideReason::Requested));
         }
         if has_tags(text) {
             match markup::redacted(self, text, None, depth + 1) {
                 Some(shown) if shown == text => return Cow::Borrowed(text),
                 Some(shown) => return Cow::Owned(shown),
-                None if self.names.are_among(text) => {
-                    return Cow::Owned(self.hide(text.as_bytes(), Why::Invalid("markup")));
+                None if self.secret_names.any_word_of(text) => {
+                    return Cow::Owned(self.hide(text.as_bytes(), HideReason::Invalid("markup")));
                 }
                 None => {}
             }
         }
         if is_rest_of_json(text) {
-            return Cow::Owned(self.hide(text.as_bytes(), Why::Invalid("JSON")));
+            return Cow::Owned(self.hide(text.as_bytes(), HideReason::Invalid("JSON")));
         }
         if text.contains('&') {
             let plain = markup::unescaped(text);
@@ -110,13 +110,14 @@ impl Redactor {
         }
         let shown = self.text(text, depth);
         if self.hides_more(text, &shown, depth) {
-            return Cow::Owned(self.hide(text.as_bytes(), Why::Asked));
+            return Cow::Owned(self.hide(text.as_bytes(), HideReason::Requested));
         }
         shown
     }
 }
 
-/// Whether nothing in a text could be a secret that is known by its look: no sign, and few digits. Most values are such.
+/// Whether a text cannot hold a secret that is recognized by its look: it has no punctuation and few digits. Most
+/// values are like this.
 fn is_simple(text: &str) -> bool {
     let mut digits = 0;
     let simple = text.bytes().all(|byte| {
@@ -126,7 +127,7 @@ fn is_simple(text: &str) -> bool {
     simple && digits < 13 && text.len() < MIN_BASE64_BYTES && !text.contains("--")
 }
 
-/// Begins as an object, or as a list of more than words, in JSON or in a language that looks like it.
+/// Whether a text begins as an object, or as a list of more than bare words, in JSON or a similar syntax.
 pub(super) fn claims_json(begin: &str) -> bool {
     let inner = |text: &str| text.trim_start().chars().next();
     if let Some(rest) = begin.strip_prefix('[') {
@@ -147,8 +148,8 @@ pub(super) fn claims_json(begin: &str) -> bool {
     }
 }
 
-/// Whether a text that is no JSON is an object in it but for a sign: members, and the end of one; it does not begin, or
-/// what is in it ends otherwise.
+/// Whether a text looks like a JSON object that lost a character: it has members and a closing bracket, but the
+/// brackets do not match.
 fn is_rest_of_json(text: &str) -> bool {
     text.trim_end().ends_with(['}', ']'])
         && text.contains("\":")
@@ -158,12 +159,12 @@ fn is_rest_of_json(text: &str) -> bool {
                 .any(|(open, close)| text.matches(*open).count() != text.matches(*close).count()))
 }
 
-/// May be JSON without claiming it: a string, a number, a list of words.
+/// Whether a text may be JSON without claiming to be: a string, a number, a list of words.
 pub(super) fn may_be_json(begin: &str) -> bool {
     begin.starts_with(['"', '[', '-']) || begin.starts_with(|digit: char| digit.is_ascii_digit())
 }
 
-/// Begins with a tag, a comment or a declaration.
+/// Whether a text begins with a tag, a comment or a declaration.
 pub(super) fn claims_markup(begin: &str) -> bool {
     let mut characters = begin.chars();
     characters.next() == Some('<')
@@ -172,7 +173,7 @@ pub(super) fn claims_markup(begin: &str) -> bool {
             .is_some_and(|next| next.is_alphabetic() || matches!(next, '!' | '?' | '/' | '_'))
 }
 
-/// Whether there are tags in a text.
+/// Whether a text contains tags.
 fn has_tags(text: &str) -> bool {
     text.contains('>')
         && text
@@ -180,7 +181,7 @@ fn has_tags(text: &str) -> bool {
             .any(|(at, _)| text.get(at..).is_some_and(claims_markup))
 }
 
-/// Begins as an operation or fragment of GraphQL, or as the short form of a query.
+/// Whether a text begins as an operation or fragment of GraphQL, or as the short form of a query.
 pub(super) fn claims_graphql(begin: &str) -> bool {
     let mut begin = begin;
     while begin.starts_with('#') {
@@ -195,16 +196,16 @@ pub(super) fn claims_graphql(begin: &str) -> bool {
     };
     if let Some(rest) = begin.strip_prefix('{') {
         let rest = rest.trim_start();
-        let behind = rest.get(word(rest)..).unwrap_or_default();
-        return behind.len() < rest.len()
+        let after = rest.get(word(rest)..).unwrap_or_default();
+        return after.len() < rest.len()
             && begin.trim_end().ends_with('}')
-            && behind.trim_start().starts_with(['(', '{', '}', ':']);
+            && after.trim_start().starts_with(['(', '{', '}', ':']);
     }
     let (first, rest) = begin.split_at(word(begin));
     matches!(first, "query" | "mutation" | "subscription" | "fragment") && rest.contains('{')
 }
 
-/// Fields of a form and nothing else: names and values without spaces, parted by `&`.
+/// Whether a text consists of form fields only: names and values without spaces, separated by `&`.
 pub(super) fn is_form(text: &str) -> bool {
     let text = text.trim_end();
     text.contains('=')

@@ -1,50 +1,51 @@
-//! Tables in text: values parted by commas, semicolons, tabs or bars, or set in columns.
+//! Tables in text: values separated by commas, semicolons, tabs or bars, or aligned in columns.
 //!
-//! A line that names a secret is the head of a table, and what stands in that column below it is secret; of two values
-//! in a line, the first may name the second. A line that does not fit its head is hidden whole, since there is no telling
-//! what stands where.
+//! A line with a secret name is the header of a table, and the column below that name is secret. In a line of two
+//! values, the first may name the second. A line that does not fit its header is hidden whole, because its columns
+//! cannot be told apart.
 
 use std::ops::Range;
 
 use super::Redactor;
 
-/// What parts the values of a line.
+/// What separates the values of a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Parted {
+enum ColumnSeparator {
     By(char),
-    /// Two spaces or more.
+    /// At least two spaces.
     Spaces,
 }
 
-const WAYS: [Parted; 6] = [
-    Parted::By('\t'),
-    Parted::By(','),
-    Parted::By(';'),
-    Parted::By('|'),
-    Parted::By('│'),
-    Parted::Spaces,
+const SEPARATORS: [ColumnSeparator; 6] = [
+    ColumnSeparator::By('\t'),
+    ColumnSeparator::By(','),
+    ColumnSeparator::By(';'),
+    ColumnSeparator::By('|'),
+    ColumnSeparator::By('│'),
+    ColumnSeparator::Spaces,
 ];
 
-/// The head of a table.
-struct Head {
-    parted: Parted,
+/// The header of a table.
+struct TableHeader {
+    separator: ColumnSeparator,
     columns: usize,
     secret: Vec<usize>,
 }
 
 impl Redactor {
-    /// The values in columns with secret names. A text that is `declared` to be one table has no end before its own.
+    /// The spans of values in columns with secret names. A text that is `declared` to be one table ends only where the
+    /// text does.
     pub(super) fn in_columns(&self, text: &str, declared: bool) -> Vec<Range<usize>> {
         let mut hidden = Vec::new();
-        let mut head: Option<Head> = None;
-        // How the lines of a declared table are parted that has no secret column.
-        let mut shape: Option<(Parted, usize)> = None;
-        // Below an empty line another table may begin.
+        let mut header: Option<TableHeader> = None;
+        // The separator and number of columns of a declared table without a secret column.
+        let mut shape: Option<(ColumnSeparator, usize)> = None;
+        // After an empty line another table may begin.
         let mut anew = false;
-        // A line that does not fit named a secret, so the next ones may hold it.
+        // A line that does not fit contained a secret name, so the following lines may hold its value.
         let mut broken = false;
         let sign = line_end(text);
-        let alone = |shape: Option<(Parted, usize)>| {
+        let alone = |shape: Option<(ColumnSeparator, usize)>| {
             declared && shape.is_none_or(|(_, columns)| columns == 1)
         };
         let mut at = 0;
@@ -55,8 +56,8 @@ impl Redactor {
             let blank = written.trim().is_empty();
             if anew
                 && !blank
-                && let Some(before) = &mut head
-                && let Some((mut found, value)) = self.head(text, at..end, declared)
+                && let Some(before) = &mut header
+                && let Some((mut found, value)) = self.header(text, at..end, declared)
             {
                 hidden.extend(value);
                 found.secret.extend(before.secret.iter().copied());
@@ -66,11 +67,11 @@ impl Redactor {
             }
             anew = blank && declared;
             if blank {
-                head = head.filter(|_| declared);
-            } else if head.is_some() && is_rule(written) {
-                // Nothing is in it.
-            } else if let Some(table) = &head {
-                let (cells, record) = cells(text, at, table.parted, sign);
+                header = header.filter(|_| declared);
+            } else if header.is_some() && is_rule(written) {
+                // The line between header and rows has no values.
+            } else if let Some(table) = &header {
+                let (cells, record) = cells(text, at, table.separator, sign);
                 if cells.len() == table.columns {
                     hidden.extend(
                         table
@@ -84,24 +85,24 @@ impl Redactor {
                     hidden.push(at..record);
                     end = record;
                 } else {
-                    head = None;
+                    header = None;
                 }
             } else if broken {
                 hidden.push(at..end);
-            } else if let Some((found, value)) = self.head(text, at..end, alone(shape)) {
+            } else if let Some((found, value)) = self.header(text, at..end, alone(shape)) {
                 hidden.extend(value);
-                let fits = shape.is_none_or(|shape| shape == (found.parted, found.columns));
+                let fits = shape.is_none_or(|shape| shape == (found.separator, found.columns));
                 hidden.extend((!fits).then_some(at..end));
-                head = Some(found);
+                header = Some(found);
             } else if declared && !is_remark(written) {
                 let shape = shape.get_or_insert_with(|| shape_of(text, at..end));
                 let (cells, record) = cells(text, at, shape.0, sign);
                 let line = at..record;
-                // A quote that does not end takes up all lines below.
+                // An unclosed quote would swallow all lines after it.
                 let fits = cells.len() == shape.1 && !(record > end && record == text.len());
                 if !fits {
                     let said = text.get(line.clone()).unwrap_or_default();
-                    broken = self.speaks_of_a_secret(said);
+                    broken = self.mentions_secret(said);
                 }
                 hidden.extend(broken.then_some(line));
                 end = record;
@@ -112,13 +113,13 @@ impl Redactor {
         hidden
     }
 
-    /// Whether a text that is declared to be one table may be one: its first line names no secret, or is a head with rows
-    /// below that fit. Else there is no telling which column is secret.
+    /// Whether a text that is declared to be one table is consistent: its first line has no secret name, or is a header
+    /// that the rows below fit. Otherwise nobody can tell which column is secret.
     pub(super) fn is_table(&self, text: &str) -> bool {
-        /// Rows that are looked at.
+        /// Rows that are checked.
         const ROWS: usize = 64;
         let sign = line_end(text);
-        // Lines that end in several ways have hardly been one table.
+        // Mixed line endings mean that it was hardly one table.
         let mut returns = text.match_indices('\r');
         if sign == '\n'
             && returns.any(|(at, _)| {
@@ -126,7 +127,7 @@ impl Redactor {
                     .get(at + 1..)
                     .is_some_and(|rest| rest.starts_with('\n'))
             })
-            && self.speaks_of_a_secret(text)
+            && self.mentions_secret(text)
         {
             return false;
         }
@@ -136,7 +137,7 @@ impl Redactor {
             let Some(line) = lines.next() else {
                 return true;
             };
-            if self.speaks_of_a_secret(line) {
+            if self.mentions_secret(line) {
                 break begin + line.trim_end_matches(sign).len();
             }
             if !(line.trim().is_empty() || is_remark(line)) {
@@ -144,7 +145,7 @@ impl Redactor {
             }
             begin += line.len();
         };
-        let Some((head, _)) = self.head(text, begin..end, true) else {
+        let Some((header, _)) = self.header(text, begin..end, true) else {
             return false;
         };
         let mut at = end + 1;
@@ -152,8 +153,8 @@ impl Redactor {
             if at >= text.len() {
                 break;
             }
-            let (cells, record) = cells(text, at, head.parted, sign);
-            if cells.len() == head.columns {
+            let (cells, record) = cells(text, at, header.separator, sign);
+            if cells.len() == header.columns {
                 return true;
             }
             at = record + 1;
@@ -161,52 +162,54 @@ impl Redactor {
         false
     }
 
-    /// The head of a table in a line, and what it hides itself. It may stand `alone` in its line where a table is declared.
-    fn head(
+    /// The table header that a line is, and the span that the line itself must hide. In a declared table it may be the
+    /// only value of its line.
+    fn header(
         &self,
         text: &str,
         line: Range<usize>,
         alone: bool,
-    ) -> Option<(Head, Option<Range<usize>>)> {
+    ) -> Option<(TableHeader, Option<Range<usize>>)> {
         let written = text.get(line.clone())?;
         let remark = written.trim_start().starts_with(['#', '/']);
-        let found = WAYS.into_iter().find_map(|parted| {
-            let (cells, _) = cells(text.get(..line.end)?, line.start, parted, '\n');
+        let found = SEPARATORS.into_iter().find_map(|separator| {
+            let (cells, _) = cells(text.get(..line.end)?, line.start, separator, '\n');
             if cells.len() < 2 {
                 return None;
             }
             let names: Vec<&str> = cells.iter().map(|cell| name_in(text, cell)).collect();
             let secret: Vec<usize> = (0..names.len())
-                .filter(|at| match parted {
-                    // Times and paths stand apart in many lines.
-                    Parted::Spaces => {
-                        !names[*at].contains(['/', ':']) && self.names.are_named(names[*at])
+                .filter(|at| match separator {
+                    // Many log lines have times and paths separated by several spaces.
+                    ColumnSeparator::Spaces => {
+                        !names[*at].contains(['/', ':'])
+                            && self.secret_names.contains_label(names[*at])
                     }
-                    Parted::By(_) => self.names.are_named(names[*at]),
+                    ColumnSeparator::By(_) => self.secret_names.contains_label(names[*at]),
                 })
                 .collect();
             let sentence = remark && names.iter().any(|name| name.contains(' '));
             let columns = cells.len();
             (!secret.is_empty() && !sentence).then(|| {
-                let head = Head {
-                    parted,
+                let header = TableHeader {
+                    separator,
                     columns,
                     secret,
                 };
-                (head, self.value_of_pair(text, &cells))
+                (header, self.value_of_pair(text, &cells))
             })
         });
         if found.is_some() || !alone || remark {
             return found;
         }
-        let (parted, columns) = shape_of(text, line.clone());
-        (columns == 1 && self.names.are_named(name_in(text, &line))).then(|| {
-            let head = Head {
-                parted,
+        let (separator, columns) = shape_of(text, line.clone());
+        (columns == 1 && self.secret_names.contains_label(name_in(text, &line))).then(|| {
+            let header = TableHeader {
+                separator,
                 columns,
                 secret: vec![0],
             };
-            (head, None)
+            (header, None)
         })
     }
 
@@ -214,13 +217,13 @@ impl Redactor {
         let [name, value] = cells else {
             return None;
         };
-        let secret = self.names.are_named(name_in(text, name))
-            && !self.names.are_exactly(name_in(text, value));
+        let secret = self.secret_names.contains_label(name_in(text, name))
+            && !self.secret_names.contains_exactly(name_in(text, value));
         secret.then(|| value.clone())
     }
 }
 
-/// A cell without what quotes or underlines it.
+/// The text of a cell without quotes and underlines.
 fn name_in<'t>(text: &'t str, cell: &Range<usize>) -> &'t str {
     let cell = text.get(cell.clone()).unwrap_or_default();
     cell.trim_matches(|sign: char| {
@@ -230,19 +233,19 @@ fn name_in<'t>(text: &'t str, cell: &Range<usize>) -> &'t str {
     })
 }
 
-/// A line between head and rows.
+/// A separator line between header and rows.
 fn is_rule(line: &str) -> bool {
     line.chars()
         .all(|sign| sign.is_whitespace() || "-=+|:│┼─".contains(sign))
 }
 
-/// A line before the head.
+/// A comment line before the header.
 fn is_remark(line: &str) -> bool {
     let line = line.trim_start_matches('\u{feff}').trim();
     line.starts_with('#') || (line.starts_with("sep=") && line.len() <= "sep=;".len())
 }
 
-/// What ends the lines of a text.
+/// The character that ends the lines of a text.
 fn line_end(text: &str) -> char {
     if text.contains('\r') && !text.contains('\n') {
         '\r'
@@ -251,24 +254,30 @@ fn line_end(text: &str) -> char {
     }
 }
 
-/// How a line is parted, and into how many cells.
-fn shape_of(text: &str, line: Range<usize>) -> (Parted, usize) {
+/// The separator of a line, and its number of cells.
+fn shape_of(text: &str, line: Range<usize>) -> (ColumnSeparator, usize) {
     let written = text.get(..line.end).unwrap_or_default();
-    let count = |parted| cells(written, line.start, parted, '\n').0.len();
-    WAYS.into_iter()
-        .filter(|parted| *parted != Parted::Spaces)
-        .map(|parted| (parted, count(parted)))
+    let count = |separator| cells(written, line.start, separator, '\n').0.len();
+    SEPARATORS
+        .into_iter()
+        .filter(|separator| *separator != ColumnSeparator::Spaces)
+        .map(|separator| (separator, count(separator)))
         .find(|(_, count)| *count > 1)
-        .unwrap_or((Parted::By(','), 1))
+        .unwrap_or((ColumnSeparator::By(','), 1))
 }
 
-/// The cells of the line at `from`, and where it ends; what is in quotes may have several lines.
-fn cells(text: &str, from: usize, parted: Parted, sign: char) -> (Vec<Range<usize>>, usize) {
+/// The cells of the line at `from`, and where the line ends. A quoted cell may span several lines.
+fn cells(
+    text: &str,
+    from: usize,
+    separator: ColumnSeparator,
+    sign: char,
+) -> (Vec<Range<usize>>, usize) {
     let mut cells = Vec::new();
     let mut begin = from;
     let mut quoted = false;
     let mut end = text.len();
-    let quotes = matches!(parted, Parted::By(',' | ';' | '\t'));
+    let quotes = matches!(separator, ColumnSeparator::By(',' | ';' | '\t'));
     let rest = text.get(from..).unwrap_or_default();
     let mut characters = rest.char_indices().peekable();
     while let Some((at, character)) = characters.next() {
@@ -282,7 +291,7 @@ fn cells(text: &str, from: usize, parted: Parted, sign: char) -> (Vec<Range<usiz
             {
                 quoted = !quoted;
             }
-            // A quote that is doubled within quotes.
+            // A doubled quote in quotes.
             '"' if quotes && text.get(..at).is_some_and(|before| before.ends_with('"')) => {
                 quoted = true;
             }
@@ -291,11 +300,11 @@ fn cells(text: &str, from: usize, parted: Parted, sign: char) -> (Vec<Range<usiz
                 end = at;
                 break;
             }
-            _ if parted == Parted::By(character) => {
+            _ if separator == ColumnSeparator::By(character) => {
                 cells.push(trimmed(text, begin..at));
                 begin = at + character.len_utf8();
             }
-            ' ' if parted == Parted::Spaces
+            ' ' if separator == ColumnSeparator::Spaces
                 && characters.peek().is_some_and(|(_, next)| *next == ' ') =>
             {
                 if begin < at {

@@ -1,17 +1,17 @@
-//! Plain text, by pattern: best effort, because nothing says where a value begins and ends.
+//! Redacts plain text by patterns. This is best effort, because nothing marks where a value begins and ends.
 //!
-//! A value is taken for secret when it stands behind a secret name (`password=…`, `"token": "…"`, `:pin => …`, `api key:
-//! …`, `--secret …`), and by its look: credentials in a URL, `Bearer …`, JSON web tokens, private keys, keys of well-known
-//! services, card numbers. Names are read without percent encoding and escapes; where a value may end is decided so that
-//! too much goes rather than too little.
+//! A value counts as secret if it follows a secret name (`password=…`, `"token": "…"`, `:pin => …`, `api key: …`,
+//! `--secret …`), or if it looks like a secret: credentials in a URL, `Bearer …`, JSON web tokens, private keys, keys
+//! of well-known services, card numbers. Percent encoding and escapes are undone before a name is checked. Where the
+//! end of a value is unclear, more is hidden rather than less.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::behind::{Name, names, sign_behind};
+use super::name_value::{Name, names, separator_after};
 use super::{Redactor, cards, logins};
 
-/// How the keys of well-known services begin.
+/// Prefixes of the keys of well-known services.
 const KEY_PREFIXES: [&str; 29] = [
     "sk_live_",
     "sk_test_",
@@ -43,27 +43,28 @@ const KEY_PREFIXES: [&str; 29] = [
     "AKIA",
     "AIza",
 ];
-/// Shortest key with such a begin.
+/// Shortest word with such a prefix that counts as a key.
 const MIN_KEY_BYTES: usize = 16;
-/// Names before a credential, without a sign between.
+/// Words that a credential follows after a space.
 const SCHEMES: [&str; 4] = ["bearer", "basic", "negotiate", "digest"];
-/// Options of commands before `user:password`.
+/// Command-line options that `user:password` follows.
 const LOGIN_OPTIONS: [&str; 3] = ["-u", "--user", "--proxy-user"];
-/// Longest first line of a key in PEM.
+/// Longest first line of a PEM block that is looked at.
 const MAX_LABEL_BYTES: usize = 80;
+
 impl Redactor {
-    /// Text without what looks like a secret; it stands within `depth` other texts.
+    /// The text with everything that looks like a secret replaced. It is nested in `depth` other texts.
     pub(super) fn text<'t>(&self, text: &'t str, depth: usize) -> Cow<'t, str> {
         self.text_of(text, depth, false)
     }
 
-    /// The same of a text that is one table.
+    /// The same for a text that is declared to be one table.
     pub(super) fn table<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.text_of(text, 0, true)
     }
 
     fn text_of<'t>(&self, text: &'t str, depth: usize, table: bool) -> Cow<'t, str> {
-        let mut spans = self.behind_names(text);
+        let mut spans = self.after_names(text);
         spans.extend(self.in_columns(text, table));
         spans.extend(self.in_paths(text));
         spans.extend(self.in_statements(text));
@@ -93,8 +94,8 @@ impl Redactor {
         Cow::Owned(out)
     }
 
-    /// The values behind secret names, and words that are credentials themselves.
-    fn behind_names(&self, text: &str) -> Vec<Range<usize>> {
+    /// The spans of values that follow secret names, and of words that are credentials themselves.
+    fn after_names(&self, text: &str) -> Vec<Range<usize>> {
         let mut spans: Vec<Range<usize>> = Vec::new();
         let mut hidden_to = 0;
         for name in names(text) {
@@ -115,13 +116,13 @@ impl Redactor {
         if is_key(word) {
             return Some(name.span.clone());
         }
-        let behind = text.get(name.span.end..)?;
+        let after = text.get(name.span.end..)?;
         if SCHEMES
             .iter()
             .any(|scheme| word.eq_ignore_ascii_case(scheme))
         {
-            let blank = behind.len() - behind.trim_start_matches([' ', '\t']).len();
-            let value = behind.get(blank..)?;
+            let blank = after.len() - after.trim_start_matches([' ', '\t']).len();
+            let value = after.get(blank..)?;
             let length = value.find(|end: char| end.is_whitespace() || "\"',;<>&".contains(end));
             let length = length.unwrap_or(value.len());
             let from = name.span.end + blank;
@@ -132,8 +133,8 @@ impl Redactor {
             }
         }
         if LOGIN_OPTIONS.contains(&word) {
-            let blank = behind.len() - behind.trim_start().len();
-            let value = behind.get(blank..)?;
+            let blank = after.len() - after.trim_start().len();
+            let value = after.get(blank..)?;
             let length = value.find(char::is_whitespace).unwrap_or(value.len());
             let from = name.span.end + blank;
             return value
@@ -141,41 +142,43 @@ impl Redactor {
                 .contains(':')
                 .then_some(from..from + length);
         }
-        let sign = sign_behind(text, name)?;
-        // A name may be of several words: `pin code: 1234`.
+        let sign = separator_after(text, name)?;
+        // A name may consist of several words: `pin code: 1234`.
         let parameter = text
             .get(..name.span.start)
             .is_some_and(|before| before.ends_with(['?', '&', '#', ';']));
-        let secret = self.names.contain(&name.decoded(text))
+        let secret = self.secret_names.contains(&name.decoded(text))
             || (parameter && is_secret_parameter(word))
-            || self.names.contain(text.get(name.phrase..name.span.end)?)
+            || self
+                .secret_names
+                .contains(text.get(name.phrase..name.span.end)?)
             || (word.eq_ignore_ascii_case("by")
                 && text
                     .get(name.phrase..name.span.start)?
                     .to_ascii_lowercase()
                     .ends_with("identified "));
-        // Only now, because to find where a value ends may take all of the text.
+        // Computed last, because finding the end of a value may scan the whole text.
         secret
             .then(|| sign.value(text, name))
             .filter(|value| !value.is_empty())
     }
 }
 
-/// Whether a parameter of an address lets its bearer in, although its name says little elsewhere: the code of OAuth, the
-/// key of many APIs.
+/// Whether a URL parameter holds a credential although its name says little elsewhere: `code` of OAuth, `key` of many
+/// APIs, `sig` of signed URLs.
 fn is_secret_parameter(name: &str) -> bool {
     ["code", "key", "sig"]
         .iter()
         .any(|known| name.eq_ignore_ascii_case(known))
 }
 
-/// Whether a word is a key of a well-known service, or a JSON web token.
+/// Whether a word is a key of a well-known service or a JSON web token.
 fn is_key(word: &str) -> bool {
     word.len() >= MIN_KEY_BYTES
         && (word.starts_with("eyJ") || KEY_PREFIXES.iter().any(|begin| word.starts_with(begin)))
 }
 
-/// Private keys in PEM, from their first line to their last.
+/// The spans of private keys in PEM, from their first line to their last.
 fn private_keys(text: &str) -> Vec<Range<usize>> {
     let mut spans = Vec::new();
     let mut from = 0;
@@ -200,7 +203,7 @@ fn private_keys(text: &str) -> Vec<Range<usize>> {
     spans
 }
 
-/// In order, and those that touch each other as one.
+/// The spans in order, with overlapping ones merged.
 fn merged(mut spans: Vec<Range<usize>>) -> Vec<Range<usize>> {
     spans.sort_by_key(|span| (span.start, span.end));
     let mut out: Vec<Range<usize>> = Vec::with_capacity(spans.len());

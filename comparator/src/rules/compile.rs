@@ -1,44 +1,32 @@
-//! From the text of rules to checked rules, and their hash.
+//! Checks what rules say, and makes the rules of it that a comparison is done by.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::str::FromStr;
 
 use parity_schemas::route::{RoutePolicy, RouteRule};
+use parity_schemas::spelling;
 use parity_schemas::time::Timestamp;
-use parity_schemas::verdict::{Explanation, Kind, Part};
-use sha2::{Digest, Sha256};
+use parity_schemas::verdict::{Explanation, Part};
 
+use super::action::{Action, Explanations};
+use super::config::{self, RuleConfig};
 use super::pattern::Pattern;
-use super::{Action, Explanations, Rule, RuleConfig, RuleError};
+use super::{Rule, RuleError};
 use crate::notation::number::Decimal;
-
-/// Version of what is equal by default. It is part of the rules hash, so evidence gathered under other semantics is
-/// never added to new evidence. Raise it with every change that could turn a match into a mismatch or back.
-pub(super) const COMPARATOR_VERSION: u32 = 3;
 
 /// Rules are walked with every differing value; a thousand is far above what people can still review.
 const MAX_RULES: usize = 1_000;
-/// Digits of a tolerance: enough for every real one, and keeps its arithmetic cheap.
+/// Length of a tolerance: enough for every real one, and its arithmetic stays cheap.
 const MAX_TOLERANCE_BYTES: usize = 64;
-
-/// What a rule can do.
-pub const ACTIONS: &[&str] = &[
-    "ignore",
-    "accept",
-    "unordered",
-    "key",
-    "tolerance",
-    "as",
-    "mask",
-];
-/// What `as` can read.
-pub const TYPES: &[&str] = &["timestamp", "uuid", "number"];
 
 pub(super) fn compile(configs: &[RuleConfig], now: Timestamp) -> Result<Vec<Rule>, Vec<RuleError>> {
     let mut errors = Vec::new();
     if configs.len() > MAX_RULES {
         errors.push(RuleError {
             rule: MAX_RULES,
-            key: "id",
+            key: Cow::Borrowed("id"),
             message: format!(
                 "{} rules are more than the {MAX_RULES} that are allowed",
                 configs.len()
@@ -55,15 +43,20 @@ pub(super) fn compile(configs: &[RuleConfig], now: Timestamp) -> Result<Vec<Rule
             config,
             errors: &mut errors,
         };
-        if let Some(first) = first_by_id.get(config.id.as_str()) {
-            let first: &usize = first;
-            check.error(
+        match first_by_id.entry(config.id.as_str()) {
+            _ if config.id.trim().is_empty() => check.error(
                 "id",
-                format!("rule {} already has the id `{}`", first + 1, config.id),
+                "the rule has no id".to_owned(),
+                Some("name it, for example `updated-at`".to_owned()),
+            ),
+            Entry::Vacant(entry) => {
+                entry.insert(index + 1);
+            }
+            Entry::Occupied(first) => check.error(
+                "id",
+                format!("rule {} already has the id `{}`", first.get(), config.id),
                 Some("give each rule its own id: hits are counted under it".to_owned()),
-            );
-        } else {
-            first_by_id.insert(config.id.as_str(), index);
+            ),
         }
         rules.extend(check.rule(now));
     }
@@ -84,7 +77,7 @@ impl Check<'_> {
     fn error(&mut self, key: &'static str, message: String, hint: Option<String>) {
         self.errors.push(RuleError {
             rule: self.index,
-            key,
+            key: Cow::Borrowed(key),
             message,
             hint,
         });
@@ -92,24 +85,18 @@ impl Check<'_> {
 
     fn rule(&mut self, now: Timestamp) -> Option<Rule> {
         let config = self.config;
-        if config.id.trim().is_empty() {
-            self.error(
-                "id",
-                "the rule has no id".to_owned(),
-                Some("name it, for example `updated-at`".to_owned()),
-            );
-        }
         let route = self.route();
-        let pattern = self.pattern();
+        let part = self.part();
+        let pattern = part.and_then(|part| self.pattern(part));
         let action = self.action();
-        if let Some(action) = &action {
-            self.action_fits_part(action);
+        if let (Some(action), Some(part)) = (&action, part) {
+            self.action_fits_part(action, part);
         }
         let expires = self.expires(now);
         Some(Rule {
             id: config.id.as_str().into(),
             route,
-            part: config.part,
+            part: part?,
             pattern: pattern?,
             action: action?,
             expires,
@@ -126,9 +113,32 @@ impl Check<'_> {
         Some(format!("{} {}", method.to_ascii_uppercase(), path.trim()).into())
     }
 
-    fn pattern(&mut self) -> Option<Pattern> {
+    fn part(&mut self) -> Option<Part> {
+        match self.config.part.as_deref() {
+            None => Some(Part::Body),
+            Some(word) => self.word("part", "a part", word, &config::parts()),
+        }
+    }
+
+    /// Reads one of the known words. `what` says what it should be.
+    fn word<T: FromStr>(
+        &mut self,
+        key: &'static str,
+        what: &str,
+        word: &str,
+        known: &[&str],
+    ) -> Option<T> {
+        let read = word.parse().ok();
+        if read.is_none() {
+            let message = format!("`{word}` is not {what}");
+            self.error(key, message, Some(spelling::hint(word, known)));
+        }
+        read
+    }
+
+    fn pattern(&mut self, part: Part) -> Option<Pattern> {
         let path = self.config.path.as_str();
-        let parsed = match self.config.part {
+        let parsed = match part {
             Part::Body => Pattern::body(path),
             Part::Header | Part::Trailer => Pattern::header(path),
             Part::Status if path.is_empty() => Pattern::body(path),
@@ -145,27 +155,21 @@ impl Check<'_> {
     fn action(&mut self) -> Option<Action> {
         let config = self.config;
         let name = config.action.as_str();
-        for (key, value, owner) in [
-            ("field", &config.field, "key"),
-            ("absolute", &config.absolute, "tolerance"),
-            ("relative", &config.relative, "tolerance"),
-            ("type", &config.kind, "as"),
-            ("kind", &config.finding, "accept"),
+        for (key, given, its_action) in [
+            ("explanations", !config.explanations.is_empty(), "accept"),
+            ("kind", config.kind.is_some(), "accept"),
+            ("field", config.field.is_some(), "key"),
+            ("absolute", config.absolute.is_some(), "tolerance"),
+            ("relative", config.relative.is_some(), "tolerance"),
+            ("type", config.r#type.is_some(), "as"),
         ] {
-            if value.is_some() && name != owner && ACTIONS.contains(&name) {
+            if given && name != its_action && config::ACTIONS.contains(&name) {
                 self.error(
                     key,
                     format!("`{key}` has no meaning for the action `{name}`"),
-                    Some(format!("remove it, or use `action = \"{owner}\"`")),
+                    Some(format!("remove it, or use `action = \"{its_action}\"`")),
                 );
             }
-        }
-        if !config.explanations.is_empty() && name != "accept" && ACTIONS.contains(&name) {
-            self.error(
-                "explanations",
-                format!("`explanations` has no meaning for the action `{name}`"),
-                Some("remove it, or use `action = \"accept\"`".to_owned()),
-            );
         }
         match name {
             "ignore" => Some(Action::Ignore),
@@ -184,12 +188,20 @@ impl Check<'_> {
                 }
             },
             "tolerance" => self.tolerance(),
-            "as" => self.kind(),
+            "as" => self.r#type(),
+            "" => {
+                self.error(
+                    "action",
+                    "the rule has no action".to_owned(),
+                    Some(format!("add `action`: {}", config::ACTIONS.join(", "))),
+                );
+                None
+            }
             _ => {
                 self.error(
                     "action",
                     format!("`{name}` is not an action"),
-                    Some(one_of(name, ACTIONS)),
+                    Some(spelling::hint(name, config::ACTIONS)),
                 );
                 None
             }
@@ -197,44 +209,29 @@ impl Check<'_> {
     }
 
     fn accept(&mut self) -> Option<Action> {
-        let config = self.config;
-        let known: Vec<&str> = Explanation::ALL
-            .iter()
-            .map(|explanation| explanation.as_str())
-            .collect();
-        if config.explanations.is_empty() {
+        let explanations = self.explanations();
+        let kind = match self.config.kind.as_deref() {
+            None => None,
+            Some(word) => Some(self.word("kind", "a kind of finding", word, &config::kinds())?),
+        };
+        Some(Action::Accept(explanations?, kind))
+    }
+
+    fn explanations(&mut self) -> Option<Explanations> {
+        let words = &self.config.explanations;
+        if words.is_empty() {
             self.error(
                 "explanations",
                 "the action `accept` needs the explanations that it accepts".to_owned(),
-                Some("add for example `explanations = [\"null_vs_empty\"]`; a report says them of its groups".to_owned()),
+                Some("add for example `explanations = [\"null_vs_empty\"]`; a report names those of its groups".to_owned()),
             );
             return None;
         }
-        let mut set = Explanations::default();
-        let mut whole = true;
-        for word in &config.explanations {
-            if let Ok(explanation) = word.parse() {
-                set.insert(explanation);
-            } else {
-                whole = false;
-                self.error(
-                    "explanations",
-                    format!("`{word}` is not an explanation"),
-                    Some(one_of(word, &known)),
-                );
-            }
-        }
-        let kind = match config.finding.as_deref().map(str::parse::<Kind>) {
-            None => None,
-            Some(Ok(kind)) => Some(kind),
-            Some(Err(error)) => {
-                let known: Vec<&str> = Kind::ALL.iter().map(|kind| kind.as_str()).collect();
-                let word = config.finding.as_deref().unwrap_or_default();
-                self.error("kind", error.to_string(), Some(one_of(word, &known)));
-                return None;
-            }
-        };
-        whole.then_some(Action::Accept(set, kind))
+        let known = config::explanations();
+        let read = |word: &String| self.word("explanations", "an explanation", word, &known);
+        // All of them are read, so that every mistake is reported.
+        let read: Vec<Option<Explanation>> = words.iter().map(read).collect();
+        read.into_iter().collect()
     }
 
     fn tolerance(&mut self) -> Option<Action> {
@@ -272,8 +269,8 @@ impl Check<'_> {
         }
     }
 
-    fn kind(&mut self) -> Option<Action> {
-        match self.config.kind.as_deref() {
+    fn r#type(&mut self) -> Option<Action> {
+        match self.config.r#type.as_deref() {
             Some("timestamp") => Some(Action::Timestamp),
             Some("uuid") => Some(Action::Uuid),
             Some("number") => Some(Action::Number),
@@ -281,7 +278,7 @@ impl Check<'_> {
                 self.error(
                     "type",
                     format!("`{other}` is not a type"),
-                    Some(one_of(other, TYPES)),
+                    Some(spelling::hint(other, config::TYPES)),
                 );
                 None
             }
@@ -289,15 +286,14 @@ impl Check<'_> {
                 self.error(
                     "type",
                     "the action `as` needs a type".to_owned(),
-                    Some(format!("add `type`: {}", TYPES.join(", "))),
+                    Some(format!("add `type`: {}", config::TYPES.join(", "))),
                 );
                 None
             }
         }
     }
 
-    fn action_fits_part(&mut self, action: &Action) {
-        let part = self.config.part;
+    fn action_fits_part(&mut self, action: &Action, part: Part) {
         let fits = match part {
             Part::Body => true,
             Part::Header | Part::Trailer => !matches!(action, Action::Key(_)),
@@ -351,51 +347,6 @@ fn parse_expiry(text: &str) -> Result<Timestamp, ()> {
     let date: jiff::civil::Date = text.parse().map_err(|_| ())?;
     let zoned = date.to_zoned(jiff::tz::TimeZone::UTC).map_err(|_| ())?;
     Ok(Timestamp::from_micros(zoned.timestamp().as_microsecond()))
-}
-
-/// A hint that names the likely word, or all of them.
-fn one_of(word: &str, known: &[&str]) -> String {
-    let nearest = known
-        .iter()
-        .map(|candidate| {
-            (
-                strsim::damerau_levenshtein(&word.to_ascii_lowercase(), candidate),
-                candidate,
-            )
-        })
-        .min_by_key(|(distance, _)| *distance)
-        .filter(|(distance, candidate)| *distance <= 2.max(candidate.len() / 3));
-    match nearest {
-        Some((_, candidate)) => format!("did you mean `{candidate}`?"),
-        None => format!("use one of {}", known.join(", ")),
-    }
-}
-
-/// Hash of everything that decides what is equal. Rules are hashed in their order, which decides which of two rules
-/// is applied to an array and which is credited with a hit.
-pub(super) fn hash(rules: &[Rule]) -> String {
-    let mut hasher = Sha256::new();
-    hasher.update(COMPARATOR_VERSION.to_le_bytes());
-    for rule in rules
-        .iter()
-        .filter(|rule| !matches!(rule.action, Action::Mask))
-    {
-        // Length before content, so that no two lists of rules have the same bytes.
-        for text in [
-            rule.route.as_deref().unwrap_or("\0any"),
-            rule.part.as_str(),
-            &rule.pattern.canonical(),
-            &format!("{:?}", rule.action),
-            &rule
-                .expires
-                .map(|time| time.as_micros().to_string())
-                .unwrap_or_default(),
-        ] {
-            hasher.update((text.len() as u64).to_le_bytes());
-            hasher.update(text.as_bytes());
-        }
-    }
-    crate::hex::encode(&hasher.finalize()[..16])
 }
 
 #[cfg(test)]

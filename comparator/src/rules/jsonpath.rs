@@ -5,10 +5,9 @@
 //! by counting (filters, slices, negative indices, several selectors in one bracket) have no segment: they are refused
 //! with what to write instead, never half understood.
 
+use super::Refused;
 use super::segment::Segment;
 use crate::notation::string;
-
-type Refused = (String, Option<String>);
 
 /// The segments that a path stands for, which begins with `$`.
 pub(super) fn segments(path: &str) -> Result<Vec<Segment>, Refused> {

@@ -4,8 +4,8 @@
 //! such as `$['items'][0]`, names, indices, `[*]` and `..`. Filters, slices and negative indices are refused, and regular
 //! expressions do not exist: a rule must be readable by the person who approves it.
 
-use super::jsonpath;
 use super::segment::Segment;
+use super::{Refused, jsonpath};
 use crate::notation::pointer::push_escaped;
 use crate::notation::string;
 
@@ -18,7 +18,7 @@ const MAX_SEGMENTS: usize = 256;
 
 impl Pattern {
     /// Reads the path of a rule for the body. The error says what is wrong and what to write instead.
-    pub(crate) fn body(path: &str) -> Result<Self, (String, Option<String>)> {
+    pub(crate) fn body(path: &str) -> Result<Self, Refused> {
         if path.is_empty() {
             return Ok(Self(Box::default()));
         }
@@ -51,7 +51,7 @@ impl Pattern {
     }
 
     /// Reads the name of a header, `set-cookie/NAME` for one cookie, `*` for any.
-    pub(crate) fn header(path: &str) -> Result<Self, (String, Option<String>)> {
+    pub(crate) fn header(path: &str) -> Result<Self, Refused> {
         if let Some(name) = path.strip_prefix('/') {
             return Err((
                 format!("`{path}` is not a header name"),
@@ -141,7 +141,7 @@ fn header_segment(text: &str) -> Segment {
     }
 }
 
-fn literal(text: &str) -> Result<Segment, (String, Option<String>)> {
+fn literal(text: &str) -> Result<Segment, Refused> {
     let mut key = String::with_capacity(text.len());
     let mut characters = text.chars();
     while let Some(character) = characters.next() {

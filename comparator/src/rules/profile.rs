@@ -4,7 +4,7 @@
 //! near in a named way and nothing else: what a client could stumble over stays a difference, and the comment at its head
 //! says what that is.
 
-use super::RuleConfig;
+use super::config::{self, RuleConfig};
 
 /// One profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,12 +30,6 @@ profiles!(
     "python-to-rust"
 );
 
-#[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    rule: Vec<RuleConfig>,
-}
-
 impl Profile {
     /// The profile of this name.
     pub fn named(name: &str) -> Option<Self> {
@@ -56,8 +50,7 @@ impl Profile {
     /// # Panics
     /// Never: the texts are part of the program, and a test reads each of them.
     pub fn rules(self) -> Vec<RuleConfig> {
-        let file: File = toml_edit::de::from_str(self.text).expect("a profile is TOML");
-        file.rule
+        config::parse(self.text).expect("a profile is a text of rules")
     }
 }
 

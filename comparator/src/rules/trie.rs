@@ -11,11 +11,11 @@ use super::segment::Segment;
 /// The node that the walk begins with.
 pub(crate) const START: u32 = 0;
 
-/// See the module.
+/// The patterns of all rules for bodies.
 #[derive(Clone, Debug)]
 pub(crate) struct Trie {
     nodes: Vec<Node>,
-    /// For each rule the nodes on its way.
+    /// For each rule the nodes from the start to the end of its pattern.
     ways: Vec<Vec<u32>>,
 }
 
@@ -23,13 +23,13 @@ pub(crate) struct Trie {
 struct Node {
     /// Sorted by hash.
     literals: Vec<Literal>,
-    /// Indices of arrays, and the literals that can be one, sorted.
+    /// Indices of arrays, and the literals that can be an index, sorted.
     indices: Vec<Index>,
-    /// Behind `*`.
+    /// The node behind `*`.
     any: Option<u32>,
-    /// Behind `**`, which may stand for nothing: whoever enters this node enters that one.
+    /// The node behind `**`. As `**` may stand for no segment, whoever enters this node enters that one too.
     deep: Option<u32>,
-    /// It stands behind `**` and so is entered again by every child.
+    /// It stands behind `**`, so every child of a value enters it again.
     repeats: bool,
     /// Rules whose pattern ends here.
     met: Vec<u16>,
@@ -39,7 +39,7 @@ struct Node {
 struct Literal {
     hash: u32,
     text: Box<str>,
-    /// It can be an index of an array, too.
+    /// Whether it can be an index of an array, too.
     indexed: bool,
     node: u32,
 }
@@ -48,7 +48,7 @@ struct Literal {
 struct Index {
     at: u32,
     node: u32,
-    /// It is no key.
+    /// Whether it is an index and never a key.
     only: bool,
 }
 
@@ -92,7 +92,7 @@ impl Bits {
 }
 
 impl Trie {
-    /// Of these rules, by their position.
+    /// The trie of these rules, each with its position.
     pub(super) fn new<'a>(rules: impl IntoIterator<Item = (u16, &'a Pattern)>) -> Self {
         let mut trie = Self {
             nodes: vec![Node::default()],
@@ -115,7 +115,7 @@ impl Trie {
         trie
     }
 
-    /// The node behind `segment` of `node`, made if it is not there.
+    /// The node that `segment` leads to from `node`; it is made if it is not there.
     fn child(&mut self, node: u32, segment: &Segment) -> u32 {
         let next = self.nodes.len() as u32;
         let here = &mut self.nodes[node as usize];
@@ -180,13 +180,13 @@ impl Trie {
         child
     }
 
-    /// The rules of `reach` whose pattern is met at a node.
+    /// The rules of `reach` whose pattern ends at a node.
     pub(crate) fn met<'a>(&'a self, node: u32, reach: &'a Reach) -> impl Iterator<Item = u16> + 'a {
         let met = self.nodes[node as usize].met.iter().copied();
         met.filter(|rule| reach.rules.contains(usize::from(*rule)))
     }
 
-    /// Adds `node` to the ones from `from` on, and what `**` lets the walk be at as well.
+    /// Adds `node` to `nodes`, unless it is there from the position `from` on, and the node behind its `**`.
     pub(crate) fn enter(&self, node: u32, reach: &Reach, nodes: &mut Vec<u32>, from: usize) {
         if !reach.leads(node) || nodes[from..].contains(&node) {
             return;
@@ -197,7 +197,7 @@ impl Trie {
         }
     }
 
-    /// Adds what a step from `node` by a key leads to; whether a rule names the key by `*`.
+    /// Adds the nodes that a key leads to from `node`. Returns whether a rule names the key by `*`.
     pub(crate) fn step_key(
         &self,
         node: u32,
@@ -226,7 +226,7 @@ impl Trie {
         true
     }
 
-    /// Adds what a step from `node` into an array leads to; without an index no rule that names one applies.
+    /// Adds the nodes that an element of an array leads to from `node`. Without an index, no rule that names one applies.
     pub(crate) fn step_index(
         &self,
         node: u32,

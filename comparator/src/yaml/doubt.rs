@@ -1,4 +1,4 @@
-//! YAML that can be read, but that nobody writes.
+//! Detects YAML that can be parsed but that nobody writes.
 
 use std::collections::HashSet;
 
@@ -6,16 +6,15 @@ use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle, StructureStyle};
 
 use crate::limits::MAX_DEPTH;
 
-/// Whether a text that can be read has what people do not write, and damage leaves: an anchor to which nothing refers, a
-/// key without a name, a name without a value among those that brackets hold together, or one of several words that speaks
-/// of one of the `names`. What names a value is then in doubt. So it is in a text that is nested deeper than any is
-/// followed.
+/// Whether a valid text shows signs of damage: an anchor that no alias uses, an empty key, or a key without a value, if
+/// that key is in a flow mapping, in a text with `? ` keys, or has several words that mention one of the `names`. Then
+/// it is not certain which key a value belongs to. Also true for a text that is nested too deep to be parsed.
 pub(crate) fn is_doubtful(text: &str, names: impl Fn(&str) -> bool) -> bool {
-    /// A mapping that is open.
+    /// An open mapping.
     struct Mapping {
         flow: bool,
         key_is_due: bool,
-        /// The key before is more than a name.
+        /// Whether the last key is more than a name.
         joined: bool,
     }
     let marked = text.starts_with("? ") || text.contains("\n? ");
@@ -25,7 +24,7 @@ pub(crate) fn is_doubtful(text: &str, names: impl Fn(&str) -> bool) -> bool {
         let Ok((event, span)) = event else {
             return true;
         };
-        // The parser puts a null where nothing is written.
+        // The parser reports a null for an empty value.
         let nothing = matches!(&event, Event::Scalar(_, ScalarStyle::Plain, 0, None))
             && span.start.index() == span.end.index();
         if let Event::Alias(id) = event {

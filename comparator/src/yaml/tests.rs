@@ -67,7 +67,7 @@ fn collections_aliases_and_several_documents() {
 
 #[test]
 fn what_no_alias_stands_for_is_never_too_large() {
-    // The shapes whose JSON is the longest for their length.
+    // The inputs whose JSON is the longest for their length.
     for unit in [
         "-\n",
         "- []\n",
@@ -91,7 +91,7 @@ fn what_expands_without_end_is_stopped() {
     }
     let bomb = lines.join("\n");
     assert_eq!(json(&bomb), Err(YamlError::Limit(Reason::ResponseTooLarge)));
-    // Also where the documents themselves may have any size.
+    // Even if the size of the documents is not limited.
     assert_eq!(
         documents(&bomb, 128, usize::MAX),
         Err(YamlError::Limit(Reason::ResponseTooLarge))

@@ -32,14 +32,14 @@ impl Pair {
         self.rules.push(RuleConfig {
             field: (action == "key").then(|| "id".to_owned()),
             absolute: absolute.map(str::to_owned),
-            kind: (action == "as").then(|| "number".to_owned()),
+            r#type: (action == "as").then(|| "number".to_owned()),
             ..RuleConfig::new(&format!("rule-{}", self.rules.len()), path, action)
         });
         self
     }
 }
 
-/// Which legacy and candidate differ in: the same text with another number in it.
+/// A pair whose sides differ in one number of the same text.
 fn both(make: impl Fn(usize) -> String) -> Pair {
     Pair::json(make(0), make(1))
 }
@@ -54,7 +54,7 @@ fn object(count: usize, make: impl Fn(usize) -> String) -> String {
     format!("{{{}}}", members.join(","))
 }
 
-/// Elements of which each has a partner that is nearly equal, and none that is.
+/// Elements that each have a nearly equal partner, but no equal one.
 fn near_elements(count: usize) -> Pair {
     both(|add| {
         array(count, |index| {
@@ -64,7 +64,7 @@ fn near_elements(count: usize) -> Pair {
     })
 }
 
-/// Arrays in arrays as deep as is followed, with `count` elements before and behind the inner one, all of which differ.
+/// Arrays nested to the depth limit, with `count` elements before and after the inner one, all of which differ.
 fn nested_arrays(count: usize, add: usize) -> String {
     let edge = |from: usize| {
         let numbers: Vec<String> = (from..from + count).map(|n| n.to_string()).collect();
@@ -75,7 +75,7 @@ fn nested_arrays(count: usize, add: usize) -> String {
     })
 }
 
-/// The same, and only the innermost differ in more than the spelling of a number.
+/// The same, where only the innermost differ in more than the spelling of a number.
 fn nested_spellings(count: usize, add: usize) -> String {
     let spelled = if add == 0 { "1" } else { "1.0" };
     let edge = vec![spelled; count].join(",");
@@ -107,7 +107,7 @@ pub(crate) fn alias_bomb(levels: usize) -> Pair {
     Pair::json(text.clone() + "\nb: 1", text + "\nb: 2").of(DocumentKind::Yaml)
 }
 
-/// Numbers in any order that are all near to each other but for one, so that every pair has to be asked.
+/// Unordered numbers that are all near to each other except one, so that every pair must be compared.
 pub(crate) fn all_near(count: usize) -> Pair {
     both(|add| {
         array(count, |index| {
@@ -118,7 +118,8 @@ pub(crate) fn all_near(count: usize) -> Pair {
     .rule("/*", "tolerance", Some("1000"))
 }
 
-/// The same, but a third of the legacy's numbers find no partner, after every way to make room for them was tried.
+/// The same, but a third of the legacy's numbers have no partner, which is known only after every way to make room was
+/// tried.
 pub(crate) fn all_near_but_too_few(count: usize) -> Pair {
     let near = |add: usize, share: usize| {
         array(count, |index| {
@@ -131,7 +132,7 @@ pub(crate) fn all_near_but_too_few(count: usize) -> Pair {
         .rule("/*", "tolerance", Some("1000"))
 }
 
-/// A name, a size, and what is made of it.
+/// A name, a size, and the function that makes the pair.
 type Attack = (&'static str, usize, fn(usize) -> Pair);
 
 pub(crate) const ATTACKS: &[Attack] = &[
@@ -238,7 +239,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     }),
 ];
 
-/// What, over and over, has been hard for one parser of YAML or another.
+/// Inputs that were hard for one YAML parser or another.
 pub(crate) const YAML: &[&str] = &[
     "- ",
     "-\n",

@@ -1,8 +1,9 @@
-//! Inputs made to be expensive: none costs more than in proportion to its size, unless a budget ends it before.
+//! Inputs that are made to be expensive: none costs more than in proportion to its size, unless a budget ends it
+//! before.
 //!
-//! Each is compared at one size and at four times that size, by both passes. What counts is the processor time of the
-//! thread, not the time that passes, so what else the machine does has little part in it: what is linear takes four
-//! times as much, what is quadratic sixteen times. A ratio above the bound is measured again before it is believed.
+//! Each is compared at one size and at four times that size, by both passes. Processor time of the thread is measured,
+//! not elapsed time, so other load on the machine matters little. Linear work takes four times as much, quadratic work
+//! sixteen times. A ratio above the bound is measured again before it counts.
 
 mod attacks;
 
@@ -18,9 +19,9 @@ use parity_schemas::verdict::{Reason, Verdict};
 
 /// How much more four times the size may take: between four and sixteen.
 const GROWTH: f64 = 8.0;
-/// Below this a ratio says nothing: allocations and caches outweigh the work.
+/// Shortest time for which a ratio means anything: below it, allocations and caches dominate.
 const NEGLIGIBLE: Duration = Duration::from_millis(20);
-/// What is over the bound is measured so often, and the best of each size counts.
+/// How often a ratio above the bound is measured; the best time of each size counts.
 const RUNS: usize = 5;
 
 /// Processor time that this thread has taken.
@@ -29,7 +30,7 @@ fn processor_time() -> Duration {
     Duration::try_from(time).expect("time goes on")
 }
 
-/// A media type, what is repeated (with `#` for which one it is), and what stands at the end.
+/// A media type, the repeated text (with `#` for its number), and the text at the end.
 const FRAMED: &[(&str, &str, &str)] = &[
     ("text/event-stream", "data: {\"a\":#}\n\n", "\n\n"),
     ("text/event-stream", "data: [\n", "\n\n"),

@@ -1,4 +1,4 @@
-//! What a known edit leaves to be found.
+//! A known edit leads to the expected findings.
 
 use parity_comparator::{DocumentKind, RuleConfig};
 use parity_schemas::verdict::{Finding, Kind, Verdict};
@@ -29,7 +29,7 @@ fn places(value: &Value, pointer: &str, out: &mut Vec<String>) {
     }
 }
 
-/// Some of the scalars, each once, in the order of their paths.
+/// Pointers to some of the scalars, each once, in the order of their paths.
 fn chosen(value: &Value, picks: &[Index]) -> Vec<String> {
     let mut paths = Vec::new();
     scalars(value, "", &mut paths);
@@ -42,7 +42,7 @@ fn chosen(value: &Value, picks: &[Index]) -> Vec<String> {
     chosen
 }
 
-/// An edit that changes these scalars to values that are nowhere else.
+/// Changes these scalars to values that occur nowhere else.
 fn changed(value: &Value, paths: &[String]) -> Value {
     let mut changed = value.clone();
     for (index, path) in paths.iter().enumerate() {
@@ -101,9 +101,9 @@ fn without_arrays(value: Value) -> Value {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    // Elements that are told apart by an `id` are the exception that the law has to make: one that has lost its id and
-    // more is another element, so it is one missing and one extra, wherever else it was changed. Values that are
-    // nowhere else are what keeps alignment from finding a moved element in a changed one.
+    // Elements identified by an `id` are an exception: one whose `id` and other values changed is another element, so
+    // it is one missing and one extra, whatever else changed in it. Values that occur nowhere else keep the alignment
+    // from taking a changed element for a moved one.
     #[test]
     fn each_changed_scalar_is_one_finding_in_any_document(
         value in prop_oneof![document(), crowded()],

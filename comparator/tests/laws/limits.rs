@@ -1,4 +1,4 @@
-//! Limits: what is over one is said to be, and nothing panics on the way there.
+//! Limits: what exceeds one is reported, and nothing panics on the way.
 
 use std::sync::Arc;
 
@@ -92,7 +92,7 @@ fn more_findings_than_the_cap_are_said_to_be_cut() {
 
 #[test]
 fn unordered_matching_ends_at_the_work_budget() {
-    // Every number is near to half of the others, so every pair has to be asked.
+    // Every number is near to half of the others, so every pair must be compared.
     let numbers = |from: u32| {
         Value::from((from..from + 2_000).map(|n| n % 997).collect::<Vec<_>>()).to_string()
     };
@@ -113,7 +113,7 @@ fn unordered_matching_ends_at_the_work_budget() {
 fn what_alignment_takes_is_not_missing_where_a_verdict_depends_on_it() {
     let numbers = |from: usize| Value::from((from..from + 40).collect::<Vec<_>>());
     let repeated = "[{\"x\":1},{\"x\":2}]";
-    // The array is equal under the rule and yet aligned, since its text is not the same; that takes the whole budget.
+    // The array is equal under the rule but still aligned, because its text differs; that takes the whole budget.
     let text = |number: &str| {
         let rows: Vec<String> = (0..30)
             .map(|row| format!("[{number},{}]", numbers(row)))
@@ -143,7 +143,7 @@ fn what_alignment_takes_is_not_missing_where_a_verdict_depends_on_it() {
 }
 #[test]
 fn a_proven_difference_stands_when_its_details_are_too_much_work() {
-    // Aligned by id, the only pair holds a matching that no budget allows; by position, the ids already differ.
+    // Aligned by id, the only pair contains a matching that exceeds any budget; by position, the ids already differ.
     let many = |from: usize| {
         let numbers: Vec<String> = (from..from + 3_000).map(|n| n.to_string()).collect();
         numbers.join(",")
@@ -185,7 +185,7 @@ fn a_profile_does_not_make_elements_in_any_order_too_much_work() {
 
 #[test]
 fn what_one_array_costs_a_reader_is_not_missing_for_the_next() {
-    // The first array cannot be aligned; the second one is equal by its rule, wherever its elements stand.
+    // The first array exceeds the alignment budget; the second one is equal by its rule, in any order.
     let numbers = |changed: usize| {
         let numbers: Vec<String> = (0..1_200)
             .map(|at| {

@@ -45,14 +45,14 @@ pub(crate) fn document() -> impl Strategy<Value = Value> {
     scalar().prop_recursive(5, 60, 6, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
-            // Now and then what elements are told apart by.
+            // Sometimes the key that identifies elements.
             prop::collection::btree_map("[a-zé\"~/]{0,4}|id|id", inner, 0..6)
                 .prop_map(|members| Value::Object(members.into_iter().collect())),
         ]
     })
 }
 
-/// A document of so few values that two of them have much in common, which is what alignment works on.
+/// A document of few distinct values, so that two of them have much in common, which is what alignment works on.
 pub(crate) fn crowded() -> impl Strategy<Value = Value> {
     let scalar = prop_oneof![
         (0..4).prop_map(Value::from),
@@ -73,7 +73,7 @@ pub(crate) fn pair() -> impl Strategy<Value = (Value, Value)> {
     prop_oneof![(document(), document()), (crowded(), crowded())]
 }
 
-/// The document written in another way: keys backwards, spaces, every character of strings escaped.
+/// The same document written differently: keys in reverse order, spaces, every character of strings escaped.
 pub(crate) fn rewritten(value: &Value, out: &mut String) {
     match value {
         Value::Object(members) => {
@@ -138,7 +138,7 @@ pub(crate) fn scalars(value: &Value, pointer: &str, out: &mut Vec<String>) {
     }
 }
 
-/// A document of the shape that services send, whose elements are told apart by more than their place.
+/// A document like those that services send, whose elements are identified by more than their position.
 pub(crate) fn service_document() -> impl Strategy<Value = Value> {
     let order = (any::<u32>(), "[a-z]{3,8}", prop::collection::vec("[a-z]{2,5}", 0..4))
         .prop_map(|(amount, name, tags)| json!({"amount": amount, "name": name, "tags": tags, "open": true}));

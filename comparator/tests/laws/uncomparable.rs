@@ -1,4 +1,4 @@
-//! Bodies that cannot be compared: what is said of each two of them, and that none hides a difference.
+//! Bodies that cannot be compared: the verdict for each combination, and that none hides a difference.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -13,18 +13,18 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Kind, Part, Verdict};
 use proptest::prelude::*;
 
-/// What a body may be. `Json` is the only one that a client and the comparator can read to its end.
+/// The state of a body. `Json` is the only one that a client and the comparator can read to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Is {
     Json,
     Empty,
-    /// Labelled gzip, and none.
+    /// Labelled gzip, but it is not.
     Broken,
     /// In an encoding that is not known here.
     Unknown,
     /// More than the limit once decompressed.
     Bomb,
-    /// JSON, nested deeper than is followed.
+    /// JSON, nested deeper than the limit.
     Deep,
     /// More than the limit as sent.
     Large,
@@ -150,7 +150,7 @@ fn each_two_bodies_have_one_verdict() {
             );
             assert_eq!(other.verdict, Verdict::Mismatch);
             assert!(other.findings[0].part == Part::Status);
-            // The body has a finding, or it is said why it has none.
+            // The body has a finding, or a reason why it has none.
             let not_compared = other.body_not_compared.map(Verdict::NotCompared);
             let of_body = other
                 .findings
@@ -243,7 +243,7 @@ fn lengths_prove_what_they_can() {
 }
 
 #[test]
-fn several_messages_of_grpc_are_not_one_and_trailers_behind_them_are_not_known() {
+fn several_messages_of_grpc_are_not_one_and_trailers_after_them_are_not_known() {
     let grpc = |body: Body, status: Option<&'static str>| {
         let mut answer = answer(200, Is::Empty, "");
         answer.headers = FieldLines::from_iter([(CONTENT_TYPE, "application/grpc")]);
@@ -266,7 +266,7 @@ fn several_messages_of_grpc_are_not_one_and_trailers_behind_them_are_not_known()
     assert_eq!(word(compare(&several(), &several()).verdict), "stream");
     let large = grpc(Body::omitted(Omitted::TooLarge { at_least: 2 << 20 }), None);
     assert_eq!(word(compare(&one(), &large).verdict), "c_too_large");
-    // A large answer of the legacy was read to its end, and then it said that it failed.
+    // A large answer of the legacy was read to its end, and its trailers then reported a failure.
     let legacy = |status| {
         let body = Body::omitted(Omitted::TooLarge { at_least: 2 << 20 });
         grpc(body, Some(status))
@@ -287,7 +287,7 @@ fn any_body() -> impl Strategy<Value = Is> {
     prop::sample::select(&ALL[..])
 }
 
-/// What the comparator can read of the legacy.
+/// The bodies of the legacy that the comparator can read.
 fn readable() -> impl Strategy<Value = Is> {
     prop::sample::select(&[Is::Json, Is::Empty][..])
 }

@@ -1,4 +1,4 @@
-//! What does not depend on how a document is written, nor on which side it stands.
+//! The verdict depends neither on how a document is written nor on its side.
 
 use std::borrow::Cow;
 
@@ -18,12 +18,12 @@ fn mirrored(kind: Kind) -> Kind {
 
 type Side = (String, String, Kind, Option<String>, Option<String>);
 
-/// What a finding says, seen from one side or the other.
+/// The findings as one side or the other sees them.
 fn sides(findings: &[Finding], swapped: bool) -> Vec<Side> {
     let mut seen: Vec<_> = findings
         .iter()
         .map(|finding| {
-            // What one side lacks has a place in the other only.
+            // A value that one side lacks has a position only in the other.
             let one_sided = matches!(finding.kind, Kind::Missing | Kind::Extra);
             let other = match &finding.candidate_path {
                 Some(path) if !one_sided => path.clone(),
@@ -52,7 +52,7 @@ fn sides(findings: &[Finding], swapped: bool) -> Vec<Side> {
     seen
 }
 
-/// Where the findings are and of what kind, in an order of their own.
+/// Paths and kinds of the findings, sorted.
 fn places(findings: &[Finding]) -> Vec<(&str, Option<&str>, Kind)> {
     let mut places: Vec<_> = findings
         .iter()
@@ -81,7 +81,7 @@ proptest! {
     #[test]
     fn two_documents_match_exactly_when_their_values_are_equal((one, two) in pair()) {
         let comparison = compare(one.to_string().as_bytes(), two.to_string().as_bytes());
-        // serde_json tells 1 from 1.0, and -0.0 from 0; the generated floats are whole by chance only.
+        // serde_json distinguishes 1 from 1.0, and -0.0 from 0; the generated floats are whole only by chance.
         prop_assert_eq!(comparison.verdict == Verdict::Match, one == two);
         prop_assert_eq!(comparison.findings.is_empty(), one == two);
     }

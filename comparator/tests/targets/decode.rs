@@ -1,4 +1,4 @@
-//! Whole answers: an encoding that is undone changes nothing, and one that cannot be undone is no match.
+//! Whole answers: decoding changes nothing, and a body that cannot be decoded is no match.
 
 use std::io::Write;
 
@@ -12,7 +12,7 @@ use super::laws::{Judge, answer};
 use super::source::Source;
 use super::{limits, parts};
 
-/// Encodings one upon another that are undone.
+/// Most layers of encoding that are decoded.
 const LAYERS: usize = 4;
 
 /// Two HTTP answers as they are, or one body that is sent plain and encoded.
@@ -75,7 +75,7 @@ fn encoded(data: &[u8], limits: Limits) {
         verdict == Verdict::Match || (verdict == too_large && data.len() > limits.decoded_bytes),
         "{verdict:?} of the same body as {names}"
     );
-    // Damage may hit a byte that means nothing, so no verdict is wrong; but it must be one.
+    // Damage may hit a byte without meaning, so any verdict is right; but there must be one.
     let length = wrapped.len();
     if let Some(byte) = wrapped.get_mut(usize::from(damage.0) % length.max(1)) {
         *byte ^= damage.1;

@@ -12,7 +12,7 @@ use parity_schemas::verdict::{Finding, Kind, Reason, Verdict};
 
 /// Bytes that a cut value may have beyond its limit: the mark.
 const MARK_BYTES: usize = '…'.len_utf8();
-/// Bytes of a path that its finding may have; keys are the services' text.
+/// Longest path of a finding; keys are the services' text.
 const PATH_BYTES: usize = 1_024 + MARK_BYTES;
 
 /// An answer of this type with this body.
@@ -32,8 +32,8 @@ pub(super) fn answer(content_type: &'static str, body: &[u8]) -> Capture {
     }
 }
 
-/// One comparator, by which every law for a pair is tried, so that what one comparison leaves in its memory meets the
-/// next.
+/// One comparator that is used for every law, so that the next comparison starts with the memory that the last one
+/// left.
 pub(super) struct Judge {
     comparator: Comparator,
     limits: Limits,
@@ -66,8 +66,8 @@ impl Judge {
             text(legacy),
             text(candidate)
         );
-        // What aligns arrays shares one budget, in the order of the legacy: once it is spent the sides differ in what is
-        // readable.
+        // All alignments share one budget, in the order of the legacy. Once it is spent, the sides differ in which
+        // findings are readable.
         let ample = self.limits.work >= Limits::default().work;
         if ample && !forth.findings_cut && !back.findings_cut {
             assert_eq!(
@@ -103,7 +103,7 @@ impl Judge {
             text(legacy),
             text(candidate)
         );
-        // A pair that is walked twice was a mismatch the first time; only then is anything listed.
+        // Only a mismatch is walked twice; only then is anything listed.
         assert!(
             quick.verdict == Verdict::Mismatch
                 || (quick.findings.is_empty() && quick.tolerated.is_empty()),
@@ -119,8 +119,8 @@ impl Judge {
         detailed
     }
 
-    /// Whether two verdicts are the same. Where so little work is allowed that it may run out, how much a matching
-    /// takes depends on where it begins; then one of them may be that it did run out.
+    /// Whether two verdicts are the same. With a small budget, the work of a matching depends on where it begins; then
+    /// one of them may be that the budget ran out.
     fn agree(&self, one: &Comparison, two: &Comparison) -> bool {
         let spent = Verdict::NotCompared(Reason::CandidateWorkBudget);
         let may_run_out = self.limits.work < Limits::default().work;
@@ -152,7 +152,7 @@ impl Judge {
     }
 }
 
-/// A verdict that is the same whichever side cannot be compared.
+/// The verdict without the side that is to blame.
 fn whoever_caused(verdict: Verdict) -> Verdict {
     match verdict {
         Verdict::NotCompared(reason) => Verdict::NotCompared(reason.of_candidate_alone()),
@@ -172,7 +172,7 @@ type Seen<'a> = (
     Option<Cow<'a, str>>,
 );
 
-/// The findings as the other side sees them, in an order of their own.
+/// The findings as the other side sees them, sorted.
 fn kinds(findings: &[Finding], swapped: bool) -> Vec<Seen<'_>> {
     let mut seen: Vec<Seen<'_>> = findings
         .iter()
@@ -187,7 +187,7 @@ fn kinds(findings: &[Finding], swapped: bool) -> Vec<Seen<'_>> {
                 sides.reverse();
             }
             let [legacy, candidate] = sides;
-            // What one side lacks has a place in the other only.
+            // A value that one side lacks has a position only in the other.
             let path = match &finding.candidate_path {
                 Some(path) if swapped && legacy.is_some() && candidate.is_some() => path,
                 _ => &finding.path,

@@ -1,9 +1,9 @@
 //! The laws that fuzzing tries to break: one function for each target, from any bytes to a panic where a law fails.
 //!
-//! They are here, not in `fuzz/`, so that an ordinary test on a stable compiler drives them too (`fuzz_targets.rs`) and
-//! they cannot rot between two fuzzing sessions. An input with a [`SEPARATOR`] is taken as it is, as the two sides of a
-//! comparison; any other is read as a sequence of choices ([`source`]) from which documents are built, so that
-//! mutations of the bytes are mutations of the structure.
+//! They are here, not in `fuzz/`, so that an ordinary test on a stable compiler runs them too (`fuzz_targets.rs`) and
+//! they do not break unnoticed between two fuzzing sessions. An input with a [`SEPARATOR`] is split into the two sides
+//! of a comparison as it is. Any other input is read as a sequence of choices ([`source`]) from which documents are
+//! built, so that mutations of the bytes are mutations of the structure.
 
 mod decode;
 mod json;
@@ -20,7 +20,7 @@ pub(crate) use yaml::yaml;
 
 use parity_comparator::Limits;
 
-/// Stands between the parts of an input that is taken as it is.
+/// Separates the parts of an input that is used as it is.
 pub(crate) const SEPARATOR: &[u8] = b"\n---8<---\n";
 
 /// The parts between separators; `None` unless there are `N`.

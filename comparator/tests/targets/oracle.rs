@@ -1,7 +1,7 @@
-//! What two JSON texts mean, by another parser and in the plainest way: the comparator's verdict must be the same.
+//! The meaning of two JSON texts by another parser, in the simplest way: the comparator's verdict must be the same.
 //!
-//! `serde_json` reads the structure and leaves the text of every number as it is. It knows no lone surrogates, so where
-//! it refuses a string the oracle keeps silent.
+//! `serde_json` parses the structure and keeps the text of every number. It refuses lone surrogates, so the oracle has
+//! no answer for such strings.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,7 +24,6 @@ pub(super) enum Meaning {
     Object(BTreeMap<String, Vec<Meaning>>),
 }
 
-/// Whether a text is JSON.
 pub(super) fn is_json(text: &[u8]) -> bool {
     serde_json::from_slice::<&RawValue>(text).is_ok()
 }
@@ -78,7 +77,7 @@ fn number(text: &str) -> Option<Meaning> {
     Some(Meaning::Number(negative, significant.to_owned(), power))
 }
 
-/// Every member of an object, also those whose key comes again.
+/// Every member of an object, including those with repeated keys.
 struct Members<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {

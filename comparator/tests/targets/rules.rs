@@ -1,10 +1,10 @@
-//! Rules: no configuration makes compiling panic, its errors name rules that are there, and to ignore more never makes
-//! a mismatch of a match.
+//! Rules: no configuration makes compilation panic, its errors name existing rules, and ignoring more never turns a
+//! match into a mismatch.
 
+use parity_comparator::rules::config::parse;
 use parity_comparator::{Limits, RuleConfig, Rules};
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Explanation, Part, Verdict};
-use serde::Deserialize;
 
 use super::laws::{Judge, answer};
 use super::source::{Document, KEYS, Source};
@@ -14,23 +14,17 @@ const JSON: &str = "application/json";
 /// Rules in one built configuration.
 const RULES: usize = 6;
 
-#[derive(Deserialize)]
-struct File {
-    #[serde(default)]
-    rule: Vec<RuleConfig>,
-}
-
 /// A configuration and two documents as they are, or built from the bytes.
 pub(crate) fn rules(data: &[u8]) {
     let limits = limits(data);
     if let Some([file, legacy, candidate]) = parts(data) {
         let file = std::str::from_utf8(file).ok();
-        if let Some(Ok(mut file)) = file.map(toml_edit::de::from_str::<File>) {
-            // With a kind, a rule has a direction, and the sides swapped may have another verdict.
-            for rule in &mut file.rule {
-                rule.finding = None;
+        if let Some(Ok(mut rules)) = file.map(parse) {
+            // A rule with a kind has a direction, so swapping the sides may change the verdict.
+            for rule in &mut rules {
+                rule.kind = None;
             }
-            walked(&file.rule, legacy, candidate, limits);
+            walked(&rules, legacy, candidate, limits);
         }
         return;
     }
@@ -84,7 +78,7 @@ fn rule(index: usize, source: &mut Source<'_>) -> RuleConfig {
         },
         route: (source.byte() % 16 == 15)
             .then(|| source.pick(&["GET /", "GET /other", "nowhere"]).to_owned()),
-        part,
+        part: Some(part.to_string()),
         path: match part {
             Part::Body => path(source),
             Part::Status => source.pick(&["", "", "/x"]).to_owned(),
@@ -98,7 +92,7 @@ fn rule(index: usize, source: &mut Source<'_>) -> RuleConfig {
         } else {
             Vec::new()
         },
-        finding: None,
+        kind: None,
         field: (action == "key")
             .then(|| some(source, &["id", "a", "", "é"]))
             .flatten(),
@@ -108,7 +102,7 @@ fn rule(index: usize, source: &mut Source<'_>) -> RuleConfig {
         relative: (action == "tolerance" && source.byte().is_multiple_of(4))
             .then(|| some(source, bounds))
             .flatten(),
-        kind: (action == "as")
+        r#type: (action == "as")
             .then(|| some(source, &["timestamp", "uuid", "number", "date"]))
             .flatten(),
         reason: None,
@@ -140,7 +134,7 @@ fn path(source: &mut Source<'_>) -> String {
         }
     }
     match source.byte() {
-        // As JSONPath: the same segments, and now and then what is none.
+        // As JSONPath: the same segments, and sometimes an invalid one.
         0..16 => {
             let mut jsonpath = String::from("$");
             for segment in path.split('/').skip(1) {

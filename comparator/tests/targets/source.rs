@@ -1,8 +1,8 @@
-//! Documents out of bytes: each byte is one choice, and what is behind the end is zero.
+//! Builds documents from bytes: each byte is one choice, and bytes after the end count as zero.
 
 use std::fmt::Write as _;
 
-/// Nesting of a built document: enough for every kind of container in every other.
+/// Depth of a built document: enough for every kind of container in every other.
 const DEPTH: usize = 8;
 /// Members of one container.
 const MEMBERS: usize = 7;
@@ -43,7 +43,7 @@ pub(super) enum Document {
     Number(String),
     Text(String),
     Array(Vec<Document>),
-    /// Keys may be there more than once.
+    /// Keys may be repeated.
     Object(Vec<(String, Document)>),
 }
 
@@ -116,7 +116,7 @@ impl Document {
         }
     }
 
-    /// Gives one value another: any scalar or container that the source leads to.
+    /// Replaces one value, a scalar or container that the source selects.
     pub(super) fn edit(&mut self, source: &mut Source<'_>) {
         let deeper = source.below(4) > 0;
         match self {
@@ -145,7 +145,7 @@ impl Document {
         }
     }
 
-    /// The same data in another order of keys; those that are there more than once stay in theirs.
+    /// The same data with the keys in another order; repeated keys keep theirs.
     pub(super) fn permute(&mut self, source: &mut Source<'_>) {
         match self {
             Self::Array(elements) => {
@@ -250,7 +250,7 @@ fn quote(text: &str, source: &mut Source<'_>, out: &mut String) {
     out.push('"');
     for character in text.chars() {
         let code = u32::from(character);
-        // YAML has no surrogate pairs, so what needs one stands for itself.
+        // YAML has no surrogate pairs, so a character that needs one is written as it is.
         let escaped = character < ' '
             || matches!(character, '"' | '\\')
             || (code < 0x1_0000 && source.byte() % 4 == 1);

@@ -1,4 +1,4 @@
-//! YAML: whatever the parser makes of it has JSON, and the same data in flow and in block style is the same.
+//! YAML: whatever the parser accepts converts to JSON, and the same data in flow and in block style is equal.
 
 use parity_comparator::{Limits, Rules};
 use parity_schemas::verdict::{Reason, Verdict};
@@ -49,7 +49,7 @@ fn judged(legacy: &[u8], candidate: &[u8], limits: Limits) -> Verdict {
     let verdict = judge
         .compare(&answer(YAML, legacy), &answer(YAML, candidate))
         .verdict;
-    // Undecodable would mean that what we wrote ourselves is no JSON.
+    // Undecodable would mean that the JSON that we wrote is invalid.
     assert!(verdict != Verdict::NotCompared(Reason::Undecodable));
     verdict
 }

@@ -1,6 +1,6 @@
-//! The HTTP API: the documents of the command line, and control of shadowing.
+//! The HTTP API: the JSON documents of the commands, and control of shadowing.
 //!
-//! Every answer is JSON; errors are `{"error": …}` with what to do.
+//! Every answer is JSON. Errors are `{"error": …}` and say what to do.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,9 +8,9 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Response};
-use serde_json::json;
+use parity_schemas::documents::{MISMATCHES_SCHEMA, MismatchPage};
 
-use super::question::{Failure, MismatchQuestion, Question, find_mismatch, read};
+use super::question::{ErrorAnswer, MismatchQuestion, Question, find_mismatch, read};
 use super::site::{Process, Site};
 use crate::view;
 
@@ -18,18 +18,18 @@ use crate::view;
 pub(super) async fn report(
     State(site): State<Arc<Site>>,
     Query(question): Query<Question>,
-) -> Result<Response, Failure> {
+) -> Result<Response, ErrorAnswer> {
     let selection = question.selection(&site)?;
     let report = read(&site, move |reader| reader.report(&selection)).await?;
     Ok(Json(report).into_response())
 }
 
-/// `parity.gate/v1`. It waits for watermarks as the command does. Asking decides nothing: only the command `parity gate`
-/// stores its decision.
+/// `parity.gate/v1`. It waits for watermarks as the command does, but does not store the decision: only the command
+/// `parity gate` does.
 pub(super) async fn gate(
     State(site): State<Arc<Site>>,
     Query(question): Query<Question>,
-) -> Result<Response, Failure> {
+) -> Result<Response, ErrorAnswer> {
     let selection = question.selection(&site)?;
     let thresholds = question.thresholds()?;
     let decision = read(&site, move |reader| {
@@ -43,7 +43,7 @@ pub(super) async fn gate(
 pub(super) async fn mismatches(
     State(site): State<Arc<Site>>,
     Query(question): Query<MismatchQuestion>,
-) -> Result<Response, Failure> {
+) -> Result<Response, ErrorAnswer> {
     let (filter, limit) = (question.filter(&site)?, question.limit()?);
     // One more than asked for tells whether there is a next page.
     let mut found = read(&site, move |reader| reader.mismatches(&filter, limit + 1)).await?;
@@ -53,22 +53,26 @@ pub(super) async fn mismatches(
         .last()
         .filter(|_| more)
         .map(|last| format!("{}_{}", last.time, last.id));
-    let document = json!({"schema": "parity.mismatches/v1", "mismatches": found, "next": next});
-    Ok(Json(document).into_response())
+    let page = MismatchPage {
+        schema: MISMATCHES_SCHEMA.to_owned(),
+        mismatches: found,
+        next,
+    };
+    Ok(Json(page).into_response())
 }
 
 /// One recorded mismatch.
 pub(super) async fn mismatch(
     State(site): State<Arc<Site>>,
     Path(id): Path<String>,
-) -> Result<Response, Failure> {
+) -> Result<Response, ErrorAnswer> {
     Ok(Json(find_mismatch(&site, &id).await?).into_response())
 }
 
-/// What the mirror or the sink says of itself.
-pub(super) async fn status(State(site): State<Arc<Site>>) -> Result<Response, Failure> {
+/// The status of the mirror or the sink.
+pub(super) async fn status(State(site): State<Arc<Site>>) -> Result<Response, ErrorAnswer> {
     match &site.process {
-        Process::Mirror(control) => Ok(Json(control.status()).into_response()),
+        Process::Mirror(mirror) => Ok(Json(mirror.status()).into_response()),
         Process::Sink(status) => Ok(Json(status()).into_response()),
         Process::Reader => Err(no_mirror()),
     }
@@ -79,15 +83,19 @@ pub(super) async fn set_shadowing(
     State(site): State<Arc<Site>>,
     Path(state): Path<String>,
     headers: axum::http::HeaderMap,
-) -> Result<Response, Failure> {
-    let control = site.process.mirror().ok_or_else(no_mirror)?;
+) -> Result<Response, ErrorAnswer> {
+    let mirror = site.process.mirror().ok_or_else(no_mirror)?;
     let on = match state.as_str() {
         "on" => true,
         "off" => false,
-        _ => return Err(Failure::missing(format!("`{state}` is neither on nor off"))),
+        _ => {
+            return Err(ErrorAnswer::missing(format!(
+                "`{state}` is neither on nor off"
+            )));
+        }
     };
-    control.set_shadowing(on);
-    // A button on the page wants the page back; a program wants the state.
+    mirror.set_shadowing(on);
+    // The button on the page leads back to the page; a program gets the status.
     let from_page = headers
         .get(axum::http::header::ACCEPT)
         .and_then(|accept| accept.to_str().ok())
@@ -95,12 +103,12 @@ pub(super) async fn set_shadowing(
     Ok(if from_page {
         axum::response::Redirect::to("/").into_response()
     } else {
-        Json(control.status()).into_response()
+        Json(mirror.status()).into_response()
     })
 }
 
-fn no_mirror() -> Failure {
-    Failure::missing(
+fn no_mirror() -> ErrorAnswer {
+    ErrorAnswer::missing(
         "no mirror runs in this process; ask the admin port of the mirror itself".to_owned(),
     )
 }

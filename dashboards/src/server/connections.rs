@@ -1,8 +1,8 @@
 //! The connections of the admin port: how many there may be, and for how long.
 //!
-//! They share file descriptors with the clients of a proxy, and anybody who reaches the port can open them before any
-//! token is asked for. So their number has a cap, beyond which they wait in the system's backlog, where they cost
-//! us nothing; a head must come in time; and no connection lasts, so that whoever waits gets a turn.
+//! They share file descriptors with the clients of a proxy, and anybody who reaches the port can open them before a
+//! token is checked. So their number is limited; further ones wait in the system's backlog, where they cost nothing. A
+//! request head must arrive in time, and every connection is closed after a while, so that those that wait get a turn.
 
 use std::future::Future;
 use std::io;
@@ -18,18 +18,20 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
-/// Connections at a time: a few browsers, which open six each, and what probes and scrapes.
+/// Connections at a time: for a few browsers, which open six each, and for probes and metric scrapers.
 pub const CONNECTIONS: usize = 32;
-/// For a head, from the first byte or from the answer before it: a connection that asks nothing is closed as well.
+/// Time for a request head, counted from opening the connection or from the previous answer. An idle connection is
+/// closed as well.
 const HEAD: Duration = Duration::from_secs(10);
-/// The same where half of the places are taken already: connections that only wait for their clients make way, so that a
-/// probe that is in a hurry has its turn.
+/// The same when half of the connections are in use: then idle ones are closed sooner, so that a probe with a short
+/// time-out gets through.
 const HEAD_WHERE_FULL: Duration = Duration::from_secs(1);
 /// After this a connection takes no new request.
 const LIFE: Duration = Duration::from_mins(1);
-/// What the request at hand has then: a report of a large store takes seconds, and may be read over a slow network.
+/// Time that a current request has after that: a report of a large store takes seconds, and may be read over a slow
+/// network.
 const LAST: Duration = Duration::from_mins(1);
-/// Pause after an error to accept. Out of file descriptors, the next try would fail at once, and spin.
+/// Pause after a failed accept. Without it, a lack of file descriptors would make the loop spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves until `shutdown` completes; requests under way are finished.
@@ -60,7 +62,7 @@ pub(super) async fn serve(
             }
             Ok(None) => break,
             Err(error) => {
-                tracing::debug!(%error, "the admin port cannot accept connections; trying on");
+                tracing::debug!(%error, "the admin port cannot accept connections; trying again");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
@@ -93,7 +95,7 @@ async fn one(stream: TcpStream, router: Router, head: Duration, mut ending: watc
         ended = connection.as_mut() => ended,
         () = over(&mut ending) => {
             connection.as_mut().graceful_shutdown();
-            // Cut after it: a client that does not read would stay for ever.
+            // Then the connection is cut, because a client that does not read would keep it for ever.
             tokio::time::timeout(LAST, connection).await.unwrap_or(Ok(()))
         }
     };
@@ -102,8 +104,8 @@ async fn one(stream: TcpStream, router: Router, head: Duration, mut ending: watc
     }
 }
 
-/// Until a connection has had its time, or the port ends.
+/// Waits until a connection has used up its time, or the port ends.
 async fn over(ending: &mut watch::Receiver<bool>) {
-    // A sender that is gone has ended as well.
+    // An error means that the sender was dropped, which also ends the port.
     let _either = tokio::time::timeout(LIFE, ending.wait_for(|ending| *ending)).await;
 }

@@ -1,10 +1,10 @@
 //! Who may use the admin port.
 //!
-//! Four walls. A request says once where it is for: with two `Host` fields, or a target that names another place than
-//! the `Host`, two readers would disagree. Without a token the port is bound to loopback, and then that must be a loopback
-//! name, so that a page which rebinds its DNS name to 127.0.0.1 is refused. A request that changes something must not come from a
-//! page of another origin. With a token, every request must carry it: `Authorization: Bearer TOKEN`, or Basic with
-//! the token as the password, which is what a browser can ask its user for.
+//! Four checks. A request must name exactly one host: with two `Host` fields, or a target that contradicts the `Host`, two
+//! programs could read different hosts. Without a token the port is bound to loopback, and the host must be a loopback
+//! name; this refuses a page that rebinds its DNS name to 127.0.0.1. A request that changes something must not come from a
+//! page of another origin. With a token, every request must carry it: `Authorization: Bearer TOKEN`, or Basic with the
+//! token as the password, which a browser can ask its user for.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -42,7 +42,8 @@ pub(super) async fn admit(State(site): State<Arc<Site>>, request: Request, next:
             return (StatusCode::UNAUTHORIZED, [challenge, last], text).into_response();
         }
         None if !is_loopback_name(host) => {
-            let text = "the Host is no loopback name; reach this port as 127.0.0.1 or localhost\n";
+            let text =
+                "the Host is not a loopback name; reach this port as 127.0.0.1 or localhost\n";
             return (StatusCode::MISDIRECTED_REQUEST, text).into_response();
         }
         _ => {}
@@ -98,13 +99,13 @@ fn presents(headers: &HeaderMap, token: &str) -> bool {
             })
 }
 
-/// Takes the same time wherever the first difference is.
+/// Compares in constant time, so that its duration does not reveal a prefix of the token.
 fn equal(one: &[u8], other: &[u8]) -> bool {
     one.len() == other.len() && one.iter().zip(other).fold(0, |seen, (a, b)| seen | (a ^ b)) == 0
 }
 
-/// The one place that a request says it is for, with its port if it says one; empty if it says none. `None` if it says
-/// several, or what is no text.
+/// The host that a request names, with its port if it has one; empty if it names none. `None` if it names several, or
+/// something that is not text.
 fn place<'a>(target: &'a Uri, headers: &'a HeaderMap) -> Option<&'a str> {
     let mut hosts = headers.get_all(header::HOST).iter();
     let host = hosts.next().map_or(Ok(""), HeaderValue::to_str).ok()?;
@@ -124,7 +125,7 @@ fn host(headers: &HeaderMap) -> &str {
         .unwrap_or_default()
 }
 
-/// Read to its last byte: what stands behind a bracket or a colon is no name's to choose.
+/// The whole text must match: after a bracket or a colon only a port may follow, not the rest of another name.
 fn is_loopback_name(host: &str) -> bool {
     let (address, port) = if let Some(rest) = host.strip_prefix('[') {
         let Some((inner, behind)) = rest.split_once(']') else {

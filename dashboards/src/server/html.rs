@@ -1,4 +1,4 @@
-//! The pages by HTTP: reads what a page shows, and has it drawn.
+//! The HTTP handlers of the pages: read what a page shows, and render it.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 
-use super::question::{Failure, Question, find_mismatch, read};
+use super::question::{ErrorAnswer, Question, find_mismatch, read};
 use super::site::Site;
 use crate::{pages, view};
 
@@ -52,7 +52,7 @@ pub(super) async fn style() -> Response {
     }
 }
 
-fn sorry(failure: &Failure, site: &Site) -> Response {
+fn sorry(failure: &ErrorAnswer, site: &Site) -> Response {
     let page = pages::sorry(failure.message(), site.process.mirror_status());
     html(failure.status(), page)
 }

@@ -1,5 +1,5 @@
-//! What is asked of the record by HTTP, and the answer to a question that is wrong. Reading a store blocks, so it leaves
-//! the runtime.
+//! Parameters of HTTP requests for the record, and the answers to wrong ones. Reading a store blocks, so it runs outside
+//! of the async runtime.
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::site::Site;
 
-/// What can be asked of the record; the same words as the flags of `report` and `gate`.
+/// Parameters of the report and the gate, named like the flags of the commands.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Question {
@@ -30,11 +30,11 @@ pub(super) struct Question {
 }
 
 impl Question {
-    pub(super) fn selection(&self, site: &Site) -> Result<Selection, Failure> {
+    pub(super) fn selection(&self, site: &Site) -> Result<Selection, ErrorAnswer> {
         let since = match &self.since {
             Some(text) => Some(
                 text.parse::<Timestamp>()
-                    .map_err(|error| Failure::bad(error.to_string()))?,
+                    .map_err(|error| ErrorAnswer::bad(error.to_string()))?,
             ),
             None => None,
         };
@@ -50,17 +50,17 @@ impl Question {
         })
     }
 
-    pub(super) fn thresholds(&self) -> Result<Thresholds, Failure> {
+    pub(super) fn thresholds(&self) -> Result<Thresholds, ErrorAnswer> {
         let default = Thresholds::default();
         let share = |name: &str, given: Option<f64>, default: f64| match given.unwrap_or(default) {
-            share if (0.0..=1.0).contains(&share) => Ok(share),
-            share => Err(Failure::bad(format!(
+            share if Thresholds::SHARE.contains(&share) => Ok(share),
+            share => Err(ErrorAnswer::bad(format!(
                 "{name} is {share}; give a share from 0 to 1"
             ))),
         };
         let confidence = self.confidence.unwrap_or(default.confidence);
-        if !(0.5..1.0).contains(&confidence) {
-            return Err(Failure::bad(format!(
+        if !Thresholds::CONFIDENCE.contains(&confidence) {
+            return Err(ErrorAnswer::bad(format!(
                 "confidence is {confidence}; give a share from 0.5 to below 1"
             )));
         }
@@ -84,13 +84,13 @@ impl Question {
     }
 }
 
-/// An answer that says what went wrong.
-pub(super) struct Failure {
+/// An HTTP answer that reports an error.
+pub(super) struct ErrorAnswer {
     status: StatusCode,
     message: String,
 }
 
-impl Failure {
+impl ErrorAnswer {
     pub(super) fn bad(message: String) -> Self {
         Self {
             status: StatusCode::BAD_REQUEST,
@@ -114,7 +114,7 @@ impl Failure {
     }
 }
 
-impl From<StoreError> for Failure {
+impl From<StoreError> for ErrorAnswer {
     fn from(error: StoreError) -> Self {
         Self {
             status: StatusCode::SERVICE_UNAVAILABLE,
@@ -123,7 +123,7 @@ impl From<StoreError> for Failure {
     }
 }
 
-impl IntoResponse for Failure {
+impl IntoResponse for ErrorAnswer {
     fn into_response(self) -> Response {
         (self.status, Json(json!({"error": self.message}))).into_response()
     }
@@ -133,36 +133,36 @@ impl IntoResponse for Failure {
 pub(super) async fn read<T: Send + 'static>(
     site: &Site,
     ask: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
-) -> Result<T, Failure> {
+) -> Result<T, ErrorAnswer> {
     let store = site.store.clone();
     let asked = tokio::task::spawn_blocking(move || ask(&Reader::open(&store)?)).await;
     match asked {
         Ok(answer) => Ok(answer?),
-        Err(error) => Err(Failure {
+        Err(error) => Err(ErrorAnswer {
             status: StatusCode::INTERNAL_SERVER_ERROR,
             message: error.to_string(),
         }),
     }
 }
 
-/// One recorded mismatch, by what should be its id.
-pub(super) async fn find_mismatch(site: &Site, id: &str) -> Result<Mismatch, Failure> {
+/// One recorded mismatch, by its id as the request gives it.
+pub(super) async fn find_mismatch(site: &Site, id: &str) -> Result<Mismatch, ErrorAnswer> {
     let parsed = id
         .parse::<uuid::Uuid>()
-        .map_err(|_| Failure::bad(format!("`{id}` is not a UUID")))?;
+        .map_err(|_| ErrorAnswer::bad(format!("`{id}` is not a UUID")))?;
     read(site, move |reader| reader.mismatch(parsed))
         .await?
         .ok_or_else(|| {
-            Failure::missing(format!(
+            ErrorAnswer::missing(format!(
                 "no mismatch {parsed} is recorded; retention may have removed it"
             ))
         })
 }
 
-/// Mismatches of one answer, unless asked for more or fewer: a screenful.
+/// Mismatches on a page by default: a screenful.
 const MISMATCHES_PER_PAGE: usize = 50;
 
-/// Which mismatches are asked for.
+/// Parameters of the list of mismatches.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MismatchQuestion {
@@ -170,15 +170,15 @@ pub(super) struct MismatchQuestion {
     route: Option<String>,
     fingerprint: Option<String>,
     limit: Option<usize>,
-    /// `next` of the page before.
+    /// The `next` of the previous page.
     after: Option<String>,
 }
 
 impl MismatchQuestion {
-    pub(super) fn filter(&self, site: &Site) -> Result<MismatchFilter, Failure> {
+    pub(super) fn filter(&self, site: &Site) -> Result<MismatchFilter, ErrorAnswer> {
         let before = match &self.after {
             Some(text) => Some(place(text).ok_or_else(|| {
-                Failure::bad(format!(
+                ErrorAnswer::bad(format!(
                     "after is `{text}`; give the `next` of the page before as it was"
                 ))
             })?),
@@ -196,19 +196,19 @@ impl MismatchQuestion {
         })
     }
 
-    pub(super) fn limit(&self) -> Result<usize, Failure> {
+    pub(super) fn limit(&self) -> Result<usize, ErrorAnswer> {
         let limit = self.limit.unwrap_or(MISMATCHES_PER_PAGE);
         if (1..=MAX_MISMATCHES).contains(&limit) {
             Ok(limit)
         } else {
-            Err(Failure::bad(format!(
+            Err(ErrorAnswer::bad(format!(
                 "limit is {limit}; give 1 to {MAX_MISMATCHES}"
             )))
         }
     }
 }
 
-/// `TIME_ID`, the place of a mismatch in the list.
+/// Parses `TIME_ID`, the position of a mismatch in the list.
 fn place(text: &str) -> Option<(Timestamp, uuid::Uuid)> {
     let (time, id) = text.split_once('_')?;
     Some((time.parse().ok()?, id.parse().ok()?))

@@ -1,4 +1,4 @@
-//! What the admin port serves, and for which process: handles that the program gives.
+//! What the admin port serves, and for which process. The program fills it in.
 
 use std::sync::Arc;
 
@@ -8,59 +8,60 @@ use serde::Serialize;
 
 use crate::view::Status;
 
-/// Run-time control of a mirror.
-pub trait Control: Send + Sync {
+/// What the admin port may ask of a running mirror, and change in it.
+pub trait MirrorAdmin: Send + Sync {
     /// Stops or starts shadowing; clients do not notice either.
     fn set_shadowing(&self, on: bool);
-    /// What stands now.
+    /// How the mirror is doing now.
     fn status(&self) -> Status;
 }
 
-/// What a sink says of itself.
+/// The status of a sink.
 #[derive(Clone, Debug, Serialize)]
 pub struct SinkStatus {
-    /// It is a member of its group, and the last thing it wrote was taken.
+    /// Whether it is a member of its consumer group, and its last write succeeded.
     pub ready: bool,
-    /// Partitions that are its own now.
+    /// Partitions that are assigned to it now.
     pub partitions: usize,
     /// Records in its partitions that it has not committed.
     pub lag: u64,
-    /// Bytes of records in hand.
+    /// Bytes of records that are read but not yet written.
     pub buffered_bytes: u64,
     /// Records that went to the dead-letter topic.
     pub dead_letters: u64,
-    /// What is wrong since the last good write; `None` while it works.
+    /// The error since the last successful write; `None` while writes succeed.
     pub error: Option<String>,
 }
 
 /// Which process the admin port belongs to.
 #[derive(Clone)]
 pub enum Process {
-    /// `parity ui`: it reads, and nothing else.
+    /// `parity ui`, which only reads.
     Reader,
     /// `parity mirror`.
-    Mirror(Arc<dyn Control>),
+    Mirror(Arc<dyn MirrorAdmin>),
     /// `parity sink`.
     Sink(Arc<dyn Fn() -> SinkStatus + Send + Sync>),
 }
 
 impl Process {
-    pub(super) fn mirror(&self) -> Option<&Arc<dyn Control>> {
+    pub(super) fn mirror(&self) -> Option<&Arc<dyn MirrorAdmin>> {
         match self {
-            Self::Mirror(control) => Some(control),
+            Self::Mirror(mirror) => Some(mirror),
             Self::Reader | Self::Sink(_) => None,
         }
     }
 
     pub(super) fn mirror_status(&self) -> Option<Status> {
-        self.mirror().map(|control| control.status())
+        self.mirror().map(|mirror| mirror.status())
     }
 
-    /// A store that fails does not make a proxy unready: its clients are served. A sink does nothing else.
+    /// A failing store does not make a mirror unready, because it still serves clients. It makes a sink unready, because
+    /// writing is all that a sink does.
     pub(super) fn is_ready(&self) -> bool {
         match self {
             Self::Reader => true,
-            Self::Mirror(control) => control.status().ready,
+            Self::Mirror(mirror) => mirror.status().ready,
             Self::Sink(status) => status().ready,
         }
     }
@@ -70,12 +71,12 @@ impl Process {
 pub struct Site {
     /// Where the record is read from.
     pub store: StoreConfig,
-    /// Which effort.
+    /// The migration that is shown by default.
     pub migration: String,
     /// Whose admin port it is.
     pub process: Process,
     /// What /metrics shows.
     pub registry: Registry,
-    /// What callers must present; `None` only on loopback.
+    /// The token that requests must carry; `None` only on loopback.
     pub token: Option<String>,
 }

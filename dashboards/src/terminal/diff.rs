@@ -1,7 +1,7 @@
 //! The result of `parity diff` in words: a unified diff with paths, or counts by pattern.
 //!
-//! The form is that of a unified diff, so that eyes, editors and pull requests know it: `@@` with the place, `-` for the
-//! legacy, `+` for the candidate. What is long is cut where it does not differ; [`Layout::all`] shows everything.
+//! The form is that of a unified diff, which people, editors and pull requests know: `@@` with the place, `-` for the
+//! legacy, `+` for the candidate. Long values are cut where they do not differ; [`Layout::all`] shows everything.
 
 mod bytes;
 mod excused;
@@ -11,7 +11,7 @@ mod value;
 
 use std::fmt::Write;
 
-use parity_comparator::groups::Group;
+use parity_comparator::groups::FindingGroup;
 use parity_schemas::verdict::{Explanation, Finding, Part};
 use parity_schemas::visible::visible;
 
@@ -21,10 +21,10 @@ use crate::view::words::{grouped, plural, shown};
 use crate::view::{Difference, Place};
 use value::Side;
 
-/// Characters of a path that are shown whole: what people write has fewer.
+/// Longest path that is shown whole. Usual paths are shorter.
 const MAX_PATH: usize = 120;
 
-/// How much room there is.
+/// How much is shown.
 #[derive(Clone, Copy)]
 pub struct Layout {
     /// Characters of a line.
@@ -95,7 +95,7 @@ impl Writer<'_> {
             Diff::quotas(&groups)
         };
         let mut shown = vec![0; groups.groups.len()];
-        for (finding, &position) in self.diff.comparison.findings.iter().zip(&groups.of) {
+        for (finding, &position) in self.diff.comparison.findings.iter().zip(&groups.group_of) {
             if shown[position] >= quotas[position] {
                 continue;
             }
@@ -113,7 +113,8 @@ impl Writer<'_> {
                 )?;
             }
         }
-        let unlisted = |(group, quota): &(&Group, &u64)| (**quota == 0).then_some(group.count);
+        let unlisted =
+            |(group, quota): &(&FindingGroup, &u64)| (**quota == 0).then_some(group.count);
         let rest: Vec<u64> = groups
             .groups
             .iter()
@@ -131,7 +132,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Where something differs. Of two documents there is no other part than the body, so only the path is told.
+    /// The place of a difference. Two documents have only a body, so the path alone is enough.
     fn place(&self, place: Place<'_>) -> String {
         match (place.part, place.path) {
             (Part::Status, _) => Part::Status.to_string(),
@@ -142,7 +143,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A path, cut in the middle: where it begins and where it ends both tell it from others.
+    /// A path, cut in the middle if it is long, because both its begin and its end distinguish it from others.
     fn path(&self, path: &str) -> String {
         let length = path.chars().count();
         if self.layout.all || length <= MAX_PATH {
@@ -192,8 +193,8 @@ impl Writer<'_> {
 }
 
 /// Kind and explanation of a group.
-fn how(group: &Group) -> String {
-    let words = group.shared.kind.meaning();
-    let near = group.shared.explanation.map(Explanation::as_str);
+fn how(group: &FindingGroup) -> String {
+    let words = group.key.kind.meaning();
+    let near = group.key.explanation.map(Explanation::as_str);
     near.map_or_else(|| words.to_owned(), |near| format!("{words} ({near})"))
 }

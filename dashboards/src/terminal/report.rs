@@ -18,7 +18,7 @@ use crate::view::{Decided, Headline, ReportView};
 
 pub(super) use clients::headline as clients_line;
 
-/// More routes than a screen holds are counted, not listed.
+/// Routes listed, about a screen. Further ones are only counted.
 const MAX_ROUTES: usize = 30;
 
 /// The whole report, with the decision on it.
@@ -69,7 +69,7 @@ fn write(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result {
     conservation(out, view)
 }
 
-/// What there is that a change of the rules has put out of sight.
+/// Evidence under other rules, which this report does not include.
 fn hidden(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result {
     let line = view
         .completeness()
@@ -80,7 +80,7 @@ fn hidden(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result {
     }
 }
 
-/// One sentence that says how it stands.
+/// The sentence that sums up the report.
 fn headline(view: &ReportView<'_>) -> String {
     let decision = view.decision;
     match view.headline() {
@@ -176,7 +176,7 @@ fn rules(out: &mut String, report: &Report) -> std::fmt::Result {
     Ok(())
 }
 
-/// Says so when requests have no outcome; at rest there are none.
+/// Says how many requests have no outcome, if any. Once no request is in progress, there are none.
 fn conservation(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result {
     match view.unsettled() {
         Some(unsettled) => {

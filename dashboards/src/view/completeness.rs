@@ -1,4 +1,4 @@
-//! How far a record is complete, and what keeps it from being.
+//! Up to when a record is complete, and which processes it still lacks.
 
 use std::fmt::Write;
 
@@ -12,14 +12,14 @@ use super::words::{grouped, shown};
 /// Processes that are named; more are counted, and the JSON document has all.
 const MAX_NAMED: usize = 5;
 
-/// What is known of all who count.
+/// How complete the record is, over all processes that count for it.
 #[derive(Clone, Copy)]
 pub(crate) struct Completeness<'a> {
-    /// Everything received before is settled and counted, but for what `watermarks` says otherwise.
+    /// Every request that was received before has its outcome in the record, except as `watermarks` says.
     pub(crate) until: Option<Timestamp>,
-    /// How far the record of each process is.
+    /// The watermark of each process.
     pub(crate) watermarks: &'a [InstanceWatermark],
-    /// What there is under other rules, and is not counted; the newest first.
+    /// Evidence under other rules, which is not counted; the newest first.
     pub(crate) other_rules: &'a [OtherRules],
 }
 
@@ -44,7 +44,7 @@ impl<'a> From<&'a EvidenceSummary> for Completeness<'a> {
 }
 
 impl Completeness<'_> {
-    /// Until when, and which processes keep it from being whole; one line. `moment` writes a time.
+    /// One line: up to when the record is complete, and the processes that it lacks. `moment` writes a time.
     pub(crate) fn line(&self, moment: impl Fn(Timestamp) -> String) -> String {
         let mut text = self.until.map_or_else(
             || "not known how far it is complete".to_owned(),
@@ -74,7 +74,7 @@ impl Completeness<'_> {
         text
     }
 
-    /// What a change of the rules has put out of sight; one line, or nothing.
+    /// One line about evidence under other rules; empty if there is none.
     pub(crate) fn other_rules_line(&self, moment: impl Fn(Timestamp) -> String) -> Option<String> {
         let (newest, more) = self.other_rules.split_first()?;
         let mut text = format!(
@@ -89,7 +89,7 @@ impl Completeness<'_> {
         Some(text)
     }
 
-    /// Whether somebody may yet tell the outcome of a request that has none.
+    /// Whether a process may still record the outcomes that are missing.
     pub(crate) fn goes_on(&self) -> bool {
         let mut runs = self.watermarks.iter();
         runs.any(|run| {

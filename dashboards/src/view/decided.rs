@@ -1,38 +1,39 @@
-//! What is known of a selection, and what the gate makes of it: both from one read of the store.
+//! A report and the decision on it, both from one read of the store.
 //!
-//! Read one after the other, counts and decision could be of two moments. So a surface that shows a report and the
-//! decision on it asks [`decided`]; the gate, which waits until its evidence is whole, asks [`settled`](super::settled()).
+//! Read separately, the counts and the decision could be of two different times. So whatever shows both calls [`decided`].
+//! The gate, which waits until its evidence is complete, calls [`settled`](super::settled()).
 
 use parity_comparator::decision;
 use parity_schemas::evidence::{Decision, Evidence, Thresholds};
 use parity_schemas::id::new_id;
 use parity_schemas::report::Report;
+use parity_schemas::spelling;
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::Standing;
 use parity_sink::{Known, Reader, Selection, StoreError};
 
-/// Names listed where none fits.
+/// Names listed when nothing matches the selection.
 const MAX_NAMES: usize = 10;
 
 /// A report, and the decision on just what it counts.
 pub struct Decided {
     /// What was read.
     pub report: Report,
-    /// What the gate says of it to somebody who does not wait. Never stored.
+    /// The gate's decision now, without waiting. It is never stored.
     pub decision: Decision,
-    /// Where nothing is recorded: what there is instead.
+    /// If nothing is recorded for the selection: what is recorded instead.
     pub absent: Option<Absent>,
 }
 
-/// That there is nothing of what was asked for.
+/// Nothing is recorded for the selection.
 pub struct Absent {
-    /// So, and what there is, in words; names are as they were recorded.
+    /// A sentence that says so and names what is recorded. The names are not made visible.
     pub sentence: String,
-    /// Other migrations are recorded, and none of this name: it is probably misspelt.
+    /// Whether other migrations are recorded but none of this name: it is probably misspelt.
     pub is_unknown_migration: bool,
 }
 
-/// Reads the report of a selection and decides on it as it stands.
+/// Reads the report of a selection and decides on it, without waiting.
 pub fn decided(
     reader: &Reader,
     selection: &Selection,
@@ -52,7 +53,7 @@ pub fn decided(
     })
 }
 
-/// A decision of now on what there is.
+/// Decides now on what is recorded.
 pub(super) fn decide(
     selection: &Selection,
     evidence: Option<&Evidence>,
@@ -69,7 +70,7 @@ pub(super) fn decide(
     )
 }
 
-/// The same; where there is no evidence, with what there is instead.
+/// The same. If there is no evidence, its reason names what is recorded instead.
 pub(super) fn conclude(
     reader: &Reader,
     selection: &Selection,
@@ -135,7 +136,7 @@ fn names(wanted: &str, known: &[String]) -> String {
     if known.len() > MAX_NAMES {
         text.push_str(", …");
     }
-    if let Some(meant) = decision::nearest(wanted, known.iter().map(String::as_str)) {
+    if let Some(meant) = spelling::nearest(wanted, known.iter().map(String::as_str)) {
         text.extend(["; did you mean `", meant, "`?"]);
     }
     text

@@ -22,17 +22,16 @@ pub(crate) struct RouteRow {
     pub(crate) differing: String,
     /// Their share.
     pub(crate) rate: String,
-    /// What the share may be, by what was seen.
+    /// The confidence interval of the share.
     pub(crate) between: String,
-    /// What is proven of it.
+    /// The outcome for this route.
     pub(crate) outcome: &'static str,
     /// How many more requests, if all match, would make it pass.
     pub(crate) needed: String,
 }
 
 impl<'a> DecisionView<'a> {
-    /// What became of the clients, where some got no whole answer. Nothing is decided from it, and nobody who reads a pass
-    /// may overlook it.
+    /// What clients got, if some got no whole answer. It does not influence the decision, but a reader of a pass must see it.
     pub(crate) fn failing_clients(self) -> Option<ClientsView<'a>> {
         let counts = &self.decision.clients;
         let failed = counts.keys().any(|outcome| outcome.is_failure());

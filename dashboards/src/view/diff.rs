@@ -1,7 +1,8 @@
 //! Two files or answers that were compared: what differs, what counts as equal, and the verdict.
 //!
-//! Many findings of one cause are folded to a few and a count, so that any pair reads as a page. The inputs are the
-//! user's own files, so values are shown clear, but never raw: file names, keys and values are hostile all the same.
+//! Of many findings with one cause, a few are shown and the rest counted, so that any result fits a page. The inputs are the
+//! user's own files, so values are shown unredacted. They are made visible all the same: file names, keys and values may be
+//! hostile.
 
 mod bytes;
 pub(crate) mod changed;
@@ -13,7 +14,7 @@ mod values;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use parity_comparator::groups::{Group, Groups};
+use parity_comparator::groups::{FindingGroup, FindingGroups};
 use parity_comparator::{Comparison, Limits, Rules};
 use parity_schemas::verdict::{Finding, Kind, Verdict};
 
@@ -25,11 +26,11 @@ pub(crate) use excused::{Equal, Excused};
 pub(crate) use order::{Order, Step};
 pub(crate) use values::{Form, TextDiff, alike};
 
-/// Findings listed before the rest is folded: with their values, a few screens.
+/// Findings listed before the rest is only counted: a few screens with their values.
 const MAX_LISTED: usize = 40;
-/// Findings shown of a group that is folded; one might be a freak, three show what they have in common.
+/// Findings shown of a long group: one could be an exception, three show what they have in common.
 const MAX_EXAMPLES: u64 = 3;
-/// Findings of one group up to which all are shown: to fold a single one saves nothing.
+/// Up to this many findings of a group are all shown: hiding a single one saves nothing.
 const MAX_UNFOLDED: u64 = MAX_EXAMPLES + 1;
 
 /// One comparison, to be shown.
@@ -37,15 +38,15 @@ const MAX_UNFOLDED: u64 = MAX_EXAMPLES + 1;
 pub struct Diff<'a> {
     /// What was found.
     pub comparison: &'a Comparison,
-    /// By which it was compared.
+    /// The rules of the comparison.
     pub rules: &'a Rules,
-    /// Within which it was compared.
+    /// The limits of the comparison.
     pub limits: &'a Limits,
-    /// What the user calls the two.
+    /// The names that the user gave the two inputs.
     pub names: [&'a str; 2],
-    /// The two bodies, as far as they are what was compared.
+    /// The two bodies, if they are what was compared.
     pub bodies: [&'a [u8]; 2],
-    /// They are answers, which have more parts than a body.
+    /// Whether they are HTTP answers, which have more parts than a body.
     pub answers: bool,
 }
 
@@ -55,18 +56,19 @@ pub(crate) struct Conclusion {
     pub(crate) tone: Tone,
     /// The verdict.
     pub(crate) word: &'static str,
-    /// What is to be said of it.
+    /// The sentence that explains it.
     pub(crate) rest: Option<String>,
 }
 
 impl<'a> Diff<'a> {
     /// The findings by what they have in common.
-    pub(crate) fn groups(&self) -> Groups {
-        Groups::for_readers(&self.comparison.findings)
+    pub(crate) fn groups(&self) -> FindingGroups {
+        FindingGroups::for_readers(&self.comparison.findings)
     }
 
-    /// How many findings of each group are listed. Where there are many groups, the most frequent ones, each with fewer.
-    pub(crate) fn quotas(groups: &Groups) -> Vec<u64> {
+    /// How many findings of each group are listed. If there are many groups, only the most frequent ones are listed, each
+    /// with fewer findings.
+    pub(crate) fn quotas(groups: &FindingGroups) -> Vec<u64> {
         let count = groups.groups.len();
         let examples = ((MAX_LISTED / count.max(1)) as u64).clamp(1, MAX_EXAMPLES);
         let mut quotas = vec![0; count];
@@ -84,7 +86,7 @@ impl<'a> Diff<'a> {
     }
 
     /// Lines that the texts of a group remove and add, where it is of texts.
-    pub(crate) fn lines(&self, group: &Group) -> Option<(u64, u64)> {
+    pub(crate) fn lines(&self, group: &FindingGroup) -> Option<(u64, u64)> {
         let first = self.comparison.findings.get(group.first)?;
         let text = first.text_diff.as_deref()?;
         Some(TextDiff::of(Cow::Borrowed(text)).counts())
@@ -95,7 +97,7 @@ impl<'a> Diff<'a> {
         Excused::of(self)
     }
 
-    /// What the verdict does not say: two files may be equal and both broken.
+    /// A remark that the verdict alone does not give: two files may be equal and both broken.
     pub(crate) fn notes(&self) -> impl Iterator<Item = &'static str> + use<'a> {
         self.comparison.notes.iter().map(|note| note.meaning())
     }
@@ -156,11 +158,11 @@ impl<'a> Diff<'a> {
     }
 }
 
-impl<'a> From<&'a Group> for Place<'a> {
-    fn from(group: &'a Group) -> Self {
+impl<'a> From<&'a FindingGroup> for Place<'a> {
+    fn from(group: &'a FindingGroup) -> Self {
         Self {
-            part: group.shared.part,
-            path: &group.shared.pattern,
+            part: group.key.part,
+            path: &group.key.pattern,
         }
     }
 }

@@ -18,7 +18,7 @@ pub(crate) struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// What stands before the path, or in place of one.
+    /// The text before the path, or instead of one.
     pub(crate) fn name(&self) -> String {
         match (self.part, self.path) {
             (Part::Status, _) => Part::Status.to_string(),
@@ -30,36 +30,36 @@ impl Place<'_> {
 
 /// What differs, and how.
 pub(crate) struct Difference<'a> {
-    /// Where; in the legacy's answer, and in the candidate's for what only that has.
+    /// The place in the legacy's answer, or in the candidate's for what only the candidate has.
     pub(crate) place: Place<'a>,
-    /// Where in the candidate's answer, if that is another place.
+    /// The path in the candidate's answer, if it is another one.
     pub(crate) candidate_path: Option<&'a str>,
     /// How the sides differ.
     pub(crate) kind: Kind,
-    /// How near they are.
+    /// In what way the two values are similar.
     pub(crate) explanation: Option<Explanation>,
-    /// Mismatches at the same place that speak against the explanation.
+    /// Mismatches at the same place without this explanation.
     pub(crate) against: u64,
     /// Both values; `None` once retention has removed them.
     pub(crate) values: Option<Values<'a>>,
 }
 
-/// Both values, as recorded or seen.
+/// Both values, as recorded (redacted) or as compared.
 pub(crate) struct Values<'a> {
-    /// The request that they are of, where the difference is of several.
+    /// The request that they are from, if the difference was found in several.
     pub(crate) target: Option<&'a str>,
-    /// Where exactly they stand.
+    /// Their exact path.
     pub(crate) path: &'a str,
     /// The legacy's; `None` where it has none.
     pub(crate) legacy: Option<Cow<'a, str>>,
     /// The candidate's, likewise.
     pub(crate) candidate: Option<Cow<'a, str>>,
-    /// Of texts: a unified diff.
+    /// For texts: a unified diff.
     pub(crate) text_diff: Option<&'a str>,
 }
 
 impl Difference<'_> {
-    /// The explanation with what it means, and what speaks against it.
+    /// The explanation with its meaning, and how many mismatches do not have it.
     pub(crate) fn near(&self) -> Option<String> {
         let explanation = self.explanation?;
         let meaning = explanation.meaning();
@@ -73,47 +73,63 @@ impl Difference<'_> {
     }
 }
 
-impl<'a> From<&'a Finding> for Difference<'a> {
-    fn from(finding: &'a Finding) -> Self {
+impl<'a> Difference<'a> {
+    /// A finding of one exchange; `legacy` and `candidate` are its two values.
+    fn of_finding(
+        place: Place<'a>,
+        candidate_path: Option<&'a str>,
+        kind: Kind,
+        explanation: Option<Explanation>,
+        [legacy, candidate]: [Option<Cow<'a, str>>; 2],
+        text_diff: Option<&'a str>,
+    ) -> Self {
         Self {
-            place: Place {
-                part: finding.part,
-                path: &finding.path,
-            },
-            candidate_path: finding.candidate_path.as_deref(),
-            kind: finding.kind,
-            explanation: finding.explanation,
+            place,
+            candidate_path,
+            kind,
+            explanation,
             against: 0,
             values: Some(Values {
                 target: None,
-                path: &finding.path,
-                legacy: finding.legacy.shown(),
-                candidate: finding.candidate.shown(),
-                text_diff: finding.text_diff.as_deref(),
+                path: place.path,
+                legacy,
+                candidate,
+                text_diff,
             }),
         }
     }
 }
 
-impl<'a> From<&'a RecordedFinding> for Difference<'a> {
-    fn from(finding: &'a RecordedFinding) -> Self {
-        Self {
-            place: Place {
+impl<'a> From<&'a Finding> for Difference<'a> {
+    fn from(finding: &'a Finding) -> Self {
+        Self::of_finding(
+            Place {
                 part: finding.part,
                 path: &finding.path,
             },
-            candidate_path: finding.candidate_path.as_deref(),
-            kind: finding.kind,
-            explanation: finding.explanation,
-            against: 0,
-            values: Some(Values {
-                target: None,
+            finding.candidate_path.as_deref(),
+            finding.kind,
+            finding.explanation,
+            [finding.legacy.shown(), finding.candidate.shown()],
+            finding.text_diff.as_deref(),
+        )
+    }
+}
+
+impl<'a> From<&'a RecordedFinding> for Difference<'a> {
+    fn from(finding: &'a RecordedFinding) -> Self {
+        let values = [&finding.legacy, &finding.candidate];
+        Self::of_finding(
+            Place {
+                part: finding.part,
                 path: &finding.path,
-                legacy: finding.legacy.as_deref().map(Cow::Borrowed),
-                candidate: finding.candidate.as_deref().map(Cow::Borrowed),
-                text_diff: finding.text_diff.as_deref(),
-            }),
-        }
+            },
+            finding.candidate_path.as_deref(),
+            finding.kind,
+            finding.explanation,
+            values.map(|value| value.as_deref().map(Cow::Borrowed)),
+            finding.text_diff.as_deref(),
+        )
     }
 }
 

@@ -19,7 +19,7 @@ impl<'a> MismatchView<'a> {
         self.mismatch.findings.iter().map(Difference::from)
     }
 
-    /// Why nothing is said of the bodies, where that is so: the reason, and what it means if this program knows it.
+    /// Why the bodies were not compared, if they were not: the reason, and its meaning if this program knows it.
     pub(crate) fn not_compared(self) -> Option<String> {
         let mut tolerated = self.mismatch.tolerated.iter();
         let word = tolerated.find_map(|tolerated| tolerated.why.strip_prefix(NOT_COMPARED))?;
@@ -29,7 +29,7 @@ impl<'a> MismatchView<'a> {
         })
     }
 
-    /// What was sent and answered, where it was kept; each with what it is.
+    /// The request and the two answers, if they were kept; each with a title.
     pub(crate) fn messages(self) -> Vec<(&'static str, &'a RecordedMessage)> {
         let sample = self.mismatch.sample.as_ref();
         sample.map_or_else(Vec::new, |sample| {

@@ -1,5 +1,5 @@
-//! The report in the order in which one asks: did the clients get their answers? is it equal? where is it not? what
-//! differs? what was not compared, and why?
+//! The report. It answers, in this order: Did the clients get their answers? Are the services equal? Where are they not?
+//! What differs? What was not compared, and why?
 
 use std::cmp::Reverse;
 
@@ -27,7 +27,7 @@ pub(crate) struct ReportView<'a> {
 pub(crate) enum Headline {
     /// There are no counts.
     NothingRecorded,
-    /// There are, of requests that have no verdict.
+    /// There are counts, but no request was compared.
     NothingCompared {
         /// How many.
         received: u64,
@@ -72,7 +72,7 @@ impl<'a> ReportView<'a> {
         ))
     }
 
-    /// What became of the clients.
+    /// What clients got.
     pub(crate) fn clients(&self) -> ClientsView<'a> {
         ClientsView {
             received: self.report.counts.received,
@@ -98,7 +98,7 @@ impl<'a> ReportView<'a> {
         failing
     }
 
-    /// How far the record is complete.
+    /// Up to when the record is complete.
     pub(crate) fn completeness(&self) -> Completeness<'a> {
         Completeness::from(self.report)
     }
@@ -123,8 +123,8 @@ impl<'a> ReportView<'a> {
         }
     }
 
-    /// What ended without a verdict: first where the candidate failed, which is counted as differing although there is no
-    /// group of it, then the rest. Nothing that has no count.
+    /// Requests without a verdict: first those on which the candidate failed, which count as differing although they have no
+    /// group, then the rest. Empty categories are left out.
     pub(crate) fn without_verdict(&self) -> Vec<WithoutVerdict> {
         [("The candidate failed", true), ("Not compared", false)]
             .map(|(title, failed)| WithoutVerdict::of(&self.report.counts, title, failed))
@@ -133,7 +133,7 @@ impl<'a> ReportView<'a> {
             .collect()
     }
 
-    /// Requests that were received and have no outcome; `None` where there are none, as it is at rest.
+    /// Requests that were received and have no outcome; `None` if there are none, as when no request is in progress.
     pub(crate) fn unsettled(&self) -> Option<Unsettled> {
         let (received, settled) = (self.report.counts.received, self.report.counts.settled());
         if received > settled {
@@ -152,13 +152,13 @@ impl<'a> ReportView<'a> {
     }
 }
 
-/// What became of the clients: told before everything else, for nothing is worse than users without an answer.
+/// What clients got. It comes before everything else, because nothing is worse than users without an answer.
 pub(crate) struct ClientsView<'a> {
     /// How many requests.
     pub(crate) received: u64,
     /// What became of them.
     pub(crate) counts: &'a Clients,
-    /// What those are who have no outcome.
+    /// Why some clients have no outcome.
     pub(crate) open: &'static str,
 }
 
@@ -189,7 +189,7 @@ impl ClientsView<'_> {
         self.of(ClientOutcome::is_answered)
     }
 
-    /// All others, by what became of them.
+    /// All others, by outcome.
     pub(crate) fn not_answered(&self) -> Vec<(ClientOutcome, u64)> {
         self.of(|outcome| !outcome.is_answered())
     }
@@ -203,22 +203,22 @@ impl ClientsView<'_> {
     }
 }
 
-/// What differs: first what many groups share, in one entry each; then the groups that share nothing.
+/// Differences: first the causes that several groups share; then the groups without a common cause.
 pub(crate) struct Differing<'a> {
     /// The most frequent first.
     pub(crate) causes: Vec<Cause<'a>>,
-    /// Those in none of the causes, the most frequent first.
+    /// Groups that belong to no cause, the most frequent first.
     pub(crate) groups: Vec<Group<'a>>,
-    /// An explanation that a rule could accept, if any holds for all of its place.
+    /// An explanation that a rule could accept: one that all mismatches at its place have.
     pub(crate) acceptable: Option<Explanation>,
 }
 
-/// What several groups share. It is counted by its findings; that is more than the answers they are in, since one may
-/// be in several of its groups, and so it is told in how many at least.
+/// What several groups share. Its count is that of its findings. An answer may be in several of the groups, so the number of
+/// answers is only known as a lower bound, which is shown, too.
 pub(crate) struct Cause<'a> {
     /// What they share.
     pub(crate) name: CauseName<'a>,
-    /// Findings, answers, routes.
+    /// The numbers of findings, answers and routes, in words.
     pub(crate) report: &'a CauseReport,
     /// Its groups, the most frequent first.
     pub(crate) members: Vec<Member<'a>>,
@@ -234,14 +234,14 @@ pub(crate) enum CauseName<'a> {
 
 /// A group of a cause.
 pub(crate) struct Member<'a> {
-    /// The entry of the report that it stands in, which has its route and count.
+    /// The entry of the report that has its route and count.
     pub(crate) group: &'a GroupReport,
     /// What differs.
     pub(crate) difference: Difference<'a>,
 }
 
 impl<'a> Cause<'a> {
-    /// `None` for what no document of ours has: a cause without a name.
+    /// `None` for a cause without a name, which no report of ours contains.
     fn of(report: &'a CauseReport, members: Vec<Member<'a>>) -> Option<Self> {
         let name = match (report.part, &report.pattern, report.kind) {
             (Some(part), Some(path), Some(kind)) => CauseName::Field(Place { part, path }, kind),
@@ -254,20 +254,20 @@ impl<'a> Cause<'a> {
         })
     }
 
-    /// The values of the first group of which an example is there.
+    /// The values of the first group that has an example.
     pub(crate) fn example(&self) -> Option<&Values<'a>> {
         let mut members = self.members.iter();
         members.find_map(|member| member.difference.values.as_ref())
     }
 }
 
-/// One group, with those that were found in the very same answers.
+/// One group, with those that were found in exactly the same answers.
 pub(crate) struct Group<'a> {
     /// Route, count, times.
     pub(crate) report: &'a GroupReport,
     /// What differs.
     pub(crate) difference: Difference<'a>,
-    /// What else differs whenever this does.
+    /// The other differences of these answers.
     pub(crate) also: Vec<Difference<'a>>,
 }
 
@@ -312,18 +312,18 @@ impl WithoutVerdict {
     }
 }
 
-/// A sum that does not come out.
+/// Received requests and outcomes that do not add up.
 pub(crate) enum Unsettled {
-    /// Requests have no outcome yet, or never will.
+    /// Some requests have no outcome yet, or never will.
     Open {
-        /// Which of the two.
+        /// Why they have none, in words.
         what: &'static str,
         /// How many came in.
         received: u64,
         /// How many have an outcome.
         settled: u64,
     },
-    /// More outcomes than requests: a bug of ours.
+    /// There are more outcomes than requests, which is a bug of parity.
     Wrong {
         /// How many came in.
         received: u64,

@@ -1,10 +1,12 @@
-//! The gate at work: it reads, waits until what it needs has arrived, and decides.
+//! The gate's loop: it reads the evidence, waits until it is complete, and decides.
 //!
-//! A decision rests on evidence that is whole: everything that was received before it began must be settled, written and
-//! here, which the watermarks of all who count say (see [`parity_schemas::watermark`]). They are written once a second, so
-//! it waits a moment for the next ones; who is not heard of by then makes it undecided. When it waits for more traffic,
-//! the first look that would pass says only that it *may* pass: requests that were quick to answer are counted before
-//! those that are slow, or hang. So it then waits until everything received before that look is settled, and looks again.
+//! A decision needs complete evidence: every request that was received before the gate began must have its outcome in the
+//! store that the gate reads. The watermarks of all instances that count say so (see [`parity_schemas::watermark`]). They are
+//! written once a second, so the gate waits a moment for the next ones; an instance without one by then makes it undecided.
+//!
+//! When the gate waits for more traffic, the first read that would pass only means that it *may* pass: fast requests are
+//! counted before those that are slow or hang. So it then waits until everything received before that read has its outcome,
+//! and reads again.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -17,16 +19,16 @@ use uuid::Uuid;
 
 use super::decided::{conclude, decide};
 
-/// How long watermarks are waited for, whatever else is waited for: five heartbeats, enough for a broker and a sink that
-/// keep up. On a store of several machines the time that their clocks may be apart comes on top.
+/// How long the gate waits for watermarks: five of their intervals, which is enough for a broker and a sink that keep up. If
+/// several machines share the store, the allowed difference of their clocks is added.
 const WATERMARK_WAIT: Duration = Duration::from_secs(5);
-/// Between two looks while a watermark is due.
+/// Pause between two reads while a watermark is due.
 const LOOK_SOON: Duration = Duration::from_millis(200);
-/// Between two looks while more traffic is waited for: mirrors write their counts several times a second.
+/// Pause between two reads while waiting for more traffic. Mirrors write their counts several times a second.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// Decides; while undecided, decides again for up to `wait`. Instances that are `gone` are not waited for longer than a
-/// watermark takes: one that is heard of is alive. `watch` is shown what stands so far before each pause.
+/// Decides; while undecided, decides again for up to `wait`. An instance named in `gone` is only waited for as long as a
+/// watermark takes: if one arrives, it is alive after all. `watch` gets the current decision before each pause.
 pub fn settled(
     reader: &Reader,
     selection: &Selection,
@@ -40,7 +42,7 @@ pub fn settled(
     let apart = i64::try_from(apart.as_micros()).unwrap_or(i64::MAX);
     let began = Instant::now();
     let began_at = Timestamp::now().saturating_add_micros(apart);
-    // When the present looks began that would pass.
+    // When the first of the current reads that would pass began.
     let mut passing: Option<(Instant, Timestamp)> = None;
     let mut waited = Duration::ZERO;
     let mut seen = Seen::default();
@@ -49,7 +51,7 @@ pub fn settled(
         let asked = Timestamp::now();
         let evidence = reader.evidence(selection)?;
         let now = Timestamp::now();
-        // Who is silent can make it undecided, never let it pass.
+        // An instance without a watermark can make the gate undecided, but never make it pass.
         let at_best = decide(
             selection,
             evidence.as_ref(),
@@ -92,9 +94,9 @@ pub fn settled(
     }
 }
 
-/// By run, the highest revision of its watermark so far, and when that was first seen. One that was ahead of the clock
-/// then tells no more once that time has come: a mirror whose clock is ahead may have been killed, or its sink may be
-/// stuck. A look that misses it, because a replica is behind, does not make it new.
+/// For each run, the highest revision of its watermark so far, and when that was first seen. If its time was ahead of the
+/// gate's clock then, it proves nothing when that time has come: the mirror may have been killed since, or its sink may be
+/// stuck. A read that misses it, because a replica lags, does not make it new again.
 #[derive(Default)]
 struct Seen(HashMap<Uuid, (u32, Timestamp)>);
 
@@ -111,8 +113,8 @@ impl Seen {
         }
     }
 
-    /// When the watermark of a run was seen first. One that is older than another look has shown is never believed: then
-    /// this is the begin of time.
+    /// When the watermark of a run was first seen. A watermark that is older than one that was read before is never believed:
+    /// then this is the earliest possible time.
     fn first(&self, run: &Run) -> Timestamp {
         let Some(watermark) = &run.watermark else {
             return Timestamp::default();

@@ -1,19 +1,19 @@
-//! What a mirror says of itself.
+//! The status of a mirror.
 
 use parity_schemas::clients::Clients;
 use parity_schemas::time::Timestamp;
 use serde::Serialize;
 
-/// What a mirror says of itself.
+/// The status of a mirror.
 #[derive(Clone, Debug, Serialize)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "a document: each says something else, and none depends on another"
 )]
 pub struct Status {
-    /// What became of the clients since the process began, by outcome; outcomes without a count are absent.
+    /// Clients since the process began, by outcome; outcomes without a count are absent.
     pub clients: Clients,
-    /// When last a client did not get a whole answer although it was there; `None` while there was none.
+    /// When a client last got no whole answer although it had not gone away; `None` if that never happened.
     pub last_failed_client: Option<Timestamp>,
     /// Requests are accepted; `false` while draining.
     pub ready: bool,
@@ -21,7 +21,7 @@ pub struct Status {
     pub shadowing: bool,
     /// Whether the last request to the legacy was answered; `true` before the first.
     pub legacy_reachable: bool,
-    /// Whether the candidate is in use; `false` while the breaker leaves it alone.
+    /// Whether the candidate is used; `false` while the breaker is open.
     pub candidate_reachable: bool,
     /// Shadow requests under way.
     pub shadows_in_flight: usize,
@@ -29,8 +29,8 @@ pub struct Status {
     pub shadow_bytes: usize,
     /// The last error of the store; `None` while it works.
     pub store_error: Option<String>,
-    /// When the store was last deleted, replaced or set back under the mirror, and how, since the mirror began. It stays
-    /// when the store works again, because what it held before may be gone.
+    /// When and how the store was last deleted, replaced or restored from a backup while the mirror ran. It stays when the store
+    /// works again, because what the store held before may be lost.
     pub store_loss: Option<String>,
     /// Records that wait to be written.
     pub records_queued: u64,
@@ -38,8 +38,8 @@ pub struct Status {
     pub records_dropped: u64,
     /// Bytes of records that wait on disk for a Kafka broker.
     pub spool_bytes: u64,
-    /// What few file descriptors keep this process from; `None` while there are enough.
+    /// What this process cannot do because it has few file descriptors; `None` if it has enough.
     pub descriptors_low: Option<String>,
-    /// Why the last reload of the configuration was refused; `None` while what was given last holds.
+    /// Why the last reload of the configuration was refused; `None` if it succeeded.
     pub config_error: Option<String>,
 }

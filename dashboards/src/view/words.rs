@@ -4,9 +4,9 @@ use parity_schemas::visible::visible_up_to;
 
 pub(crate) use parity_comparator::decision::number as grouped;
 
-/// Longest name shown in a list; the whole is in the JSON document and in the store.
+/// Longest name shown in a list. The JSON document and the store have the whole name.
 const MAX_NAME_CHARS: usize = 120;
-/// Longest sentence of ours that is shown: names of routes and instances in it are others'.
+/// Longest sentence that is shown. Its text is parity's, but names of routes and instances in it may be long.
 const MAX_SENTENCE_CHARS: usize = 1_000;
 
 /// A captured text made visible and short.
@@ -14,12 +14,12 @@ pub fn shown(text: &str) -> String {
     visible_up_to(text, MAX_NAME_CHARS)
 }
 
-/// A sentence of ours, with what it quotes made visible.
+/// A sentence of parity's, with the names that it quotes made visible.
 pub(crate) fn sentence(text: &str) -> String {
     visible_up_to(text, MAX_SENTENCE_CHARS)
 }
 
-/// A version as it was recorded, which may be none.
+/// A version as it was recorded; it may be empty.
 pub(crate) fn version(version: &str) -> String {
     if version.is_empty() {
         "(no version)".to_owned()
@@ -44,12 +44,12 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
-/// `part` of `whole` as a percentage; `None` of nothing.
+/// `part` of `whole` as a percentage; `None` if `whole` is zero.
 pub(crate) fn rate(part: u64, whole: u64) -> Option<String> {
     (whole > 0).then(|| percent(part as f64 / whole as f64))
 }
 
-/// Microseconds as a person says them.
+/// Microseconds in a readable unit.
 pub(crate) fn elapsed(micros: u64) -> String {
     match micros {
         0..1_000 => format!("{micros} µs"),

@@ -1,7 +1,8 @@
-//! What the workers share to decide whether a shadow may begin: places, bytes, rate, breaker, and the switch.
+//! The state that all workers share to decide whether a shadow may begin: shadows in flight, bytes held, rate, breaker,
+//! and whether shadowing is on.
 //!
-//! For the whole process, in atomics, and it outlives every policy: a policy brings the limits, here is what is used of
-//! them.
+//! It belongs to the process and outlives every policy: the policy has the limits, this has the current use. All of it
+//! is atomic.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use parity_schemas::exchange::ByteBudget;
 use crate::exchange::breaker::Breaker;
 use crate::exchange::rate::RateCap;
 
-/// What is used of the limits of shadows.
+/// The current use of the limits on shadows.
 pub(crate) struct Admission {
     budget: ByteBudget,
     breaker: Breaker,
@@ -22,7 +23,7 @@ pub(crate) struct Admission {
 }
 
 impl Admission {
-    /// With the switch as it is at the start, and the bytes that shadows may hold.
+    /// `shadowing` is whether shadowing is on at the start, `bytes` how much memory shadows may hold.
     pub(crate) fn new(shadowing: bool, bytes: usize) -> Self {
         Self {
             budget: ByteBudget::new(bytes),
@@ -33,7 +34,7 @@ impl Admission {
         }
     }
 
-    /// Bytes that are held for shadows, and for exchanges until they are compared.
+    /// The memory held for shadows, and for exchanges until they are compared.
     pub(crate) fn budget(&self) -> &ByteBudget {
         &self.budget
     }
@@ -57,21 +58,21 @@ impl Admission {
         self.in_flight.load(Ordering::Relaxed)
     }
 
-    /// Takes one of `limit` places among the shadows in flight.
+    /// Takes one of `limit` in-flight slots, if one is free.
     pub(super) fn enter(self: &Arc<Self>, limit: usize) -> Option<Slot> {
         let before = self.in_flight.fetch_add(1, Ordering::Relaxed);
-        // Built first, so that its drop gives the place back where it was one too many.
+        // Built first, so that its drop undoes the count if it was one too many.
         let slot = Slot(Arc::clone(self));
         (before < limit).then_some(slot)
     }
 
-    /// Whether one more shadow may begin now, of so many in a second.
+    /// Whether one more shadow may begin now, at `rate` shadows per second.
     pub(super) fn is_in_rate(&self, rate: Option<NonZeroUsize>) -> bool {
         rate.is_none_or(|rate| self.rate.takes(rate))
     }
 }
 
-/// A place among the shadows in flight; dropping it frees it.
+/// An in-flight slot; dropping it frees it.
 pub(super) struct Slot(Arc<Admission>);
 
 impl Drop for Slot {

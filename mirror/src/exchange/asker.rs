@@ -1,9 +1,9 @@
-//! Asks a service by a shadow: a task of its own, for which no client waits.
+//! Sends a request to a service as a shadow: in a task of its own, for which no client waits.
 //!
-//! It begins when the request is complete, holds one in-flight slot, and ends by the deadline whatever the service
-//! does: refuse, hang, crawl, break off, lie, flood. Nothing that happens here reaches a client. A panic in it ends the
-//! task, and the drop of its ask counts it. Either side can be asked so: what a failure is called in a record is
-//! decided at the end, by the side that was asked.
+//! The task begins when the request is complete, holds one in-flight slot, and ends by the deadline whatever the
+//! service does: refuse, hang, answer slowly, disconnect, send wrong or too much data. Nothing that happens here
+//! reaches a client. A panic ends the task, and dropping its ask counts the request. Either service can be asked this
+//! way; the recorded reason for a failure depends on which one it was.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -17,28 +17,28 @@ use parity_schemas::verdict::Reason;
 
 use crate::exchange::capturing::Capturing;
 use crate::exchange::copied::Copied;
-use crate::exchange::head::{Form, RequestHead};
-use crate::exchange::intake::Starts;
+use crate::exchange::eligibility::{self, Reservation};
+use crate::exchange::head::{RequestForm, RequestHead};
+use crate::exchange::intake::StartAsk;
 use crate::exchange::meters::ShadowEnd;
 use crate::exchange::pending::{Ask, Pending};
-use crate::exchange::policy::{self, Room};
 use crate::exchange::side::{BySide, Side};
 use crate::exchange::terms::Terms;
 use crate::forwarding::Forwarding;
 use crate::framing;
 use crate::headers::{self, Wire};
 use crate::turns;
-use crate::upstream::{Fault, RequestBody, SendError, Sent, Service};
+use crate::upstream::{RequestBody, SendError, Sent, Service, ServiceFault};
 
-/// A body of requests that a shadow can send.
+/// A request body type that a shadow can send.
 pub(crate) trait AskBody: RequestBody + From<Copied> {}
 
 impl<B: RequestBody + From<Copied>> AskBody for B {}
 
-/// Both services, and the terms under which they are asked.
+/// Sends requests to both services, under the terms of one generation.
 pub(crate) struct Asker<B: AskBody> {
     terms: Rc<Terms>,
-    /// What the services are told of the client, and of us.
+    /// Which headers tell the services about the client and about this proxy.
     forwarding: Forwarding,
     services: BySide<Service<B>>,
 }
@@ -69,10 +69,15 @@ impl<B: AskBody> Asker<B> {
         &self.services[side]
     }
 
-    /// In what form a side gets a request.
-    pub(crate) fn form<'a>(&'a self, side: Side, wire: Wire, scheme: &'a Scheme) -> Form<'a> {
+    /// How a request must be written for a side.
+    pub(crate) fn form<'a>(
+        &'a self,
+        side: Side,
+        wire: Wire,
+        scheme: &'a Scheme,
+    ) -> RequestForm<'a> {
         let service = self.service(side);
-        Form {
+        RequestForm {
             target: service.target(),
             host: service.host(),
             forwarding: &self.forwarding,
@@ -83,13 +88,13 @@ impl<B: AskBody> Asker<B> {
     }
 }
 
-impl<B: AskBody> Starts for Asker<B> {
-    /// Sends a complete request to a service, if there is room and the service is in use.
+impl<B: AskBody> StartAsk for Asker<B> {
+    /// Sends a complete request to a service, if the limits and the breaker allow it.
     fn start(self: &Rc<Self>, ask: Ask) {
-        match policy::admit(&self.terms, ask.side()) {
-            Ok(room) => ask.run(|ask| {
+        match eligibility::admit(&self.terms, ask.side()) {
+            Ok(reservation) => ask.run(|ask| {
                 let asker = Rc::clone(self);
-                self.terms.tasks().spawn(run(asker, ask, room))
+                self.terms.tasks().spawn(run(asker, ask, reservation))
             }),
             Err(reason) => {
                 if reason == Reason::ByteBudget {
@@ -107,58 +112,63 @@ impl<B: AskBody> Starts for Asker<B> {
 #[derive(Clone, Copy)]
 enum Unanswered {
     /// The service failed.
-    Fault(Fault),
+    ServiceFault(ServiceFault),
     /// A limit of ours.
     Ours(Reason),
 }
 
-impl From<Fault> for Unanswered {
-    fn from(fault: Fault) -> Self {
-        Self::Fault(fault)
+impl From<ServiceFault> for Unanswered {
+    fn from(fault: ServiceFault) -> Self {
+        Self::ServiceFault(fault)
     }
 }
 
-async fn run<B: AskBody>(asker: Rc<Asker<B>>, ask: Ask, room: Room) {
+async fn run<B: AskBody>(asker: Rc<Asker<B>>, ask: Ask, reservation: Reservation) {
     let pending = Rc::clone(ask.pending());
     let terms = &*asker.terms;
     let side = ask.side();
     let mut attempt = Attempt {
         side,
-        room: Some(room),
+        reservation: Some(reservation),
         ask: Some(ask),
         capturing: None,
     };
     let outcome = {
         let attempting = pin!(attempt.run(&asker, &pending));
-        // The deadline is around the slices: it also holds for a shadow that waits for a slice.
+        // The deadline includes the time that a shadow waits for its next slice.
         let sliced = turns::sliced(terms.turns(), attempting);
         let ended = tokio::time::timeout(terms.limits().candidate_deadline, sliced).await;
-        ended.unwrap_or(Err(Unanswered::Fault(Fault::TimedOut)))
+        ended.unwrap_or(Err(Unanswered::ServiceFault(ServiceFault::TimedOut)))
     };
-    // Given back before the ask ends, so that whoever sees the outcome finds the room.
-    attempt.room = None;
+    // Released before the ask ends, so that nobody sees the outcome before the limits are free again.
+    attempt.reservation = None;
     if side == Side::Candidate {
         judge(terms, outcome);
     }
     attempt.end(terms, outcome);
 }
 
-/// Tells breaker and counters how the candidate did.
+/// Updates the breaker and the counters with the candidate's result.
 fn judge(terms: &Terms, outcome: Result<(), Unanswered>) {
     let (limits, breaker) = (terms.limits(), terms.admission().breaker());
     let end = match outcome {
-        Err(Unanswered::Fault(
-            fault @ (Fault::Refused | Fault::TimedOut | Fault::Tls | Fault::Flood),
+        Err(Unanswered::ServiceFault(
+            fault @ (ServiceFault::Refused
+            | ServiceFault::TimedOut
+            | ServiceFault::Tls
+            | ServiceFault::Flood),
         )) => {
             breaker.failed(limits.breaker_failures, limits.breaker_pause);
             match fault {
-                Fault::TimedOut => ShadowEnd::Timeout,
+                ServiceFault::TimedOut => ShadowEnd::Timeout,
                 _ => ShadowEnd::Error,
             }
         }
-        // It was not asked, and that is counted when the request is settled.
+        // The request was not sent, which is counted when it is settled.
         Err(Unanswered::Ours(Reason::InFlightCap)) => return,
-        Err(Unanswered::Fault(Fault::Reset | Fault::Protocol | Fault::Truncated)) => {
+        Err(Unanswered::ServiceFault(
+            ServiceFault::Reset | ServiceFault::Protocol | ServiceFault::Truncated,
+        )) => {
             breaker.succeeded();
             ShadowEnd::Error
         }
@@ -178,10 +188,11 @@ fn judge(terms: &Terms, outcome: Result<(), Unanswered>) {
     terms.meters().shadow(end);
 }
 
-/// One try at a service. What it owns survives the deadline, so that the ask can end with its reason.
+/// One attempt to get an answer. It owns the ask and the capture outside of the future that the deadline drops, so that
+/// the ask can end with the right reason.
 struct Attempt {
     side: Side,
-    room: Option<Room>,
+    reservation: Option<Reservation>,
     ask: Option<Ask>,
     capturing: Option<(Capturing, Instant)>,
 }
@@ -200,11 +211,11 @@ impl Attempt {
         } = send(asker, pending, self.side).await?;
         let (head, mut body) = response.into_parts();
         if head.status == StatusCode::SWITCHING_PROTOCOLS {
-            // Nobody asked it to.
-            return Err(Fault::Protocol.into());
+            // Shadows never ask for an upgrade.
+            return Err(ServiceFault::Protocol.into());
         }
         if framing::is_unusable(head.status, &head.headers) {
-            return Err(Fault::Protocol.into());
+            return Err(ServiceFault::Protocol.into());
         }
         let Some(ask) = self.ask.take() else {
             return Ok(());
@@ -229,13 +240,13 @@ impl Attempt {
                     return Ok(());
                 }
                 if !link.credit(chunk.len()).await {
-                    return Err(Fault::Flood.into());
+                    return Err(ServiceFault::Flood.into());
                 }
                 if body.is_end_stream() {
                     break;
                 }
-                let reads = |room: &mut Room| room.reads(chunk.len());
-                if !self.room.as_mut().is_none_or(reads) {
+                let reads = |reservation: &mut Reservation| reservation.reads(chunk.len());
+                if !self.reservation.as_mut().is_none_or(reads) {
                     return Err(Unanswered::Ours(Reason::ByteBudget));
                 }
             } else if let Some(trailers) = frame.trailers_ref() {
@@ -249,7 +260,7 @@ impl Attempt {
 
     fn end(self, terms: &Terms, outcome: Result<(), Unanswered>) {
         let outcome = outcome.map_err(|why| match why {
-            Unanswered::Fault(fault) => self.side.reason(fault),
+            Unanswered::ServiceFault(fault) => self.side.reason(fault),
             Unanswered::Ours(reason) => reason,
         });
         match (outcome, self.capturing, self.ask) {
@@ -262,7 +273,7 @@ impl Attempt {
             }
             (Err(reason), Some((capturing, _)), _) => capturing.fail(reason),
             (Err(reason), None, Some(ask)) => ask.fail(reason),
-            // The ask is in one of the two places until here.
+            // Not reached: until here either the capture or this struct owns the ask.
             (_, None, _) => {}
         }
     }
@@ -287,14 +298,15 @@ async fn send<B: AskBody>(
         if let SendError::Connect(error) = &error {
             tracing::debug!(error = %error.io(), "a shadow's service cannot be reached");
         }
-        error
-            .fault()
-            .map_or(Unanswered::Ours(Reason::InFlightCap), Unanswered::Fault)
+        error.fault().map_or(
+            Unanswered::Ours(Reason::InFlightCap),
+            Unanswered::ServiceFault,
+        )
     })
 }
 
-/// The body of a request to be sent, and whether it is empty. A function of its own, so that the task of a shadow does
-/// not keep room for what is moved here.
+/// The body to send, and whether it is empty. A separate function, so that its temporaries take no space in the task of
+/// a shadow.
 fn body<B: AskBody>(pending: &Pending) -> (B, bool) {
     match pending.copied() {
         Some(copied) => (B::from(copied), false),

@@ -1,7 +1,7 @@
-//! The asks of one request: which service, the first time or again, and what came of each.
+//! The asks of one request: which service, the first time or again, and the result of each.
 //!
-//! Most requests have one ask of each side. The collection does not count on it: a side may be asked again for the same
-//! request, and then the second ask has a number of its own.
+//! Most requests have one ask for each side. A side may be asked again for the same request; asks of one side are
+//! numbered.
 
 use std::cell::RefCell;
 
@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 
 use crate::exchange::side::Side;
 
-/// Which ask of a request.
+/// Identifies an ask of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct AskId {
     side: Side,
@@ -30,20 +30,20 @@ impl AskId {
     }
 }
 
-/// What came of one ask.
-struct Asked {
+/// The state and result of one ask.
+struct AskState {
     id: AskId,
     open: bool,
     capture: Option<Capture>,
-    /// The body of its answer is too large, so that nobody needs the body of the other side's.
+    /// The body of its answer is too large to compare, so the other side's body is not needed either.
     lets_other_go: bool,
-    /// The task that waits for the service, where that is not the client's own.
+    /// The task that waits for the service, unless that is the client's own task.
     task: Option<JoinHandle<()>>,
 }
 
 /// The asks of one request.
 #[derive(Default)]
-pub(super) struct Asks(RefCell<SmallVec<[Asked; Side::ALL.len()]>>);
+pub(super) struct Asks(RefCell<SmallVec<[AskState; Side::ALL.len()]>>);
 
 impl Asks {
     /// One more ask of a side.
@@ -54,7 +54,7 @@ impl Asks {
             side,
             number: u8::try_from(before).unwrap_or(u8::MAX),
         };
-        asks.push(Asked {
+        asks.push(AskState {
             id,
             open: true,
             capture: None,
@@ -79,7 +79,7 @@ impl Asks {
         self.with(id, |asked| asked.capture.take()).flatten()
     }
 
-    /// Forgets all answers; returns how many bytes they held.
+    /// Drops all captured answers; returns how many bytes they held.
     pub(super) fn forget_answers(&self) -> usize {
         let mut asks = self.0.borrow_mut();
         let captures = asks.iter_mut().filter_map(|asked| asked.capture.take());
@@ -101,13 +101,13 @@ impl Asks {
         })
     }
 
-    /// Whether nobody needs the body of the answer to this ask.
+    /// Whether the body of the answer to this ask is not needed.
     pub(super) fn is_let_go(&self, id: AskId) -> bool {
         let legacy = AskId {
             side: Side::Legacy,
             ..id
         };
-        let lets_go = |asked: &mut Asked| asked.lets_other_go;
+        let lets_go = |asked: &mut AskState| asked.lets_other_go;
         id.side == Side::Candidate && self.with(legacy, lets_go).unwrap_or_default()
     }
 
@@ -122,14 +122,14 @@ impl Asks {
         let mut asks = self.0.borrow_mut();
         let tasks = asks.iter_mut().filter_map(|asked| asked.task.take());
         let tasks: SmallVec<[_; Side::ALL.len()]> = tasks.collect();
-        // Released first: aborting a task may drop what it owns, and an ask that is dropped ends in here.
+        // The borrow ends first: aborting a task may drop its ask, which borrows this collection again.
         drop(asks);
         for task in tasks {
             task.abort();
         }
     }
 
-    fn with<T>(&self, id: AskId, change: impl FnOnce(&mut Asked) -> T) -> Option<T> {
+    fn with<T>(&self, id: AskId, change: impl FnOnce(&mut AskState) -> T) -> Option<T> {
         let mut asks = self.0.borrow_mut();
         let asked = asks.iter_mut().find(|asked| asked.id == id);
         asked.map(change)

@@ -1,8 +1,8 @@
-//! Leaves a failing candidate alone.
+//! A circuit breaker for the candidate.
 //!
-//! A candidate that hangs would hold every in-flight slot for the whole deadline, for nothing: after a number of
-//! failures in a row the breaker opens, and lets one request through per pause until one succeeds. What it stops is
-//! counted as `breaker_open`, our own drop. For the whole process, in atomics: the workers share the knowledge.
+//! A candidate that hangs would hold every in-flight slot for the whole deadline. So after a number of failures in a
+//! row the breaker opens, and lets one request through per pause until one succeeds. Requests that it stops count as
+//! `breaker_open`, one of our own drops. All workers share it, so it is atomic.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -27,8 +27,8 @@ impl Breaker {
         }
     }
 
-    /// Whether a shadow may be sent now. Where the breaker is open, one caller in each `pause` gets `true`, and its
-    /// shadow shows whether the candidate is back.
+    /// Whether a shadow may be sent now. While the breaker is open, one caller in each `pause` gets `true`; its shadow
+    /// is the probe.
     pub(crate) fn allows(&self, pause: Duration) -> bool {
         if !self.is_open() {
             return true;
@@ -49,8 +49,8 @@ impl Breaker {
 
     /// The candidate answered.
     pub(crate) fn succeeded(&self) {
-        // Read first: a store on every answer would move the line between the cores.
-        // Both are looked at: a failure on another core may have left the one without the other.
+        // Read first: a store on every answer would bounce the cache line between cores. Both are checked because a
+        // concurrent failure may have set only one of them.
         if self.failures.load(Ordering::Relaxed) != 0 || self.is_open() {
             self.failures.store(0, Ordering::Relaxed);
             self.open.store(false, Ordering::Relaxed);
@@ -73,7 +73,7 @@ impl Breaker {
         }
     }
 
-    /// Whether the candidate is being left alone.
+    /// Whether the breaker is open.
     pub(crate) fn is_open(&self) -> bool {
         self.open.load(Ordering::Relaxed)
     }

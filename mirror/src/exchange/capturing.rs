@@ -1,8 +1,8 @@
-//! Keeping an answer while it passes, up to the caps.
+//! Captures an answer while it is read, up to the limits.
 //!
-//! What is kept is a copy, so that no more memory is kept than is charged to the budget of the process: a slice of what
-//! was read from the socket would keep all of the buffer. What does not fit is not cut to fit: a body is captured whole
-//! or not at all. Status and header fields are captured in either case: they may differ whatever the body is.
+//! The capture is a copy: a slice would keep the whole socket buffer alive, more memory than is charged to the byte
+//! budget. A body is captured whole or not at all, never truncated. Status and headers are captured in either case,
+//! because they are compared whatever the body is.
 
 use std::time::{Duration, Instant};
 
@@ -12,17 +12,17 @@ use parity_schemas::exchange::{Body, Capture, Omitted};
 use parity_schemas::fields::FieldLines;
 use parity_schemas::verdict::Reason;
 
-use crate::exchange::grpc::Messages;
+use crate::exchange::grpc::MessageCounter;
 use crate::exchange::pending::Ask;
 use crate::headers;
 
-/// The capture of one answer while it is made.
+/// The capture of one answer in progress.
 pub(crate) struct Capturing {
     ask: Ask,
     status: u16,
     headers: FieldLines,
-    /// Counts the messages of gRPC: an answer of several is a stream.
-    messages: Option<Messages>,
+    /// Counts gRPC messages: an answer with several is a stream.
+    messages: Option<MessageCounter>,
     body: Body,
     /// Bytes of the body so far, kept or not.
     seen: u64,
@@ -34,7 +34,7 @@ pub(crate) struct Capturing {
 }
 
 impl Capturing {
-    /// From the head on, which was there at `head_at`. `sent` is when the request was handed to the connection.
+    /// Starts with the head, which arrived at `head_at`. `sent` is when the request was handed to the connection.
     pub(crate) fn new(
         ask: Ask,
         status: u16,
@@ -45,7 +45,7 @@ impl Capturing {
         Self {
             ask,
             status,
-            messages: headers::is_grpc(headers).then(Messages::default),
+            messages: headers::is_grpc(headers).then(MessageCounter::default),
             headers: headers.into(),
             body: Body::default(),
             seen: 0,
@@ -56,7 +56,7 @@ impl Capturing {
         }
     }
 
-    /// Keeps a chunk, or says why the body is not kept from here on. The error says why there will be no capture at
+    /// Captures a chunk. Returns why the body is not captured, if it is not; an error if there will be no capture at
     /// all.
     pub(crate) fn data(&mut self, chunk: &Bytes) -> Result<Option<Omitted>, Reason> {
         self.seen += chunk.len() as u64;
@@ -83,7 +83,7 @@ impl Capturing {
         Ok(self.omitted)
     }
 
-    /// Goes on without the body.
+    /// Stops capturing the body.
     fn omit(&mut self, why: Omitted) {
         self.give_up();
         self.omitted = Some(why);
@@ -97,8 +97,8 @@ impl Capturing {
         self.omitted.is_none()
     }
 
-    /// Goes on without the body if what the head says of it is enough to know that it will not be kept: it is a stream,
-    /// or announced to have so many bytes.
+    /// Decides from the head that the body will not be captured: it is a stream, or its announced length is over the
+    /// limit.
     pub(crate) fn foresee(&mut self, is_stream: bool, announced: u64) -> Option<Omitted> {
         let why = if is_stream {
             Omitted::Stream
@@ -118,7 +118,7 @@ impl Capturing {
         self.trailers = Some(trailers.into());
     }
 
-    /// The answer is whole, or all that is wanted of it.
+    /// The answer is complete, or all of it that is needed.
     pub(crate) fn complete(self, elapsed: Duration) {
         let body = match self.omitted {
             None => self.body,

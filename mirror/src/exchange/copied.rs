@@ -1,6 +1,7 @@
-//! A request's body that came in whole, to be sent to a service.
+//! The copy of a complete request body, to be sent to a service.
 //!
-//! It is framed as the client framed it, and its parts share memory with what is kept for the comparison.
+//! It uses the client's framing (length or chunks). Its chunks share memory with the body that is kept for the
+//! comparison.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -30,7 +31,7 @@ impl Copied {
         }
     }
 
-    /// The next part; all of them are there.
+    /// The next frame; never waits.
     pub(crate) fn next(&mut self) -> Option<Frame<Bytes>> {
         let Some(chunk) = self.chunks.next() else {
             return self.trailers.take().map(Frame::trailers);

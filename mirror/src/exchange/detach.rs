@@ -1,15 +1,15 @@
-//! Heads that let go of the buffers that they were read into.
+//! Copies request heads out of the buffers that they were read into.
 //!
-//! hyper's values of fields, and the target of a request, are slices of what was read from the socket. One of them
-//! keeps the whole buffer, which may be 64 KiB, for as long as the request waits for the candidate; no budget would see
-//! it. So where a buffer is large, what is kept is copied, all values of a head into one piece. A buffer of the usual
-//! size is counted in what a shadow is charged beside its bodies. What waits for being compared is a copy in any case
+//! hyper's header values and request target are slices of the read buffer. A single slice keeps the whole buffer alive,
+//! up to 64 KiB, as long as the request waits for the candidate, and the byte budget would not count it. So if the
+//! buffer is large, the values are copied into one allocation. A buffer of the usual size is part of what each shadow
+//! is charged in addition to its bodies. Exchanges that wait to be compared hold copies in any case
 //! ([`FieldLines`](parity_schemas::fields::FieldLines)).
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderValue, Uri};
 
-/// Puts the values of a head into memory of their own, just as large as they are.
+/// Copies all values of a head into one allocation of exactly their size.
 pub(crate) fn fields(headers: &mut HeaderMap) {
     let length = headers.values().map(HeaderValue::len).sum();
     let mut all = BytesMut::with_capacity(length);
@@ -29,7 +29,7 @@ pub(crate) fn fields(headers: &mut HeaderMap) {
     }
 }
 
-/// Puts the target of a request into memory of its own.
+/// Copies the target of a request into its own allocation.
 pub(crate) fn target(uri: &mut Uri) {
     let text = uri.to_string();
     if let Ok(own) = Uri::from_maybe_shared(Bytes::from(text)) {

@@ -1,4 +1,4 @@
-//! What the tests of this room begin with: terms by default limits, and a request.
+//! Test fixtures of this module: terms with default limits, and a request.
 
 use std::cell::RefCell;
 use std::net::Ipv4Addr;
@@ -19,7 +19,7 @@ use crate::exchange::meters::Meters;
 use crate::exchange::observer::{Observer, Receipt};
 use crate::exchange::pending::Pending;
 use crate::exchange::sampling::Sampling;
-use crate::exchange::terms::{Station, Terms};
+use crate::exchange::terms::{ExchangeResources, Terms};
 use crate::exchange::ticket::Ticket;
 use crate::forwarding::Peer;
 use crate::limits::Limits;
@@ -50,14 +50,14 @@ impl Observer for Log {
 
 pub(super) fn terms(log: &Rc<Log>) -> Rc<Terms> {
     let limits = Limits::default();
-    let station = Station {
+    let resources = ExchangeResources {
         admission: Arc::new(Admission::new(true, limits.shadow_bytes)),
         meters: OfWorker::new(&Arc::from([Meters::new()]), 0),
         tasks: Rc::default(),
         turns: Rc::default(),
     };
     let observer = Rc::clone(log) as Rc<dyn Observer>;
-    Terms::new(station, limits, Sampling::default(), observer)
+    Terms::new(resources, limits, Sampling::default(), observer)
 }
 
 pub(super) fn pending(terms: &Rc<Terms>) -> Rc<Pending> {

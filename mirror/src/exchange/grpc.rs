@@ -1,25 +1,24 @@
 //! The framing of gRPC over HTTP/2: a byte of flags, four bytes of length, the message.
 //!
-//! Only counted, to tell one message from a stream of them: a call with one message each way is compared, any other
-//! passes as a `stream`.
+//! Messages are only counted: a call with one message in each direction is compared, any other counts as a `stream`.
 
 use bytes::Bytes;
 
 /// Flags and length before each message.
 const PREFIX: usize = 5;
 
-/// Counts messages while their bytes pass.
+/// Counts messages in a body that is read in pieces.
 #[derive(Default)]
-pub(crate) struct Messages {
+pub(crate) struct MessageCounter {
     begun: u64,
     prefix: [u8; PREFIX],
-    /// Bytes of `prefix` that are there.
+    /// Bytes of `prefix` received so far.
     known: usize,
     /// Bytes of the message that are still to come.
     left: u64,
 }
 
-impl Messages {
+impl MessageCounter {
     /// Takes more bytes; returns how many messages have begun.
     pub(crate) fn count(&mut self, chunk: &Bytes) -> u64 {
         let mut rest = &chunk[..];
@@ -59,14 +58,17 @@ mod tests {
         let empty = [0, 0, 0, 0, 0];
         let all = [&one[..], &empty, &one, &empty].concat();
         for size in 1..=all.len() {
-            let mut messages = Messages::default();
+            let mut messages = MessageCounter::default();
             let mut seen = 0;
             for chunk in all.chunks(size) {
                 seen = messages.count(&Bytes::copy_from_slice(chunk));
             }
             assert_eq!(seen, 4, "by {size}");
         }
-        assert_eq!(Messages::default().count(&Bytes::copy_from_slice(&one)), 1);
-        assert_eq!(Messages::default().count(&Bytes::new()), 0);
+        assert_eq!(
+            MessageCounter::default().count(&Bytes::copy_from_slice(&one)),
+            1
+        );
+        assert_eq!(MessageCounter::default().count(&Bytes::new()), 0);
     }
 }

@@ -1,7 +1,7 @@
-//! The head of a request, as it came and as a service gets it.
+//! The head of a request: as the client sent it, and as each service gets it.
 //!
-//! A head is kept as the client sent it, and put anew for each service that is asked and each version of HTTP that is
-//! spoken there: that is the only way in which two services can be asked the same.
+//! The head is kept as the client sent it, and rewritten separately for each service and HTTP version: only then do two
+//! services get the same request.
 
 use std::rc::Rc;
 
@@ -21,7 +21,7 @@ use crate::upstream::Target;
 pub(crate) struct RequestHead {
     pub(crate) method: Method,
     pub(crate) uri: Uri,
-    /// How the client wrote the target, where `uri` cannot have it.
+    /// The bytes of the target that `uri` cannot represent, if there are any.
     pub(crate) spelling: Option<Spelling>,
     pub(crate) headers: HeaderMap,
     /// Whether it was read into a buffer that is much larger than it.
@@ -30,8 +30,8 @@ pub(crate) struct RequestHead {
     pub(crate) peer: Rc<Peer>,
 }
 
-/// In what form a service gets a request.
-pub(crate) struct Form<'a> {
+/// How a request is written for one service.
+pub(crate) struct RequestForm<'a> {
     /// What is changed for this service.
     pub(super) target: &'a Target,
     /// Stands in for a `Host` field that the client did not send.
@@ -39,12 +39,13 @@ pub(crate) struct Form<'a> {
     pub(super) forwarding: &'a Forwarding,
     pub(super) wire: Wire,
     pub(super) scheme: &'a Scheme,
-    /// Whether the connection can write a target as the client wrote it.
+    /// Whether the connection can send the target with the client's exact bytes.
     pub(super) spells: bool,
 }
 
-impl Form<'_> {
-    /// On a connection that cannot write a target as the client wrote it: what a URL must not have is percent-encoded.
+impl RequestForm<'_> {
+    /// For a connection that cannot send the client's exact target: bytes that a URL must not contain are
+    /// percent-encoded.
     pub(crate) fn encoded(self) -> Self {
         Self {
             spells: false,
@@ -54,8 +55,8 @@ impl Form<'_> {
 }
 
 impl RequestHead {
-    /// What a service is sent for it.
-    pub(crate) fn request<B: Body>(&self, form: &Form<'_>, body: B) -> Request<B> {
+    /// The request that a service gets.
+    pub(crate) fn request<B: Body>(&self, form: &RequestForm<'_>, body: B) -> Request<B> {
         let mut headers = headers::for_upstream(&self.headers, &self.uri, form.host);
         form.forwarding
             .request(&mut headers, &self.peer, self.version);
@@ -73,7 +74,7 @@ impl RequestHead {
         let uri = headers::fit(form.wire, target, &mut headers, form.scheme);
         let body = request.body();
         if form.wire == Wire::Http1 && !body.is_end_stream() && body.size_hint().exact().is_none() {
-            // hyper would leave out the body of a GET in chunks, unless it is told in so many words.
+            // Without this header hyper would not send the chunked body of a GET.
             headers.insert(TRANSFER_ENCODING, headers::CHUNKED);
         }
         *request.method_mut() = self.method.clone();
@@ -87,29 +88,29 @@ impl RequestHead {
         self.version == Version::HTTP_2 && headers::is_grpc(&self.headers)
     }
 
-    /// Whether its client sends the body only when it is told to. HTTP/1.0 has no such thing (RFC 9110 §10.1.1), and
-    /// over HTTP/2 nobody would be told.
+    /// Whether the client waits for `100 Continue` before it sends the body. HTTP/1.0 has no such thing (RFC 9110
+    /// §10.1.1), and hyper does not send it over HTTP/2.
     pub(crate) fn asks_to_send(&self) -> bool {
         self.version == Version::HTTP_11 && headers::expects_continue(&self.headers)
     }
 
-    /// Whether sending it twice is as good as once (RFC 9110 §9.2.2).
+    /// Whether it may be sent twice (RFC 9110 §9.2.2).
     pub(crate) fn is_idempotent(&self) -> bool {
         self.method.is_idempotent()
     }
 
-    /// Whether its client announced how long the body is.
+    /// Whether the client announced the length of the body.
     pub(super) fn is_sized(&self) -> bool {
         self.headers.contains_key(CONTENT_LENGTH)
     }
 
-    /// Lets go of the buffer that it was read into.
+    /// Copies it out of the buffer that it was read into.
     pub(super) fn detach(&mut self) {
         detach::fields(&mut self.headers);
         detach::target(&mut self.uri);
     }
 
-    /// What is compared and recorded of it; the head itself is of no use any more.
+    /// Moves out what is compared and recorded; the head must not be used afterwards.
     pub(super) fn taken(&mut self, body: exchange::Body) -> exchange::Request {
         exchange::Request {
             method: std::mem::take(&mut self.method),
@@ -128,7 +129,7 @@ fn target(uri: &Uri) -> &str {
     uri.path_and_query().map_or("/", |target| target.as_str())
 }
 
-/// How many bytes at the ends of two targets are the same.
+/// The length of the common suffix of two targets.
 fn common_end(one: &Uri, other: &Uri) -> usize {
     let [one, other] = [one, other].map(|uri| target(uri).bytes().rev());
     one.zip(other)

@@ -1,7 +1,7 @@
-//! The copy of a request's body that is taken while the body passes.
+//! Copies a request's body while it is forwarded.
 //!
-//! An ask that has to wait for the whole body waits here. When the body is whole, whoever owns the ask is told to start
-//! it: what passes a body on starts no task by itself.
+//! An ask that needs the whole body waits here. When the body is complete, the owner of the ask is told to start it:
+//! code that forwards a body starts no task itself.
 
 use std::rc::Rc;
 
@@ -9,36 +9,36 @@ use bytes::Bytes;
 use http::HeaderMap;
 use parity_schemas::verdict::Reason;
 
-use crate::exchange::grpc::Messages;
+use crate::exchange::grpc::MessageCounter;
 use crate::exchange::pending::Ask;
 
-/// Who starts an ask once its request is whole.
-pub(crate) trait Starts {
-    /// Starts an ask whose request is whole.
+/// Starts an ask once the body of its request is complete.
+pub(crate) trait StartAsk {
+    /// Starts an ask whose request is complete.
     fn start(self: &Rc<Self>, ask: Ask);
 }
 
-/// An ask that waits for its request's body. Dropped before that is whole, it ends the ask: the other service answered
-/// early, or the reason is ours.
-pub(crate) struct Intake<S: Starts> {
-    /// `None` once it was started, or has ended.
+/// An ask that waits for its request's body. If this is dropped before the body is complete, the ask ends with a
+/// reason.
+pub(crate) struct Intake<S: StartAsk> {
+    /// `None` once it was started or has ended.
     ask: Option<Ask>,
     owner: Rc<S>,
-    /// Counts the messages of gRPC: a request of several is a stream.
-    messages: Option<Messages>,
+    /// Counts gRPC messages: a request with several is a stream.
+    messages: Option<MessageCounter>,
 }
 
-impl<S: Starts> Intake<S> {
-    /// `owner` is told when the body is whole; `grpc` is whether it consists of messages of gRPC.
+impl<S: StartAsk> Intake<S> {
+    /// `owner` starts the ask when the body is complete; `grpc` is whether the body consists of gRPC messages.
     pub(crate) fn new(ask: Ask, owner: &Rc<S>, grpc: bool) -> Self {
         Self {
             ask: Some(ask),
             owner: Rc::clone(owner),
-            messages: grpc.then(Messages::default),
+            messages: grpc.then(MessageCounter::default),
         }
     }
 
-    /// Keeps a part of the body, as far as the limits go.
+    /// Copies a part of the body, if the limits allow it; ends the ask otherwise.
     pub(crate) fn data(&mut self, chunk: &Bytes) {
         let Some(ask) = &self.ask else {
             return;
@@ -68,21 +68,21 @@ impl<S: Starts> Intake<S> {
         }
     }
 
-    /// Keeps the trailers, without the fields that ended with the client's connection.
+    /// Copies the trailers, from which hop-by-hop fields have been removed.
     pub(crate) fn trailers(&mut self, trailers: &HeaderMap) {
         if let Some(ask) = &self.ask {
             ask.pending().keep_trailers(trailers.clone());
         }
     }
 
-    /// The body is whole.
+    /// The body is complete.
     pub(crate) fn complete(&mut self) {
         if let Some(ask) = self.ask.take() {
             self.owner.start(ask);
         }
     }
 
-    /// The body broke off: the client is gone.
+    /// The client disconnected before the body was complete.
     pub(crate) fn fail(&mut self) {
         if let Some(ask) = self.ask.take() {
             ask.fail(Reason::ClientAborted);
@@ -90,11 +90,11 @@ impl<S: Starts> Intake<S> {
     }
 }
 
-impl<S: Starts> Drop for Intake<S> {
+impl<S: StartAsk> Drop for Intake<S> {
     fn drop(&mut self) {
-        // The legacy answered before the body was complete. Where it broke, or the client left, that comes first.
+        // The legacy answered before the body was complete. A panic or a shutdown is the better reason.
         if let Some(ask) = self.ask.take() {
-            let reason = match ask.pending().terms().loss() {
+            let reason = match ask.pending().terms().drop_reason() {
                 Reason::ClientAborted => Reason::LegacyEarly,
                 ours => ours,
             };

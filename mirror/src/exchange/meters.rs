@@ -1,4 +1,4 @@
-//! What one worker counts of services and shadows, and how Prometheus is shown it.
+//! The metrics of services and shadows: what one worker counts, and how Prometheus gets the sums.
 //!
 //! Labels are fixed: the side, and how a shadow ended. Nothing that a client sends becomes one.
 
@@ -10,10 +10,10 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 
-use crate::counters::{Count, Durations, sum};
+use crate::counters::{Count, DurationHistogram, sum};
 use crate::exchange::side::{BySide, Side};
 
-/// Upper bounds in microseconds, as OpenTelemetry advises for HTTP durations.
+/// Upper bounds of the buckets in microseconds, as OpenTelemetry recommends for HTTP durations.
 const BOUNDS: [u64; 14] = [
     5_000, 10_000, 25_000, 50_000, 75_000, 100_000, 250_000, 500_000, 750_000, 1_000_000,
     2_500_000, 5_000_000, 7_500_000, 10_000_000,
@@ -34,19 +34,19 @@ const SHADOW_ENDS: [&str; 5] = ["sent", "sampled_out", "shed", "timeout", "error
 
 /// The counters of one worker.
 pub(crate) struct Meters {
-    answers: BySide<Durations<14>>,
+    answers: BySide<DurationHistogram<14>>,
     shadows: [Count; SHADOW_ENDS.len()],
 }
 
 impl Meters {
     pub(crate) fn new() -> Self {
         Self {
-            answers: BySide::new(|_| Durations::new(&BOUNDS)),
+            answers: BySide::new(|_| DurationHistogram::new(&BOUNDS)),
             shadows: Default::default(),
         }
     }
 
-    /// A service answered whole; `elapsed` from sending to the last byte.
+    /// A service sent a complete answer; `elapsed` is from sending the request to the last byte of the answer.
     pub(crate) fn answered(&self, side: Side, elapsed: Duration) {
         self.answers[side].observe(elapsed);
     }
@@ -56,7 +56,8 @@ impl Meters {
         self.shadows[end as usize].add(1);
     }
 
-    /// A request was settled with a reason; those that kept it from being sent at all are ends of a shadow.
+    /// A request was settled with a reason. If that reason kept it from being sent, it counts as an outcome of a
+    /// shadow.
     pub(super) fn not_sent(&self, reason: Reason) {
         match reason {
             Reason::SampledOut => self.shadow(ShadowEnd::SampledOut),

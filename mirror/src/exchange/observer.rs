@@ -1,6 +1,6 @@
-//! What the mirror tells whoever counts and compares.
+//! The interface to the code that counts requests and compares exchanges.
 //!
-//! The tickets of a request make sure that it is told exactly once.
+//! The tickets of a request make sure that each outcome is reported exactly once.
 
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ use parity_schemas::exchange::Exchange;
 use parity_schemas::route::Route;
 use parity_schemas::verdict::Reason;
 
-/// The observer's own mark of a received request, kept for it until the request ends.
+/// A value that the observer attaches to a received request and gets back when the request ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Receipt(pub u8);
 
-/// Who counts and compares. There is one for each worker and policy, called on the worker's thread; it must never
-/// block, for then that worker's clients wait.
+/// Counts requests and compares exchanges. There is one for each worker and policy, called on the worker's thread. It
+/// must never block: all clients of that worker would wait.
 ///
 /// For each parsed request head there is one call of [`received`](Self::received), and then exactly one of either
 /// [`not_compared`](Self::not_compared) or [`exchange`](Self::exchange), with the receipt that it gave, and exactly one
-/// of [`client`](Self::client): conservation, once for the verdict and once for what the client got. The two come in
-/// any order.
+/// of [`client`](Self::client): conservation holds for verdicts and for client outcomes. The two calls come in any
+/// order.
 pub trait Observer {
     /// A request head was parsed.
     fn received(&self, route: &Arc<Route>) -> Receipt;
@@ -27,14 +27,14 @@ pub trait Observer {
     /// The request ended without two captures.
     fn not_compared(&self, route: &Arc<Route>, reason: Reason, receipt: Receipt);
 
-    /// Both captures are there, each with its body or why that was not kept. The observer settles what follows, a full
-    /// queue included.
+    /// The request ended with two captures, each with its body or the reason why that was not captured. From here on
+    /// the observer is responsible for the outcome, also if its queue is full.
     fn exchange(&self, exchange: Exchange, receipt: Receipt);
 
-    /// The status that the client was answered with, ours for a legacy that is down. Told with the head of the answer;
-    /// not told where there was none.
+    /// The status that the client got; our own status if the legacy gave no answer. Called with the head of the answer,
+    /// not called if there was none.
     fn answered(&self, route: &Arc<Route>, status: u16);
 
-    /// What became of the client, told when its answer is over, or will not come.
+    /// The client's outcome. Called when its answer is complete or will not come.
     fn client(&self, route: &Arc<Route>, outcome: ClientOutcome);
 }

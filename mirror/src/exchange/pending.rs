@@ -1,12 +1,12 @@
-//! Where the asks of one request meet.
+//! Collects the asks of one request until it can be settled.
 //!
 //! Each ask ends once: with a capture, or with the reason why there is none. When all have ended the request is
-//! settled. Where several reasons apply, the first in the order of [`Reason`] counts; so a candidate that failed waits
-//! for what becomes of the legacy and the client, while a reason that nothing could precede settles at once and ends
-//! the work of the other asks.
+//! settled. If several reasons apply, the first in the order of [`Reason`] counts. So after a candidate failure the
+//! request still waits for the legacy and the client. A reason that no later one could precede settles the request at
+//! once and aborts the other asks.
 //!
-//! An exchange is made of the first answer of each side. What is held for it is charged to the byte budget from here to
-//! where it is compared; nobody but this keeps the account.
+//! An exchange is made of the first answer of each side. Its memory is charged to the byte budget until it has been
+//! compared; only this module does that.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -27,14 +27,14 @@ use crate::exchange::side::Side;
 use crate::exchange::terms::Terms;
 use crate::exchange::ticket::Ticket;
 
-/// Reasons up to this one are settled as soon as they are known: no candidate can change them.
+/// Reasons up to this one settle a request as soon as they are known: no result of the candidate can change them.
 const LAST_DECISIVE: Reason = Reason::LegacyTruncated;
 
-/// From this part of the shadows that may be in flight on, as its divisor, a request does not keep the buffer that it
-/// was read into, 8 KiB: with few in flight that is little, and a copy of each head would be paid by all.
+/// Once `in_flight / MANY` shadows are in flight, the head of a request is copied out of its read buffer (8 KiB). Below
+/// that the buffers take little memory, and a copy for each request would cost more.
 const MANY: usize = 4;
 
-/// A shadowed request on its way to become an exchange.
+/// A shadowed request that may become an exchange.
 pub(crate) struct Pending {
     terms: Rc<Terms>,
     head: RefCell<RequestHead>,
@@ -49,7 +49,7 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
-    /// A request that is to be compared, of which no service has been asked yet.
+    /// Begins with no asks.
     pub(crate) fn open(ticket: Ticket, mut head: RequestHead, time: Timestamp) -> Rc<Self> {
         let terms = Rc::clone(ticket.terms());
         let admission = terms.admission();
@@ -69,8 +69,8 @@ impl Pending {
         })
     }
 
-    /// One more service to ask. The request is settled when every ask has ended, so the asks that it needs are all made
-    /// before the first of them can end.
+    /// Adds an ask. The request is settled when every ask has ended, so all asks that it needs must be added before the
+    /// first of them can end.
     pub(crate) fn ask(self: &Rc<Self>, side: Side) -> Ask {
         Ask {
             pending: Rc::clone(self),
@@ -89,14 +89,14 @@ impl Pending {
         read(&self.head.borrow())
     }
 
-    /// Whether this can no longer become an exchange, so that nothing more need be captured.
+    /// Whether this can no longer become an exchange, so that capturing can stop.
     pub(crate) fn is_doomed(&self) -> bool {
         self.reason.get().is_some()
     }
 
     // === The body of the request ===
 
-    /// Keeps a part of it; the error says why that cannot be.
+    /// Keeps a part of it; the error says why that is not possible.
     pub(super) fn keep_body(&self, chunk: &Bytes) -> Result<(), Reason> {
         let mut body = self.body.borrow_mut();
         if body.len() + chunk.len() > self.terms.limits().body {
@@ -108,7 +108,7 @@ impl Pending {
         }
     }
 
-    /// Drops what has been kept of it.
+    /// Drops what has been kept so far.
     pub(super) fn drop_body(&self) {
         let body = self.body.take();
         self.release(body.len());
@@ -135,27 +135,27 @@ impl Pending {
 
     // === What is charged for it ===
 
-    /// Copies a chunk behind `body`, if the budget has room for it.
+    /// Appends a copy of a chunk to `body`, if the byte budget allows it.
     pub(super) fn keep_chunk(&self, body: &mut Body, chunk: &Bytes) -> bool {
         self.hold.borrow_mut().keep(body, chunk)
     }
 
-    /// Gives back the room of so many bytes that are not kept any more.
+    /// Returns bytes that are no longer kept to the byte budget.
     pub(super) fn release(&self, bytes: usize) {
         self.hold.borrow_mut().shrink(bytes);
     }
 
     // === How it ends ===
 
-    /// Remembers that this will not be an exchange, without ending an ask.
+    /// Records why this will not become an exchange, without ending an ask.
     fn note(&self, reason: Reason) {
         let first = self.reason.get().map_or(reason, |known| known.min(reason));
         self.reason.set(Some(first));
         self.release(self.asks.forget_answers());
     }
 
-    /// Keeps a capture whose body is charged already. Its fields are charged from here on: the other side may take its
-    /// time, and who answered has given back what a shadow holds.
+    /// Keeps a capture whose body is already charged. Its headers are charged here, because the shadow's own
+    /// reservation ends now and the other side may take long.
     fn keep(&self, id: AskId, mut capture: Capture) {
         if self.is_doomed() {
             self.release(capture.body.len());
@@ -171,8 +171,8 @@ impl Pending {
         self.asks.keep(id, capture);
     }
 
-    /// Does not keep the candidate's body, because the legacy's is too large: that may go on for hours, and all the
-    /// while what is kept would be missing in everybody's budget.
+    /// Drops the candidate's body because the legacy's is too large. The legacy's answer may go on for hours, and the
+    /// body would take byte budget from other requests all the time.
     fn let_other_go(&self, id: AskId) {
         let Some(other) = self.asks.let_other_go(id) else {
             return;
@@ -214,7 +214,7 @@ impl Pending {
             answer(Side::Candidate),
         ) {
             let mut exchange = self.exchange(ticket.route().clone(), legacy, candidate);
-            // Until here the head was kept for the client's answer in any case.
+            // Until now the client's request needed the head anyway, so it was not charged.
             let head = exchange.request.head_held();
             if exchange.hold.grow(head) {
                 ticket.exchange(exchange);
@@ -222,21 +222,21 @@ impl Pending {
             }
             self.reason.set(Some(Reason::ByteBudget));
         }
-        // An ask without a capture has a reason, or leaves it to what was noted before.
+        // An ask without a capture has a reason, or relies on one that was recorded before.
         let reason = self.reason.get();
-        let reason = reason.unwrap_or_else(|| self.terms.loss());
+        let reason = reason.unwrap_or_else(|| self.terms.drop_reason());
         self.reason.set(Some(reason));
-        // Others may still hold this request, but nobody needs the copy of its body any more.
+        // Tasks may still hold this request, but none needs the copy of its body.
         self.body.take();
         self.trailers.take();
         self.asks.abort();
-        // Given back before the outcome is told, so that whoever sees the outcome finds the room. A shadow that was
-        // just aborted gives its own room back when the runtime drops it.
+        // Released before the outcome is reported, so that nobody sees the outcome before the budget is free again. A
+        // shadow that was just aborted releases its own reservation when the runtime drops it.
         self.hold.take();
         ticket.not_compared(reason);
     }
 
-    /// What was seen of both sides, with all that it holds.
+    /// The exchange, which takes over the memory that is charged.
     fn exchange(&self, route: Arc<Route>, legacy: Capture, candidate: Capture) -> Exchange {
         Exchange {
             time: self.time,
@@ -249,7 +249,7 @@ impl Pending {
     }
 }
 
-/// The obligation of one ask to end. Dropping it ends it as lost.
+/// One ask, which must end. Dropping it ends it with the reason of [`Terms::drop_reason`].
 pub(crate) struct Ask {
     pending: Rc<Pending>,
     id: AskId,
@@ -273,8 +273,8 @@ impl Ask {
         pending.asks.own(id, run(self));
     }
 
-    /// The body of its answer is too large to be kept; so the other side's need not be kept either, if this is the
-    /// legacy's.
+    /// The body of its answer is too large to be captured. If this is the legacy's ask, the candidate's body is dropped
+    /// too.
     pub(super) fn let_other_go(&self) {
         self.pending.let_other_go(self.id);
     }
@@ -292,7 +292,7 @@ impl Ask {
         self.pending.end(self.id, Some(reason));
     }
 
-    /// Ends with neither: what was noted already says why.
+    /// Ends with neither: a reason is already recorded.
     pub(crate) fn abandon(mut self) {
         self.open = false;
         self.pending.end(self.id, None);
@@ -302,7 +302,7 @@ impl Ask {
 impl Drop for Ask {
     fn drop(&mut self) {
         if self.open {
-            let reason = self.pending.terms.loss();
+            let reason = self.pending.terms.drop_reason();
             self.pending.end(self.id, Some(reason));
         }
     }

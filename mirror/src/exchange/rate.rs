@@ -1,14 +1,14 @@
-//! A bound on how many shadows begin in a second, for the whole process.
+//! Limits how many shadows begin in a second, for the whole process.
 //!
 //! The generic cell rate algorithm: one atomic holds the time up to which the rate is used up. A burst of a tenth of a
-//! second is let through at once, because requests do not come evenly.
+//! second's rate is allowed, because requests do not arrive evenly.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 const SECOND: u64 = 1_000_000_000;
-/// What may begin at once, as time at the rate.
+/// The allowed burst, as time at the rate.
 const BURST: u64 = SECOND / 10;
 
 pub(crate) struct RateCap {
@@ -34,7 +34,7 @@ impl RateCap {
         let step = SECOND / (rate.get() as u64).min(SECOND);
         let next = |used: u64| {
             let begin = used.max(now);
-            // One may always begin, however low the rate.
+            // A single shadow may always begin, however low the rate.
             (begin - now <= BURST.saturating_sub(step)).then_some(begin + step)
         };
         self.used

@@ -1,20 +1,20 @@
 //! Which requests are shadowed: all of them, a share of them, or all requests of a share of the users.
 //!
-//! By a header or a cookie, the decision is a hash of its value: the same on every instance and after every restart,
-//! so that one user is always or never shadowed, and a larger share contains every smaller one. The share itself is
-//! the setting's or, where a route has its own, the route's.
+//! With a header or a cookie, the decision depends on a hash of its value, the same on every instance and after every
+//! restart. So a user is always or never shadowed, and a larger share includes the users of a smaller one. A route may
+//! have a share of its own.
 
 use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
 
 use http::header::{COOKIE, HeaderMap, HeaderName, HeaderValue};
 
-/// Which share is taken, and by what.
+/// Which share of the traffic is shadowed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sampling {
     /// Share of the requests, or of the users, 0..=1.
     pub share: f64,
-    /// What decides.
+    /// What decides whether a request is in the share.
     pub by: SampleBy,
 }
 
@@ -27,20 +27,20 @@ impl Default for Sampling {
     }
 }
 
-/// What decides whether a request is in the share. A request that lacks the header or cookie is decided by chance.
+/// What decides whether a request is in the share. If a request lacks the header or cookie, chance decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SampleBy {
     /// Chance, anew for each request.
     Request,
     /// The value of this header.
     Header(HeaderName),
-    /// The value of this cookie; names of cookies have a case.
+    /// The value of this cookie; cookie names are case-sensitive.
     Cookie(Box<str>),
 }
 
-/// Decides for one worker.
+/// The sampler of one worker.
 pub(crate) struct Sampler {
-    /// Of a linear generator, which is random enough to take a share of requests, and costs a multiplication.
+    /// State of a linear congruential generator: random enough for sampling, and it costs one multiplication.
     state: Cell<u64>,
     sampling: Sampling,
 }
@@ -53,7 +53,7 @@ impl Sampler {
         }
     }
 
-    /// Whether a request is among the share; `share` is that of its route, where it has one.
+    /// Whether a request is sampled; `share` is that of its route, if it has one.
     pub(crate) fn takes(&self, share: Option<f64>, headers: &HeaderMap) -> bool {
         let share = share.unwrap_or(self.sampling.share);
         if share >= 1.0 {
@@ -75,7 +75,7 @@ impl Sampler {
     }
 
     fn random(&self) -> u64 {
-        // Knuth's MMIX constants; the upper half of the state is the good one.
+        // Knuth's MMIX constants; the upper half of the state is the random one.
         let state = self
             .state
             .get()
@@ -86,14 +86,14 @@ impl Sampler {
     }
 }
 
-/// The upper half of a point is taken where it is below this.
+/// A request is sampled if the upper half of its point is below this.
 fn threshold(share: f64) -> u64 {
     const HALF: f64 = 4_294_967_296.0;
     (share.clamp(0.0, 1.0) * HALF) as u64
 }
 
-/// FNV-1a, finished by the mixer of `MurmurHash3`: spread evenly, and fixed for ever, which the standard library's hash
-/// is not.
+/// FNV-1a, finished by the mixer of `MurmurHash3`: evenly distributed, and the same in every version, which the
+/// standard library's hash is not.
 fn spread(key: &[u8]) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for byte in key {

@@ -1,13 +1,13 @@
-//! The two services, told apart.
+//! Which of the two services: legacy or candidate.
 //!
-//! Whatever there is one of for each side is kept by side ([`BySide`]), so that no code counts to two. The same failure
-//! has another reason on each side; here, and nowhere else, one becomes the other.
+//! [`BySide`] holds one value for each. The same failure has a different reason on each side; only this module maps one
+//! to the other.
 
 use std::ops::Index;
 
 use parity_schemas::verdict::Reason;
 
-use crate::upstream::Fault;
+use crate::upstream::ServiceFault;
 
 /// One of the two services.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,37 +30,41 @@ impl Side {
         }
     }
 
-    /// Why there is no verdict where this side failed so.
-    pub(crate) fn reason(self, fault: Fault) -> Reason {
+    /// The reason why there is no verdict if this side fails in this way.
+    pub(crate) fn reason(self, fault: ServiceFault) -> Reason {
         match (self, fault) {
-            (Self::Legacy, Fault::TimedOut) => Reason::LegacyTimeout,
-            (Self::Legacy, Fault::Truncated) => Reason::LegacyTruncated,
+            (Self::Legacy, ServiceFault::TimedOut) => Reason::LegacyTimeout,
+            (Self::Legacy, ServiceFault::Truncated) => Reason::LegacyTruncated,
             (
                 Self::Legacy,
-                Fault::Refused | Fault::Tls | Fault::Reset | Fault::Protocol | Fault::Flood,
+                ServiceFault::Refused
+                | ServiceFault::Tls
+                | ServiceFault::Reset
+                | ServiceFault::Protocol
+                | ServiceFault::Flood,
             ) => Reason::LegacyUnreachable,
-            (Self::Candidate, Fault::Refused) => Reason::CandidateRefused,
-            (Self::Candidate, Fault::TimedOut) => Reason::CandidateTimeout,
-            (Self::Candidate, Fault::Tls) => Reason::CandidateTls,
-            (Self::Candidate, Fault::Reset) => Reason::CandidateReset,
-            (Self::Candidate, Fault::Protocol) => Reason::CandidateProtocol,
-            (Self::Candidate, Fault::Truncated) => Reason::CandidateTruncated,
-            (Self::Candidate, Fault::Flood) => Reason::CandidateFlood,
+            (Self::Candidate, ServiceFault::Refused) => Reason::CandidateRefused,
+            (Self::Candidate, ServiceFault::TimedOut) => Reason::CandidateTimeout,
+            (Self::Candidate, ServiceFault::Tls) => Reason::CandidateTls,
+            (Self::Candidate, ServiceFault::Reset) => Reason::CandidateReset,
+            (Self::Candidate, ServiceFault::Protocol) => Reason::CandidateProtocol,
+            (Self::Candidate, ServiceFault::Truncated) => Reason::CandidateTruncated,
+            (Self::Candidate, ServiceFault::Flood) => Reason::CandidateFlood,
         }
     }
 }
 
-/// One of something for each side.
+/// One value for each side.
 #[derive(Clone, Debug)]
 pub(crate) struct BySide<T>([T; Side::ALL.len()]);
 
 impl<T> BySide<T> {
-    /// One that is given for each.
+    /// From both values.
     pub(crate) fn of(legacy: T, candidate: T) -> Self {
         Self([legacy, candidate])
     }
 
-    /// One that `make` makes for each.
+    /// Calls `make` for each side.
     pub(crate) fn new(make: impl FnMut(Side) -> T) -> Self {
         Self(Side::ALL.map(make))
     }

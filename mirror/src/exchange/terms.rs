@@ -1,7 +1,8 @@
-//! The terms under which requests are asked of both services: limits, sampling, who counts, and on which thread.
+//! What a worker needs to send requests to both services: the policy's limits, sampling and observer, and the worker's
+//! own resources.
 //!
-//! One policy at one worker has one of these. Everything that is under way holds it, so that a request ends under the
-//! terms that it began with.
+//! Each generation has one. Every request in progress holds it, so that a request ends under the terms that it began
+//! with.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -17,20 +18,20 @@ use crate::limits::Limits;
 use crate::tasks::Tasks;
 use crate::turns::Turns;
 
-/// What a worker keeps for exchanges while policies come and go.
+/// What exchanges use of a worker; it outlives generations.
 #[derive(Clone)]
-pub(crate) struct Station {
-    /// What is used of the limits of the whole process.
+pub(crate) struct ExchangeResources {
+    /// The current use of the process-wide limits.
     pub(crate) admission: Arc<Admission>,
     pub(crate) meters: OfWorker<Meters>,
     pub(crate) tasks: Rc<Tasks>,
-    /// The slices in which shadows work, so that clients go first.
+    /// Schedules shadows in slices, so that clients go first.
     pub(crate) turns: Rc<Turns>,
 }
 
-/// A policy, as far as exchanges go, at one worker.
+/// The part of a generation that exchanges use.
 pub(crate) struct Terms {
-    station: Station,
+    resources: ExchangeResources,
     limits: Limits,
     sampler: Sampler,
     observer: Rc<dyn Observer>,
@@ -38,13 +39,13 @@ pub(crate) struct Terms {
 
 impl Terms {
     pub(crate) fn new(
-        station: Station,
+        resources: ExchangeResources,
         limits: Limits,
         sampling: Sampling,
         observer: Rc<dyn Observer>,
     ) -> Rc<Self> {
         Rc::new(Self {
-            station,
+            resources,
             limits,
             sampler: Sampler::new(sampling),
             observer,
@@ -60,15 +61,15 @@ impl Terms {
     }
 
     pub(crate) fn meters(&self) -> &Meters {
-        &self.station.meters
+        &self.resources.meters
     }
 
     pub(crate) fn tasks(&self) -> &Rc<Tasks> {
-        &self.station.tasks
+        &self.resources.tasks
     }
 
     pub(super) fn admission(&self) -> &Arc<Admission> {
-        &self.station.admission
+        &self.resources.admission
     }
 
     pub(super) fn sampler(&self) -> &Sampler {
@@ -76,11 +77,11 @@ impl Terms {
     }
 
     pub(super) fn turns(&self) -> &Rc<Turns> {
-        &self.station.turns
+        &self.resources.turns
     }
 
     /// The reason that is recorded for a request that was dropped before it was settled.
-    pub(crate) fn loss(&self) -> Reason {
-        self.station.tasks.loss()
+    pub(crate) fn drop_reason(&self) -> Reason {
+        self.resources.tasks.drop_reason()
     }
 }

@@ -1,6 +1,6 @@
-//! The ticket of a received request, which makes sure that its outcome is told exactly once.
+//! The ticket of a received request, which makes sure that its outcome is reported exactly once.
 //!
-//! It is separate from what is known of the request, so that every way a request can end, and a panic, goes through it.
+//! It is separate from the request's data, so that every way a request can end, a panic included, goes through it.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use parity_schemas::verdict::Reason;
 use crate::exchange::observer::Receipt;
 use crate::exchange::terms::Terms;
 
-/// One received request that has to end in exactly one outcome. To forget it is impossible: dropping it settles it.
+/// One received request that must end in exactly one outcome. It cannot be forgotten: dropping it settles it.
 pub(crate) struct Ticket {
     terms: Rc<Terms>,
     route: Arc<Route>,
@@ -21,7 +21,7 @@ pub(crate) struct Ticket {
 }
 
 impl Ticket {
-    /// Counts the request as received. From here on it has to be settled.
+    /// Counts the request as received. From now on it must be settled.
     pub(crate) fn receive(terms: &Rc<Terms>, route: Arc<Route>) -> Self {
         Self {
             terms: Rc::clone(terms),
@@ -46,7 +46,7 @@ impl Ticket {
         self.end(reason);
     }
 
-    /// Ends as an exchange, which counts further on.
+    /// Ends as an exchange, whose verdict the observer counts.
     pub(super) fn exchange(mut self, exchange: Exchange) {
         self.settled = true;
         self.terms.observer().exchange(exchange, self.receipt);
@@ -63,7 +63,7 @@ impl Ticket {
 impl Drop for Ticket {
     fn drop(&mut self) {
         if !self.settled {
-            let reason = self.terms.loss();
+            let reason = self.terms.drop_reason();
             self.end(reason);
         }
     }

@@ -1,6 +1,6 @@
-//! The body of an answer on its way to the client: the legacy's, as it comes in, or a few words of ours.
+//! The body of an answer to a client: streamed from the legacy, or a short text of our own.
 //!
-//! It is polled by the connection of the client, and starts nothing by itself.
+//! The client's connection polls it; it starts no tasks.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -14,7 +14,7 @@ use crate::proxy::relay::Relay;
 /// Body of the answer to the client.
 pub(crate) struct Answer {
     content: Content,
-    /// The connection counts as busy until its answer has been handed over.
+    /// Keeps the connection busy until hyper has dropped the answer.
     busy: Busy,
 }
 
@@ -26,11 +26,11 @@ pub(crate) struct Answer {
 pub(crate) enum Content {
     /// There is none.
     Empty,
-    /// There is none, but the head states the length that another answer would have: 304.
+    /// There is none, but `Content-Length` states the length of a full answer: a 304.
     Framed(u64),
-    /// A few words of ours.
+    /// A short text of our own.
     Text(Bytes),
-    /// The legacy's, as it comes in.
+    /// The legacy's, streamed.
     Relay(Relay),
 }
 
@@ -39,7 +39,7 @@ impl Answer {
         Self { content, busy }
     }
 
-    /// Leaves out words of ours, and says how long they are.
+    /// Removes a text of our own and returns its length.
     pub(crate) fn leave_out_text(&mut self) -> Option<usize> {
         let Content::Text(text) = &self.content else {
             return None;

@@ -1,11 +1,11 @@
-//! One client's connection: what is known of it, and when to end it.
+//! The state of one client connection, and when to close it.
 //!
-//! The time-outs of a client (for a begun head, for idleness, for a body that stands still) are kept by a sweep over
-//! all connections of a worker, once a second, instead of a timer per request: hyper's own timer costs an allocation
-//! and a registration for every request, and cannot tell an idle connection from one that trickles a head.
+//! A sweep over all connections of a worker, once a second, enforces the time-outs of clients (for an incomplete head,
+//! an idle connection, a stalled body). There is no timer per request: hyper's costs an allocation and a registration
+//! for every request, and cannot tell an idle connection from one that sends a head very slowly.
 
 mod control_frames;
-mod heads;
+mod head_finder;
 mod io;
 mod linger;
 mod registry;
@@ -21,9 +21,9 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::forwarding::Peer;
 use crate::limits::Limits;
+use crate::proxy::socket_state::SocketState;
 use crate::proxy::streams::StreamTask;
-use crate::proxy::traffic::Traffic;
-use crate::proxy::upload::{Progress, Upload};
+use crate::proxy::upload::{Upload, UploadState};
 use crate::proxy::worker::Worker;
 
 pub(crate) use io::ClientIo;
@@ -32,75 +32,76 @@ pub(crate) use registry::Clients;
 /// What a connection has been told to do.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Order {
-    /// Serve what comes.
+    /// Serve requests.
     Serve,
-    /// Finish the requests at hand and close.
+    /// Finish the current requests and close.
     Finish,
     /// Close now.
     Close,
 }
 
-/// How long a connection may be idle where others find no place. A head is sent at once, and who keeps a
-/// connection for later must know that it may be closed.
+/// After how long an idle connection may be closed when all client slots are taken. A head is normally sent at once,
+/// and a client that keeps a connection for later must expect that it is closed.
 const GIVES_WAY: Duration = Duration::from_secs(1);
 
 /// State of a client's connection, shared by its task, its requests and the sweep.
 pub(crate) struct Client {
     worker: Rc<Worker>,
     peer: Rc<Peer>,
-    /// Its address, and the one of ours that it came to, if the system says so.
+    /// The client's address, and the local one, if the system reports it.
     ends: (SocketAddr, Option<SocketAddr>),
     /// Whether the connection comes from this process itself. Looked up with the first request: a connection is
     /// accepted before the side that opened it has registered it.
     ourselves: Cell<Option<bool>>,
-    /// Whether requests come as streams of HTTP/2, several at a time; known once the first bytes are there.
+    /// Whether the connection is HTTP/2, with several requests at a time; known once the first bytes have arrived.
     http2: Cell<bool>,
     order: Cell<Order>,
     waker: RefCell<Option<Waker>>,
-    /// Requests at hand.
+    /// Requests in progress.
     busy: Cell<usize>,
     /// Requests that have begun so far.
     begun: Cell<u64>,
     /// `begun` at the last round of the drain.
     drained_at: Cell<Option<u64>>,
-    traffic: Arc<Traffic>,
-    uploads: RefCell<Vec<Weak<Progress>>>,
-    /// Answers of HTTP/2, each of which may stand still by itself.
-    answers: RefCell<Vec<Weak<Taking>>>,
-    waits: Waits,
+    socket_state: Arc<SocketState>,
+    uploads: RefCell<Vec<Weak<Upload>>>,
+    /// HTTP/2 answers, each of which may stall separately.
+    answers: RefCell<Vec<Weak<AnswerProgress>>>,
+    waits: WaitingSince,
     _permit: OwnedSemaphorePermit,
 }
 
-/// When the sweep first saw the connection wait for its client; a request costs no look at the clock for it.
+/// When the sweep first saw the connection wait for its client. Kept by the sweep, so that a request need not read the
+/// clock.
 #[derive(Default)]
-struct Waits {
+struct WaitingSince {
     idle: Cell<Option<Instant>>,
     head: Cell<Option<Instant>>,
-    /// For the client to take an answer, with the number of writes then.
+    /// For the client to read an answer, with the number of writes at that time.
     reader: Cell<Option<(Instant, u64)>>,
     /// Since it was told to finish.
     end: Cell<Option<Instant>>,
 }
 
-/// A request at hand; dropping it makes the connection idle, if it is the last one.
+/// A request in progress; dropping the last one makes the connection idle.
 pub(crate) struct Busy {
     client: Rc<Client>,
-    taking: Option<Rc<Taking>>,
-    /// Its place among the requests of HTTP/2, given back when it is dropped.
+    progress: Option<Rc<AnswerProgress>>,
+    /// Its slot among the process's HTTP/2 requests.
     place: Option<OwnedSemaphorePermit>,
 }
 
-/// How a client of HTTP/2 takes an answer: its connection says nothing about one stream of many.
-struct Taking {
+/// How far an HTTP/2 client has read one answer: the state of the connection does not tell for a single stream.
+struct AnswerProgress {
     stream: StreamTask,
-    /// Frames handed over.
+    /// Frames handed to hyper.
     frames: Cell<u64>,
-    /// Whether the last thing that happened was that a frame was handed over: then the next step is the client's.
+    /// Whether the last poll returned a frame: then hyper waits for the client.
     handed: Cell<bool>,
     since: Cell<Option<(Instant, u64)>>,
 }
 
-impl Taking {
+impl AnswerProgress {
     fn sweep(&self, now: Instant, patience: Duration) {
         if !self.handed.get() {
             self.since.set(None);
@@ -135,10 +136,10 @@ impl Client {
             busy: Cell::new(0),
             begun: Cell::new(0),
             drained_at: Cell::new(None),
-            traffic: Arc::default(),
+            socket_state: Arc::default(),
             uploads: RefCell::default(),
             answers: RefCell::default(),
-            waits: Waits::default(),
+            waits: WaitingSince::default(),
             _permit: permit,
         }
     }
@@ -153,28 +154,29 @@ impl Client {
         &self.peer
     }
 
-    /// What its socket and its requests tell each other.
-    pub(crate) fn traffic(&self) -> &Arc<Traffic> {
-        &self.traffic
+    /// The state of its socket.
+    pub(crate) fn socket_state(&self) -> &Arc<SocketState> {
+        &self.socket_state
     }
 
-    /// Remembers that requests come as streams of HTTP/2.
+    /// Records that the connection is HTTP/2.
     pub(crate) fn speaks_http2(&self) {
         self.http2.set(true);
     }
 
-    /// Whether the requests of this connection are our own.
+    /// Whether this connection comes from the mirror itself.
     pub(crate) fn is_ourselves(&self) -> bool {
         if let Some(known) = self.ourselves.get() {
             return known;
         }
         let (client, here) = self.ends;
-        let ourselves = here.is_some_and(|here| self.worker.process().own_ends().has(client, here));
+        let ourselves =
+            here.is_some_and(|here| self.worker.process().own_connections().has(client, here));
         self.ourselves.set(Some(ourselves));
         ourselves
     }
 
-    /// A request begins; it is at hand from its parsed head to the end of its answer.
+    /// A request begins; it is in progress from its parsed head to the end of its answer.
     pub(crate) fn busy(self: &Rc<Self>) -> Busy {
         self.busy.set(self.busy.get() + 1);
         self.waits.idle.set(None);
@@ -182,15 +184,15 @@ impl Client {
         self.begun.set(self.begun.get() + 1);
         Busy {
             client: Rc::clone(self),
-            taking: self.take_answer(),
+            progress: self.watch_answer(),
             place: None,
         }
     }
 
-    /// Begins to watch the answer of the stream that is being polled.
-    fn take_answer(&self) -> Option<Rc<Taking>> {
+    /// Begins to watch the answer of the HTTP/2 stream that is being polled.
+    fn watch_answer(&self) -> Option<Rc<AnswerProgress>> {
         let stream = self.worker.streams().current()?;
-        let taking = Rc::new(Taking {
+        let progress = Rc::new(AnswerProgress {
             stream,
             frames: Cell::new(0),
             handed: Cell::new(false),
@@ -198,30 +200,30 @@ impl Client {
         });
         let mut answers = self.answers.borrow_mut();
         answers.retain(|known| known.strong_count() > 0);
-        answers.push(Rc::downgrade(&taking));
-        Some(taking)
+        answers.push(Rc::downgrade(&progress));
+        Some(progress)
     }
 
-    /// The socket of one request at a time; with HTTP/2 a connection says nothing about one stream of many.
-    pub(crate) fn socket(&self) -> Option<&Arc<Traffic>> {
-        (!self.http2.get()).then_some(&self.traffic)
+    /// The state of the socket on HTTP/1, where it tells about the one current request; `None` on HTTP/2.
+    pub(crate) fn http1_socket(&self) -> Option<&Arc<SocketState>> {
+        (!self.http2.get()).then_some(&self.socket_state)
     }
 
-    /// Watches a request's body for standing still.
-    pub(crate) fn watch(&self, upload: &Rc<Progress>) {
+    /// Makes the sweep watch a request's body for stalls.
+    pub(crate) fn watch_upload(&self, upload: &Rc<Upload>) {
         let mut uploads = self.uploads.borrow_mut();
         uploads.retain(|known| known.strong_count() > 0);
         uploads.push(Rc::downgrade(upload));
     }
 
-    /// The process is about to end. HTTP/2 says so at once. With HTTP/1.1 only an answer can say it (the next one
-    /// does), and closing the connection between two requests would cut the one that may just be coming. So a
-    /// connection is closed when it had no request from one round to the next.
+    /// The process is about to end. HTTP/2 tells the client at once. With HTTP/1.1 only the next answer can, and
+    /// closing the connection between two requests could lose one that is just arriving. So a connection is closed only
+    /// if it had no request from one drain round to the next.
     fn drain(&self) {
         let begun = self.begun.get();
         let idle = self.busy.get() == 0 && self.drained_at.replace(Some(begun)) == Some(begun);
-        if idle && self.traffic.is_lingering() {
-            // It had a round of the drain to read its answer, and nobody wants what it still sends.
+        if idle && self.socket_state.is_lingering() {
+            // The client had one round to read its answer; what it still sends is not needed.
             self.tell(Order::Close);
         } else if self.http2.get() || idle {
             self.tell(Order::Finish);
@@ -236,8 +238,8 @@ impl Client {
             now.saturating_duration_since(begun) >= patience
         };
         self.sweep_stalls(now, limits);
-        if self.busy.get() > 0 && self.traffic.is_blind() {
-            self.traffic.ask_for_look();
+        if self.busy.get() > 0 && self.socket_state.is_blind() {
+            self.socket_state.ask_for_look();
             self.wake();
         }
         if self.busy.get() > 0 || self.is_uploading() {
@@ -247,10 +249,10 @@ impl Client {
             if for_long(&self.waits.end, limits.header_read) {
                 self.tell(Order::Close);
             }
-        } else if self.traffic.is_lingering() {
+        } else if self.socket_state.is_lingering() {
             // It has its own limits.
-        } else if self.http2.get() || !self.traffic.has_begun() {
-            // Pings and settings of HTTP/2 are no request.
+        } else if self.http2.get() || !self.socket_state.has_begun() {
+            // HTTP/2 pings and settings do not count as requests.
             if for_long(&self.waits.idle, limits.client_idle) {
                 self.tell(Order::Finish);
             }
@@ -259,7 +261,7 @@ impl Client {
         }
     }
 
-    /// Since when it has waited for its client, if it has for so long that it must give way to another one.
+    /// Since when it has waited for its client, if that is long enough to close it for another client.
     fn gives_way(&self, now: Instant) -> Option<Instant> {
         let since = [&self.waits.head, &self.waits.idle]
             .into_iter()
@@ -269,7 +271,7 @@ impl Client {
         (waits && long && !self.is_uploading()).then_some(since)
     }
 
-    /// Ends the connection, so that another client finds a place.
+    /// Ends the connection, to free its slot for another client.
     fn give_way(&self) {
         self.tell(if self.http2.get() {
             Order::Finish
@@ -278,11 +280,11 @@ impl Client {
         });
     }
 
-    /// Whether a body still comes in; that may be so after its answer is over.
+    /// Whether a request body is still arriving, possibly after its answer has ended.
     fn is_uploading(&self) -> bool {
         let uploads = self.uploads.borrow();
         let mut live = uploads.iter().filter_map(Weak::upgrade);
-        live.any(|upload| upload.upload() == Upload::Running)
+        live.any(|upload| upload.state() == UploadState::Running)
     }
 
     fn sweep_stalls(&self, now: Instant, limits: &Limits) {
@@ -292,11 +294,11 @@ impl Client {
         for answer in self.answers.borrow().iter().filter_map(Weak::upgrade) {
             answer.sweep(now, limits.client_stall);
         }
-        if !self.traffic.is_blocked() {
+        if !self.socket_state.is_blocked() {
             self.waits.reader.set(None);
             return;
         }
-        let writes = self.traffic.writes();
+        let writes = self.socket_state.writes();
         match self.waits.reader.get() {
             Some((since, then)) if then == writes => {
                 if now.saturating_duration_since(since) >= limits.client_stall {
@@ -328,18 +330,20 @@ impl Client {
 }
 
 impl Busy {
-    /// The answer was asked for its next frame: `handed` says whether there was one.
+    /// The answer was polled for its next frame; `handed` is whether there was one.
     pub(crate) fn polled(&self, handed: bool) {
-        if let Some(taking) = &self.taking {
-            taking.frames.set(taking.frames.get() + u64::from(handed));
-            taking.handed.set(handed);
+        if let Some(progress) = &self.progress {
+            progress
+                .frames
+                .set(progress.frames.get() + u64::from(handed));
+            progress.handed.set(handed);
         }
     }
 
-    /// Takes one of the places that requests of HTTP/2 have in the process, waiting for one if need be: a connection
-    /// carries many requests, and each may need one to the legacy.
+    /// Takes one of the process's slots for HTTP/2 requests, waiting if necessary: a client connection carries many
+    /// requests, and each may need a connection to the legacy.
     pub(crate) async fn take_place(&mut self) {
-        if self.taking.is_some() {
+        if self.progress.is_some() {
             self.place = self.client.worker.process().stream().await;
         }
     }
@@ -349,6 +353,6 @@ impl Drop for Busy {
     fn drop(&mut self) {
         let client = &self.client;
         client.busy.set(client.busy.get() - 1);
-        client.traffic.idle();
+        client.socket_state.idle();
     }
 }

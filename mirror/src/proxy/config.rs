@@ -1,7 +1,7 @@
-//! What the operator may set for a proxy, with the defaults of the command line.
+//! The configuration of the mirror, with its defaults.
 //!
 //! In two parts: what is fixed for the life of a process ([`Config`]), and what can be replaced while it runs
-//! ([`Policy`], by [`Control::apply`](crate::Control::apply)). The numbers that bound it are in [`Limits`].
+//! ([`Policy`], by [`MirrorHandle::apply`](crate::MirrorHandle::apply)). The numbers that bound it are in [`Limits`].
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use parity_schemas::route::RouteRule;
 
-use crate::descriptors::{self, Connections};
+use crate::descriptors::{self, ConnectionLimits};
 use crate::exchange::Sampling;
 use crate::forwarding::Forwarding;
 use crate::limits::Limits;
@@ -23,13 +23,13 @@ pub struct Config {
     pub listen: SocketAddr,
     /// Threads, each with a runtime of its own.
     pub workers: NonZeroUsize,
-    /// Client connections; when they are used up, no more are accepted until one ends.
+    /// Maximum of client connections; at the limit, no more are accepted until one ends.
     pub connections: usize,
-    /// Connections besides those of clients.
-    pub others: Connections,
-    /// Whether shadowing is on at the start; [`Control`](crate::Control) changes it later.
+    /// Limits for connections other than those of clients.
+    pub others: ConnectionLimits,
+    /// Whether shadowing is on at the start; [`MirrorHandle`](crate::MirrorHandle) changes it later.
     pub shadowing: bool,
-    /// What holds until another policy is applied.
+    /// The policy until another one is applied.
     pub policy: Policy,
 }
 
@@ -39,11 +39,11 @@ impl Config {
     pub const CONNECTIONS: usize = descriptors::CLIENTS;
 }
 
-/// What the mirror does with requests. A new one holds for the requests that come after it; those under way end
-/// under the policy that they began with.
+/// The part of the configuration that can be replaced at run time: what the mirror does with requests. Another policy
+/// applies to requests that arrive after it; those in progress end under the policy that they began with.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// Who waits for the answer.
+    /// Whether clients get the legacy's answers.
     pub mode: Mode,
     /// The service whose answers clients get.
     pub legacy: Target,
@@ -51,20 +51,20 @@ pub struct Policy {
     pub candidate: Target,
     /// PEM file with certificate authorities that are trusted besides the system's.
     pub ca_file: Option<PathBuf>,
-    /// With it, clients connect by TLS; without it, in clear.
+    /// If set, clients connect with TLS; otherwise without.
     pub tls: Option<ServerTls>,
     /// Which requests the candidate gets.
     pub sampling: Sampling,
-    /// What the services are told of the client, and of us.
+    /// Which headers tell the services about the client and about this proxy.
     pub forwarding: Forwarding,
-    /// What bounds this process.
+    /// The limits that the operator sets.
     pub limits: Limits,
     /// The operator's routes, in the order in which they are tried.
     pub routes: Arc<[RouteRule]>,
 }
 
 impl Policy {
-    /// Two services, and the defaults.
+    /// A policy for two services, with defaults for the rest.
     pub fn new(legacy: Target, candidate: Target) -> Self {
         Self {
             mode: Mode::default(),
@@ -80,7 +80,7 @@ impl Policy {
     }
 }
 
-/// Where the mirror stands.
+/// Where the mirror is placed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// In front of the legacy: clients get its answers.
@@ -91,7 +91,7 @@ pub enum Mode {
     Tap,
 }
 
-/// Certificate and key that clients are shown.
+/// The certificate and key for client connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerTls {
     /// PEM file with the certificate, and those between it and the authority.

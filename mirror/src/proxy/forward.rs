@@ -1,7 +1,7 @@
-//! The client's path: from a parsed head to the legacy's answer. It waits for the legacy and for nothing else.
+//! Serves one client request, from its parsed head to the legacy's answer. It waits only for the legacy.
 //!
-//! Each request is decided here once: refused, tapped, tunnelled, passed on alone, or compared. How each of these is
-//! done is said in a module of its own.
+//! This module decides what happens to each request: refused, tapped, tunnelled, forwarded only, or forwarded and
+//! compared. Each of these has its own module.
 
 mod passed;
 
@@ -24,16 +24,16 @@ use crate::proxy::client::{Busy, Client};
 use crate::proxy::config::Mode;
 use crate::proxy::host;
 use crate::proxy::legacy::{self, NoAnswer, Subject};
+use crate::proxy::own_answers;
 use crate::proxy::tap::{self, Mirrored};
 use crate::proxy::ticket::ClientTicket;
 use crate::proxy::tunnel;
-use crate::proxy::unread::{abandon, behind, last};
-use crate::proxy::upload::{ClientGone, Progress};
-use crate::proxy::words;
+use crate::proxy::unread::{close_after, close_unread, finish_or_close};
+use crate::proxy::upload::{ClientGone, Upload};
 use crate::spelling::Spelling;
 
-/// Serves one request. While draining the answer says that it is the last one on its connection: a client learns it
-/// before it sends another request.
+/// Serves one request. While draining, the answer says that it is the last one on its connection, so that the client
+/// sends no other request.
 pub(crate) async fn serve(
     client: Rc<Client>,
     mut request: Request<Incoming>,
@@ -43,8 +43,12 @@ pub(crate) async fn serve(
     let is_head = request.method() == Method::HEAD;
     if client.is_ourselves() {
         worker.meters().refused();
-        let answer = words::text(StatusCode::LOOP_DETECTED, words::OURSELVES, client.busy());
-        return Ok(last(fit(answer, is_head), version));
+        let answer = own_answers::text(
+            StatusCode::LOOP_DETECTED,
+            own_answers::OURSELVES,
+            client.busy(),
+        );
+        return Ok(close_after(fit(answer, is_head), version));
     }
     let mut offer = tunnel::offer(&mut request);
     let response = fit(answer_to(&client, request, &mut offer).await?, is_head);
@@ -52,15 +56,15 @@ pub(crate) async fn serve(
         tunnel::decline(client, offer);
     }
     if worker.is_draining() && response.status() != StatusCode::SWITCHING_PROTOCOLS {
-        return Ok(last(response, version));
+        return Ok(close_after(response, version));
     }
     Ok(response)
 }
 
-/// HEAD gets the head alone, also of an answer of ours: by HTTP/2 nobody else would see to it.
+/// Removes the body from our own answer to HEAD: hyper does not do it on HTTP/2.
 fn fit(answer: Response<Answer>, is_head: bool) -> Response<Answer> {
     if is_head {
-        words::without_body(answer)
+        own_answers::without_body(answer)
     } else {
         answer
     }
@@ -80,37 +84,41 @@ async fn answer_to(
     let (parts, body) = request.into_parts();
     let version = parts.version;
     let upload = watched(client, body);
-    // Taken out even if this request is refused: else it would be taken for the next head's.
-    let spelling = client.socket().and_then(|socket| socket.take_spelling());
+    // Taken even if this request is refused; otherwise the next request would get it.
+    let spelling = client
+        .http1_socket()
+        .and_then(|socket| socket.take_spelling());
     if let Err(fault) = host::check(&parts) {
-        // It does not count as received, like a head that hyper refuses to parse.
+        // Like a head that hyper cannot parse, it does not count as received.
         client.worker().meters().refused();
-        let answer = words::text(StatusCode::BAD_REQUEST, words::for_host(fault), busy);
-        return Ok(behind(client, version, upload, answer).await);
+        let answer = own_answers::text(StatusCode::BAD_REQUEST, own_answers::for_host(fault), busy);
+        return Ok(finish_or_close(client, version, upload, answer).await);
     }
     if framing::has_other_coding(&parts.headers) {
-        // RFC 9112 §6.1 has this status for it. Where such a body ends is not certain, so nothing is read behind it.
+        // The status is from RFC 9112 §6.1. The end of such a body is uncertain, so nothing after it is read.
         client.worker().meters().refused();
-        let answer = words::text(StatusCode::NOT_IMPLEMENTED, words::REFUSED_CODING, busy);
-        return Ok(abandon(client, version, answer));
+        let status = StatusCode::NOT_IMPLEMENTED;
+        let answer = own_answers::text(status, own_answers::REFUSED_CODING, busy);
+        return Ok(close_unread(client, version, answer));
     }
     let route = generation.route(&parts.method, parts.uri.path());
     let ticket = Ticket::receive(generation.terms(), route);
     let client_ticket = ClientTicket::beside(&ticket);
     if parts.method == Method::CONNECT {
-        // A tunnel to where the client says would make a forward proxy of us; the legacy is not asked either.
+        // A tunnel to any host that the client names would make this a forward proxy. The legacy does not get the
+        // request either.
         let answer = refuse(
             client_ticket,
             StatusCode::NOT_IMPLEMENTED,
-            words::REFUSED_CONNECT,
+            own_answers::REFUSED_CONNECT,
             busy,
         );
         ticket.not_compared(Reason::UnsafeMethod);
-        // What a client sends behind it in the hope of a tunnel may be somebody else's bytes (RFC 9931).
-        return Ok(abandon(client, version, answer));
+        // Bytes that follow it, meant for the tunnel, may be under somebody else's control (RFC 9931).
+        return Ok(close_unread(client, version, answer));
     }
     let terms = generation.terms();
-    let policy = exchange::refusal(terms, ticket.route(), &parts.method, &parts.headers);
+    let refusal = exchange::refusal(terms, ticket.route(), &parts.method, &parts.headers);
     let head = received(client, parts, spelling);
     if generation.mode() == Mode::Tap {
         let mirrored = Mirrored {
@@ -118,21 +126,21 @@ async fn answer_to(
             client_ticket,
             head,
             upload,
-            policy: policy.or_else(|| wants_upgrade.then_some(Reason::Upgrade)),
+            refusal: refusal.or_else(|| wants_upgrade.then_some(Reason::Upgrade)),
             time,
         };
         return tap::serve(generation.asker(), mirrored, busy).await;
     }
     if wants_upgrade {
         let answer = if upload.is_some() {
-            // Where the body would end and the other protocol begin is for two parsers to disagree about.
+            // Two parsers could disagree about where the body ends and the other protocol begins.
             let answer = refuse(
                 client_ticket,
                 StatusCode::BAD_REQUEST,
-                words::REFUSED_UPGRADE,
+                own_answers::REFUSED_UPGRADE,
                 busy,
             );
-            behind(client, version, upload, answer).await
+            finish_or_close(client, version, upload, answer).await
         } else {
             tunnel::open(
                 client,
@@ -144,12 +152,12 @@ async fn answer_to(
             )
             .await
         };
-        ticket.not_compared(policy.unwrap_or(Reason::Upgrade));
+        ticket.not_compared(refusal.unwrap_or(Reason::Upgrade));
         return Ok(answer);
     }
     let at_least = upload.as_ref().map_or(0, |body| body.size_hint().lower());
     let too_large = at_least > generation.limits().body as u64;
-    let refusal = policy.or_else(|| too_large.then_some(Reason::RequestTooLarge));
+    let refusal = refusal.or_else(|| too_large.then_some(Reason::RequestTooLarge));
     let (subject, candidate) = if let Some(reason) = refusal {
         ticket.not_compared(reason);
         (Subject::Alone(Box::new(head)), None)
@@ -161,7 +169,7 @@ async fn answer_to(
 
     let (worker, asker) = (client.worker(), generation.asker());
     let sent = legacy::send(worker, asker, &subject, upload.as_ref(), candidate, started).await;
-    let open = Open {
+    let open = OpenRequest {
         subject,
         client_ticket,
         upload,
@@ -173,7 +181,7 @@ async fn answer_to(
     }
 }
 
-/// The head of a request as it came.
+/// The head of a request as the client sent it.
 fn received(client: &Client, parts: request::Parts, spelling: Option<Spelling>) -> RequestHead {
     RequestHead {
         method: parts.method,
@@ -181,30 +189,30 @@ fn received(client: &Client, parts: request::Parts, spelling: Option<Spelling>) 
         spelling,
         headers: parts.headers,
         keeps_buffer: client
-            .socket()
+            .http1_socket()
             .is_none_or(|socket| socket.has_large_buffer()),
         version: parts.version,
         peer: Rc::clone(client.peer()),
     }
 }
 
-/// A request that was sent to the legacy, and what is still open of it.
-struct Open {
+/// A request that was sent to the legacy, and its unfinished parts.
+struct OpenRequest {
     subject: Subject,
     client_ticket: ClientTicket,
     /// Its body, if it has one.
-    upload: Option<Rc<Progress>>,
+    upload: Option<Rc<Upload>>,
     busy: Busy,
 }
 
-/// Our own answer where the legacy gave none.
+/// Our own answer if the legacy gave none.
 async fn without_legacy(
     client: &Client,
     version: Version,
-    open: Open,
+    open: OpenRequest,
     why: &NoAnswer,
 ) -> Result<Response<Answer>, ClientGone> {
-    let Open {
+    let OpenRequest {
         subject,
         client_ticket,
         upload,
@@ -219,24 +227,24 @@ async fn without_legacy(
     }
     client_ticket.end(why.outcome());
     let (status, words) = told.ok_or(ClientGone)?;
-    let answer = words::text(status, words, busy);
-    Ok(behind(client, version, upload, answer).await)
+    let answer = own_answers::text(status, words, busy);
+    Ok(finish_or_close(client, version, upload, answer).await)
 }
 
-/// The body of a request, if it has one. Where it has none, the client has said all and waits.
-fn watched(client: &Client, body: Incoming) -> Option<Rc<Progress>> {
+/// The body of a request, if it has one. If not, the request is complete and the client waits for the answer.
+fn watched(client: &Client, body: Incoming) -> Option<Rc<Upload>> {
     if body.is_end_stream() {
-        if let Some(socket) = client.socket() {
+        if let Some(socket) = client.http1_socket() {
             socket.await_answer();
         }
         return None;
     }
-    let upload = Progress::new(body, client.socket());
-    client.watch(&upload);
+    let upload = Upload::new(body, client.http1_socket());
+    client.watch_upload(&upload);
     Some(upload)
 }
 
-/// Our own answer to what is never passed on.
+/// Our own answer to a request that is never forwarded.
 fn refuse(
     client_ticket: ClientTicket,
     status: StatusCode,
@@ -245,5 +253,5 @@ fn refuse(
 ) -> Response<Answer> {
     client_ticket.answered(status);
     client_ticket.end(ClientOutcome::Refused);
-    words::text(status, words, busy)
+    own_answers::text(status, words, busy)
 }

@@ -1,9 +1,10 @@
-//! A policy at work on one worker: the services, the routes, the limits that a request is served by.
+//! A configuration generation on one worker: a loaded policy with the services, routes, limits and observer that serve
+//! under it.
 //!
-//! A request takes the generation that is current when its head has been parsed, and keeps it to its end. Applying
-//! another policy makes a new one; the old one goes with the last request that holds it, its idle connections and its
-//! observer with it. Connections of clients belong to none: they outlive every generation. What a worker has whatever
-//! the policy ([`Standing`]) is lent to each of them; none knows the worker.
+//! A request uses the generation that is current when its head has been parsed, until its end. Applying another policy
+//! creates a new generation; the old one is dropped with its last request, together with its idle connections and its
+//! observer. Client connections belong to no generation and outlive all. All generations share the worker's
+//! [`WorkerResources`].
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -13,25 +14,27 @@ use http::Method;
 use parity_schemas::route::{Route, RouteResolver};
 use tokio_rustls::TlsAcceptor;
 
-use crate::exchange::{Asker, BySide, Observer, Side, Station, Terms};
+use crate::exchange::{Asker, BySide, ExchangeResources, Observer, Side, Terms};
 use crate::limits::Limits;
 use crate::proxy::config::{Mode, Policy};
 use crate::proxy::outbound::Outbound;
 use crate::proxy::tls;
-use crate::upstream::{self, Connector, Lookups, Service, TlsError, Upkeep, UpstreamUrl};
+use crate::upstream::{
+    self, Connector, Lookups, Service, TlsError, UpstreamUrl, WorkerConnections,
+};
 
-/// Makes the observer of a worker, on the worker's thread, from the worker's number.
+/// Creates the observer of a worker, on the worker's thread, from the worker's number.
 pub(crate) type Observers = Arc<dyn Fn(usize) -> Rc<dyn Observer> + Send + Sync>;
 
-/// A policy with everything that it names loaded from disk.
+/// A policy with the files that it names (certificates, keys) loaded from disk: ready to be applied.
 #[derive(Clone)]
-pub(crate) struct Loaded {
+pub struct LoadedPolicy {
     policy: Policy,
     connectors: BySide<Connector>,
     tls: Option<TlsAcceptor>,
 }
 
-impl Loaded {
+impl LoadedPolicy {
     pub(crate) fn load(policy: Policy) -> Result<Self, TlsError> {
         let mut client = None;
         let mut connector = |url: &UpstreamUrl| {
@@ -59,24 +62,24 @@ impl Loaded {
     }
 }
 
-/// What the workers are told when a policy is applied: the policy, and who observes under it.
-pub(crate) struct Applied {
-    pub(crate) loaded: Loaded,
+/// What the workers get when a policy is applied: the policy, and how to create its observers.
+pub(crate) struct PolicyUpdate {
+    pub(crate) loaded: LoadedPolicy,
     pub(crate) observers: Observers,
-    /// Each worker sends a message here once it serves by the policy.
+    /// Each worker sends a message here once it has applied the policy.
     pub(crate) taken: mpsc::Sender<()>,
 }
 
-/// What a worker keeps while policies come and go.
-pub(crate) struct Standing {
-    pub(crate) station: Station,
-    /// Look-ups of each side's name. Each side has its own, so that one does not wait for the other's.
+/// What a worker keeps over all generations.
+pub(crate) struct WorkerResources {
+    pub(crate) exchange: ExchangeResources,
+    /// DNS look-ups, separate for each side, so that neither waits for the other's.
     pub(crate) lookups: BySide<Rc<Lookups>>,
     /// Connections to services.
-    pub(crate) upkeep: Rc<Upkeep<Outbound>>,
+    pub(crate) all_connections: Rc<WorkerConnections<Outbound>>,
 }
 
-/// A policy at work.
+/// A loaded policy and everything that serves under it, on one worker.
 pub(crate) struct Generation {
     asker: Rc<Asker<Outbound>>,
     mode: Mode,
@@ -85,11 +88,15 @@ pub(crate) struct Generation {
 }
 
 impl Generation {
-    pub(crate) fn new(standing: &Standing, loaded: &Loaded, observer: Rc<dyn Observer>) -> Self {
+    pub(crate) fn new(
+        resources: &WorkerResources,
+        loaded: &LoadedPolicy,
+        observer: Rc<dyn Observer>,
+    ) -> Self {
         let policy = &loaded.policy;
         let service = |side| {
             let (target, limited) = match side {
-                // What a client waits for is not ours to limit. In a tap nobody waits for the legacy either.
+                // Answers that a client waits for are not limited. In a tap no client waits for the legacy.
                 Side::Legacy => (&policy.legacy, policy.mode == Mode::Tap),
                 Side::Candidate => (&policy.candidate, true),
             };
@@ -97,13 +104,13 @@ impl Generation {
                 loaded.connectors[side].clone(),
                 target.clone(),
                 &policy.limits,
-                &standing.lookups[side],
-                &standing.upkeep,
-                limited.then(|| Rc::clone(&standing.station.turns)),
+                &resources.lookups[side],
+                &resources.all_connections,
+                limited.then(|| Rc::clone(&resources.exchange.turns)),
             )
         };
         let terms = Terms::new(
-            standing.station.clone(),
+            resources.exchange.clone(),
             policy.limits,
             policy.sampling.clone(),
             observer,
@@ -116,12 +123,12 @@ impl Generation {
         }
     }
 
-    /// Asks both services.
+    /// Sends requests to both services.
     pub(crate) fn asker(&self) -> &Rc<Asker<Outbound>> {
         &self.asker
     }
 
-    /// The terms under which they are asked.
+    /// The terms under which they are sent.
     pub(crate) fn terms(&self) -> &Rc<Terms> {
         self.asker.terms()
     }
@@ -139,7 +146,7 @@ impl Generation {
         self.routes.borrow_mut().resolve(method, path)
     }
 
-    /// What clients are shown, if they connect by TLS.
+    /// The TLS configuration for clients, if they connect with TLS.
     pub(crate) fn tls(&self) -> Option<&TlsAcceptor> {
         self.tls.as_ref()
     }

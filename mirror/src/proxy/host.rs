@@ -1,13 +1,13 @@
-//! Whether a request is for one place.
+//! Checks that a request names exactly one host.
 //!
-//! It only looks: what a client is told, and that nothing is sent on, is decided by who asks.
+//! The caller refuses the request and answers the client.
 
 use http::header::{HOST, HeaderValue};
 use http::uri::Scheme;
 use http::{Method, Version, request};
 
-/// Why a request has no single place that it is for (RFC 9112 §3.2, RFC 9113 §8.3.1). Two readers would disagree about
-/// where it belongs, so it goes nowhere.
+/// Why a request does not name exactly one host (RFC 9112 §3.2, RFC 9113 §8.3.1). Two servers could disagree about
+/// which host is meant, so it is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HostFault {
     Missing,
@@ -16,7 +16,7 @@ pub(crate) enum HostFault {
     Conflict,
 }
 
-/// Checks that a request is for one place.
+/// Checks that a request names exactly one host.
 pub(crate) fn check(head: &request::Parts) -> Result<(), HostFault> {
     let mut hosts = head.headers.get_all(HOST).iter();
     let host = hosts.next();
@@ -46,7 +46,7 @@ pub(crate) fn check(head: &request::Parts) -> Result<(), HostFault> {
     }
 }
 
-/// `uri-host [":" port]` of RFC 3986, without the commas that nothing has in a host but two joined ones.
+/// `uri-host [":" port]` of RFC 3986, without commas: those occur only where two `Host` headers were joined.
 fn in_host(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~!$&'()*+;=:%[]".contains(&byte)
 }
@@ -60,7 +60,7 @@ fn same_place(authority: &str, host: &HeaderValue, scheme: Option<&Scheme>) -> b
         };
         text.strip_suffix(port).unwrap_or(text).to_ascii_lowercase()
     };
-    // Equal bytes are by far the most common.
+    // Byte equality is by far the most common case.
     host.as_bytes() == authority.as_bytes()
         || host
             .to_str()

@@ -1,7 +1,6 @@
-//! Asks the legacy for a client: what is sent, what is expected of it, and what it means for the client that no answer
-//! came.
+//! Sends a client's request to the legacy, and decides what the client gets if no answer comes.
 //!
-//! It waits for the legacy alone. What is done with an answer is decided by who asked for it.
+//! It waits only for the legacy. The caller handles the answer.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,16 +13,16 @@ use hyper::ext;
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::verdict::Reason;
 
-use crate::exchange::{Ask, Asker, Intake, RequestHead, Side, Starts as _};
+use crate::exchange::{Ask, Asker, Intake, RequestHead, Side, StartAsk as _};
 use crate::framing;
 use crate::headers::{self, Wire};
 use crate::proxy::outbound::{Outbound, Tee};
-use crate::proxy::upload::{Progress, Upload};
-use crate::proxy::words;
+use crate::proxy::own_answers;
+use crate::proxy::upload::{Upload, UploadState};
 use crate::proxy::worker::Worker;
 use crate::upstream::{ConnectError, SendError, Sent};
 
-/// A request that a client waits for: passed on alone, or compared.
+/// A request that a client waits for: forwarded only, or also compared.
 pub(crate) enum Subject {
     Alone(Box<RequestHead>),
     Shadowed(Ask),
@@ -44,7 +43,7 @@ pub(crate) enum NoAnswer {
     ClientGone,
     TimedOut,
     Unreachable,
-    /// It answered, but with what is no HTTP, or too much of it.
+    /// Its answer is not valid HTTP, or over a limit.
     Wrong,
 }
 
@@ -57,7 +56,7 @@ impl NoAnswer {
         }
     }
 
-    /// What became of the client.
+    /// The client's outcome.
     pub(crate) fn outcome(&self) -> ClientOutcome {
         match self {
             Self::ClientGone => ClientOutcome::ClientAborted,
@@ -66,27 +65,27 @@ impl NoAnswer {
         }
     }
 
-    /// What the client is told, if it is there.
+    /// Our answer to the client, if it is still connected.
     pub(crate) fn answer(&self) -> Option<(StatusCode, &'static str)> {
         match self {
             Self::ClientGone => None,
-            Self::TimedOut => Some((StatusCode::GATEWAY_TIMEOUT, words::LEGACY_TIMEOUT)),
-            Self::Unreachable => Some((StatusCode::BAD_GATEWAY, words::LEGACY_DOWN)),
-            Self::Wrong => Some((StatusCode::BAD_GATEWAY, words::LEGACY_WRONG)),
+            Self::TimedOut => Some((StatusCode::GATEWAY_TIMEOUT, own_answers::LEGACY_TIMEOUT)),
+            Self::Unreachable => Some((StatusCode::BAD_GATEWAY, own_answers::LEGACY_DOWN)),
+            Self::Wrong => Some((StatusCode::BAD_GATEWAY, own_answers::LEGACY_WRONG)),
         }
     }
 }
 
 /// Sends the request to the legacy and, when it is complete, to the candidate.
 ///
-/// A client that asks whether to send its body (`Expect: 100-continue`) is answered by the legacy, which is asked the
-/// same: its 100 lets the body come, a final answer is passed on without one. HTTP/2 cannot be asked so: hyper does
-/// not tell of interim answers there, and a legacy by it has a while to refuse.
+/// `Expect: 100-continue` is forwarded to the legacy. After its 100 the client is told to send the body; a final answer
+/// is passed on without a body being sent. Over HTTP/2 hyper does not report interim answers, so the client is told to
+/// send after [`upload::EXPECTATION`](crate::proxy::upload), unless the legacy answers earlier.
 pub(crate) async fn send(
     worker: &Worker,
     asker: &Rc<Asker<Outbound>>,
     subject: &Subject,
-    progress: Option<&Rc<Progress>>,
+    progress: Option<&Rc<Upload>>,
     candidate: Option<Ask>,
     started: Instant,
 ) -> Result<Sent<Outbound>, NoAnswer> {
@@ -104,7 +103,7 @@ pub(crate) async fn send(
         }
         Outbound::Empty
     };
-    let upload = || progress.map_or(Upload::Complete, |progress| progress.upload());
+    let upload = || progress.map_or(UploadState::Complete, |progress| progress.state());
     let replayable = progress.is_none() && subject.with_head(RequestHead::is_idempotent);
     let make = |body, wire, scheme: &Scheme| {
         let form = asker.form(Side::Legacy, wire, scheme);
@@ -122,7 +121,7 @@ pub(crate) async fn send(
     };
     let legacy = asker.service(Side::Legacy);
     match legacy.send(make, outbound, replayable, grpc).await {
-        // A 101 that nobody asked for is no answer, nor is what cannot be passed on.
+        // A 101 without an upgrade request is invalid, and so is an answer that cannot be passed on.
         Ok(sent)
             if sent.response.status() == StatusCode::SWITCHING_PROTOCOLS
                 || framing::is_unusable(sent.response.status(), sent.response.headers()) =>
@@ -133,19 +132,19 @@ pub(crate) async fn send(
             worker.process().legacy_answers(true);
             let waited = sent.at.saturating_duration_since(started);
             worker.meters().overhead(waited);
-            // The candidate gets a body that is whole already. So that both are timed alike, what the legacy waited for
-            // the client's body is taken away.
+            // The candidate gets a body that is already complete. To measure both in the same way, the time that the
+            // legacy waited for the client's body is subtracted.
             let waited = progress.map(|progress| progress.waited());
             sent.at = (sent.at + waited.unwrap_or_default()).min(sent.head_at);
             Ok(sent)
         }
-        Err(_) if upload() == Upload::ClientGone => Err(NoAnswer::ClientGone),
+        Err(_) if upload() == UploadState::ClientGone => Err(NoAnswer::ClientGone),
         Err(error) => Err(no_answer(worker, &error)),
     }
 }
 
-/// Notes that the legacy gave no answer, and what the client is told. It is logged as a warning when it begins, for
-/// debugging while it goes on.
+/// Records that the legacy gave no answer, and returns what the client gets. The first failure in a row is logged as a
+/// warning, later ones at debug level.
 pub(crate) fn legacy_failed(
     worker: &Worker,
     error: &SendError,
@@ -153,7 +152,7 @@ pub(crate) fn legacy_failed(
     let why = no_answer(worker, error);
     let (status, words) = why
         .answer()
-        .unwrap_or((StatusCode::BAD_GATEWAY, words::LEGACY_DOWN));
+        .unwrap_or((StatusCode::BAD_GATEWAY, own_answers::LEGACY_DOWN));
     (status, words, why.outcome())
 }
 
@@ -176,7 +175,7 @@ fn no_answer(worker: &Worker, error: &SendError) -> NoAnswer {
                 tracing::debug!(%error, "legacy broke before it answered");
             }
         }
-        // Does not happen here: only what shadows are sent is limited.
+        // Not reached: only answers to shadows are limited.
         SendError::Flood => tracing::debug!("legacy sent far more than its answer needed"),
     }
     match error {

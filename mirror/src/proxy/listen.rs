@@ -1,7 +1,7 @@
-//! A worker's life: accept, sweep, take new policies, drain.
+//! The main loop of a worker: accept, sweep, apply policies, drain.
 //!
-//! It owns the listening socket and the list of clients, and decides when the worker ends. How a connection is served
-//! is not decided here.
+//! It owns the listening socket and the list of clients, and decides when the worker ends. Serving a connection is in
+//! [`crate::proxy::serve`].
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -16,26 +16,26 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use crate::descriptors;
 use crate::proxy::client::Clients;
-use crate::proxy::generation::Applied;
+use crate::proxy::generation::PolicyUpdate;
 use crate::proxy::serve::serve;
 use crate::proxy::worker::Worker;
 
-/// How often connections are looked at for having waited too long.
+/// How often connections are checked for time-outs.
 const SWEEP: Duration = Duration::from_secs(1);
-/// Pause after an error to accept. Out of file descriptors, the next try would fail at once, and spin.
+/// Pause after a failed accept: without file descriptors the next try would fail at once, and spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// Pause between two looks for a place of a client: one connection of this worker gives way at a time.
+/// Pause between two attempts to free a client slot: one idle connection of this worker is closed at a time.
 const PLACE_PAUSE: Duration = Duration::from_millis(20);
-/// How long a connection must be idle to be closed while draining. What the kernel had already taken from clients is
-/// read in this time, and so counts as accepted; and a client that uses its connection again within it learns from the
-/// answer that the connection ends, instead of running into the end of it.
+/// How long a connection must be idle to be closed while draining. Within this time, requests that the kernel has
+/// already received are read and served, and a client that uses its connection again learns from the answer that the
+/// connection ends, instead of finding it closed.
 const DRAIN_ROUND: Duration = Duration::from_secs(1);
 
-/// Runs until one of the signals and the drain after it; returns how many tasks were left when its time was over.
+/// Runs until one of the two signals, then drains; returns how many tasks were left when the time to drain was over.
 pub(crate) async fn run(
     worker: &Rc<Worker>,
     listener: TcpListener,
-    mut policies: watch::Receiver<Option<Arc<Applied>>>,
+    mut policies: watch::Receiver<Option<Arc<PolicyUpdate>>>,
     [mut shutdown, mut stopped]: [watch::Receiver<bool>; 2],
 ) -> usize {
     let first = policies.borrow_and_update().clone();
@@ -64,14 +64,14 @@ pub(crate) async fn run(
             }
         }
     });
-    let placeless = Placeless::default();
+    let waiting_client = WaitingClient::default();
     tokio::select! {
-        // Where the sender is gone nobody could ask for the end any more, so this is the end.
+        // If the sender was dropped, no signal can come any more, so that ends it too.
         _ = shutdown.wait_for(|ending| *ending) => {}
         _ = stopped.wait_for(|ending| *ending) => {}
-        () = accept(worker, &clients, &listener, &placeless) => {}
+        () = accept(worker, &clients, &listener, &waiting_client) => {}
     }
-    if let Some(accepted) = placeless.take() {
+    if let Some(accepted) = waiting_client.take() {
         let (owner, clients) = (Rc::clone(worker), Rc::clone(&clients));
         worker.spawn(async move {
             let permit = place(&owner, &clients).await;
@@ -100,7 +100,7 @@ pub(crate) async fn run(
     worker.tasks().running()
 }
 
-/// Closes connections, of clients and to services, that have waited for too long.
+/// Closes client and service connections that have been idle for too long.
 fn sweep(worker: &Worker, clients: &Clients) {
     let now = Instant::now();
     worker.sweep(now);
@@ -110,28 +110,28 @@ fn sweep(worker: &Worker, clients: &Clients) {
     }
 }
 
-/// A client that was accepted and has no place yet. It is kept outside of what waits for the place: that ends with the
-/// signal, and the client must not be lost with it.
-type Placeless = Cell<Option<(TcpStream, SocketAddr)>>;
+/// A client that was accepted but has no slot yet. It is kept outside of the future that waits for the slot, because
+/// the signal drops that future and the client must not be lost.
+type WaitingClient = Cell<Option<(TcpStream, SocketAddr)>>;
 
 async fn accept(
     worker: &Rc<Worker>,
     clients: &Rc<Clients>,
     listener: &TcpListener,
-    placeless: &Placeless,
+    waiting_client: &WaitingClient,
 ) {
     let mut failing = false;
     loop {
         match listener.accept().await {
             Ok(accepted) => {
                 failing = false;
-                placeless.set(Some(accepted));
+                waiting_client.set(Some(accepted));
                 let permit = place(worker, clients).await;
-                if let Some(accepted) = placeless.take() {
+                if let Some(accepted) = waiting_client.take() {
                     let (owner, clients) = (Rc::clone(worker), Rc::clone(clients));
                     worker.spawn(serve(owner, clients, accepted, permit));
                 }
-                // The other workers shall have their part of a burst.
+                // Gives the other workers a share of a burst.
                 tokio::task::yield_now().await;
             }
             Err(error) => {
@@ -148,8 +148,8 @@ async fn accept(
     }
 }
 
-/// Waits for one of the places that clients have. Connections that wait for their clients give way: else a few that
-/// begin a head and never end it would keep everybody out for as long as a head may take.
+/// Waits for a client slot. Meanwhile it closes connections that wait for their clients: otherwise clients that never
+/// complete a head could keep all slots until the time-out for a head.
 async fn place(worker: &Worker, clients: &Clients) -> OwnedSemaphorePermit {
     let process = worker.process();
     let mut waiting = None;
@@ -163,7 +163,7 @@ async fn place(worker: &Worker, clients: &Clients) -> OwnedSemaphorePermit {
     }
 }
 
-/// Serves the connections that the kernel has accepted for us already: closing the listener would reset them.
+/// Serves the connections in the kernel's accept queue: closing the listener would reset them.
 async fn take_backlog(worker: &Rc<Worker>, clients: &Rc<Clients>, listener: &TcpListener) {
     while let Some(permit) = worker.process().place() {
         let Some(accepted) = accepted_already(listener).await else {

@@ -1,4 +1,4 @@
-//! What is counted for Prometheus: clients here, services and shadows where they are asked.
+//! The metrics for Prometheus. Those of clients are counted here, those of services and shadows in [`Meters`].
 //!
 //! Labels are fixed; nothing that a client sends becomes one.
 
@@ -13,7 +13,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
-use crate::counters::{Count, Durations, OfWorker, sum};
+use crate::counters::{Count, DurationHistogram, OfWorker, sum};
 use crate::exchange::Meters;
 use crate::proxy::process::ProcessState;
 
@@ -24,7 +24,7 @@ const OVERHEAD_BOUNDS: [u64; 10] = [
 
 /// The counters of one worker.
 pub(crate) struct ClientMeters {
-    overhead: Durations<10>,
+    overhead: DurationHistogram<10>,
     accepted: Count,
     closed: Count,
     refused: Count,
@@ -33,14 +33,14 @@ pub(crate) struct ClientMeters {
 impl ClientMeters {
     fn new() -> Self {
         Self {
-            overhead: Durations::new(&OVERHEAD_BOUNDS),
+            overhead: DurationHistogram::new(&OVERHEAD_BOUNDS),
             accepted: Count::default(),
             closed: Count::default(),
             refused: Count::default(),
         }
     }
 
-    /// From the parsed head to the moment when the legacy's connection had the request.
+    /// Time from the parsed head until the request was handed to the legacy's connection.
     pub(crate) fn overhead(&self, elapsed: Duration) {
         self.overhead.observe(elapsed);
     }
@@ -154,7 +154,7 @@ impl Collector for Metrics {
         for (name, help, value) in [
             (
                 "parity_client_connections_accepted",
-                "Connections accepted from clients",
+                "ConnectionLimits accepted from clients",
                 self.total(|worker| worker.accepted.get()),
             ),
             (

@@ -1,7 +1,7 @@
 //! Binding and running: from a [`Config`] to worker threads, and back.
 //!
-//! The port is taken before anything is started, so that a mistake is told before a request can come. Running blocks
-//! until every thread has ended and every request has been settled.
+//! The port is bound before anything is started, so that errors are reported before a request can arrive. Running
+//! blocks until every thread has ended and every request has been settled.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -16,23 +16,23 @@ use tokio::sync::watch;
 
 use crate::exchange::{Observer, Side};
 use crate::proxy::config::{Config, Policy};
-use crate::proxy::control::{CheckedPolicy, Control};
-use crate::proxy::generation::{Applied, Loaded};
+use crate::proxy::generation::{LoadedPolicy, PolicyUpdate};
+use crate::proxy::handle::MirrorHandle;
 use crate::proxy::listen;
 use crate::proxy::metrics::Metrics;
 use crate::proxy::process::ProcessState;
 use crate::proxy::worker::Worker;
 use crate::upstream::TlsError;
 
-/// Connections that the kernel accepts ahead of us; Linux caps it at `net.core.somaxconn`, 4,096 by default.
+/// Length of the accept queue; Linux caps it at `net.core.somaxconn`, 4,096 by default.
 const BACKLOG: i32 = 4096;
-/// Threads of one worker that look up host names, the one blocking call there is: one for each service.
+/// Threads of one worker for DNS look-ups, the only blocking call: one for each service.
 const LOOKUP_THREADS: usize = Side::ALL.len();
 
 /// The mirror could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    /// The address is taken, not ours, or not allowed.
+    /// The address is in use, not local, or not allowed.
     #[error("cannot listen on {address}{}", hint(.source))]
     Listen {
         /// What was asked for.
@@ -44,7 +44,7 @@ pub enum BindError {
     /// A socket that was handed over cannot be used.
     #[error("the listening socket that was handed over cannot be used")]
     Adopt(#[source] io::Error),
-    /// A service is reached by `https://`, and what to trust could not be loaded.
+    /// A certificate or key could not be loaded.
     #[error(transparent)]
     Tls(#[from] TlsError),
 }
@@ -74,7 +74,7 @@ pub enum RunError {
         #[source]
         source: io::Error,
     },
-    /// A worker ended by a bug of ours outside of any request.
+    /// A worker panicked outside of any request.
     #[error("worker {worker} ended by a panic")]
     Panicked {
         /// Its number, from 0.
@@ -85,22 +85,22 @@ pub enum RunError {
 /// How the end went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Drained {
-    /// Connections, shadows and tunnels that were still at work when the time to drain was over, and were cut.
+    /// Connections, shadows and tunnels that were still open when the time to drain was over, and were aborted.
     pub cut: usize,
 }
 
-/// A mirror that holds its port and has started nothing yet.
+/// A mirror that has bound its port but not started yet.
 pub struct Mirror {
     listener: TcpListener,
     address: SocketAddr,
-    loaded: Loaded,
+    loaded: LoadedPolicy,
     workers: NonZeroUsize,
-    control: Control,
+    handle: MirrorHandle,
     metrics: Metrics,
 }
 
 impl Mirror {
-    /// Loads what the configuration names and takes the port. A port that somebody else holds is an error.
+    /// Loads the files that the configuration names and binds the port. A port in use is an error.
     pub fn bind(config: Config) -> Result<Self, BindError> {
         let address = config.listen;
         Self::prepare(config, || {
@@ -108,8 +108,8 @@ impl Mirror {
         })
     }
 
-    /// As [`Self::bind`], on a socket that listens already: from the service manager, or from the process that this
-    /// one takes over from. [`Config::listen`] is not looked at.
+    /// As [`Self::bind`], on a socket that listens already: from the service manager, or from the process that this one
+    /// takes over from. [`Config::listen`] is ignored.
     pub fn adopt(config: Config, listener: TcpListener) -> Result<Self, BindError> {
         Self::prepare(config, || {
             listener
@@ -119,16 +119,16 @@ impl Mirror {
         })
     }
 
-    /// Loads what a policy names, without touching anything that runs.
-    pub fn check(policy: Policy) -> Result<CheckedPolicy, TlsError> {
-        Loaded::load(policy).map(CheckedPolicy::new)
+    /// Loads the files that a policy names, without changing the running mirror.
+    pub fn check(policy: Policy) -> Result<LoadedPolicy, TlsError> {
+        LoadedPolicy::load(policy)
     }
 
     fn prepare(
         config: Config,
         listen: impl FnOnce() -> Result<TcpListener, BindError>,
     ) -> Result<Self, BindError> {
-        let loaded = Loaded::load(config.policy)?;
+        let loaded = LoadedPolicy::load(config.policy)?;
         let listener = listen()?;
         let address = listener.local_addr().map_err(BindError::Adopt)?;
         let connections = config.connections.max(1);
@@ -145,7 +145,7 @@ impl Mirror {
             loaded,
             workers: config.workers,
             metrics: Metrics::new(config.workers.get(), Arc::clone(&process)),
-            control: Control::new(process),
+            handle: MirrorHandle::new(process),
         })
     }
 
@@ -154,9 +154,9 @@ impl Mirror {
         self.address
     }
 
-    /// The handle to see and steer it while it runs.
-    pub fn control(&self) -> Control {
-        self.control.clone()
+    /// The handle to observe and control it while it runs.
+    pub fn handle(&self) -> MirrorHandle {
+        self.handle.clone()
     }
 
     /// The socket that clients connect to, to be handed to a process that takes over.
@@ -169,8 +169,8 @@ impl Mirror {
         self.metrics.clone()
     }
 
-    /// Serves until `shutdown` turns `true` (or its sender is gone), drains, and returns when every request has been
-    /// settled and every thread has ended. Blocks the calling thread. `observer` is called once on each worker's
+    /// Serves until `shutdown` becomes `true` (or its sender is dropped), drains, and returns when every request has
+    /// been settled and every thread has ended. Blocks the calling thread. `observer` is called once on each worker's
     /// thread, with the worker's number.
     pub fn run(
         self,
@@ -178,34 +178,34 @@ impl Mirror {
         shutdown: &watch::Receiver<bool>,
     ) -> Result<Drained, RunError> {
         let failed = |worker| move |source| RunError::Worker { worker, source };
-        let _end = EndOnDrop(self.control.clone());
-        let first = Applied {
+        let _end = EndOnDrop(self.handle.clone());
+        let first = PolicyUpdate {
             loaded: self.loaded.clone(),
             observers: Arc::new(observer),
             taken: mpsc::channel().0,
         };
-        self.control.begin(first);
-        let seats = (0..self.workers.get())
-            .map(|worker| self.seat(worker, shutdown.clone()).map_err(failed(worker)))
+        self.handle.begin(first);
+        let starts = (0..self.workers.get())
+            .map(|worker| self.start(worker, shutdown.clone()).map_err(failed(worker)))
             .collect::<Result<Vec<_>, _>>()?;
-        // Only the workers' copies are left: the port is free when they have stopped accepting.
+        // Only the workers keep copies, so the port is free when they have stopped accepting.
         drop(self.listener);
-        // Turned by a worker that could not start, so that the others do not go on with fewer than were asked for.
+        // Set by a worker that could not start, so that the mirror does not run with fewer workers than configured.
         let (stop, stopped) = watch::channel(false);
         let stop_all = || {
             stop.send_replace(true);
         };
         let stop_all = &stop_all;
         thread::scope(|scope| {
-            let threads: Vec<_> = seats
+            let threads: Vec<_> = starts
                 .into_iter()
-                .map(|seat| {
-                    let (index, stopped) = (seat.index, stopped.clone());
+                .map(|start| {
+                    let (index, stopped) = (start.index, stopped.clone());
                     let run = move || {
-                        // A worker that panics takes the others with it: fewer than were asked for would be slow for
-                        // a reason that nobody sees.
+                        // A worker that panics stops the others too: with fewer workers the mirror would be slow for no
+                        // visible reason.
                         let _guard = StopIfPanicking(stop_all);
-                        seat.run(stopped).inspect_err(|_| stop_all())
+                        start.run(stopped).inspect_err(|_| stop_all())
                     };
                     thread::Builder::new()
                         .name(format!("mirror-{index}"))
@@ -213,7 +213,7 @@ impl Mirror {
                         .inspect_err(|_| stop_all())
                 })
                 .collect();
-            // All are joined before the first error is told.
+            // All are joined before the first error is returned.
             let ends: Vec<_> = threads
                 .into_iter()
                 .enumerate()
@@ -230,19 +230,19 @@ impl Mirror {
         })
     }
 
-    fn seat(&self, index: usize, shutdown: watch::Receiver<bool>) -> io::Result<Seat> {
-        Ok(Seat {
+    fn start(&self, index: usize, shutdown: watch::Receiver<bool>) -> io::Result<WorkerStart> {
+        Ok(WorkerStart {
             index,
             listener: self.listener.try_clone()?,
-            control: self.control.clone(),
+            handle: self.handle.clone(),
             metrics: self.metrics.clone(),
             shutdown,
         })
     }
 }
 
-/// Lets go of the last policy on every way out.
-struct EndOnDrop(Control);
+/// Drops the last policy on every return path.
+struct EndOnDrop(MirrorHandle);
 
 impl Drop for EndOnDrop {
     fn drop(&mut self) {
@@ -250,7 +250,7 @@ impl Drop for EndOnDrop {
     }
 }
 
-/// Calls when it is dropped by a panic.
+/// Calls the function if it is dropped by a panic.
 struct StopIfPanicking<F: Fn()>(F);
 
 impl<F: Fn()> Drop for StopIfPanicking<F> {
@@ -262,29 +262,29 @@ impl<F: Fn()> Drop for StopIfPanicking<F> {
 }
 
 /// What a worker thread is started with.
-struct Seat {
+struct WorkerStart {
     index: usize,
     listener: TcpListener,
-    control: Control,
+    handle: MirrorHandle,
     metrics: Metrics,
     shutdown: watch::Receiver<bool>,
 }
 
-impl Seat {
+impl WorkerStart {
     fn run(self, stopped: watch::Receiver<bool>) -> io::Result<usize> {
         let runtime: LocalRuntime = Builder::new_current_thread()
             .enable_io()
             .enable_time()
             .max_blocking_threads(LOOKUP_THREADS)
             .build_local(LocalOptions::default())?;
-        let process = Arc::clone(self.control.process());
+        let process = Arc::clone(self.handle.process());
         let worker = Rc::new(Worker::new(self.index, process, &self.metrics));
         let cut = runtime.block_on(async {
             let listener = tokio::net::TcpListener::from_std(self.listener)?;
             let ends = [self.shutdown, stopped];
-            io::Result::Ok(listen::run(&worker, listener, self.control.policies(), ends).await)
+            io::Result::Ok(listen::run(&worker, listener, self.handle.policies(), ends).await)
         });
-        // Drops the tasks that are left, and with them their tickets, which settle; then the worker may go.
+        // Drops the remaining tasks with their tickets, which settles their requests; the worker is dropped after that.
         drop(runtime);
         worker.retire();
         cut
@@ -297,7 +297,7 @@ fn bind(address: SocketAddr) -> io::Result<TcpListener> {
         Type::STREAM,
         Some(Protocol::TCP),
     )?;
-    // Only so that a restart need not wait for connections in TIME_WAIT; two listeners are still refused.
+    // So that a restart need not wait for connections in TIME_WAIT; a second listener is still refused.
     socket.set_reuse_address(true)?;
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;

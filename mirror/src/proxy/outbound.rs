@@ -1,8 +1,7 @@
-//! The bodies of requests on their way to a service.
+//! The bodies of requests that are sent to a service.
 //!
-//! Nothing here collects a body on the path of the client. Frames go on as they come; what is kept of them for the
-//! candidate and the comparison is a copy, which an [`Intake`] takes. A body starts no task: the owner of the intake is
-//! told when the body is whole.
+//! The client's body is streamed to the legacy frame by frame and never buffered. An [`Intake`] copies it for the
+//! candidate and the comparison. A body starts no task: the intake's owner is told when the body is complete.
 
 use std::pin::Pin;
 use std::rc::Rc;
@@ -11,9 +10,9 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 
-use crate::exchange::{Asker, Copied, Intake, Starts};
+use crate::exchange::{Asker, Copied, Intake, StartAsk};
 use crate::headers;
-use crate::proxy::upload::{BodyError, Progress};
+use crate::proxy::upload::{BodyError, Upload};
 
 /// Body of a request to a service.
 #[derive(Default)]
@@ -21,9 +20,9 @@ pub(crate) enum Outbound {
     /// There is none.
     #[default]
     Empty,
-    /// The client's, as it comes in.
+    /// The client's, streamed.
     Live(Tee<Asker<Outbound>>),
-    /// The copy of one that came in whole.
+    /// The copy of a complete body.
     Copy(Box<Copied>),
 }
 
@@ -65,15 +64,15 @@ impl HttpBody for Outbound {
     }
 }
 
-/// The client's body on its way, copied while it passes.
-pub(crate) struct Tee<S: Starts> {
-    upload: Rc<Progress>,
+/// The client's body, copied while it is forwarded.
+pub(crate) struct Tee<S: StartAsk> {
+    upload: Rc<Upload>,
     copy: Option<Intake<S>>,
 }
 
-impl<S: Starts> Tee<S> {
+impl<S: StartAsk> Tee<S> {
     /// With `copy`, an ask waits for the body to be complete.
-    pub(crate) fn new(upload: Rc<Progress>, copy: Option<Intake<S>>) -> Self {
+    pub(crate) fn new(upload: Rc<Upload>, copy: Option<Intake<S>>) -> Self {
         Self { upload, copy }
     }
 

@@ -1,4 +1,4 @@
-//! Makes the answer for the client of the legacy's: the head without what ends at this hop, the body as a [`Relay`].
+//! Turns the legacy's answer into the client's: the head without hop-by-hop headers, the body as a [`Relay`].
 
 use std::rc::Rc;
 use std::time::Instant;
@@ -16,7 +16,7 @@ use crate::proxy::relay::{Answered, Driven, Relay};
 use crate::proxy::ticket::ClientTicket;
 use crate::upstream::AnswerBody;
 
-/// What belongs to an answer that is passed on, beside head and body.
+/// What belongs to a forwarded answer, in addition to head and body.
 pub(crate) struct Passed {
     pub(crate) driven: Driven,
     pub(crate) capturing: Option<Capturing>,
@@ -24,12 +24,12 @@ pub(crate) struct Passed {
     pub(crate) sent: Instant,
     pub(crate) head_at: Instant,
     pub(crate) is_head: bool,
-    /// Whether the `Content-Length` of a 304 must be kept by us.
+    /// Whether the `Content-Length` of a 304 must be preserved, which hyper would drop.
     pub(crate) keeps_length: bool,
     pub(crate) busy: Busy,
 }
 
-/// Passes an answer on from its head.
+/// Forwards an answer whose head has arrived.
 pub(crate) fn relay(
     asker: &Rc<Asker<Outbound>>,
     response: Response<AnswerBody>,
@@ -38,8 +38,8 @@ pub(crate) fn relay(
     let (mut parts, incoming) = response.into_parts();
     headers::strip_answer(parts.status, &mut parts.headers);
     asker.forwarding().via(&mut parts.headers, parts.version);
-    // The version of the legacy's connection says nothing of the client's. hyper lowers this one for a client of
-    // HTTP/1.0.
+    // The version of the legacy's connection does not apply to the client's. hyper lowers this one for an HTTP/1.0
+    // client.
     parts.version = Version::HTTP_11;
     let Passed {
         driven,
@@ -51,7 +51,8 @@ pub(crate) fn relay(
         keeps_length,
         busy,
     } = passed;
-    // A service of HTTP/2 may end one that has no body by an empty frame behind the head, which hyper does not wait for.
+    // An HTTP/2 service may end an answer without a body with an empty frame after the head, which hyper does not wait
+    // for.
     let bodiless = incoming.is_end_stream()
         || is_head
         || [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&parts.status);
@@ -63,7 +64,7 @@ pub(crate) fn relay(
     };
     let mut relay = Relay::new(asker, incoming, driven, capturing, answered);
     let content = if bodiless {
-        // hyper will not ask a body that has ended, so the end is told here.
+        // hyper does not poll a body that has ended, so the end is handled here.
         relay.finish();
         let length = keeps_length.then(|| framed_length(&parts)).flatten();
         length.map_or(Content::Empty, Content::Framed)

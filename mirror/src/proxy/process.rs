@@ -1,41 +1,41 @@
-//! What the workers of a process share, whatever policy they serve by.
+//! The state that all workers of a process share, independent of the policy.
 //!
-//! All of it is atomic, because every worker reads and writes it. What belongs to shadows is in [`Admission`], what
-//! belongs to clients is here.
+//! All of it is atomic, because every worker reads and writes it. State about shadows is in [`Admission`], state about
+//! clients is here.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::descriptors::{Connections, Descriptors};
+use crate::descriptors::{ConnectionLimits, Descriptors};
 use crate::exchange::Admission;
 use crate::limits::Limits;
-use crate::upstream::OwnEnds;
+use crate::upstream::OwnConnections;
 
-/// State of the process.
+/// The shared state.
 pub(crate) struct ProcessState {
     admission: Arc<Admission>,
-    own: Arc<OwnEnds>,
-    /// Places of client connections.
+    own: Arc<OwnConnections>,
+    /// Slots for client connections.
     connections: Arc<Semaphore>,
-    /// Clients that were accepted and have no place.
+    /// Clients that were accepted and wait for a slot.
     without_place: AtomicUsize,
-    /// Places of requests of HTTP/2, in all connections of the process.
+    /// Slots for HTTP/2 requests, over all client connections.
     streams: Arc<Semaphore>,
     /// Connections to the candidate.
     candidates: Arc<Descriptors>,
     /// Idle connections that each worker keeps to each service.
     idle: usize,
     legacy_down: AtomicBool,
-    /// The workers are gone.
+    /// Whether the workers have ended.
     ended: AtomicBool,
 }
 
 impl ProcessState {
     pub(crate) fn new(
         connections: usize,
-        others: Connections,
+        others: ConnectionLimits,
         shadowing: bool,
         limits: &Limits,
     ) -> Self {
@@ -54,13 +54,13 @@ impl ProcessState {
         }
     }
 
-    /// What is used of the limits of shadows.
+    /// The current use of the limits on shadows.
     pub(crate) fn admission(&self) -> &Arc<Admission> {
         &self.admission
     }
 
-    /// Our own ends of connections to services.
-    pub(crate) fn own_ends(&self) -> &Arc<OwnEnds> {
+    /// The registry of our own connections to services.
+    pub(crate) fn own_connections(&self) -> &Arc<OwnConnections> {
         &self.own
     }
 
@@ -74,32 +74,32 @@ impl ProcessState {
         self.idle
     }
 
-    /// The place of one more client, if there is one.
+    /// Takes a slot for one more client, if one is free.
     pub(crate) fn place(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.connections).try_acquire_owned().ok()
     }
 
-    /// The place of one more request of HTTP/2, once there is one.
+    /// Waits for a slot for one more HTTP/2 request.
     pub(crate) async fn stream(&self) -> Option<OwnedSemaphorePermit> {
         let places = Arc::clone(&self.streams);
-        // An error would mean that the places are closed, which they never are.
+        // Fails only if the semaphore is closed, which never happens.
         places.acquire_owned().await.ok()
     }
 
-    /// Tells the workers that a client has no place, until the guard is dropped.
+    /// Tells the workers that a client waits for a slot, until the guard is dropped.
     pub(crate) fn lack_place(&self) -> LacksPlace<'_> {
         self.without_place.fetch_add(1, Ordering::Relaxed);
         LacksPlace(self)
     }
 
-    /// Whether a client has no place.
+    /// Whether a client waits for a slot.
     pub(crate) fn lacks_place(&self) -> bool {
         self.without_place.load(Ordering::Relaxed) > 0
     }
 
-    /// Remembers whether the legacy answered last; `true` if that has changed.
+    /// Records whether the legacy answered the last request; returns whether that has changed.
     pub(crate) fn legacy_answers(&self, answers: bool) -> bool {
-        // Read first: a store on every answer would move the line between the cores.
+        // Read first: a store on every answer would bounce the cache line between cores.
         let changed = self.legacy_down.load(Ordering::Relaxed) == answers;
         if changed {
             self.legacy_down.store(!answers, Ordering::Relaxed);
@@ -107,23 +107,23 @@ impl ProcessState {
         changed
     }
 
-    /// Whether the legacy answered last.
+    /// Whether the legacy answered the last request.
     pub(crate) fn legacy_reachable(&self) -> bool {
         !self.legacy_down.load(Ordering::Relaxed)
     }
 
-    /// Remembers that the workers are gone.
+    /// Records that the workers have ended.
     pub(crate) fn end(&self) {
         self.ended.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the workers are gone.
+    /// Whether the workers have ended.
     pub(crate) fn has_ended(&self) -> bool {
         self.ended.load(Ordering::Relaxed)
     }
 }
 
-/// Counts a client that has no place, until it is dropped.
+/// Counts a client that waits for a slot, until it is dropped.
 pub(crate) struct LacksPlace<'a>(&'a ProcessState);
 
 impl Drop for LacksPlace<'_> {

@@ -1,7 +1,7 @@
-//! The legacy's body on its way to the client, and what becomes of the legacy's connection behind it.
+//! Streams the legacy's body to the client, and then releases the legacy's connection.
 //!
-//! Here ends the time that the legacy took: with its last byte, less the time in which nobody asked for the next one
-//! because the client had not taken those before. A slow client would else make a slow legacy.
+//! It also measures how long the legacy took: until its last byte, minus the time in which the client was not ready for
+//! more data. Otherwise a slow client would make the legacy look slow.
 
 use std::pin::Pin;
 use std::rc::Rc;
@@ -20,34 +20,34 @@ use crate::exchange::{Asker, Capturing, Side};
 use crate::headers;
 use crate::proxy::outbound::Outbound;
 use crate::proxy::ticket::ClientTicket;
-use crate::proxy::upload::Progress;
+use crate::proxy::upload::Upload;
 use crate::upstream::{AnswerBody, Connected, Link};
 
 /// Who moves the bytes of the legacy's connection while the answer is read.
 pub(crate) enum Driven {
     /// The reader of the answer itself.
-    Here(Link<Outbound>),
-    /// A task of its own, because the request's body is still going out: that must not wait for the client to read.
-    Apart(Apart),
-    /// Nobody: a connection outside the pool, with its own task (an upgrade that was declined).
-    Elsewhere,
+    ByReader(Link<Outbound>),
+    /// A separate task, because the request's body is still being sent, which must not wait for the client to read.
+    ByTask(LinkTask),
+    /// hyper's own task of a connection outside the pool (after a declined upgrade).
+    Separately,
 }
 
-/// A link that outlives the reader of its answer for a while.
-pub(crate) struct Apart {
+/// The task that drives a link while the answer is read, and a while longer.
+pub(crate) struct LinkTask {
     task: AbortHandle,
     /// Dropped when the answer has been read to its end.
     reading: Option<oneshot::Sender<()>>,
 }
 
-impl Apart {
-    /// Drives the link until its request has gone out too. Once the answer is over, an upload that makes no progress
-    /// for [`Limits::linger`](crate::Limits::linger) is cut: into a service that has answered already it may never end.
-    /// What is left of it then is read for nobody, if the client may use its connection again.
+impl LinkTask {
+    /// Drives the link until its request has been sent too. After the end of the answer, an upload without progress for
+    /// [`Limits::linger`](crate::Limits::linger) is stopped: a service that has already answered may never read the
+    /// rest. The rest is then read and discarded, if the client may use its connection again.
     pub(crate) fn drive(
         asker: &Rc<Asker<Outbound>>,
         mut link: Box<Connected<Outbound>>,
-        upload: Rc<Progress>,
+        upload: Rc<Upload>,
     ) -> Self {
         let (reading, over) = oneshot::channel::<()>();
         let owner = Rc::clone(asker);
@@ -81,13 +81,13 @@ impl Apart {
         }
     }
 
-    /// The answer has been read.
+    /// The answer has been read to its end.
     pub(crate) fn finish(mut self) {
         self.reading = None;
     }
 }
 
-impl Drop for Apart {
+impl Drop for LinkTask {
     fn drop(&mut self) {
         if self.reading.is_some() {
             self.task.abort();
@@ -95,13 +95,13 @@ impl Drop for Apart {
     }
 }
 
-/// What was answered, to whom, and when.
+/// Status and times of an answer, and the client's ticket.
 pub(crate) struct Answered {
     pub(crate) client_ticket: ClientTicket,
     pub(crate) status: u16,
-    /// When the request was handed to the connection, later by what the client's body made it wait.
+    /// When the request was handed to the connection, plus the time that the legacy waited for the client's body.
     pub(crate) sent: Instant,
-    /// When the head of the answer was there.
+    /// When the head of the answer arrived.
     pub(crate) head_at: Instant,
 }
 
@@ -111,13 +111,13 @@ pub(crate) struct Relay {
     driven: Driven,
     capturing: Option<Capturing>,
     asker: Rc<Asker<Outbound>>,
-    /// The ticket of the client, until the answer is over; and the status that the client was answered with.
+    /// The client's ticket, until the answer is over; and the status that the client got.
     client_ticket: Option<ClientTicket>,
     status: u16,
     sent: Instant,
-    /// Since when the client has not asked for more; `None` while the legacy is waited for.
+    /// Since when the client has not been ready for more; `None` while waiting for the legacy.
     client_since: Option<Instant>,
-    /// How long the client has not asked for more, in all.
+    /// Total time in which the client was not ready for more.
     client_took: Duration,
     /// An error that waits until the bytes before it have been flushed to the client.
     failed: Option<hyper::Error>,
@@ -199,8 +199,8 @@ impl Relay {
                 if let Some(client) = self.client_ticket.take() {
                     client.end(ClientOutcome::LegacyTruncated);
                 }
-                self.driven = Driven::Elsewhere;
-                // The client gets all that came before the connection breaks: hyper flushes it before the next poll.
+                self.driven = Driven::Separately;
+                // Delayed, so that the client gets all bytes before the error: hyper flushes them before the next poll.
                 self.failed = Some(error);
                 cx.waker().wake_by_ref();
                 Poll::Pending
@@ -213,24 +213,24 @@ impl Relay {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         match &mut self.driven {
-            Driven::Here(link) => link.poll_frame(&mut self.incoming, cx),
-            Driven::Apart(_) | Driven::Elsewhere => Pin::new(&mut self.incoming).poll_frame(cx),
+            Driven::ByReader(link) => link.poll_frame(&mut self.incoming, cx),
+            Driven::ByTask(_) | Driven::Separately => Pin::new(&mut self.incoming).poll_frame(cx),
         }
     }
 
-    /// The answer is over: frees the connection and completes what was kept.
+    /// The answer is over: releases the connection and completes the capture.
     pub(crate) fn finish(&mut self) {
         let now = Instant::now();
-        match std::mem::replace(&mut self.driven, Driven::Elsewhere) {
-            Driven::Here(link) => self.asker.service(Side::Legacy).put(link, now),
-            Driven::Apart(apart) => apart.finish(),
-            Driven::Elsewhere => {}
+        match std::mem::replace(&mut self.driven, Driven::Separately) {
+            Driven::ByReader(link) => self.asker.service(Side::Legacy).put(link, now),
+            Driven::ByTask(task) => task.finish(),
+            Driven::Separately => {}
         }
         let Some(client) = self.client_ticket.take() else {
             return;
         };
         client.end(ClientOutcome::of_status(self.status));
-        // An answer without a body was over with its head, before anybody asked for more.
+        // An answer without a body ended with its head.
         let until = self.client_since.take().unwrap_or(now);
         let elapsed = until
             .saturating_duration_since(self.sent)
@@ -243,9 +243,9 @@ impl Relay {
     }
 }
 
-/// Keeps a chunk; where it cannot be kept, the answer goes on to the client without being kept. Of one that is too
-/// large, or has no end, all is known that will be: it is settled now, for a download may take hours. What becomes of
-/// its client is told by itself.
+/// Captures a chunk. If that is not possible, the answer is still forwarded to the client. The capture of a body that
+/// is too large or a stream is completed now, because the download may take hours. The client's outcome is reported
+/// separately.
 fn capture(slot: &mut Option<Capturing>, chunk: &Bytes) {
     let Some(capturing) = slot else {
         return;

@@ -1,8 +1,8 @@
-//! Serving a client's connection: finding out what it speaks, then speaking that to its end.
+//! Serves a client connection: detects its HTTP version, then runs hyper on it until its end.
 //!
-//! By TLS the handshake says it (ALPN). In clear a connection that begins with HTTP/2's preface speaks HTTP/2 (prior
-//! knowledge, RFC 9113 §3.3), any other HTTP/1; `Upgrade: h2c` is not followed, for it is deprecated and a hole in
-//! many proxies. What a request is answered is not decided here.
+//! With TLS the handshake decides (ALPN). Without TLS a connection that begins with the HTTP/2 preface is HTTP/2 (prior
+//! knowledge, RFC 9113 §3.3), any other HTTP/1. `Upgrade: h2c` is ignored: it is deprecated and has been a
+//! vulnerability in many proxies. Requests are answered by [`forward`].
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -26,31 +26,31 @@ use tokio::sync::OwnedSemaphorePermit;
 use crate::limits::{MAX_BUFFER_BYTES, MAX_HEAD_BYTES};
 use crate::proxy::client::{Client, ClientIo, Clients, Order};
 use crate::proxy::forward;
+use crate::proxy::socket_state::Announced;
 use crate::proxy::streams::StreamExecutor;
-use crate::proxy::traffic::Announced;
 use crate::proxy::worker::Worker;
 use crate::upstream;
 
-/// What a client of HTTP/2 sends first.
+/// What an HTTP/2 client sends first.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-/// What is read at once to find out what a client speaks: room for a usual head.
+/// Size of the first read, which detects the HTTP version: enough for a usual head.
 const FIRST_READ: usize = 2 * 1024;
 
-/// Requests of one client at a time, as Envoy advises at the edge. More wait at the client.
+/// Concurrent requests of one connection, as Envoy recommends at the edge. The client holds back more.
 const MAX_STREAMS: u32 = 100;
-/// Bytes of one request's body that may come before the legacy takes them, as Envoy advises at the edge.
+/// Bytes of one request's body that may be received before the legacy reads them, as Envoy recommends at the edge.
 const STREAM_WINDOW: u32 = 64 * 1024;
-/// Room for every stream's window: with less, uploads that the legacy does not take would hold up all others of the
-/// connection, and behind a load balancer those are other people's.
+/// Large enough for all streams' windows: otherwise uploads that the legacy does not read would block other requests on
+/// the connection, which behind a load balancer belong to other clients.
 const CONNECTION_WINDOW: u32 = STREAM_WINDOW * MAX_STREAMS;
-/// All fields of a request's head, as HTTP/2 counts them: what HTTP/1 may have too.
+/// Largest head of a request, the same as for HTTP/1.
 const MAX_HEADER_LIST: u32 = MAX_HEAD_BYTES as u32;
-/// How often a client is asked for a sign of life, and how long that may take: HTTP/2 connections are kept open.
+/// How often an HTTP/2 client is pinged, and how long the answer may take.
 const PING: Duration = Duration::from_secs(20);
-/// Streams that a client opens and resets before we have looked at them; beyond it the connection ends (rapid reset).
+/// Streams that a client may open and reset before they are accepted; beyond it the connection is closed (rapid reset).
 const MAX_UNSEEN_RESETS: usize = 20;
-/// Streams that we reset for a client's faults; beyond it the connection ends. Refusing one counts, too, and a client
-/// may open many before it has read how many it may.
+/// Streams that we may reset because of client errors; beyond it the connection is closed. Refused streams count too,
+/// and a client may open many before it has received the limit.
 const MAX_LOCAL_RESETS: usize = 1024;
 
 /// Serves a connection to its end.
@@ -77,12 +77,12 @@ pub(crate) async fn serve(
     let begun = async {
         let Some(tls) = tls else {
             let (http2, first) = sniff(&stream).await?;
-            let io = ClientIo::clear(stream, first, client.traffic());
+            let io = ClientIo::clear(stream, first, client.socket_state());
             return Ok((http2, io.speaking(http2)));
         };
         let stream = tokio::time::timeout(patience, tls.accept(stream)).await??;
         let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-        let io = ClientIo::tls(stream, client.traffic());
+        let io = ClientIo::tls(stream, client.socket_state());
         io::Result::Ok((http2, io.speaking(http2)))
     };
     let ended = match unless_told(&client, pin!(begun)).await {
@@ -102,7 +102,7 @@ pub(crate) async fn serve(
     }
 }
 
-/// Whether a connection begins as HTTP/2 does, and what was read to know it.
+/// Whether a connection begins with the HTTP/2 preface, and the bytes that were read.
 async fn sniff(stream: &TcpStream) -> io::Result<(bool, BytesMut)> {
     let mut first = BytesMut::with_capacity(FIRST_READ);
     let mut stream = ReadOnly(stream);
@@ -116,7 +116,7 @@ async fn sniff(stream: &TcpStream) -> io::Result<(bool, BytesMut)> {
     }
 }
 
-/// Reads from a socket that somebody else owns.
+/// Reads from a borrowed socket.
 struct ReadOnly<'a>(&'a TcpStream);
 
 impl tokio::io::AsyncRead for ReadOnly<'_> {
@@ -139,7 +139,8 @@ impl tokio::io::AsyncRead for ReadOnly<'_> {
     }
 }
 
-/// Waits for `work`, unless the connection is told to end: before its first request there is nothing to finish.
+/// Waits for `work`, or returns `None` once the connection is told to end: before the first request there is nothing to
+/// finish.
 async fn unless_told<T>(client: &Client, mut work: Pin<&mut impl Future<Output = T>>) -> Option<T> {
     poll_fn(|cx| {
         if client.order(cx) != Order::Serve {
@@ -153,10 +154,10 @@ async fn unless_told<T>(client: &Client, mut work: Pin<&mut impl Future<Output =
 async fn speak_http1(client: &Rc<Client>, io: ClientIo) -> hyper::Result<()> {
     let of_requests = Rc::clone(client);
     let service = service_fn(move |request: Request<Incoming>| {
-        // Now, because hyper reads on when this function has returned.
+        // Done here, because hyper continues to read when this function has returned.
         let body = request.body();
         of_requests
-            .traffic()
+            .socket_state()
             .announce(match body.size_hint().exact() {
                 _ if body.is_end_stream() => Announced::Nothing,
                 Some(bytes) => Announced::Bytes(bytes),
@@ -164,8 +165,8 @@ async fn speak_http1(client: &Rc<Client>, io: ClientIo) -> hyper::Result<()> {
             });
         forward::serve(Rc::clone(&of_requests), request)
     });
-    // No date of ours, no timer of hyper's. `max_headers` stays at its default of 100 (see `upstream::link::http1`). A
-    // client that ends its side still gets its answer (see `io`).
+    // No `Date` of our own, and no timer of hyper's. `max_headers` stays at its default of 100 (see
+    // `upstream::link::http1`). A client that closes its sending side still gets its answer (see `client::io`).
     let connection = http1::Builder::new()
         .half_close(true)
         .auto_date_header(false)
@@ -201,7 +202,7 @@ async fn speak_http2(client: &Rc<Client>, io: ClientIo) -> hyper::Result<()> {
     .await
 }
 
-/// Drives a connection as its client's state demands.
+/// Drives a connection until it ends or its client's [`Order`] ends it.
 async fn drive<C: Future<Output = hyper::Result<()>>>(
     client: &Client,
     mut connection: Pin<&mut C>,

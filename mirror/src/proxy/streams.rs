@@ -1,7 +1,7 @@
-//! Tasks that the library for HTTP/2 starts by itself: one for each request of a client.
+//! The tasks that hyper's HTTP/2 server starts: one for each client request.
 //!
-//! The end of the worker waits for them, and a request can find the task that it is served by: hyper has no other way
-//! to end a stream whose client does not take its answer.
+//! The worker's shutdown waits for them. A request can find its own task and abort it: hyper has no other way to reset
+//! a stream whose client does not read its answer.
 
 use std::cell::{OnceCell, RefCell};
 use std::future::Future;
@@ -17,7 +17,7 @@ use crate::tasks::Tasks;
 /// The tasks of clients' streams, of one worker.
 pub(crate) struct StreamTasks {
     tasks: Rc<Tasks>,
-    /// The one that is being polled.
+    /// The task that is being polled.
     current: RefCell<Option<StreamTask>>,
 }
 
@@ -29,13 +29,13 @@ impl StreamTasks {
         })
     }
 
-    /// The stream whose task is being polled, if it is one of HTTP/2.
+    /// The HTTP/2 stream whose task is being polled, if there is one.
     pub(crate) fn current(&self) -> Option<StreamTask> {
         self.current.borrow().clone()
     }
 }
 
-/// Runs tasks that the end of the worker waits for: requests of clients.
+/// Runs client requests as tasks that the worker's shutdown waits for.
 #[derive(Clone)]
 pub(crate) struct StreamExecutor(pub(crate) Rc<StreamTasks>);
 
@@ -43,18 +43,18 @@ impl<F: Future<Output = ()> + 'static> Executor<F> for StreamExecutor {
     fn execute(&self, task: F) {
         let Self(streams) = self;
         let stream = StreamTask::default();
-        let handle = streams.tasks.spawn(Known {
+        let handle = streams.tasks.spawn(TrackedTask {
             task: Box::pin(task),
             streams: Rc::clone(streams),
             stream: stream.clone(),
         });
-        // Nobody else sets it.
+        // It is set only here.
         let _first = stream.0.set(handle.abort_handle());
     }
 }
 
-/// The task of a client's stream. To a client that does not take its answer hyper waits for the client's window, and
-/// asks nobody meanwhile.
+/// The task of a client's stream. If the client does not read its answer, hyper waits for flow-control window and polls
+/// nothing meanwhile.
 #[derive(Clone, Default)]
 pub(crate) struct StreamTask(Rc<OnceCell<AbortHandle>>);
 
@@ -67,14 +67,14 @@ impl StreamTask {
     }
 }
 
-/// A task that is known while it is polled, so that the request in it can find its stream.
-struct Known<F> {
+/// A task that registers itself while it is polled, so that the request in it can find its stream.
+struct TrackedTask<F> {
     task: Pin<Box<F>>,
     streams: Rc<StreamTasks>,
     stream: StreamTask,
 }
 
-impl<F: Future<Output = ()>> Future for Known<F> {
+impl<F: Future<Output = ()>> Future for TrackedTask<F> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {

@@ -1,8 +1,9 @@
-//! Requests that another proxy mirrors to us: nobody waits for an answer, so both services are asked by shadows.
+//! Tap mode: requests that another proxy mirrors to us. Nobody waits for an answer, so both services are asked by
+//! shadows.
 //!
-//! The proxy gets 204 as soon as the copy is complete. What holds for shadows holds for both sides: only methods that
-//! are safe to repeat, the deadline, the caps, the mark. Envoy adds `-shadow` to the host of what it mirrors; it is
-//! taken away again, because services route by it.
+//! The proxy gets 204 as soon as the copy is complete. The rules for shadows apply to both sides: only safe methods,
+//! the deadline, the limits, the shadow header. Envoy appends `-shadow` to the host of mirrored requests; it is
+//! removed, because services route by host.
 
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -14,14 +15,14 @@ use parity_schemas::clients::ClientOutcome;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 
-use crate::exchange::{Asker, Intake, Pending, RequestHead, Side, Starts as _, Ticket};
+use crate::exchange::{Asker, Intake, Pending, RequestHead, Side, StartAsk as _, Ticket};
 use crate::proxy::answer::{Answer, Content};
 use crate::proxy::client::Busy;
 use crate::proxy::outbound::{Outbound, Tee};
 use crate::proxy::ticket::ClientTicket;
-use crate::proxy::upload::{ClientGone, Progress};
+use crate::proxy::upload::{ClientGone, Upload};
 
-/// What Envoy adds to the name in a mirrored request's host.
+/// What Envoy appends to the host of a mirrored request.
 const SUFFIX: &str = "-shadow";
 
 /// A mirrored request, parsed.
@@ -29,9 +30,9 @@ pub(crate) struct Mirrored {
     pub(crate) ticket: Ticket,
     pub(crate) client_ticket: ClientTicket,
     pub(crate) head: RequestHead,
-    pub(crate) upload: Option<Rc<Progress>>,
-    /// Why the services are not asked, if they are not.
-    pub(crate) policy: Option<Reason>,
+    pub(crate) upload: Option<Rc<Upload>>,
+    /// Why the services must not be asked, if so.
+    pub(crate) refusal: Option<Reason>,
     pub(crate) time: Timestamp,
 }
 
@@ -46,13 +47,13 @@ pub(crate) async fn serve(
         client_ticket,
         mut head,
         upload,
-        policy,
+        refusal,
         time,
     } = mirrored;
     client_ticket.answered(StatusCode::NO_CONTENT);
     let at_least = upload.as_ref().map_or(0, |body| body.size_hint().lower());
     let too_large = at_least > asker.terms().limits().body as u64;
-    let refusal = policy.or_else(|| too_large.then_some(Reason::RequestTooLarge));
+    let refusal = refusal.or_else(|| too_large.then_some(Reason::RequestTooLarge));
     let grpc = head.is_grpc();
     strip_suffix(&mut head);
     let asks = if let Some(reason) = refusal {
@@ -64,7 +65,7 @@ pub(crate) async fn serve(
     };
     let (legacy, candidate) = asks.unzip();
     if let Some(upload) = upload {
-        // Read to its end even if it is for nobody: the proxy would take an early answer for a fault.
+        // Read to the end even if it is not used: the proxy would treat an early answer as an error.
         let copy = candidate.map(|candidate| Intake::new(candidate, asker, grpc));
         let mut tee = Tee::new(upload, copy);
         while let Some(frame) = poll_fn(|cx| tee.poll(cx)).await {
@@ -77,7 +78,7 @@ pub(crate) async fn serve(
     }
     if let Some(legacy) = legacy {
         if legacy.pending().is_doomed() {
-            // Its body may be gone; without it, it would be another request than the client's.
+            // Its body may have been dropped; without the body it would be a different request.
             legacy.abandon();
         } else {
             asker.start(legacy);
@@ -89,7 +90,7 @@ pub(crate) async fn serve(
     Ok(response)
 }
 
-/// Takes Envoy's suffix from the host, wherever the version has it.
+/// Removes Envoy's suffix from the host, in the `Host` header or the target.
 fn strip_suffix(head: &mut RequestHead) {
     let host = match head.uri.authority() {
         Some(authority) => authority.as_str(),
@@ -116,7 +117,7 @@ fn without_suffix(host: &str) -> Option<String> {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => (name, Some(port)),
         _ => (host, None),
     };
-    // Envoy adds it behind the port, too, in some versions.
+    // Some versions of Envoy append it after the port.
     let name = name.strip_suffix(SUFFIX)?;
     Some(match port {
         Some(port) => format!("{name}:{port}"),

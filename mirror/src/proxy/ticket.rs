@@ -1,5 +1,5 @@
-//! The ticket of a request's client, beside that of the comparison: why there is no verdict never says what the client
-//! got.
+//! The ticket for a request's client, separate from that for the comparison: the reason for a missing verdict does not
+//! tell what the client got.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use parity_schemas::verdict::Reason;
 
 use crate::exchange::{Terms, Ticket};
 
-/// The client of one received request, which has to get exactly one outcome, whatever becomes of the comparison. To
-/// forget it is impossible: dropping it says that the client is gone, or what cut it off.
+/// Makes sure that the client of a received request gets exactly one outcome, whatever the comparison does. It cannot
+/// be forgotten: dropping it reports an aborted client, a shutdown or a panic.
 pub(crate) struct ClientTicket {
     terms: Rc<Terms>,
     route: Arc<Route>,
@@ -29,13 +29,13 @@ impl ClientTicket {
         }
     }
 
-    /// Tells what the client was answered.
+    /// Reports the status that the client got.
     pub(crate) fn answered(&self, status: StatusCode) {
         let observer = self.terms.observer();
         observer.answered(&self.route, status.as_u16());
     }
 
-    /// The client has all that it will get.
+    /// Reports the client's outcome.
     pub(crate) fn end(mut self, outcome: ClientOutcome) {
         self.settle(outcome);
     }
@@ -49,7 +49,7 @@ impl ClientTicket {
 impl Drop for ClientTicket {
     fn drop(&mut self) {
         if !self.settled {
-            self.settle(match self.terms.loss() {
+            self.settle(match self.terms.drop_reason() {
                 Reason::InternalPanic => ClientOutcome::InternalPanic,
                 Reason::Shutdown => ClientOutcome::Shutdown,
                 _ => ClientOutcome::ClientAborted,

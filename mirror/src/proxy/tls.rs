@@ -1,6 +1,6 @@
-//! What clients are shown that reach us by `https://`.
+//! The TLS configuration for clients that connect with `https://`.
 //!
-//! Certificate and key are read from files once, when a policy is loaded. Clients are asked for no certificate.
+//! Certificate and key are read from files once, when a policy is loaded. Client certificates are not requested.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use crate::proxy::config::ServerTls;
 use crate::upstream::TlsError;
 
-/// What clients are shown: HTTP/2 where they can, else HTTP/1.1.
+/// Loads certificate and key. Offers HTTP/2 and HTTP/1.1 (ALPN).
 pub(crate) fn server_config(files: &ServerTls) -> Result<Arc<ServerConfig>, TlsError> {
     let certificate = &files.certificate_file;
     let unreadable = |path: &Path| {

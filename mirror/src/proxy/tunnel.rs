@@ -1,8 +1,8 @@
-//! Upgrades: `WebSocket`s and whatever else the legacy switches to.
+//! Protocol upgrades: WebSocket and whatever else the legacy accepts.
 //!
-//! Only the legacy gets them, on a connection of their own that never enters a pool, and nothing is tunnelled before
-//! its 101. Either direction may end before the other. A tunnel has no idle time-out, because a quiet WebSocket is
-//! not a dead one; peers that vanished are found out by TCP keep-alive. At shutdown tunnels have the time of the drain.
+//! Only the legacy gets them, on a connection that is never pooled, and nothing is tunnelled before its 101. Either
+//! direction may end before the other. A tunnel has no idle time-out, because a quiet WebSocket is not a dead one; TCP
+//! keep-alive detects peers that vanished. At shutdown tunnels have the drain time to end.
 
 use std::rc::Rc;
 use std::time::Instant;
@@ -23,13 +23,13 @@ use crate::proxy::answer::{Answer, Content};
 use crate::proxy::client::{Busy, Client};
 use crate::proxy::legacy;
 use crate::proxy::outbound::Outbound;
+use crate::proxy::own_answers;
 use crate::proxy::passing::{Passed, relay};
 use crate::proxy::relay::Driven;
 use crate::proxy::ticket::ClientTicket;
-use crate::proxy::words;
 use crate::upstream::{AnswerBody, SendError};
 
-/// Passes a request to upgrade to the legacy, and its answer to the client; joins the two if it is 101.
+/// Forwards an upgrade request to the legacy and its answer to the client; connects the two if the answer is 101.
 pub(crate) async fn open(
     client: &Rc<Client>,
     asker: &Rc<Asker<Outbound>>,
@@ -46,19 +46,19 @@ pub(crate) async fn open(
             let (status, words, outcome) = legacy::legacy_failed(worker, &error);
             client_ticket.answered(status);
             client_ticket.end(outcome);
-            return words::text(status, words, busy);
+            return own_answers::text(status, words, busy);
         }
     };
     worker.process().legacy_answers(true);
     if framing::is_unusable(response.status(), response.headers()) {
         client_ticket.answered(StatusCode::BAD_GATEWAY);
         client_ticket.end(ClientOutcome::LegacyUnreachable);
-        return words::text(StatusCode::BAD_GATEWAY, words::LEGACY_WRONG, busy);
+        return own_answers::text(StatusCode::BAD_GATEWAY, own_answers::LEGACY_WRONG, busy);
     }
     client_ticket.answered(response.status());
     if response.status() != StatusCode::SWITCHING_PROTOCOLS {
         let passed = Passed {
-            driven: Driven::Elsewhere,
+            driven: Driven::Separately,
             capturing: None,
             client_ticket,
             sent,
@@ -70,20 +70,20 @@ pub(crate) async fn open(
         return relay(asker, response, passed);
     }
     let Some(client_side) = offer.take() else {
-        // This does not happen: hyper offers the socket with every request that asks for an upgrade.
+        // Not reached: hyper offers the socket with every upgrade request.
         client_ticket.end(ClientOutcome::Refused);
-        return words::text(StatusCode::BAD_GATEWAY, words::LEGACY_WRONG, busy);
+        return own_answers::text(StatusCode::BAD_GATEWAY, own_answers::LEGACY_WRONG, busy);
     };
-    // What goes through the tunnel is between client and legacy.
+    // What passes through the tunnel does not change the outcome.
     client_ticket.end(ClientOutcome::Informational);
     let legacy_side = hyper::upgrade::on(&mut response);
-    if let Some(socket) = client.socket() {
+    if let Some(socket) = client.http1_socket() {
         socket.becomes_tunnel();
     }
     let holder = Rc::clone(client);
     worker.spawn(async move {
         join(client_side, legacy_side).await;
-        // Until here the tunnel counts among the client connections.
+        // Until here the tunnel counts as a client connection.
         drop(holder);
     });
     let (mut parts, _) = response.into_parts();
@@ -93,19 +93,17 @@ pub(crate) async fn open(
     Response::from_parts(parts, Answer::new(Content::Empty, busy))
 }
 
-/// The future socket of a request that names another protocol, which hyper hands over whether the request is granted or
-/// not.
+/// The socket of an upgrade request, as a future. hyper hands the socket over even if the upgrade is declined.
 pub(crate) fn offer(request: &mut Request<Incoming>) -> Option<OnUpgrade> {
     let offers = request.headers().contains_key(UPGRADE) || request.method() == Method::CONNECT;
     (offers && request.version() != Version::HTTP_2).then(|| hyper::upgrade::on(request))
 }
 
-/// Takes the socket at the end of a connection on which an upgrade did not come about, and ends it as hyper ends
-/// others.
+/// Takes the socket when a connection with a declined upgrade ends, and shuts it down as hyper does.
 pub(crate) fn decline(client: Rc<Client>, offer: OnUpgrade) {
     let worker = Rc::clone(client.worker());
     worker.spawn(async move {
-        // A later request on the connection has an offer of its own, and this one is void.
+        // If a later request on the connection asked for an upgrade, this future fails.
         if let Ok(socket) = offer.await
             && let Err(error) = TokioIo::new(socket).shutdown().await
         {

@@ -1,7 +1,7 @@
-//! The body of a client's request: how far it has come, and who still reads it.
+//! The body of a client's request while it is received.
 //!
-//! It belongs to the request and not to the connection that it goes out on, because it outlives that one: a legacy
-//! that answers early and closes leaves a rest, and the client's connection can be used again only behind its end.
+//! It belongs to the request and not to the legacy's connection, because it may outlive that: if the legacy answers
+//! early and closes, the rest must still be read before the client's connection can be used again.
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
@@ -16,26 +16,26 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::sync::Notify;
 
-use crate::proxy::traffic::Traffic;
+use crate::proxy::socket_state::SocketState;
 
-/// How much of a body is read for nobody so that its connection can be used again, as Go does. More than that costs
+/// How much of a body is read and discarded so that its connection can be used again, as Go does. Reading more costs
 /// more than a new connection.
 const DISCARDED: u64 = 256 * 1024;
-/// How long a body whose length is not known may take to end, where nobody wants it and the answer is ready.
+/// How long to wait for the end of an unneeded body of unknown length, when the answer is ready.
 const GLANCE: Duration = Duration::from_millis(20);
-/// How long a client that asked whether to send its body may be left without an answer: as long as curl waits before
-/// it sends unasked.
+/// How long a client with `Expect: 100-continue` waits at most for the legacy: as long as curl waits before it sends
+/// anyway.
 const EXPECTATION: Duration = Duration::from_secs(1);
 
-/// There is nobody to answer: the connection is closed without a word.
+/// The client has disconnected: the connection is closed without an answer.
 #[derive(Debug, thiserror::Error)]
 #[error("the client left before its request was complete")]
 pub(crate) struct ClientGone;
 
-/// Why a client's body did not come to its end.
+/// Why a client's body is incomplete.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BodyError {
-    /// The client went away, or sent what is no body.
+    /// The client disconnected, or sent an invalid body.
     #[error(transparent)]
     Client(#[from] hyper::Error),
     /// The client sent nothing for [`Limits::client_stall`](crate::Limits::client_stall).
@@ -43,46 +43,44 @@ pub(crate) enum BodyError {
     Stalled,
 }
 
-/// How far a request's body has come.
+/// The state of a request's body.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Upload {
+pub(crate) enum UploadState {
     /// More is to come.
     Running,
     /// All of it has been read.
     Complete,
-    /// The client went away in the middle.
+    /// The client disconnected or stalled.
     ClientGone,
 }
 
-/// A request's body, shared by those who read it and those who wait for it.
-pub(crate) struct Progress {
+/// A request's body, shared by the tasks that read it or wait for it.
+pub(crate) struct Upload {
     incoming: RefCell<Incoming>,
-    state: Cell<Upload>,
+    state: Cell<UploadState>,
     bytes: Cell<u64>,
-    /// The task that waits for the client's next bytes, to be woken when it has waited too long; `None` while none
-    /// does.
+    /// The task that waits for the client's next bytes, to be woken after a stall; `None` if no task waits.
     waiting: RefCell<Option<Waker>>,
-    /// Since when the client has been waited for, with the bytes then.
+    /// Since when the sweep has seen it wait, with the number of bytes at that time.
     since: Cell<Option<(Instant, u64)>>,
     stalled: Cell<bool>,
-    /// How long the legacy was kept waiting for bytes that came later, in all.
+    /// Total time that the legacy waited for bytes that did arrive.
     waited: Cell<Duration>,
-    /// Since when it waits.
+    /// Since when it has been waiting.
     waits_since: Cell<Option<Instant>>,
-    /// Set while the client waits to be told to send; it is done when the client has been told, or has waited long
-    /// enough.
+    /// Set while the client waits for `100 Continue`; completes when the body may be read.
     told: RefCell<Option<Pin<Box<dyn Future<Output = ()>>>>>,
-    /// Whether the answer left the connection open, so that the rest must be read by somebody.
+    /// Whether the answer left the connection open, so that the rest must be read.
     promised: Cell<bool>,
     /// The client's socket, for HTTP/1 only: it is watched while the client waits for its answer.
-    socket: Option<Arc<Traffic>>,
+    socket: Option<Arc<SocketState>>,
 }
 
-impl Progress {
-    pub(crate) fn new(incoming: Incoming, socket: Option<&Arc<Traffic>>) -> Rc<Self> {
+impl Upload {
+    pub(crate) fn new(incoming: Incoming, socket: Option<&Arc<SocketState>>) -> Rc<Self> {
         Rc::new(Self {
             incoming: RefCell::new(incoming),
-            state: Cell::new(Upload::Running),
+            state: Cell::new(UploadState::Running),
             bytes: Cell::new(0),
             waiting: RefCell::new(None),
             since: Cell::new(None),
@@ -95,13 +93,13 @@ impl Progress {
         })
     }
 
-    /// Reads nothing until the one who gets the result is told that the client may send, or [`EXPECTATION`] is over:
-    /// hyper asks the client for its body with the first read.
+    /// Delays the first read until the returned `Notify` is notified, or [`EXPECTATION`] is over: with the first read
+    /// hyper sends `100 Continue`.
     pub(crate) fn hold(&self) -> Arc<Notify> {
         let notify = Arc::new(Notify::new());
         let told = Arc::clone(&notify);
         *self.told.borrow_mut() = Some(Box::pin(async move {
-            // Either way the client has waited long enough.
+            // A time-out allows the read as well.
             let _elapsed = tokio::time::timeout(EXPECTATION, told.notified()).await;
         }));
         notify
@@ -120,7 +118,7 @@ impl Progress {
         self.told.take();
         let Poll::Ready(polled) = Pin::new(&mut *self.incoming.borrow_mut()).poll_frame(cx) else {
             if self.stalled.get() {
-                self.state.set(Upload::ClientGone);
+                self.state.set(UploadState::ClientGone);
                 return Poll::Ready(Some(Err(BodyError::Stalled)));
             }
             self.waits(cx.waker().clone());
@@ -135,13 +133,13 @@ impl Progress {
                     self.complete();
                 }
             }
-            Some(Err(_)) => self.state.set(Upload::ClientGone),
+            Some(Err(_)) => self.state.set(UploadState::ClientGone),
             None => self.complete(),
         }
         Poll::Ready(polled.map(|frame| frame.map_err(BodyError::Client)))
     }
 
-    /// Remembers that a task waits for the client's next bytes.
+    /// Records that a task waits for the client's next bytes.
     fn waits(&self, waker: Waker) {
         *self.waiting.borrow_mut() = Some(waker);
         if self.waits_since.get().is_none() {
@@ -149,7 +147,7 @@ impl Progress {
         }
     }
 
-    /// Remembers that nobody waits for the client any more: it has sent something, or ended.
+    /// Records that no task waits any more: the client has sent something, or the body has ended.
     fn came(&self) {
         self.waiting.take();
         if let Some(since) = self.waits_since.take() {
@@ -157,14 +155,14 @@ impl Progress {
         }
     }
 
-    /// How long the client kept the legacy waiting, up to the bytes that came last. A legacy that answers while it
-    /// waits has not waited for what never came.
+    /// How long the legacy waited for the client's bytes, up to the last ones that arrived. If the legacy answers while
+    /// it waits, that last wait does not count.
     pub(crate) fn waited(&self) -> Duration {
         self.waited.get()
     }
 
     fn complete(&self) {
-        self.state.set(Upload::Complete);
+        self.state.set(UploadState::Complete);
         if let Some(socket) = &self.socket {
             socket.await_answer();
         }
@@ -179,49 +177,49 @@ impl Progress {
     }
 
     /// How far it has come.
-    pub(crate) fn upload(&self) -> Upload {
+    pub(crate) fn state(&self) -> UploadState {
         self.state.get()
     }
 
-    /// Bytes that went on so far.
+    /// Bytes read so far.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes.get()
     }
 
-    /// Whether the client still waits to be told to send.
+    /// Whether the client still waits for `100 Continue`.
     pub(crate) fn is_held(&self) -> bool {
         self.told.borrow().is_some()
     }
 
-    /// Whether what is left is known, and little enough to be read for nobody. A client that was never told to send
-    /// may send or not, so that nobody knows what would come next.
+    /// Whether the rest has a known length that is small enough to be read and discarded. A client that was never told
+    /// to send its body may or may not send it, so its next bytes cannot be interpreted.
     pub(crate) fn has_little_left(&self) -> bool {
         let left = self.size_hint().exact();
         !self.is_held() && left.is_some_and(|left| left <= DISCARDED)
     }
 
-    /// Remembers that the answer leaves the connection open.
+    /// Records that the answer leaves the connection open.
     pub(crate) fn promise(&self) {
         self.promised.set(true);
     }
 
-    /// Reads the rest for nobody where the answer has promised it.
+    /// Reads and discards the rest if the answer left the connection open.
     pub(crate) async fn keep_promise(&self) {
-        if self.promised.get() && self.upload() == Upload::Running {
+        if self.promised.get() && self.state() == UploadState::Running {
             self.discard().await;
         }
     }
 
-    /// Reads the rest for nobody; returns whether it ended within [`GLANCE`].
+    /// Reads and discards the rest; returns whether it ended within [`GLANCE`].
     pub(crate) async fn ends_soon(&self) -> bool {
         if self.is_held() {
             return false;
         }
         let discarded = tokio::time::timeout(GLANCE, self.discard()).await;
-        discarded.is_ok() && self.upload() == Upload::Complete
+        discarded.is_ok() && self.state() == UploadState::Complete
     }
 
-    /// Reads the rest for nobody, up to [`DISCARDED`] bytes.
+    /// Reads and discards the rest, up to [`DISCARDED`] bytes.
     async fn discard(&self) {
         let enough = self.bytes() + DISCARDED;
         while self.bytes() <= enough
@@ -229,8 +227,8 @@ impl Progress {
         {}
     }
 
-    /// Ends a body whose client has sent nothing for `patience`. A legacy that does not take what there is does not
-    /// count: then nobody waits for the client.
+    /// Ends a body whose client has sent nothing for `patience`. Time in which the legacy does not read does not count:
+    /// then no task waits for the client.
     pub(crate) fn sweep(&self, now: Instant, patience: Duration) {
         if self.waiting.borrow().is_none() {
             self.since.set(None);

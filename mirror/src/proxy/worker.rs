@@ -1,7 +1,6 @@
-//! What one worker thread owns: the policy at work, the tasks, the connections to services.
+//! What one worker thread owns: the current generation, the tasks, the connections to services.
 //!
-//! Nothing in here is shared with another thread but what the process shares ([`ProcessState`]). Clients know the
-//! worker, which does not know them.
+//! Only [`ProcessState`] is shared with other threads. Clients refer to the worker, never the other way.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -12,13 +11,13 @@ use std::time::Instant;
 use tokio::task::JoinHandle;
 
 use crate::counters::OfWorker;
-use crate::exchange::{BySide, Station};
-use crate::proxy::generation::{Applied, Generation, Standing};
+use crate::exchange::{BySide, ExchangeResources};
+use crate::proxy::generation::{Generation, PolicyUpdate, WorkerResources};
 use crate::proxy::metrics::{ClientMeters, Metrics};
 use crate::proxy::process::ProcessState;
 use crate::proxy::streams::StreamTasks;
 use crate::tasks::Tasks;
-use crate::upstream::{Lookups, Upkeep};
+use crate::upstream::{Lookups, WorkerConnections};
 
 /// A worker's own state.
 pub(crate) struct Worker {
@@ -28,8 +27,8 @@ pub(crate) struct Worker {
     meters: OfWorker<ClientMeters>,
     /// Set when the drain begins.
     draining: Cell<bool>,
-    /// What every generation uses, too.
-    standing: Standing,
+    /// What all generations share.
+    resources: WorkerResources,
     /// `None` before the first policy, and after the end.
     current: RefCell<Option<Rc<Generation>>>,
     streams: Rc<StreamTasks>,
@@ -37,8 +36,8 @@ pub(crate) struct Worker {
 
 impl Worker {
     pub(crate) fn new(index: usize, process: Arc<ProcessState>, metrics: &Metrics) -> Self {
-        let own = process.own_ends();
-        let station = Station {
+        let own = process.own_connections();
+        let exchange = ExchangeResources {
             admission: Arc::clone(process.admission()),
             meters: metrics.of_exchanges(index),
             tasks: Rc::default(),
@@ -49,14 +48,14 @@ impl Worker {
             meters: metrics.of_clients(index),
             draining: Cell::new(false),
             current: RefCell::new(None),
-            streams: StreamTasks::new(&station.tasks),
-            standing: Standing {
+            streams: StreamTasks::new(&exchange.tasks),
+            resources: WorkerResources {
                 lookups: BySide::new(|_| Rc::new(Lookups::new(own))),
-                upkeep: Rc::new(Upkeep::new(
+                all_connections: Rc::new(WorkerConnections::new(
                     Arc::clone(process.candidates()),
                     process.idle(),
                 )),
-                station,
+                exchange,
             },
             process,
         }
@@ -72,9 +71,9 @@ impl Worker {
         &self.meters
     }
 
-    /// The tasks that its end waits for.
+    /// The tasks that its shutdown waits for.
     pub(crate) fn tasks(&self) -> &Rc<Tasks> {
-        &self.standing.station.tasks
+        &self.resources.exchange.tasks
     }
 
     /// The tasks of clients' streams.
@@ -82,17 +81,17 @@ impl Worker {
         &self.streams
     }
 
-    /// Serves by another policy from now on.
-    pub(crate) fn apply(&self, applied: &Applied) {
-        let observer = (applied.observers)(self.index);
-        let generation = Generation::new(&self.standing, &applied.loaded, observer);
-        // Kept to the end: its observer may end with it.
+    /// Switches to another policy.
+    pub(crate) fn apply(&self, update: &PolicyUpdate) {
+        let observer = (update.observers)(self.index);
+        let generation = Generation::new(&self.resources, &update.loaded, observer);
+        // Dropped at the end of this function, because its observer may be dropped with it.
         let _former = self.current.replace(Some(Rc::new(generation)));
-        // Nobody waits for the first policy to be taken, and those who wait for another one may have given up.
-        let _unheard = applied.taken.send(());
+        // Nobody waits for the first policy, and a caller that waits for another one may have given up.
+        let _unheard = update.taken.send(());
     }
 
-    /// What a request that begins now is served by.
+    /// The generation that serves a request that begins now.
     ///
     /// # Panics
     /// Before the first policy and after [`Self::retire`], when there are no requests.
@@ -101,28 +100,28 @@ impl Worker {
         Rc::clone(current.as_ref().expect("workers serve under a policy"))
     }
 
-    /// Lets go of the last generation.
+    /// Drops the last generation.
     pub(crate) fn retire(&self) {
         self.current.take();
     }
 
-    /// Runs a task that the end of the worker waits for, and cuts when the time to drain is over.
+    /// Runs a task that the worker's shutdown waits for, and aborts when the time to drain is over.
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + 'static) -> JoinHandle<()> {
         self.tasks().spawn(task)
     }
 
-    /// Closes connections to services that have been idle for too long, and gives back what the budget keeps to spare.
+    /// Closes connections to services that have been idle for too long, and frees spare memory of the byte budget.
     pub(crate) fn sweep(&self, now: Instant) {
-        self.standing.upkeep.sweep(now);
-        // The budget is the process's: one worker does it for all.
+        self.resources.all_connections.sweep(now);
+        // The budget belongs to the process, so only one worker does it.
         if self.index == 0 {
             self.process.admission().budget().trim();
         }
     }
 
-    /// Descriptors are missing: idle connections to the candidate are closed, here now and at the other workers soon.
+    /// Descriptors have run out: closes idle connections to the candidate, now in this worker and soon in the others.
     pub(crate) fn yield_descriptors(&self) {
-        self.standing.upkeep.yield_descriptors();
+        self.resources.all_connections.yield_descriptors();
     }
 
     /// The drain begins: each answer from here on is the last one on its connection.
@@ -130,7 +129,7 @@ impl Worker {
         self.draining.set(true);
     }
 
-    /// Whether it has begun.
+    /// Whether the drain has begun.
     pub(crate) fn is_draining(&self) -> bool {
         self.draining.get()
     }

@@ -1,18 +1,18 @@
-//! What a service may send for an answer to a shadow, and what of it was of use.
+//! Limits how much protocol overhead a service may send to shadows, in proportion to useful payload.
 //!
-//! Work on a shadow is done by the worker that serves clients. What an answer costs is in proportion to its bytes, if
-//! it comes as answers do; a service that sends each byte in a chunk of its own, interim answers for ever, or frames of
-//! HTTP/2 that carry nothing, makes a small answer cost thousands of times as much. So everything that arrives is
-//! charged to an account, and what the reader of the body gets is credited to it. An account that is overdrawn is
-//! closed: the connection breaks, and the answer ends as [`Fault::Flood`](crate::upstream::Fault::Flood).
+//! Shadows run on the threads that serve clients. Normally the CPU cost of an answer is in proportion to its bytes. A
+//! service that sends each byte in its own chunk, endless interim answers, or empty HTTP/2 frames makes a small answer
+//! cost thousands of times as much. So everything that arrives is charged to an account, and the payload that the
+//! reader of the body gets is credited to it. If the account is overdrawn, the connection is closed, and the answer
+//! ends as [`ServiceFault::Flood`](crate::upstream::ServiceFault::Flood).
 //!
 //! Two things are charged: *pieces* (whatever costs the same however small it is: a read, a write, a chunk, a frame)
-//! and *wire bytes* (below TLS). Both have an allowance that no answer needs and a part in proportion to the payload.
-//! The allowances are wide, because an honest service must not be given up; what a flood costs up to there is bounded,
-//! and done in slices ([`Turns`]).
+//! and *wire bytes* (below TLS). Both have a fixed allowance, plus a part in proportion to the payload. The allowances
+//! are generous, because an honest service must never exceed them. The cost of a flood up to that point is bounded, and
+//! spent in slices ([`Turns`]).
 //!
-//! A connection of HTTP/1.1 belongs to one request at a time, and its account begins anew with each. One of HTTP/2 is
-//! shared: every request adds an allowance, and all that its streams deliver counts for it.
+//! An HTTP/1.1 connection carries one request at a time, and its account is reset for each. An HTTP/2 connection is
+//! shared: every request adds an allowance, and the payload of all its streams is credited.
 
 use std::cell::Cell;
 use std::io;
@@ -22,35 +22,34 @@ use std::task::{Context, Poll, ready};
 use crate::limits::{MAX_BUFFER_BYTES, MAX_HEAD_BYTES};
 use crate::turns::Turns;
 
-/// Pieces that every answer may have, however small it is. It is far above what a head in small segments, some interim
-/// answers and a small body that is flushed after each word take, and costs less than a millisecond.
+/// Pieces that every answer may have, however small it is. Far more than a head in small segments, some interim answers
+/// and a small body flushed after each word need; it costs less than a millisecond.
 const PIECES: usize = 2048;
-/// Payload that each piece beyond has to carry, on average. Encoders that flush each line of JSON send 50 to 200 bytes
+/// Payload that each further piece must carry, on average. Encoders that flush each line of JSON send 50 to 200 bytes
 /// in a chunk, which takes three: a read counts for two.
 const PAYLOAD_OF_PIECE: usize = 16;
-/// A read or write counts for so many: with the wake-up that mostly precedes it, it costs more than a chunk.
+/// A read or write counts as this many pieces: with the wake-up before it, it costs more than a chunk.
 const PIECES_OF_CALL: usize = 2;
-/// Most that an account can hold, in allowances: what was saved up by good answers is spent by a flood.
+/// The maximum balance, in allowances: bounds how much a flood can spend after good answers.
 const MOST_ALLOWANCES: usize = 2;
-/// Bytes of an answer without any payload: its head, as much as it may have, and interim answers before it, or a
-/// handshake of TLS.
+/// Bytes that an answer may take without any payload: a head of the largest size, and interim answers or a TLS
+/// handshake before it.
 const WIRE_BYTES: usize = MAX_HEAD_BYTES + 32 * 1024;
-/// Bytes that may come for each byte of payload: 16 bytes in a chunk, in a record of TLS of its own, are 43.
+/// Bytes on the wire allowed for each byte of payload: 16 bytes in one chunk in its own TLS record take 43.
 const WIRE_OF_PAYLOAD: usize = 3;
 
-/// Bytes that may be unexplained before they are charged to a slice as what they probably are.
+/// Bytes that may arrive without turning into payload before they count as overhead in the slice.
 const UNEXPLAINED: usize = 16 * 1024;
-/// Bytes of interim answers, chunk sizes, trailers or records of TLS that take a step of work.
+/// Bytes of interim answers, chunk sizes, trailers or TLS records that take one step of work.
 const BYTES_OF_STEP: usize = 32;
-/// The same of payload, which is only moved.
+/// Bytes of payload that take one step; payload is only moved.
 const PAYLOAD_OF_STEP: usize = 1024;
-/// A system call, in steps: with the wake-up and the look at what came, 3 µs.
+/// A system call, in steps: with the wake-up and the parsing, 3 µs.
 const STEPS_OF_CALL: usize = 10;
 
-/// Most that is read at a time of a head, all of which hyper parses in one go, and of a body whose framing is within
-/// it, which it takes apart byte by byte. One less than the size of a buffer, so that hyper does not take a full one
-/// for a reason to make them larger: with a thousand shadows in flight, larger ones are as much as half of the byte
-/// budget.
+/// The largest read of a head, which hyper parses in one go, and of a chunked body, which it parses byte by byte. One
+/// less than the buffer size, because hyper enlarges a buffer that was filled: with a thousand shadows in flight,
+/// larger buffers take half of the byte budget.
 const SHORT_READ: usize = 8 * 1024 - 1;
 
 /// The service sent far more than its answer needed.
@@ -58,7 +57,7 @@ const SHORT_READ: usize = 8 * 1024 - 1;
 #[error("the service sent far more frames or protocol bytes than its answers needed")]
 pub(crate) struct Flood;
 
-/// What is being read, which says how costly a byte may be.
+/// What is being read, which determines how much work a byte may cost.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// A handshake, or the head of an answer and what comes before it.
@@ -67,7 +66,7 @@ enum Phase {
     Chunked,
     /// A body of a known length.
     Sized,
-    /// HTTP/2, whose frames are told apart by [`Frames`](crate::upstream::link::frames::Frames).
+    /// HTTP/2, whose frames are counted by [`FrameCounter`](crate::upstream::link::frame_counter::FrameCounter).
     Frames,
 }
 
@@ -75,11 +74,11 @@ enum Phase {
 pub(crate) struct Account {
     turns: Rc<Turns>,
     phase: Cell<Phase>,
-    /// What is left of the pieces, in bytes of payload.
+    /// Remaining pieces, in bytes of payload.
     pieces: Cell<usize>,
-    /// What is left of the bytes.
+    /// Remaining bytes on the wire.
     wire: Cell<usize>,
-    /// Most that can be left of them.
+    /// The maximum of `wire`.
     most_wire: Cell<usize>,
     /// Bytes that arrived and have not turned out to be payload.
     unexplained: Cell<usize>,
@@ -100,7 +99,7 @@ impl Account {
         })
     }
 
-    /// Slices of the worker.
+    /// The worker's scheduler of slices.
     pub(crate) fn turns(&self) -> &Rc<Turns> {
         &self.turns
     }
@@ -112,7 +111,7 @@ impl Account {
 
     // === HTTP/1.1: one request at a time ===
 
-    /// A request with a body of so many bytes goes out.
+    /// A request with a body of `body` bytes is sent.
     pub(crate) fn begin(&self, body: u64) {
         self.phase.set(Phase::Head);
         self.pieces.set(PIECES * PAYLOAD_OF_PIECE);
@@ -122,7 +121,7 @@ impl Account {
         self.credit(usize::try_from(body).unwrap_or(usize::MAX));
     }
 
-    /// The head of its answer has come. `sized` is whether it says how long the body is.
+    /// The head of its answer has arrived. `sized` is whether it states the length of the body.
     pub(crate) fn answered(&self, sized: bool) {
         let (phase, ahead) = if sized {
             (Phase::Sized, MAX_BUFFER_BYTES)
@@ -131,7 +130,7 @@ impl Account {
         };
         self.phase.set(phase);
         self.most_wire.set(WIRE_BYTES + ahead);
-        // A body may be read so far ahead of whoever it is for.
+        // The connection may read this far ahead of the reader of the body.
         self.wire.set(self.wire.get() + ahead);
         self.unexplained.set(0);
     }
@@ -146,7 +145,7 @@ impl Account {
 
     // === HTTP/2: many streams ===
 
-    /// The connection is shared; what comes on it may be `ahead` of its readers by so many bytes.
+    /// The connection is shared by streams; it may read `ahead` bytes ahead of their readers.
     pub(crate) fn share(&self, ahead: u32) {
         self.phase.set(Phase::Frames);
         let wire = WIRE_BYTES + ahead as usize;
@@ -154,7 +153,7 @@ impl Account {
         self.most_wire.set(wire);
     }
 
-    /// A stream with a request of so many bytes is opened.
+    /// A stream with a request body of `body` bytes is opened.
     pub(crate) fn stream(&self, body: u64) {
         self.pieces
             .set(self.pieces.get() + PIECES * PAYLOAD_OF_PIECE);
@@ -162,7 +161,7 @@ impl Account {
         self.credit(usize::try_from(body).unwrap_or(usize::MAX));
     }
 
-    /// So many frames arrived, and so many bytes of bodies in them, whoever they are for.
+    /// Frames arrived, with `data` bytes of bodies in them, for any stream.
     pub(crate) fn frames(&self, frames: usize, data: usize) {
         self.explain(data);
         self.pieces(frames);
@@ -187,11 +186,11 @@ impl Account {
         }))
     }
 
-    /// So many bytes were read.
+    /// Charges a read.
     pub(crate) fn read(&self, bytes: usize) -> io::Result<()> {
         let unexplained = self.unexplained.get();
         let mut steps = STEPS_OF_CALL + bytes / PAYLOAD_OF_STEP;
-        // Of what has just arrived it is not known yet whether it is payload.
+        // It is not known yet whether the bytes that just arrived are payload.
         if unexplained > UNEXPLAINED {
             steps += bytes / BYTES_OF_STEP;
         }
@@ -202,7 +201,7 @@ impl Account {
         self.check()
     }
 
-    /// Something was written.
+    /// Charges a write.
     pub(crate) fn wrote(&self) -> io::Result<()> {
         self.turns.spend(STEPS_OF_CALL);
         self.pieces(PIECES_OF_CALL);

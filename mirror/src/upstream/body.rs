@@ -1,7 +1,7 @@
-//! The bodies of asking a service: that of a request, whose type its sender chooses, and that of an answer.
+//! Body types: that of a request, which the sender chooses, and that of an answer.
 //!
-//! Connections are typed by the body that they send, so one worker uses one type for all its requests. The body of an
-//! answer is a type of our own: nobody outside this room depends on the library that reads it.
+//! Connections are generic over the body that they send, so one worker uses one type for all its requests. The body of
+//! an answer wraps hyper's type, so that no other module depends on it.
 
 use std::error::Error;
 use std::pin::Pin;
@@ -11,8 +11,8 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 
-/// What can be sent as the body of a request. The default is the empty body: with it a request without a body goes out
-/// a second time.
+/// What can be sent as the body of a request. The default is the empty body, with which a request without a body is
+/// sent again.
 pub(crate) trait RequestBody:
     Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Default + Unpin + 'static
 {
@@ -23,7 +23,7 @@ impl<B> RequestBody for B where
 {
 }
 
-/// The body of an answer. Where its connection is driven by whoever reads it, it is read by
+/// The body of an answer. If its reader also drives the connection, it must be read with
 /// [`Link::poll_frame`](crate::upstream::Link::poll_frame).
 pub(crate) struct AnswerBody(Incoming);
 

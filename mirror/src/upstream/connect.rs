@@ -1,7 +1,7 @@
 //! Opening a connection to a service: TCP, TLS or a Unix socket.
 //!
-//! One type for all three, so that what speaks HTTP on it need not be told which it is. How long it may take is the
-//! caller's to bound, and whom the connection is for decides who pays for its bytes ([`metered`](super::metered)).
+//! One type for all three, so that the HTTP code need not know which it is. The caller bounds how long it may take, and
+//! gives the account that its bytes are charged to ([`metered`](super::metered)).
 
 use std::io::{self, IoSlice};
 use std::net::IpAddr;
@@ -23,11 +23,11 @@ use tokio_rustls::client::TlsStream;
 use crate::headers::Wire;
 use crate::upstream::lookups::Lookups;
 use crate::upstream::metered::{Metered, Paid, Payer};
-use crate::upstream::ourselves::OwnEnd;
+use crate::upstream::own_connections::OwnConnection;
 use crate::upstream::tls::TlsError;
 use crate::upstream::url::UpstreamUrl;
 
-/// A peer that vanished is found out after about two minutes, without cutting a tunnel that is merely quiet.
+/// Detects a peer that vanished after about two minutes, without closing a tunnel that is merely quiet.
 const KEEPALIVE: TcpKeepalive = TcpKeepalive::new()
     .with_time(Duration::from_mins(1))
     .with_interval(Duration::from_secs(15));
@@ -35,19 +35,19 @@ const KEEPALIVE: TcpKeepalive = TcpKeepalive::new()
 /// How to reach one service.
 #[derive(Clone)]
 pub(crate) struct Connector {
-    place: Place,
+    endpoint: Endpoint,
     /// Stands in for a `Host` field that the client did not send.
     host: HeaderValue,
 }
 
 #[derive(Clone)]
-enum Place {
+enum Endpoint {
     Tcp(Arc<str>, u16),
     Tls(Arc<str>, u16, Box<TlsClient>),
     Unix(PathBuf),
 }
 
-/// What is offered to a service in a TLS handshake; without TLS there is nothing to choose.
+/// The protocols offered in a TLS handshake (ALPN); without TLS there is no choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Offer {
     Http1,
@@ -86,9 +86,9 @@ impl TlsClient {
 /// Why no connection was opened.
 #[derive(Debug)]
 pub(crate) enum ConnectError {
-    /// Nobody answers, or there is no such name.
+    /// Nobody listens there, or the name does not resolve.
     Refused(io::Error),
-    /// The network gave up waiting.
+    /// The operating system gave up connecting.
     TimedOut(io::Error),
     /// The handshake failed.
     Tls(io::Error),
@@ -103,7 +103,7 @@ impl ConnectError {
         }
     }
 
-    /// What the system said.
+    /// The underlying error.
     pub(crate) fn io(&self) -> &io::Error {
         match self {
             Self::Refused(error) | Self::TimedOut(error) | Self::Tls(error) => error,
@@ -117,16 +117,16 @@ impl Connector {
         url: &UpstreamUrl,
         tls: impl FnOnce() -> Result<Arc<rustls::ClientConfig>, TlsError>,
     ) -> Result<Self, TlsError> {
-        let place = match url {
-            UpstreamUrl::Http(url) => Place::Tcp(Arc::from(&*url.host), url.port),
+        let endpoint = match url {
+            UpstreamUrl::Http(url) => Endpoint::Tcp(Arc::from(&*url.host), url.port),
             UpstreamUrl::Https(url) => {
                 let client = TlsClient::new(&url.host, &*tls()?)?;
-                Place::Tls(Arc::from(&*url.host), url.port, Box::new(client))
+                Endpoint::Tls(Arc::from(&*url.host), url.port, Box::new(client))
             }
-            UpstreamUrl::Unix(path) => Place::Unix(path.clone()),
+            UpstreamUrl::Unix(path) => Endpoint::Unix(path.clone()),
         };
         Ok(Self {
-            place,
+            endpoint,
             host: HeaderValue::from_str(&url.authority())
                 .expect("a URL's authority is visible ASCII"),
         })
@@ -137,9 +137,9 @@ impl Connector {
         &self.host
     }
 
-    /// Whether the service is reached by TLS.
+    /// Whether the service uses TLS.
     pub(crate) fn is_tls(&self) -> bool {
-        matches!(self.place, Place::Tls(..))
+        matches!(self.endpoint, Endpoint::Tls(..))
     }
 
     /// The scheme of its URLs.
@@ -151,22 +151,22 @@ impl Connector {
         }
     }
 
-    /// Opens one connection; how long that takes is the caller's to bound.
+    /// Opens one connection; the caller bounds how long that may take.
     pub(crate) async fn connect<P: Payer>(
         &self,
         offer: Offer,
         lookups: &Lookups,
         payer: P,
     ) -> Result<UpstreamIo<P>, ConnectError> {
-        match &self.place {
-            Place::Tcp(host, port) => {
+        match &self.endpoint {
+            Endpoint::Tcp(host, port) => {
                 let (stream, end) = tcp(host, *port, lookups).await?;
                 Ok(UpstreamIo::Tcp {
                     io: Metered::new(stream, payer),
                     _end: end,
                 })
             }
-            Place::Tls(host, port, client) => {
+            Endpoint::Tls(host, port, client) => {
                 let (stream, end) = tcp(host, *port, lookups).await?;
                 let stream = Metered::new(stream, payer);
                 let connector = match offer {
@@ -183,7 +183,7 @@ impl Connector {
                     _end: end,
                 })
             }
-            Place::Unix(path) => unix(path)
+            Endpoint::Unix(path) => unix(path)
                 .await
                 .map(|stream| UpstreamIo::Unix(Metered::new(stream, payer)))
                 .map_err(ConnectError::from_io),
@@ -195,7 +195,7 @@ async fn tcp(
     host: &Arc<str>,
     port: u16,
     lookups: &Lookups,
-) -> Result<(TcpStream, OwnEnd), ConnectError> {
+) -> Result<(TcpStream, OwnConnection), ConnectError> {
     let connected = match host.parse::<IpAddr>() {
         Ok(address) => TcpStream::connect((address, port)).await,
         Err(_) => match lookups.resolve(host, port).await {
@@ -205,13 +205,13 @@ async fn tcp(
     };
     let stream = connected.map_err(ConnectError::from_io)?;
     tune(&stream);
-    let end = lookups.own_ends().register(&stream);
+    let end = lookups.own_connections().register(&stream);
     Ok((stream, end))
 }
 
 /// A Unix socket refuses at once when its backlog is full, where a TCP port would let us wait.
 async fn unix(path: &Path) -> io::Result<UnixStream> {
-    /// As long as TCP takes for a second try.
+    /// As long as TCP waits before it retries.
     const PATIENCE: Duration = Duration::from_secs(1);
     const PAUSE: Duration = Duration::from_millis(2);
     let begun = Instant::now();
@@ -227,8 +227,7 @@ async fn unix(path: &Path) -> io::Result<UnixStream> {
     }
 }
 
-/// Has small writes sent at once (`TCP_NODELAY`) and vanished peers found out (keep-alive). A socket on which the
-/// system refuses either is used all the same.
+/// Turns on `TCP_NODELAY` and keep-alive. A socket that refuses either is used anyway.
 pub(crate) fn tune(stream: &TcpStream) {
     let tuned = stream
         .set_nodelay(true)
@@ -242,17 +241,17 @@ pub(crate) fn tune(stream: &TcpStream) {
 pub(crate) enum UpstreamIo<P = Paid> {
     Tcp {
         io: Metered<TcpStream, P>,
-        _end: OwnEnd,
+        _end: OwnConnection,
     },
     Tls {
         io: Box<TlsStream<Metered<TcpStream, P>>>,
-        _end: OwnEnd,
+        _end: OwnConnection,
     },
     Unix(Metered<UnixStream, P>),
 }
 
 impl<P> UpstreamIo<P> {
-    /// What the service chose of what it was offered; a service that chooses nothing speaks HTTP/1.1.
+    /// The protocol that the service chose (ALPN); HTTP/1.1 if it chose none.
     pub(crate) fn chosen(&self) -> Wire {
         match self {
             Self::Tls { io, .. } if io.get_ref().1.alpn_protocol() == Some(b"h2") => Wire::Http2,
@@ -313,7 +312,7 @@ impl<P: Payer> AsyncWrite for UpstreamIo<P> {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         match slices {
-            // `send` is a little cheaper than `writev`, and one slice is what a request without a body is.
+            // `send` is a little cheaper than `writev`, and a request without a body is one slice.
             [only] => self.poll_write(cx, only),
             _ => each!(self, io => io.poll_write_vectored(cx, slices)),
         }

@@ -1,6 +1,6 @@
-//! Tasks that the library for HTTP/2 starts by itself for a connection to a service.
+//! Runs the tasks that hyper's HTTP/2 client starts for a connection to a service.
 //!
-//! They are not counted among the tasks that a worker waits for at its end: a connection lives as long as it is kept.
+//! The worker's shutdown does not wait for them: a connection lives as long as it is kept.
 
 use std::future::Future;
 use std::rc::Rc;
@@ -9,7 +9,7 @@ use hyper::rt::Executor;
 
 use crate::turns::{self, Turns};
 
-/// Runs tasks on the thread that they come from; those of shadows run in slices.
+/// Runs tasks on the current thread; those of shadows run in slices.
 #[derive(Clone)]
 pub(super) struct LocalExecutor(pub(super) Option<Rc<Turns>>);
 

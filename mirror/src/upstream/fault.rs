@@ -1,8 +1,7 @@
-//! What a failure of a service is called, whichever of the two services it is.
+//! Classifies the failures of a service, whichever of the two it is.
 //!
-//! The libraries that speak HTTP and TLS tell of an error by a chain of causes. It is looked through here and nowhere
-//! else, so that the same failure has the same name for every request. What it means for a comparison is decided by who
-//! asked.
+//! The HTTP and TLS libraries report errors as a chain of causes. Only this module inspects it, so that the same
+//! failure is classified in the same way for every request. The caller decides what it means for a comparison.
 
 use std::error::Error;
 use std::io;
@@ -11,79 +10,78 @@ use crate::upstream::connect::ConnectError;
 
 /// How a service failed to answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
-    /// There is no connection to it.
+pub(crate) enum ServiceFault {
+    /// No connection could be opened.
     Refused,
     /// It did not connect, or did not answer, in time.
     TimedOut,
     /// The TLS handshake failed.
     Tls,
-    /// It ended the connection before an answer began.
+    /// It closed the connection before an answer began.
     Reset,
     /// What it sent is not HTTP.
     Protocol,
-    /// Its answer broke off.
+    /// It closed the connection within an answer.
     Truncated,
     /// It sent far more frames, interim answers or protocol bytes than its answer needed.
     Flood,
 }
 
-/// Why no connection came about.
-pub(super) fn connecting(error: &ConnectError) -> Fault {
+/// Why no connection was opened.
+pub(super) fn connecting(error: &ConnectError) -> ServiceFault {
     match error {
-        ConnectError::Refused(_) => Fault::Refused,
-        ConnectError::TimedOut(_) => Fault::TimedOut,
-        ConnectError::Tls(_) => Fault::Tls,
+        ConnectError::Refused(_) => ServiceFault::Refused,
+        ConnectError::TimedOut(_) => ServiceFault::TimedOut,
+        ConnectError::Tls(_) => ServiceFault::Tls,
     }
 }
 
 /// Why an answer never began.
-pub(super) fn before_head(error: &hyper::Error) -> Fault {
+pub(super) fn before_head(error: &hyper::Error) -> ServiceFault {
     if error.is_parse() {
-        return Fault::Protocol;
+        return ServiceFault::Protocol;
     }
     if let Some(error) = http2(error) {
         return if is_flood(error) {
-            Fault::Flood
+            ServiceFault::Flood
         } else if is_broken(error) {
-            Fault::Reset
+            ServiceFault::Reset
         } else {
-            Fault::Protocol
+            ServiceFault::Protocol
         };
     }
     if error.is_incomplete_message() || error.is_canceled() || error.is_closed() {
-        return Fault::Reset;
+        return ServiceFault::Reset;
     }
     match io_kind(error) {
-        Some(io::ErrorKind::TimedOut) => Fault::TimedOut,
-        Some(io::ErrorKind::InvalidData) if tls(error) => Fault::Tls,
-        Some(_) => Fault::Reset,
-        // Bytes where none belong: hyper names that error, but does not tell it apart in its interface.
-        None => Fault::Protocol,
+        Some(io::ErrorKind::TimedOut) => ServiceFault::TimedOut,
+        Some(io::ErrorKind::InvalidData) if tls(error) => ServiceFault::Tls,
+        Some(_) => ServiceFault::Reset,
+        // Unexpected bytes: hyper has an error for it, but no public method to recognize it.
+        None => ServiceFault::Protocol,
     }
 }
 
-/// Why an answer's body did not come to its end.
-pub(super) fn within_body(error: &hyper::Error) -> Fault {
+/// Why an answer's body is incomplete.
+pub(super) fn within_body(error: &hyper::Error) -> ServiceFault {
     if let Some(error) = http2(error).filter(|error| !is_broken(error)) {
         return if is_flood(error) {
-            Fault::Flood
+            ServiceFault::Flood
         } else {
-            Fault::Protocol
+            ServiceFault::Protocol
         };
     }
     match io_kind(error) {
-        // A chunk size that is none, a trailer block over the limit.
+        // An invalid chunk size, or trailers over the limit.
         Some(io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput) if !tls(error) => {
-            Fault::Protocol
+            ServiceFault::Protocol
         }
-        Some(io::ErrorKind::TimedOut) => Fault::TimedOut,
-        _ => Fault::Truncated,
+        Some(io::ErrorKind::TimedOut) => ServiceFault::TimedOut,
+        _ => ServiceFault::Truncated,
     }
 }
 
-/// Whether a request that got no answer met a connection that the service was just giving up, rather than a service
-/// that fails it.
+/// Whether a request may have failed only because the service was closing an idle connection.
 pub(super) fn may_be_stale(error: &hyper::Error) -> bool {
     match http2(error) {
         Some(error) => {
@@ -91,23 +89,23 @@ pub(super) fn may_be_stale(error: &hyper::Error) -> bool {
                 || error.is_io()
                 || error.reason() == Some(h2::Reason::REFUSED_STREAM)
         }
-        // What is no HTTP was sent in answer to the request: the service has it.
+        // The service answered with something that is not HTTP, so it has received the request.
         None => !error.is_parse(),
     }
 }
 
-/// What HTTP/2 says of it.
+/// The HTTP/2 error in the chain of causes.
 fn http2(error: &hyper::Error) -> Option<&h2::Error> {
     causes(error).find_map(|cause| cause.downcast_ref::<h2::Error>())
 }
 
-/// Whether the peer ended the stream or the connection, rather than spoke it wrongly.
+/// Whether the peer ended the stream or the connection, rather than violated the protocol.
 fn is_broken(error: &h2::Error) -> bool {
     let ended = error.is_remote() || error.is_io();
     ended && error.reason() != Some(h2::Reason::PROTOCOL_ERROR)
 }
 
-/// Whether the library had enough of frames that carry nothing, before our own count of them had.
+/// Whether the HTTP/2 library stopped at too many empty frames, before our own limit did.
 fn is_flood(error: &h2::Error) -> bool {
     error.is_library() && error.reason() == Some(h2::Reason::ENHANCE_YOUR_CALM)
 }

@@ -1,10 +1,10 @@
-//! The way to a service that one request has: a connection of its own (HTTP/1.1), or a stream among others (HTTP/2).
+//! What carries one request to a service: a connection of its own (HTTP/1.1), or a stream on a shared one (HTTP/2).
 //!
-//! Who sends a request need not know which of the two it is, but for one thing: a connection of its own moves bytes
-//! only while somebody polls it.
+//! The caller need not know which of the two it is, with one exception: an HTTP/1.1 connection moves bytes only while
+//! the caller polls it.
 
-/// The methods that a wrapper which only looks at the bytes of a connection forwards to the connection.
-macro_rules! ends_like_its_io {
+/// The methods that a wrapper around a connection forwards unchanged.
+macro_rules! forward_to_inner_io {
     () => {
         fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
             Pin::new(&mut self.io).poll_flush(cx)
@@ -20,7 +20,7 @@ macro_rules! ends_like_its_io {
     };
 }
 
-pub(super) mod frames;
+pub(super) mod frame_counter;
 pub(super) mod http1;
 pub(super) mod http2;
 mod spelled;
@@ -37,18 +37,18 @@ use hyper::client::conn::TrySendError;
 use crate::headers::Wire;
 use crate::upstream::account::Account;
 use crate::upstream::body::{AnswerBody, RequestBody};
-use crate::upstream::fault::{self, Fault};
+use crate::upstream::fault::{self, ServiceFault};
 
 /// What carries a request and its answer.
 pub(crate) enum Link<B: RequestBody> {
-    /// Driven by whoever waits for the answer; see [`http1`].
+    /// Driven by the task that waits for the answer; see [`http1`].
     Own(Box<http1::Connected<B>>),
     /// Driven by a task of the connection; see [`http2`].
     Stream(http2::Stream<B>),
 }
 
 impl<B: RequestBody> Link<B> {
-    /// What is spoken on it.
+    /// The HTTP version.
     pub(crate) fn wire(&self) -> Wire {
         match self {
             Self::Own(_) => Wire::Http1,
@@ -63,22 +63,22 @@ impl<B: RequestBody> Link<B> {
         }
     }
 
-    /// Whether it broke because the service sent far more than its answers needed.
+    /// Whether it was closed because the service sent far more than its answers needed.
     pub(super) fn is_flooded(&self) -> bool {
         self.account().is_some_and(Account::is_flooded)
     }
 
-    /// What an error within an answer's body is called.
-    pub(crate) fn fault(&self, error: &hyper::Error) -> Fault {
+    /// Classifies an error within an answer's body.
+    pub(crate) fn fault(&self, error: &hyper::Error) -> ServiceFault {
         if self.is_flooded() {
-            Fault::Flood
+            ServiceFault::Flood
         } else {
             fault::within_body(error)
         }
     }
 
-    /// Credits a part of an answer's body to the account of the connection. Returns `false` if the account is overdrawn
-    /// nevertheless; waits, if the slice of work is used up.
+    /// Credits a part of an answer's body to the account of the connection. Returns `false` if the account is
+    /// overdrawn; waits if the slice is used up.
     pub(crate) async fn credit(&self, bytes: usize) -> bool {
         let Some(account) = self.account() else {
             return true;

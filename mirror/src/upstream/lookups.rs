@@ -1,8 +1,8 @@
-//! Looking up the name of a service.
+//! DNS look-ups of a service's host name.
 //!
-//! The system's resolver blocks a thread for as long as it likes. So a service has one look-up at a time, on a thread
-//! beside the event loop, and one service never waits for the look-up of another. Answers are used again for a moment,
-//! so that a burst of connections asks once.
+//! The system's resolver may block a thread for long. So each service has one look-up at a time, on a blocking thread,
+//! and one service never waits for the look-up of another. Results are cached for a moment, so that a burst of
+//! connections looks up once.
 
 use std::cell::RefCell;
 use std::io;
@@ -12,21 +12,19 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::upstream::ourselves::OwnEnds;
+use crate::upstream::own_connections::OwnConnections;
 
-/// How long the addresses of a name are used again: long enough for a burst of connections to ask once, short enough
-/// for a service that moves.
+/// How long addresses are cached: long enough for a burst of connections, short enough for a service that moves.
 const ADDRESSES_KEPT: Duration = Duration::from_secs(1);
 
-/// Look-ups of one service's name, for the life of a worker, whatever its address is set to meanwhile. An address needs
-/// none.
+/// The look-ups of one side, for the life of a worker, even if another policy changes the host name.
 pub(crate) struct Lookups {
     turn: Arc<Semaphore>,
-    own: Arc<OwnEnds>,
-    known: RefCell<Option<Known>>,
+    own: Arc<OwnConnections>,
+    known: RefCell<Option<CachedAddresses>>,
 }
 
-struct Known {
+struct CachedAddresses {
     host: Arc<str>,
     port: u16,
     since: Instant,
@@ -34,7 +32,7 @@ struct Known {
 }
 
 impl Lookups {
-    pub(crate) fn new(own: &Arc<OwnEnds>) -> Self {
+    pub(crate) fn new(own: &Arc<OwnConnections>) -> Self {
         Self {
             turn: Arc::new(Semaphore::new(1)),
             own: Arc::clone(own),
@@ -42,8 +40,8 @@ impl Lookups {
         }
     }
 
-    /// Where our own ends of connections are remembered.
-    pub(super) fn own_ends(&self) -> &Arc<OwnEnds> {
+    /// The registry of our own connections.
+    pub(super) fn own_connections(&self) -> &Arc<OwnConnections> {
         &self.own
     }
 
@@ -60,12 +58,12 @@ impl Lookups {
         }
         let turn = Arc::clone(&self.turn);
         let turn = turn.acquire_owned().await.map_err(io::Error::other)?;
-        // Whoever had the turn before may have asked for the same.
+        // The previous look-up may have been for the same name.
         if let Some(addresses) = self.known(host, port) {
             return Ok(addresses);
         }
         let addresses = Self::look_up(turn, host, port).await?;
-        *self.known.borrow_mut() = Some(Known {
+        *self.known.borrow_mut() = Some(CachedAddresses {
             host: Arc::clone(host),
             port,
             since: Instant::now(),
@@ -81,7 +79,7 @@ impl Lookups {
     ) -> io::Result<Vec<SocketAddr>> {
         let host = Arc::clone(host);
         let looking = tokio::task::spawn_blocking(move || {
-            // Kept by the thread: whoever gave up waiting does not make it free.
+            // Held by the thread: a caller that stops waiting must not allow a second look-up.
             let _turn = turn;
             (&*host, port).to_socket_addrs().map(Vec::from_iter)
         });

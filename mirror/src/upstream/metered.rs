@@ -1,7 +1,7 @@
-//! The bytes of a connection to a service, on their way past its account.
+//! Charges the bytes of a connection to a service to its account.
 //!
-//! Where there is an account, a read waits for a slice, takes no more than can be parsed in a short time, and fails
-//! once the account is overdrawn. It stands below TLS, where the bytes are that the service really sends.
+//! With an account, a read waits for a slice, reads no more than can be parsed in a short time, and fails once the
+//! account is overdrawn. It is below TLS, where all bytes that the service sends are counted.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -12,13 +12,13 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
 
 use crate::upstream::account::Account;
 
-/// Who pays for a connection.
+/// Whether a connection has an account.
 pub(crate) trait Payer: Unpin {
-    /// The account, if what the service sends is limited.
+    /// The account, if the connection has one.
     fn account(&self) -> Option<&Account>;
 }
 
-/// Connections of which some have an account: those of shadows do, those that a client waits for do not.
+/// For connections of shadows, which have an account, and of clients, which have none.
 pub(crate) type Paid = Option<Rc<Account>>;
 
 impl Payer for Paid {
@@ -27,14 +27,14 @@ impl Payer for Paid {
     }
 }
 
-/// Connections that never have an account: those of tunnels.
+/// For tunnels, which never have an account.
 impl Payer for () {
     fn account(&self) -> Option<&Account> {
         None
     }
 }
 
-/// A socket and who pays for it.
+/// A socket whose bytes are charged to an account, if there is one.
 pub(crate) struct Metered<S, P> {
     socket: S,
     payer: P,
@@ -119,7 +119,7 @@ mod tests {
     use crate::turns::{self, Turns};
     use crate::upstream::account::Flood;
 
-    /// Reads what never ends, as hyper does; returns how many bytes each poll of the task took.
+    /// Reads an endless source, as hyper does; returns how many bytes each poll of the task took.
     fn polls(limited: bool, begin: impl FnOnce(&Account)) -> Vec<usize> {
         let turns = Rc::<Turns>::default();
         let account = Account::open(&turns);
@@ -174,7 +174,7 @@ mod tests {
         assert!(polls.iter().all(|bytes| *bytes <= 64 * 1024), "{polls:?}");
     }
 
-    /// A body of a known length of which each read finds so many bytes; returns how many of them were read.
+    /// Reads a body of known length in pieces of this size; returns how many bytes could be read.
     fn read_in_pieces(piece: usize) -> usize {
         const BODY: usize = 1 << 20;
         let turns = Rc::<Turns>::default();

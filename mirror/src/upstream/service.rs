@@ -1,8 +1,7 @@
 //! One service as a worker sees it: how to reach it, the connections to it, and sending one request.
 //!
-//! It does not know which of the two services it is, nor for whom it is asked; only whether it is asked by shadows,
-//! whose work and connections are limited. It sends a request once; a second time only where nobody can have had the
-//! first.
+//! It does not know which of the two services it is; only whether its requests are shadows, whose work and connections
+//! are limited. It sends a request once, and a second time only if the service most likely never received it.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -21,15 +20,15 @@ use crate::turns::Turns;
 use crate::upstream::account::Account;
 use crate::upstream::body::{AnswerBody, RequestBody};
 use crate::upstream::connect::{ConnectError, Connector, Offer, UpstreamIo};
-use crate::upstream::fault::{self, Fault};
-use crate::upstream::kept::{Kept, Upkeep};
+use crate::upstream::connections::{ServiceConnections, WorkerConnections};
+use crate::upstream::fault::{self, ServiceFault};
 use crate::upstream::link::Link;
 use crate::upstream::link::http1::{self, Connected};
 use crate::upstream::lookups::Lookups;
 use crate::upstream::metered::Payer;
 use crate::upstream::target::{Protocol, Target};
 
-/// How long a client's request waits for a descriptor that others give up, and how often it tries.
+/// How long a client's request waits for a free descriptor, and how often it retries.
 const SCARCE_PATIENCE: Duration = Duration::from_secs(2);
 const SCARCE_PAUSE: Duration = Duration::from_millis(10);
 
@@ -37,13 +36,13 @@ const SCARCE_PAUSE: Duration = Duration::from_millis(10);
 pub(crate) struct Service<B: RequestBody> {
     connector: Connector,
     target: Target,
-    /// What it chose in the last TLS handshake that left it the choice.
+    /// The protocol that it chose in the last TLS handshake that offered both.
     chosen: Cell<Option<Wire>>,
-    kept: Rc<Kept<B>>,
-    upkeep: Rc<Upkeep<B>>,
+    connections: Rc<ServiceConnections<B>>,
+    all_connections: Rc<WorkerConnections<B>>,
     lookups: Rc<Lookups>,
-    /// The slices in which its answers are read, if it is asked by shadows: then what it sends is limited, and its
-    /// connections are counted and give way.
+    /// Set if the service is asked by shadows: its answers are read in these slices, what it may send is limited, and
+    /// its connections are counted and closed in a shortage of descriptors.
     turns: Option<Rc<Turns>>,
 }
 
@@ -53,7 +52,7 @@ pub(crate) struct Sent<B: RequestBody> {
     pub(crate) link: Link<B>,
     /// When the request was handed to the connection.
     pub(crate) at: Instant,
-    /// When the head of the answer was there.
+    /// When the head of the answer arrived.
     pub(crate) head_at: Instant,
 }
 
@@ -70,7 +69,7 @@ impl<B: RequestBody> Sent<B> {
 
 /// A request that got no answer.
 pub(crate) enum SendError {
-    /// There is no connection to spare for it.
+    /// A limit on shadow connections is reached; the service was not asked.
     Spared,
     /// No connection could be opened.
     Connect(ConnectError),
@@ -81,25 +80,25 @@ pub(crate) enum SendError {
 }
 
 impl SendError {
-    /// What the service did; `None` where it was not asked.
-    pub(crate) fn fault(&self) -> Option<Fault> {
+    /// The service's failure; `None` if it was not asked.
+    pub(crate) fn fault(&self) -> Option<ServiceFault> {
         match self {
             Self::Spared => None,
             Self::Connect(error) => Some(fault::connecting(error)),
             Self::Broken(error) => Some(fault::before_head(error)),
-            Self::Flood => Some(Fault::Flood),
+            Self::Flood => Some(ServiceFault::Flood),
         }
     }
 }
 
 impl<B: RequestBody> Service<B> {
-    /// With `turns` it is a service that shadows ask, in these slices; without, one that clients wait for.
+    /// With `turns` the service is asked by shadows, in these slices; without, by clients that wait.
     pub(crate) fn new(
         connector: Connector,
         target: Target,
         limits: &Limits,
         lookups: &Rc<Lookups>,
-        upkeep: &Rc<Upkeep<B>>,
+        all_connections: &Rc<WorkerConnections<B>>,
         turns: Option<Rc<Turns>>,
     ) -> Self {
         let (idle, patience) = (limits.upstream_idle_connections, limits.upstream_idle);
@@ -107,14 +106,14 @@ impl<B: RequestBody> Service<B> {
             connector,
             target,
             chosen: Cell::new(None),
-            kept: upkeep.keep(idle, patience, turns.is_some()),
-            upkeep: Rc::clone(upkeep),
+            connections: all_connections.keep(idle, patience, turns.is_some()),
+            all_connections: Rc::clone(all_connections),
             lookups: Rc::clone(lookups),
             turns,
         }
     }
 
-    /// What is changed in the requests that it gets.
+    /// The service's address, and the changes to its requests.
     pub(crate) fn target(&self) -> &Target {
         &self.target
     }
@@ -124,11 +123,11 @@ impl<B: RequestBody> Service<B> {
         self.connector.host()
     }
 
-    /// Sends what `make` builds, on a connection that is there already if there is one.
+    /// Sends the request that `make` builds, on an existing connection if there is one.
     ///
-    /// It goes out a second time, on a fresh connection, if the first one gave it back unsent, or if it broke before
-    /// an answer, had been there before, and the request is `replayable` (idempotent and without a body): then the
-    /// service most likely closed it for its age. Never otherwise, and never a third time.
+    /// It is sent again, on a new connection, in two cases: the existing connection returned it unsent; or that
+    /// connection closed before an answer, and the request is `replayable` (idempotent and without a body). In the
+    /// second case the service most likely closed an idle connection. It is never sent a third time.
     pub(crate) async fn send(
         &self,
         make: impl Fn(B, Wire, &Scheme) -> Request<B>,
@@ -160,17 +159,17 @@ impl<B: RequestBody> Service<B> {
         }
     }
 
-    /// Keeps a connection whose answer has been read to its end for the next request.
+    /// Keeps a connection for the next request, after its answer has been read to the end.
     pub(crate) fn put(&self, link: Link<B>, now: Instant) {
         if let Link::Own(link) = link
-            && !(self.serves_shadows() && self.upkeep.are_scarce())
+            && !(self.serves_shadows() && self.all_connections.are_scarce())
         {
-            self.kept.http1().put(link, now);
+            self.connections.http1().put(link, now);
         }
     }
 
-    /// Asks for another protocol, on a connection of HTTP/1.1 that is nobody else's, never enters a pool and has no
-    /// limits. It is driven by one of `tasks`, as long as either end keeps it.
+    /// Sends an upgrade request on a new HTTP/1.1 connection, which is never pooled and has no limits. One of `tasks`
+    /// drives it until either end closes it.
     pub(crate) async fn upgrade(
         &self,
         tasks: &Rc<Tasks>,
@@ -192,7 +191,7 @@ impl<B: RequestBody> Service<B> {
         Ok(response.map(AnswerBody::new))
     }
 
-    /// A connection whose bytes are paid by `payer`.
+    /// Opens a connection whose bytes are charged to `payer`.
     async fn connect_for<P: Payer + Clone>(
         &self,
         offer: Offer,
@@ -203,7 +202,7 @@ impl<B: RequestBody> Service<B> {
             let connected = self.connector.connect(offer, &self.lookups, payer.clone());
             match connected.await {
                 Err(error) if descriptors::are_used_up(error.io()) => {
-                    self.upkeep.yield_descriptors();
+                    self.all_connections.yield_descriptors();
                     if self.serves_shadows() {
                         tracing::debug!(error = %error.io(), "no connection to spare for a shadow");
                         return Err(SendError::Spared);
@@ -222,12 +221,15 @@ impl<B: RequestBody> Service<B> {
         self.turns.is_some()
     }
 
-    /// The place of a connection for a shadow, that of an idle one if need be; clients need none.
+    /// Reserves a descriptor for a shadow's connection, closing an idle one if necessary; clients need none.
     fn place(&self) -> Result<Option<Descriptor>, SendError> {
         if !self.serves_shadows() {
             return Ok(None);
         }
-        self.upkeep.place().map(Some).ok_or(SendError::Spared)
+        self.all_connections
+            .place()
+            .map(Some)
+            .ok_or(SendError::Spared)
     }
 
     fn offer(&self, grpc: bool) -> Offer {
@@ -251,10 +253,10 @@ impl<B: RequestBody> Service<B> {
         match wire {
             Wire::Http1 => {
                 let now = Instant::now();
-                Some((Link::Own(self.kept.http1().take(now)?), now))
+                Some((Link::Own(self.connections.http1().take(now)?), now))
             }
             Wire::Http2 => {
-                let stream = self.kept.http2().take().await?;
+                let stream = self.connections.http2().take().await?;
                 Some((Link::Stream(stream), Instant::now()))
             }
         }
@@ -262,7 +264,7 @@ impl<B: RequestBody> Service<B> {
 
     async fn open(&self, offer: Offer) -> Result<Link<B>, SendError> {
         let shared = offer == Offer::Http2 || self.chosen.get() == Some(Wire::Http2);
-        let _opening = shared.then(|| self.kept.http2().opening());
+        let _opening = shared.then(|| self.connections.http2().opening());
         let place = self.place()?;
         let account = self.turns.as_ref().map(Account::open);
         let flooded = || account.as_ref().is_some_and(|account| account.is_flooded());
@@ -286,7 +288,11 @@ impl<B: RequestBody> Service<B> {
                 opened.map(Link::Own)
             }
             Wire::Http2 => {
-                let opened = self.kept.http2().open(io, account.clone(), place).await;
+                let opened = self
+                    .connections
+                    .http2()
+                    .open(io, account.clone(), place)
+                    .await;
                 opened.map(Link::Stream)
             }
         }

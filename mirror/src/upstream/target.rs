@@ -1,29 +1,28 @@
-//! One of the two services as the operator describes it: where it is, what it speaks, and what is changed in the
-//! requests that it gets.
+//! One of the two services as the operator configures it: its URL, its protocol, and the changes to its requests.
 //!
-//! By default nothing is changed: the service gets the client's path, its `Host` and its fields, so that it answers
-//! as it would without us. Every change is said for one side alone, because the two sides differ exactly in what a
-//! migration moves: a host name, a prefix, a credential.
+//! By default nothing is changed: the service gets the client's path, its `Host` and its fields, so that it answers as
+//! it would without the mirror. Each change applies to one side only, because a migration often moves a service to
+//! another host name, path prefix or credential.
 
 use http::header::{HOST, HeaderMap, HeaderName, HeaderValue};
 use http::uri::{PathAndQuery, Uri};
 
 use crate::upstream::url::UpstreamUrl;
 
-/// A service and what is changed on the way to it.
+/// A service, and the changes to the requests that it gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// Where it listens.
     pub url: UpstreamUrl,
     /// What it speaks.
     pub protocol: Protocol,
-    /// Stands in the place of the client's `Host`.
+    /// Replaces the client's `Host`.
     pub host: Option<HeaderValue>,
-    /// The start of a path that is replaced.
+    /// Replaces the start of the path.
     pub rewrite: Option<PathRewrite>,
-    /// Fields that are taken away, before others are set.
+    /// Headers that are removed, before others are set.
     pub remove: Vec<HeaderName>,
-    /// Fields that are set, in the place of all that the client sent under the name.
+    /// Headers that are set; they replace all that the client sent under the same name.
     pub set: Vec<(HeaderName, HeaderValue)>,
 }
 
@@ -63,7 +62,7 @@ impl Target {
     }
 }
 
-/// What a service speaks.
+/// The HTTP version of a service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protocol {
     /// `https://`: what it chooses in the handshake (ALPN). Otherwise HTTP/1.1, and HTTP/2 for gRPC, which has no
@@ -83,7 +82,7 @@ pub struct PathRewrite {
     to: Box<str>,
 }
 
-/// The text does not read as a rewrite.
+/// The text is not a path prefix.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is no prefix of a path; write for example /api/v1: it begins with a slash and has no query, no space and no `..`"

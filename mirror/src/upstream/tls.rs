@@ -1,7 +1,7 @@
-//! Trust in services that are reached by `https://`.
+//! Certificate verification for services with `https://` URLs.
 //!
-//! Certificates are always verified: against the system's authorities, and those of `--ca-file` besides them, so that
-//! a private candidate and a public legacy can stand side by side. There is no switch to turn it off: a shadow
+//! Certificates are always verified: against the system's authorities, and those of `--ca-file` besides them, so that a
+//! candidate with a private certificate and a legacy with a public one both work. It cannot be turned off: a shadow
 //! carries the client's live credentials.
 
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ pub enum TlsError {
         /// Its path.
         path: PathBuf,
     },
-    /// Certificate and key are not for each other, or of a kind that cannot be used.
+    /// Certificate and key do not match, or are of an unsupported kind.
     #[error("the certificate in {certificate} and the key in {key} cannot be used together")]
     Pair {
         /// Path of the certificate.
@@ -63,7 +63,7 @@ pub enum TlsError {
         /// The service.
         upstream: String,
     },
-    /// The host of an `https://` URL cannot stand in a certificate.
+    /// The host of an `https://` URL is not a name that a certificate can have.
     #[error(
         "`{0}` is neither a DNS name nor an IP address, so no certificate can be verified for it"
     )]
@@ -83,7 +83,7 @@ pub(crate) fn client_config(
     for error in &native.errors {
         tracing::warn!(%error, "some certificate authorities of the system could not be loaded");
     }
-    // Systems carry certificates that webpki does not understand; they trust nothing here.
+    // System stores contain certificates that webpki cannot parse; those are skipped.
     roots.add_parsable_certificates(native.certs);
     if let Some(path) = ca_file {
         add_file(&mut roots, path)?;

@@ -1,7 +1,7 @@
 //! The addresses of the two services, as the operator writes them.
 //!
-//! An upstream is a place, not a prefix: a path in the URL is refused rather than joined, because a mirror that
-//! rewrites targets would compare something else than what the client asked for.
+//! A URL names a host and port only. A path in it is refused rather than added to each request: the mirror would
+//! compare something other than what the client asked for.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -147,7 +147,7 @@ fn shown(text: &str) -> String {
     without_password(text).into_owned()
 }
 
-/// What is too much in it. Behind a password with a slash in it, that is not known.
+/// The part that must be removed. With a slash in a password, that part cannot be determined.
 fn shown_tail(text: &str, tail: &str) -> String {
     let shown = without_password(text);
     if shown.ends_with(tail) {

@@ -1,4 +1,4 @@
-//! Clients that go away, at each phase.
+//! Clients that disconnect, in each phase.
 
 use std::time::Duration;
 

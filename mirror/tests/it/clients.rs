@@ -1,4 +1,4 @@
-//! What became of the clients is counted for every request, whatever became of the comparison.
+//! The client's outcome is counted for every request, whatever the result of the comparison.
 
 use std::time::Duration;
 

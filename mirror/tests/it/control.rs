@@ -1,4 +1,4 @@
-//! What the operator says: who is shadowed, what each side gets, and another policy while it runs.
+//! What the operator controls: sampling and shadowing, what each side gets, and applying another policy.
 
 use std::num::NonZeroUsize;
 

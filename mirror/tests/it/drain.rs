@@ -1,4 +1,4 @@
-//! The end: what was accepted is answered, and all is settled.
+//! Draining: accepted requests are answered, and all are settled.
 
 use std::sync::Mutex;
 use std::sync::mpsc::channel;
@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use parity_schemas::verdict::Reason;
 
-use crate::support::service::{fill_until, find};
 use crate::support::sockets::other_end;
+use crate::support::wire::{fill_until, find};
 use crate::support::{Next, Rig, Service, ok};
 
 #[test]

@@ -1,11 +1,11 @@
-//! Clients that ask whether to send their bodies: the legacy answers that, not we.
+//! `Expect: 100-continue`: the legacy answers it, not the mirror.
 
 use std::time::{Duration, Instant};
 
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::verdict::Reason;
 
-use crate::support::service::{fill_until, find, read_request};
+use crate::support::wire::{fill_until, find, read_request};
 use crate::support::{Rig, Running, Service, ok};
 
 const ASKING: &str =

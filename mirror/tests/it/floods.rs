@@ -1,5 +1,5 @@
-//! Candidates that make a small answer expensive: the client's worker does not pay for them, and candidates that mean
-//! well are not taken for one.
+//! Candidates that make a small answer expensive: they do not slow the worker down, and honest candidates are not
+//! treated as floods.
 
 mod frames;
 mod honest;

@@ -1,4 +1,4 @@
-//! Clients that end their side behind the request and wait for the answer.
+//! Clients that close their sending side after the request and wait for the answer.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};

@@ -1,4 +1,4 @@
-//! What ends at this hop, in both directions.
+//! Hop-by-hop headers, in both directions.
 
 use crate::support::{Rig, Service, ok};
 

@@ -1,4 +1,4 @@
-//! A legacy that fails: the client learns it, and the count says why there is no verdict.
+//! A legacy that fails: the client gets an error, and the reason for the missing verdict is counted.
 
 use std::time::Duration;
 
@@ -160,9 +160,9 @@ fn a_request_that_may_have_been_worked_on_is_not_sent_twice() {
     // The second request on a connection is read and dropped: only what is idempotent goes out again.
     let legacy = Service::raw(|mut conn| {
         let mut buffer = Vec::new();
-        if crate::support::service::read_request(&mut conn, &mut buffer).is_some() {
+        if crate::support::wire::read_request(&mut conn, &mut buffer).is_some() {
             conn.say(ok("a"));
-            crate::support::service::read_request(&mut conn, &mut buffer);
+            crate::support::wire::read_request(&mut conn, &mut buffer);
         }
     });
     for (method, status) in [("GET", 200), ("DELETE", 200), ("POST", 502)] {

@@ -1,4 +1,4 @@
-//! Lengths that are said more than once or make no sense, and answers that have a length but no body.
+//! Repeated or invalid `Content-Length` headers, and answers with a length but no body.
 
 use http::{HeaderMap, HeaderValue, Request, Response};
 use parity_mirror::{Protocol, Target};

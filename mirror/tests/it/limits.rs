@@ -1,13 +1,12 @@
-//! Every cap, at its edge.
+//! Every limit, just below and just above.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use parity_mirror::Connections;
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::exchange::{Body, Omitted};
 use parity_schemas::verdict::Reason;
 
-use crate::support::service::{fill_until, find};
+use crate::support::wire::{fill_until, find};
 use crate::support::{Client, Next, Rig, Running, Service, ok};
 
 fn of(length: usize) -> String {
@@ -300,7 +299,7 @@ fn a_candidate_that_keeps_failing_is_left_alone_and_taken_back() {
             return;
         }
         let mut buffer = Vec::new();
-        while crate::support::service::read_request(&mut conn, &mut buffer).is_some() {
+        while crate::support::wire::read_request(&mut conn, &mut buffer).is_some() {
             conn.say(ok("b"));
         }
     });
@@ -372,53 +371,4 @@ fn an_idle_connection_ends_after_its_time() {
     assert_eq!(idle.rest(), b"");
     assert_eq!(silent.rest(), b"");
     legacy.wait_open(0);
-}
-
-#[test]
-fn shadows_that_find_no_connection_to_spare_are_our_own_drop() {
-    let (legacy, hung) = (Service::saying(ok("a")), Service::new(|_, _| Next::Hang));
-    let others = Connections {
-        candidate: 2,
-        ..Connections::default()
-    };
-    let mirror = Rig::new(&legacy, &hung)
-        .others(others)
-        .limits(|limits| limits.breaker_failures = 1)
-        .start();
-    for _ in 0..10 {
-        assert_eq!(mirror.client().get("/").status(), 200);
-    }
-    let dropped = mirror.ledger.reasons_so_far(8);
-    assert_eq!(dropped, vec![Reason::InFlightCap; 8]);
-    assert_eq!(hung.connections(), 2);
-    // What was not asked says nothing about the candidate.
-    assert!(mirror.control.candidate_reachable());
-}
-
-#[test]
-fn idle_connections_to_the_candidate_give_way_to_those_in_use() {
-    let (legacy, candidate) = (Service::saying(ok("a")), Service::saying(ok("a")));
-    let others = Connections {
-        candidate: 1,
-        ..Connections::default()
-    };
-    // Each worker keeps its own, and only one is allowed.
-    let mirror = Rig::new(&legacy, &candidate)
-        .workers(2)
-        .others(others)
-        .limits(|limits| limits.upstream_idle = Duration::from_hours(1))
-        .start();
-    let (mut asked, begun) = (0, Instant::now());
-    // Until the connection has changed hands: it was closed by the worker that had it, for the other one.
-    while candidate.connections() < 2 {
-        assert!(
-            begun.elapsed() < Duration::from_secs(20),
-            "it never gave way"
-        );
-        assert_eq!(mirror.client().get("/").status(), 200);
-        asked += 1;
-        mirror.wait("settled", |mirror| {
-            mirror.ledger.balance() == (asked, asked)
-        });
-    }
 }

@@ -1,13 +1,16 @@
 //! The mirror between real sockets: clients and services that are scripted byte by byte.
 
 mod aborts;
+mod candidate_connections;
 mod candidate_faults;
 mod clients;
 mod conservation;
 mod control;
 mod drain;
+mod eligibility;
 mod expectations;
 mod floods;
+mod grpc;
 mod half_closing;
 mod hop_by_hop;
 mod http2;
@@ -16,7 +19,6 @@ mod lengths;
 mod limits;
 mod metrics;
 mod passthrough;
-mod policy;
 mod setup;
 mod slow_clients;
 mod support;

@@ -1,4 +1,4 @@
-//! What Prometheus reads.
+//! The Prometheus metrics.
 
 use parity_mirror::Metrics;
 use prometheus_client::encoding::text::encode;

@@ -1,4 +1,4 @@
-//! The client gets what the legacy said: status, fields, bytes, framing.
+//! The client gets the legacy's answer unchanged: status, headers, bytes, framing.
 
 use std::io::Write;
 

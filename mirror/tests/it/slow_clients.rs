@@ -1,4 +1,4 @@
-//! Clients that keep us waiting.
+//! Clients that send or read slowly.
 
 use std::io::Read as _;
 use std::time::Duration;

@@ -1,10 +1,10 @@
-//! Targets as clients write them, whatever the standard says of their characters.
+//! Request targets reach the services with the client's exact bytes, even those that the standard forbids.
 
 use http::Response;
 use parity_mirror::{PathRewrite, Target};
 
 use crate::support::h2::{Act, H2Service};
-use crate::support::service::{fill_until, find};
+use crate::support::wire::{fill_until, find};
 use crate::support::{Rig, Running, Service, ok};
 
 /// Every visible character, and a few that are no ASCII.

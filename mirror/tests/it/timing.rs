@@ -1,4 +1,4 @@
-//! The time of a service is the service's: what a client makes us wait for is not in it.
+//! The measured time of a service excludes the time spent waiting for the client.
 
 use std::io::Read as _;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Clients by TLS, and services that choose their protocol in the handshake.
+//! Clients that use TLS, and services that choose their HTTP version in the handshake.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;

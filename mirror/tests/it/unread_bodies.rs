@@ -1,4 +1,4 @@
-//! Answers before the end of the request's body: what becomes of the rest, and of the connection.
+//! Answers before the end of the request's body: what happens to the rest and to the connection.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
@@ -12,7 +12,8 @@ use rustls::{ClientConnection, StreamOwned};
 
 use crate::support::authority::Authority;
 use crate::support::h2::{Act, H2Client, H2Service};
-use crate::support::service::{Conn, fill_until, find};
+use crate::support::service::Conn;
+use crate::support::wire::{fill_until, find};
 use crate::support::{Client, Rig, Running, Service, ok};
 
 /// More than what sockets and our buffers hold.

@@ -1,10 +1,10 @@
-//! Tunnels: to the legacy only, with half-close, until the drain's time is over.
+//! Tunnels: to the legacy only, with half-close, until the time to drain is over.
 
 use std::time::Duration;
 
 use parity_schemas::verdict::Reason;
 
-use crate::support::service::{fill_until, find};
+use crate::support::wire::{fill_until, find};
 use crate::support::{Client, Next, Rig, Service, ok};
 
 const ASK: &str = "GET /chat HTTP/1.1\r\nhost: test\r\nconnection: keep-alive, Upgrade\r\nupgrade: websocket\r\nsec-websocket-key: x\r\n\r\n";

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use parity_schemas::verdict::Reason;
 
-use crate::support::service::{fill_until, find, read_request};
+use crate::support::wire::{fill_until, find, read_request};
 use crate::support::{Next, Rig, Running, Service, ok};
 
 fn rig(legacy: &Service, candidate: &Service) -> Running {

@@ -1,4 +1,4 @@
-//! The two inputs of `parity diff`: where they come from, what they were compressed with, what they are.
+//! The two inputs of `parity diff`: reads them, decompresses them, and finds out which kind of document they are.
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -10,20 +10,20 @@ use parity_comparator::message::is_answer;
 
 use crate::cli::DiffKind;
 
-/// Files larger than this, as they are or once decompressed, are not what a comparison of answers is for.
+/// Largest file, as it is and decompressed. No answer that is worth comparing is larger.
 pub(super) const MAX_INPUT_BYTES: u64 = 1 << 30;
-/// Extensions of compressed files, with how such files begin and the name of the encoding.
+/// Extensions of compressed files, with their first bytes and the name of the encoding.
 const COMPRESSIONS: [(&str, &[u8], &str); 2] = [
     ("gz", &[0x1f, 0x8b, 0x08], "gzip"),
     ("zst", &[0x28, 0xb5, 0x2f, 0xfd], "zstd"),
 ];
 
-/// One of them.
+/// One input.
 pub(super) struct Input {
-    /// As the user named it, with what was undone. Not yet safe to show.
+    /// The name that the user gave, and the compression that was removed. Not yet safe to print.
     pub(super) name: String,
     pub(super) bytes: Vec<u8>,
-    /// The extension in lower case, that of a compression left out.
+    /// The extension in lower case, without that of a compression.
     extension: Option<String>,
 }
 
@@ -62,7 +62,7 @@ impl Input {
                 Err(DecodeError::TooLarge) => {
                     bail!("{shown} is larger than {MAX_INPUT_BYTES} bytes once decompressed")
                 }
-                // Broken, or bytes that happen to begin so: compared as they are.
+                // Damaged, or bytes that begin like a compressed file by chance: compared as they are.
                 Err(_) => {}
             }
         }
@@ -103,16 +103,17 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// As answers if both begin with the head of one, else by extension, else by a look.
+/// HTTP answers if both begin like one; else by extension; else by content.
 pub(super) fn guess(legacy: &Input, candidate: &Input) -> DiffKind {
     let both = |test: fn(&[u8]) -> bool| test(&legacy.bytes) && test(&candidate.bytes);
-    // What `curl -i` wrote is that whatever it was saved as; no other document begins so.
+    // The output of `curl -i` is an answer whatever the file is called; no other document begins this way.
     if both(is_answer) {
         return DiffKind::Http;
     }
     let are_answers = both(|bytes| bytes.starts_with(b"HTTP/"));
     match (legacy.kind_by_extension(), candidate.kind_by_extension()) {
-        // No JSON begins like that, and no YAML that anybody writes: somebody should learn what is wrong with the head.
+        // Neither JSON nor usual YAML begins this way, so it is read as an answer: then the error says what is wrong with
+        // its head.
         (Some(DiffKind::Json | DiffKind::Yaml), _) | (_, Some(DiffKind::Json | DiffKind::Yaml))
             if are_answers =>
         {
@@ -123,7 +124,7 @@ pub(super) fn guess(legacy: &Input, candidate: &Input) -> DiffKind {
         | (Some(DiffKind::Yaml), Some(DiffKind::Json)) => return DiffKind::Yaml,
         (Some(one), Some(two)) if one == two => return one,
         (Some(kind), None) | (None, Some(kind)) => return kind,
-        // Neither name says it, or they are at odds.
+        // Neither name has a known extension, or the two disagree.
         _ => {}
     }
     if are_answers {

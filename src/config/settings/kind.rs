@@ -1,4 +1,4 @@
-//! What values look like: the types of settings.
+//! The types of settings: what their values look like.
 
 use super::super::value;
 
@@ -32,7 +32,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Whether a text has the form of its values; whether it makes sense is for whoever needs it.
+    /// Whether a text has the form of a value of this type. Whoever needs the value checks whether it makes sense.
     pub(crate) fn check(self, text: &str) -> Result<(), String> {
         match self {
             Self::Address => value::address(text).map(drop),

@@ -1,4 +1,4 @@
-//! Fairness, bounds and room of the lines.
+//! Fairness, bounds and memory of the lines.
 
 use super::*;
 
@@ -95,7 +95,7 @@ fn waiting_is_bounded_by_time_as_soon_as_the_cost_is_known() {
         items: 10_000,
         nanos: 1_000 * MILLI,
     });
-    // Taken for cheap at first.
+    // Assumed to be cheap at first.
     for _ in 0..500 {
         rig.push("bombs", 20 * MILLI, MILLI / 50);
     }
@@ -104,7 +104,7 @@ fn waiting_is_bounded_by_time_as_soon_as_the_cost_is_known() {
     rig.push("healthy", MILLI / 50, MILLI / 50);
     assert_eq!(rig.fair.items, 1_000 / 20);
     assert!(rig.shed.iter().all(|name| *name == "bombs"));
-    // A single one is compared, whatever it takes.
+    // A single item is kept, however long it takes.
     let mut rig = Rig::new(Bounds {
         items: 10,
         nanos: 1,

@@ -1,10 +1,11 @@
-//! Which modules of a crate import which, read from their text: no two beside each other may import each other, however
-//! long the way round.
+//! Finds import cycles between the modules of a crate, from their source text: no two sibling modules may import each
+//! other, directly or through others.
 //!
-//! A module and what is within it are one whole here: they may say to each other what they like. So modules are
-//! compared with those beside them, at every level of the tree. A name that a module only passes on (`pub use`) counts
-//! as an import of the module that it comes from. What is compiled for tests alone is not looked at.
+//! A module and its submodules may import each other freely. So only siblings are compared, at every level of the tree. A
+//! name that a module re-exports (`pub use`) counts as an import of the module that defines it. Code that is compiled only
+//! for tests is ignored.
 
+mod tests;
 mod tokens;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +16,7 @@ use tokens::{is_name, tokens};
 /// The names of the modules from the root of the crate to one of them.
 type Module = Vec<String>;
 
-/// What one module says of others.
+/// The imports and items of one module.
 #[derive(Default)]
 struct Text {
     /// Paths that it names, from the root of the crate or from an ancestor; and those that it imports.
@@ -72,7 +73,7 @@ fn cycles(files: &[(String, String)]) -> Vec<String> {
     for (parent, imports) in &levels {
         for begin in imports.keys() {
             if let Some(way) = way_round(imports, begin)
-                // Each cycle is told once, from its first module on.
+                // Each cycle is reported once, beginning with its first module.
                 && way.iter().min() == Some(begin)
             {
                 let place = if parent.is_empty() {
@@ -87,7 +88,7 @@ fn cycles(files: &[(String, String)]) -> Vec<String> {
     found
 }
 
-/// The shortest way from a module over its imports back to itself.
+/// The shortest path from a module through imports back to itself.
 fn way_round(imports: &BTreeMap<String, BTreeSet<String>>, begin: &String) -> Option<Vec<String>> {
     let mut ways = vec![vec![begin.clone()]];
     let mut seen = BTreeSet::new();
@@ -150,7 +151,7 @@ fn resolve(
             }
             name if modules.contains_key(&within(&at, name)) => at.push(name.to_owned()),
             name => {
-                // Sixteen times through the hands of others is a circle of names.
+                // After sixteen re-exports, they must be circular.
                 return passed_on_from(modules, &at, name, passed_on).or(Some(at));
             }
         }
@@ -159,7 +160,7 @@ fn resolve(
     Some(at)
 }
 
-/// Where a name comes from that a module does not define, but imports.
+/// The module that defines a name which this module imports.
 fn passed_on_from(
     modules: &BTreeMap<Module, Text>,
     module: &[String],
@@ -182,7 +183,7 @@ fn passed_on_from(
     })
 }
 
-/// Reads what a module says, and the modules that are written within it.
+/// Reads a module, and the modules that are written inline in it.
 fn read(module: Module, tokens: &[String], modules: &mut BTreeMap<Module, Text>) {
     let mut text = Text::default();
     let mut depth = 0_usize;
@@ -212,7 +213,7 @@ fn read(module: Module, tokens: &[String], modules: &mut BTreeMap<Module, Text>)
             {
                 text.items.extend(next.map(str::to_owned));
             }
-            // `use<'a>` says what a type borrows.
+            // `use<'a>` is a capture in a type, not an import.
             "use" if next != Some("<") => {
                 let end = tokens[at..].iter().position(|token| token == ";");
                 let end = at + end.expect("an import ends");
@@ -237,7 +238,7 @@ fn read(module: Module, tokens: &[String], modules: &mut BTreeMap<Module, Text>)
     modules.insert(module, text);
 }
 
-/// Takes apart what stands behind `use`, below a path that was read already.
+/// Reads the tree after `use`; `before` is the path above it.
 fn import(before: &[String], tree: &[String], text: &mut Text) {
     let mut path = before.to_vec();
     let mut at = 0;
@@ -260,7 +261,7 @@ fn import(before: &[String], tree: &[String], text: &mut Text) {
         }
         at += 1;
     }
-    // `{self}` is what stands before the braces.
+    // `{self}` is the path before the braces.
     path.pop_if(|last| last == "self");
     let Some(last) = path.last() else {
         return;
@@ -270,7 +271,7 @@ fn import(before: &[String], tree: &[String], text: &mut Text) {
     text.paths.push(path);
 }
 
-/// The parts between commas that are in no braces.
+/// The parts between commas outside of braces.
 fn branches(tokens: &[String]) -> Vec<&[String]> {
     let mut depth = 0_usize;
     let parts = tokens.split(|token| {
@@ -284,7 +285,7 @@ fn branches(tokens: &[String]) -> Vec<&[String]> {
     parts.filter(|part| !part.is_empty()).collect()
 }
 
-/// Whether an attribute begins here that keeps what follows for tests.
+/// Whether an attribute begins here that compiles the next item only for tests.
 fn is_for_tests(tokens: &[String]) -> bool {
     let end = tokens.iter().position(|token| token == "]");
     let attribute = strings(&tokens[..end.unwrap_or_default()]);
@@ -293,7 +294,7 @@ fn is_for_tests(tokens: &[String]) -> bool {
         && !attribute.contains(&"not")
 }
 
-/// Behind the item that begins here, its attributes included.
+/// The position after the item that begins here with its attributes.
 fn end_of_item(tokens: &[String], begin: usize) -> usize {
     let mut depth = 0_usize;
     let mut import = false;
@@ -316,87 +317,4 @@ fn end_of_item(tokens: &[String], begin: usize) -> usize {
 
 fn strings(tokens: &[String]) -> Vec<&str> {
     tokens.iter().map(String::as_str).collect()
-}
-
-#[test]
-fn a_planted_cycle_is_found() {
-    let check = |name: &str, files: &[(&str, &str)], expected: &[&str]| {
-        let files = files
-            .iter()
-            .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
-        assert_eq!(cycles(&files.collect::<Vec<_>>()), expected, "{name}");
-    };
-    check(
-        "imports, in a tree and under another name",
-        &[
-            ("a.rs", "use crate::{b::{C as D, E}, other};"),
-            ("b.rs", "pub(crate) use super::a::F;"),
-        ],
-        &["a -> b -> a"],
-    );
-    check(
-        "paths within code",
-        &[
-            (
-                "a.rs",
-                "fn f() { let b: crate::b::B = crate::b::make(\"crate::c::C\"); }",
-            ),
-            ("b.rs", "// crate::c::C\nfn make() {}\n"),
-            (
-                "c.rs",
-                "impl super::a::A for X<'_> { const S: char = '\\''; /* /* */ crate::b::B */ }",
-            ),
-            ("lib.rs", "mod a; mod b; mod c;"),
-        ],
-        &[],
-    );
-    check(
-        "a long way",
-        &[
-            ("a.rs", "fn f(_: crate::b::B) {}"),
-            ("b.rs", "use crate::c;"),
-            ("c.rs", "mod inner { use super::super::a::A; }"),
-        ],
-        &["a -> b -> c -> a"],
-    );
-    check(
-        "what is only passed on",
-        &[
-            ("lib.rs", "mod a; mod b; pub use b::B;"),
-            ("a.rs", "use crate::B;"),
-            ("b.rs", "pub use inner::*;"),
-            ("b/inner.rs", "pub struct B; use crate::a::A;"),
-        ],
-        &["a -> b -> a"],
-    );
-    check(
-        "below a room, where the room's own file passes names on",
-        &[
-            ("room.rs", "mod a; mod b; pub use {a::A, b::B};"),
-            ("room/a.rs", "use super::B; pub struct A;"),
-            ("room/b/mod.rs", "use crate::room::A; pub struct B;"),
-            ("room/b/inner.rs", "use super::B;"),
-        ],
-        &["in room: a -> b -> a"],
-    );
-    check(
-        "tests, and a module with what is within it",
-        &[
-            (
-                "a.rs",
-                "mod inner; use inner::I; #[cfg(test)] mod tests; pub struct A;",
-            ),
-            ("a/inner.rs", "use super::A; pub struct I;"),
-            ("a/tests.rs", "use crate::b::B;"),
-            (
-                "b.rs",
-                "use crate::a::A; #[cfg(test)] mod tests { use crate::c::C; } pub struct B;",
-            ),
-            (
-                "c.rs",
-                "use crate::b::B; #[cfg(not(test))] use crate::a::A;",
-            ),
-        ],
-        &[],
-    );
 }

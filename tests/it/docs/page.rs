@@ -24,7 +24,7 @@ pub(super) enum Check {
     Pair,
     /// By a test of its own.
     Elsewhere,
-    /// It shows how things lie to each other.
+    /// A diagram: nothing to run.
     Drawing,
 }
 

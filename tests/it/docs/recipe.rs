@@ -1,4 +1,4 @@
-//! What docs/ci.md tells a CI job to do is done as it is printed: only addresses are others.
+//! Runs the CI job of docs/ci.md as it is printed, with only the addresses changed.
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::process::Command;

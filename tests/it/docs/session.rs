@@ -1,7 +1,7 @@
-//! Sessions: the commands of a page, one after the other, in one folder. What serves goes on until its block ends.
+//! Sessions: runs the commands of a page one after the other, in one folder. A serving command runs until its block ends.
 //!
-//! Only what belongs to this machine is another than printed: addresses, topic and database, and the program, which is the
-//! one under test (also for `cargo run --release --`). A mirror gets traffic, so that there is something to report.
+//! Commands run as printed, except for addresses, topic, database, and the program, which is the one under test (also for
+//! `cargo run --release --`). Every mirror gets traffic, so that there is something to report.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -23,17 +23,18 @@ use crate::support::wait_for;
 const REQUESTS: u64 = 3_200;
 /// How a command is shown that the tests run with their own build.
 pub(super) const CARGO_RUN: &str = "cargo run --release -- ";
-/// Longer than any command takes that is shown.
+/// Longer than any printed command takes.
 const SECONDS: &str = "120";
 
 /// The sessions of a page that need no servers.
 pub(super) fn run_page(file: &str) {
     let place = Place::new();
     let mut session = Session::new(&place, BTreeMap::new());
-    for block in blocks(file) {
-        if block.check() == (Check::Session { services: false }) {
-            session.run(&block);
-        }
+    let mut blocks = blocks(file);
+    blocks.retain(|block| block.check() == (Check::Session { services: false }));
+    assert!(!blocks.is_empty(), "{file} has no session");
+    for block in blocks {
+        session.run(&block);
     }
 }
 
@@ -63,7 +64,7 @@ pub(super) fn with_files(place: &Place) {
 
 struct Session<'a> {
     place: &'a Place,
-    /// What stands for a name that is printed.
+    /// Replacements for printed names.
     names: BTreeMap<&'static str, String>,
     /// Addresses by the port that is printed.
     addresses: RefCell<BTreeMap<u16, String>>,
@@ -164,7 +165,7 @@ impl<'a> Session<'a> {
                         "{block}: `{command}`: {}{}",
                         ended.stdout, ended.stderr
                     );
-                    // What is shown is what the command says; what it notes beside that, only where it says nothing.
+                    // The printed output is that of stdout, or of stderr if stdout is empty.
                     let said = match ended.stdout.as_str() {
                         "" => &ended.stderr,
                         stdout => stdout,
@@ -223,7 +224,7 @@ impl<'a> Session<'a> {
         bash.args(["-c", &format!("exec {command}")]);
         let mut started = self.place.start(&mut bash);
         started.admin = started.announced(announcement);
-        // The log may say more, between the lines that are shown, too.
+        // The log may have further lines, also between the printed ones.
         let mut shown = vec!["…".to_owned()];
         for line in output {
             shown.extend([self.translated(line), "…".to_owned()]);
@@ -237,7 +238,7 @@ impl<'a> Session<'a> {
         self.running.push(started);
     }
 
-    /// A page that begins with a report or a gate is read after the quickstart; what was sent just now is waited for.
+    /// A page that begins with a report or a gate needs a record, as after the quickstart. Waits until the traffic is in it.
     fn has_something_to_read(&mut self, block: &Block, command: &str) {
         let missing = command.contains("missing.db");
         if missing || command.contains("--help") {

@@ -1,4 +1,4 @@
-//! What stands in a line of text: commands, flags, settings, variables, metrics, links. Each must be there.
+//! Commands, flags, settings, variables, metrics and links that running text names: each must exist.
 
 use std::collections::BTreeSet;
 
@@ -86,7 +86,7 @@ fn commands_flags_settings_and_variables_in_the_text_are_those_of_the_program() 
     assert!(commands > 20 && words > 100, "{commands} {words}");
 }
 
-/// Everything that the program is made of.
+/// The source text of the whole program.
 fn source() -> String {
     let mut source = String::new();
     let crates = ["src", "mirror", "sink", "dashboards", "comparator/src"];

@@ -4,7 +4,7 @@ use super::Block;
 use super::session::with_files;
 use crate::support::process::Place;
 
-/// The block without what a day in the calendar would change.
+/// The block without dates, which would make the result depend on the day.
 fn lasting(block: &Block) -> String {
     block.text.replace("expires = \"20", "expires = \"21")
 }

@@ -1,4 +1,4 @@
-//! Commands that are not run: what they name is there.
+//! Commands that are not run: checks that the programs, files and flags that they name exist.
 
 use std::process::Command;
 

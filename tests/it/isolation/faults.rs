@@ -97,7 +97,7 @@ pub(super) fn all() -> Vec<Fault> {
         .collect()
 }
 
-/// Those that let no connection come about, or break it at once.
+/// Faults in which no connection is made, or it breaks at once.
 fn connecting() -> Vec<Fault> {
     let (hole, hole_kept) = black_hole();
     let (resetting, resetting_kept) = resets_at_once();
@@ -123,7 +123,7 @@ fn connecting() -> Vec<Fault> {
     ]
 }
 
-/// Those that keep us waiting.
+/// Faults in which the candidate is slow or never answers.
 fn silent() -> Vec<Fault> {
     vec![
         Fault::new(
@@ -175,7 +175,7 @@ fn silent() -> Vec<Fault> {
     ]
 }
 
-/// Those that break off.
+/// Faults in which an answer breaks off.
 fn broken() -> Vec<Fault> {
     vec![
         Fault::new("reset after the request", &["candidate_reset"], |stream| {
@@ -206,7 +206,7 @@ fn broken() -> Vec<Fault> {
     ]
 }
 
-/// Those whose answers cost far more to read than their bytes.
+/// Faults in which an answer costs far more to read than its bytes.
 fn flooding() -> Vec<Fault> {
     vec![
         Fault::new(
@@ -228,7 +228,7 @@ fn flooding() -> Vec<Fault> {
     ]
 }
 
-/// Those that answer something else than an answer.
+/// Faults in which the answer is not HTTP.
 fn lying() -> Vec<Fault> {
     vec![
         Fault::new(

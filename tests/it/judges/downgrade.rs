@@ -1,8 +1,8 @@
-//! Smuggling by way of HTTP/2: heads that HTTP/2 can carry and HTTP/1.1 would take for something else.
+//! Smuggling through HTTP/2: heads that HTTP/2 can carry but HTTP/1.1 would read differently.
 //!
-//! HTTP/2 says lengths in frames and fields in strings of any bytes; the mirror writes both anew for a service of
-//! HTTP/1.1. Whatever a client puts into a name, a value or a pseudo-field must come out as one request or none. The
-//! frames are written by hand, because no library would send them.
+//! In HTTP/2 frames carry the lengths, and fields are strings of any bytes; the mirror writes both in another form for an
+//! HTTP/1.1 service. Whatever a client puts into a name, a value or a pseudo-field must become one request or none. The
+//! frames are built by hand, because no library would send them.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -211,7 +211,7 @@ const VECTORS: &[Vector] = &[
         fields: &[],
         body: Some("body"),
         trailers: &[(":path", "/smuggled")],
-        // §8.1 has it refused. The h2 crate drops the field before anybody could see it, and with it the harm.
+        // §8.1 wants it refused. The h2 crate drops the field before the mirror sees it, so it does no harm.
         forwarded: true,
     },
 ];
@@ -259,8 +259,8 @@ fn head_of(method: &str, path: &str, fields: Fields) -> Vec<u8> {
     block(pseudo.into_iter().chain(more.copied()))
 }
 
-/// Sends a vector and an honest request behind it; gives whether each got 200, and `None` for the latter if the
-/// connection ended first.
+/// Sends a vector and an honest request after it. Returns whether each got 200; `None` for the latter if the connection
+/// ended first.
 fn ask(address: SocketAddr, vector: &Vector) -> (bool, Option<bool>) {
     let mut bytes = [PREFACE, &frame(SETTINGS, 0, 0, &[])].concat();
     let method = if vector.body.is_some() { "POST" } else { "GET" };

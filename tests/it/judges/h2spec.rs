@@ -1,7 +1,7 @@
-//! h2spec: does what we speak to clients as HTTP/2 follow RFC 7540 and HPACK, in clear and by TLS?
+//! h2spec: checks that our HTTP/2 towards clients follows RFC 7540 and HPACK, in clear and with TLS.
 //!
-//! It opens some 150 connections and breaks a rule on each. It judges what it reads in the next instant, and some of
-//! its cases depend on which of two frames comes first; so a case has failed only when it fails every time.
+//! It opens about 150 connections and breaks a rule on each. Some of its cases depend on timing and on which of two frames
+//! arrives first; so a case counts as failed only if it fails every time.
 
 use std::collections::BTreeSet;
 use std::path::Path;

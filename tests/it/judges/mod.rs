@@ -1,8 +1,8 @@
-//! Judges that others wrote, and that know nothing of us: conformance suites, attack tools, other proxies.
+//! Tests by foreign programs: conformance suites, attack tools, other proxies.
 //!
-//! Each file owns one of them. Our own tests beside the crates say what we meant; these say what the rest of the world
-//! expects of something that stands where a mirror stands. All of them run the real process before real sockets. What
-//! fails here for a reason is listed beside the test with the reason, and nothing else may fail.
+//! Each file uses one of them. The tests of the crates check what we intended; these check what others expect of a proxy. All
+//! of them run the real process on real sockets. Expected failures are listed beside the test with their reason; nothing else
+//! may fail.
 
 mod downgrade;
 mod h2spec;

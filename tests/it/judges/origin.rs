@@ -1,7 +1,7 @@
-//! A legacy that reads by the letter of RFC 9112, keeps what it heard, and answers as a test tells it.
+//! A legacy that follows RFC 9112 strictly, keeps the requests that it received, and answers as a test tells it.
 //!
-//! What a proxy sends must leave nothing to interpret, so whatever is allowed to be understood in two ways is a fault
-//! here: a length beside chunks, two lengths, a folded field, a bare line feed.
+//! What a proxy sends must be unambiguous. So everything that may be read in two ways is a fault here: a length beside chunks,
+//! two lengths, a folded field, a bare line feed.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -35,7 +35,7 @@ impl Heard {
     }
 }
 
-/// What becomes of the connection after an answer.
+/// What to do with the connection after an answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
     Keep,
@@ -45,11 +45,11 @@ pub(crate) enum Next {
 /// A listening service; it ends with the value.
 pub(crate) struct Origin {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    service: Arc<Service>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct Service {
     state: Mutex<State>,
     changed: Condvar,
     over: AtomicBool,
@@ -69,24 +69,24 @@ impl Origin {
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("bound");
-        let shared = Arc::new(Shared::default());
-        let (accepting, act) = (Arc::clone(&shared), Arc::new(act));
+        let service = Arc::new(Service::default());
+        let (accepting, act) = (Arc::clone(&service), Arc::new(act));
         thread::spawn(move || {
             for stream in listener.incoming() {
                 if accepting.over.load(Ordering::SeqCst) {
                     return;
                 }
                 let Ok(mut stream) = stream else { continue };
-                let (shared, act) = (Arc::clone(&accepting), Arc::clone(&act));
-                shared.change(|state| state.open += 1);
+                let (service, act) = (Arc::clone(&accepting), Arc::clone(&act));
+                service.change(|state| state.open += 1);
                 thread::spawn(move || {
-                    shared.serve(&mut stream, &*act);
+                    service.serve(&mut stream, &*act);
                     drop(stream.shutdown(Shutdown::Both));
-                    shared.change(|state| state.open -= 1);
+                    service.change(|state| state.open -= 1);
                 });
             }
         });
-        Self { address, shared }
+        Self { address, service }
     }
 
     /// Answers every request with the same bytes.
@@ -122,13 +122,13 @@ impl Origin {
     }
 
     fn wait<T>(&self, what: &str, look: impl Fn(&State) -> Option<T>) -> T {
-        let mut state = self.shared.state.lock().expect("no panic while held");
+        let mut state = self.service.state.lock().expect("no panic while held");
         loop {
             if let Some(found) = look(&state) {
                 return found;
             }
             let (next, late) = self
-                .shared
+                .service
                 .changed
                 .wait_timeout(state, PATIENCE)
                 .expect("no panic while held");
@@ -146,13 +146,13 @@ impl Origin {
 
 impl Drop for Origin {
     fn drop(&mut self) {
-        self.shared.over.store(true, Ordering::SeqCst);
+        self.service.over.store(true, Ordering::SeqCst);
         // Wakes the accepting thread; when that fails it has ended already.
         drop(TcpStream::connect(self.address));
     }
 }
 
-impl Shared {
+impl Service {
     fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let changed = change(&mut self.state.lock().expect("no panic while held"));
         self.changed.notify_all();

@@ -1,5 +1,5 @@
-//! What Go's reverse proxy is tested for (`net/http/httputil/reverseproxy_test.go`), asked of the mirror in our own
-//! words. What is about upgrades is in [`super::reverse_proxy_upgrades`].
+//! The cases of Go's tests of its reverse proxy (`net/http/httputil/reverseproxy_test.go`), rewritten for the mirror. Those
+//! about upgrades are in [`super::reverse_proxy_upgrades`].
 //!
 //! Cases of Go's that are not here, with the reason:
 //!
@@ -89,7 +89,7 @@ fn status_fields_body_and_trailers_are_the_legacys_and_hops_end() {
     );
     assert_eq!(heard.all("host"), ["some-name"]);
     assert_eq!(heard.all("x-forwarded-for"), ["127.0.0.1"]);
-    // TE is for one hop, so it is said anew, and nominated.
+    // TE is for one hop, so the mirror sends its own, and names it in Connection.
     assert_eq!(heard.all("te"), ["trailers"]);
     assert_eq!(heard.all("connection"), ["te"]);
     for gone in ["upgrade", "proxy-connection", "transfer-encoding"] {

@@ -1,5 +1,5 @@
-//! What Go's reverse proxy is tested for, as far as it is about upgrades: both peers speak on, and the end of either
-//! is an end for the other.
+//! The cases of Go's tests of its reverse proxy that are about upgrades: data passes in both directions, and when one peer
+//! ends, the other one sees it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};

@@ -1,8 +1,7 @@
 //! slowhttptest: clients that hold connections by being slow with a head, with a body, or with taking an answer.
 //!
-//! What it attacks is a pool that every connection is taken from; so the questions are whether somebody else is still
-//! served, whether a connection that breaks a limit is cut when the limit says, and whether memory stays what some
-//! hundred connections cost.
+//! Such attacks exhaust a pool of connections. So the tests check that another client is still served, that a connection which
+//! breaks a limit is cut in time, and that memory stays at what a few hundred connections cost.
 
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
@@ -15,15 +14,15 @@ use crate::support::process::{Mirror, Place};
 use crate::support::service::nobody;
 use crate::support::{PATIENCE, length, wait_for};
 
-/// Connections that are none of the attack: slowhttptest's own probe, and ours.
+/// Connections beside the attack: slowhttptest's own probe, and ours.
 const OTHERS: u64 = 2;
-/// What one of them may cost: hyper's buffers of both sides at their largest.
+/// What one connection may cost: hyper's buffers of both sides at their largest.
 const BYTES_PER_CONNECTION: u64 = 256 * 1024;
 /// What the process may grow by besides: caches of the allocator, tables.
 const BYTES_TO_SPARE: u64 = 16 * 1024 * 1024;
 /// More than what sockets hold, so that a slow reader is waited for.
 const LARGE: usize = 4 * 1024 * 1024;
-/// How long somebody else may wait meanwhile, on a machine that the attack keeps busy, too.
+/// How long another client may wait meanwhile, on a machine that the attack also keeps busy.
 const OTHERS_WAIT: Duration = Duration::from_secs(2);
 /// `limits.header_read` and `limits.client_stall`.
 const HEAD: Duration = Duration::from_secs(10);
@@ -136,7 +135,7 @@ fn withstand(attack: &Attack) {
         assert!(begin.elapsed() < patience, "slowhttptest does not end");
         thread::park_timeout(Duration::from_millis(20));
     }
-    // It also ends before its time when it has no connection left; at its time it closes them itself.
+    // The tool also ends early when it has no connection left; at its end it closes them itself.
     let cut = cut.unwrap_or_else(|| begin.elapsed());
     let cut = (cut < Duration::from_secs(attack.seconds)).then_some(cut);
     drop(attacker);

@@ -2,6 +2,7 @@
 
 pub(crate) mod client;
 pub(crate) mod process;
+pub(crate) mod report;
 pub(crate) mod service;
 
 use std::path::{Path, PathBuf};

@@ -1,6 +1,5 @@
 //! `parity` as a process: run to its end, or kept running as a mirror.
 
-use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -12,6 +11,7 @@ use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use super::report::Report;
 use super::{PATIENCE, client, wait_for};
 
 /// What a command left behind.
@@ -29,7 +29,7 @@ impl Ended {
     }
 }
 
-/// A directory with the program in it, so to speak.
+/// A temporary directory in which the program runs.
 pub(crate) struct Place {
     directory: TempDir,
 }
@@ -104,7 +104,7 @@ impl Place {
         self.mirror_with(legacy, candidate, more, |command| command)
     }
 
-    /// The same, with a last word on how it is started.
+    /// The same; `adjust` may still modify the command.
     pub(crate) fn mirror_with(
         &self,
         legacy: &str,
@@ -161,10 +161,8 @@ impl Place {
         arguments.extend(["--admin", "127.0.0.1:0"]);
         arguments.extend(more);
         let mut command = self.command(&arguments);
-        // A sink that is killed is missed soon, and what it has is stored soon.
-        command
-            .env("PARITY_SINK_SESSION_TIMEOUT", "6s")
-            .env("PARITY_SINK_BATCH_INTERVAL", "100ms");
+        // What a sink has is stored soon.
+        command.env("PARITY_SINK_BATCH_INTERVAL", "100ms");
         let mut sink = self.start(&mut command);
         sink.admin = sink.announced("admin port on http://");
         sink
@@ -206,7 +204,7 @@ impl Place {
                     .push_str(&line);
                 line.clear();
             }
-            // Whatever is no UTF-8 is drained as well, so that the process never blocks on its log.
+            // Lines that are not UTF-8 are read, too, so that the process never blocks on its log.
             let _ended = reader.read_to_end(&mut Vec::new());
         });
         Mirror {
@@ -227,8 +225,8 @@ impl Place {
     }
 }
 
-/// The same command under a limit of so many KiB a file, which stands in for a full disk: the same errors come back. The
-/// limit can be raised while it runs.
+/// The same command with a limit on file sizes, in KiB, which causes the same errors as a full disk. The limit can be
+/// raised while it runs.
 pub(crate) fn limited<'a>(place: &Place, command: &'a mut Command, kib: u32) -> &'a mut Command {
     place.under(&format!("ulimit -S -f {kib}"), command)
 }
@@ -287,7 +285,7 @@ impl Mirror<'_> {
         prlimit(pid, Resource::Fsize, unlimited).expect("the limit is raised");
     }
 
-    /// What the mirror says of itself.
+    /// The status of the mirror.
     pub(crate) fn status(&self) -> Value {
         self.ask("/api/v1/status").json()
     }
@@ -382,51 +380,5 @@ impl Drop for Mirror<'_> {
         // A failed test must not leave a process behind; one that has ended is no error.
         let _ended = self.child.kill();
         let _reaped = self.child.wait();
-    }
-}
-
-/// `parity.report/v1`.
-pub(crate) struct Report(pub Value);
-
-impl Report {
-    pub(crate) fn count(&self, key: &str) -> u64 {
-        self.0[key].as_u64().unwrap_or(0)
-    }
-
-    /// Reasons of `not_compared` with their counts.
-    pub(crate) fn not_compared(&self) -> BTreeMap<String, u64> {
-        serde_json::from_value(self.0["not_compared"].clone()).unwrap_or_default()
-    }
-
-    /// `match + mismatch + Σ not_compared`.
-    pub(crate) fn settled(&self) -> u64 {
-        self.count("match") + self.count("mismatch") + self.not_compared().values().sum::<u64>()
-    }
-
-    /// Mismatches over all groups; one mismatch is in one group at least.
-    pub(crate) fn grouped(&self) -> u64 {
-        let groups = self.0["groups"].as_array().into_iter().flatten();
-        groups.filter_map(|group| group["count"].as_u64()).sum()
-    }
-
-    /// `route part pattern kind explanation` of every group, also of those that coincide with another, sorted.
-    pub(crate) fn groups(&self) -> Vec<String> {
-        let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
-        let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-        let mut groups = Vec::new();
-        for group in list(&self.0["groups"]) {
-            for member in std::iter::once(&group).chain(&list(&group["also"])) {
-                groups.push(format!(
-                    "{} {} {} {} {}",
-                    text(&group["route"]),
-                    text(&member["part"]),
-                    text(&member["pattern"]),
-                    text(&member["kind"]),
-                    text(&member["explanation"])
-                ));
-            }
-        }
-        groups.sort();
-        groups
     }
 }

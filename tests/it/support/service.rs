@@ -118,7 +118,7 @@ impl Answer {
     }
 }
 
-/// A listening service; it ends with the value.
+/// A listening service; it ends when the value is dropped.
 pub(crate) struct Service {
     address: SocketAddr,
     seen: Arc<AtomicUsize>,
@@ -208,13 +208,13 @@ impl Drop for Service {
     }
 }
 
-/// An address where nobody listens.
+/// An address on which nothing listens.
 pub(crate) fn nobody() -> String {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
     socket.bind(&any.into()).expect("a free port");
     let address = socket.local_addr().expect("bound").as_socket();
-    // Kept for as long as the tests run: a port that is given back may be somebody's at once.
+    // Kept as long as the tests run: another process could take a released port at once.
     std::mem::forget(socket);
     format!("http://{}", address.expect("an address"))
 }

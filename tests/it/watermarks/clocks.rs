@@ -1,12 +1,12 @@
-//! Clocks that are ahead of the gate's: what was written under them is never taken for later than it is.
+//! Clocks that are ahead of the gate's: what they wrote is never taken for later than it is.
 
 use parity_schemas::time::Timestamp;
 
 use super::{ENOUGH, gate, pair, send};
 use crate::support::process::Place;
 
-/// The mirror is killed, and its last watermark set ahead: nobody knows what came after it, also once the time has come
-/// that it names.
+/// The mirror is killed, and its last watermark is moved into the future. What it received after that stays unknown, even
+/// once that time has come.
 #[test]
 fn a_watermark_of_a_clock_that_is_ahead_lets_no_gate_pass() {
     let (legacy, candidate) = pair();
@@ -36,7 +36,7 @@ fn a_watermark_of_a_clock_that_is_ahead_lets_no_gate_pass() {
     assert!(minutes.stdout.contains(told), "{}", minutes.stdout);
 }
 
-/// The first ended in order, and its clock was two hours ahead: what it counted seems newer than what the second counts.
+/// The first mirror was stopped, and its clock was two hours ahead: its counts seem newer than those of the second.
 #[test]
 fn evidence_of_the_future_hides_no_newer_version() {
     let (legacy, candidate) = pair();

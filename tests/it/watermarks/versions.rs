@@ -1,4 +1,4 @@
-//! Who receives for another version is told, unless it was ruled out.
+//! A mirror that receives for another version is reported, unless a version was selected.
 
 use super::{ENOUGH, gate, pair, send};
 use crate::support::process::Place;

@@ -1,4 +1,4 @@
-//! What a mirror received after it was last heard of may lie in the window, wherever that begins.
+//! What a killed mirror received after its last watermark may lie in the window, wherever the window begins.
 
 use parity_schemas::time::Timestamp;
 
@@ -40,7 +40,7 @@ fn a_mirror_that_was_killed_in_the_window_is_not_left_out() {
     assert_eq!(within.code, 3, "{}", within.stdout);
     let told = "another process of its name has begun since";
     assert!(within.stdout.contains(told), "{}", within.stdout);
-    // `--gone` says nothing of one whose name is alive.
+    // `--gone` has no effect on a name under which a mirror runs.
     let gone = gate(&place, &["--since", &since, "--gone", "test"]);
     assert_eq!(gone.code, 3, "{}", gone.stdout);
     let after = gate(&place, &["--since", &last_start(&place), "--wait", "1m"]);
@@ -48,7 +48,7 @@ fn a_mirror_that_was_killed_in_the_window_is_not_left_out() {
     assert_eq!(again.stop().0, 0);
 }
 
-/// Nobody of its name has begun since, so it may receive until now.
+/// No mirror of its name has begun since, so it may have received requests until now.
 #[test]
 fn a_mirror_that_fell_silent_before_the_window_is_not_left_out_unless_it_is_gone() {
     let (legacy, candidate) = pair();

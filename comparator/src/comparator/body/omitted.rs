@@ -1,7 +1,8 @@
-//! Bodies of which at least one was not kept: what is proven without it, and whose doing it is that the rest is not.
+//! Bodies of which at least one was not kept: which differences are proven without it, and which side is to blame for
+//! what is unknown.
 //!
-//! Something is not nothing, bytes of another length are other bytes, and of gRPC several messages are not one. Anything
-//! else may be equal: a text of many lines may be the same JSON as one of a single line.
+//! A body differs from an empty one, bytes of another length are other bytes, and several gRPC messages are not one.
+//! Everything else may be equal: a text of many lines may be the same JSON as one of a single line.
 
 use http::header::CONTENT_LENGTH;
 use parity_schemas::exchange::{Body, Omitted};
@@ -9,14 +10,14 @@ use parity_schemas::fields::FieldLines;
 use parity_schemas::verdict::{Kind, Part, Reason, Side};
 
 use super::super::{AnswerPair, give_up};
-use super::{finding, of_whom};
+use super::{finding, reason_by_blame};
 use crate::collect::{Collector, Flow};
 use crate::decode::{self, DecodeError};
 use crate::grpc;
 use crate::media::{BodyKind, Declared};
 use crate::rules::Scope;
 
-/// What is known of the length of a body without its encodings.
+/// What is known of the length of a decoded body.
 #[derive(Clone, Copy)]
 enum Length {
     Exactly(u64),
@@ -25,13 +26,13 @@ enum Length {
 }
 
 /// What is known of one side.
-struct Known {
+struct KnownBody {
     length: Length,
     /// Why it cannot be compared, if it cannot.
     reason: Option<Reason>,
 }
 
-/// Compares two bodies of which at least one was not kept; `None` is a body that HTTP says is none.
+/// Compares two bodies of which at least one was not kept; `None` is a body that HTTP does not allow.
 pub(super) fn compare(
     pair: &AnswerPair<'_>,
     bodies: [Option<&Body>; 2],
@@ -45,8 +46,8 @@ pub(super) fn compare(
     }
     let answers = [pair.legacy, pair.candidate];
     let limit = out.limits.decoded_bytes;
-    let sides =
-        [0, 1].map(|side| Known::of(bodies[side], &answers[side].headers, encodings[side], limit));
+    let sides = [0, 1]
+        .map(|side| KnownBody::of(bodies[side], &answers[side].headers, encodings[side], limit));
     let grpc = grpc::are_both(pair.legacy, pair.candidate);
     if grpc {
         let several = bodies.map(|body| body.and_then(Body::omission) == Some(Omitted::Stream));
@@ -85,10 +86,10 @@ pub(super) fn compare(
         return out.finding(|_| finding(Kind::Value, one.shown(), two.shown(), None));
     }
     let reasons = sides.map(|side| side.reason);
-    give_up(of_whom(reasons).unwrap_or(Reason::ResponseTooLarge))
+    give_up(reason_by_blame(reasons).unwrap_or(Reason::ResponseTooLarge))
 }
 
-impl Known {
+impl KnownBody {
     fn of(body: Option<&Body>, headers: &FieldLines, encodings: &[String], limit: usize) -> Self {
         let plain = |length| {
             if encodings.is_empty() {
@@ -120,13 +121,13 @@ impl Known {
     }
 }
 
-/// The length that the head states.
+/// The length that the header states.
 fn stated(headers: &FieldLines) -> Option<u64> {
     headers.get(&CONTENT_LENGTH)?.as_str()?.parse().ok()
 }
 
 impl Length {
-    /// `None` where it is not known.
+    /// Whether the body is empty; `None` if not known.
     fn is_empty(self) -> Option<bool> {
         match self {
             Self::Exactly(length) => Some(length == 0),
@@ -135,7 +136,7 @@ impl Length {
         }
     }
 
-    /// Whether it is proven that they are not the same.
+    /// Whether the lengths prove that the bodies differ.
     fn differs(self, other: Self) -> bool {
         match (self, other) {
             (Self::Exactly(one), Self::Exactly(two)) => one != two,

@@ -1,14 +1,14 @@
-//! Bodies with a structure: JSON as it stands, and what is turned into JSON to be compared in the same way.
+//! Structured bodies: JSON, and formats that are converted to JSON and compared as such.
 //!
-//! A body that is not what both sides claim falls back to text; one that is not what its own side claims is a `decode`
-//! finding, because the other service's clients can read theirs.
+//! If neither body is what both sides claim, they are compared as text. If only one is not, that is a `decode` finding,
+//! because clients can read the other.
 
 use std::borrow::Cow;
 
 use parity_schemas::verdict::{EqualByDefault, Kind, Note, Part, Reason, Side};
 
 use super::super::give_up;
-use super::{as_text, finding, of_whom};
+use super::{as_text, finding, reason_by_blame};
 use crate::collect::{Collector, Flow, excerpt, shown};
 use crate::events;
 use crate::form;
@@ -23,15 +23,15 @@ use crate::yaml::{self, YamlError};
 /// A byte order mark is not content.
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
-/// Why a body cannot be read as what it claims to be.
-enum Unread {
-    /// It is not: what is wrong, in our words, and what the parser says.
+/// Why a body cannot be parsed as what it claims to be.
+enum ReadError {
+    /// It is not of this kind: what is wrong in our words, and what the parser says.
     Syntax(Cow<'static, str>, Option<String>),
-    /// A limit of ours.
+    /// It exceeds a limit of ours.
     Limit(Reason),
 }
 
-impl From<YamlError> for Unread {
+impl From<YamlError> for ReadError {
     fn from(error: YamlError) -> Self {
         match error {
             YamlError::Syntax(detail) => Self::Syntax(yaml::INVALID.into(), Some(detail)),
@@ -51,7 +51,7 @@ pub(super) struct Structured<'a, 'c> {
 }
 
 impl Structured<'_, '_> {
-    /// JSON; `claimed` when both sides say that it is, so that being none is a finding.
+    /// Compares as JSON. `claimed` if both sides say that it is, so that a body that is not JSON is a finding.
     pub(super) fn json(self, layout: Layout, claimed: bool) -> Flow {
         let [legacy, candidate] = self.bodies;
         let (one, two) = (without_bom(legacy), without_bom(candidate));
@@ -80,7 +80,7 @@ impl Structured<'_, '_> {
             } => {
                 let limits = [&first, &second].map(|error| error.as_ref().and_then(limit_of));
                 match (first, second) {
-                    // Where nobody says JSON, being none is no fault.
+                    // If no side claims JSON, a body that is not JSON is no fault.
                     (Some(IndexError::Syntax { .. }), _) | (_, Some(IndexError::Syntax { .. }))
                         if !claimed =>
                     {
@@ -90,8 +90,8 @@ impl Structured<'_, '_> {
                         out.note(Note::BothInvalid);
                         as_text(legacy, candidate, self.scope, out)
                     }
-                    // What is beyond a limit on the other side is either a document, which this is not, or is none
-                    // either, and then they are two texts that break at different places.
+                    // The other body exceeds a limit. It is either a document, which this one is not, or not valid
+                    // either; then the two are texts that become invalid at different positions.
                     (Some(error @ IndexError::Syntax { .. }), _) => out.finding(|limits| {
                         let (one, two) = (broken(&error, &one, limits), whole(&two, limits));
                         finding(Kind::Decode, one, two, None)
@@ -100,7 +100,7 @@ impl Structured<'_, '_> {
                         let (one, two) = (whole(&one, limits), broken(&error, &two, limits));
                         finding(Kind::Decode, one, two, None)
                     }),
-                    _ => give_up(of_whom(limits).unwrap_or(Reason::TooDeep)),
+                    _ => give_up(reason_by_blame(limits).unwrap_or(Reason::TooDeep)),
                 }
             }
         }
@@ -124,7 +124,7 @@ impl Structured<'_, '_> {
             let mut limit = None;
             let mut is_json = |data: &[u8]| is_json(data, depth, scratch, &mut limit);
             let json = events::to_json(text, &mut is_json);
-            limit.map_or(Ok(vec![json]), |reason| Err(Unread::Limit(reason)))
+            limit.map_or(Ok(vec![json]), |reason| Err(ReadError::Limit(reason)))
         })
     }
 
@@ -140,33 +140,33 @@ impl Structured<'_, '_> {
             let mut limit = None;
             let mut is_json = |part: &[u8]| is_json(part, depth, scratch, &mut limit);
             match (multipart::to_json(body, boundary, &mut is_json), limit) {
-                (Err(problem), _) => Err(Unread::Syntax(problem.into(), None)),
-                (Ok(_), Some(reason)) => Err(Unread::Limit(reason)),
+                (Err(problem), _) => Err(ReadError::Syntax(problem.into(), None)),
+                (Ok(_), Some(reason)) => Err(ReadError::Limit(reason)),
                 (Ok(json), None) => Ok(vec![json]),
             }
         })
     }
 
-    /// What `read` makes of each side's body (its documents as JSON), compared as JSON.
+    /// Compares as JSON what `read` turns each body into: its documents as JSON.
     fn converted(
         self,
-        read: impl Fn(usize, &[u8], &mut json::Scratch) -> Result<Vec<Vec<u8>>, Unread>,
+        read: impl Fn(usize, &[u8], &mut json::Scratch) -> Result<Vec<Vec<u8>>, ReadError>,
     ) -> Flow {
         let [legacy, candidate] = self.bodies;
         let (out, scratch) = (self.out, self.scratch);
         let (one, two) = match (read(0, legacy, scratch), read(1, candidate, scratch)) {
             (Ok(one), Ok(two)) => (one, two),
-            (Err(Unread::Syntax(..)), Err(Unread::Syntax(..))) => {
+            (Err(ReadError::Syntax(..)), Err(ReadError::Syntax(..))) => {
                 out.note(Note::BothInvalid);
                 return as_text(legacy, candidate, self.scope, out);
             }
-            (Err(Unread::Syntax(problem, detail)), _) => {
+            (Err(ReadError::Syntax(problem, detail)), _) => {
                 return out.finding(|limits| {
                     let (one, two) = (unread(problem, detail, limits), whole(candidate, limits));
                     finding(Kind::Decode, one, two, None)
                 });
             }
-            (_, Err(Unread::Syntax(problem, detail))) => {
+            (_, Err(ReadError::Syntax(problem, detail))) => {
                 return out.finding(|limits| {
                     let (one, two) = (whole(legacy, limits), unread(problem, detail, limits));
                     finding(Kind::Decode, one, two, None)
@@ -174,13 +174,13 @@ impl Structured<'_, '_> {
             }
             (one, two) => {
                 let limits = [one.err(), two.err()].map(|error| match error {
-                    Some(Unread::Limit(reason)) => Some(reason),
+                    Some(ReadError::Limit(reason)) => Some(reason),
                     _ => None,
                 });
-                return give_up(of_whom(limits).unwrap_or(Reason::TooDeep));
+                return give_up(reason_by_blame(limits).unwrap_or(Reason::TooDeep));
             }
         };
-        // One document is itself; several, or none, are a list.
+        // One document is compared as it is; several, or none, as a list.
         let single = one.len() == 1 && two.len() == 1;
         let (one, two) = (yaml::joined(one, single), yaml::joined(two, single));
         if one == two {
@@ -190,14 +190,14 @@ impl Structured<'_, '_> {
             Outcome::Compared(flow) => flow,
             Outcome::Invalid { legacy, candidate } => {
                 let limits = [&legacy, &candidate].map(|error| error.as_ref().and_then(limit_of));
-                give_up(of_whom(limits).unwrap_or(Reason::Undecodable))
+                give_up(reason_by_blame(limits).unwrap_or(Reason::Undecodable))
             }
         }
     }
 }
 
-/// Whether an embedded text is JSON. One that is beyond a limit leaves it in `limit`: taken for text, it would differ by
-/// the order of its keys.
+/// Whether an embedded text is JSON. If it exceeds a limit, that is stored in `limit`, because compared as text it
+/// would differ by the order of its keys.
 fn is_json(
     text: &[u8],
     depth: usize,
@@ -214,8 +214,8 @@ fn is_json(
     false
 }
 
-fn text(body: &[u8]) -> Result<&str, Unread> {
-    std::str::from_utf8(body).map_err(|error| Unread::Syntax(error.to_string().into(), None))
+fn text(body: &[u8]) -> Result<&str, ReadError> {
+    std::str::from_utf8(body).map_err(|error| ReadError::Syntax(error.to_string().into(), None))
 }
 
 fn limit_of(error: &IndexError) -> Option<Reason> {
@@ -226,7 +226,7 @@ fn limit_of(error: &IndexError) -> Option<Reason> {
     }
 }
 
-/// What is wrong with a document, and the text where it is wrong.
+/// What is wrong with a document, and the text at that position.
 fn broken(error: &IndexError, text: &[u8], limits: &Limits) -> Side {
     /// Bytes shown from the offending one on.
     const EXCERPT_BYTES: usize = 60;
@@ -244,7 +244,7 @@ fn broken(error: &IndexError, text: &[u8], limits: &Limits) -> Side {
     }
 }
 
-/// Whether a document is not of the kind that it is compared as. What is beyond a limit is not known to be broken.
+/// Whether a document is not of its declared kind. One that exceeds a limit is not known to be invalid.
 pub(in super::super) fn is_broken(document: &[u8], kind: BodyKind, depth: usize) -> bool {
     let plain = without_bom(document);
     let layout = match kind {
@@ -264,7 +264,7 @@ pub(in super::super) fn is_broken(document: &[u8], kind: BodyKind, depth: usize)
     )
 }
 
-/// What a small YAML document may come to; a larger one as much as it has.
+/// Bytes that a small YAML document may expand to; a larger one may expand to its own size.
 const YAML_BYTES: usize = 1 << 20;
 
 /// A body that is not what it claims to be.

@@ -1,4 +1,4 @@
-//! What the gate says where few of the compared requests differ, and that is not enough.
+//! The gate when few of the compared requests differ, but that is not enough.
 
 use super::*;
 

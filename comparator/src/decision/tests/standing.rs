@@ -1,4 +1,4 @@
-//! What is said of instances that were not heard of, and which time leaves them out.
+//! The sentences about instances that were not heard of, and which window leaves them out.
 
 use parity_schemas::watermark::{InstanceWatermark, RunState, Standing};
 

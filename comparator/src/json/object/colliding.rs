@@ -1,5 +1,5 @@
-//! Keys whose hashes are all the same, which an attacker can find: the hash has no secret, so that every build judges
-//! alike. They may cost comparisons, counted here, in proportion to a sort's, and change nothing.
+//! Keys with equal hashes, which an attacker can find: the hash has no secret seed, so that every build reaches the
+//! same verdict. They may cost comparisons, counted here, in proportion to a sort's, and change nothing.
 
 use std::sync::Arc;
 

@@ -1,17 +1,17 @@
-//! Members matched through indices sorted by key: for objects of many keys, of repeated ones, and of renamed ones.
+//! Matches members through indices sorted by key: for objects with many keys, repeated keys or renamed keys.
 
-use parity_schemas::verdict::{Explanation, Kind, Side as Seen};
+use parity_schemas::verdict::{Explanation, Kind, Side};
 use smallvec::SmallVec;
 
 use super::super::keys::KeyGroup;
-use super::super::path::{Side, Step};
+use super::super::path::{Origin, Step};
 use super::super::rename::Renamed;
 use super::super::walk::{Frame, Walk};
 use crate::collect::{Flow, value};
 use crate::notation::index::Tree;
 
 impl Walk<'_, '_> {
-    /// The members from two keys on, in the order of the legacy's; behind them what only the candidate has.
+    /// Compares the members from two keys on, in the legacy's order; those that only the candidate has come last.
     pub(super) fn sorted_members(
         &mut self,
         legacy_from: u32,
@@ -68,13 +68,13 @@ impl Walk<'_, '_> {
             (one, two) = (after, behind);
         }
         self.groups[first..]
-            .sort_unstable_by_key(|group| (group.only() == Some(Side::Candidate), group.first));
+            .sort_unstable_by_key(|group| (group.only() == Some(Origin::Candidate), group.first));
     }
 
     fn grouped_members(&mut self, from: usize, frame: Frame) -> Flow {
         let end = self.groups.len();
         let renamed = if self.detailed() || self.scope.renames {
-            // Only where a rule accepts it does a renaming decide anything.
+            // A renaming affects the verdict only if a rule accepts it.
             let reading = self.reading;
             self.reading |= !self.scope.renames;
             let renamed = self.renamed(from, frame);
@@ -107,15 +107,15 @@ impl Walk<'_, '_> {
         Flow::Continue(())
     }
 
-    /// A key that at least one side has more than once: equal only if the values are, one by one.
+    /// A key that at least one side repeats: equal only if the values are, one by one.
     fn repeated(&mut self, group: KeyGroup, frame: Frame) -> Flow {
         let keys = |[from, end]: [u32; 2]| -> SmallVec<[u32; 8]> {
             self.indices[from as usize..end as usize].into()
         };
         let (legacy, candidate) = (keys(group.legacy), keys(group.candidate));
-        let (child, any) = self.enter_key(frame, Side::Legacy, legacy[0]);
+        let (child, any) = self.enter_key(frame, Origin::Legacy, legacy[0]);
         self.steps.push(Step::Key {
-            side: Side::Legacy,
+            side: Origin::Legacy,
             key: legacy[0],
             any,
         });
@@ -125,7 +125,7 @@ impl Walk<'_, '_> {
                 .zip(&candidate)
                 .all(|(one, two)| self.probe(one + 1, two + 1, child));
         let flow = if alike {
-            // Asked for without a trace; what rules excused in it has to be counted.
+            // The probe left no trace, so the differences that rules excused still have to be counted.
             legacy.iter().zip(&candidate).try_for_each(|(one, two)| {
                 if self.same_text(one + 1, two + 1) {
                     return Flow::Continue(());
@@ -134,7 +134,7 @@ impl Walk<'_, '_> {
             })
         } else if self.is_spent() {
             self.give_up()
-        } else if let Some(rule) = self.met(child).ignore {
+        } else if let Some(rule) = self.matched_rules(child).ignore {
             self.excused(rule);
             Flow::Continue(())
         } else {
@@ -154,7 +154,7 @@ impl Walk<'_, '_> {
 }
 
 /// The values of a repeated key, as received, in their order.
-fn listed(tree: Tree<'_>, keys: &[u32], limit: usize) -> Seen {
+fn listed(tree: Tree<'_>, keys: &[u32], limit: usize) -> Side {
     let values: Vec<&[u8]> = keys.iter().map(|key| tree.raw(key + 1)).collect();
     value(&values.join(&b", "[..]), limit)
 }

@@ -1,34 +1,34 @@
-//! Where the tokens of a GraphQL document stand to each other, and whether a sign between them must have got lost.
+//! Checks the order of tokens in a GraphQL document, so that one with a lost character is recognized.
 
 use std::collections::HashSet;
 
 use super::Token;
 
-/// Where the tokens of a document stand to each other.
-pub(super) struct Places {
-    /// Of those that are no blanks and no comments: which they are, and the bracket that each stands in.
+/// The significant tokens of a document and the brackets around each.
+pub(super) struct TokenPlaces {
+    /// For each token that is neither white space nor comment: its index, and the innermost bracket around it.
     seen: Vec<(usize, Option<&'static str>)>,
 }
 
-impl Places {
-    /// `None` where a sign must have got lost: a name and a value that nothing parts, a variable or a default where there
-    /// is none.
+impl TokenPlaces {
+    /// `None` if a character must have been lost: a name and a value without a separator, or a variable or default
+    /// where none is allowed.
     pub(super) fn of(tokens: &[Token<'_>]) -> Option<Self> {
         let mut open = Vec::new();
         let mut seen = Vec::new();
         for (at, token) in tokens.iter().enumerate() {
             match token {
                 Token::Blank(_) | Token::Comment(_) => continue,
-                Token::Sign("}" | "]" | ")") => {
+                Token::Punctuator("}" | "]" | ")") => {
                     open.pop();
                 }
                 _ => {}
             }
             seen.push((at, open.last().copied()));
             match token {
-                Token::Sign("{") => open.push("{"),
-                Token::Sign("[") => open.push("["),
-                Token::Sign("(") => open.push("("),
+                Token::Punctuator("{") => open.push("{"),
+                Token::Punctuator("[") => open.push("["),
+                Token::Punctuator("(") => open.push("("),
                 _ => {}
             }
         }
@@ -46,29 +46,29 @@ impl Places {
         let before = self.token(tokens, index.checked_sub(1));
         let next = self.token(tokens, Some(index + 1));
         let inside = self.seen.get(index).and_then(|(_, inside)| *inside);
-        let value = inside == Some("[") || matches!(before, Some(Token::Sign(":" | "=")));
-        let named = next == Some(Token::Sign(":"));
+        let value = inside == Some("[") || matches!(before, Some(Token::Punctuator(":" | "=")));
+        let named = next == Some(Token::Punctuator(":"));
         match self.token(tokens, Some(index)) {
             Some(Token::Variable(_)) if named => inside == Some("("),
             Some(Token::Variable(_) | Token::Number(_)) => value,
             Some(Token::Name(_)) if inside == Some("(") => {
-                named || value || before == Some(Token::Sign("@"))
+                named || value || before == Some(Token::Punctuator("@"))
             }
-            // A name is no value of another.
-            Some(Token::Sign(":")) if !self.is_key(tokens, index.checked_sub(1)) => false,
-            Some(Token::Sign(":")) => matches!(
+            // A value cannot be a name at the same time.
+            Some(Token::Punctuator(":")) if !self.is_key(tokens, index.checked_sub(1)) => false,
+            Some(Token::Punctuator(":")) => matches!(
                 next,
                 Some(
                     Token::Name(_)
                         | Token::Variable(_)
                         | Token::Number(_)
                         | Token::String(_)
-                        | Token::Sign("[" | "{")
+                        | Token::Punctuator("[" | "{")
                 )
             ),
-            Some(Token::Sign("=")) => match next {
+            Some(Token::Punctuator("=")) => match next {
                 // The members of a union.
-                Some(Token::Name(_) | Token::Sign("|")) if inside.is_none() => true,
+                Some(Token::Name(_) | Token::Punctuator("|")) if inside.is_none() => true,
                 _ => self.has_type_before(tokens, index),
             },
             _ => true,
@@ -79,11 +79,11 @@ impl Places {
         let before = index.and_then(|index| self.token(tokens, index.checked_sub(1)));
         matches!(
             self.token(tokens, index),
-            Some(Token::Name(_) | Token::Variable(_) | Token::Sign(")"))
-        ) && before != Some(Token::Sign(":"))
+            Some(Token::Name(_) | Token::Variable(_) | Token::Punctuator(")"))
+        ) && before != Some(Token::Punctuator(":"))
     }
 
-    /// Whether a colon and a type stand before `=`.
+    /// Whether a colon and a type precede the `=`.
     fn has_type_before(&self, tokens: &[Token<'_>], index: usize) -> bool {
         let mut at = index;
         let mut names = 0;
@@ -91,31 +91,31 @@ impl Places {
             at -= 1;
             match token {
                 Token::Name(_) if names == 0 => names = 1,
-                Token::Sign("!" | "]") if names == 0 => {}
-                Token::Sign("[") if names == 1 => {}
-                token => return names == 1 && token == Token::Sign(":"),
+                Token::Punctuator("!" | "]") if names == 0 => {}
+                Token::Punctuator("[") if names == 1 => {}
+                token => return names == 1 && token == Token::Punctuator(":"),
             }
         }
         false
     }
 
-    /// Whether a literal is the value of something, and not words about what follows.
+    /// Whether a literal is a value, and not a description of what follows.
     pub(super) fn is_value(&self, tokens: &[Token<'_>], at: usize) -> bool {
         let Ok(index) = self.seen.binary_search_by_key(&at, |(at, _)| *at) else {
             return false;
         };
         let before = self.token(tokens, index.checked_sub(1));
         let inside = self.seen.get(index).and_then(|(_, inside)| *inside);
-        inside == Some("[") || matches!(before, Some(Token::Sign(":" | "=")))
+        inside == Some("[") || matches!(before, Some(Token::Punctuator(":" | "=")))
     }
 
-    /// The variables that are declared and put behind nothing, so that nothing says what they are; `None` where an
-    /// operation uses others than it declares.
+    /// The variables that are declared but never used, so that nothing tells what they hold; `None` if an operation
+    /// uses undeclared variables.
     pub(super) fn unused<'t>(&self, tokens: &[Token<'t>]) -> Option<HashSet<&'t str>> {
         let (mut declared, mut used) = (HashSet::new(), HashSet::new());
         for (index, _) in self.seen.iter().enumerate() {
             if let Some(Token::Variable(name)) = self.token(tokens, Some(index)) {
-                if self.token(tokens, Some(index + 1)) == Some(Token::Sign(":")) {
+                if self.token(tokens, Some(index + 1)) == Some(Token::Punctuator(":")) {
                     declared.insert(name);
                 } else {
                     used.insert(name);

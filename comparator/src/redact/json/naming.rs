@@ -1,24 +1,24 @@
-//! Values whose names stand beside them: in another member, in another element, at the head of a column, in the text of
-//! a query.
+//! Values whose names are next to them: in another member, in another element, in a table header, in the text of a
+//! query.
 //!
 //! - `{"name": "token", "value": …}`, `{"op": "add", "path": "/password", "value": …}`, `{"loc": ["body", "pin"], …}`:
-//!   a member that names something names the values beside it. Where a member is exactly a secret name, all values
-//!   beside it are hidden, but for the words that say what the object is (`says_what_it_is`).
-//! - The variables of a GraphQL operation that it puts behind secret names.
+//!   a member that names something names the values next to it. If a member is exactly a secret name, all other values
+//!   of the object are hidden, except words that tell what the object is (`says_what_it_is`).
+//! - The variables that a GraphQL operation passes under secret names.
 
 use std::collections::HashSet;
 
 use parity_schemas::secret::Words;
 use smallvec::SmallVec;
 
-use super::reading::Reading;
+use super::reading::NamedTree;
 use crate::multipart;
 use crate::notation::index::NodeKind;
-use crate::redact::beside::Operation;
+use crate::redact::context::Operation;
 use crate::redact::last_word::{NAMING, ends_in};
 use crate::redact::{graphql, strings};
 
-/// Last words of members that hold the value that is named so.
+/// Last words of members that hold a value which another member names.
 const NAMED: [&[u8]; 36] = [
     b"actual",
     b"after",
@@ -57,7 +57,7 @@ const NAMED: [&[u8]; 36] = [
     b"with",
     b"wrong",
 ];
-/// Members that say what happened, besides those that name something.
+/// Last words of members that tell what happened.
 const ABOUT: [&[u8]; 30] = [
     b"action",
     b"category",
@@ -90,7 +90,8 @@ const ABOUT: [&[u8]; 30] = [
     b"status",
     b"title",
 ];
-/// A member that ends so says of which kind something is; a secret name in it names no value: `grant_type`.
+/// Last words of members that tell the kind of something. A secret name as their value names no other value:
+/// `grant_type`.
 const KINDS: [&[u8]; 8] = [
     b"type",
     b"method",
@@ -101,9 +102,9 @@ const KINDS: [&[u8]; 8] = [
     b"format",
     b"mode",
 ];
-/// Members that lead to what an error is about.
+/// Members that hold the place an error is about.
 const SOURCES: [&[u8]; 6] = [b"source", b"error", b"ref", b"param", b"field", b"target"];
-/// Words of operations that take secrets, whatever their variables are called.
+/// Words in the names of operations that take secrets, whatever their variables are called.
 const LOGINS: [&[u8]; 9] = [
     b"authenticate",
     b"login",
@@ -115,21 +116,21 @@ const LOGINS: [&[u8]; 9] = [
     b"unlock",
     b"verify",
 ];
-/// Longest word that is kept beside a secret name.
+/// Longest word that stays readable next to a secret name.
 const MAX_WORD_BYTES: usize = 24;
 
-/// What the members of an object say of those beside them.
+/// Which other members of an object its members declare secret.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Named {
-    /// Those that hold a value are secret.
+pub(super) struct NamedByMembers {
+    /// The members that hold a value.
     pub(super) values: bool,
-    /// All are.
+    /// All members.
     pub(super) all: bool,
 }
 
-/// Whether a member holds the value that one beside it names; `$` and `#text` are how XML is written in JSON.
+/// Whether a member holds the value that another one names. `$` and `#text` are how XML is written in JSON.
 pub(super) fn is_named(name: &str) -> bool {
-    /// Shorter ones are parts of other words.
+    /// Shorter endings also end other words.
     const MIN_BYTES: usize = 4;
     let lower = name.to_ascii_lowercase();
     let joined = |word: &&[u8]| word.len() >= MIN_BYTES && lower.as_bytes().ends_with(word);
@@ -144,8 +145,8 @@ pub(super) fn is_variables(name: &str) -> bool {
     name.eq_ignore_ascii_case("variables")
 }
 
-/// The last name of a path, as in `/user/password`, `user.password`, `$.user['password'][0]`; the text itself where it
-/// is none. Positions are no names.
+/// The last name of a path such as `/user/password`, `user.password` or `$.user['password'][0]`; the text itself if it
+/// is not a path. Indices are not names.
 fn last_name(text: &str) -> &str {
     let parts = |sign: char| "/.[]'\"#$:*{}".contains(sign);
     text.split(parts)
@@ -155,10 +156,10 @@ fn last_name(text: &str) -> &str {
         .unwrap_or(text)
 }
 
-impl Reading<'_> {
-    /// What members say of those beside them.
-    pub(super) fn named_by_members(&mut self, object: u32) -> Named {
-        let mut named = Named::default();
+impl NamedTree<'_> {
+    /// Which members are secret because another member names them.
+    pub(super) fn named_by_members(&mut self, object: u32) -> NamedByMembers {
+        let mut named = NamedByMembers::default();
         for key in self.tree.keys(object) {
             let name = self.key_text(key);
             let value = key + 1;
@@ -166,7 +167,7 @@ impl Reading<'_> {
                 NodeKind::String if ends_in(&name, &NAMING) => self.named_by(value, &mut named),
                 NodeKind::String if !ends_in(&name, &KINDS) => {
                     let text = self.key_text(value);
-                    named.all |= self.redactor.names.are_exactly(&text);
+                    named.all |= self.redactor.secret_names.contains_exactly(&text);
                 }
                 NodeKind::Array if ends_in(&name, &NAMING) => {
                     let last = self.tree.elements(value).last();
@@ -191,15 +192,15 @@ impl Reading<'_> {
         named
     }
 
-    /// The same of the parts of a multipart form: a field that is called `name` names the field that is called `value`.
-    pub(super) fn named_by_parts(&mut self, parts: &[u32], form: bool) -> Named {
-        let mut named = Named::default();
+    /// The same for the parts of a multipart form: a field called `name` names the field called `value`.
+    pub(super) fn named_by_parts(&mut self, parts: &[u32], form: bool) -> NamedByMembers {
+        let mut named = NamedByMembers::default();
         for part in parts {
             match self.field_of(*part) {
                 Some((name, value)) if ends_in(&name, &NAMING) => {
                     self.named_by(value, &mut named);
                 }
-                // What it is called is unknown.
+                // Its name is not known.
                 Some((_, value)) if !self.is_part_readable(*part, form) => {
                     self.named_by(value, &mut named);
                 }
@@ -209,9 +210,9 @@ impl Reading<'_> {
                         && self.tree.kind(text) == NodeKind::String
                     {
                         self.named_by(text, &mut named);
-                        // A part of a form without a name holds the heads of others.
+                        // A form part without a name may hold the header of another part.
                         let text = self.key_text(text);
-                        named.all |= form && self.redactor.names.are_among(&text);
+                        named.all |= form && self.redactor.secret_names.any_word_of(&text);
                     }
                 }
             }
@@ -219,15 +220,15 @@ impl Reading<'_> {
         named
     }
 
-    /// The text that is the body of a part.
+    /// The body of a part that is text.
     fn text_of(&self, part: u32) -> Option<u32> {
         let mut keys = self.tree.keys(part);
         let key = keys.find(|key| self.tree.content(*key) == multipart::TEXT.as_bytes())?;
         Some(key + 1)
     }
 
-    /// Whether a part is a field that another one names.
-    pub(super) fn is_named_part(&mut self, part: u32, named: Named) -> bool {
+    /// Whether a part is a field that another field names as secret.
+    pub(super) fn is_named_part(&mut self, part: u32, named: NamedByMembers) -> bool {
         if !(named.values || named.all) {
             return false;
         }
@@ -236,7 +237,7 @@ impl Reading<'_> {
         })
     }
 
-    /// The name of the field that a part is, and its text.
+    /// The field name of a part, and its text.
     fn field_of(&mut self, part: u32) -> Option<(String, u32)> {
         let text = self.text_of(part)?;
         if self.tree.kind(text) != NodeKind::Object {
@@ -246,24 +247,24 @@ impl Reading<'_> {
         (self.tree.kind(name + 1) == NodeKind::String).then(|| (self.key_text(name), name + 1))
     }
 
-    fn named_by(&mut self, value: u32, named: &mut Named) {
+    fn named_by(&mut self, value: u32, named: &mut NamedByMembers) {
         let text = self.key_text(value);
-        let names = &self.redactor.names;
+        let names = &self.redactor.secret_names;
         let last = last_name(&text);
-        named.all |= names.are_exactly(last) || names.are_exactly(&text);
-        named.values |= named.all || names.are_named(last) || names.are_named(&text);
-        // Of a path that lost a sign, each word counts.
-        named.values |= is_path(&text) && names.are_among(&text);
-        // What is below a secret name is secret, too.
+        named.all |= names.contains_exactly(last) || names.contains_exactly(&text);
+        named.values |= named.all || names.contains_label(last) || names.contains_label(&text);
+        // In a path that may have lost a character, every word counts.
+        named.values |= is_path(&text) && names.any_word_of(&text);
+        // Everything below a secret name is secret, too.
         if text.starts_with(['/', '#', '$']) {
             named.values |= text
                 .split(['/', '.', '['])
-                .any(|part| names.are_named(part));
+                .any(|part| names.contains_label(part));
         }
     }
 
-    /// Whether a member beside a secret name only says what the object is about: a word, a position, or a sentence
-    /// without anything quoted in it.
+    /// Whether a member next to a secret name only tells what the object is about: a word, a position, or a sentence
+    /// without quotes.
     pub(super) fn says_what_it_is(&mut self, name: &str, value: u32) -> bool {
         let about = ends_in(name, &ABOUT);
         match self.tree.kind(value) {
@@ -271,22 +272,25 @@ impl Reading<'_> {
                 let text = self.key_text(value);
                 is_word(&text)
                     || (about && is_sentence(&text))
-                    || self.redactor.names.contain(last_name(&text))
+                    || self.redactor.secret_names.contains(last_name(&text))
             }
             NodeKind::Array => ends_in(name, &NAMING),
             NodeKind::Number => about,
             NodeKind::Object => ends_in(name, &SOURCES),
-            NodeKind::String => self.redactor.names.are_exactly(&self.key_text(value)),
+            NodeKind::String => self
+                .redactor
+                .secret_names
+                .contains_exactly(&self.key_text(value)),
             _ => false,
         }
     }
 
-    /// What a request of GraphQL says of its variables; `None` when it is none, or says nothing.
+    /// Which variables of a GraphQL request are secret; `None` if the object is not such a request, or no variable is.
     pub(super) fn operation_of(&mut self, object: u32) -> Option<Operation> {
         let keys: SmallVec<[u32; 8]> = self.tree.keys(object).collect();
         let mut variables = false;
         let mut login = false;
-        // Of all texts together: which of them the variables belong to, nothing says.
+        // The secret variables of all queries together, because nothing tells which query the variables belong to.
         let mut secret = HashSet::new();
         let mut is_read = false;
         let mut is_unread = false;
@@ -301,7 +305,7 @@ impl Reading<'_> {
                 let words = Words::of(&text);
                 let taking = words.iter().any(|word| LOGINS.contains(&word))
                     || LOGINS.contains(&&*words.joined());
-                login = taking || self.redactor.names.contain(&text);
+                login = taking || self.redactor.secret_names.contains(&text);
             } else if is_query(&name) || strings::claims_graphql(text.trim_start()) {
                 match graphql::secret_variables(self.redactor, &text) {
                     Some(names) => {
@@ -315,7 +319,7 @@ impl Reading<'_> {
         if !variables {
             None
         } else if is_unread {
-            Some(Operation::Unread)
+            Some(Operation::Unreadable)
         } else if !secret.is_empty() {
             Some(Operation::Variables(secret.into()))
         } else {
@@ -324,9 +328,9 @@ impl Reading<'_> {
     }
 }
 
-/// Whether a text is no sentence and no plain name: something like a path.
+/// Whether a text looks like a path, rather than a sentence or a plain name.
 fn is_path(text: &str) -> bool {
-    /// Longer ones are texts.
+    /// Longer ones are sentences.
     const MAX_BYTES: usize = 128;
     text.len() <= MAX_BYTES
         && !text.contains(char::is_whitespace)
@@ -334,7 +338,7 @@ fn is_path(text: &str) -> bool {
             .contains(|sign: char| sign.is_ascii_punctuation() && !matches!(sign, '_' | '-' | '.'))
 }
 
-/// A word, or several written together, of small letters: nothing that somebody guards.
+/// Whether a text is one or several joined words of lower-case letters, which nobody would guard as a secret.
 fn is_word(text: &str) -> bool {
     text.len() <= MAX_WORD_BYTES
         && text
@@ -342,7 +346,8 @@ fn is_word(text: &str) -> bool {
             .all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'_' | b'-' | b'.'))
 }
 
-/// Words of letters with spaces between; a value would have other signs, or be quoted.
+/// Whether a text consists of words of letters with spaces between them. A secret would have other characters, or
+/// quotes around it.
 fn is_sentence(text: &str) -> bool {
     text.contains(' ')
         && text.split(' ').enumerate().all(|(at, word)| {

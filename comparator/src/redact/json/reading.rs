@@ -1,4 +1,4 @@
-//! A document that is being read, and whose names say what is secret in it.
+//! A document with access to the names in it that tell what is secret.
 
 use smallvec::SmallVec;
 
@@ -6,14 +6,14 @@ use crate::multipart;
 use crate::notation::index::{NodeKind, Tree};
 use crate::redact::Redactor;
 
-/// See the module.
-pub(super) struct Reading<'a> {
+/// A parsed document, and what is needed to read its names.
+pub(super) struct NamedTree<'a> {
     pub(super) redactor: &'a Redactor,
     pub(super) tree: Tree<'a>,
     pub(super) scratch: Vec<u8>,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> NamedTree<'a> {
     pub(super) fn new(redactor: &'a Redactor, tree: Tree<'a>) -> Self {
         Self {
             redactor,
@@ -22,7 +22,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// The content of a key or string without escapes, as text.
+    /// The content of a key or string, with escapes undone.
     pub(super) fn key_text(&mut self, key: u32) -> String {
         let content = self.tree.unescaped(key, &mut self.scratch);
         String::from_utf8_lossy(content).into_owned()
@@ -40,7 +40,7 @@ impl<'a> Reading<'a> {
             .flat_map(move |headers| tree.keys(headers + 1))
     }
 
-    /// Whether the header fields of a part say what its name is, or that it needs none.
+    /// Whether the header fields of a part tell its name, or that it needs none.
     pub(super) fn is_part_readable(&mut self, part: u32, form: bool) -> bool {
         let fields: SmallVec<[u32; 4]> = self.fields_of_part(part).collect();
         let mut named = !form;
@@ -52,13 +52,13 @@ impl<'a> Reading<'a> {
                 _ => continue,
             };
             if disposition {
-                let speaks = |text: &str| self.redactor.speaks_of_a_secret(text);
-                named = multipart::is_readable(&value, form, speaks);
+                let mentions_secret = |text: &str| self.redactor.mentions_secret(text);
+                named = multipart::is_readable(&value, form, mentions_secret);
                 if !named {
                     return false;
                 }
             } else if value.contains("form-data") {
-                // The field had another name.
+                // The name of the header field is damaged.
                 return false;
             }
         }

@@ -1,14 +1,14 @@
-//! What is replaced in a text, and the text without it.
+//! Replacements of spans of a text.
 
 use std::ops::Range;
 
-/// What stands for a span of the text.
+/// A span of a text and its replacement.
 pub(super) struct Replacement {
     pub(super) span: Range<usize>,
     pub(super) with: String,
 }
 
-/// The text of a span with what stands for parts of it.
+/// The text of a span, with replacements applied.
 pub(super) fn applied(text: &[u8], span: &Range<usize>, replacements: &[Replacement]) -> String {
     let mut out = String::with_capacity(span.len());
     let mut at = span.start;

@@ -1,31 +1,31 @@
-//! The walk through a document that finds what is to be replaced.
+//! Walks a document and finds what must be replaced.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 
 use smallvec::SmallVec;
 
-use super::naming::{Named, is_named, is_query, is_variables};
-use super::reading::Reading;
+use super::naming::{NamedByMembers, is_named, is_query, is_variables};
+use super::reading::NamedTree;
 use super::replacement::{Replacement, applied};
 use crate::limits::MAX_DEPTH;
 use crate::multipart;
 use crate::notation::index::{Index, Layout, NodeKind, ROOT, Tree};
 use crate::notation::string;
-use crate::redact::beside::{Beside, Operation};
 use crate::redact::claim::Claim;
-use crate::redact::hidden::Why;
+use crate::redact::context::{Context, Operation};
+use crate::redact::hidden::HideReason;
 use crate::redact::place::{Content, Place};
 use crate::redact::{Redactor, cards};
 use crate::rules::Scope;
 
 impl Redactor {
-    /// A JSON text within a string; `None` when it is none. A `mask` rule does not lead into a string.
+    /// Redacts a string that holds JSON; `None` if it does not. `mask` rules do not lead into strings.
     pub(in crate::redact) fn nested_json(&self, text: &str, depth: usize) -> Option<String> {
-        self.nested_beside(text, depth, Beside::default())
+        self.nested_in_context(text, depth, Context::default())
     }
 
-    /// The same of JSON that was made of YAML; in an `aliased` one a secret may stand under other names, too.
+    /// The same for JSON that was made from YAML. If `aliased`, a secret may also occur under other names.
     pub(in crate::redact) fn nested_yaml(
         &self,
         json: &[u8],
@@ -41,7 +41,7 @@ impl Redactor {
         Some(applied(json, &(0..json.len()), &walker.replacements))
     }
 
-    /// The strings and numbers that must not leave of JSON that was made of a text.
+    /// The secret strings and numbers of JSON that was made from another format.
     pub(in crate::redact) fn hidden_in(
         &self,
         json: &[u8],
@@ -80,9 +80,9 @@ impl Redactor {
         Some(hidden)
     }
 
-    /// The same of a text of which something is known from what stands beside it.
-    fn nested_beside(&self, text: &str, depth: usize, beside: Beside) -> Option<String> {
-        /// Levels of such a text: what is written by hand has a few, and each of a thousand strings may be one.
+    /// Redacts a string that holds JSON, in the context of what the values around it tell.
+    fn nested_in_context(&self, text: &str, depth: usize, context: Context) -> Option<String> {
+        /// Nesting of JSON in a string. People write only a few levels, and each of a thousand strings may hold some.
         const MAX_NESTED_DEPTH: usize = 64;
         let mut index = Index::default();
         let layout = Layout::Document;
@@ -91,7 +91,7 @@ impl Redactor {
         let scope = Scope::default();
         let mut walker = Walker::new(self, &scope, tree, depth);
         let mut root = Place::root(Content::Values, self, &scope);
-        root.beside = beside;
+        root.context = context;
         walker.value(ROOT, &root);
         Some(applied(
             text.as_bytes(),
@@ -102,24 +102,24 @@ impl Redactor {
 }
 
 pub(super) struct Walker<'a> {
-    reading: Reading<'a>,
+    reading: NamedTree<'a>,
     scope: &'a Scope,
-    /// Texts within texts that lead here.
+    /// How many texts this one is nested in.
     depth: usize,
     pub(super) replacements: Vec<Replacement>,
-    /// Scalars that stand under secret names.
+    /// Scalars found under secret names.
     pub(super) secrets: HashSet<Vec<u8>>,
-    /// Those of the first walk.
+    /// The secrets that the first walk found.
     pub(super) known: HashSet<Vec<u8>>,
 }
 
-/// Shortest value that is taken for the same secret in another place: shorter ones are equal by chance.
+/// Shortest value that is taken for the same secret elsewhere; shorter values are equal by chance.
 const MIN_REPEATED_BYTES: usize = 6;
 
 impl<'a> Walker<'a> {
     fn new(redactor: &'a Redactor, scope: &'a Scope, tree: Tree<'a>, depth: usize) -> Self {
         Self {
-            reading: Reading::new(redactor, tree),
+            reading: NamedTree::new(redactor, tree),
             scope,
             depth,
             replacements: Vec::new(),
@@ -128,7 +128,8 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// A walk that is done; twice where a value that stands under a secret name may be `aliased` under others.
+    /// A finished walk. It walks twice if values are `aliased`, so that a value under a secret name is also hidden
+    /// elsewhere.
     pub(super) fn of(
         redactor: &'a Redactor,
         scope: &'a Scope,
@@ -159,9 +160,9 @@ impl<'a> Walker<'a> {
 
     pub(super) fn value(&mut self, at: u32, place: &Place) {
         let kind = self.reading.tree.kind(at);
-        // `null` says only that there is no secret, which the kind of a finding says too.
+        // `null` tells only that there is no secret, which the kind of a finding tells, too.
         let scalar = matches!(kind, NodeKind::String | NodeKind::Number);
-        if (place.secret && kind != NodeKind::Null) || (place.beside.veiled && scalar) {
+        if (place.secret && kind != NodeKind::Null) || (place.context.hides_scalars && scalar) {
             self.keep_secrets(at);
             let hash = match kind {
                 NodeKind::String => {
@@ -170,7 +171,7 @@ impl<'a> Walker<'a> {
                 }
                 NodeKind::Object | NodeKind::Array => {
                     let compact = compact(self.reading.tree.raw(at));
-                    self.reading.redactor.hide(&compact, Why::Asked)
+                    self.reading.redactor.hide(&compact, HideReason::Requested)
                 }
                 _ => self.reading.redactor.hash(self.reading.tree.raw(at)),
             };
@@ -199,16 +200,16 @@ impl<'a> Walker<'a> {
 
     fn array(&mut self, at: u32, place: &Place) {
         let elements: Vec<u32> = self.reading.tree.elements(at).collect();
-        let rows = self.reading.rows_below(at, &elements, &place.beside);
-        let beside = rows.as_ref().unwrap_or(&place.beside);
-        let hidden = beside.hides(at, elements.len());
-        let header = beside.is_header(at);
+        let rows = self.reading.rows_below(at, &elements, &place.context);
+        let context = rows.as_ref().unwrap_or(&place.context);
+        let hidden = context.hides(at, elements.len());
+        let header = context.is_header(at);
         let named = match place.content {
             Content::Parts { form } => self.reading.named_by_parts(&elements, form),
-            _ => Named::default(),
+            _ => NamedByMembers::default(),
         };
-        let behind = if hidden.is_none() && !header {
-            self.reading.behind_names(&elements)
+        let after = if hidden.is_none() && !header {
+            self.reading.after_names(&elements)
         } else {
             SmallVec::new()
         };
@@ -216,14 +217,14 @@ impl<'a> Walker<'a> {
             let position = index as usize;
             let mut place = place.element(index, self.reading.redactor, self.scope);
             if let Some(rows) = &rows {
-                place.beside = rows.clone();
+                place.context = rows.clone();
             }
-            // Of two lists of names either may hold the values; a name itself is none.
+            // If two lists are both names, either may hold the values; a name itself is no value.
             let below = hidden
                 .as_ref()
                 .is_some_and(|hidden| hidden.contains(&position));
             place.secret |=
-                (below && !(header && self.is_a_name(element))) || behind.contains(&position);
+                (below && !(header && self.is_a_name(element))) || after.contains(&position);
             place.secret |= self.reading.is_named_part(element, named);
             self.value(element, &place);
         }
@@ -243,9 +244,9 @@ impl<'a> Walker<'a> {
         };
         let place = part.as_ref().unwrap_or(place);
         let named = self.reading.named_by_members(at);
-        let columns = self.reading.columns_of(at, &place.beside);
+        let columns = self.reading.columns_of(at, &place.context);
         let operation = self.reading.operation_of(at);
-        let veiled = named.all || place.beside.veiled;
+        let hides_scalars = named.all || place.context.hides_scalars;
         for key in self.reading.tree.keys(at) {
             let name = self.reading.key_text(key);
             if let Some(clean) = self.reading.redactor.key(&name) {
@@ -253,16 +254,16 @@ impl<'a> Walker<'a> {
             }
             let mut member = place.member(&name, self.reading.redactor, self.scope);
             member.secret |= nameless && name != multipart::HEADERS;
-            member.secret |= place.beside.names(&name) || (named.values && is_named(&name));
+            member.secret |= place.context.names(&name) || (named.values && is_named(&name));
             if let Some(columns) = &columns {
-                member.beside = columns.clone();
+                member.context = columns.clone();
             }
-            member.beside.veiled =
-                (veiled || member.beside.veiled) && !self.reading.says_what_it_is(&name, key + 1);
+            member.context.hides_scalars = (hides_scalars || member.context.hides_scalars)
+                && !self.reading.says_what_it_is(&name, key + 1);
             if let Some(operation) = operation.as_ref().filter(|_| is_variables(&name)) {
-                member.beside.add(operation);
+                member.context.add(operation);
             }
-            member.secret |= matches!(operation, Some(Operation::Unread)) && is_query(&name);
+            member.secret |= matches!(operation, Some(Operation::Unreadable)) && is_query(&name);
             self.value(key + 1, &member);
         }
     }
@@ -270,18 +271,18 @@ impl<'a> Walker<'a> {
     fn is_a_name(&mut self, at: u32) -> bool {
         self.reading.tree.kind(at) == NodeKind::String && {
             let text = self.reading.key_text(at);
-            self.reading.redactor.names.are_exactly(&text)
+            self.reading.redactor.secret_names.contains_exactly(&text)
         }
     }
 
-    /// What the body of a part of a multipart body claims to be, by its header fields.
+    /// What the body of a part claims to be, according to its header fields.
     fn claim_of_part(&mut self, part: u32) -> Claim {
         let media = self
             .reading
             .fields_of_part(part)
             .find(|key| self.reading.tree.content(*key) == b"content-type");
         match media {
-            None => Claim::Silent,
+            None => Claim::Undeclared,
             Some(key) if self.reading.tree.kind(key + 1) == NodeKind::String => {
                 Claim::of_type(&self.reading.key_text(key + 1), None)
             }
@@ -294,18 +295,18 @@ impl<'a> Walker<'a> {
         let redactor = self.reading.redactor;
         let clean = match &place.content {
             Content::Digest => {
-                // In our words: the digest, and the length in parentheses.
+                // Written by us: the digest, and the length in parentheses.
                 let (digest, length) = text.split_once(' ').unwrap_or((&text, ""));
                 Cow::Owned(format!("{} {length}", redactor.hash(digest.as_bytes())))
             }
-            // The boundary before the head of another part was lost.
+            // The boundary before another part was lost.
             Content::Text(_) if text.to_ascii_lowercase().contains("content-disposition:") => {
-                Cow::Owned(redactor.hide(text.as_bytes(), Why::Invalid("multipart")))
+                Cow::Owned(redactor.hide(text.as_bytes(), HideReason::Invalid("multipart")))
             }
             Content::Text(claim) => redactor.claimed_text(claim, &text, self.depth),
             Content::Headers => redactor.string(&text),
-            _ if place.beside.leads_into(&text) => {
-                match redactor.nested_beside(&text, self.depth + 1, place.beside.clone()) {
+            _ if place.context.applies_within(&text) => {
+                match redactor.nested_in_context(&text, self.depth + 1, place.context.clone()) {
                     Some(shown) => Cow::Owned(shown),
                     None => redactor.string_at(&text, self.depth),
                 }
@@ -323,7 +324,7 @@ impl<'a> Walker<'a> {
         !self.known.is_empty() && self.known.contains(content)
     }
 
-    /// Takes down the scalars of a value that is secret.
+    /// Collects the scalars of a secret value.
     fn keep_secrets(&mut self, at: u32) {
         let end = self.reading.tree.next(at);
         let mut node = at;

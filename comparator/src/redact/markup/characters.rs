@@ -1,49 +1,49 @@
-//! Text between tags, comments, and what a text says of what stands beside it.
+//! Text between tags, comments, and which text is a label for what.
 
 use std::ops::Range;
 
 use super::known::HOLDING;
-use super::{Dialect, Reader, Tag, escape, is_naming, name_at, strict, unescaped};
+use super::{Dialect, MarkupReader, Tag, escape, is_naming, name_at, strict, unescaped};
 use crate::redact::Redactor;
-use crate::redact::hidden::Why;
+use crate::redact::hidden::HideReason;
 use crate::redact::last_word;
 
-/// Longest text that is taken for the label of what follows.
+/// Longest text that may be a label.
 const MAX_LABEL_BYTES: usize = 64;
-/// Remarks that may stand between a label and its value.
+/// Most remarks between a label and its value.
 const MAX_REMARKS: usize = 4;
-/// Elements of what one of them names at the most; else it is a document that speaks of a secret.
+/// Most children of an element in which one child names the others; with more, it is a document that mentions a secret.
 const MAX_CHILDREN: usize = 8;
 /// Elements that are a label as a whole.
 const LABELS: [&str; 11] = [
     "caption", "dt", "h1", "h2", "h3", "h4", "h5", "h6", "label", "legend", "th",
 ];
-/// Other elements in which labels and values stand.
+/// Other elements that hold labels and values.
 const ENDED: [&str; 15] = [
     "a", "b", "code", "dd", "div", "em", "li", "p", "pre", "small", "span", "strong", "table",
     "td", "tr",
 ];
-/// Elements that make a table or a list of terms.
+/// Elements of tables and of lists of terms.
 const BEGUN: [&str; 9] = [
     "dd", "dt", "table", "tbody", "td", "tfoot", "th", "thead", "tr",
 ];
-/// Elements with remarks, or with what to do about a value.
+/// Elements that hold remarks, or controls for a value.
 pub(super) const REMARKS: [&str; 7] = ["a", "abbr", "button", "label", "small", "sub", "sup"];
 
 /// The label that was last read.
 #[derive(Default)]
 pub(super) struct Label {
-    /// How many elements were open, the one that is the label among them; 0 where none is, or no longer.
+    /// Number of open elements, including the label; 0 if there is none.
     pub(super) open: usize,
-    /// It is a link, so links behind it hold other things.
+    /// Whether it is a link, so that links after it hold other things.
     pub(super) linked: bool,
-    /// A link, or the like, began that has no end.
+    /// Whether a link or similar element began that has no end tag.
     pub(super) begun: bool,
-    /// Texts that may still be taken for a remark on it.
+    /// How many more texts may be remarks on it.
     remarks: usize,
 }
 
-impl Reader<'_> {
+impl MarkupReader<'_> {
     /// Text between tags.
     pub(super) fn characters(&mut self, span: Range<usize>, escaped: bool) {
         let raw = self.text.get(span).unwrap_or_default();
@@ -74,13 +74,13 @@ impl Reader<'_> {
                 self.label.remarks -= 1;
                 self.labelled = true;
             }
-            // What is left of a name still names what follows.
-            if remains && self.redactor.names.are_among(raw) {
+            // The rest of a damaged name still names what follows.
+            if remains && self.redactor.secret_names.any_word_of(raw) {
                 self.labelled();
                 self.name_siblings(text);
                 self.is_head_of_column(text);
             }
-            // A colon, or the star of what must be filled in.
+            // A colon, or the star of a required field.
             if text.chars().count() == 1 && !text.contains(char::is_alphanumeric) && !cell {
                 self.out.push_str(raw);
                 return;
@@ -109,17 +109,17 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether the end of an element of a page stands in a text, or the begin of one of a table, without the sign that it
-    /// begins with.
+    /// Whether a text holds the end tag of a known element, or the start tag of one of a table, with its first
+    /// character lost.
     fn holds_end(&self, raw: &str) -> bool {
         let is_tag = |before: &str| {
             let begun = before
                 .rsplit(char::is_whitespace)
                 .next()
-                .is_some_and(|word| BEGUN.iter().any(|name| is_one_sign_before(word, name)));
+                .is_some_and(|word| BEGUN.iter().any(|name| is_after_one_character(word, name)));
             let ended = before.rsplit_once('<').is_some_and(|(_, word)| {
                 let mut known = BEGUN.iter().chain(&LABELS).chain(&ENDED);
-                known.any(|name| is_one_sign_before(word, name))
+                known.any(|name| is_after_one_character(word, name))
             });
             begun
                 || ended
@@ -133,7 +133,7 @@ impl Reader<'_> {
             && raw.split('>').rev().skip(1).any(is_tag)
     }
 
-    /// What was just read names what comes next.
+    /// Notes that the last text is a label for what comes next.
     pub(super) fn labelled(&mut self) {
         let last = self.open.last().map(|open| open.name.as_str());
         let is_one_of = |names: &[&str]| last.is_some_and(|last| names.contains(&last));
@@ -147,8 +147,8 @@ impl Reader<'_> {
         self.labelled = true;
     }
 
-    /// Whether a text behind a label is no value, or need not be the only one: signs, something in parentheses, what leads
-    /// on, what is still within the label, and links.
+    /// Whether a text after a label is a remark, so that the value may still follow: punctuation, parentheses, a text
+    /// that ends in a colon, the rest of the label, or a link.
     fn is_remark(&self, text: &str) -> bool {
         let last = self.open.last().map(|open| open.name.as_str());
         let letters = text.chars().filter(|sign| sign.is_alphanumeric());
@@ -161,12 +161,12 @@ impl Reader<'_> {
                 && last.is_some_and(|last| REMARKS.contains(&last)))
     }
 
-    /// A comment. Where tags are in it, they are sound, or nothing of it stays.
+    /// Redacts a comment. If it contains tags that are not well formed, all of it is hidden.
     pub(super) fn comment(&mut self, content: &str) {
-        let piece = || strict::form_of(content).is_some_and(|form| form.is_piece());
+        let piece = || strict::structure_of(content).is_some_and(|form| form.is_piece());
         let clean = if content.contains(['<', '>']) && !piece() {
             self.redactor
-                .hide(content.as_bytes(), Why::Invalid("markup"))
+                .hide(content.as_bytes(), HideReason::Invalid("markup"))
                 .into()
         } else {
             self.redactor.string_at(content, self.depth + 1)
@@ -176,9 +176,9 @@ impl Reader<'_> {
         self.out.push_str("-->");
     }
 
-    /// The element that is open is called `name` or the like, and its text is the name of a secret: in XML, the elements
-    /// beside it hold its value, also those before it. Where its text is that and nothing else, those behind it do in any
-    /// case.
+    /// Notes that the text of the innermost element is the name of a secret. In XML, the siblings of an element called
+    /// `name` or the like hold its value, also those before it. If the text is exactly a secret name, those after it do
+    /// in any case.
     pub(super) fn name_siblings(&mut self, label: &str) {
         let [.., parent, own] = self.open.as_mut_slice() else {
             return;
@@ -187,13 +187,13 @@ impl Reader<'_> {
             return;
         }
         let naming = is_naming(&own.name) || last_word::says_name(name_at(self.text, own.at + 1));
-        if naming || self.redactor.names.are_exactly(label.trim()) {
+        if naming || self.redactor.secret_names.contains_exactly(label.trim()) {
             parent.naming = Some(own.name.clone());
             parent.rewritten = naming && (2..=MAX_CHILDREN).contains(&parent.children);
         }
     }
 
-    /// The same of an element whose text is in an attribute: `<name value="password"/>`.
+    /// The same for an element whose text is in an attribute: `<name value="password"/>`.
     pub(super) fn is_named_by_value(&mut self, lower: &str, tag: &Tag) {
         let Some(parent) = self.open.last_mut() else {
             return;
@@ -202,10 +202,10 @@ impl Reader<'_> {
             return;
         }
         let holds = |name: &str| HOLDING.iter().any(|held| name.eq_ignore_ascii_case(held));
-        let names = &self.redactor.names;
+        let names = &self.redactor.secret_names;
         let secret = tag.attributes.iter().any(|attribute| {
             let value = self.text.get(attribute.value.clone()).unwrap_or_default();
-            holds(&attribute.name) && names.are_named(&unescaped(value))
+            holds(&attribute.name) && names.contains_label(&unescaped(value))
         });
         if secret && (is_naming(lower) || last_word::says_name(&tag.name)) {
             parent.naming = Some(lower.to_owned());
@@ -213,7 +213,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether what stands beside a name of a secret begins here. Where names and values take turns, only the next is.
+    /// Whether the element that begins here is the sibling of an element that names a secret. If names and values
+    /// alternate, only the next sibling is.
     pub(super) fn is_named(&mut self, name: &str) -> bool {
         let Some(parent) = self.open.last_mut() else {
             return false;
@@ -226,28 +227,28 @@ impl Reader<'_> {
         parent.naming.is_some()
     }
 
-    /// Whether a text is, or ends in, a secret name and so says what follows.
+    /// Whether a text is a secret name or ends in one, so that it names what follows.
     pub(super) fn is_label(&self, text: &str) -> bool {
         let text = text.trim();
         let name = text.trim_end_matches([':', '=', '：', '＝']).trim_end();
         let words: Vec<&str> = name.split_whitespace().collect();
         let count = words.len();
         if name.len() < text.len() {
-            // What leads on to a value may be a whole sentence.
+            // A text that ends in a colon may be a whole sentence.
             let sentence = name.rsplit(". ").next();
-            if sentence.is_some_and(|sentence| self.redactor.names.are_among(sentence)) {
+            if sentence.is_some_and(|sentence| self.redactor.secret_names.any_word_of(sentence)) {
                 return true;
             }
         } else if count > 3 || name.len() > MAX_LABEL_BYTES {
             return false;
         }
         let last = words.get(count.saturating_sub(3)..).unwrap_or_default();
-        self.redactor.names.contain(&last.join(" "))
+        self.redactor.secret_names.contains(&last.join(" "))
     }
 }
 
-/// Whether a text may be what a tag leaves that lost its begin: it has the end of one, and attributes or the name of a
-/// secret; or its end stands right behind something, as nobody writes it there. Arrows and comparisons are neither.
+/// Whether a text may be the rest of a tag that lost its start: it contains `>` and also `=` or a secret name, or the
+/// `>` directly follows a character that no text has there. Arrows and comparisons do not count.
 fn was_tag(redactor: &Redactor, raw: &str, dialect: Dialect) -> bool {
     if !raw.contains('>') {
         return false;
@@ -266,10 +267,10 @@ fn was_tag(redactor: &Redactor, raw: &str, dialect: Dialect) -> bool {
                 .rev()
                 .skip(1)
                 .any(|before| before.ends_with(ends))
-            || redactor.names.are_among(&rest))
+            || redactor.secret_names.any_word_of(&rest))
 }
 
-/// What stands between the tags of a piece.
+/// The text of a piece, without its tags.
 pub(super) fn without_tags(content: &str) -> String {
     content
         .split('<')
@@ -281,8 +282,8 @@ pub(super) fn without_tags(content: &str) -> String {
         .collect()
 }
 
-/// Whether a word is this name, or it behind one other sign.
-fn is_one_sign_before(word: &str, name: &str) -> bool {
+/// Whether a word is this name, or this name after one other character.
+fn is_after_one_character(word: &str, name: &str) -> bool {
     word.len()
         .checked_sub(name.len())
         .and_then(|at| word.split_at_checked(at))

@@ -1,8 +1,8 @@
-//! Entities of XML and HTML, undone and written.
+//! Decodes and encodes the entities of XML and HTML.
 
-/// Text without its entities. Those that nobody knows stay as they are.
+/// The text with its entities decoded. Unknown ones stay as they are.
 pub(in crate::redact) fn unescaped(text: &str) -> String {
-    /// Longest name of an entity that is known.
+    /// Longest name of a known entity.
     const MAX_BYTES: usize = 10;
     if !text.contains('&') {
         return text.to_owned();

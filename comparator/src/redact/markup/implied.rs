@@ -1,19 +1,19 @@
-//! Elements of HTML that end where the next of their kind begins.
+//! HTML elements whose end tag is optional: they end where the next of their kind begins.
 
-use super::{Dialect, Reader};
+use super::{Dialect, MarkupReader};
 
-/// Elements that hold others, and within which those begin anew.
+/// Container elements: an element within one never ends an element outside of it.
 const BLOCKS: [&str; 21] = [
     "article", "body", "button", "details", "div", "dl", "fieldset", "form", "html", "main",
     "menu", "nav", "object", "ol", "section", "select", "table", "td", "template", "th", "ul",
 ];
 
-/// Whether an element may have no end of its own.
+/// Whether the end tag of an element is optional.
 pub(super) fn may_stay_open(name: &str) -> bool {
     ended_by(name).is_some()
 }
 
-/// Which elements end where one of this name begins, and what around them they do not leave.
+/// The elements that the start of this one ends, and the containers that this does not reach beyond.
 fn ended_by(name: &str) -> Option<(&'static [&'static str], &'static [&'static str])> {
     Some(match name {
         "li" => (&["li"], &BLOCKS),
@@ -27,13 +27,13 @@ fn ended_by(name: &str) -> Option<(&'static [&'static str], &'static [&'static s
     })
 }
 
-/// Whether an element is a part of the table around it.
+/// Whether an element is a part of a table.
 pub(super) fn is_of_table(name: &str) -> bool {
     ["td", "th", "tr", "thead", "tbody", "tfoot"].contains(&name)
 }
 
-impl Reader<'_> {
-    /// Ends what the element that begins at `at` ends.
+impl MarkupReader<'_> {
+    /// Closes the elements that the one at `at` ends.
     pub(super) fn end_before(&mut self, name: &str, at: usize) -> Option<()> {
         let Some((kinds, around)) = ended_by(name) else {
             return Some(());
@@ -43,7 +43,7 @@ impl Reader<'_> {
             if kinds.contains(&&*open.name) {
                 found = Some(index);
             } else if around.contains(&&*open.name) || open.hidden.is_some() {
-                // What is hidden ends only with itself.
+                // Hidden content ends only with its own element.
                 break;
             }
         }
@@ -53,7 +53,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Where the text ends, so does what need not have an end.
+    /// The end of the text closes elements whose end tag is optional.
     pub(super) fn end_with_the_text(&mut self) -> Option<()> {
         let hidden = self.hidden.and_then(|outer| self.open.get(outer));
         if self.dialect == Dialect::Html && hidden.is_some_and(|open| may_stay_open(&open.name)) {

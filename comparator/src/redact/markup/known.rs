@@ -1,6 +1,6 @@
-//! Elements and attributes that are known.
+//! Lists of known elements and attributes.
 
-/// Attributes that say what the others, or the content, are.
+/// Attributes that name the value in the other attributes or in the content.
 pub(super) const NAMING: [&str; 21] = [
     "name",
     "id",
@@ -30,15 +30,15 @@ pub(super) const VOID: [&str; 14] = [
     "track", "wbr",
 ];
 
-/// Those of them that hold a value.
+/// Those of them that hold a value in an attribute.
 pub(super) const VALUED: [&str; 4] = ["embed", "input", "meta", "param"];
 /// Attributes that hold the value of an element: `<name value="password"/>`.
 pub(super) const HOLDING: [&str; 4] = ["text", "v", "val", "value"];
 
-/// Elements of HTML whose content is no markup, or the value of a field.
+/// Elements of HTML whose content is not markup, or is the value of a field.
 pub(super) const RAW: [&str; 6] = ["option", "script", "select", "style", "textarea", "title"];
 
-/// Whether an attribute says what the others, or the content, are.
+/// Whether an attribute names the value in the other attributes or in the content.
 pub(super) fn is_naming(attribute: &str) -> bool {
     let local = attribute.rsplit(':').next().unwrap_or(attribute);
     let local = local.strip_prefix("data-").unwrap_or(local);

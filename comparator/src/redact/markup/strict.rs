@@ -1,20 +1,20 @@
-//! What a strict reader takes for XML, and what no reader takes for a part of a page.
+//! Strict checks: what is well-formed XML, and what no page contains.
 //!
-//! A sign that got lost makes another text of a name or a tag, and that text may still be read somehow. So what is
-//! refused here is all that no sound document has: a quote or `<` in a tag that is not quoted itself, attributes that
-//! nothing parts, ends with attributes, text beside the root.
+//! A lost character changes a name or a tag, and a lenient parser may still accept the result. So everything is refused
+//! here that no undamaged document has: an unquoted quote or `<` in a tag, attributes without a separator, end tags
+//! with attributes, text next to the root element.
 
 use super::Dialect;
 use super::MAX_OPEN;
 use super::tag::{self, Tag, name_at};
 
-/// Elements that begin a piece of HTML.
+/// Elements with which a piece of HTML begins.
 const OF_HTML: [&str; 20] = [
     "a", "b", "body", "br", "div", "em", "form", "h1", "h2", "head", "html", "i", "img", "li", "p",
     "span", "strong", "table", "ul", "input",
 ];
 
-/// Whether a text that does not say so is XML: it is well formed, and does not begin as a page or a part of one.
+/// Whether a text without an XML declaration is XML: it is well formed, and does not begin like HTML.
 pub(super) fn is_xml(text: &str) -> bool {
     if text.starts_with("<?xml") {
         return true;
@@ -25,35 +25,35 @@ pub(super) fn is_xml(text: &str) -> bool {
     });
     let html =
         first.is_none_or(|name| OF_HTML.iter().any(|known| name.eq_ignore_ascii_case(known)));
-    !html && form_of(text).is_some()
+    !html && structure_of(text).is_some()
 }
 
-/// Of a text in which every element ends, in order.
+/// What is known of a text in which all elements are closed in order.
 #[derive(Default)]
-pub(super) struct Form {
-    /// Elements within no other.
+pub(super) struct Structure {
+    /// Number of root elements.
     roots: usize,
-    /// Text stands beside them.
+    /// Whether there is text outside of them.
     text_outside: bool,
-    /// A `>` stands in a text.
+    /// Whether a text contains `>`.
     stray: bool,
 }
 
-impl Form {
-    /// It is a document of its own.
+impl Structure {
+    /// Whether it is a complete document.
     pub(super) fn is_document(&self) -> bool {
         self.roots == 1 && !self.text_outside
     }
 
-    /// It is a piece of a document, or a text without any sign of tags.
+    /// Whether it is a piece of a document, or a text without any trace of tags.
     pub(super) fn is_piece(&self) -> bool {
         !self.stray
     }
 }
 
-/// See [`Form`]; `None` when a strict reader refuses the text.
-pub(super) fn form_of(text: &str) -> Option<Form> {
-    let mut form = Form::default();
+/// The structure of a text; `None` if a strict parser refuses it.
+pub(super) fn structure_of(text: &str) -> Option<Structure> {
+    let mut form = Structure::default();
     let mut open: Vec<&str> = Vec::new();
     let mut at = 0;
     loop {
@@ -108,7 +108,7 @@ pub(super) fn form_of(text: &str) -> Option<Form> {
     }
 }
 
-/// Whether a start tag has a name, attributes with names, and values in which nothing else begins.
+/// Whether a start tag has a name, its attributes have names, and no value contains the start of another.
 fn is_strict(text: &str, tag: &Tag) -> bool {
     is_name(&tag.name)
         && tag.attributes.iter().enumerate().all(|(at, attribute)| {
@@ -117,12 +117,12 @@ fn is_strict(text: &str, tag: &Tag) -> bool {
             is_name(&attribute.name)
                 && !value.contains('<')
                 && are_references_whole(value)
-                // A tag has few; one with many is not read twice for each.
+                // Duplicates are searched only among the first attributes, so that a tag with many stays cheap.
                 && (at > 64 || before.iter().all(|other| other.name != attribute.name))
         })
 }
 
-/// Whether a text is a name in XML, roughly.
+/// Whether a text is a name in XML, approximately.
 fn is_name(text: &str) -> bool {
     let begins = |first: char| first.is_alphabetic() || matches!(first, '_' | ':');
     text.starts_with(begins)
@@ -133,7 +133,7 @@ fn is_name(text: &str) -> bool {
         })
 }
 
-/// Whether every `&` begins a reference that ends.
+/// Whether every `&` begins a complete reference.
 fn are_references_whole(text: &str) -> bool {
     text.split('&').skip(1).all(|rest| {
         let length = rest.find(';').unwrap_or(0);
@@ -148,16 +148,16 @@ fn are_references_whole(text: &str) -> bool {
     })
 }
 
-/// The end tag at `at`: its name, and where it ends; `None` where something else is in it.
+/// The end tag at `at`: its name, and where it ends; `None` if it contains anything else.
 pub(super) fn end_tag(text: &str, at: usize) -> Option<(&str, usize)> {
     let name = name_at(text, at + 2);
-    let behind = text.get(at + 2 + name.len()..)?;
-    let end = behind.trim_ascii_start().strip_prefix('>')?;
+    let after = text.get(at + 2 + name.len()..)?;
+    let end = after.trim_ascii_start().strip_prefix('>')?;
     (!name.contains(['"', '\'', '&', ';'])).then_some((name, text.len() - end.len()))
 }
 
-/// Length of the `<!DOCTYPE …>` at the start; `None` when it is another declaration, or has entities of its own, which may
-/// spell anything anywhere.
+/// Length of the `<!DOCTYPE …>` at the start. `None` if it is another declaration, or defines entities, which could
+/// stand for any text.
 pub(super) fn declaration(text: &str) -> Option<usize> {
     const KEYWORD: &str = "<!doctype";
     if let Some(inner) = text.strip_prefix("<![") {
@@ -198,7 +198,7 @@ pub(super) fn declaration(text: &str) -> Option<usize> {
     }
 }
 
-/// Length of what follows the `<![` of `<![if !IE]>` or `<![endif]>`.
+/// Length of the rest of `<![if !IE]>` or `<![endif]>` after `<![`.
 fn condition(text: &str) -> Option<usize> {
     let length = text.find("]>")?;
     let words = text.get(..length)?;
@@ -207,17 +207,17 @@ fn condition(text: &str) -> Option<usize> {
         .then_some(length + "]>".len())
 }
 
-/// Length of the declarations of a document of its own, with the `]` behind them: those of elements and of attributes
-/// without a value, which say nothing but names.
+/// Length of the internal subset, with its `]`. It may declare only elements, and attributes without defaults, which
+/// hold nothing but names.
 fn subset(text: &str) -> Option<usize> {
     let mut rest = text;
     loop {
         rest = rest.trim_ascii_start();
-        if let Some(behind) = rest.strip_prefix(']') {
-            return Some(text.len() - behind.len());
+        if let Some(after) = rest.strip_prefix(']') {
+            return Some(text.len() - after.len());
         }
         if let Some(comment) = rest.strip_prefix("<!--") {
-            // It is written as it is.
+            // A comment is recorded unchanged.
             let length = comment.find("-->")?;
             let harmless = |sign: u8| sign.is_ascii_alphabetic() || sign == b' ';
             if !comment.get(..length)?.bytes().all(harmless) {

@@ -1,38 +1,39 @@
-//! Tables in markup: a column with a secret name makes all cells of its table secret, because cells may span several.
+//! Tables in markup. If one column has a secret name, all cells of its table are hidden, because cells may span several
+//! columns.
 
-use super::Reader;
+use super::MarkupReader;
 
 /// A table that is open.
 #[derive(Default)]
-pub(super) struct Table {
-    /// Elements around it.
+pub(super) struct OpenTable {
+    /// Number of elements around it.
     around: usize,
-    /// One of its columns has a secret name.
+    /// Whether one of its columns has a secret name.
     secret: bool,
-    /// Rows so far, and cells of the last one.
+    /// Rows so far, and cells in the last row.
     rows: usize,
     cells: usize,
-    /// A cell of the first row is the name of a secret.
+    /// Whether a cell of the first row is the name of a secret.
     named: bool,
-    /// A cell of any row is.
+    /// Whether a cell of any row is.
     speaks: bool,
 }
 
-impl Reader<'_> {
+impl MarkupReader<'_> {
     pub(super) fn is_column_secret(&self) -> bool {
         self.tables.last().is_some_and(|table| table.secret)
     }
 
-    /// Within a secret cell, all is secret.
+    /// A table nested in a secret cell is secret.
     pub(super) fn table_begins(&mut self) {
-        self.tables.push(Table {
+        self.tables.push(OpenTable {
             around: self.open.len(),
             secret: self.is_column_secret(),
-            ..Table::default()
+            ..OpenTable::default()
         });
     }
 
-    /// Of tables that are no longer open.
+    /// Drops the tables that are no longer open.
     pub(super) fn tables_end(&mut self) {
         let open = self.open.len();
         let kept = self
@@ -44,10 +45,10 @@ impl Reader<'_> {
         self.tables.truncate(kept + 1);
     }
 
-    /// The end of a table whose begin was lost, with rows that stood in none.
+    /// Ends a table whose start tag was lost, with its rows.
     pub(super) fn rows_end(&mut self) {
         if let [outside] = self.tables.as_mut_slice() {
-            *outside = Table::default();
+            *outside = OpenTable::default();
         }
     }
 
@@ -68,7 +69,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The first row is a head if it has several cells.
+    /// The first row is a header if it has several cells.
     pub(super) fn row_ended(&mut self) {
         if let Some(table) = self.tables.last_mut() {
             table.secret |= table.named && table.cells > 1;
@@ -77,15 +78,15 @@ impl Reader<'_> {
         }
     }
 
-    /// The end of a head whose begin was lost.
+    /// Ends a header whose start tag was lost.
     pub(super) fn head_ended(&mut self) {
         if let Some(table) = self.tables.last_mut() {
             table.secret |= table.speaks;
         }
     }
 
-    /// A label in a table is the head of a column: in none of its cells, in one of its head, and in one of the first row
-    /// unless a colon says that the value is beside it.
+    /// Notes a label that may be the header of a column: it is outside of any cell, or in a `<th>`, or in `<thead>`, or
+    /// in the first row unless a colon tells that the value follows.
     pub(super) fn is_head_of_column(&mut self, label: &str) {
         let Some(place) = self.nearest_of_table() else {
             return;
@@ -103,7 +104,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The innermost element of a table that is open.
+    /// The innermost open element that is part of a table.
     pub(super) fn nearest_of_table(&self) -> Option<&str> {
         let names = self.open.iter().rev().map(|open| open.name.as_str());
         names

@@ -1,10 +1,10 @@
-//! Start tags with their attributes.
+//! Parses start tags with their attributes.
 
 use std::ops::Range;
 
 use super::Dialect;
 
-/// An attribute; where its value stands.
+/// An attribute, and the span of its value.
 pub(super) struct Attribute {
     pub(super) name: String,
     pub(super) value: Range<usize>,
@@ -14,22 +14,21 @@ pub(super) struct Attribute {
 pub(super) struct Tag {
     pub(super) name: String,
     pub(super) attributes: Vec<Attribute>,
-    /// It is an end tag, too.
+    /// Whether it ends with `/>`.
     pub(super) closed: bool,
-    /// Something in it may be what damage left: attributes that nothing parts, or a name without the value that it always
-    /// has.
+    /// Whether it may be damaged: attributes without a separator, or an attribute without the value that it always has.
     pub(super) odd: bool,
-    /// Behind its `>`.
+    /// The end, after its `>`.
     pub(super) end: usize,
 }
 
-/// Signs that a tag has only in quotes.
+/// Characters that a tag has only inside quotes.
 fn is_foreign(sign: u8) -> bool {
     matches!(sign, b'"' | b'\'' | b'<' | b'`')
 }
 
-/// The start tag at `at`; `None` when it does not end, when something is in it that no sound one has, or when it is no XML
-/// where that is due. In HTML, some of that is only [`Tag::odd`].
+/// The start tag at `at`. `None` if it does not end, contains something that no undamaged tag has, or is not valid XML
+/// in an XML document. In HTML, some damage only sets [`Tag::odd`].
 pub(super) fn start(text: &str, at: usize, dialect: Dialect) -> Option<Tag> {
     let bytes = text.as_bytes();
     let name = name_at(text, at + 1);
@@ -71,16 +70,16 @@ pub(super) fn start(text: &str, at: usize, dialect: Dialect) -> Option<Tag> {
                 tag.closed = bytes.get(from) == Some(&b'>');
                 continue;
             }
-            // Nothing sound has them there, nor attributes that nothing parts.
+            // No undamaged tag has these characters here, or attributes without a separator.
             sign if is_foreign(*sign) => return None,
             _ if parted(from) => {}
-            // Browsers take one that stands right behind the quotes of another.
+            // Browsers accept an attribute that directly follows the quotes of another.
             _ if dialect == Dialect::Html && is_quoted(from) => tag.odd = true,
             _ => return None,
         }
         let start = from;
         let ends = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'=' | b'>' | b'/');
-        // A name of HTML may begin with any sign, also `=`.
+        // In HTML a name may begin with any character, even `=`.
         from += 1 + bytes
             .get(from + 1..)?
             .iter()
@@ -95,7 +94,7 @@ pub(super) fn start(text: &str, at: usize, dialect: Dialect) -> Option<Tag> {
             if dialect == Dialect::Xml {
                 return None;
             }
-            // What says or holds something has a value.
+            // Attributes that name or hold something always have a value.
             tag.odd |= is_empty_only_by_accident(&name);
             // A value without a name, or a name without a value.
             tag.attributes.push(Attribute {
@@ -123,7 +122,7 @@ pub(super) fn start(text: &str, at: usize, dialect: Dialect) -> Option<Tag> {
                     return None;
                 }
                 let written = rest.get(..length)?;
-                // The blank before another attribute may have been lost; in an address it is none.
+                // The space before another attribute may have been lost; a URL contains `=` itself.
                 tag.odd |= written.contains(&b'=')
                     && !(written.starts_with(b"http") || b"/.?#".contains(written.first()?));
                 from = value + length;
@@ -134,7 +133,7 @@ pub(super) fn start(text: &str, at: usize, dialect: Dialect) -> Option<Tag> {
     }
 }
 
-/// Whether an attribute has a value in every page that somebody wrote.
+/// Whether an attribute always has a value, so that one without is probably damaged.
 fn is_empty_only_by_accident(name: &str) -> bool {
     super::is_naming(name)
         || ["class", "content", "href", "src", "style", "value"]

@@ -1,11 +1,11 @@
-//! Start tags and the content of scripts, as they may be recorded.
+//! Writes redacted start tags and the content of scripts.
 
 use super::tag::Tag;
-use super::{Reader, escape, unescaped};
-use crate::redact::hidden::Why;
+use super::{MarkupReader, escape, unescaped};
+use crate::redact::hidden::HideReason;
 
-impl Reader<'_> {
-    /// The content of an element that is no markup, and its end tag.
+impl MarkupReader<'_> {
+    /// Writes the content of an element that is not markup, and its end tag.
     pub(super) fn raw(&mut self, name: &str, tag: &Tag) -> Option<usize> {
         let rest = self.text.get(tag.end..)?;
         let mut from = 0;
@@ -27,13 +27,18 @@ impl Reader<'_> {
             let clean = self
                 .redactor
                 .nested_json(content, self.depth + 1)
-                .unwrap_or_else(|| self.redactor.hide(content.as_bytes(), Why::Invalid("JSON")));
+                .unwrap_or_else(|| {
+                    self.redactor
+                        .hide(content.as_bytes(), HideReason::Invalid("JSON"))
+                });
             self.out.push_str(&clean.replace("</", "<\\/"));
         } else if name == "style" {
             let clean = self.redactor.text(content, self.depth);
             self.out.push_str(&clean);
         } else if !content.trim().is_empty() {
-            let hash = self.redactor.hide(content.as_bytes(), Why::Unread);
+            let hash = self
+                .redactor
+                .hide(content.as_bytes(), HideReason::Unsupported);
             self.out.push_str(&hash);
         }
         let end = tag.end + length;
@@ -50,7 +55,7 @@ impl Reader<'_> {
             let raw = self.text.get(attribute.value.clone()).unwrap_or_default();
             let plain = unescaped(raw);
             let hide = secret
-                || self.redactor.names.contain(&attribute.name)
+                || self.redactor.secret_names.contains(&attribute.name)
                 || (named && !self.is_naming(&attribute.name));
             let declares = attribute.name == "xmlns" || attribute.name.starts_with("xmlns:");
             let clean = if declares || plain.is_empty() {
@@ -70,7 +75,7 @@ impl Reader<'_> {
                 .get(from..attribute.value.start)
                 .unwrap_or_default();
             self.out.push_str(before);
-            // Without quotes, what is written must not end the value.
+            // An unquoted value gets quotes, so that the replacement does not end it.
             let quoted = before.ends_with(['"', '\'']);
             let bare = if quoted {
                 clean

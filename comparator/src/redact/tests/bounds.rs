@@ -1,4 +1,4 @@
-//! What redaction costs: time that grows as the text does, whatever the text is, and a stack that no text exhausts.
+//! The cost of redaction: time in proportion to the text, whatever the text is, and a stack that no text exhausts.
 
 use rustix::time::{ClockId, clock_gettime};
 
@@ -15,10 +15,10 @@ fn spent(work: impl FnOnce()) -> f64 {
     now() - begin
 }
 
-/// How much longer the longer of two bodies is.
+/// Ratio of the lengths of the two bodies.
 const TIMES: usize = 8;
 
-/// Texts that are made to cost more than their length.
+/// Texts that are made to cost more than in proportion to their length.
 const PIECES: [&str; 46] = [
     "a=[",
     "password=[",
@@ -101,7 +101,7 @@ fn the_work_grows_as_the_text_does() {
                 spent(|| drop(record(&redactor, &exchange)))
             };
             let (short, long) = (cost(SHORT), cost(SHORT * TIMES));
-            // Twice as much as in proportion, and what no clock measures.
+            // Twice the proportional time, and a constant below the precision of the clock.
             let allowed = short * 2.0 * TIMES as f64 + 60.0;
             assert!(
                 long < allowed,
@@ -111,7 +111,7 @@ fn the_work_grows_as_the_text_does() {
     }
 }
 
-/// A body of so many parts.
+/// A body with a given number of parts.
 type Parts = fn(usize) -> String;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Whatever the secret name is in, its value is not in the record.
+//! Wherever the secret name is, its value is not in the record.
 
 use super::*;
 
@@ -20,7 +20,7 @@ fn recorded(rules: &[RuleConfig], media: &str, legacy: &[u8], candidate: &[u8]) 
     serde_json::to_string(&record).expect("a record")
 }
 
-/// Neither side's secret is in the record, in whichever order they answer.
+/// Neither side's secret is in the record, whichever side has it.
 fn never_leaves(rules: &[RuleConfig], media: &str, legacy: &[u8], candidate: &[u8]) {
     for (one, two) in [(legacy, candidate), (candidate, legacy)] {
         let text = recorded(rules, media, one, two);

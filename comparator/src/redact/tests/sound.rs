@@ -1,4 +1,4 @@
-//! What is sound, or harmless where it is not, stays readable.
+//! What is valid, or damaged but harmless, stays readable.
 
 use super::*;
 
@@ -10,10 +10,10 @@ fn shown(media: &str, body: &str) -> String {
     record.sample.expect("a sample").legacy.body
 }
 
-/// Bodies of which `kept 3` stays.
+/// Bodies in which `kept 3` stays.
 #[rustfmt::skip]
 const KEPT: &[(&str, &str)] = &[
-    // What browsers read, although it is no model.
+    // Markup that browsers accept although it is not well formed.
     ("text/html", "<!DOCTYPE html><html><body><![if !IE]><p>kept 3</p><![endif]></body></html>"),
     ("text/html", "<select><option value>none<option value=1>kept 3</select>"),
     ("text/html", "<p>kept 3</p><li id=\"password-help\">help"),
@@ -26,7 +26,7 @@ const KEPT: &[(&str, &str)] = &[
     ("text/html", "<form><label for=password>Password</label><input type=password name=password><button>Log in</button></form><p>kept 3</p>"),
     ("application/xml", "<!DOCTYPE a [<!ELEMENT a (#PCDATA)><!ATTLIST a b CDATA #IMPLIED>]><a>kept 3</a>"),
     ("application/xml", "<e><fieldName>color</fieldName><fieldValue>kept 3</fieldValue></e>"),
-    // Forms, YAML and events that are odd and say nothing of a secret.
+    // Forms, YAML and events that are unusual and mention no secret.
     ("application/x-www-form-urlencoded", "a=kept 3&flag"),
     ("application/x-www-form-urlencoded", "note=kept 3; b"),
     ("application/yaml", "base: &base\n  a: 1\nb: kept 3\n"),
@@ -47,7 +47,7 @@ const KEPT: &[(&str, &str)] = &[
     ("application/json", "{\"a\":\"[[Main Page]] kept 3\"}"),
     ("application/json", "{\"a\":\"{} kept 3\"}"),
     ("text/plain", "[[package]]\nname = \"kept 3\"\n"),
-    // Structures within strings that say nothing more than patterns find.
+    // Structures in strings that reveal nothing more than patterns find.
     ("application/json", "{\"a\":\"note=kept+3&page=2\",\"b\":\"kept 3\"}"),
     ("application/json", "{\"a\":\"page: 2\\npassword: x\\nnote: kept 3\\n\"}"),
     ("application/json", "{\"a\":\"user=ada&password=x'y&note=1\",\"b\":\"kept 3\"}"),
@@ -63,7 +63,7 @@ fn what_is_sound_stays() {
         .iter()
         .map(|(media, body)| (*media, (*body).to_owned()))
         .collect();
-    // More than may be open at a time, were none of them ended by the next.
+    // More elements than may be open at a time, if none were closed by the next.
     for (piece, end) in [
         ("<li>one", "</li>"),
         ("<p>one", "</p>"),

@@ -1,4 +1,4 @@
-//! Whole bodies: that only their line ends differ, or at which byte they do.
+//! Differences of whole bodies: only the line ends differ, or at which byte they begin to differ.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! What differs and counts as equal: a line for each reason, and the rules that excused nothing.
+//! Differences that count as equal: a line for each reason, and the rules that excused nothing.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use crate::view::{Place, diff::Equal};
 
 /// Places named for each reason.
 const MAX_PLACES: usize = 3;
-/// Rules named that excused nothing, and headers that differ by nature.
+/// Rules that excused nothing, and headers that always differ, that are named.
 const MAX_NAMES: usize = 20;
 
 pub(super) fn write(writer: &Writer<'_>, out: &mut String) -> std::fmt::Result {

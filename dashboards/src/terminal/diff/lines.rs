@@ -14,7 +14,7 @@ const MAX_LINES: usize = 60;
 /// Lines shown of a reordered array.
 const MAX_ELEMENTS: usize = 12;
 
-/// A unified diff in colours, with what changed within a line marked where lines replace each other one by one.
+/// A unified diff in colours. Where each removed line has an added one beside it, the changed parts are marked.
 pub(super) fn unified(out: &mut String, diff: &TextDiff<'_>, layout: Layout) -> std::fmt::Result {
     let (lines, was_cut) = diff.lines();
     let limit = if layout.all { usize::MAX } else { MAX_LINES };
@@ -33,7 +33,7 @@ pub(super) fn unified(out: &mut String, diff: &TextDiff<'_>, layout: Layout) -> 
         }
         let (legacy, rest) = lines[at..].split_at(removed);
         let candidate = &rest[..added];
-        // A block that does not fit is shown from both of its sides.
+        // Of a block that does not fit, the first removed and the first added lines are shown.
         let fits = (limit - at).max(2) / 2;
         let pairs: Vec<Changed<'_>> = legacy
             .iter()
@@ -69,7 +69,7 @@ pub(super) fn unified(out: &mut String, diff: &TextDiff<'_>, layout: Layout) -> 
     Ok(())
 }
 
-/// A line that is of neither side: a header, context, a remark.
+/// A line that belongs to neither side: a header, context, a remark.
 fn other(line: &str, layout: Layout) -> String {
     let style = if line.starts_with("@@") { PLACE } else { DIM };
     styled(style, context(line, layout))
@@ -79,7 +79,7 @@ fn behind_sign(line: &str) -> &str {
     line.get(1..).unwrap_or_default()
 }
 
-/// An array in another order: which elements are at another place.
+/// A reordered array: which elements have moved.
 pub(super) fn order(out: &mut String, order: &Order, layout: Layout) -> std::fmt::Result {
     let steps = order.steps();
     if steps.len() <= MAX_ELEMENTS || layout.all {

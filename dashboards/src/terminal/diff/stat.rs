@@ -29,11 +29,11 @@ pub(super) fn write(writer: &Writer<'_>, out: &mut String) -> std::fmt::Result {
         .first()
         .map_or(0, |position| groups.groups[*position].count);
     let counts = grouped(most).len();
-    let kinds = first.clone().map(|group| group.shared.kind.as_str().len());
+    let kinds = first.clone().map(|group| group.key.kind.as_str().len());
     let kinds = kinds.max().unwrap_or_default();
     for group in first {
-        let shared = &group.shared;
-        let near = shared
+        let key = &group.key;
+        let near = key
             .explanation
             .map(|near| styled(DIM, format_args!("  {near}")))
             .unwrap_or_default();
@@ -46,7 +46,7 @@ pub(super) fn write(writer: &Writer<'_>, out: &mut String) -> std::fmt::Result {
             " {:>counts$} {} {:kinds$}  {}{near}{}",
             grouped(group.count),
             styled(PLACE, bar(group.count, most)),
-            shared.kind.as_str(),
+            key.kind.as_str(),
             writer.place(group.into()),
             lines.unwrap_or_default(),
         )?;

@@ -1,7 +1,7 @@
 //! Values of a finding, one under the other or alone.
 //!
-//! Two values that differ in a few characters are shown around those; a value that only one side has is laid out over
-//! lines. JSON keeps its lexemes: nothing here goes through a parsed number. Everything is made [`visible`] first.
+//! Of two values that differ in a few characters, the text around those is shown. A value that only one side has is laid out
+//! over lines. JSON numbers and strings are shown as they were written, never parsed. Everything is made [`visible`] first.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -20,7 +20,7 @@ const MAX_VALUE_LINES: usize = 12;
 const GAP: &str = "…";
 
 impl Layout {
-    /// Characters behind the sign of the side.
+    /// Characters of a line after the sign of its side.
     fn line(self) -> usize {
         if self.all {
             usize::MAX
@@ -97,7 +97,7 @@ pub(super) fn alone(out: &mut String, side: Side, value: &str, layout: Layout) -
     let width = layout.width.saturating_sub(2);
     let mut pretty = pretty::lines(value, width, layout.lines());
     if pretty.more == 1 {
-        // To leave out a single line saves none.
+        // Replacing a single line by a mark saves nothing.
         pretty = pretty::lines(value, width, layout.lines() + 1);
     }
     for line in &pretty.lines {
@@ -111,7 +111,7 @@ pub(super) fn alone(out: &mut String, side: Side, value: &str, layout: Layout) -
     Ok(())
 }
 
-/// Two values without layout, of which nothing is worth marking: a message beside a text.
+/// Two values without layout, and without marks of what changed.
 pub(super) fn apart(
     out: &mut String,
     texts: &[Cow<'_, str>; 2],
@@ -127,7 +127,7 @@ fn is_container(value: &str) -> bool {
     value.starts_with(['{', '['])
 }
 
-/// One side's line, cut to the room around what has changed.
+/// The line of one side, cut to the text around the changes.
 pub(super) fn spans(side: Side, changed: &Changed<'_>, margin: &str, layout: Layout) -> String {
     let spans = match side {
         Side::Legacy => &changed.legacy,
@@ -140,7 +140,7 @@ pub(super) fn spans(side: Side, changed: &Changed<'_>, margin: &str, layout: Lay
         plain
     };
     let mut out = String::new();
-    // Neighbours in one style are one piece, so that a line is searched for as it reads.
+    // Adjacent spans of one style are joined, so that no escape sequence splits words that a user searches for.
     let mut piece = format!("{}{margin}", side.sign());
     let mut of = plain;
     let characters: usize = spans.iter().map(|span| span.text.chars().count()).sum();
@@ -168,7 +168,7 @@ pub(super) fn spans(side: Side, changed: &Changed<'_>, margin: &str, layout: Lay
     out
 }
 
-/// What is shown of a stretch: of an equal one its ends next to changes, of a changed one as much as there is layout.
+/// What is shown of a span: of an equal one the ends that are next to changes, of a changed one as much as fits.
 fn shortened(span: &Span<'_>, first: bool, last: bool, context: usize, left: &mut usize) -> String {
     if *left == 0 {
         return String::new();

@@ -1,4 +1,4 @@
-//! What became of the clients.
+//! What clients got.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use crate::view::{ClientsView, ReportView};
 /// Routes that are named with the failures; the page and the JSON have all.
 const MAX_ROUTES: usize = 5;
 
-/// One line where all is well, and what is not otherwise.
+/// One line if all clients were served, else also the failures.
 pub(super) fn write(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result {
     let clients = view.clients();
     headline(out, &clients)?;

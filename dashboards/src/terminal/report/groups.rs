@@ -1,4 +1,4 @@
-//! What differs: first the causes, then the groups that share nothing.
+//! Differences: first the causes, then the groups without a common cause.
 
 use std::fmt::Write;
 
@@ -9,10 +9,10 @@ use crate::terminal::{BOLD, CANDIDATE, DIM, LEGACY, diff_lines, place, shown_val
 use crate::view::words::{grouped, plural, shown};
 use crate::view::{Cause, CauseName, Group, ReportView, Values};
 
-/// More causes and groups than a screen holds are counted, not listed.
+/// Causes and groups listed, about a screen. Further ones are only counted.
 const MAX_CAUSES: usize = 20;
 const MAX_GROUPS: usize = 30;
-/// Groups shown of a cause: enough to see what they are, in less than the lines of two groups.
+/// Groups shown of a cause: enough to see what they have in common, in fewer lines than two groups take.
 const MAX_PLACES: usize = 5;
 /// Groups shown that coincide with another one.
 const MAX_ALSO: usize = 8;
@@ -110,7 +110,7 @@ fn write_cause(out: &mut String, cause: &Cause<'_>) -> std::fmt::Result {
     Ok(())
 }
 
-/// Where one field differs: its place and its values have been told.
+/// Where one field differs. Its place and values have been printed already.
 fn write_routes(out: &mut String, cause: &Cause<'_>) -> std::fmt::Result {
     let mut routes: Vec<&str> = Vec::new();
     for member in &cause.members {
@@ -183,7 +183,7 @@ fn write_group(out: &mut String, group: &Group<'_>) -> std::fmt::Result {
     Ok(())
 }
 
-/// Both values, to be put behind their place; nothing once retention has removed them.
+/// Both values, to follow their place; empty once retention has removed them.
 fn values(values: Option<&Values<'_>>) -> String {
     let short = |style, value: Option<&str>| {
         value.map_or_else(

@@ -1,4 +1,4 @@
-//! What the summary of a whole body cannot say: that only its line ends differ, or at which byte it does.
+//! Details of two differing bodies: whether only their line ends differ, or at which byte they begin to differ.
 
 use parity_schemas::verdict::{Finding, Side};
 
@@ -18,7 +18,7 @@ pub(super) fn line_ends(
     finding: &Finding,
     [legacy, candidate]: [&[u8]; 2],
 ) -> Option<[LineEnds; 2]> {
-    // Only of texts is there a diff by line; and the inputs must be what it is of.
+    // Only texts have a diff by line; and it must be of these two inputs.
     let text = matches!(finding.legacy, Side::Line(_));
     if !text || legacy.is_empty() || candidate.is_empty() || !lines(legacy).eq(lines(candidate)) {
         return None;
@@ -52,7 +52,7 @@ pub(crate) struct FirstByte<'a> {
     pub(crate) from: usize,
     /// That row of both bodies; one may have ended before.
     pub(crate) rows: [&'a [u8]; 2],
-    /// What is said of each body as a whole.
+    /// The summary of each body: its hash and length.
     pub(crate) summaries: [String; 2],
 }
 

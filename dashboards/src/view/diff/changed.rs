@@ -1,17 +1,17 @@
-//! What of two texts that differ is the same, and what is not.
+//! Which parts of two differing texts are equal, and which have changed.
 //!
-//! First the characters that both begin and end with; then, between them, the words that both have in order. It is for
-//! readers only: no verdict depends on it, and beyond a bound everything between the equal ends counts as changed.
+//! First it finds the common begin and end; then, between them, the words that both have in the same order. It only serves
+//! readers: no verdict depends on it. For long texts everything between the equal ends counts as changed.
 
 use parity_schemas::visible::visible;
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 
-/// Product of the numbers of words up to which they are aligned: a thousand by a thousand, some milliseconds.
+/// Words are aligned up to this product of their numbers: a thousand by a thousand takes a few milliseconds.
 const MAX_WORD_CELLS: usize = 1_000_000;
-/// Of the longer text, the share that must be equal for the rest to stand out; else everything would.
+/// Changes are marked if this share of the longer text is equal. With less, nearly everything would be marked.
 const MIN_EQUAL_SHARE: f64 = 0.3;
 
-/// A stretch of one of the two texts.
+/// A span of one of the two texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span<'a> {
     pub(crate) text: &'a str,
@@ -19,8 +19,8 @@ pub(crate) struct Span<'a> {
 }
 
 impl Span<'_> {
-    /// The stretch as it can be shown. In what has changed, also what only looks like something else is spelt out: a
-    /// no-break space, an accent that is a character of its own.
+    /// The span as it is shown. In changed spans, characters that look like others are written as escapes, too: a no-break
+    /// space, a combining accent.
     pub(crate) fn revealed(&self) -> String {
         if !self.changed || self.text.is_ascii() {
             return visible(self.text);
@@ -41,7 +41,7 @@ impl Span<'_> {
     }
 }
 
-/// The two texts in stretches.
+/// The two texts in spans.
 pub(crate) struct Changed<'a> {
     pub(crate) legacy: Vec<Span<'a>>,
     pub(crate) candidate: Vec<Span<'a>>,
@@ -68,7 +68,7 @@ impl<'a> Changed<'a> {
         changed
     }
 
-    /// Whether enough is equal for the rest to be worth marking.
+    /// Whether enough is equal to mark the rest.
     pub(crate) fn are_near(&self) -> bool {
         let share = |spans: &[Span<'_>]| {
             let total: usize = spans.iter().map(|span| span.text.len()).sum();
@@ -82,7 +82,7 @@ impl<'a> Changed<'a> {
         share(&self.legacy).min(share(&self.candidate)) >= MIN_EQUAL_SHARE
     }
 
-    /// Whether they differ at all as far as they are given.
+    /// Whether the given texts differ at all; they may have been cut.
     pub(crate) fn any(&self) -> bool {
         let mut spans = self.legacy.iter().chain(&self.candidate);
         spans.any(|span| span.changed)
@@ -98,7 +98,7 @@ impl<'a> Changed<'a> {
         }
         for op in capture_diff_slices(Algorithm::Myers, &first, &second) {
             let (old, new) = (op.old_range(), op.new_range());
-            // A space or a comma between two changes is no island that a reader needs.
+            // A single space or comma between two changes is marked with them, which is easier to read.
             let island = op.tag() == DiffTag::Equal
                 && !first[old.clone()]
                     .iter()
@@ -122,7 +122,7 @@ fn push<'a>(spans: &mut Vec<Span<'a>>, text: &'a str, changed: bool) {
     }
 }
 
-/// Joins the words of `text`, which are the last of `spans`, into stretches.
+/// Joins the words of `text`, which are the last of `spans`, into spans.
 fn merge<'a>(spans: &mut Vec<Span<'a>>, text: &'a str) {
     let mut length = 0;
     let mut from = spans.len();
@@ -151,7 +151,7 @@ fn split_common<'a>(
     (head, one, two)
 }
 
-/// Bytes of the characters that both begin with.
+/// Length in bytes of the common begin.
 fn common_prefix(one: &str, two: &str) -> usize {
     let pairs = one.chars().zip(two.chars());
     pairs

@@ -1,4 +1,4 @@
-//! What differs and counts as equal, by what makes it so.
+//! Differences that count as equal, by the reason.
 
 use std::collections::BTreeMap;
 
@@ -9,23 +9,23 @@ use super::Diff;
 use crate::view::Place;
 use crate::view::words::shown;
 
-/// What counts as equal for one reason.
+/// The differences that one reason excuses.
 pub(crate) struct Equal<'a> {
     /// How often.
     pub(crate) count: u64,
-    /// It may be more often: the list of places was cut.
+    /// Whether there may be more, because the list of places was cut.
     pub(crate) at_least: bool,
-    /// What makes it equal, in words.
+    /// The reason, in words.
     pub(crate) why: String,
-    /// Where, as far as places were listed.
+    /// The places that were listed.
     pub(crate) places: Vec<Place<'a>>,
 }
 
-/// All of it.
+/// All differences that count as equal.
 pub(crate) struct Excused<'a> {
     /// By reason: first what is equal by default, then what rules excuse.
     pub(crate) equal: Vec<Equal<'a>>,
-    /// Headers that differ by nature, such as `date`.
+    /// Headers that always differ, such as `date`.
     pub(crate) headers: Vec<&'a str>,
     /// Rules that excused nothing.
     pub(crate) unused: Vec<&'a str>,
@@ -44,7 +44,7 @@ impl<'a> Excused<'a> {
                 places.push(Place::from(tolerated));
             }
         }
-        // The list may be cut; what the rules excused is counted all the same.
+        // The list may have been cut, but the hits of rules are counted in full.
         let cut = listed.len() >= diff.limits.tolerated;
         let by_default = reasons.iter().filter(|(why, _)| !why.starts_with("rule:"));
         let mut equal: Vec<Equal<'a>> = by_default

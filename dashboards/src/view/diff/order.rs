@@ -1,17 +1,17 @@
-//! An array whose elements are the same in another order: which of them are at another place.
+//! An array with the same elements in another order: which of them have moved.
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::pretty::{elements, member};
 
-/// Elements in a row that are at their place and still told one by one.
+/// Consecutive unmoved elements that are still listed one by one.
 const MAX_IN_PLACE: usize = 3;
-/// Elements of a reordered array that are aligned: some milliseconds when none is at its place.
+/// Elements of a reordered array that are aligned. It takes a few milliseconds when all have moved.
 const MAX_ALIGNED_ELEMENTS: usize = 500;
-/// The field by which elements are named, when all have it; the comparator pairs them by it, too.
+/// The field that names elements, if all have it. The comparator pairs them by it, too.
 const IDENTITY: &str = "id";
 
-/// The elements of both sides, by name if all have one; as many as are aligned.
+/// The elements of both sides, by name if all have one; at most as many as are aligned.
 pub(crate) struct Order {
     legacy: Vec<String>,
     candidate: Vec<String>,
@@ -19,18 +19,18 @@ pub(crate) struct Order {
 
 /// What became of an element on the way from the legacy's order to the candidate's.
 pub(crate) enum Step<'a> {
-    /// It is at its place.
+    /// It has not moved.
     InPlace(&'a str),
-    /// So are this many, which are not told one by one.
+    /// This many have not moved, and are not listed one by one.
     MoreInPlace(usize),
-    /// It stood here.
+    /// It was here in the legacy's order.
     Removed(&'a str),
-    /// It stands here now.
+    /// It is here in the candidate's order.
     Added(&'a str),
 }
 
 impl Order {
-    /// Of two arrays, which may be cut; `None` for what is none, or has no element.
+    /// Reads two arrays, which may have been cut. `None` if one is not an array, or is empty.
     pub(crate) fn of(legacy: &str, candidate: &str) -> Option<Self> {
         let (one, two) = (elements(legacy), elements(candidate));
         if one.is_empty() || two.is_empty() {
@@ -45,7 +45,7 @@ impl Order {
         Some(Self { legacy, candidate })
     }
 
-    /// The way from one order to the other.
+    /// The steps from one order to the other.
     pub(crate) fn steps(&self) -> Vec<Step<'_>> {
         let (legacy, candidate) = (&self.legacy, &self.candidate);
         let mut steps = Vec::new();
@@ -70,8 +70,8 @@ impl Order {
         steps
     }
 
-    /// From which element on they differ, and how each goes on from there: where too much has moved for every step to be
-    /// of use.
+    /// The first element that differs, and how each side goes on from there. It is shown when so much has moved that listing
+    /// every step would not help.
     pub(crate) fn parted(&self) -> (usize, [String; 2]) {
         let pairs = self.legacy.iter().zip(&self.candidate);
         let from = pairs.take_while(|(one, two)| one == two).count();
@@ -81,7 +81,7 @@ impl Order {
     }
 }
 
-/// What the elements are called, when each has a name.
+/// The names of the elements, if each has one.
 fn names(elements: &[&str]) -> Option<Vec<String>> {
     let name = |element: &&str| Some(format!("{IDENTITY} {}", member(element, IDENTITY)?));
     elements.iter().map(name).collect()

@@ -9,7 +9,7 @@ const MAX_INLINE: usize = 60;
 /// A text in lines.
 pub(crate) struct Lines {
     pub(crate) lines: Vec<String>,
-    /// Lines that are not among them.
+    /// Number of lines that were left out.
     pub(crate) more: usize,
 }
 
@@ -23,7 +23,7 @@ pub(crate) fn lines(text: &str, width: usize, limit: usize) -> Lines {
         depth: 0,
     };
     let mut tokens = Tokens(text);
-    // The whole on one line, if that is enough.
+    // All on one line, if it fits.
     let mut ahead = tokens.clone();
     if let Some(open) = ahead.next()
         && let Some(compact) = inline(open, &mut ahead, width)
@@ -89,8 +89,8 @@ impl Writer {
     }
 }
 
-/// The container that begins with `open` on one line; `None` when it is longer than `limit` or does not end. On
-/// success, `tokens` stands behind it.
+/// The container that begins with `open` on one line; `None` if it is longer than `limit` or does not end. On success,
+/// `tokens` has advanced past it.
 fn inline(open: Token<'_>, tokens: &mut Tokens<'_>, limit: usize) -> Option<String> {
     let mut out = open.text().to_owned();
     let mut depth = usize::from(matches!(open, Token::Open(_)));
@@ -133,7 +133,7 @@ impl<'a> Token<'a> {
     }
 }
 
-/// The tokens of a JSON text that may be cut.
+/// The tokens of a JSON text, which may have been cut.
 #[derive(Clone)]
 struct Tokens<'a>(&'a str);
 
@@ -162,7 +162,7 @@ impl<'a> Iterator for Tokens<'a> {
     }
 }
 
-/// Bytes of the string that `text` begins with, both quotes included; all of it when it does not end.
+/// Length in bytes of the string that `text` begins with, including both quotes; all of `text` if the string does not end.
 fn string_length(text: &str) -> usize {
     let mut escaped = false;
     for (position, byte) in text.bytes().enumerate().skip(1) {
@@ -234,7 +234,7 @@ pub(crate) fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
     None
 }
 
-/// Passes the colon behind a key and the value that follows.
+/// Skips the colon after a key, and the value.
 fn skip_value(tokens: &mut Tokens<'_>) -> Option<()> {
     let mut depth = 0_usize;
     tokens.next()?;

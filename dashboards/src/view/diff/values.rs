@@ -11,19 +11,19 @@ use super::order::Order;
 /// The last line of a diff that the comparator has cut.
 const CUT_MARK: &str = "…";
 
-/// A form of two values.
+/// A form in which two values are shown.
 pub(crate) enum Form<'a> {
-    /// Two texts of which only the line ends differ.
+    /// Two texts that differ only in their line ends.
     LineEnds([LineEnds; 2]),
     /// Two texts of several lines.
     Lines(TextDiff<'a>),
-    /// Two bodies that are no text.
+    /// Two bodies that are not text.
     Bytes(FirstByte<'a>),
     /// Two arrays of the same elements.
     Order(Order),
-    /// Two values in which what is the same need not be told from what is not: a message beside a text.
+    /// Two values without marks of what changed, because one of them is a message ("not valid JSON") or elements have moved.
     Apart([Cow<'a, str>; 2]),
-    /// Two values, of which it should.
+    /// Two values in which the changed parts are marked.
     Both([Cow<'a, str>; 2]),
     /// Only the legacy has one.
     OnlyLegacy(Cow<'a, str>),
@@ -75,10 +75,10 @@ impl<'a> TextDiff<'a> {
         Self { text }
     }
 
-    /// Its lines, and whether the comparator has cut it behind them.
+    /// Its lines, and whether the comparator has cut it after them.
     pub(crate) fn lines(&self) -> (Vec<&str>, bool) {
         let mut lines: Vec<&str> = self.text.lines().collect();
-        // Every line of a diff begins with a sign or a space, but for the mark of one that was cut.
+        // Every line of a diff begins with a sign or a space, except the mark that it was cut.
         let was_cut = lines.pop_if(|last| *last == CUT_MARK).is_some();
         (lines, was_cut)
     }
@@ -93,7 +93,7 @@ impl<'a> TextDiff<'a> {
     }
 }
 
-/// Whether a diff is of one line each, which their values show better.
+/// Whether a diff replaces one line by one line. Then showing the two values is clearer.
 fn is_one_line(diff: &str) -> bool {
     let mut lines = diff.lines().filter(|line| !line.starts_with('\\'));
     let signs = [lines.next(), lines.next(), lines.next()];
@@ -101,7 +101,7 @@ fn is_one_line(diff: &str) -> bool {
     is(signs[0], "@@") && is(signs[1], "-") && is(signs[2], "+") && lines.next().is_none()
 }
 
-/// The diff of two strings of which at least one has several lines; `None` when they are none.
+/// The diff of two strings of which at least one has several lines; `None` for other values.
 fn strings(legacy: &str, candidate: &str, limits: &Limits) -> Option<String> {
     let (one, two) = (string(legacy)?, string(candidate)?);
     let inner = |text: &str| text.trim_end_matches('\n').contains('\n');
@@ -111,7 +111,7 @@ fn strings(legacy: &str, candidate: &str, limits: &Limits) -> Option<String> {
     text::unified(&one, &two, limits)
 }
 
-/// The content of a JSON string that is whole.
+/// The content of a complete JSON string.
 fn string(value: &str) -> Option<String> {
     value
         .starts_with('"')
@@ -119,7 +119,7 @@ fn string(value: &str) -> Option<String> {
         .flatten()
 }
 
-/// Strings that are escaped in different ways look different where they are not: both are escaped in one way.
+/// Escapes both strings in the same way, because equal characters with different escapes would look like a change.
 pub(crate) fn alike<'a>(legacy: &'a str, candidate: &'a str) -> (Cow<'a, str>, Cow<'a, str>) {
     if let (Some(one), Some(two)) = (string(legacy), string(candidate))
         && (legacy.contains('\\') || candidate.contains('\\'))

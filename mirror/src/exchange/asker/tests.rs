@@ -1,4 +1,4 @@
-//! Asking real services, without a client and without a proxy.
+//! Shadows sent to real services, without a client and without a proxy.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -11,13 +11,15 @@ use super::Asker;
 use crate::descriptors::Descriptors;
 use crate::exchange::copied::Copied;
 use crate::exchange::fixture::{Log, pending, terms};
-use crate::exchange::intake::Starts as _;
+use crate::exchange::intake::StartAsk as _;
 use crate::exchange::side::{BySide, Side};
 use crate::exchange::terms::Terms;
 use crate::forwarding::Forwarding;
-use crate::upstream::{Connector, Lookups, OwnEnds, Service, Target, Upkeep, UpstreamUrl};
+use crate::upstream::{
+    Connector, Lookups, OwnConnections, Service, Target, UpstreamUrl, WorkerConnections,
+};
 
-/// A service that answers every request alike.
+/// A service that answers every request in the same way.
 async fn serve(listener: TcpListener) {
     while let Ok((mut stream, _)) = listener.accept().await {
         tokio::task::spawn_local(async move {
@@ -34,8 +36,11 @@ async fn serve(listener: TcpListener) {
 }
 
 async fn asker(terms: &Rc<Terms>) -> Rc<Asker<Copied>> {
-    let upkeep = Rc::new(Upkeep::new(Descriptors::new(usize::MAX), usize::MAX));
-    let own = Arc::new(OwnEnds::default());
+    let all_connections = Rc::new(WorkerConnections::new(
+        Descriptors::new(usize::MAX),
+        usize::MAX,
+    ));
+    let own = Arc::new(OwnConnections::default());
     let mut services = Vec::new();
     for _ in Side::ALL {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -48,7 +53,7 @@ async fn asker(terms: &Rc<Terms>) -> Rc<Asker<Copied>> {
             Target::new(url),
             terms.limits(),
             &Rc::new(Lookups::new(&own)),
-            &upkeep,
+            &all_connections,
             Some(Rc::clone(terms.turns())),
         ));
     }

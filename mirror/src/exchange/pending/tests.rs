@@ -1,4 +1,4 @@
-//! The meeting of the asks, without sockets.
+//! How asks settle a request, without sockets.
 
 use std::rc::Rc;
 use std::time::{Duration, Instant};

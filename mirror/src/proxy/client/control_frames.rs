@@ -1,52 +1,50 @@
-//! Frames of HTTP/2 that a client sends and that carry nothing for the legacy: `PRIORITY`, `PING`, `SETTINGS`,
+//! Limits HTTP/2 frames from a client that carry nothing for the legacy: `PRIORITY`, `PING`, `SETTINGS`,
 //! `WINDOW_UPDATE`, `RST_STREAM`, empty `DATA`, unknown ones.
 //!
-//! The library that speaks HTTP/2 handles all that it has read before it lets anybody else go on, and most of these it
-//! takes for ever: a client that sends nothing else held up all others of its worker for milliseconds. So they are
-//! counted, on their way to it: what a connection carries allows some in proportion, a few may come each second
-//! whatever it carries, and one that sends more is closed.
+//! The HTTP/2 library processes all frames that it has read before it yields, and sets no limit on most of these: a
+//! client that sends nothing else delayed all others of its worker by milliseconds. So they are counted before the
+//! library gets them. A number in proportion to the useful frames is allowed, plus a few per second; a connection that
+//! sends more is closed.
 
 use std::time::Instant;
 
-use crate::frames::{DATA, Scan};
+use crate::frames::{DATA, FrameScanner};
 
 const HEADERS: u8 = 1;
 const PADDED: u8 = 8;
-/// What the library wants first, ahead of all frames.
+/// Length of the connection preface, before the first frame.
 const PREFACE: usize = 24;
 
-/// Allowed at the begin: browsers send some settings and a tree of priorities.
+/// Allowed at the start: browsers send some settings and a priority tree.
 const AT_FIRST: u32 = 1_000;
-/// Allowed for each frame that carries something, in either direction: a client may acknowledge each piece of an answer
-/// twice, ask for a sign of life with it, and change a request's priority. Envoy allows ten `WINDOW_UPDATE` for each
-/// frame of `DATA`, too.
+/// Allowed for each useful frame, in either direction: a client may acknowledge each piece of an answer twice, send a
+/// ping, and change a request's priority. Envoy allows ten `WINDOW_UPDATE` for each frame of `DATA`, too.
 const FOR_EACH: u32 = 10;
-/// Allowed each second: signs of life on a connection that carries nothing else. Most clients ask for one in 10
-/// seconds.
+/// Allowed per second: pings on a connection that is otherwise quiet. Most clients send one every 10 seconds.
 const PER_SECOND: u32 = 100;
-/// Most that can be saved up: what a flood may cost behind good conduct, less than a millisecond of work.
+/// Maximum balance: bounds a flood after normal use to less than a millisecond of work.
 const MOST: u32 = 4_000;
 
-/// The client sent far more such frames than what it asked for needs.
+/// The client sent far more such frames than its requests need.
 #[derive(Debug, thiserror::Error)]
 #[error("the client sent too many frames of HTTP/2 that carry nothing")]
 pub(super) struct TooMany;
 
-/// The frames of one connection.
+/// Counts the frames of one connection.
 pub(super) struct ControlFrames {
-    received: Scan,
-    sent: Scan,
+    received: FrameScanner,
+    sent: FrameScanner,
     left: u32,
-    /// When something was last allowed for the time that has passed; looked at only when nothing is left.
+    /// When the allowance per second was last added; that is done only when nothing is left.
     refilled: Instant,
 }
 
 impl ControlFrames {
-    /// Of a connection whose first byte is yet to come.
+    /// For a connection that has not received a byte yet.
     pub(super) fn new() -> Self {
         Self {
-            received: Scan::behind(PREFACE),
-            sent: Scan::default(),
+            received: FrameScanner::after_preface(PREFACE),
+            sent: FrameScanner::default(),
             left: AT_FIRST,
             refilled: Instant::now(),
         }
@@ -89,11 +87,11 @@ impl ControlFrames {
     }
 }
 
-/// Whether a frame is a part of a request or of an answer.
+/// Whether a frame carries a part of a request or of an answer.
 fn carries(kind: u8, flags: u8, length: usize) -> bool {
     match kind {
         HEADERS => true,
-        // All of it may be padding: one byte says how much, of 255 at most.
+        // It may be only padding: one byte of length and up to 255 bytes.
         DATA if flags & PADDED != 0 => length > 256,
         DATA => length > 0,
         _ => false,

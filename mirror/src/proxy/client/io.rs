@@ -1,10 +1,10 @@
-//! A client's socket: in clear or by TLS, with the bytes that were read to find out what it speaks.
+//! A client's socket, with or without TLS, including the bytes that were read to detect the HTTP version.
 //!
-//! **Clients that end their side and wait.** A client may close its sending direction behind its request and still
-//! read the answer. TCP tells that apart from a client that closed altogether only by what comes back when something
-//! is sent: so the end of what a client sends ends nothing while its request is at hand. Clients that vanish are found
-//! out by a reset (at once, or within a second where something stands unread before it), by a write that fails, or by
-//! keep-alive: a system forgets a closed connection after a minute, and answers the next probe with a reset.
+//! **Half-closed clients.** A client may close its sending side after its request and still read the answer. On TCP
+//! this looks like a fully closed connection until something is sent. So an end of stream ends nothing while a request
+//! is in progress. A client that disconnects is detected by a reset (at once, or within a second if unread data is
+//! before it), by a failed write, or by keep-alive: a system forgets a closed connection after a minute, and answers
+//! the next probe with a reset.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -18,21 +18,21 @@ use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
 use crate::proxy::client::control_frames::ControlFrames;
-use crate::proxy::client::heads::{Heads, MAX_LINE};
+use crate::proxy::client::head_finder::{HeadFinder, MAX_LINE};
 use crate::proxy::client::linger::Linger;
-use crate::proxy::traffic::Traffic;
+use crate::proxy::socket_state::SocketState;
 use crate::spelling::Spelling;
 
 /// A client's socket.
 pub(crate) struct ClientIo {
     stream: Stream,
-    /// Bytes that have been read already.
+    /// Bytes that were already read.
     first: BytesMut,
-    /// Of HTTP/1.
-    heads: Option<Heads>,
-    /// Of HTTP/2.
+    /// For HTTP/1.
+    heads: Option<HeadFinder>,
+    /// For HTTP/2.
     frames: Option<Box<ControlFrames>>,
-    traffic: Arc<Traffic>,
+    socket_state: Arc<SocketState>,
     /// Set once our side has been closed.
     linger: Option<Linger>,
 }
@@ -58,48 +58,52 @@ macro_rules! each {
 }
 
 impl ClientIo {
-    pub(crate) fn clear(stream: TcpStream, first: BytesMut, traffic: &Arc<Traffic>) -> Self {
+    pub(crate) fn clear(
+        stream: TcpStream,
+        first: BytesMut,
+        socket_state: &Arc<SocketState>,
+    ) -> Self {
         if !first.is_empty() {
-            traffic.read();
+            socket_state.read();
         }
         Self {
             stream: Stream::Clear(stream),
             first,
             heads: None,
             frames: None,
-            traffic: Arc::clone(traffic),
+            socket_state: Arc::clone(socket_state),
             linger: None,
         }
     }
 
-    pub(crate) fn tls(stream: TlsStream<TcpStream>, traffic: &Arc<Traffic>) -> Self {
+    pub(crate) fn tls(stream: TlsStream<TcpStream>, socket_state: &Arc<SocketState>) -> Self {
         Self {
             stream: Stream::Tls(Box::new(stream)),
             first: BytesMut::new(),
             heads: None,
             frames: None,
-            traffic: Arc::clone(traffic),
+            socket_state: Arc::clone(socket_state),
             linger: None,
         }
     }
 
-    /// Looks at what passes: of HTTP/2 it counts frames, in heads of HTTP/1 it replaces what a target must not have.
+    /// Inspects the bytes: counts frames on HTTP/2, replaces bytes that a target must not contain on HTTP/1.
     pub(crate) fn speaking(mut self, http2: bool) -> Self {
         if http2 {
             self.frames = Some(Box::new(ControlFrames::new()));
         } else {
-            self.heads = Some(Heads::new());
+            self.heads = Some(HeadFinder::new());
         }
         self
     }
 
-    /// What was written, for the count of frames.
+    /// Records a write, and counts the frames in it.
     fn wrote<'a>(
         &mut self,
         polled: &Poll<io::Result<usize>>,
         slices: impl IntoIterator<Item = &'a [u8]>,
     ) {
-        self.traffic.wrote(polled);
+        self.socket_state.wrote(polled);
         let (Some(frames), Poll::Ready(Ok(written))) = (&mut self.frames, polled) else {
             return;
         };
@@ -111,7 +115,7 @@ impl ClientIo {
         }
     }
 
-    /// What has been read already, or what comes.
+    /// Returns bytes that were already read, or reads more.
     fn poll_more(
         &mut self,
         cx: &mut Context<'_>,
@@ -123,16 +127,16 @@ impl ClientIo {
             return Poll::Ready(Ok(()));
         }
         let before = buffer.filled().len();
-        self.traffic.reads_into(buffer.capacity());
+        self.socket_state.reads_into(buffer.capacity());
         ready!(each!(&mut self.stream, io => io.poll_read(cx, buffer)))?;
         if buffer.filled().len() > before {
-            self.traffic.read();
-            self.traffic.set_blind(false);
+            self.socket_state.read();
+            self.socket_state.set_blind(false);
         }
         Poll::Ready(Ok(()))
     }
 
-    /// Reads on until the first line of a head is whole, unless it is far too long or the client ends within it.
+    /// Reads until the first line of a head is complete, it is too long, or the client has closed its side.
     fn poll_line(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !has_line(&self.first) && self.first.len() < MAX_LINE {
             let mut space = [0; 2 * 1024];
@@ -141,22 +145,22 @@ impl ClientIo {
             if more.filled().is_empty() {
                 break;
             }
-            self.traffic.read();
+            self.socket_state.read();
             self.first.extend_from_slice(more.filled());
         }
         Poll::Ready(Ok(()))
     }
 
-    /// Reads for hyper, which speaks HTTP/1.
+    /// A read by hyper on HTTP/1.
     fn poll_heads(
         &mut self,
-        mut heads: Heads,
+        mut heads: HeadFinder,
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
-    ) -> (Heads, Poll<io::Result<()>>) {
+    ) -> (HeadFinder, Poll<io::Result<()>>) {
         let (announced, within) = (
-            self.traffic.takes_announced(),
-            self.traffic.is_within_body(),
+            self.socket_state.takes_announced(),
+            self.socket_state.is_within_body(),
         );
         heads.asked(announced, within);
         let before = buffer.filled().len();
@@ -168,7 +172,7 @@ impl ClientIo {
             let (_, come) = buffer.filled_mut().split_at_mut(before);
             if come.is_empty() || !heads.begins() || has_line(come) {
                 if let Some(spelling) = heads.pass(come) {
-                    self.traffic.put_spelling(spelling);
+                    self.socket_state.put_spelling(spelling);
                 }
                 return (heads, polled);
             }
@@ -179,9 +183,9 @@ impl ClientIo {
         if !matches!(polled, Poll::Ready(Ok(()))) {
             return (heads, polled);
         }
-        // All of the line is looked at now, though hyper may take it in several parts.
+        // The whole line is handled now, although hyper may read it in several parts.
         if let Some(spelling) = first_line(&mut self.first).and_then(Spelling::take) {
-            self.traffic.put_spelling(spelling);
+            self.socket_state.put_spelling(spelling);
         }
         let length = self.first.len().min(buffer.remaining());
         let mut come = self.first.split_to(length);
@@ -190,10 +194,12 @@ impl ClientIo {
         (heads, Poll::Ready(Ok(())))
     }
 
-    /// Looks whether a client whose answer is awaited has broken off. Who waits for an answer does not read, so that
-    /// nothing else would tell.
+    /// Checks whether a client that waits for its answer has disconnected. hyper does not read in this state, so it
+    /// would not notice.
     fn watch(&self, cx: &mut Context<'_>) -> io::Result<()> {
-        if !self.traffic.is_awaited() || (self.traffic.is_blind() && !self.traffic.takes_look()) {
+        if !self.socket_state.is_awaited()
+            || (self.socket_state.is_blind() && !self.socket_state.takes_look())
+        {
             return Ok(());
         }
         let stream = match &self.stream {
@@ -203,12 +209,12 @@ impl ClientIo {
         let mut byte = [0];
         match stream.poll_peek(cx, &mut ReadBuf::new(&mut byte)) {
             Poll::Pending => {
-                self.traffic.set_blind(false);
+                self.socket_state.set_blind(false);
                 Ok(())
             }
             Poll::Ready(Err(error)) => Err(error),
             Poll::Ready(Ok(_)) => {
-                self.traffic.set_blind(true);
+                self.socket_state.set_blind(true);
                 SockRef::from(stream).take_error()?.map_or(Ok(()), Err)
             }
         }
@@ -224,7 +230,7 @@ impl Stream {
     }
 }
 
-/// Whether the first line that is not empty is whole.
+/// Whether the first non-empty line is complete.
 fn has_line(bytes: &[u8]) -> bool {
     let start = bytes.iter().position(|byte| !is_end_of_line(*byte));
     start.is_some_and(|start| memchr::memchr(b'\n', &bytes[start..]).is_some())
@@ -234,7 +240,7 @@ fn is_end_of_line(byte: u8) -> bool {
     matches!(byte, b'\r' | b'\n')
 }
 
-/// The first line that is not empty, without its end.
+/// The first non-empty line, without its line end.
 fn first_line(bytes: &mut [u8]) -> Option<&mut [u8]> {
     let start = bytes.iter().position(|byte| !is_end_of_line(*byte))?;
     let bytes = bytes.get_mut(start..)?;
@@ -248,7 +254,7 @@ impl AsyncRead for ClientIo {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let Some(heads) = self.heads.filter(|_| !self.traffic.is_tunnel()) else {
+        let Some(heads) = self.heads.filter(|_| !self.socket_state.is_tunnel()) else {
             let before = buffer.filled().len();
             ready!(self.poll_more(cx, buffer))?;
             let counted = match &mut self.frames {
@@ -274,8 +280,8 @@ impl AsyncWrite for ClientIo {
         polled
     }
 
-    /// hyper flushes whenever it has done what it could, also when it has nothing to send: the moment to look at a
-    /// client that nobody reads from.
+    /// hyper flushes whenever it can do nothing more, even with nothing to send. So this is where a client that is not
+    /// read from is checked.
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(each!(&mut self.stream, io => io.poll_flush(cx)))?;
         Poll::Ready(self.watch(cx))
@@ -285,13 +291,13 @@ impl AsyncWrite for ClientIo {
         let this = self.get_mut();
         if this.linger.is_none() {
             ready!(each!(&mut this.stream, io => io.poll_shutdown(cx)))?;
-            // HTTP/2 says by frames how far it has read, and one that floods shall not be read on.
-            if this.traffic.is_tunnel() || this.heads.is_none() {
+            // HTTP/2 needs no lingering close, and a client that floods must not be read further.
+            if this.socket_state.is_tunnel() || this.heads.is_none() {
                 return Poll::Ready(Ok(()));
             }
-            this.traffic.set_lingering();
-            // A head that was refused ends the connection as well, and what it announced may be on its way.
-            let expecting = this.traffic.has_unread() || this.traffic.has_begun();
+            this.socket_state.set_lingering();
+            // A refused head ends the connection as well, and its body may still be arriving.
+            let expecting = this.socket_state.has_unread() || this.socket_state.has_begun();
             this.linger = Some(Linger::new(expecting));
         }
         match &mut this.linger {
@@ -306,7 +312,7 @@ impl AsyncWrite for ClientIo {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let polled = match slices {
-            // `send` is a little cheaper than `writev`, and one slice is what a head without a body is.
+            // `send` is a little cheaper than `writev`, and a head without a body is one slice.
             [only] => each!(&mut self.stream, io => io.poll_write(cx, only)),
             _ => each!(&mut self.stream, io => io.poll_write_vectored(cx, slices)),
         };

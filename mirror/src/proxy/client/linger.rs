@@ -1,9 +1,8 @@
-//! The end of a connection on which the client may still be sending.
+//! Closes a connection on which the client may still be sending (lingering close).
 //!
-//! A socket that is closed while bytes wait unread in it, or while more come, is answered for by the system with a
-//! reset; and a reset makes the client's system throw away what the client has not read yet, our answer included. So
-//! our side is closed first, and for a while what comes is read and thrown away: until the client closes, too, or a
-//! limit is reached.
+//! If a socket is closed with unread bytes in it, or more arrive, the system sends a reset; and a reset makes the
+//! client's system discard data that the client has not read yet, our answer included. So only our sending side is
+//! closed first, and incoming bytes are read and discarded until the client closes too or a limit is reached.
 
 use std::future::Future as _;
 use std::io;
@@ -17,16 +16,16 @@ use tokio::time::{Instant, Sleep};
 
 /// How long a client may keep sending: nginx has the same `lingering_time`.
 const TIME: Duration = Duration::from_secs(30);
-/// How long a client may send nothing before nothing more is expected: about two round trips of a bad network, with
-/// what its system takes to send again what was lost.
+/// How long a client may send nothing before the connection is closed: about two round trips of a bad network, with a
+/// retransmission.
 const QUIET: Duration = Duration::from_secs(2);
-/// How much is thrown away: more than uploads usually have, and a fraction of a second of work.
+/// How much is discarded: more than most uploads, and a fraction of a second of work.
 const BYTES: u64 = 256 * 1024 * 1024;
-/// What is read at once, and how often before other connections have their turn.
+/// Size of one read, and reads in a row before other connections run.
 const READ: usize = 16 * 1024;
 const READS: usize = 8;
 
-/// Reads what the client still sends, and throws it away.
+/// Reads and discards what the client still sends.
 pub(super) struct Linger {
     /// Whether the client is known to be sending.
     expecting: bool,

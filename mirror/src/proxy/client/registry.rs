@@ -1,7 +1,6 @@
-//! The connections of one worker's clients: whom the sweep and the drain look at.
+//! The list of one worker's client connections, for the sweep and the drain.
 //!
-//! It keeps a connection in the list for as long as that is served, and lets the connection decide what a sweep means
-//! for it.
+//! A connection is in the list as long as it is served, and decides itself what a sweep does to it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -11,7 +10,7 @@ use std::time::Instant;
 use super::Client;
 use crate::limits::Limits;
 
-/// The clients that are connected.
+/// The connected clients.
 #[derive(Default)]
 pub(crate) struct Clients {
     all: RefCell<HashMap<u64, Rc<Client>>>,
@@ -19,7 +18,7 @@ pub(crate) struct Clients {
 }
 
 impl Clients {
-    /// Makes a connection known to the sweep and the drain, until the guard is dropped.
+    /// Adds a connection to the list, until the guard is dropped.
     pub(crate) fn register(self: &Rc<Self>, client: &Rc<Client>) -> Registered {
         let id = self.next.get();
         self.next.set(id + 1);
@@ -31,14 +30,15 @@ impl Clients {
         }
     }
 
-    /// Closes connections that have waited for their clients for too long.
+    /// Closes connections that are over a time-out.
     pub(crate) fn sweep(&self, now: Instant, limits: &Limits) {
         for client in self.all.borrow().values() {
             client.sweep(now, limits);
         }
     }
 
-    /// Ends the connection that has waited for its client longest, if one has for long: another client has no place.
+    /// Frees a slot for another client: ends the connection that has waited for its client longest, if that is long
+    /// enough.
     pub(crate) fn make_place(&self) {
         let now = Instant::now();
         let clients = self.all.borrow();

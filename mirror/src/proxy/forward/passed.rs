@@ -1,11 +1,11 @@
-//! What becomes of the legacy's answer: how it goes to the client, who drives its connection, and what is kept of it.
+//! Handles the legacy's answer: how it is sent to the client, which task drives its connection, and what is captured.
 
 use std::rc::Rc;
 
 use http::{Method, Response, Version};
 use http_body::Body as _;
 
-use super::Open;
+use super::OpenRequest;
 use crate::exchange::{Asker, Capturing};
 use crate::headers::{self, Wire};
 use crate::proxy::answer::Answer;
@@ -13,19 +13,19 @@ use crate::proxy::client::Client;
 use crate::proxy::legacy::Subject;
 use crate::proxy::outbound::Outbound;
 use crate::proxy::passing::{Passed, relay};
-use crate::proxy::relay::{Apart, Driven};
-use crate::proxy::unread::abandon;
-use crate::proxy::upload::Upload;
+use crate::proxy::relay::{Driven, LinkTask};
+use crate::proxy::unread::close_unread;
+use crate::proxy::upload::UploadState;
 use crate::upstream::{Link, Sent};
 
-/// The legacy's answer for the client, and what is kept of it.
+/// Builds the client's answer from the legacy's, and begins to capture it.
 pub(super) fn answer(
     client: &Client,
     asker: &Rc<Asker<Outbound>>,
-    open: Open,
+    open: OpenRequest,
     sent: Sent<Outbound>,
 ) -> Response<Answer> {
-    let Open {
+    let OpenRequest {
         subject,
         client_ticket,
         upload,
@@ -39,12 +39,12 @@ pub(super) fn answer(
         head_at,
     } = sent;
     let version = subject.with_head(|head| head.version);
-    let early = upload.filter(|upload| upload.upload() == Upload::Running);
-    // The legacy may read the rest of the request or not; that is not known yet.
+    let early = upload.filter(|upload| upload.state() == UploadState::Running);
+    // It is not known yet whether the legacy will read the rest of the request.
     let ends_here = early
         .as_ref()
         .is_some_and(|rest| link.wire() == Wire::Http2 || !rest.has_little_left());
-    // The length of an answer that has no body: HTTP/2 needs no help to send it, and HEAD is hyper's to know.
+    // hyper drops the length of an answer without a body on HTTP/1, except for HEAD.
     let is_head = subject.with_head(|head| head.method == Method::HEAD);
     let keeps_length = !is_head && version != Version::HTTP_2;
     let capturing = match subject {
@@ -55,8 +55,8 @@ pub(super) fn answer(
             let announced = response.body().size_hint().lower();
             let mut capturing = Capturing::new(ask, status, headers, at, head_at);
             if capturing.foresee(is_stream, announced).is_some() {
-                // The ask ends here, not with the answer: that ends when the client has had enough, or all of it, and
-                // until then the record would wait for what is known already.
+                // The ask ends here and not with the answer, which may last as long as the client reads: nothing more
+                // will be captured.
                 capturing.complete(at.elapsed());
                 None
             } else {
@@ -65,14 +65,14 @@ pub(super) fn answer(
         }
     };
     let driven = match (early, link) {
-        // A client that is answered before it was told to send has nothing to send any more.
+        // A client that was never told to send its body has an answer now and need not send it.
         (Some(upload), Link::Own(link)) if !upload.is_held() => {
             if !ends_here && version != Version::HTTP_2 {
                 upload.promise();
             }
-            Driven::Apart(Apart::drive(asker, link, upload))
+            Driven::ByTask(LinkTask::drive(asker, link, upload))
         }
-        (_, link) => Driven::Here(link),
+        (_, link) => Driven::ByReader(link),
     };
     let passed = Passed {
         driven,
@@ -86,7 +86,7 @@ pub(super) fn answer(
     };
     let answer = relay(asker, response, passed);
     if ends_here {
-        abandon(client, version, answer)
+        close_unread(client, version, answer)
     } else {
         answer
     }

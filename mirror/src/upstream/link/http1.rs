@@ -1,15 +1,15 @@
-//! One HTTP/1.1 connection to a service, and the idle ones of a worker.
+//! HTTP/1.1 connections to a service, and the pool of idle ones.
 //!
-//! A link is driven by whoever waits for its answer, in the same task, instead of by a task of its own: an event on the
-//! service's socket wakes the task that needs it and no other. Because the driver and the receivers of its messages
-//! (the answer, the chunks of its body) are polled together, receivers are polled with a waker that does nothing: only
-//! driving makes them ready. The driver too is first driven silently when something has arrived, and with the task's
-//! waker only if that was not what is waited for: else taking a chunk out, and sending the next request, would wake the
-//! task that is just running, twice per request. Dropping a link closes its connection, which is the one way to end an
-//! HTTP/1.1 exchange early (and what keeps an early answer from leaking the connection, hyper#4176).
+//! A connection has no task of its own: the task that waits for the answer drives it. So an event on the service's
+//! socket wakes exactly the task that needs it. The driver and the receivers of its messages (the answer, the chunks of
+//! its body) are polled together. Receivers are polled with a waker that does nothing, because only driving makes them
+//! ready. The driver is first polled with that waker too, and with the task's waker only if nothing was ready:
+//! otherwise reading a chunk and sending the next request would wake the task that is already running, twice per
+//! request. Dropping the link closes its connection, which is the only way to end an HTTP/1.1 exchange early (and keeps
+//! an early answer from leaking the connection, hyper#4176).
 //!
-//! Idle links are not polled at all. One that the service has closed meanwhile gives the unsent request back on its
-//! next use, and the request goes out on a fresh one.
+//! Idle connections are not polled. One that the service has closed returns the unsent request on its next use, and the
+//! request is sent on a new connection.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -41,18 +41,18 @@ pub(crate) struct Connected<B: RequestBody> {
     sender: SendRequest<B>,
     /// `None` once the connection has ended.
     driver: Option<Driver<B>>,
-    /// What the service may send, if that is limited.
+    /// Limits what the service may send; `None` for no limit.
     account: Option<Rc<Account>>,
     overlay: Overlay,
     /// Counts the connection for as long as this exists.
     _place: Option<Descriptor>,
 }
 
-/// How HTTP/1.1 is spoken to a service.
+/// hyper's HTTP/1.1 settings for connections to a service.
 pub(in crate::upstream) fn builder() -> Builder {
     let mut builder = Builder::new();
-    // `max_headers` stays at hyper's default of 100, because setting it, to whatever number, moves the parser's arrays
-    // from the stack to the heap: with 512 fields a thousand shadows in flight were seen to take 10 MiB more.
+    // `max_headers` stays at hyper's default of 100, because setting it to any number moves the parser's arrays from
+    // the stack to the heap: with 512 headers, a thousand shadows in flight took 10 MiB more.
     builder
         .max_header_size(MAX_HEAD_BYTES)
         .max_buf_size(MAX_BUFFER_BYTES)
@@ -99,7 +99,7 @@ impl<B: RequestBody> Connected<B> {
         let driver = &mut self.driver;
         let mut written = false;
         let answer = poll_fn(|cx| {
-            // At first there is nothing to read.
+            // Nothing can be read before the request is written.
             if std::mem::replace(&mut written, true) {
                 let arrived = poll_after(driver, &mut silent(), |cx| answer.as_mut().poll(cx));
                 if arrived.is_ready() {
@@ -132,7 +132,7 @@ impl<B: RequestBody> Connected<B> {
         arrived
     }
 
-    /// Whether the next request can go out on it: both messages are complete and neither side wants it closed.
+    /// Whether the next request can use it: both messages are complete and neither side wants to close it.
     fn is_reusable(&self) -> bool {
         self.driver.is_some() && self.sender.is_ready()
     }
@@ -153,17 +153,17 @@ impl<B: RequestBody> Connected<B> {
     }
 }
 
-/// Moves bytes both ways as far as they go now.
+/// Reads and writes as much as possible without waiting.
 fn drive<B: RequestBody>(slot: &mut Option<Driver<B>>, cx: &mut Context<'_>) {
     if let Some(driver) = slot
         && Pin::new(driver).poll(cx).is_ready()
     {
-        // Futures that wait for the driver get its error when it is dropped.
+        // Dropping it passes its error to the futures that wait for it.
         *slot = None;
     }
 }
 
-/// Drives with `cx` and then looks whether what was waited for is there.
+/// Drives with `cx`, then polls the receiver.
 fn poll_after<B: RequestBody, T>(
     driver: &mut Option<Driver<B>>,
     cx: &mut Context<'_>,
@@ -195,7 +195,7 @@ impl<B: RequestBody> Pool<B> {
         }
     }
 
-    /// The link that was used last, if it is not too old. If it is, so are all others.
+    /// The link that was used last, unless it has been idle for too long; then so have all others.
     pub(crate) fn take(&self, now: Instant) -> Option<Box<Connected<B>>> {
         let (since, link) = self.idle.borrow_mut().pop_back()?;
         (now.saturating_duration_since(since) < self.patience).then_some(link)
@@ -214,7 +214,7 @@ impl<B: RequestBody> Pool<B> {
         self.idle.borrow_mut().clear();
     }
 
-    /// Closes what has been idle for too long.
+    /// Closes links that have been idle for too long.
     pub(crate) fn sweep(&self, now: Instant) {
         let mut idle = self.idle.borrow_mut();
         while let Some((since, _)) = idle.front()

@@ -1,7 +1,7 @@
 //! The HTTP/2 connections of a worker to a service, and the streams on them.
 //!
-//! Unlike [`super::http1`], a connection is shared, so it has a task of its own. Streams are counted: when a connection
-//! has as many as the service allows, or as [`MAX_STREAMS`], another one is opened. Requests that come while the first
+//! Unlike in [`super::http1`], a connection is shared, so it has a task of its own. When a connection has as many
+//! streams as the service allows, or [`MAX_STREAMS`], another one is opened. Requests that come while the first
 //! connection is being opened wait for it instead of opening one each.
 
 use std::cell::{Cell, RefCell};
@@ -24,28 +24,28 @@ use crate::upstream::account::Account;
 use crate::upstream::body::RequestBody;
 use crate::upstream::connect::UpstreamIo;
 use crate::upstream::executor::LocalExecutor;
-use crate::upstream::link::frames::Frames;
+use crate::upstream::link::frame_counter::FrameCounter;
 
-/// Streams on one connection at a time: what Envoy advises, and what most servers allow.
+/// Concurrent streams on one connection: what Envoy recommends and most servers allow.
 const MAX_STREAMS: usize = 100;
-/// Bytes of one answer that may come ahead of whoever reads it, as Envoy advises.
+/// Bytes of one answer that may be received before they are read, as Envoy recommends.
 const STREAM_WINDOW: u32 = 64 * 1024;
-/// Room for every stream's window: with less, clients that do not read would hold up those that do.
+/// Large enough for all streams' windows: otherwise clients that do not read would block those that do.
 const CONNECTION_WINDOW: u32 = STREAM_WINDOW * MAX_STREAMS as u32;
-/// The longest head of an answer, as HTTP/2 counts it: the same as for HTTP/1.1.
+/// The largest head of an answer, the same as for HTTP/1.1.
 const MAX_HEADER_LIST: u32 = MAX_HEAD_BYTES as u32;
-/// How often a connection in use is asked for a sign of life, and how long that may take.
+/// How often a connection in use is pinged, and how long the answer may take.
 const PING: Duration = Duration::from_secs(20);
 
 /// A connection that requests share.
 struct Multiplexed<B> {
     sender: SendRequest<B>,
     streams: Cell<usize>,
-    /// Streams that the service allows at a time.
+    /// Concurrent streams that the service allows.
     allowed: Rc<Cell<usize>>,
     idle_since: Cell<Instant>,
     driver: AbortHandle,
-    /// What the service may send, if that is limited.
+    /// Limits what the service may send; `None` for no limit.
     account: Option<Rc<Account>>,
     /// Counts the connection for as long as this exists.
     _place: Option<Descriptor>,
@@ -105,7 +105,7 @@ impl<B> Drop for Stream<B> {
 pub(in crate::upstream) struct Streams<B> {
     connections: RefCell<Vec<Rc<Multiplexed<B>>>>,
     opening: Cell<bool>,
-    /// How many connections have been opened so far, without those that failed.
+    /// How many connections have been opened successfully so far.
     succeeded: Cell<u64>,
     opened: Notify,
     patience: Duration,
@@ -123,7 +123,7 @@ impl<B: RequestBody> Streams<B> {
         }
     }
 
-    /// A stream on a connection that is there, or is just being opened.
+    /// A stream on an existing connection, or on one that is just being opened.
     pub(crate) async fn take(&self) -> Option<Stream<B>> {
         loop {
             if let Some(stream) = self.room() {
@@ -134,8 +134,8 @@ impl<B: RequestBody> Streams<B> {
             }
             let before = self.succeeded.get();
             self.opened.notified().await;
-            // After a failure everybody tries for itself: one after the other they would wait for each other's
-            // failures. After a success one of those for whom there was no room opens the next.
+            // After a failure every waiter opens its own connection; otherwise they would wait for each other's
+            // failures in sequence. After a success, if there was no stream left, one waiter opens the next connection.
             if self.succeeded.get() == before {
                 return self.room();
             }
@@ -148,7 +148,7 @@ impl<B: RequestBody> Streams<B> {
         Opening(self)
     }
 
-    /// Speaks HTTP/2 on a fresh connection, and takes its first stream.
+    /// Starts HTTP/2 on a new connection, and takes its first stream.
     pub(crate) async fn open(
         &self,
         io: UpstreamIo,
@@ -166,9 +166,9 @@ impl<B: RequestBody> Streams<B> {
             .max_header_list_size(MAX_HEADER_LIST)
             .keep_alive_interval(PING)
             .keep_alive_timeout(PING)
-            .handshake(TokioIo::new(Frames::new(io, account.clone())))
+            .handshake(TokioIo::new(FrameCounter::new(io, account.clone())))
             .await?;
-        // Not one of the worker's tasks, which the drain waits for: it lives as long as it is kept here.
+        // Not one of the tasks that the drain waits for: it lives as long as the connection is kept here.
         let allowed = Rc::new(Cell::new(connection.current_max_send_streams()));
         let driver = tokio::task::spawn_local({
             let allowed = Rc::clone(&allowed);
@@ -208,14 +208,14 @@ impl<B: RequestBody> Streams<B> {
         Some(Stream::on(found))
     }
 
-    /// Closes what has no stream.
+    /// Closes connections without a stream.
     pub(crate) fn clear(&self) {
         self.connections
             .borrow_mut()
             .retain(|connection| connection.streams.get() > 0);
     }
 
-    /// Closes what has had no stream for too long.
+    /// Closes connections that have had no stream for too long.
     pub(crate) fn sweep(&self, now: Instant) {
         self.connections.borrow_mut().retain(|connection| {
             connection.streams.get() > 0

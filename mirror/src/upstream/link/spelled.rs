@@ -1,4 +1,4 @@
-//! A connection to a service by HTTP/1 that writes a target as the client wrote it: see [`crate::spelling`].
+//! An HTTP/1 connection to a service that writes a target with the client's exact bytes: see [`crate::spelling`].
 
 use std::cell::RefCell;
 use std::io::{self, IoSlice};
@@ -16,7 +16,8 @@ use crate::upstream::connect::UpstreamIo;
 /// order.
 pub(super) type Overlay = Rc<RefCell<Vec<(usize, u8)>>>;
 
-/// Takes the client's spelling of the target out of `request`, whose head is written next, so that it is written so.
+/// Takes the client's exact bytes of the target out of `request`, whose head is written next, and puts them into the
+/// overlay.
 pub(super) fn spell<B>(overlay: &Overlay, request: &mut Request<B>) {
     let Some(spelling) = request.extensions_mut().remove::<Spelling>() else {
         return;
@@ -28,7 +29,7 @@ pub(super) fn spell<B>(overlay: &Overlay, request: &mut Request<B>) {
     *overlay.borrow_mut() = places.map(|(at, byte)| (before + at, byte)).collect();
 }
 
-/// A connection that replaces the bytes of its overlay in what is written.
+/// A connection that applies its overlay to the bytes that are written.
 pub(super) struct Spelled {
     io: UpstreamIo,
     overlay: Overlay,
@@ -42,7 +43,7 @@ impl Spelled {
         }
     }
 
-    /// Writes some of `bytes`, with the bytes of the overlay in their places.
+    /// Writes some of `bytes`, with the overlay applied.
     fn write_spelled(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let mut overlay = self.overlay.borrow_mut();
         let mut spelled = bytes.to_vec();
@@ -90,7 +91,7 @@ impl AsyncWrite for Spelled {
         }
     }
 
-    ends_like_its_io!();
+    forward_to_inner_io!();
 
     fn poll_write_vectored(
         mut self: Pin<&mut Self>,

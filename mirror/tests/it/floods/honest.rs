@@ -1,4 +1,4 @@
-//! Candidates that mean well, at the edge of what one does: none is given up.
+//! Unusual but honest candidates: none is treated as a flood.
 
 use std::fmt::Write as _;
 

@@ -5,7 +5,7 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
 use super::PATIENCE;
-use super::service::{fill_until, find, unchunk};
+use super::wire::{fill_until, find, unchunk};
 
 /// One connection.
 pub(crate) struct Client {

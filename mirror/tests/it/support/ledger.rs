@@ -1,4 +1,4 @@
-//! An observer that writes down all it is told.
+//! An observer that records every call.
 
 use std::rc::Rc;
 use std::sync::{Arc, Condvar, Mutex};

@@ -7,6 +7,7 @@ pub(crate) mod ledger;
 pub(crate) mod rig;
 pub(crate) mod service;
 pub(crate) mod sockets;
+pub(crate) mod wire;
 
 use std::time::Duration;
 

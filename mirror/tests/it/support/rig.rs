@@ -8,7 +8,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use parity_mirror::{
-    BindError, Config, Connections, Control, Drained, Limits, Metrics, Mirror, Policy, Target,
+    BindError, Config, ConnectionLimits, Drained, Limits, Metrics, Mirror, MirrorHandle, Policy,
+    Target,
 };
 use parity_schemas::route::{RoutePolicy, RouteRule};
 use tokio::sync::watch;
@@ -28,7 +29,7 @@ impl Rig {
                 listen: SocketAddr::from(([127, 0, 0, 1], 0)),
                 workers: NonZeroUsize::MIN,
                 connections: Config::CONNECTIONS,
-                others: Connections::default(),
+                others: ConnectionLimits::default(),
                 shadowing: true,
                 policy: Policy::new(Target::new(legacy.url()), Target::new(candidate.url())),
             },
@@ -57,7 +58,7 @@ impl Rig {
     }
 
     /// Connections besides those of clients.
-    pub(crate) fn others(mut self, others: Connections) -> Self {
+    pub(crate) fn others(mut self, others: ConnectionLimits) -> Self {
         self.config.others = others;
         self
     }
@@ -103,7 +104,7 @@ impl Rig {
         let mirror = self.bind().expect("a free port");
         let (shutdown, signal) = watch::channel(false);
         let ledger = Ledger::default();
-        let (address, control, metrics) = (mirror.local_addr(), mirror.control(), mirror.metrics());
+        let (address, control, metrics) = (mirror.local_addr(), mirror.handle(), mirror.metrics());
         let observers = ledger.clone();
         let workers = Arc::<Mutex<Vec<PathBuf>>>::default();
         let threads = Arc::clone(&workers);
@@ -135,7 +136,7 @@ impl Rig {
 /// A running mirror. Dropping it drains it, and checks that every request was settled.
 pub(crate) struct Running {
     pub(crate) address: SocketAddr,
-    pub(crate) control: Control,
+    pub(crate) control: MirrorHandle,
     pub(crate) metrics: Metrics,
     pub(crate) ledger: Ledger,
     workers: Arc<Mutex<Vec<PathBuf>>>,

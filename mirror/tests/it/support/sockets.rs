@@ -1,4 +1,4 @@
-//! What the system says of the other end of a connection on this machine.
+//! Inspects the other end of a loopback connection.
 
 use std::net::TcpStream;
 

@@ -1,11 +1,11 @@
-//! Rust text as names and signs: as much of its grammar as it takes not to mistake a comment or a text for code.
+//! Splits Rust source into names and signs, with just enough grammar to skip comments and strings.
 
 /// Whether a name or a keyword begins here.
 pub(super) fn is_name(token: &str) -> bool {
     token.starts_with(|first: char| first.is_alphabetic() || first == '_')
 }
 
-/// Names and signs, without comments, texts and characters.
+/// Names and signs, without comments, strings and characters.
 pub(super) fn tokens(text: &str) -> Vec<String> {
     let mut tokens = Vec::new();
     let mut rest = text;
@@ -59,7 +59,7 @@ fn block_comment(text: &str) -> usize {
     at
 }
 
-/// The length of what begins with a quote and ends with one.
+/// The length of a quoted string.
 fn quoted(text: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, one) in text.char_indices().skip(1) {
@@ -71,7 +71,7 @@ fn quoted(text: &str, quote: char) -> usize {
     text.len()
 }
 
-/// The length of a raw text that begins here, if one does.
+/// The length of a raw string that begins here, if one does.
 fn raw(text: &str) -> Option<usize> {
     let behind = text.trim_start_matches(['b', 'c']).strip_prefix('r')?;
     let hashes = behind.len() - behind.trim_start_matches('#').len();

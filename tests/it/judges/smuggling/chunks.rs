@@ -1,8 +1,8 @@
-//! Where a chunk ends: sizes, extensions, line ends, and what stands in trailers.
+//! Ambiguous chunks: sizes, extensions, line ends and trailers.
 
 use super::{Vector, vector};
 
-/// Whether a bare line feed ends a line within a body is what proxies are played off against each other with.
+/// Attacks use that proxies disagree on whether a bare line feed ends a line within a body.
 const LINE_FEED: &str =
     "a bare line feed ends no line of a body (RFC 9112 §2.2 allows it in heads only)";
 

@@ -1,8 +1,8 @@
-//! What a head says: request lines, places, fields that are none, other versions, other protocols.
+//! Ambiguous heads: request lines, hosts, malformed fields, other versions, other protocols.
 
 use super::{Vector, vector};
 
-/// The end of such a head is not in doubt, so the connection goes on behind the refusal.
+/// The end of such a head is clear, so the connection stays usable after the refusal.
 const ONE_PLACE: &str = "a request for two places goes to none of them; the next one is served";
 
 pub(super) const VECTORS: &[Vector] = &[

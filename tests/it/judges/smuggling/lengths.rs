@@ -1,9 +1,9 @@
-//! Where a body ends: `Content-Length` and `Transfer-Encoding`, each twice, both, and spelt in odd ways.
+//! Ambiguous lengths: `Content-Length` and `Transfer-Encoding`, each twice, both together, and in odd spellings.
 
 use super::{Vector, vector};
 
-/// A length that chunks override (RFC 9112 §6.3) is gone before anybody could look at it. The request goes on in
-/// chunks, and the connection ends with it.
+/// A length that chunks override (RFC 9112 §6.3) is removed before the mirror sees it. The request is forwarded in chunks,
+/// and the connection is closed after it.
 const OVERRIDDEN: &str =
     "chunks override any length; it is not passed on, and nothing is read behind the request";
 

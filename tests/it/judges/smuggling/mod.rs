@@ -1,8 +1,7 @@
-//! Request smuggling: what nginx, `HAProxy` and parity make of requests whose end, place or form two readers may take
-//! for different things.
+//! Request smuggling: how nginx, `HAProxy` and parity read requests whose end, host or form is ambiguous.
 //!
-//! Every vector goes to all three as it stands, followed by one honest request on the same connection, and behind each
-//! stands a legacy that reads by the letter. What is asked of parity:
+//! Every vector is sent to all three unchanged, followed by one honest request on the same connection. Behind each stands a
+//! strict legacy. Requirements on parity:
 //!
 //! - it forwards exactly the whole requests that the table says, which are never more than the client framed by RFC
 //!   9112, and begins no other one than the first;
@@ -148,7 +147,7 @@ fn ask_all(address: SocketAddr, vectors: &[&Vector]) -> Vec<Told> {
     })
 }
 
-/// The number of requests for what is no vector's.
+/// The number for requests that belong to no vector.
 const NOWHERE: usize = usize::MAX;
 
 /// What a legacy heard, by number of the vector.
@@ -183,7 +182,7 @@ impl Outcome {
 
     fn of(reference: Reference, vectors: &[&Vector]) -> Self {
         let told = ask_all(reference.address, vectors);
-        // How well the others re-frame is not for us to judge, so their faults are not looked at.
+        // Faults in what the other proxies forward are not our concern.
         let (heard, _) = reference.end().record();
         Self {
             told,

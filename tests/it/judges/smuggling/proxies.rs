@@ -1,4 +1,4 @@
-//! The three that are asked: nginx and `HAProxy` as they come, and parity, each before a recording legacy of its own.
+//! The three proxies: nginx and `HAProxy` with their defaults, and parity, each before its own recording legacy.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
@@ -57,7 +57,7 @@ impl Reference {
     }
 }
 
-/// A legacy that answers everything, and sends no word about what it did not understand.
+/// A legacy that answers every complete request, and nothing else.
 pub(super) fn recording() -> Origin {
     Origin::start(|_, stream| match stream.write_all(ANSWER.as_bytes()) {
         Ok(()) => Next::Keep,
@@ -83,7 +83,7 @@ pub(super) fn nginx(folder: &Path) -> Reference {
     Reference::start("nginx", folder, configuration, &["-e", "stderr", "-c"])
 }
 
-/// `HAProxy` as it comes.
+/// `HAProxy` with its defaults.
 pub(super) fn haproxy(folder: &Path) -> Reference {
     let configuration = |listen: SocketAddr, origin: SocketAddr| {
         format!(

@@ -1,18 +1,18 @@
-//! Bodies with one sign replaced, or cut, and which of them may be shown all the same.
+//! Damages bodies: replaces or removes one character, or cuts them. Also tells which of them may be shown all the same.
 
 use super::*;
 
-/// What holds a structure together.
+/// Characters that give a body its structure.
 const SIGNS: &[u8] = b"\"'<>{}[](),:;=&/?!#|*\\-\n";
 
-/// One thing that happens to a body on its way; where, in parts of its length or of how many signs it has.
+/// One kind of damage. Its position is a share of the body's length, or of the number of its structural characters.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Damage {
-    /// It ends here.
+    /// The body ends here.
     Cut(f64),
-    /// A sign is another byte.
+    /// A structural character is replaced by this byte.
     Sign(f64, u8),
-    /// A sign is missing.
+    /// A structural character is missing.
     Lost(f64),
 }
 
@@ -26,7 +26,7 @@ pub(super) fn damage() -> impl Strategy<Value = Damage> {
 }
 
 impl Damage {
-    /// What becomes of a body, and which of its signs was hit.
+    /// The damaged body, and the position of the damaged character.
     pub(super) fn of(self, body: &[u8]) -> (Vec<u8>, Option<usize>) {
         let part = |length: usize, at: f64| (length as f64 * at) as usize;
         let mut damaged = body.to_vec();
@@ -38,7 +38,7 @@ impl Damage {
         let wide = body.contains(&0);
         let signs: Vec<usize> = (0..body.len())
             .filter(|at| SIGNS.contains(&body[*at]))
-            // In a wide charset, half of a letter is no sign.
+            // In a wide charset, half of a letter is not a character.
             .filter(|at| !wide || body.get(at ^ 1) == Some(&0))
             .collect();
         let hit = signs.get(part(signs.len(), at)).copied();
@@ -61,13 +61,13 @@ pub(super) fn is_plain(media: &str) -> bool {
             .any(|plain| media.starts_with(plain))
 }
 
-/// Whether nothing says of a damaged body that it holds a secret: it is sound, and no word of it is the name of one. A
+/// Whether nothing in a damaged body tells that it holds a secret: it is valid, and no word in it is a secret name. A
 /// word that was joined to the secret itself is lost with it.
 pub(super) fn is_unnamed(media: &str, body: &[u8], secret: &str) -> bool {
     is_sound(media, body) && !is_named(media, body, secret)
 }
 
-/// A body as text, also where a letter has two bytes.
+/// A body as text, also in UTF-16.
 fn text_of(body: &[u8]) -> String {
     if !body.contains(&0) {
         return String::from_utf8_lossy(body).into_owned();
@@ -87,7 +87,7 @@ fn text_of(body: &[u8]) -> String {
     text
 }
 
-/// Whether a strict reader takes it for what its type says.
+/// Whether a strict parser accepts it as what its type says.
 fn is_sound(media: &str, body: &[u8]) -> bool {
     let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).is_ok();
     let text = text_of(body);
@@ -96,7 +96,7 @@ fn is_sound(media: &str, body: &[u8]) -> bool {
         "application/x-ndjson" | "application/json-seq" => text
             .split(['\n', '\u{1e}'])
             .all(|line| line.trim().is_empty() || json(line)),
-        // A field without a value is one, and readers skip lines that they do not know.
+        // A field without a value is valid, and parsers skip lines that they do not know.
         "application/x-www-form-urlencoded" | "text/event-stream" => true,
         "text/csv" | "text/tab-separated-values" => text.matches('"').count().is_multiple_of(2),
         "text/html" => {
@@ -122,15 +122,15 @@ fn is_sound(media: &str, body: &[u8]) -> bool {
     }
 }
 
-/// Whether a byte stands in the same plain text as the secret: in a literal, or between two tags, that begins as nothing
-/// with a structure. What joins a name to its value there is known by pattern.
+/// Whether a byte is in the same plain text as the secret: in a literal, or between two tags, that does not begin like
+/// a structure. There, patterns recognize what joins a name to its value.
 pub(super) fn is_in_plain_text(media: &str, body: &[u8], at: usize, secret: &str) -> bool {
     let Some(from) = memchr::memmem::find(body, secret.as_bytes()) else {
         return false;
     };
     let text = |from: usize, to: usize| String::from_utf8_lossy(&body[from..to]).replace('\\', "");
     let (begin, end) = if media.contains("json") || media.contains("ndjson") {
-        // Quotes that no backslash stands before.
+        // Quotes that are not escaped by a backslash.
         let quotes: Vec<usize> = (1..body.len())
             .filter(|quote| body[*quote] == b'"' && body[quote - 1] != b'\\')
             .collect();
@@ -180,7 +180,7 @@ pub(super) fn is_in_plain_text(media: &str, body: &[u8], at: usize, secret: &str
 
 fn is_named(media: &str, body: &[u8], secret: &str) -> bool {
     let text = text_of(body);
-    // A remark of YAML is no part of it.
+    // A YAML comment is not part of the data.
     let text = if media.contains("yaml") {
         text.lines()
             .map(|line| {
@@ -195,7 +195,7 @@ fn is_named(media: &str, body: &[u8], secret: &str) -> bool {
     } else {
         text
     };
-    // In a literal of JSON or YAML, a backslash makes white space of the letter behind it.
+    // In a JSON or YAML literal, a backslash turns the letter after it into white space.
     let markup = media.contains("html") || media.contains("xml");
     let literals = text.contains("\":") || (text.contains('"') && !markup);
     let blanks = ["\\b", "\\f", "\\n", "\\r", "\\t"];
@@ -209,10 +209,10 @@ fn is_named(media: &str, body: &[u8], secret: &str) -> bool {
         crate::redact::markup::unescaped(&text),
         text,
     ];
-    let names = with_own_name().names;
+    let names = with_own_name().secret_names;
     writings.iter().any(|text| {
         text.split(|sign: char| !(sign.is_alphanumeric() || "_-.".contains(sign)))
             .filter(|word| !word.contains(secret))
-            .any(|word| names.contain(word))
+            .any(|word| names.contains(word))
     })
 }

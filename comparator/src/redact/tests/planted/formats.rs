@@ -1,8 +1,8 @@
-//! Every format, with a secret behind a name at every place in it.
+//! Every format, with a name and its secret at every position.
 
 use super::*;
 
-/// Every format at every place: a media type, and a body.
+/// The formats and positions: a media type, and a function that writes the body.
 #[rustfmt::skip]
 pub(super) const FORMATS: &[(&str, Write)] = &[
     ("application/json", |n, s| format!(r#"{{"a":1,"{n}":"{s}"}}"#).into()),

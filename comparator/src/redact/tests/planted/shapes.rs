@@ -1,13 +1,13 @@
-//! Shapes in which nothing but another value, a column or a place says that a value is secret.
+//! Bodies in which only another value, a column or a position tells that a value is secret.
 
 use super::*;
 
-/// A name as GraphQL has them.
+/// A name in the form that GraphQL allows.
 fn identifier(name: &str) -> String {
     name.replace(['-', '.'], "_")
 }
 
-/// As addresses have a name in them.
+/// A name in the form that URLs allow.
 fn segment(name: &str) -> String {
     if name.is_ascii() {
         name.to_owned()
@@ -16,10 +16,10 @@ fn segment(name: &str) -> String {
     }
 }
 
-/// Names and values apart from each other: a media type, and a body.
+/// Names and values in separate positions: a media type, and a function that writes the body.
 #[rustfmt::skip]
 pub(super) const SHAPES: &[(&str, Write)] = &[
-    // A member names the value beside it.
+    // A member names the value next to it.
     ("application/json-patch+json", |n, s| format!(r#"[{{"op":"replace","path":"/{n}","value":"{s}"}}]"#).into()),
     ("application/json", |n, s| format!(r#"[{{"op":"add","path":"/users/0/{n}/-","value":{{"a":["{s}"]}}}}]"#).into()),
     ("application/json", |n, s| format!(r#"[{{"op":"test","path":"/{n}/old","value":["{s}"]}}]"#).into()),
@@ -74,13 +74,13 @@ pub(super) const SHAPES: &[(&str, Write)] = &[
     ("application/json", |n, s| format!(r#"{{"query":"mutation($x:String!){{login({}:$x){{id","variables":{{"x":"{s}"}},"fragments":"fragment F on U {{ id }}"}}"#, identifier(n)).into()),
     ("application/x-www-form-urlencoded", |n, s| format!("query={}&variables={}", percent(&format!("query($x:String){{me({}:$x){{id}}}}", identifier(n))), percent(&format!(r#"{{"x":"{s}"}}"#))).into()),
     ("application/graphql", |n, s| format!("mutation($x:String=\"{s}\"){{login({}:$x){{id}}}}", identifier(n)).into()),
-    // Multipart names in all their writings.
+    // Multipart names in all their spellings.
     ("multipart/form-data; boundary=x", |n, s| part(&format!("Content-Disposition: form-data; name*=UTF-8''{}", percent(n)), s)),
     ("multipart/form-data; boundary=x", |n, s| part(&format!("Content-Disposition: form-data; name=\"{}\"", percent(n)), s)),
     ("multipart/form-data; boundary=x", |n, s| part(&format!("Content-Disposition: form-data; name*0=\"{}\"; name*1=\"{}\"", n.chars().take(1).collect::<String>(), n.chars().skip(1).collect::<String>()), s)),
     ("multipart/form-data; boundary=x", |n, s| part(&format!("Content-Disposition: form-data; name=\"=?UTF-8?B?{}?=\"", base64(n)), s)),
     ("multipart/form-data; boundary=x", |n, s| part(&format!("Content-Disposition: form-data; name=\"=?utf-8?Q?{}?=\"", percent(n).replace('%', "=")), s)),
-    // Markup whose names stand before, behind and around.
+    // Markup with names before, after and around values.
     ("application/xml", |n, s| format!("<a><{}/>{s}</a>", element(n)).into()),
     ("application/xml", |n, s| format!("<a><{0}></{0}> {s} <b/></a>", element(n)).into()),
     ("application/xml", |n, s| format!("<a><field name='{n}'/>{s}</a>").into()),
@@ -92,7 +92,7 @@ pub(super) const SHAPES: &[(&str, Write)] = &[
     ("", |n, s| format!("<l><p><name>{n}</name><kind>text</kind><value>{s}</value></p></l>").into()),
     ("text/html", |n, s| format!("<p><b>{n}</b> {s}</p>").into()),
     ("application/json", |n, s| format!(r#"{{"xml":"<p><key>{n}</key><string>{s}</string></p>"}}"#).into()),
-    // Labels that have names of their own, heads of tables, and what stands between a label and its value.
+    // Labels, table headers, and remarks between a label and its value.
     ("application/xml", |n, s| format!("<a><b name=\"{n}\">{n}</b><c>{s}</c></a>").into()),
     ("application/xml", |n, s| format!("<a><b>{n}</b>, <c>{s}</c></a>").into()),
     ("application/xml", |n, s| format!("<e><fieldName>{n}</fieldName><fieldType>text</fieldType><fieldValue>{s}</fieldValue></e>").into()),
@@ -111,7 +111,7 @@ pub(super) const SHAPES: &[(&str, Write)] = &[
     ("text/html", |n, s| format!("<p><b>{n}</b><b>:</b> {s}</p>").into()),
     ("text/html", |n, s| format!("<dl><dt>{n} <small>(now)</small></dt><dd>{s}</dd></dl>").into()),
     ("text/html", |n, s| format!("<dl><dt>{n}</dt><dd><a href=x>Show</a> {s}</dd></dl>").into()),
-    // Tables of one column, with remarks, and with the ends of lines of old.
+    // Tables of one column, with comments, and with old line endings.
     ("text/csv", |n, s| format!("{n}\n{s}\n").into()),
     ("text/csv", |n, s| format!("id,{n} (old)\n1,{s}\n").into()),
     ("text/csv", |n, s| format!("id,{n}\r1,{s}\r2,{s}\r").into()),
@@ -126,7 +126,7 @@ pub(super) const SHAPES: &[(&str, Write)] = &[
     ("application/x-www-form-urlencoded", |n, s| format!("body={}", percent(&format!("name={n}&value={s}"))).into()),
     ("application/xml", |n, s| format!("<a><![CDATA[name={n}&value={s}]]></a>").into()),
     ("multipart/form-data; boundary=x", |n, s| format!("--x\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\n{n}\r\n--x\r\nContent-Disposition: form-data; name=\"value\"\r\n\r\n{s}\r\n--x--\r\n").into()),
-    // Paths, also within texts.
+    // Paths, also in texts.
     ("application/json", |n, s| format!(r#"{{"l":"/{n}/{s}"}}"#).into()),
     ("application/json", |n, s| format!(r#"{{"l":"https://x.example/a/{}/{s}/b"}}"#, segment(n)).into()),
     ("application/json", |n, s| format!(r#"{{"l":"see /login/{n},{s} for it"}}"#).into()),
@@ -134,7 +134,7 @@ pub(super) const SHAPES: &[(&str, Write)] = &[
     ("application/json", |n, s| format!(r#"{{"l":"/x;{}={s}/y"}}"#, segment(n)).into()),
     ("text/plain", |n, s| format!("GET /x/{}/{s} 200\n", segment(n)).into()),
     ("text/html", |n, s| format!("<a href='/a/{}/{s}'>x</a>", segment(n)).into()),
-    // Encoded in one more way.
+    // Encoded once more.
     ("application/json", |n, s| format!(r#"{{"b":"{}"}}"#, base64(&base64(&format!("{{\"{n}\":\"{s}\"}}")))).into()),
     ("application/json", |n, s| format!(r#"{{"b":"x data:text/plain;base64,{} y"}}"#, base64(&format!("a=1&{n}={s}"))).into()),
     ("application/json", |n, s| format!(r#"{{"b":"data:application/json,{}"}}"#, percent(&format!("{{\"{n}\":\"{s}\"}}"))).into()),
@@ -148,10 +148,10 @@ pub(super) const SHAPES: &[(&str, Write)] = &[
     ("text/plain", |n, s| format!("your {n} is {s} now").into()),
 ];
 
-/// How a body is written that holds a secret which nothing names.
+/// Writes a body that holds a secret without a name.
 type Nameless = fn(&str) -> Vec<u8>;
 
-/// Secret by what is around them.
+/// Values that are secret by their context.
 #[rustfmt::skip]
 pub(super) const NAMELESS: &[(&str, Nameless)] = &[
     ("application/json", |s| format!(r#"{{"what":"password","it":"{s}"}}"#).into()),
@@ -204,9 +204,9 @@ pub(super) const NAMELESS: &[(&str, Nameless)] = &[
     ("application/json", |s| format!(r#"{{"body":"event: password\nid: 1\ndata: {s}\n\n"}}"#).into()),
     ("application/json", |s| format!(r#"{{"body":"data: {{\"field\":\"password\",\ndata: \"value\":\"{s}\"}}\n\n"}}"#).into()),
     ("application/xml", |s| format!("<a><b>password</b><type>text</type><value>{s}</value></a>").into()),
-    // A sentence that leads on to a value; only its colon says so.
+    // A sentence before a value; only its colon tells so.
     ("text/html", |s| format!("<p>The password for your account is: <b>{s}</b></p>").into()),
-    // Signs within a value.
+    // Punctuation within a value.
     ("application/json", |s| format!(r#"{{"u":"https://x.example/?a=1&password=x'{s}"}}"#).into()),
     ("application/json", |s| format!(r#"{{"form":"a=1&password=x'{s}"}}"#).into()),
     ("application/json", |s| format!(r#"{{"form":"a=1&password'{s}"}}"#).into()),
@@ -235,7 +235,7 @@ pub(super) const NAMELESS: &[(&str, Nameless)] = &[
 fn gzipped(text: &str) -> String {
     use ::base64::Engine;
     use std::io::Write;
-    // Stored, not compressed, so that the secret can be looked for.
+    // Stored, not compressed, so that the secret can be searched for.
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
     encoder.write_all(text.as_bytes()).expect("memory");
     let bytes = encoder.finish().expect("memory");

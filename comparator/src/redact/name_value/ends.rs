@@ -1,4 +1,4 @@
-//! Where a value behind a name ends: as late as its line, its quotes or its brackets allow.
+//! Finds where the value after a name ends: as late as its line, quotes or brackets allow.
 
 use super::{Name, is_name_character};
 
@@ -25,12 +25,12 @@ pub(super) fn length(text: &str, name: &Name, value: &str, sign: char, spaced: b
     }
 }
 
-/// Signs that quote a text.
+/// Quote characters.
 const QUOTES: [char; 3] = ['"', '\'', '`'];
 
-/// The quotes that stand shortly before a name: the text that it is in may end with one of them.
+/// The quote characters shortly before a name: one of them may end the text that the name is in.
 fn quotes_before(text: &str, name: &Name) -> String {
-    /// Quoted texts with a name in them begin near it; else too much is hidden.
+    /// A quoted text usually begins near the name in it; if not, too much is hidden.
     const MAX_BYTES: usize = 512;
     let from = text.floor_char_boundary(name.span.start.saturating_sub(MAX_BYTES));
     let before = text.get(from..name.span.start).unwrap_or_default();
@@ -40,7 +40,7 @@ fn quotes_before(text: &str, name: &Name) -> String {
         .collect()
 }
 
-/// What stands behind brackets without a gap, and is part of the value.
+/// The text that follows brackets without a gap and is part of the value.
 fn glued(rest: &str, quotes: &str) -> usize {
     match rest.chars().next() {
         Some(next) if next.is_alphanumeric() || "_-.$@!%*+/:~^".contains(next) => {
@@ -50,19 +50,19 @@ fn glued(rest: &str, quotes: &str) -> usize {
     }
 }
 
-/// To the end of the line.
+/// Length to the end of the line.
 fn line(value: &str) -> usize {
     value.find(['\n', '\r']).unwrap_or(value.len())
 }
 
-/// To where a word ends in a query, a log line or a list; of quotes, only these end it.
+/// Length to where a word ends in a query, a log line or a list. Only these quotes end it.
 fn word(value: &str, quotes: &str) -> usize {
     let mut end = value.len();
     for (at, character) in value.char_indices() {
         let ends = match character {
             '&' | '<' | '>' => true,
             quote if QUOTES.contains(&quote) => quotes.contains(quote),
-            // It may be part of the value, unless another name follows.
+            // Part of the value, unless another name follows.
             ',' | ';' => {
                 let rest = value.get(at + 1..).unwrap_or_default().trim_start();
                 let name = rest.trim_start_matches(is_name_character);
@@ -78,20 +78,20 @@ fn word(value: &str, quotes: &str) -> usize {
     end
 }
 
-/// Whether a name is the first in its line, but for what quotes it or makes it an item.
+/// Whether a name is the first in its line, apart from quotes and list markers.
 fn is_first(text: &str, name: &Name) -> bool {
     let before = text.get(..name.phrase).unwrap_or_default();
     let part_of_it = |character: &char| {
         !matches!(character, '\n' | '\r')
             && (character.is_whitespace() || "-?\"'`*:{,+".contains(*character))
     };
-    let mut behind = before.chars().rev().skip_while(part_of_it);
-    behind
+    let mut after = before.chars().rev().skip_while(part_of_it);
+    after
         .next()
         .is_none_or(|first| matches!(first, '\n' | '\r'))
 }
 
-/// The line, and what is indented below it where the name begins its own line.
+/// Length of the line, and of the lines indented below it if the name begins its line.
 fn block_if_first(text: &str, name: &Name, value: &str) -> usize {
     if is_first(text, name) {
         block(text, name, value)
@@ -100,8 +100,8 @@ fn block_if_first(text: &str, name: &Name, value: &str) -> usize {
     }
 }
 
-/// The rest of the line and the lines below that are indented more than the name; at least one of them where the rest
-/// is empty.
+/// Length of the rest of the line and of the lines below that are indented more than the name. If the rest is empty, at
+/// least one of them counts.
 fn block(text: &str, name: &Name, value: &str) -> usize {
     let indent = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
     let before = text.get(..name.span.start).unwrap_or_default();
@@ -110,7 +110,7 @@ fn block(text: &str, name: &Name, value: &str) -> usize {
     let mut length = line(value);
     let mut wanted = value.get(..length).unwrap_or_default().trim().is_empty();
     let mut at = length;
-    // What comes first is the end of the line itself.
+    // The first piece is the end of the line itself.
     let lines = value
         .get(length..)
         .unwrap_or_default()
@@ -131,7 +131,8 @@ fn block(text: &str, name: &Name, value: &str) -> usize {
     length
 }
 
-/// The quoted text at the start, and what follows it without a gap; all of it when the quote does not end.
+/// Length of the quoted text at the start and of what follows without a gap; all of the text if the quote does not
+/// close.
 fn literals(text: &str) -> usize {
     let mut at = 0;
     loop {
@@ -144,7 +145,7 @@ fn literals(text: &str) -> usize {
     }
 }
 
-/// Length of the quoted text at the start, also in three quotes.
+/// Length of the quoted text at the start, in single or triple quotes.
 fn quoted(text: &str) -> usize {
     for quote in ["\"\"\"", "'''"] {
         if let Some(inner) = text.strip_prefix(quote) {
@@ -168,8 +169,8 @@ fn quoted(text: &str) -> usize {
     text.len()
 }
 
-/// A literal in a string that was quoted itself, once or several times: `\"…\"`. It ends at a quote with as many
-/// backslashes before it, or fewer.
+/// Length of a literal in a string that was escaped once or several times: `\"…\"`. It ends at a quote with at most as
+/// many backslashes before it.
 fn escaped_literal(text: &str) -> usize {
     let depth = text.bytes().take_while(|byte| *byte == b'\\').count();
     let quote = text.as_bytes().get(depth).copied();
@@ -186,7 +187,7 @@ fn escaped_literal(text: &str) -> usize {
     text.len()
 }
 
-/// Length of what is in brackets at the start; all of the text when they do not end.
+/// Length of the bracketed text at the start; all of the text if the brackets do not close.
 fn bracketed(text: &str) -> usize {
     let mut depth = 0_usize;
     let mut quote = None;

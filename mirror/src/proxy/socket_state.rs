@@ -1,8 +1,8 @@
-//! What a client's socket, its requests and the sweep tell each other.
+//! The state of a client's socket, shared by the socket, its requests and the sweep.
 //!
-//! The socket belongs to hyper, which moves it into a task, and after an upgrade into another one; so what is known of
-//! it is kept beside it. All of it is atomic only because an upgraded socket must be `Send`: everything happens on
-//! one thread. It holds flags and counts, and decides nothing.
+//! hyper owns the socket and moves it into a task, and after an upgrade into another one, so this state is kept
+//! separately. It is atomic only because an upgraded socket must be `Send`: everything happens on one thread. It only
+//! holds flags and counters.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -10,10 +10,10 @@ use std::task::Poll;
 
 use crate::spelling::Spelling;
 
-/// Room of a buffer for more than heads: hyper begins with 8 KiB, and takes more once a read has filled that.
+/// A larger read buffer counts as large: hyper begins with 8 KiB, and grows it once a read has filled it.
 const LARGE_BUFFER: usize = 8 * 1024;
 
-/// What a head announced of its body, as hyper reads it.
+/// What a head announces about its body, as hyper interprets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Announced {
     Nothing,
@@ -24,7 +24,7 @@ pub(crate) enum Announced {
 
 /// The state of one client's socket.
 #[derive(Default)]
-pub(crate) struct Traffic {
+pub(crate) struct SocketState {
     reads: AtomicU64,
     /// `reads` when the last request was over.
     reads_when_idle: AtomicU64,
@@ -51,29 +51,29 @@ fn set(flag: &AtomicBool, value: bool) {
     flag.store(value, Ordering::Relaxed);
 }
 
-impl Traffic {
+impl SocketState {
     /// Number of reads that brought bytes.
     pub(crate) fn reads(&self) -> u64 {
         self.reads.load(Ordering::Relaxed)
     }
 
-    /// Bytes that came since the last request was over, or since the beginning: a head has begun.
+    /// Whether bytes have arrived since the last request ended: a head has begun.
     pub(crate) fn has_begun(&self) -> bool {
         self.reads() != self.reads_when_idle.load(Ordering::Relaxed)
     }
 
-    /// No request is at hand any more.
+    /// No request is in progress any more.
     pub(crate) fn idle(&self) {
         self.reads_when_idle.store(self.reads(), Ordering::Relaxed);
         set(&self.awaited, false);
     }
 
-    /// How often a write was possible again after one that was not.
+    /// How often a write became possible again after one had blocked.
     pub(crate) fn writes(&self) -> u64 {
         self.writes.load(Ordering::Relaxed)
     }
 
-    /// Whether the client does not take what it is sent.
+    /// Whether the client does not read what is sent to it.
     pub(crate) fn is_blocked(&self) -> bool {
         get(&self.blocked)
     }
@@ -82,15 +82,14 @@ impl Traffic {
         self.reads.store(self.reads() + 1, Ordering::Relaxed);
     }
 
-    /// hyper is about to read into a buffer with so much room.
+    /// hyper is about to read into a buffer of this size.
     pub(crate) fn reads_into(&self, room: usize) {
         if room > LARGE_BUFFER {
             set(&self.large_buffer, true);
         }
     }
 
-    /// Whether hyper reads into a large buffer. A field of a head that is kept keeps the whole buffer that it was read
-    /// into.
+    /// Whether hyper reads into a large buffer. A header value that is kept keeps the whole buffer alive.
     pub(crate) fn has_large_buffer(&self) -> bool {
         get(&self.large_buffer)
     }
@@ -104,7 +103,7 @@ impl Traffic {
         }
     }
 
-    /// hyper has parsed a head; `announced` is what that says of the body, which hyper reads next.
+    /// hyper has parsed a head; `announced` is what it says about the body, which hyper reads next.
     pub(crate) fn announce(&self, announced: Announced) {
         set(&self.within_body, announced != Announced::Nothing);
         *self
@@ -121,12 +120,12 @@ impl Traffic {
             .take()
     }
 
-    /// Whether the body of the request at hand has not come to its end.
+    /// Whether the body of the current request is incomplete.
     pub(crate) fn is_within_body(&self) -> bool {
         get(&self.within_body)
     }
 
-    /// How the client wrote the target of the head that comes next, where the parser does not take it.
+    /// Stores the client's exact bytes of the next head's target, if the parser does not accept them.
     pub(crate) fn put_spelling(&self, spelling: Spelling) {
         set(&self.has_spelling, true);
         *self.spelling.lock().unwrap_or_else(PoisonError::into_inner) = Some(spelling);
@@ -142,8 +141,8 @@ impl Traffic {
             .take()
     }
 
-    /// The request is whole: from here to the end of its answer nobody reads, so the socket is watched for a client
-    /// that breaks off.
+    /// The request is complete: until the end of its answer hyper does not read, so the socket is watched for a client
+    /// that disconnects.
     pub(crate) fn await_answer(&self) {
         set(&self.awaited, true);
         set(&self.within_body, false);
@@ -153,8 +152,8 @@ impl Traffic {
         get(&self.awaited)
     }
 
-    /// Something stands unread in the socket (the end of what the client sends, or its next request), so that the
-    /// system wakes nobody for a reset behind it; the sweep has it looked at.
+    /// The socket has unread data or an end of stream, so the system does not report a later reset; the sweep makes the
+    /// connection check for one.
     pub(crate) fn set_blind(&self, blind: bool) {
         set(&self.blind, blind);
     }
@@ -163,17 +162,17 @@ impl Traffic {
         get(&self.blind)
     }
 
-    /// Asks for a look at a socket that is blind.
+    /// Asks the connection to check such a socket for a reset.
     pub(crate) fn ask_for_look(&self) {
         set(&self.look, true);
     }
 
-    /// Whether a look was asked for since the last call.
+    /// Whether a check was asked for since the last call.
     pub(crate) fn takes_look(&self) -> bool {
         self.look.swap(false, Ordering::Relaxed)
     }
 
-    /// The connection ends with this answer, and the client may still be sending a body that nobody reads.
+    /// The connection ends with this answer, and the client may still be sending a body, which is not read.
     pub(crate) fn leaves_unread(&self) {
         set(&self.unread, true);
     }
@@ -186,12 +185,12 @@ impl Traffic {
         set(&self.lingering, true);
     }
 
-    /// Whether our side has been closed, so that what the client still sends is thrown away.
+    /// Whether our side has been closed, so that what the client still sends is discarded.
     pub(crate) fn is_lingering(&self) -> bool {
         get(&self.lingering)
     }
 
-    /// The socket has become one end of a tunnel: either direction may end before the other.
+    /// The socket is now one end of a tunnel, whose directions may end separately.
     pub(crate) fn becomes_tunnel(&self) {
         set(&self.tunnel, true);
     }

@@ -1,5 +1,5 @@
-//! Our own answers: to what is not passed on, and in the place of a legacy that does not answer. They begin with a word
-//! by which they are told apart from the legacy's. When they are given is decided by who forwards.
+//! Our own answers: to requests that are not forwarded, and when the legacy gives no answer. Each text begins with
+//! `parity:`, which distinguishes it from the legacy's answers. The callers decide when they are sent.
 
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
@@ -29,7 +29,7 @@ pub(crate) fn for_host(fault: HostFault) -> &'static str {
     }
 }
 
-/// A few words of ours, told apart from the legacy's by their first one.
+/// An answer with one of our own texts.
 pub(crate) fn text(status: StatusCode, words: &'static str, busy: Busy) -> Response<Answer> {
     let content = Content::Text(Bytes::from_static(words.as_bytes()));
     let mut response = Response::new(Answer::new(content, busy));
@@ -41,7 +41,7 @@ pub(crate) fn text(status: StatusCode, words: &'static str, busy: Busy) -> Respo
     response
 }
 
-/// Leaves out the words, if it is an answer of ours, and says how long they are.
+/// Removes the text from an answer of our own, and states its length in `Content-Length`.
 pub(crate) fn without_body(mut response: Response<Answer>) -> Response<Answer> {
     if let Some(length) = response.body_mut().leave_out_text() {
         let headers = response.headers_mut();

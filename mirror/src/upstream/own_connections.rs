@@ -1,10 +1,10 @@
-//! Requests that come from ourselves: an upstream that leads back to our own port, by whatever name or forwarding rule,
-//! would ask us for ever, twice for each time.
+//! Detects requests from the mirror to itself. If an upstream leads back to our own port, by whatever name or
+//! forwarding rule, each request would cause two more, for ever.
 //!
-//! What can be known from addresses is refused before the start. This sees the rest, without a mark in what services
-//! get: a connection of a client that is, seen from the other end, one of our own connections to a service. Both
-//! addresses count, for the system gives one port to several connections that lead to different places. (Through
-//! another proxy it is not seen; then shadows end by their depth, see [`crate::headers::shadow_depth`].)
+//! Loops that are visible in the configuration are refused at the start. This finds the others without a marker in
+//! requests: a client connection is a loop if its two addresses, swapped, are those of one of our own connections to a
+//! service. Both addresses are compared, because one local port may be used for connections to several destinations. A
+//! loop through another proxy is not found here; for shadows the depth ends it, see [`crate::headers::shadow_depth`].
 
 use std::collections::HashSet;
 use std::net::SocketAddr;
@@ -13,32 +13,32 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::net::TcpStream;
 
-/// Where a connection comes from, and where it leads.
+/// Local and remote address of a connection.
 type Ends = (SocketAddr, SocketAddr);
 
-/// Our ends of the process's connections to services. The set is locked when a connection begins or ends, and once for
-/// each connection of a client; never for a request.
+/// The process's connections to services. The set is locked when such a connection begins or ends, and once for each
+/// client connection; never for a request.
 #[derive(Default)]
-pub(crate) struct OwnEnds {
+pub(crate) struct OwnConnections {
     ends: Mutex<HashSet<Ends>>,
     told: AtomicBool,
 }
 
-impl OwnEnds {
-    /// Remembers a connection until the guard is dropped.
-    pub(crate) fn register(self: &Arc<Self>, stream: &TcpStream) -> OwnEnd {
+impl OwnConnections {
+    /// Registers a connection until the guard is dropped.
+    pub(crate) fn register(self: &Arc<Self>, stream: &TcpStream) -> OwnConnection {
         let ends = (stream.local_addr().ok()).zip(stream.peer_addr().ok());
         let ends = ends.map(|(from, to)| (canonical(from), canonical(to)));
         if let Some(ends) = ends {
             self.ends().insert(ends);
         }
-        OwnEnd {
+        OwnConnection {
             all: Arc::clone(self),
             ends,
         }
     }
 
-    /// Whether a client's connection, from its address to the one that it came to, is one of our own.
+    /// Whether a client connection, from `client` to the local address `here`, is one of our own.
     pub(crate) fn has(&self, client: SocketAddr, here: SocketAddr) -> bool {
         let has = self.ends().contains(&(canonical(client), canonical(here)));
         if has && !self.told.swap(true, Ordering::Relaxed) {
@@ -55,13 +55,13 @@ impl OwnEnds {
     }
 }
 
-/// Our end of one connection; dropping it removes it from the set.
-pub(crate) struct OwnEnd {
-    all: Arc<OwnEnds>,
+/// The entry of one connection; dropping it removes it from the set.
+pub(crate) struct OwnConnection {
+    all: Arc<OwnConnections>,
     ends: Option<Ends>,
 }
 
-impl Drop for OwnEnd {
+impl Drop for OwnConnection {
     fn drop(&mut self) {
         if let Some(ends) = self.ends {
             self.all.ends().remove(&ends);
@@ -69,7 +69,7 @@ impl Drop for OwnEnd {
     }
 }
 
-/// A socket for both versions of IP shows the older addresses within the newer.
+/// A dual-stack socket shows IPv4 addresses as IPv4-mapped IPv6.
 fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }

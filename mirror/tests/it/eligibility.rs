@@ -1,4 +1,4 @@
-//! What the candidate gets at all.
+//! Which requests reach the candidate.
 
 use parity_schemas::verdict::Reason;
 

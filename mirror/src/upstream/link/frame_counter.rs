@@ -1,9 +1,9 @@
 //! Counts the frames of HTTP/2 that a service sends.
 //!
-//! The library that speaks HTTP/2 handles all frames of what it has read before it asks for more, and tells nobody of
-//! those that carry nothing: `PING`, `SETTINGS`, `WINDOW_UPDATE`, `PRIORITY`, unknown ones, empty `DATA`. So they are
-//! counted here, on their way to it. And no more is read at a time than could be such frames for a short time, besides
-//! what is known to belong to a body.
+//! The HTTP/2 library processes all frames that it has read before it returns, and does not report frames without
+//! payload: `PING`, `SETTINGS`, `WINDOW_UPDATE`, `PRIORITY`, unknown ones, empty `DATA`. So frames are counted here,
+//! before the library gets them. Each read is limited, except for bytes known to be body data, so that such frames take
+//! only a short time.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -12,10 +12,10 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
 
-use crate::frames::Scan;
+use crate::frames::FrameScanner;
 use crate::upstream::account::Account;
 
-/// Most that is read besides the rest of a body's frame: what the library would take first, 900 frames of no content.
+/// Limit of one read, in addition to the rest of a `DATA` frame: up to 900 empty frames.
 const READ: usize = 8 * 1024;
 /// The same limit while the frames that arrive are small.
 const DENSE_READ: usize = 1024;
@@ -23,25 +23,25 @@ const DENSE_READ: usize = 1024;
 const DENSE: usize = 32;
 
 /// A connection whose frames are counted, if it has an account.
-pub(crate) struct Frames<S> {
+pub(crate) struct FrameCounter<S> {
     io: S,
     account: Option<Rc<Account>>,
-    scan: Scan,
+    scan: FrameScanner,
     dense: bool,
 }
 
-impl<S> Frames<S> {
+impl<S> FrameCounter<S> {
     pub(crate) fn new(io: S, account: Option<Rc<Account>>) -> Self {
         Self {
             io,
             account,
-            scan: Scan::default(),
+            scan: FrameScanner::default(),
             dense: false,
         }
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Frames<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for FrameCounter<S> {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -66,7 +66,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Frames<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Frames<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for FrameCounter<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -75,7 +75,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Frames<S> {
         Pin::new(&mut self.io).poll_write(cx, bytes)
     }
 
-    ends_like_its_io!();
+    forward_to_inner_io!();
 
     fn poll_write_vectored(
         mut self: Pin<&mut Self>,

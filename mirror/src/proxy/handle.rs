@@ -1,7 +1,7 @@
-//! The handle by which the rest of the process sees and steers a running proxy.
+//! The handle with which the rest of the process observes and controls a running mirror.
 //!
-//! It reads and writes what the workers share, and hands them another policy. It waits for them only as long as it
-//! takes them to see it.
+//! It reads and writes the state that the workers share, and sends them another policy. It waits only until they have
+//! applied it.
 
 use std::rc::Rc;
 use std::sync::{Arc, mpsc};
@@ -10,30 +10,21 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use crate::exchange::Observer;
-use crate::proxy::generation::{Applied, Loaded};
+use crate::proxy::generation::{LoadedPolicy, PolicyUpdate};
 use crate::proxy::process::ProcessState;
 
-/// A worker turns to a new policy between two requests; one that takes longer than this is ending, or the machine is
-/// stuck, and then it takes it later.
+/// How long to wait for a worker to apply a policy. A worker that takes longer is shutting down, or the machine is
+/// overloaded and it will apply the policy later.
 const TURN: Duration = Duration::from_secs(1);
-
-/// A policy, and everything that it names, ready to be applied.
-pub struct CheckedPolicy(Loaded);
-
-impl CheckedPolicy {
-    pub(crate) fn new(loaded: Loaded) -> Self {
-        Self(loaded)
-    }
-}
 
 /// The handle of a running mirror: cheap to clone, usable from any thread.
 #[derive(Clone)]
-pub struct Control {
+pub struct MirrorHandle {
     process: Arc<ProcessState>,
-    applied: watch::Sender<Option<Arc<Applied>>>,
+    applied: watch::Sender<Option<Arc<PolicyUpdate>>>,
 }
 
-impl Control {
+impl MirrorHandle {
     pub(crate) fn new(process: Arc<ProcessState>) -> Self {
         Self {
             process,
@@ -46,13 +37,13 @@ impl Control {
         &self.process
     }
 
-    /// The policy that holds, and those that are applied later.
-    pub(crate) fn policies(&self) -> watch::Receiver<Option<Arc<Applied>>> {
+    /// The current policy, and those that are applied later.
+    pub(crate) fn policies(&self) -> watch::Receiver<Option<Arc<PolicyUpdate>>> {
         self.applied.subscribe()
     }
 
-    /// Applies the policy of the start, unless another one was applied already: that one is newer.
-    pub(crate) fn begin(&self, first: Applied) {
+    /// Sets the first policy, unless a newer one has already been applied.
+    pub(crate) fn begin(&self, first: PolicyUpdate) {
         self.applied.send_if_modified(|applied| {
             let missing = applied.is_none();
             applied.get_or_insert_with(|| Arc::new(first));
@@ -60,15 +51,14 @@ impl Control {
         });
     }
 
-    /// Serves the requests that come from now on by `policy`, observed by `observers` (called once on each worker's
-    /// thread, with the worker's number). No connection of a client is touched. Returns when every worker has taken it.
-    /// Once the mirror has ended it changes nothing.
+    /// Applies a policy to all requests that arrive from now on, observed by `observers` (called once on each worker's
+    /// thread, with the worker's number). Client connections stay open. Returns when every worker has applied it. Does
+    /// nothing once the mirror has ended.
     pub fn apply(
         &self,
-        policy: CheckedPolicy,
+        loaded: LoadedPolicy,
         observers: impl Fn(usize) -> Rc<dyn Observer> + Send + Sync + 'static,
     ) {
-        let CheckedPolicy(loaded) = policy;
         let policy = loaded.policy();
         let admission = self.process.admission();
         admission.budget().set_limit(policy.limits.shadow_bytes);
@@ -78,11 +68,11 @@ impl Control {
             .as_ref()
             .is_none_or(|before| before.loaded.policy().candidate.url != policy.candidate.url);
         if moved {
-            // What is known of one candidate says nothing about another.
+            // The breaker's state is about the former candidate.
             admission.breaker().succeeded();
         }
         let (taken, workers) = mpsc::channel();
-        let next = Arc::new(Applied {
+        let next = Arc::new(PolicyUpdate {
             loaded,
             observers: Arc::new(observers),
             taken,
@@ -103,7 +93,7 @@ impl Control {
         }
     }
 
-    /// Lets go of the last policy, and with it of the observers: whoever waits for their end shall not wait for this
+    /// Drops the last policy and its observers, so that code that waits until they are dropped does not wait for this
     /// handle.
     pub(crate) fn end(&self) {
         self.process.end();
@@ -130,12 +120,12 @@ impl Control {
         self.process.admission().budget().held()
     }
 
-    /// Whether the last request to the legacy found it; `true` before the first.
+    /// Whether the last request to the legacy got an answer; `true` before the first.
     pub fn legacy_reachable(&self) -> bool {
         self.process.legacy_reachable()
     }
 
-    /// Whether the candidate is in use; `false` while the breaker leaves it alone.
+    /// Whether the candidate gets requests; `false` while the breaker is open.
     pub fn candidate_reachable(&self) -> bool {
         !self.process.admission().breaker().is_open()
     }

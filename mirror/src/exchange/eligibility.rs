@@ -1,7 +1,7 @@
-//! When a service is asked for a comparison, and when it is left alone.
+//! Decides whether a request may be shadowed.
 //!
-//! First what a request's head says ([`refusal`]), then whether there is room ([`admit`]). Nothing here waits: a shadow
-//! that finds no room is not sent, and its request counts with the reason.
+//! First by the request's head ([`refusal`]), then by the limits on shadows ([`admit`]). Nothing here waits: a shadow
+//! over a limit is not sent, and its request is counted with the reason.
 
 use http::{HeaderMap, Method};
 use parity_schemas::exchange::ByteHold;
@@ -13,19 +13,18 @@ use crate::exchange::side::Side;
 use crate::exchange::terms::Terms;
 use crate::headers;
 
-/// The buffer that a connection begins with; as long as small parts come, it stays as it is.
+/// The size of a connection's first buffer; it grows only when large parts arrive.
 const FIRST_BUFFER: usize = 8 * 1024;
 
-/// Bytes that a shadow holds beside the bodies, until it has read more than one part of one: the buffers that its
-/// connection begins with (8 KiB to read into, 16 KiB where a head comes in parts, 8 KiB to write from), hyper's queue
-/// of requests (10 KiB), task, heads and the rest (6 KiB); where few are in flight, the buffer of the client's head,
-/// too.
+/// Memory of a shadow in addition to bodies, until it has read more than one part of its answer's body: the first
+/// buffers of its connection (8 KiB to read, 16 KiB if a head arrives in parts, 8 KiB to write), hyper's request queue
+/// (10 KiB), task, heads and the rest (6 KiB). With few in flight it includes the buffer of the client's head.
 const BESIDE_BODIES: usize = 40 * 1024;
 
-/// Why this request is not for the candidate, from what its head says; `None` if it is.
+/// Why this request must not be shadowed, decided from its head; `None` if it may be.
 ///
-/// A route that forbids shadowing is `unsafe_method` too: the operator says what the method does not. Shadows of
-/// shadows of shadows are off: they lead in a circle.
+/// A route that forbids shadowing gives `unsafe_method` too: the operator knows what the method does not tell. A
+/// request that has been shadowed many times is most likely in a loop and is not shadowed again.
 pub(crate) fn refusal(
     terms: &Terms,
     route: &Route,
@@ -45,8 +44,8 @@ pub(crate) fn refusal(
     }
 }
 
-/// The room of a shadow that asks one side, or why it must not begin. Only the candidate has a breaker and a rate.
-pub(super) fn admit(terms: &Terms, side: Side) -> Result<Room, Reason> {
+/// Reserves what a shadow needs, or returns why it must not begin. Only the candidate has a breaker and a rate limit.
+pub(super) fn admit(terms: &Terms, side: Side) -> Result<Reservation, Reason> {
     let (limits, admission) = (terms.limits(), terms.admission());
     let slot = admission.enter(limits.in_flight);
     let slot = slot.filter(|_| !terms.turns().are_crowded());
@@ -54,7 +53,7 @@ pub(super) fn admit(terms: &Terms, side: Side) -> Result<Room, Reason> {
     if side == Side::Candidate && !admission.breaker().allows(limits.breaker_pause) {
         return Err(Reason::BreakerOpen);
     }
-    // Last, so that only what is sent counts.
+    // Last, so that only requests that are sent use up the rate.
     if side == Side::Candidate && !admission.is_in_rate(limits.candidate_rate) {
         return Err(Reason::SampledOut);
     }
@@ -62,7 +61,7 @@ pub(super) fn admit(terms: &Terms, side: Side) -> Result<Room, Reason> {
     if !buffers.grow(beside_bodies(terms)) {
         return Err(Reason::ByteBudget);
     }
-    Ok(Room {
+    Ok(Reservation {
         buffers,
         largest: 0,
         reading: 0,
@@ -70,27 +69,29 @@ pub(super) fn admit(terms: &Terms, side: Side) -> Result<Room, Reason> {
     })
 }
 
-/// What of [`BESIDE_BODIES`] is charged: as many as may be in flight must fit, with small bodies.
+/// How much of [`BESIDE_BODIES`] is charged: with small bodies, the allowed number in flight must fit in the byte
+/// budget.
 fn beside_bodies(terms: &Terms) -> usize {
     let limits = terms.limits();
     BESIDE_BODIES.min(limits.shadow_bytes / 8 * 7 / limits.in_flight.max(1))
 }
 
-/// What a shadow holds as long as it is under way. A connection that is idle afterwards keeps its buffer, which is not
-/// charged: until its next request, or for [`Limits::upstream_idle`](crate::Limits::upstream_idle). The slot goes last:
-/// where nothing is in flight, nothing is held.
-pub(super) struct Room {
+/// The slot and memory of a shadow in flight. An idle connection keeps its buffer afterwards, at most for
+/// [`Limits::upstream_idle`](crate::Limits::upstream_idle), which is not charged. The slot is dropped last: when
+/// nothing is in flight, nothing is held.
+pub(super) struct Reservation {
     buffers: ByteHold,
-    /// Bytes of the largest part of the body that was read at once.
+    /// Size of the largest part of the body that was read at once.
     largest: usize,
-    /// What is charged for it.
+    /// Bytes charged for reading it.
     reading: usize,
     _slot: Slot,
 }
 
-impl Room {
-    /// A part of the body was read. Where it is large, the buffer of the connection then has room for two like it,
-    /// which is charged from the second part on: most answers have only one. `false` if there is no room.
+impl Reservation {
+    /// Records that a part of the body was read. If it is large, the connection's buffer grows to twice its size. That
+    /// is charged from the second part on, because most answers have only one. Returns `false` if the byte budget is
+    /// used up.
     pub(super) fn reads(&mut self, bytes: usize) -> bool {
         let only = self.largest == 0;
         self.largest = self.largest.max(bytes);

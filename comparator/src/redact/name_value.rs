@@ -1,7 +1,7 @@
-//! Names in plain text, and where the value behind one begins and ends.
+//! Finds names in plain text, and where the value after a name begins and ends.
 //!
-//! Between the two stand the signs of a dozen languages (`:`, `=`, `=>`, quotes, brackets, an option's space). Where a
-//! value ends is taken as late as its line, its quotes or its brackets allow; a value that does not end goes on to the
+//! Names and values are separated as in a dozen languages: `:`, `=`, `=>`, quotes, brackets, the space after an option.
+//! A value ends as late as its line, quotes or brackets allow; one whose quotes or brackets do not close goes on to the
 //! end of the text.
 
 mod ends;
@@ -16,15 +16,15 @@ use ends::length;
 /// A word that may be a name.
 pub(super) struct Name {
     pub(super) span: Range<usize>,
-    /// Where the words begin that stand before it in its line.
+    /// Where the phrase begins that ends with it: up to two words before it in its line.
     pub(super) phrase: usize,
 }
 
-/// Words that one name may consist of when spaces part them: `card security code`.
+/// Most words of a name that is separated by spaces: `card security code`.
 const MAX_PHRASE_WORDS: usize = 3;
 
 impl Name {
-    /// Without percent encoding and without the escapes of string literals.
+    /// The word with percent encoding and the escapes of string literals undone.
     pub(super) fn decoded(&self, text: &str) -> String {
         let word = text.get(self.span.clone()).unwrap_or_default();
         let plain = percent_decoded(word);
@@ -59,7 +59,7 @@ pub(super) fn names(text: &str) -> impl Iterator<Item = Name> + '_ {
                 .is_some_and(|word| word.starts_with(['u', 'x', 'U']));
         start -= usize::from(begins_escaped);
         let mut end = start;
-        // An escape within a word is part of it, whether it stands for a letter or not.
+        // An escape within a word is part of the word, whether it stands for a letter or not.
         while let Some(rest) = text.get(end..).filter(|rest| !rest.is_empty()) {
             let run = rest
                 .find(|next| !is_name_character(next))
@@ -94,65 +94,66 @@ pub(super) fn names(text: &str) -> impl Iterator<Item = Name> + '_ {
     })
 }
 
-/// What parts a name from its value.
-pub(super) struct Sign {
-    /// `:`, `=`, or a space, as what it is taken.
+/// What separates a name from its value.
+pub(super) struct Separator {
+    /// Which one it counts as: `:`, `=` or a space.
     kind: char,
-    /// Spaces stand on either side of it.
+    /// Whether it has spaces on both sides.
     spaced: bool,
     /// Where the value begins.
     from: usize,
 }
 
-impl Sign {
-    /// The value behind it.
+impl Separator {
+    /// The span of the value after it.
     pub(super) fn value(&self, text: &str, name: &Name) -> Range<usize> {
         let value = text.get(self.from..).unwrap_or_default();
         self.from..self.from + length(text, name, value, self.kind, self.spaced)
     }
 }
 
-/// The sign behind a name; `None` when there is none.
-pub(super) fn sign_behind(text: &str, name: &Name) -> Option<Sign> {
+/// The separator after a name; `None` if there is none.
+pub(super) fn separator_after(text: &str, name: &Name) -> Option<Separator> {
     let rest = text.get(name.span.end..)?;
     let option = text.get(name.span.clone())?.starts_with('-');
     let closed = rest.trim_start_matches(['"', '\'', '`', ']', ')', '\\', '*', '}']);
     let blank = closed.trim_start_matches(is_blank);
-    // A sign may begin the next line, as behind the `? key` of YAML.
+    // The separator may begin the next line, as after the `? key` of YAML.
     let signed = match blank.strip_prefix(['\n', '\r']) {
         Some(next) if next.trim_start().starts_with([':', '=']) => next.trim_start(),
         _ => blank,
     };
-    let (sign, behind) = match sign(signed) {
+    let (sign, after) = match separator(signed) {
         Some(found) => found,
         // `PASSWORD 'x'`, `password("x")`.
         None if closed.len() > blank.len() && blank.starts_with(['\'', '"', '`']) => (' ', blank),
         None if rest.starts_with("('") || rest.starts_with("(\"") => (' ', rest.get(1..)?),
-        None if is_told(blank) => (' ', blank.split_once(' ')?.1),
-        None if closed.len() > blank.len() && is_made(blank) => (' ', blank),
+        None if is_statement(blank) => (' ', blank.split_once(' ')?.1),
+        None if closed.len() > blank.len() && looks_generated(blank) => (' ', blank),
         None if option && closed.len() > blank.len() && !blank.starts_with('-') => (' ', blank),
         None => return None,
     };
     let spaced = blank.len() < closed.len();
-    let value = behind
+    let value = after
         .trim_start_matches(['*', '\\'])
         .trim_start_matches(is_blank);
-    let value = if behind.starts_with("\\\"") || behind.starts_with("\\'") {
-        behind
-    } else if behind.trim_start_matches(is_blank).starts_with('\\') {
-        behind.trim_start_matches(is_blank)
+    let value = if after.starts_with("\\\"") || after.starts_with("\\'") {
+        after
+    } else if after.trim_start_matches(is_blank).starts_with('\\') {
+        after.trim_start_matches(is_blank)
     } else {
         value
     };
-    Some(Sign {
+    Some(Separator {
         kind: sign,
-        spaced: spaced && value.len() < behind.len(),
+        spaced: spaced && value.len() < after.len(),
         from: text.len() - value.len(),
     })
 }
 
-/// Whether a sentence goes on as in `password is x1`: what is told of a password is small letters.
-fn is_told(text: &str) -> bool {
+/// Whether a sentence continues as in `password is x1`. A word of lower-case letters is not a value but part of the
+/// sentence.
+fn is_statement(text: &str) -> bool {
     let told = ["is ", "was ", "ist ", "est ", "es "];
     told.iter().any(|verb| {
         let word = text
@@ -167,9 +168,9 @@ fn is_told(text: &str) -> bool {
     })
 }
 
-/// Whether the next word is none that somebody says: small letters and digits, or capitals within it.
-fn is_made(text: &str) -> bool {
-    /// Shorter ones are numbers of something, and names.
+/// Whether the next word looks generated: letters mixed with digits, or capitals inside it.
+fn looks_generated(text: &str) -> bool {
+    /// Shorter words are quantities or names.
     const MIN_BYTES: usize = 6;
     let word = text.split_whitespace().next().unwrap_or_default();
     let has = |test: fn(&u8) -> bool| word.bytes().any(|byte| test(&byte));
@@ -187,8 +188,8 @@ fn is_blank(character: char) -> bool {
     matches!(character, ' ' | '\t' | '\u{a0}' | '\u{3000}')
 }
 
-/// The sign that a text begins with, and what follows.
-fn sign(text: &str) -> Option<(char, &str)> {
+/// The separator at the start of a text, and what follows.
+fn separator(text: &str) -> Option<(char, &str)> {
     for (written, sign) in [
         ("=>", ':'),
         ("->", ':'),
@@ -206,8 +207,8 @@ fn sign(text: &str) -> Option<(char, &str)> {
         ("&#61;", '='),
         ("&#58;", ':'),
     ] {
-        if let Some(behind) = text.strip_prefix(written) {
-            return Some((sign, behind));
+        if let Some(after) = text.strip_prefix(written) {
+            return Some((sign, after));
         }
     }
     None

@@ -1,49 +1,50 @@
-//! Where request heads begin in what a client sends by HTTP/1.
+//! Finds where request heads begin in the bytes of an HTTP/1 client.
 //!
-//! hyper alone knows how a request is framed, and tells it when it has parsed a head; a second reader of framing is
-//! what request smuggling is made of. So nothing is decided here but whether the next byte is certainly the first one
-//! of a head, from three things: hyper does not read ahead of the request at hand, it reads for a head only when it has
-//! no whole one left, and the length of a body is what it says. Where that is not enough, bytes pass untouched.
+//! Only hyper interprets the framing of requests, and reports it when it has parsed a head; a second interpretation
+//! would allow request smuggling. So this only decides whether the next byte is certainly the first one of a head. It
+//! relies on three facts: hyper does not read ahead of the current request, it reads for a head only when its buffer
+//! has no complete one, and a body has the length that hyper reports. If that is not enough to be certain, bytes pass
+//! unchanged.
 
 use crate::limits::MAX_HEAD_BYTES;
-use crate::proxy::traffic::Announced;
+use crate::proxy::socket_state::Announced;
 use crate::spelling::Spelling;
 
-/// The longest first line that is looked at: what hyper takes of a whole head.
+/// The longest first line that is searched: hyper's limit for a whole head.
 pub(super) const MAX_LINE: usize = MAX_HEAD_BYTES;
 const BLANK_LINE: &[u8] = b"\r\n\r\n";
 
-/// What is known of the next byte.
+/// What is known about the next byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Next {
+enum NextByte {
     Head,
-    /// A head has gone to hyper, and with it so many bytes behind it, where that is known.
+    /// hyper got a head, and this many bytes after it, if that is known.
     Behind(Option<u64>),
-    /// So many bytes of a body, and then a head.
+    /// This many bytes of a body, and then a head.
     Body(u64),
     Unknown,
 }
 
-/// The heads of one connection.
+/// Finds the heads of one connection.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Heads {
-    next: Next,
-    /// The last bytes that went to hyper.
+pub(super) struct HeadFinder {
+    next: NextByte,
+    /// The last bytes that hyper got.
     tail: [u8; 4],
 }
 
-impl Heads {
+impl HeadFinder {
     pub(super) fn new() -> Self {
         Self {
-            next: Next::Head,
+            next: NextByte::Head,
             tail: [0; 4],
         }
     }
 
-    /// hyper asks for more. `announced` is what it said of a head since the last time; `within` whether the body of the
-    /// request at hand has not come to its end.
+    /// hyper reads more. `announced` is what it reported about a head since the last call; `within` is whether the body
+    /// of the current request is incomplete.
     pub(super) fn asked(&mut self, announced: Option<Announced>, within: bool) {
-        if let (Next::Behind(extra), Some(announced)) = (self.next, announced) {
+        if let (NextByte::Behind(extra), Some(announced)) = (self.next, announced) {
             let bytes = match announced {
                 Announced::Nothing => Some(0),
                 Announced::Bytes(bytes) => Some(bytes),
@@ -52,13 +53,13 @@ impl Heads {
             let left = bytes
                 .zip(extra)
                 .and_then(|(bytes, extra)| bytes.checked_sub(extra));
-            self.next = left.map_or(Next::Unknown, Next::Body);
+            self.next = left.map_or(NextByte::Unknown, NextByte::Body);
         }
         match self.next {
-            Next::Body(0) => self.next = Next::Head,
-            // A head that is not whole cannot end with an empty line, so hyper has nothing left of what it got.
-            Next::Behind(_) | Next::Unknown if !within && self.tail == BLANK_LINE => {
-                self.next = Next::Head;
+            NextByte::Body(0) => self.next = NextByte::Head,
+            // An incomplete head cannot end with an empty line, so hyper has used all bytes that it got.
+            NextByte::Behind(_) | NextByte::Unknown if !within && self.tail == BLANK_LINE => {
+                self.next = NextByte::Head;
             }
             _ => {}
         }
@@ -66,21 +67,23 @@ impl Heads {
 
     /// Whether the next byte is the first one of a head, or of an empty line before it.
     pub(super) fn begins(&self) -> bool {
-        self.next == Next::Head
+        self.next == NextByte::Head
     }
 
-    /// Takes note of what goes to hyper, and replaces what a target must not have. Where a head begins, its first line
-    /// must be whole.
+    /// Records the bytes that hyper gets, and replaces bytes that a target must not contain. If a head begins, its
+    /// first line must be complete.
     pub(super) fn pass(&mut self, bytes: &mut [u8]) -> Option<Spelling> {
         let spelling = match self.next {
-            Next::Head => self.head(bytes),
-            Next::Body(left) => {
+            NextByte::Head => self.head(bytes),
+            NextByte::Body(left) => {
                 let more = bytes.len() as u64;
-                self.next = left.checked_sub(more).map_or(Next::Unknown, Next::Body);
+                self.next = left
+                    .checked_sub(more)
+                    .map_or(NextByte::Unknown, NextByte::Body);
                 None
             }
-            Next::Behind(_) | Next::Unknown => {
-                self.next = Next::Unknown;
+            NextByte::Behind(_) | NextByte::Unknown => {
+                self.next = NextByte::Unknown;
                 None
             }
         };
@@ -102,13 +105,13 @@ impl Heads {
         }
         let line = memchr::memchr(b'\n', bytes).unwrap_or(bytes.len());
         let spelling = Spelling::take(&mut bytes[..line]);
-        // GET and HEAD have no body, nearly always: what ends with an empty line is a head, then.
+        // GET and HEAD almost never have a body, so bytes that end with an empty line are exactly a head.
         let is_all = matches!(bytes[0], b'G' | b'H') && bytes.ends_with(BLANK_LINE);
         let end = || memchr::memmem::find(bytes, BLANK_LINE).map(|at| at + BLANK_LINE.len());
         self.next = if is_all {
-            Next::Behind(None)
+            NextByte::Behind(None)
         } else {
-            Next::Behind(end().map(|end| (bytes.len() - end) as u64))
+            NextByte::Behind(end().map(|end| (bytes.len() - end) as u64))
         };
         spelling
     }
@@ -120,13 +123,13 @@ mod tests {
 
     const GET: &[u8] = b"GET /a?\"\" HTTP/1.1\r\nhost: h\r\n\r\n";
 
-    fn pass(heads: &mut Heads, bytes: &[u8]) -> bool {
+    fn pass(heads: &mut HeadFinder, bytes: &[u8]) -> bool {
         heads.pass(&mut bytes.to_vec()).is_some()
     }
 
     #[test]
     fn heads_in_a_row_are_found() {
-        let mut heads = Heads::new();
+        let mut heads = HeadFinder::new();
         for _ in 0..3 {
             assert!(pass(&mut heads, GET));
             heads.asked(Some(Announced::Nothing), false);
@@ -137,7 +140,7 @@ mod tests {
     fn a_head_is_found_behind_a_body_wherever_that_is_cut() {
         let head = b"POST / HTTP/1.1\r\ncontent-length: 9\r\n\r\n";
         for cut in 0..=9 {
-            let mut heads = Heads::new();
+            let mut heads = HeadFinder::new();
             let body = b"\r\n\r\n\r\nxyz";
             assert!(!pass(&mut heads, &[head, &body[..cut]].concat()));
             heads.asked(Some(Announced::Bytes(9)), cut < 9);
@@ -152,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_head_is_found_behind_chunks() {
-        let mut heads = Heads::new();
+        let mut heads = HeadFinder::new();
         assert!(!pass(
             &mut heads,
             b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -170,7 +173,7 @@ mod tests {
 
     #[test]
     fn what_looks_like_a_head_within_a_body_is_not_touched() {
-        let mut heads = Heads::new();
+        let mut heads = HeadFinder::new();
         let head = b"POST / HTTP/1.1\r\ncontent-length: 1000\r\n\r\n";
         assert!(!pass(&mut heads, head));
         heads.asked(Some(Announced::Bytes(1000)), true);
@@ -183,7 +186,7 @@ mod tests {
     #[test]
     fn where_it_is_not_certain_nothing_is_touched() {
         // Two heads at once, and half of a third one.
-        let mut heads = Heads::new();
+        let mut heads = HeadFinder::new();
         let plain = b"GET / HTTP/1.1\r\nhost: h\r\n\r\n";
         assert!(!pass(
             &mut heads,

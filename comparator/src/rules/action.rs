@@ -1,0 +1,82 @@
+//! What a rule does where it applies.
+
+use parity_schemas::verdict::{Explanation, Kind};
+
+use crate::notation::number::Decimal;
+
+/// What a rule does where it applies.
+///
+/// The names of the variants, as `Debug` writes them, are part of the hash of the rules.
+#[derive(Clone, Debug)]
+pub(crate) enum Action {
+    /// Anything counts as equal, presence included.
+    Ignore,
+    /// What is near in one of these ways counts as equal, as far as the finding would be of this kind.
+    Accept(Explanations, Option<Kind>),
+    /// An array is a multiset; a header is a set of list elements.
+    Unordered,
+    /// The elements of an array are told apart by this field; their order does not count.
+    Key(Box<str>),
+    /// Numbers at most this far apart are equal.
+    Absolute(Decimal),
+    /// Numbers at most this share of the larger one apart are equal.
+    Relative(Decimal),
+    /// Two times with the same instant are equal.
+    Timestamp,
+    /// Two UUIDs are equal whatever their case.
+    Uuid,
+    /// A number and a string that holds a number are compared as numbers.
+    Number,
+    /// Values are recorded as keyed hashes only.
+    Mask,
+}
+
+impl Action {
+    /// Whether it accepts a finding of this kind that is explained like this.
+    pub(crate) fn accepts(&self, kind: Kind, explanation: Explanation) -> bool {
+        match self {
+            Self::Accept(set, only) => {
+                set.contains(explanation) && only.is_none_or(|only| only == kind)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// A set of explanations.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Explanations(u32);
+
+impl Explanations {
+    pub(crate) fn contains(self, explanation: Explanation) -> bool {
+        self.0 >> explanation as u32 & 1 == 1
+    }
+
+    /// Whether any of them says that one side has nothing.
+    pub(crate) fn of_absence(self) -> bool {
+        use Explanation::{EmptyVsMissing, NullVsMissing, Renamed};
+        [EmptyVsMissing, NullVsMissing, Renamed]
+            .into_iter()
+            .any(|explanation| self.contains(explanation))
+    }
+}
+
+impl FromIterator<Explanation> for Explanations {
+    fn from_iter<I: IntoIterator<Item = Explanation>>(explanations: I) -> Self {
+        let bits = explanations.into_iter().map(|word| 1 << word as u32);
+        Self(bits.fold(0, |set, bit| set | bit))
+    }
+}
+
+impl std::fmt::Debug for Explanations {
+    /// In words: this text is part of the hash of the rules, which the position of a word must not change.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut words: Vec<&str> = Explanation::ALL
+            .iter()
+            .filter(|explanation| self.contains(**explanation))
+            .map(|explanation| explanation.as_str())
+            .collect();
+        words.sort_unstable();
+        f.debug_list().entries(words).finish()
+    }
+}

@@ -1,0 +1,153 @@
+//! The rules that apply to one route at one time. A comparison asks for them once, and never looks at the others.
+
+use std::sync::Arc;
+
+use parity_schemas::time::Timestamp;
+use parity_schemas::verdict::{Explanation, Kind, Part};
+
+use super::Rules;
+use super::action::Action;
+use super::trie::Reach;
+
+impl Rules {
+    /// The rules that apply to a route (`None` when there is none) at a time.
+    pub(crate) fn scope(&self, route: Option<&str>, time: Timestamp) -> Scope {
+        let mut scope = Scope::default();
+        for (index, rule) in self.all.iter().enumerate() {
+            if rule.route.is_some() && rule.route.as_deref() != route {
+                continue;
+            }
+            if let Some(expires) = rule.expires {
+                if expires <= time {
+                    scope.valid_from = scope.valid_from.max(expires);
+                    continue;
+                }
+                scope.valid_until = scope.valid_until.min(expires);
+            }
+            let list = match (&rule.action, rule.part) {
+                (Action::Mask, _) => &mut scope.masks,
+                (_, Part::Status) => &mut scope.status,
+                (_, Part::Header) => &mut scope.header,
+                (_, Part::Trailer) => &mut scope.trailer,
+                (_, Part::Body) => &mut scope.body,
+            };
+            list.push(index as u16);
+        }
+        for index in scope.body.iter().copied() {
+            let action = &self.get(index).action;
+            scope.deciding.insert(index, &self.trie);
+            if matches!(action, Action::Ignore) && self.get(index).pattern.covers_root() {
+                scope.ignores_body.get_or_insert(index);
+            }
+            if let Action::Accept(explanations, _) = action {
+                scope.renames |= explanations.contains(Explanation::Renamed);
+                scope.absences |= explanations.of_absence();
+            }
+        }
+        for index in scope.masks.iter().copied() {
+            if self.get(index).part == Part::Body {
+                scope.masking.insert(index, &self.trie);
+            }
+        }
+        scope
+    }
+}
+
+/// The rules that apply to one route for a span of time, by part, in the order of the configuration. Rules are named by
+/// their position.
+#[derive(Clone, Debug)]
+pub(crate) struct Scope {
+    pub(crate) status: Vec<u16>,
+    pub(crate) header: Vec<u16>,
+    pub(crate) trailer: Vec<u16>,
+    pub(crate) body: Vec<u16>,
+    /// Of every part: they decide nothing.
+    pub(crate) masks: Vec<u16>,
+    /// Where in the trie the rules of `body` are.
+    pub(crate) deciding: Reach,
+    /// Where in the trie those of `masks` are that are for bodies.
+    pub(crate) masking: Reach,
+    /// The first rule that ignores the whole body.
+    pub(crate) ignores_body: Option<u16>,
+    /// A rule accepts a member under another name.
+    pub(crate) renames: bool,
+    /// A rule accepts that one side lacks a member.
+    pub(crate) absences: bool,
+    /// In this span no rule begins or ceases to apply.
+    valid_from: Timestamp,
+    valid_until: Timestamp,
+}
+
+impl Default for Scope {
+    fn default() -> Self {
+        Self {
+            status: Vec::new(),
+            header: Vec::new(),
+            trailer: Vec::new(),
+            body: Vec::new(),
+            masks: Vec::new(),
+            deciding: Reach::default(),
+            masking: Reach::default(),
+            ignores_body: None,
+            renames: false,
+            absences: false,
+            valid_from: Timestamp::from_micros(i64::MIN),
+            valid_until: Timestamp::from_micros(i64::MAX),
+        }
+    }
+}
+
+impl Scope {
+    /// The first rule for the whole body that accepts how two bodies differ. `explain` is only asked if there is a rule
+    /// that accepts anything.
+    pub(crate) fn accepting(
+        &self,
+        rules: &Rules,
+        explain: impl FnOnce() -> Option<Explanation>,
+    ) -> Option<u16> {
+        let accepted = |index: u16| match rules.get(index) {
+            rule if !rule.pattern.covers_root() => None,
+            rule => match rule.action {
+                Action::Accept(set, None | Some(Kind::Value)) => Some((index, set)),
+                _ => None,
+            },
+        };
+        let mut accepting = self.body.iter().copied().filter_map(accepted).peekable();
+        accepting.peek()?;
+        let explanation = explain()?;
+        accepting
+            .find(|(_, set)| set.contains(explanation))
+            .map(|(index, _)| index)
+    }
+
+    /// Whether the same rules apply at `time` as at the time that it was made for.
+    fn holds_at(&self, time: Timestamp) -> bool {
+        self.valid_from <= time && time < self.valid_until
+    }
+}
+
+/// Scopes kept ready by route. Each comparing thread has its own.
+#[derive(Default)]
+pub(crate) struct ScopeCache {
+    scopes: hashbrown::HashMap<Box<str>, Arc<Scope>, foldhash::fast::RandomState>,
+}
+
+/// Routes with a scope kept ready: more than a service has. With one more, all of them are made anew, so that random
+/// paths cannot fill the memory.
+const MAX_CACHED_ROUTES: usize = 4_096;
+
+impl ScopeCache {
+    pub(crate) fn get(&mut self, rules: &Rules, route: &str, time: Timestamp) -> Arc<Scope> {
+        if let Some(scope) = self.scopes.get(route)
+            && scope.holds_at(time)
+        {
+            return Arc::clone(scope);
+        }
+        let scope = Arc::new(rules.scope(Some(route), time));
+        if self.scopes.len() >= MAX_CACHED_ROUTES {
+            self.scopes.clear();
+        }
+        self.scopes.insert(route.into(), Arc::clone(&scope));
+        scope
+    }
+}
