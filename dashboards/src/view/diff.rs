@@ -24,7 +24,7 @@ use super::{Place, Tone};
 pub(crate) use bytes::{FirstByte, LineEnds};
 pub(crate) use excused::{Equal, Excused};
 pub(crate) use order::{Order, Step};
-pub(crate) use values::{Form, TextDiff, alike};
+pub(crate) use values::{Form, alike};
 
 /// Findings listed before the rest is only counted: a few screens with their values.
 const MAX_LISTED: usize = 40;
@@ -88,8 +88,7 @@ impl<'a> Diff<'a> {
     /// Lines that the texts of a group remove and add, where it is of texts.
     pub(crate) fn lines(&self, group: &FindingGroup) -> Option<(u64, u64)> {
         let first = self.comparison.findings.get(group.first)?;
-        let text = first.text_diff.as_deref()?;
-        Some(TextDiff::of(Cow::Borrowed(text)).counts())
+        Some(first.text_diff.as_ref()?.counts())
     }
 
     /// What differs and counts as equal.

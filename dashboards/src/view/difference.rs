@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use parity_schemas::record::RecordedFinding;
 use parity_schemas::report::{self, GroupExample};
-use parity_schemas::verdict::{Explanation, Finding, Kind, Part};
+use parity_schemas::verdict::{Explanation, Finding, Kind, Part, TextDiff};
 
 use super::words::grouped;
 
@@ -55,7 +55,7 @@ pub(crate) struct Values<'a> {
     /// The candidate's, likewise.
     pub(crate) candidate: Option<Cow<'a, str>>,
     /// For texts: a unified diff.
-    pub(crate) text_diff: Option<&'a str>,
+    pub(crate) text_diff: Option<Cow<'a, TextDiff>>,
 }
 
 impl Difference<'_> {
@@ -81,7 +81,7 @@ impl<'a> Difference<'a> {
         kind: Kind,
         explanation: Option<Explanation>,
         [legacy, candidate]: [Option<Cow<'a, str>>; 2],
-        text_diff: Option<&'a str>,
+        text_diff: Option<Cow<'a, TextDiff>>,
     ) -> Self {
         Self {
             place,
@@ -111,9 +111,14 @@ impl<'a> From<&'a Finding> for Difference<'a> {
             finding.kind,
             finding.explanation,
             [finding.legacy.shown(), finding.candidate.shown()],
-            finding.text_diff.as_deref(),
+            finding.text_diff.as_ref().map(Cow::Borrowed),
         )
     }
+}
+
+/// A diff as records hold it.
+fn recorded<'a>(text: Option<&str>) -> Option<Cow<'a, TextDiff>> {
+    text.map(|text| Cow::Owned(TextDiff::read(text)))
 }
 
 impl<'a> From<&'a RecordedFinding> for Difference<'a> {
@@ -128,7 +133,7 @@ impl<'a> From<&'a RecordedFinding> for Difference<'a> {
             finding.kind,
             finding.explanation,
             values.map(|value| value.as_deref().map(Cow::Borrowed)),
-            finding.text_diff.as_deref(),
+            recorded(finding.text_diff.as_deref()),
         )
     }
 }
@@ -140,7 +145,7 @@ impl<'a> From<&'a GroupExample> for Values<'a> {
             path: &example.path,
             legacy: example.legacy.as_deref().map(Cow::Borrowed),
             candidate: example.candidate.as_deref().map(Cow::Borrowed),
-            text_diff: example.text_diff.as_deref(),
+            text_diff: recorded(example.text_diff.as_deref()),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! One recorded mismatch.
 
 use parity_schemas::record::{Mismatch, RecordedMessage};
-use parity_schemas::verdict::{NOT_COMPARED, Reason};
+use parity_schemas::verdict::Why;
 use parity_schemas::visible::visible;
 
 use super::difference::Difference;
@@ -22,10 +22,10 @@ impl<'a> MismatchView<'a> {
     /// Why the bodies were not compared, if they were not: the reason, and its meaning if this program knows it.
     pub(crate) fn not_compared(self) -> Option<String> {
         let mut tolerated = self.mismatch.tolerated.iter();
-        let word = tolerated.find_map(|tolerated| tolerated.why.strip_prefix(NOT_COMPARED))?;
-        Some(match word.parse::<Reason>() {
-            Ok(reason) => format!("{reason}, {}", reason.meaning()),
-            Err(_) => visible(word),
+        tolerated.find_map(|tolerated| match &tolerated.why {
+            Why::NotCompared(reason) => Some(format!("{reason}, {}", reason.meaning())),
+            Why::NotComparedBy(word) => Some(visible(word)),
+            _ => None,
         })
     }
 

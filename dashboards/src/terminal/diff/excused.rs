@@ -18,7 +18,7 @@ pub(super) fn write(writer: &Writer<'_>, out: &mut String) -> std::fmt::Result {
     if writer.layout.all {
         for tolerated in &writer.diff.comparison.tolerated {
             let place = writer.place(Place::from(tolerated));
-            let why = shown(&tolerated.why);
+            let why = shown(&tolerated.why.to_string());
             writeln!(out, "{}", styled(DIM, format_args!("= {place} ({why})")))?;
         }
     }

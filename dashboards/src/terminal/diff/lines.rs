@@ -2,11 +2,13 @@
 
 use std::fmt::Write;
 
+use parity_schemas::verdict::TextDiff;
+
 use super::Layout;
 use super::value::{Side, context, spans};
 use crate::terminal::{DIM, PLACE, styled};
 use crate::view::diff::changed::Changed;
-use crate::view::diff::{Order, Step, TextDiff};
+use crate::view::diff::{Order, Step};
 use crate::view::words::grouped;
 
 /// Lines shown of one unified diff: a screen.
@@ -15,8 +17,8 @@ const MAX_LINES: usize = 60;
 const MAX_ELEMENTS: usize = 12;
 
 /// A unified diff in colours. Where each removed line has an added one beside it, the changed parts are marked.
-pub(super) fn unified(out: &mut String, diff: &TextDiff<'_>, layout: Layout) -> std::fmt::Result {
-    let (lines, was_cut) = diff.lines();
+pub(super) fn unified(out: &mut String, diff: &TextDiff, layout: Layout) -> std::fmt::Result {
+    let lines: Vec<&str> = diff.lines.lines().collect();
     let limit = if layout.all { usize::MAX } else { MAX_LINES };
     let mut at = 0;
     while at < lines.len().min(limit) {
@@ -56,13 +58,13 @@ pub(super) fn unified(out: &mut String, diff: &TextDiff<'_>, layout: Layout) -> 
         }
         at += removed + added;
     }
-    if was_cut || limit < lines.len() {
+    if diff.is_cut || limit < lines.len() {
         let (removed, added) = diff.counts();
         let note = format!(
             "… cut here; in all {} lines are removed and {} added{}",
             grouped(removed),
             grouped(added),
-            if was_cut { " at least" } else { "" }
+            if diff.is_cut { " at least" } else { "" }
         );
         writeln!(out, "{}", styled(DIM, note))?;
     }
@@ -122,8 +124,8 @@ mod tests {
         order(out, &found, LAYOUT)
     }
 
-    fn diff(text: &str) -> TextDiff<'_> {
-        TextDiff::of(text.into())
+    fn diff(text: &str) -> TextDiff {
+        TextDiff::read(text)
     }
 
     #[test]

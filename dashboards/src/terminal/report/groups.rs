@@ -147,8 +147,8 @@ fn write_group(out: &mut String, group: &Group<'_>) -> std::fmt::Result {
             "         {}",
             styled(DIM, format_args!("for example {at}"))
         )?;
-        if let Some(diff) = values.text_diff {
-            for line in diff_lines(diff).take(MAX_DIFF_LINES) {
+        if let Some(diff) = &values.text_diff {
+            for line in diff_lines(&diff.lines).take(MAX_DIFF_LINES) {
                 writeln!(out, "         | {line}")?;
             }
         } else {

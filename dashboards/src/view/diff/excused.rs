@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use parity_comparator::document::hits;
-use parity_schemas::verdict::{EqualByDefault, Tolerated};
+use parity_schemas::verdict::{Tolerated, Why};
 
 use super::Diff;
 use crate::view::Place;
@@ -34,27 +34,29 @@ pub(crate) struct Excused<'a> {
 impl<'a> Excused<'a> {
     pub(super) fn of(diff: &Diff<'a>) -> Self {
         let listed = &diff.comparison.tolerated;
-        let mut reasons: BTreeMap<&str, Vec<Place<'a>>> = BTreeMap::new();
+        let mut reasons: BTreeMap<&Why, Vec<Place<'a>>> = BTreeMap::new();
+        let mut by_rule: BTreeMap<&str, Vec<Place<'a>>> = BTreeMap::new();
         let mut headers = Vec::new();
         for tolerated in listed {
-            if tolerated.why.starts_with("default:") {
-                headers.push(tolerated.path.as_str());
-            } else {
-                let places = reasons.entry(&tolerated.why).or_default();
-                places.push(Place::from(tolerated));
+            let place = Place::from(tolerated);
+            match &tolerated.why {
+                Why::Field(_) => headers.push(place.path),
+                Why::Rule(id) => by_rule.entry(id).or_default().push(place),
+                why => reasons.entry(why).or_default().push(place),
             }
         }
         // The list may have been cut, but the hits of rules are counted in full.
         let cut = listed.len() >= diff.limits.tolerated;
-        let by_default = reasons.iter().filter(|(why, _)| !why.starts_with("rule:"));
-        let mut equal: Vec<Equal<'a>> = by_default
+        let mut equal: Vec<Equal<'a>> = reasons
+            .into_iter()
             .map(|(why, places)| Equal {
                 count: places.len() as u64,
                 at_least: cut,
-                why: why
-                    .parse::<EqualByDefault>()
-                    .map_or_else(|_| shown(why), |default| default.meaning().to_owned()),
-                places: places.clone(),
+                why: match why {
+                    Why::Default(default) => default.meaning().to_owned(),
+                    why => shown(&why.to_string()),
+                },
+                places,
             })
             .collect();
         let mut unused = Vec::new();
@@ -63,7 +65,7 @@ impl<'a> Excused<'a> {
                 unused.push(id);
                 continue;
             }
-            let places = reasons.remove(format!("rule:{id}").as_str());
+            let places = by_rule.remove(id);
             equal.push(Equal {
                 count: hits,
                 at_least: false,

@@ -3,20 +3,17 @@
 use std::borrow::Cow;
 
 use parity_comparator::{Limits, text};
-use parity_schemas::verdict::{Finding, Kind, Part};
+use parity_schemas::verdict::{Finding, Kind, Part, TextDiff};
 
 use super::bytes::{self, FirstByte, LineEnds};
 use super::order::Order;
-
-/// The last line of a diff that the comparator has cut.
-const CUT_MARK: &str = "…";
 
 /// A form in which two values are shown.
 pub(crate) enum Form<'a> {
     /// Two texts that differ only in their line ends.
     LineEnds([LineEnds; 2]),
     /// Two texts of several lines.
-    Lines(TextDiff<'a>),
+    Lines(Cow<'a, TextDiff>),
     /// Two bodies that are not text.
     Bytes(FirstByte<'a>),
     /// Two arrays of the same elements.
@@ -40,9 +37,9 @@ impl<'a> Form<'a> {
                 return Self::LineEnds(ends);
             }
             if let Some(diff) = &finding.text_diff
-                && !is_one_line(diff)
+                && !is_one_line(&diff.lines)
             {
-                return Self::Lines(TextDiff::of(Cow::Borrowed(diff)));
+                return Self::Lines(Cow::Borrowed(diff));
             }
             if let Some(first) = bytes::first_byte(finding, bodies) {
                 return Self::Bytes(first);
@@ -55,41 +52,13 @@ impl<'a> Form<'a> {
                 Kind::Decode => Self::Apart([legacy, candidate]),
                 _ => strings(&legacy, &candidate, limits).map_or_else(
                     || Self::Both([legacy, candidate]),
-                    |diff| Self::Lines(TextDiff::of(Cow::Owned(diff))),
+                    |diff| Self::Lines(Cow::Owned(diff)),
                 ),
             },
             (Some(legacy), None) => Self::OnlyLegacy(legacy),
             (None, Some(candidate)) => Self::OnlyCandidate(candidate),
             (None, None) => Self::Nothing,
         }
-    }
-}
-
-/// A unified diff of two texts.
-pub(crate) struct TextDiff<'a> {
-    text: Cow<'a, str>,
-}
-
-impl<'a> TextDiff<'a> {
-    pub(crate) fn of(text: Cow<'a, str>) -> Self {
-        Self { text }
-    }
-
-    /// Its lines, and whether the comparator has cut it after them.
-    pub(crate) fn lines(&self) -> (Vec<&str>, bool) {
-        let mut lines: Vec<&str> = self.text.lines().collect();
-        // Every line of a diff begins with a sign or a space, except the mark that it was cut.
-        let was_cut = lines.pop_if(|last| *last == CUT_MARK).is_some();
-        (lines, was_cut)
-    }
-
-    /// Lines that it removes and adds.
-    pub(crate) fn counts(&self) -> (u64, u64) {
-        let count = |sign| {
-            let lines = self.text.lines();
-            lines.filter(|line| line.starts_with(sign)).count() as u64
-        };
-        (count('-'), count('+'))
     }
 }
 
@@ -102,7 +71,7 @@ fn is_one_line(diff: &str) -> bool {
 }
 
 /// The diff of two strings of which at least one has several lines; `None` for other values.
-fn strings(legacy: &str, candidate: &str, limits: &Limits) -> Option<String> {
+fn strings(legacy: &str, candidate: &str, limits: &Limits) -> Option<TextDiff> {
     let (one, two) = (string(legacy)?, string(candidate)?);
     let inner = |text: &str| text.trim_end_matches('\n').contains('\n');
     if !inner(&one) && !inner(&two) {
