@@ -1,10 +1,12 @@
 //! One recorded mismatch.
 
+use parity_comparator::limits::TOLERATED;
 use parity_schemas::record::{Mismatch, RecordedMessage};
 use parity_schemas::verdict::Why;
 use parity_schemas::visible::visible;
 
 use super::difference::Difference;
+use super::excused::Excused;
 
 /// A mismatch with all that was recorded of it.
 #[derive(Clone, Copy)]
@@ -27,6 +29,12 @@ impl<'a> MismatchView<'a> {
             Why::NotComparedBy(word) => Some(visible(word)),
             _ => None,
         })
+    }
+
+    /// What differs and counts as equal.
+    pub(crate) fn excused(self) -> Excused<'a> {
+        let listed = &self.mismatch.tolerated;
+        Excused::recorded(listed, listed.len() >= TOLERATED)
     }
 
     /// The request and the two answers, if they were kept; each with a title.
