@@ -3,7 +3,7 @@
 //! Findings with the same part, pattern, kind and explanation form a group. A pattern already has `*` for array
 //! indices. For a reader, the keys of an object become `*`, too, if so many of them differ that it must be a map: two
 //! records do not differ in dozens of fields, two price lists do. Documents and records keep the patterns;
-//! [`crate::fingerprint`] gives the groups of a record their names.
+//! `fingerprint` gives the groups of a record their names.
 
 use std::collections::{BTreeMap, HashMap};
 

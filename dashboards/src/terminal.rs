@@ -146,6 +146,7 @@ fn inked(row: &Row, sign: &str) -> String {
             out.push_str(&styled(plain, format_args!("{sign}{text}")));
             pieces = rest;
         }
+        _ if sign.is_empty() => {}
         _ => out.push_str(&styled(plain, sign)),
     }
     for piece in pieces {
