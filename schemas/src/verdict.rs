@@ -11,8 +11,8 @@ pub use crate::explanation::Explanation;
 pub use crate::reason::Reason;
 pub use crate::side::{Digest, Excerpt, Side};
 pub use crate::text_diff::TextDiff;
-pub use crate::tolerated::{EqualByDefault, Tolerated, Why};
 pub use crate::vocabulary::UnknownWord;
+pub use crate::why::{EqualByDefault, Why};
 
 use crate::vocabulary::vocabulary;
 
@@ -107,4 +107,17 @@ pub struct Finding {
     pub explanation: Option<Explanation>,
     /// For text bodies: a unified diff, capped.
     pub text_diff: Option<TextDiff>,
+}
+
+/// Something that differed but counts as equal. Paths only, never values.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Tolerated {
+    /// Where: which part.
+    pub part: Part,
+    /// Where in it; as in a finding.
+    pub path: String,
+    /// `rule:ID`, the name of a default such as `equal_decimal`, or `not_compared:` and a reason where it is not known to be
+    /// equal.
+    #[schemars(with = "String")]
+    pub why: Why,
 }

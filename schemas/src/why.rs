@@ -1,4 +1,4 @@
-//! What differed but counts as equal, and why.
+//! Why something that differs counts as equal.
 //!
 //! In the program the reason is a [`Why`]. In a document and in a store it is one word with an optional name behind it,
 //! `rule:ID`, and only this file writes and reads that form. A name may hold anything, for a service chooses its header
@@ -9,7 +9,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::verdict::{Part, Reason};
+use crate::reason::Reason;
 use crate::vocabulary::{UnknownWord, vocabulary};
 
 vocabulary! {
@@ -24,19 +24,6 @@ vocabulary! {
         /// Only one of two texts begins with one.
         ByteOrderMark = "byte_order_mark" => "a byte order mark",
     }
-}
-
-/// Something that differed but counts as equal. Paths only, never values.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-pub struct Tolerated {
-    /// Where: which part.
-    pub part: Part,
-    /// Where in it; as in a finding.
-    pub path: String,
-    /// `rule:ID`, the name of a default such as `equal_decimal`, or `not_compared:` and a reason where it is not known to be
-    /// equal.
-    #[schemars(with = "String")]
-    pub why: Why,
 }
 
 /// Why a difference counts as equal, or is not known to be one.
