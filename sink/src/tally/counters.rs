@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use foldhash::fast::RandomState;
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::digest::ExchangeDigest;
+use parity_schemas::side::CUT_MARK;
 use parity_schemas::tally::Group;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Kind, Reason};
@@ -336,7 +337,7 @@ fn bounded(group: &Group) -> Group {
     if group.pattern.len() > MAX_PATTERN_BYTES {
         let end = group.pattern.floor_char_boundary(MAX_PATTERN_BYTES);
         group.pattern.truncate(end);
-        group.pattern.push('…');
+        group.pattern.push(CUT_MARK);
     }
     group
 }
