@@ -2,6 +2,7 @@
 //!
 //! It waits only for the legacy. The caller handles the answer.
 
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,7 +14,7 @@ use hyper::ext;
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::verdict::Reason;
 
-use crate::exchange::{Ask, Asker, Intake, RequestHead, Side, StartAsk as _};
+use crate::exchange::{Ask, Asker, Completion, Intake, RequestHead, Side};
 use crate::framing;
 use crate::headers::{self, Wire};
 use crate::proxy::outbound::{Outbound, Tee};
@@ -76,7 +77,8 @@ impl NoAnswer {
     }
 }
 
-/// Sends the request to the legacy and, when it is complete, to the candidate.
+/// Sends the request to the legacy and, when it is complete, to the candidate. If the legacy answers before that, the
+/// caller gets what is needed to ask the candidate then.
 ///
 /// `Expect: 100-continue` is forwarded to the legacy. After its 100 the client is told to send the body; a final answer
 /// is passed on without a body being sent. Over HTTP/2 hyper does not report interim answers, so the client is told to
@@ -88,14 +90,17 @@ pub(crate) async fn send(
     progress: Option<&Rc<Upload>>,
     candidate: Option<Ask>,
     started: Instant,
-) -> Result<Sent<Outbound>, NoAnswer> {
+) -> Result<(Sent<Outbound>, Option<Completion>), NoAnswer> {
     let grpc = subject.with_head(RequestHead::is_grpc);
     let mut asked = None;
+    let mut completion = None;
     let outbound = if let Some(upload) = progress {
         asked = subject
             .with_head(RequestHead::asks_to_send)
             .then(|| upload.hold());
-        let copy = candidate.map(|candidate| Intake::new(candidate, asker, grpc));
+        let copy = candidate.map(|candidate| Intake::new(candidate, grpc));
+        let (copy, completes) = copy.unzip();
+        completion = completes;
         Outbound::Live(Tee::new(Rc::clone(upload), copy))
     } else {
         if let Some(candidate) = candidate {
@@ -120,7 +125,8 @@ pub(crate) async fn send(
         request
     };
     let legacy = asker.service(Side::Legacy);
-    match legacy.send(make, outbound, replayable, grpc).await {
+    let sending = pin!(legacy.send(make, outbound, replayable, grpc));
+    match asker.start_during(&mut completion, sending).await {
         // A 101 without an upgrade request is invalid, and so is an answer that cannot be passed on.
         Ok(sent)
             if sent.response.status() == StatusCode::SWITCHING_PROTOCOLS
@@ -136,7 +142,7 @@ pub(crate) async fn send(
             // legacy waited for the client's body is subtracted.
             let waited = progress.map(|progress| progress.waited());
             sent.at = (sent.at + waited.unwrap_or_default()).min(sent.head_at);
-            Ok(sent)
+            Ok((sent, completion))
         }
         Err(_) if upload() == UploadState::ClientGone => Err(NoAnswer::ClientGone),
         Err(error) => Err(no_answer(worker, &error)),

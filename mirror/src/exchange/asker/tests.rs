@@ -11,7 +11,6 @@ use super::Asker;
 use crate::descriptors::Descriptors;
 use crate::exchange::copied::Copied;
 use crate::exchange::fixture::{Log, pending, terms};
-use crate::exchange::intake::StartAsk as _;
 use crate::exchange::side::{BySide, Side};
 use crate::exchange::terms::Terms;
 use crate::forwarding::Forwarding;
