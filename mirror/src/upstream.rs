@@ -26,7 +26,7 @@ pub use tls::TlsError;
 pub use url::{HostPort, UpstreamUrl, UpstreamUrlError};
 
 pub(crate) use body::{AnswerBody, RequestBody};
-pub(crate) use connect::{ConnectError, Connector, tune};
+pub(crate) use connect::{Connector, tune};
 pub(crate) use connections::WorkerConnections;
 pub(crate) use fault::ServiceFault;
 pub(crate) use link::Link;

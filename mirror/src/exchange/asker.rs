@@ -290,8 +290,9 @@ impl Attempt {
     }
 
     fn end(self, terms: &Terms, outcome: Result<(), Unanswered>) {
+        let begun = self.capturing.is_some();
         let outcome = outcome.map_err(|why| match why {
-            Unanswered::ServiceFault(fault) => self.side.reason(fault),
+            Unanswered::ServiceFault(fault) => self.side.reason(fault, begun),
             Unanswered::Ours(reason) => reason,
         });
         match (outcome, self.capturing, self.ask) {

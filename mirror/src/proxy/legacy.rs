@@ -21,7 +21,7 @@ use crate::proxy::outbound::{Outbound, Tee};
 use crate::proxy::own_answers;
 use crate::proxy::upload::{Upload, UploadState};
 use crate::proxy::worker::Worker;
-use crate::upstream::{ConnectError, SendError, Sent};
+use crate::upstream::{SendError, Sent, ServiceFault};
 
 /// A request that a client waits for: forwarded only, or also compared.
 pub(crate) enum Subject {
@@ -42,18 +42,15 @@ impl Subject {
 /// Why the client does not get the legacy's answer.
 pub(crate) enum NoAnswer {
     ClientGone,
-    TimedOut,
-    Unreachable,
-    /// Its answer is not valid HTTP, or over a limit.
-    Wrong,
+    /// The legacy failed before its answer began.
+    LegacyFault(ServiceFault),
 }
 
 impl NoAnswer {
     pub(crate) fn reason(&self) -> Reason {
         match self {
             Self::ClientGone => Reason::ClientAborted,
-            Self::TimedOut => Reason::LegacyTimeout,
-            Self::Unreachable | Self::Wrong => Reason::LegacyUnreachable,
+            Self::LegacyFault(fault) => Side::Legacy.reason(*fault, false),
         }
     }
 
@@ -61,19 +58,26 @@ impl NoAnswer {
     pub(crate) fn outcome(&self) -> ClientOutcome {
         match self {
             Self::ClientGone => ClientOutcome::ClientAborted,
-            Self::TimedOut => ClientOutcome::LegacyTimeout,
-            Self::Unreachable | Self::Wrong => ClientOutcome::LegacyUnreachable,
+            Self::LegacyFault(ServiceFault::TimedOut) => ClientOutcome::LegacyTimeout,
+            Self::LegacyFault(_) => ClientOutcome::LegacyUnreachable,
         }
     }
 
     /// Our answer to the client, if it is still connected.
     pub(crate) fn answer(&self) -> Option<(StatusCode, &'static str)> {
-        match self {
-            Self::ClientGone => None,
-            Self::TimedOut => Some((StatusCode::GATEWAY_TIMEOUT, own_answers::LEGACY_TIMEOUT)),
-            Self::Unreachable => Some((StatusCode::BAD_GATEWAY, own_answers::LEGACY_DOWN)),
-            Self::Wrong => Some((StatusCode::BAD_GATEWAY, own_answers::LEGACY_WRONG)),
-        }
+        let Self::LegacyFault(fault) = self else {
+            return None;
+        };
+        Some(match fault {
+            ServiceFault::TimedOut => (StatusCode::GATEWAY_TIMEOUT, own_answers::LEGACY_TIMEOUT),
+            ServiceFault::Protocol | ServiceFault::Flood => {
+                (StatusCode::BAD_GATEWAY, own_answers::LEGACY_WRONG)
+            }
+            ServiceFault::Refused
+            | ServiceFault::Tls
+            | ServiceFault::Reset
+            | ServiceFault::Truncated => (StatusCode::BAD_GATEWAY, own_answers::LEGACY_DOWN),
+        })
     }
 }
 
@@ -132,7 +136,7 @@ pub(crate) async fn send(
             if sent.response.status() == StatusCode::SWITCHING_PROTOCOLS
                 || framing::is_unusable(sent.response.status(), sent.response.headers()) =>
         {
-            Err(NoAnswer::Wrong)
+            Err(NoAnswer::LegacyFault(ServiceFault::Protocol))
         }
         Ok(mut sent) => {
             worker.process().legacy_answers(true);
@@ -184,9 +188,6 @@ fn no_answer(worker: &Worker, error: &SendError) -> NoAnswer {
         // Not reached: only answers to shadows are limited.
         SendError::Flood => tracing::debug!("legacy sent far more than its answer needed"),
     }
-    match error {
-        SendError::Connect(ConnectError::TimedOut(_)) => NoAnswer::TimedOut,
-        SendError::Broken(error) if error.is_parse() => NoAnswer::Wrong,
-        _ => NoAnswer::Unreachable,
-    }
+    // Only shadows are spared.
+    NoAnswer::LegacyFault(error.fault().unwrap_or(ServiceFault::Refused))
 }

@@ -12,7 +12,6 @@ use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::exchange::Omitted;
-use parity_schemas::verdict::Reason;
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
@@ -21,7 +20,7 @@ use crate::headers;
 use crate::proxy::outbound::Outbound;
 use crate::proxy::ticket::ClientTicket;
 use crate::proxy::upload::Upload;
-use crate::upstream::{AnswerBody, Connected, Link};
+use crate::upstream::{AnswerBody, Connected, Link, ServiceFault};
 
 /// Who moves the bytes of the legacy's connection while the answer is read.
 pub(crate) enum Driven {
@@ -198,7 +197,8 @@ impl Relay {
             }
             Some(Err(error)) => {
                 if let Some(capturing) = self.capturing.take() {
-                    capturing.fail(Reason::LegacyTruncated);
+                    let fault = ServiceFault::within_body(&error);
+                    capturing.fail(Side::Legacy.reason(fault, true));
                 }
                 if let Some(client) = self.client_ticket.take() {
                     client.end(ClientOutcome::LegacyTruncated);
