@@ -9,6 +9,7 @@ mod flags;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use parity_schemas::evidence::Thresholds;
 
 pub(crate) use diff::{DiffArgs, DiffKind};
 use flags::{Flags, OfMirror, OfReader, OfSchema, OfSink, OfUi};
@@ -188,24 +189,24 @@ pub(crate) struct GateArgs {
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
     /// Highest allowed share of differing requests.
-    #[arg(long, default_value = "0.001", value_name = "SHARE", value_parser = share)]
+    #[arg(long, default_value_t = Thresholds::default().max_mismatch_rate, value_name = "SHARE", value_parser = share)]
     pub(crate) max_mismatch_rate: f64,
     /// Confidence that each bound must have.
-    #[arg(long, default_value = "0.95", value_name = "SHARE", value_parser = confidence)]
+    #[arg(long, default_value_t = Thresholds::default().confidence, value_name = "SHARE", value_parser = confidence)]
     pub(crate) confidence: f64,
     /// With fewer compared requests than this the decision is undecided.
-    #[arg(long, default_value_t = 0, value_name = "N")]
+    #[arg(long, default_value_t = Thresholds::default().min_requests, value_name = "N")]
     pub(crate) min_requests: u64,
     /// Highest allowed share of requests whose comparison parity itself dropped.
-    #[arg(long, default_value = "0.05", value_name = "SHARE", value_parser = share)]
+    #[arg(long, default_value_t = Thresholds::default().max_dropped, value_name = "SHARE", value_parser = share)]
     pub(crate) max_dropped: f64,
     /// Highest allowed share of pairs that cannot be compared because the client went away, the legacy failed, or the answer
     /// of the legacy or of both is a stream, too large or of an unknown encoding: in all, and of each required route.
-    #[arg(long, default_value = "0.05", value_name = "SHARE", value_parser = share)]
+    #[arg(long, default_value_t = Thresholds::default().max_uncomparable, value_name = "SHARE", value_parser = share)]
     pub(crate) max_uncomparable: f64,
     /// Highest allowed share of server errors (5xx) among the legacy's answers, on all routes that were compared, and on each
     /// required route.
-    #[arg(long, default_value = "0.5", value_name = "SHARE", value_parser = share)]
+    #[arg(long, default_value_t = Thresholds::default().max_errors, value_name = "SHARE", value_parser = share)]
     pub(crate) max_errors: f64,
     /// A route that must be proven on its own, such as "GET /users/{id}"; may be repeated.
     #[arg(long, value_name = "ROUTE", value_parser = route)]
@@ -249,7 +250,7 @@ fn route(text: &str) -> Result<String, String> {
 fn confidence(text: &str) -> Result<f64, String> {
     share(text)
         .ok()
-        .filter(|confidence| (0.5..1.0).contains(confidence))
+        .filter(|confidence| Thresholds::CONFIDENCE.contains(confidence))
         .ok_or_else(|| {
             format!(
                 "`{text}` is not a confidence; write a number from 0.5 to below 1, for example 0.95"

@@ -61,7 +61,22 @@ impl Layers {
         problems.extend(environment.problems());
         for setting in settings::all() {
             let variable = setting.variable();
-            if let Some(text) = environment.get(&variable) {
+            let given = environment.get(&variable);
+            let former = setting.former_variable();
+            let former = former.and_then(|name| Some((environment.get(&name)?, name)));
+            if let Some((_, former)) = &former {
+                let (message, to) = if given.is_some() {
+                    let message = format!("{former} and {variable} are one setting, given twice");
+                    (message, &mut problems)
+                } else {
+                    let message =
+                        format!("{former} is called {variable} now; the former name still holds");
+                    (message, &mut file.renamed)
+                };
+                to.push(Problem::new(Origin::Environment(former.clone()), message));
+            }
+            let given = given.map(|text| (text, variable));
+            if let Some((text, variable)) = given.or(former) {
                 let origin = Origin::Environment(variable);
                 if let Err(error) = setting.kind.check(text) {
                     let message = format!("{}: {error}", setting.key);
@@ -138,7 +153,7 @@ impl Layers {
                 };
                 (Some(text), written.origin.clone())
             }
-            None => (setting.default.map(str::to_owned), Origin::Default),
+            None => (setting.default(), Origin::Default),
         }
     }
 
@@ -167,7 +182,7 @@ impl Layers {
     /// The elements of a list; those that cannot be read are reported.
     fn each<T>(&mut self, setting: &'static Many<T>) -> Vec<T> {
         let origin = self.origin(setting);
-        let items = self.list(setting, Vec::new()).into_iter();
+        let items = self.list(setting).into_iter();
         items
             .filter_map(|item| self.or_report(setting, origin.clone(), (setting.read)(&item)))
             .collect()
@@ -207,11 +222,11 @@ impl Layers {
             .map_or(Origin::Default, |written| written.origin.clone())
     }
 
-    /// The elements of a list as text.
-    fn list<T>(&self, setting: &Many<T>, default: Vec<String>) -> Vec<String> {
+    /// The elements of a list as text: as given or by default.
+    fn list<T>(&self, setting: &Many<T>) -> Vec<String> {
         match self.values.get(setting.key).map(|written| &written.value) {
             Some(Raw::List(items)) => items.clone(),
-            _ => default,
+            _ => setting.default_list().unwrap_or_default(),
         }
     }
 

@@ -28,8 +28,8 @@ use parity_schemas::clients::ClientOutcome;
 use parity_schemas::exchange::Exchange;
 use parity_schemas::route::Route;
 use parity_schemas::verdict::Reason;
-use parity_sink::tally::EditionId;
-use parity_sink::{Epoch, Recorder, TallyBook, TallyConfig, Writer, WriterOptions, tally};
+use parity_sink::tally::GenerationId;
+use parity_sink::{Epoch, OutcomeRecorder, TallyBook, TallyConfig, Writer, WriterOptions, tally};
 use prometheus_client::registry::Registry;
 
 use self::comparing::{Comparing, ComparingContext, UnderWay};
@@ -69,7 +69,7 @@ struct Generation {
     threads: Vec<Thread>,
     book: Arc<TallyBook>,
     /// The counts that it adds to.
-    edition: EditionId,
+    counts: GenerationId,
 }
 
 /// Comparing threads that wait for their [`Comparing`]. They are started first, because starting a thread can fail.
@@ -143,7 +143,7 @@ impl Pipeline {
     /// The part of [`Self::reload`] that cannot fail.
     fn change(&mut self, idle: Idle, settings: &MirrorSettings, context: ComparingContext) {
         self.book
-            .turn(settings.identity.clone(), rule_ids(settings));
+            .begin_generation(settings.identity.clone(), rule_ids(settings));
         let next = Generation::start(
             idle,
             settings,
@@ -179,10 +179,10 @@ impl Pipeline {
         &self,
     ) -> impl Fn(usize) -> Rc<dyn Observer> + Send + Sync + use<> + 'static {
         let (book, entrance) = (Arc::clone(&self.book), self.current.entrance.clone());
-        let edition = book.edition();
+        let generation = book.generation();
         move |_worker| {
             Rc::new(Observing {
-                recorder: book.recorder(edition),
+                recorder: book.recorder(generation),
                 entrance: entrance.clone(),
             }) as Rc<dyn Observer>
         }
@@ -272,7 +272,7 @@ impl Generation {
         };
         let (entrance, queue) = queue::queue(room, over);
         let context = Arc::new(context);
-        let edition = book.edition();
+        let generation = book.generation();
         let threads = idle
             .0
             .into_iter()
@@ -280,7 +280,7 @@ impl Generation {
                 let under_way = UnderWay::default();
                 let comparing = Comparing {
                     comparator: Comparator::new(Arc::clone(&settings.rules), limits),
-                    recorder: book.recorder(edition),
+                    recorder: book.recorder(generation),
                     book: Arc::clone(book),
                     records: writer.handle(),
                     context: Arc::clone(&context),
@@ -298,13 +298,13 @@ impl Generation {
             queue,
             threads,
             book: Arc::clone(book),
-            edition,
+            counts: generation,
         }
     }
 
     /// Counts what no thread will compare. Made only when needed: a run ends when its last recorder is dropped.
-    fn recorder(&self) -> Recorder {
-        self.book.recorder(self.edition)
+    fn recorder(&self) -> OutcomeRecorder {
+        self.book.recorder(self.counts)
     }
 
     fn has_ended(&self) -> bool {
@@ -365,7 +365,7 @@ fn comparison_limits(settings: &MirrorSettings) -> parity_comparator::Limits {
 
 /// Takes the reports of a worker of the proxy. All of it runs on the client's path and must not block.
 struct Observing {
-    recorder: Recorder,
+    recorder: OutcomeRecorder,
     /// `None` once this generation has ended.
     entrance: Option<Entrance>,
 }

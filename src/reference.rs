@@ -121,7 +121,6 @@ fn settings(out: &mut String, settings: &[&Setting]) -> fmt::Result {
         let Setting {
             key,
             kind,
-            default,
             flag,
             about,
             needs_restart,
@@ -135,7 +134,12 @@ fn settings(out: &mut String, settings: &[&Setting]) -> fmt::Result {
             out,
             "| `{key}` | {} | {} | {} | `{}` | {} | {} |",
             name(*kind),
-            code(*default),
+            code(
+                setting
+                    .default()
+                    .map(|text| text.replace(',', ", "))
+                    .as_deref()
+            ),
             code(flag.map(|flag| flag.name)),
             setting.variable(),
             if *needs_restart { "yes" } else { "" },
@@ -150,13 +154,21 @@ fn former(out: &mut String) -> fmt::Result {
     writeln!(
         out,
         "## Former names\n\n\
-         They hold in the file, with a warning. Both names of one setting are an error.\n\n\
+         They hold in the file, and where the variable was another one in the environment, with a warning. Both names of one\n\
+         setting are an error.\n\n\
          | former | now |\n|---|---|"
     )?;
     for setting in settings::all() {
         if let Some(former) = setting.formerly {
             writeln!(out, "| `{former}` | `{}` |", setting.key)?;
         }
+    }
+    writeln!(
+        out,
+        "\nThese are no more; one that is given is an error:\n\n| was | instead |\n|---|---|"
+    )?;
+    for dropped in settings::all_dropped() {
+        writeln!(out, "| `{}` | {} |", dropped.key, cell(dropped.instead))?;
     }
     writeln!(out)
 }

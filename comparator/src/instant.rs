@@ -4,6 +4,8 @@
 //! Fractions are kept as digits, so equality is exact. A time without an offset is *naive*: it is never taken for UTC,
 //! and equals only another naive time with the same date and time of day.
 
+use std::cmp::Ordering;
+
 use smallvec::SmallVec;
 
 use crate::notation::number::Decimal;
@@ -201,6 +203,22 @@ impl Instant {
             fraction: trimmed(&fraction),
             offset: Some(0),
         })
+    }
+
+    /// Which of two is later, and by how many nanoseconds; `None` when one of them is naive and the other is not.
+    pub(crate) fn compare(&self, other: &Self) -> Option<(Ordering, u128)> {
+        if self.offset.is_none() != other.offset.is_none() {
+            return None;
+        }
+        let nanoseconds = |instant: &Self| {
+            let digits = instant.fraction.iter().chain(std::iter::repeat(&b'0'));
+            let fraction = digits.take(9).fold(0, |value: i128, digit| {
+                value * 10 + i128::from(digit - b'0')
+            });
+            i128::from(instant.seconds) * 1_000_000_000 + fraction
+        };
+        let order = (self.seconds, &self.fraction).cmp(&(other.seconds, &other.fraction));
+        Some((order, nanoseconds(self).abs_diff(nanoseconds(other))))
     }
 
     /// Whether this is the other time cut to fewer fractional digits.

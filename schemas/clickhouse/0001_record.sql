@@ -1,4 +1,4 @@
--- The record at scale: its first four tables, with the columns of the SQLite record under the same names.
+-- The record at scale: mismatches, tallies, group tallies and decisions, with the columns of the SQLite record under the same names.
 --
 -- Written once for one server and for a cluster. What stands between at-signs is filled in by
 -- parity_schemas::clickhouse: @name:T@ the table that holds rows, @replacing:T:V@ its engine, @on_cluster@, @settings@,

@@ -1,4 +1,4 @@
--- The record on one machine: its first four tables.
+-- The record on one machine: mismatches, tallies, group tallies and decisions.
 -- Times are INTEGER microseconds since 1970 UTC; ids are UUIDv7 as text; lists and maps are JSON text.
 
 CREATE TABLE mismatches (

@@ -1,13 +1,13 @@
 //! The ordered DDL migrations of the `ClickHouse` record, for one server or for a cluster: files, and behind them the steps of
 //! [`crate::table`].
 //!
-//! One source gives both forms, so that a cluster cannot have other columns than the server that the tests run on.
-//! On one server a table is a `ReplacingMergeTree` of its own name. On a cluster the rows are in `NAME_local`, a
+//! Both forms are generated from one source, so a cluster cannot have other columns than the single server of the
+//! tests. On one server a table is a `ReplacingMergeTree` of its own name. On a cluster the rows are in `NAME_local`, a
 //! `ReplicatedReplacingMergeTree`, and `NAME` is a `Distributed` table over them, sharded by the id, so that all
 //! revisions of an id are in one shard and `FINAL` is right there. Writers and readers use `NAME` in both forms.
 //!
-//! A migration never changes once it has been released; the next one is added behind it. Which have been applied is
-//! kept in the table [`VERSION_TABLE`].
+//! A released migration never changes; new ones are appended. The table [`VERSION_TABLE`] records which have been
+//! applied.
 
 use std::fmt::Write as _;
 
@@ -28,16 +28,16 @@ const FILES: &[(u32, &str)] = &[
     (0, include_str!("../clickhouse/0005_legacy_answers.sql")),
 ];
 
-/// Batches whose token a table remembers: far more than can be repeated by one process, which has at most one batch
-/// of a partition under way; repeats from further back fall to the id.
+/// How many deduplication tokens a table remembers: far more than one process can repeat, since it has at most one
+/// batch per partition under way. Older repeats are deduplicated by id.
 const DEDUPLICATION_WINDOW: u32 = 1_000;
 
-/// Where the tables are to be.
+/// Where the tables are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// One server.
     Single,
-    /// The cluster of this name, as `remote_servers` of every server has it.
+    /// The cluster of this name in `remote_servers` of every server.
     Cluster(String),
 }
 
@@ -72,7 +72,7 @@ pub fn version_table(layout: &Layout) -> Vec<String> {
     statements(&source, layout)
 }
 
-/// The migrations as one script, with the rows of [`VERSION_TABLE`], for whoever applies it by other means.
+/// The migrations as one script, including the rows of [`VERSION_TABLE`], for applying it with other tools.
 pub fn script(layout: &Layout, program: &str) -> String {
     let mut script = String::new();
     let mut add = |statement: &str| {
@@ -91,10 +91,11 @@ pub fn script(layout: &Layout, program: &str) -> String {
     script
 }
 
-/// Notes in [`VERSION_TABLE`] that a migration has been applied.
+/// Records in [`VERSION_TABLE`] that a migration has been applied.
 pub fn record_version(version: u32, program: &str) -> String {
     format!(
-        // On a cluster it must be stored when it is answered: a client of another server looks for it at once.
+        // On a cluster the insert must be complete when it is answered, because a client of another server may check
+        // the version at once.
         "INSERT INTO {VERSION_TABLE} (version, program) SETTINGS distributed_foreground_insert = 1 \
          VALUES ({version}, {})",
         quoted(program)
@@ -115,7 +116,7 @@ pub(crate) fn statements(source: &str, layout: &Layout) -> Vec<String> {
         .collect()
 }
 
-/// One statement for `layout`; `None` where the layout has no need of it.
+/// One statement for `layout`; `None` if the layout does not need it.
 fn fill_in(statement: &str, layout: &Layout) -> Option<String> {
     let mut filled = String::with_capacity(statement.len());
     for (index, piece) in statement.split('@').enumerate() {

@@ -1,8 +1,8 @@
-//! What became of the clients: one outcome for every received request, whether it was shadowed or not.
+//! How requests ended for their clients: one outcome for every received request, whether it was shadowed or not.
 //!
-//! It is counted apart from why a request has no verdict. That reason is the first that applies: while the breaker is
-//! open, or for a method that is never shadowed, it says nothing of the legacy. Only this count tells whether users got
-//! their answers.
+//! This is counted separately from why a request has no verdict. That is the first reason that applies, so it says
+//! nothing about the legacy while the breaker is open, or for a method that is never shadowed. Only this count says
+//! whether users got their answers.
 
 use std::collections::BTreeMap;
 

@@ -1,18 +1,18 @@
-//! Which exchanges were counted, in four bytes that can be added up.
+//! A digest of the exchanges that were counted, in four bytes that can be added up.
 //!
-//! Two groups of a route whose counts and digests are equal hold the same exchanges, so a report can tell them as one,
-//! from tallies alone and over any number of intervals, instances and shards. A digest is the sum of a hash of the id of
-//! each exchange: like a count it knows no order, so every store adds it up as it adds up counts.
+//! Two groups of a route whose counts and digests are equal contain the same exchanges, so a report can list them as
+//! one entry, from tallies alone and over any number of intervals, instances and shards. A digest is the sum of the
+//! hashes of the exchanges' ids: the order does not matter, so every store sums it like a count.
 //!
 //! The sums are modulo 2³² − 1 and not 2³², which leaves one value, [`UNKNOWN`](ExchangeDigest::UNKNOWN), for counts
-//! that have no digest: those of an older program, and those that count an exchange more than once. What is added to an
-//! unknown digest is unknown: half a digest must not equal another half by chance.
+//! that have no digest: those of an older program, and those that count an exchange more than once. Adding to an
+//! unknown digest gives an unknown one, because the digest of a part of the exchanges proves nothing.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// What the sums are taken modulo; stands for zero, so that zero is free for "unknown".
+/// The modulus of the sums. It also represents zero, so that 0 can mean "unknown".
 const MODULUS: u32 = u32::MAX;
 
 /// The digest of a set of exchanges. A number of 32 bits in every store and document; 0 is unknown.
@@ -21,13 +21,13 @@ const MODULUS: u32 = u32::MAX;
 pub struct ExchangeDigest(u32);
 
 impl ExchangeDigest {
-    /// Of exchanges that nobody took down.
+    /// The digest of exchanges whose ids are not known.
     pub const UNKNOWN: Self = Self(0);
 
     /// The digest of one exchange, by its id.
     pub const fn of(id: Uuid) -> Self {
         let (high, low) = id.as_u64_pair();
-        // Ids of one millisecond differ in their low half only, and in few bits when they are counted up.
+        // Ids of the same millisecond differ only in their low half, and in few bits if they are sequential.
         let hash = mixed(high ^ mixed(low)) >> 32;
         Self(1 + (hash % MODULUS as u64) as u32)
     }
@@ -62,7 +62,7 @@ impl ExchangeDigest {
     }
 }
 
-/// The finalizer of `SplitMix64`: every bit of the input moves half of the output's. Stored sums are made of it, so it
+/// The finalizer of `SplitMix64`: every input bit changes half of the output bits. Stored sums depend on it, so it
 /// never changes.
 const fn mixed(number: u64) -> u64 {
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

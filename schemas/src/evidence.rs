@@ -3,6 +3,8 @@
 //! Evidence is the sum of the tallies of one identity within one window. A [`Decision`] repeats what it was bound to,
 //! so that it can be checked years later without the tallies.
 
+use std::ops::{Range, RangeInclusive};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -43,7 +45,7 @@ pub struct Evidence {
     pub instances: Vec<String>,
     /// By route, sorted by name.
     pub routes: Vec<RouteEvidence>,
-    /// Who vouches for it, and until when.
+    /// The runs that counted it, with their watermarks.
     pub runs: Vec<Run>,
     /// What there is of the same versions under other rules, the newest first; none of it is counted here.
     pub other_rules: Vec<OtherRules>,
@@ -110,6 +112,14 @@ const fn no_cap() -> f64 {
     1.0
 }
 
+impl Thresholds {
+    /// What a share can be.
+    pub const SHARE: RangeInclusive<f64> = 0.0..=1.0;
+    /// What the confidence can be: nothing is certain, and below one half a bound bounds nothing.
+    pub const CONFIDENCE: Range<f64> = 0.5..1.0;
+}
+
+/// What the command, the API, the page and the report have in common: each of them begins with these.
 impl Default for Thresholds {
     fn default() -> Self {
         Self {

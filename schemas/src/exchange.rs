@@ -1,7 +1,7 @@
 //! One request with the two answers to it, as they were seen.
 //!
-//! Nothing here implements `Serialize` or `Debug`: these values are unredacted, and the one door out of the process
-//! is the comparator's `redact` module. The compiler holds us to it:
+//! Nothing here implements `Serialize` or `Debug`: these values are unredacted, and may leave the process only through
+//! the comparator's `redact` module. The compiler checks it:
 //!
 //! ```compile_fail,E0277
 //! fn shown<T: std::fmt::Debug>() {}
@@ -53,8 +53,8 @@ pub struct Exchange {
     pub legacy: Capture,
     /// The answer that nobody but us sees.
     pub candidate: Capture,
-    /// What this exchange takes of the process's byte budget, until it is dropped: the comparison queue is part of
-    /// what the budget bounds. `ByteHold::default()` holds nothing (tests, `parity diff`).
+    /// The share of the process's byte budget that this exchange holds until it is dropped, so the budget also bounds
+    /// the comparison queue. `ByteHold::default()` holds nothing (tests, `parity diff`).
     pub hold: ByteHold,
 }
 
@@ -117,12 +117,12 @@ pub struct Capture {
     pub headers: FieldLines,
     /// The whole body as received, still encoded by its `Content-Encoding`, or why there is none.
     pub body: Body,
-    /// Trailer fields, if any came. Of an answer whose body was omitted nothing is known of them.
+    /// Trailer fields, if there were any. Unknown for an answer whose body was omitted.
     pub trailers: Option<FieldLines>,
     /// From sending the request to the head of the answer.
     pub head_elapsed: Duration,
     /// From sending the request to the last byte of the answer, without the time in which we did not read because the
-    /// client did not take what there was; of a body that was given up, to there.
+    /// client was not reading. For an omitted body, up to when it was given up.
     pub elapsed: Duration,
 }
 
@@ -136,35 +136,35 @@ impl Capture {
 /// Why a capture has no body although the answer had one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Omitted {
-    /// It has no end, such as server-sent events; of gRPC, more than one message.
+    /// It has no end, such as server-sent events; for gRPC, more than one message.
     Stream,
-    /// It is over the limit of a body, and has at least so many bytes.
+    /// It is larger than the body limit.
     TooLarge {
-        /// As the head says, or as were seen.
+        /// Its least size in bytes, by its `Content-Length` or as received so far.
         at_least: u64,
     },
-    /// It came whole and was let go, because that of the other side cannot be kept.
+    /// It was received in full and then dropped, because the other side's body cannot be kept.
     LetGo {
         /// Its length.
         bytes: u64,
     },
 }
 
-/// A body in pieces. Most bodies fit one, which is held inline.
+/// A body in pieces. Most bodies have one piece, which is stored inline.
 #[derive(Clone, Default)]
 pub struct Body {
     chunks: SmallVec<[Bytes; 1]>,
     length: usize,
-    /// What came after the last of `chunks`. Never grows beyond its capacity.
+    /// The bytes after `chunks`. Never grows beyond its capacity.
     tail: Piece,
     omitted: Option<Omitted>,
 }
 
-/// Smallest piece behind the first: a peer that sends byte by byte shall not make us hold a piece for each of them.
+/// Smallest piece after the first one, so that a peer that sends byte by byte does not create a piece per byte.
 const SMALLEST_PIECE: usize = 4 * 1024;
 
 impl Body {
-    /// A body that was not kept. It holds no bytes, and is not to be taken for an empty one.
+    /// A body that was not kept. It holds no bytes, but must not be treated as an empty body.
     pub fn omitted(why: Omitted) -> Self {
         Self {
             omitted: Some(why),
@@ -172,24 +172,25 @@ impl Body {
         }
     }
 
-    /// Why its bytes are not here, if they are not.
+    /// Why the body was not kept; `None` if it was.
     pub fn omission(&self) -> Option<Omitted> {
         self.omitted
     }
 
-    /// Adds a copy of what was read next.
+    /// Appends a copy of the bytes that were read.
     ///
-    /// A copy, because a slice would keep all of the buffer that it was read into, up to a hundred times as much; and
-    /// because the reader can use its buffer again then, which makes up for the copying.
+    /// A copy, because a slice would keep the whole read buffer alive, which may be a hundred times larger; and because
+    /// the reader can then reuse its buffer, which makes up for the cost of copying.
     ///
-    /// Large pieces are those that `budget` has to spare.
+    /// Large pieces are taken from the spare ones of `budget`.
     fn add(&mut self, mut chunk: &[u8], budget: Option<&ByteBudget>) {
         while !chunk.is_empty() {
             let free = self.tail.free();
             if free == 0 {
                 self.seal();
-                // The first is most often the only one. Others are in proportion to what came, so that not much more is
-                // held than is charged, and of two sizes only, which leave no holes in a heap.
+                // The first piece is usually the only one. Later ones depend on what has been received, so that the
+                // memory is not much more than what the budget counts; and they have only two sizes, which avoids heap
+                // fragmentation.
                 let piece = match self.length {
                     0 => chunk.len(),
                     length if length < 2 * LARGEST_PIECE => SMALLEST_PIECE,
@@ -205,7 +206,7 @@ impl Body {
         }
     }
 
-    /// Makes a piece of what came last, so that clones share it. What comes later begins another.
+    /// Moves the tail into a shared piece, so that clones share it. Later bytes begin a new piece.
     pub fn seal(&mut self) {
         if !self.tail.as_ref().is_empty() {
             self.chunks.push(std::mem::take(&mut self.tail).into());
@@ -254,14 +255,14 @@ impl Body {
         }
     }
 
-    /// What it consists of, none of it empty.
+    /// The pieces, none of them empty.
     fn pieces(&self) -> impl Iterator<Item = &[u8]> {
         let tail = self.tail.as_ref();
         let tail = (!tail.is_empty()).then_some(tail);
         self.chunks.iter().map(|chunk| &**chunk).chain(tail)
     }
 
-    /// The body in one piece: borrowed when it is held in one, else copied together.
+    /// The body as one slice: borrowed if it has one piece, else copied.
     pub fn contiguous(&self) -> Cow<'_, [u8]> {
         match (self.chunks.as_slice(), self.tail.as_ref()) {
             ([], tail) => Cow::Borrowed(tail),

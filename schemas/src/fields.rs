@@ -1,9 +1,8 @@
-//! The header or trailer fields of a message, as they are kept until they are compared.
+//! The header or trailer fields of a message, as they are stored until they are compared.
 //!
-//! A map as the proxy reads it has a table to look fields up in, and values that are slices of what was read from the
-//! socket: each keeps the whole buffer, which may be 64 KiB, and no budget would see it. What is kept for a comparison
-//! waits in a queue and is read once, so it is a copy, just as large as it is: the names in their order, and all values
-//! in one piece.
+//! The proxy's header map has a hash table, and values that are slices of the read buffer: each keeps the whole buffer
+//! of up to 64 KiB alive, which no budget would count. Fields for a comparison wait in a queue and are read once, so
+//! they are copied into exactly the memory they need: the names in order, and all values in one piece.
 //!
 //! Looking a field up walks the list. Whoever needs every field sorts them once instead.
 
@@ -17,7 +16,7 @@ use smallvec::SmallVec;
 pub struct FieldLines {
     /// Each name with where its value ends.
     lines: Vec<(HeaderName, usize)>,
-    /// All values, one behind the other.
+    /// All values, concatenated.
     values: Vec<u8>,
 }
 
@@ -67,12 +66,13 @@ impl FieldLines {
 
     /// Bytes of memory that they take.
     pub fn held(&self) -> usize {
-        // A name that is not well known has a copy of its own; of the others, too, because telling them apart would cost more.
+        // A non-standard name has its own allocation. Standard names are counted the same, because distinguishing them
+        // would cost more.
         let names: usize = self.lines.iter().map(|(name, _)| name.as_str().len()).sum();
         self.lines.capacity() * size_of::<(HeaderName, usize)>() + names + self.values.capacity()
     }
 
-    /// Adds a line behind all others.
+    /// Appends a line.
     pub fn push(&mut self, name: HeaderName, value: &[u8]) {
         self.values.extend_from_slice(value);
         self.lines.push((name, self.values.len()));

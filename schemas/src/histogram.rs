@@ -1,9 +1,9 @@
 //! Latency histograms that merge by adding counts.
 //!
-//! Log-linear buckets over microseconds: 32 per power of two, so a quantile is right to within 3 %, and exact below
-//! 32 µs. What is longer than an hour is in the last one. The numbers of the buckets are fixed for ever, because counts of
+//! Log-linear buckets over microseconds: 32 per power of two, so a quantile is right to within 3 %, and exact below 32
+//! µs. Everything longer than an hour is in the last one. The numbers of the buckets never change, because counts of
 //! different instances and versions are added up. Older programs wrote four buckets per power of two under lower
-//! numbers; those are still read, and merged with the finer ones by what they cover.
+//! numbers; those are still read, and sorted among the finer ones by their range.
 //!
 //! We keep this instead of `hdrhistogram`: the hot path needs an array index from a duration and nothing else, and the
 //! stored form must be a plain map that SQL can sum.
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub const STEPS: usize = 32;
 /// The exponent of [`STEPS`]: all durations below 2⁵ µs are octave 0, one bucket for each microsecond.
 const STEP_BITS: u32 = STEPS.ilog2();
-/// 2³² µs, over an hour, is the first duration that is too long for all octaves.
+/// 2³² µs, over an hour, is the first duration beyond all octaves.
 const END_EXPONENT: u32 = 32;
 /// How many octaves there are.
 pub const OCTAVES: usize = (END_EXPONENT - STEP_BITS) as usize + 1;
@@ -32,10 +32,10 @@ const COARSE_EXPONENT: u32 = 4;
 /// Their last bucket began at 2³² µs.
 const COARSE_LAST: u16 = 1 + (END_EXPONENT - COARSE_EXPONENT) as u16 * COARSE_STEPS as u16;
 
-/// Octave and step of a duration in microseconds; the last ones of all for what is too long.
+/// Octave and step of a duration in microseconds; the last ones if it is too long.
 pub fn place(micros: u64) -> (usize, usize) {
     let micros = micros.min((1 << END_EXPONENT) - 1);
-    // What is below has no bits to leave out.
+    // Short durations have no low bits to drop.
     let exponent = micros.max(1).ilog2().max(STEP_BITS - 1);
     let octave = exponent + 1 - STEP_BITS;
     let step = (micros >> octave.saturating_sub(1)) as usize & (STEPS - 1);
@@ -53,7 +53,7 @@ pub fn bucket(micros: u64) -> u16 {
     bucket_at(octave, step)
 }
 
-/// The first duration in microseconds that is too long for `bucket`; `u64::MAX` for the last.
+/// The exclusive upper bound of `bucket` in microseconds; `u64::MAX` for the last.
 pub fn upper_bound(bucket: u16) -> u64 {
     let Some(index) = bucket.checked_sub(FIRST) else {
         return coarse_upper_bound(bucket);
@@ -105,7 +105,7 @@ impl Histogram {
             .iter()
             .map(|(bucket, count)| (upper_bound(*bucket), *count))
             .collect();
-        // In order already, but for the buckets of older programs.
+        // Only the buckets of older programs are out of order.
         bounds.sort_unstable();
         let total: u64 = self.0.values().sum();
         let rank = ((total as f64 * q).ceil() as u64).clamp(1, total.max(1));
@@ -116,8 +116,8 @@ impl Histogram {
         })
     }
 
-    /// It in a few characters: runs of buckets, each `FIRST:COUNT,COUNT,…`, joined by `;`. A tenth of what the map takes
-    /// as JSON, for stores that do not compress.
+    /// A compact text: runs of buckets, each `FIRST:COUNT,COUNT,…`, joined by `;`. A tenth of the size of the map as
+    /// JSON, for stores without compression.
     pub fn to_runs(&self) -> String {
         let mut runs = String::new();
         let mut next = None;
@@ -157,7 +157,7 @@ impl Histogram {
     }
 }
 
-/// Buckets without a count that are written as 0 within a run: beyond it a new run is shorter.
+/// Most empty buckets that are written as 0 within a run; for more, a new run is shorter.
 const MAX_GAP: u16 = 2;
 
 #[cfg(test)]

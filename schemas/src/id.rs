@@ -1,4 +1,4 @@
-//! Ids of records: UUIDs of version 7, made where the record is born.
+//! Ids of records: UUIDs of version 7, created together with the record.
 //!
 //! The id travels with the record through every queue and store, so a record that is written twice is still one
 //! record. Version 7 sorts by time, which keeps inserts at the end of an index.
@@ -12,8 +12,8 @@ pub fn new_id() -> Uuid {
     id_at(SystemTime::UNIX_EPOCH.elapsed().ok())
 }
 
-/// `since_epoch` is `None` where the clock says a time before 1970, as that of a machine without a battery does until it
-/// is set. Such ids are as unique as others; they only sort before all of them.
+/// `since_epoch` is `None` if the clock is before 1970, like that of a machine without a battery until it is set. Such
+/// ids are as unique as others, and only sort before all of them.
 fn id_at(since_epoch: Option<Duration>) -> Uuid {
     match since_epoch {
         Some(since) => Uuid::new_v7(Timestamp::from_unix(

@@ -1,39 +1,41 @@
-//! Which words are values rather than names: keys of objects and segments of paths.
+//! Recognizes words that are values rather than names, among keys of objects and segments of paths.
 //!
-//! `{"acc-1001": …, "acc-1002": …}` is a map, and one cause in it is one group; `/accounts/acc-1001` is one route with all
-//! other accounts. Decided by the word alone, without state: so every instance and every version names a route or a group
-//! alike, whatever it has seen before.
+//! `{"acc-1001": …, "acc-1002": …}` is a map, and a difference that occurs in all of its values is one group;
+//! `/accounts/acc-1001` is the same route as all other accounts. Decided by the word alone, without state, so that
+//! every instance and version gives routes and groups the same names.
 //!
-//! Keys are told more cautiously than segments. A field name that is taken for a value hides the field, so what might be
-//! a name is one (`address2`, `iso-8601`, `thumb_1024`, `line_10`). A segment that is taken for a name makes a route for
-//! each value, so what counts things is a value from its first digit on (`acc_129`, `usr_7`), unless it is known for a
-//! name: versions, standards, and what people count up by hand (`v1.2`, `utf-8`, `step-2`). A rule that names keys by
-//! `*`, and a `[[route]]`, say more than any guess, and hold besides.
+//! Keys are judged more cautiously than segments. A field name that is mistaken for a value hides the field, so a key
+//! that might be a name is one (`address2`, `iso-8601`, `thumb_1024`, `line_10`). A segment that is mistaken for a name
+//! creates a route for each value, so a numbered word is a value from its first digit on (`acc_129`, `usr_7`), unless
+//! it is a known kind of name: versions, standards, and things that people number by hand (`v1.2`, `utf-8`, `step-2`).
+//! Rules with `*` for keys, and `[[route]]`, apply in addition.
 
 mod path;
 
 pub use path::is_value_in_path;
 
-/// First words of names that end in a number.
+/// First words of names of standards, which end in a number.
 const STANDARDS: [&str; 9] = [
     "cp", "ieee", "iso", "rfc", "rsa", "sha", "utf", "windows", "din",
 ];
-/// Digits behind `word-` that make an id: fewer are counted up by hand (`line-2`, `sha-256`).
+/// Digits after `word-` that make it an id; names that people number have fewer (`line-2`, `sha-256`).
 const ID_DIGITS: usize = 4;
-/// Digits behind `word_`: names are written so, and have years and sizes in them (`total_2026`, `thumb_1024`).
+/// Digits after `word_` that make it an id. More than after `-`, because names in snake case contain years and sizes
+/// (`total_2026`, `thumb_1024`).
 const SNAKE_DIGITS: usize = 5;
-/// Leading digits of a date or a number with something behind: fewer are names (`2fa_enabled`, `24h_volume`).
+/// Leading digits of a date, or of a number with a suffix; names have fewer (`2fa_enabled`, `24h_volume`).
 const LEADING_DIGITS: usize = 4;
 /// Shortest hash; `1a2b3c4d` is what version control shows.
 const HEX_BYTES: usize = 8;
-/// A hash by its length alone; in a shorter one letters and digits must take turns, since `cafe2024` is a name.
+/// At this length, hex digits are a hash. In a shorter one letters and digits must alternate, because `cafe2024` is a
+/// name.
 const LONG_HEX_BYTES: usize = 16;
 /// Shortest token (ULID, KSUID, nano id, base58, …) that stands alone.
 const TOKEN_BYTES: usize = 16;
 /// Shortest token behind a prefix, as in `cus_9s6XKzkNRiz8i3`.
 const PREFIXED_TOKEN_BYTES: usize = 8;
-/// Of a hundred neighbours in a token of mixed case, those of two kinds (upper, lower, digit): in random text they are
-/// 62, in words that are written together (`averageLatencyP99Last30Days`) 35.
+/// In a token of mixed case, at least this percentage of neighbouring characters are of different kinds (upper, lower,
+/// digit). In random text it is 62, in camel case (`averageLatencyP99Last30Days`) 35.
 const MIXED_TURNS_PERCENT: usize = 45;
 
 /// Whether a key of an object is a value rather than the name of a field.

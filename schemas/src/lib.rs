@@ -14,6 +14,7 @@
 pub mod clickhouse;
 pub mod clients;
 pub mod digest;
+pub mod documents;
 pub mod evidence;
 pub mod exchange;
 mod explanation;
@@ -22,6 +23,7 @@ pub mod histogram;
 pub mod id;
 pub mod ident;
 mod reason;
+pub mod recheck;
 pub mod record;
 pub mod report;
 pub mod route;

@@ -1,4 +1,4 @@
-//! Why an exchange has no verdict, and whom each reason speaks against.
+//! Why an exchange has no verdict, and who counts as the cause.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,8 +32,8 @@ vocabulary! {
         LegacyTimeout = "legacy_timeout" => "the legacy did not answer in time",
         /// The legacy's answer broke off.
         LegacyTruncated = "legacy_truncated" => "the legacy's answer broke off",
-        /// The legacy answered before it had the whole request, as one does that refuses an upload: there is no whole
-        /// request that the candidate could be asked.
+        /// The legacy answered before it had received the whole request, for example to refuse an upload. So there is
+        /// no whole request to send to the candidate.
         LegacyEarly = "legacy_early" => "the legacy answered before it had the whole request, so the candidate was not asked",
         /// No connection to the candidate.
         CandidateRefused = "candidate_refused" => "the candidate refused the connection; counts against it",
@@ -71,7 +71,7 @@ vocabulary! {
         WorkBudget = "work_budget" => "comparing would cost more work than allowed",
         /// The comparison queue was full.
         QueueFull = "queue_full" => "more exchanges waited for comparison than limits.queue",
-        /// A bug of ours, contained.
+        /// A panic in parity, which was contained.
         InternalPanic = "internal_panic" => "a bug of parity; please report it with the log",
         /// The process ended first.
         Shutdown = "shutdown" => "parity was shut down first",
@@ -101,9 +101,9 @@ impl Reason {
         )
     }
 
-    /// It was to be compared, and could not be for something that neither the candidate alone nor we are the cause of:
-    /// the client went away, the legacy gave no whole answer, or the answer of the legacy, or those of both, cannot be
-    /// compared. Too many of these and a decision is undecided.
+    /// The exchange could not be compared, and neither the candidate alone nor parity is the cause: the client went
+    /// away, the legacy gave no whole answer, or the answer of the legacy or of both cannot be compared. With too many
+    /// of these, a decision is undecided.
     pub const fn is_uncomparable(self) -> bool {
         matches!(
             self,
@@ -120,7 +120,7 @@ impl Reason {
         )
     }
 
-    /// The same where only the candidate's answer could not be compared; other reasons are the same whoever caused them.
+    /// The corresponding reason if only the candidate's answer could not be compared; other reasons stay the same.
     #[must_use]
     pub const fn of_candidate_alone(self) -> Self {
         match self {
@@ -133,7 +133,7 @@ impl Reason {
         }
     }
 
-    /// We gave up, not the services: too many of these and a decision is undecided.
+    /// Parity gave up, not the services. With too many of these, a decision is undecided.
     pub const fn is_our_drop(self) -> bool {
         matches!(
             self,
@@ -147,7 +147,7 @@ impl Reason {
         )
     }
 
-    /// What it says where two files are compared: nobody sent them, and other limits hold.
+    /// The meaning when two files are compared, which have other limits.
     pub const fn meaning_of_files(self) -> &'static str {
         match self {
             Self::TooDeep => "nested deeper than is followed, and the bytes differ",

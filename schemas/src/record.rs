@@ -14,8 +14,8 @@ use crate::verdict::{Explanation, Kind, Part, Tolerated};
 use crate::vocabulary::{UnknownWord, vocabulary};
 use crate::watermark::Watermark;
 
-/// Version of the records as JSON, sent along with each (see [`VERSION_HEADER`]). A change that an older reader would
-/// misunderstand raises it; a field that an older reader may overlook does not.
+/// Version of the records as JSON, sent with each one (see [`VERSION_HEADER`]). Raised for a change that an older
+/// reader would misunderstand, but not for a field that an older reader may ignore.
 pub const RECORD_VERSION: u32 = 1;
 /// Header of a message that names the [`RecordType`].
 pub const TYPE_HEADER: &str = "parity-type";
@@ -76,7 +76,7 @@ impl RecordType {
     }
 }
 
-/// Anything that goes through the record.
+/// Any record that is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Record {
     /// One exchange that differed.
@@ -85,7 +85,7 @@ pub enum Record {
     Tally(Box<Tally>),
     /// Counts of a group within a tally.
     GroupTally(Box<GroupTally>),
-    /// What the gate said.
+    /// A decision of the gate.
     Decision(Box<Decision>),
     /// How far the record of a process is complete.
     Watermark(Box<Watermark>),
@@ -103,7 +103,7 @@ impl Record {
         }
     }
 
-    /// The id under which a store keeps it once, however often it is written.
+    /// The id by which a store deduplicates it.
     pub const fn id(&self) -> Uuid {
         match self {
             Self::Mismatch(mismatch) => mismatch.id,
@@ -153,12 +153,20 @@ pub struct RecordedFinding {
 }
 
 vocabulary! {
-    /// Whether a mismatch was confirmed by other means.
+    /// What asking both services once more said of a mismatch; the gravest first.
     #[derive(Default)]
     MismatchClass as "class of mismatch" {
-        /// Seen once, not looked into.
+        /// Asked again, they differ again, and the legacy stands still or the answers are of another shape.
+        Confirmed = "confirmed" => "differs again when both are asked once more",
+        /// Asked again, they agree, and it was the candidate that changed its answer.
+        Unstable = "unstable" => "the candidate changed its answer, the legacy did not",
+        /// Seen once; not asked again, or nothing could be told from the second answers.
         #[default]
-        Unconfirmed = "unconfirmed" => "seen once, not looked into",
+        Unconfirmed = "unconfirmed" => "seen once, not asked again",
+        /// Asked again, they agree, and the legacy changed its answer, too.
+        Transient = "transient" => "the data changed between the answers, and both agree now",
+        /// The legacy does not agree with itself here either, and all values look alike.
+        Noise = "noise" => "the legacy does not agree with itself here",
     }
 }
 

@@ -1,9 +1,9 @@
 //! Routes: `METHOD /path/{template}`.
 //!
-//! A route comes from the operator's `[[route]]` list (first match wins), else from a look at each path segment:
-//! values ([`crate::ident`]) and what stands behind a secret name become `{id}`. The look keeps no state, so
-//! every instance and every restart names the same request alike; that is what makes tallies of different instances
-//! add up. How many different routes may be *counted* is a limit of the tally, not of this module.
+//! A route comes from the operator's `[[route]]` list (first match wins), else from classifying each path segment:
+//! values ([`crate::ident`]) and segments after a secret name become `{id}`. This keeps no state, so the same request
+//! gets the same route on every instance and after every restart, and tallies of different instances can be added up.
+//! How many different routes may be *counted* is a limit of the tally, not of this module.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -16,8 +16,8 @@ use crate::secret::{Trail, is_secret_name};
 
 /// Longer templates end in `{*rest}`: a label is stored with every tally and shown in every table.
 const MAX_LABEL_BYTES: usize = 200;
-/// Routes that one resolver keeps ready; beyond it a route is made anew for each request. Ten thousand is more than
-/// any service has, and bounds what a scanner with random paths can make us hold.
+/// Routes that one resolver caches; further ones are created for each request. Ten thousand is more than any service
+/// has, and bounds the memory that a scanner with random paths can use.
 const MAX_INTERNED: usize = 10_000;
 
 /// The label under which the record counts routes beyond its cap together.
@@ -31,7 +31,7 @@ pub struct Route {
     configured: bool,
 }
 
-/// What the operator says of the requests of a route; `None` leaves it to what holds for all.
+/// The configuration of one route; `None` means the general setting.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RoutePolicy {
     /// Whether they are shadowed whatever their method (`true`), or never (`false`).
@@ -60,7 +60,7 @@ impl Route {
         &self.label
     }
 
-    /// What the operator says of it.
+    /// Its configuration.
     pub fn policy(&self) -> &RoutePolicy {
         &self.policy
     }

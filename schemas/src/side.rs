@@ -1,8 +1,8 @@
 //! What a finding can show of one side.
 //!
-//! A type says what a text is, so nothing that a service sends can pass for something else: a value that reads
-//! `sha256:…` is a value, and one that ends in `…` was not cut. As a [`Finding`](crate::verdict::Finding) it holds what
-//! was captured, and implements neither `Serialize` nor `Debug`.
+//! The kind of a text is a type and not a mark in the text, so no captured text can be mistaken for something else: a
+//! value that reads `sha256:…` is a value, and one that ends in `…` was not cut. Like a
+//! [`Finding`](crate::verdict::Finding) it holds captured values, and implements neither `Serialize` nor `Debug`.
 
 use std::borrow::Cow;
 
@@ -23,13 +23,13 @@ pub enum Side {
     Body(Excerpt),
     /// Bytes that are no text.
     Bytes(Digest),
-    /// What is known of a body that is not here, in our words: nothing of it is in them.
+    /// A description of a body that was not kept. It contains nothing of the body.
     Described(Cow<'static, str>),
     /// A body that is not what it claims to be.
     Broken {
-        /// What is wrong, in our words: nothing of the body is in it.
+        /// What is wrong. It contains nothing of the body.
         problem: Cow<'static, str>,
-        /// What a parser says of it, which may repeat the body.
+        /// The message of a parser, which may contain parts of the body.
         detail: Option<String>,
         /// What stands there.
         at: Option<Excerpt>,
@@ -41,11 +41,11 @@ pub enum Side {
 pub struct Excerpt {
     /// As much of it as is shown.
     pub text: String,
-    /// Of the whole, where `text` is only its begin.
+    /// The length of the whole text, if `text` is only its beginning.
     pub whole: Option<Digest>,
 }
 
-/// Bytes by what can be told of them without a key. Not for the record: who guesses few bytes can test the guess.
+/// Length and unkeyed hash of bytes. Must not be stored: for short contents, a guess could be verified by the hash.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Digest {
     /// How many.

@@ -1,8 +1,7 @@
 //! The ordered DDL migrations of the `SQLite` record: files, and behind them the steps of
 //! [`crate::table`].
 //!
-//! A migration never changes once it has been released; the next one is added behind it. The version that a file is
-//! at is kept in its `PRAGMA user_version`.
+//! A released migration never changes; new ones are appended. The version of a file is in its `PRAGMA user_version`.
 
 use std::borrow::Cow;
 

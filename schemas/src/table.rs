@@ -1,4 +1,4 @@
-//! The tables of a store, of which each column is declared once, beside the record that it is a field of.
+//! The tables of a store. Each column is declared once, next to the record that has it as a field.
 //!
 //! A record has a macro that lists its columns (`mismatch_columns!`, `tally_columns!`, …), a line for each:
 //!
@@ -6,11 +6,11 @@
 //! Fixed query: Text = query, since 1;
 //! ```
 //!
-//! That is what a repeated write does with it ([`Role`]), its name, how it is stored ([`Form`]), where the record has it,
-//! and, where the tables of the files in `sqlite/` and `clickhouse/` have no such column, the step that adds it. Whoever
-//! reads or writes a table makes everything of these lines: the lists of names, the types, the order, and the steps.
+//! In this order: what a repeated write does with it ([`Role`]), its name, how it is stored ([`Form`]), the field of
+//! the record, and the step that adds the column, if it is not in the tables of `sqlite/` and `clickhouse/`. Code that
+//! reads or writes a table is generated from these lines: lists of names, types, order, and steps.
 //!
-//! A macro is called with the name of another one, which gets `[what was given besides]` and the lines.
+//! Such a macro takes the name of another macro, and calls it with `[the other arguments]` and the lines.
 
 mod form;
 mod steps;
@@ -23,11 +23,11 @@ use crate::record::RecordType;
 /// What a repeated write of one id does with a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// By these a store knows that it is the same row.
+    /// Identifies the row.
     Key,
-    /// Never differs between two writes of one row.
+    /// Is the same in all writes of one row.
     Fixed,
-    /// That of the highest revision is the truth.
+    /// May change; the value of the highest revision is valid.
     Grown,
 }
 
@@ -40,17 +40,17 @@ pub struct Column {
     pub role: Role,
     /// Its type in `SQLite`.
     pub sqlite: &'static str,
-    /// What rows of `SQLite` have that are older than it, as a literal.
+    /// The value for older rows in `SQLite`, as a literal.
     pub absent: &'static str,
     /// Its type in `ClickHouse`.
     pub stored: &'static str,
     /// How `ClickHouse` compresses it; empty for the usual way.
     pub codec: &'static str,
-    /// Its type as it is sent to `ClickHouse`, which makes dictionaries itself.
+    /// Its type in inserts into `ClickHouse`, which builds dictionaries itself.
     pub sent: &'static str,
-    /// Of how many pieces the `Native` format of `ClickHouse` consists for it.
+    /// How many pieces it has in the `Native` format of `ClickHouse`.
     pub pieces: usize,
-    /// The step that adds it; 0 for one that the files have.
+    /// The step that adds it; 0 if it is in the files.
     pub since: u32,
 }
 
@@ -71,7 +71,7 @@ impl Column {
     }
 }
 
-/// The name of a column that is an identifier of Rust.
+/// The name of a column, from the identifier of its field (without `r#`).
 pub const fn column_name(identifier: &'static str) -> &'static str {
     match identifier.as_bytes() {
         [b'r', b'#', ..] => identifier.split_at(2).1,

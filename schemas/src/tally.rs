@@ -21,12 +21,12 @@ use crate::verdict::{Explanation, Kind, Part, Reason};
 /// short enough for a `--since` in minutes.
 pub const INTERVAL_MICROS: i64 = 60_000_000;
 
-/// What evidence must have in common to be added up.
+/// What tallies must have in common to be added up as one evidence.
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 pub struct Identity {
-    /// The name of the legacy→candidate effort.
+    /// The name of the migration from legacy to candidate.
     pub migration: String,
     /// As given by the operator; may be empty.
     pub legacy_version: String,
@@ -52,12 +52,12 @@ pub struct Counts {
     pub mismatch: u64,
     /// Verdict `not_compared`, by reason; reasons without a count are absent.
     pub not_compared: BTreeMap<Reason, u64>,
-    /// What the legacy answered where there is a verdict, `match` or `mismatch`, by the class of the status. Their sum is
-    /// less than that where an older program counted, which did not tell.
+    /// Answers of the legacy in exchanges with a verdict, `match` or `mismatch`, by status class. Counts of older
+    /// programs do not include them, so their sum may be smaller than that of the verdicts.
     pub legacy_answers: Clients,
 }
 
-/// Counts as they are found written.
+/// Counts as they are stored, also by older programs.
 #[derive(Deserialize, JsonSchema)]
 struct WrittenCounts {
     /// Request heads parsed.
@@ -93,7 +93,7 @@ impl From<WrittenCounts> for Counts {
 }
 
 impl Counts {
-    /// What stands for the clients of `received` requests that an older program counted.
+    /// The client outcomes of `received` requests that an older program counted without outcomes.
     pub fn clients_not_recorded(received: u64) -> Clients {
         (received > 0)
             .then_some((ClientOutcome::NotRecorded, received))
@@ -185,7 +185,7 @@ impl Counts {
 pub struct Tally {
     /// Made by the instance when the interval began for this route.
     pub id: Uuid,
-    /// Rises with every write of the same id.
+    /// Increases with every write of the same id.
     pub revision: u32,
     /// What it is evidence for.
     #[serde(flatten)]
@@ -296,8 +296,8 @@ pub struct GroupTally {
     pub last_seen: Timestamp,
     /// Id of a mismatch that shows it.
     pub example_id: Uuid,
-    /// Which mismatches they are, so that groups with the same ones are known. Absent in records of older programs, which
-    /// is 0: unknown.
+    /// Digest of the ids of these mismatches, by which groups with the same ones are found. Absent in records of older
+    /// programs, which means 0: unknown.
     #[serde(default)]
     pub exchange_digest: ExchangeDigest,
 }
@@ -333,70 +333,4 @@ macro_rules! group_tally_columns {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counts_of_an_older_program_are_read_and_its_clients_are_not_recorded() {
-        let counts = Counts {
-            received: 7,
-            matched: 7,
-            clients: [
-                (ClientOutcome::Success, 6),
-                (ClientOutcome::LegacyTruncated, 1),
-            ]
-            .into(),
-            ..Counts::default()
-        };
-        let mut json = serde_json::to_value(&counts).expect("it is JSON");
-        let read = |json: &serde_json::Value| {
-            serde_json::from_value::<Counts>(json.clone()).expect("it is read")
-        };
-        assert_eq!(read(&json), counts);
-        json.as_object_mut()
-            .and_then(|fields| {
-                fields
-                    .remove("clients")
-                    .and(fields.remove("legacy_answers"))
-            })
-            .expect("they were there");
-        let older = read(&json);
-        assert_eq!(older.clients, [(ClientOutcome::NotRecorded, 7)].into());
-        assert_eq!((older.clients_settled(), older.clients_failed()), (7, 0));
-    }
-
-    #[test]
-    fn a_group_of_an_older_program_is_read_and_its_exchanges_are_unknown() {
-        let group = GroupTally {
-            tally_id: Uuid::nil(),
-            revision: 1,
-            identity: Identity::default(),
-            interval_start: Timestamp::default(),
-            route: "GET /a".to_owned(),
-            group: Group {
-                fingerprint: "f00d".to_owned(),
-                part: Part::Body,
-                pattern: "/a".to_owned(),
-                kind: Kind::Value,
-                explanation: None,
-                legacy_status: 200,
-                candidate_status: 200,
-            },
-            count: 1,
-            first_seen: Timestamp::default(),
-            last_seen: Timestamp::default(),
-            example_id: Uuid::nil(),
-            exchange_digest: ExchangeDigest::of(Uuid::nil()),
-        };
-        let mut json = serde_json::to_value(&group).expect("it is JSON");
-        let read = |json: &serde_json::Value| {
-            serde_json::from_value::<GroupTally>(json.clone()).expect("it is read")
-        };
-        assert_eq!(read(&json), group);
-        let removed = json
-            .as_object_mut()
-            .and_then(|fields| fields.remove("exchange_digest"));
-        assert!(removed.is_some_and(|digest| digest.is_u64()));
-        assert!(!read(&json).exchange_digest.is_known());
-    }
-}
+mod tests;

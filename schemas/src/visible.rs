@@ -1,12 +1,12 @@
-//! Captured text made safe to show.
+//! Makes captured text safe to show.
 //!
-//! Terminals obey control characters, browsers reorder text at bidirectional marks, and neither shows a zero-width
-//! space: each can hide the very difference that somebody is looking for, or forge one. Every surface writes captured
-//! text through here; HTML escaping comes on top of it, where it applies.
+//! Terminals execute control characters, browsers reorder text at bidirectional marks, and neither shows a zero-width
+//! space. Each of these can hide or forge a difference. Every output of captured text goes through here; HTML escaping
+//! is applied in addition.
 
 use std::fmt::Write;
 
-/// `text` with what is invisible or obeyed written as `\u{…}`.
+/// `text` with control and invisible characters written as `\u{…}`.
 pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     text.chars().for_each(|character| push(&mut out, character));
@@ -40,8 +40,8 @@ pub fn visible_value(value: &str, limit: usize) -> String {
     visible_up_to(&lines.join(" "), limit)
 }
 
-/// Whether a character is obeyed rather than shown, or not seen at all: controls (also C1 and line breaks), marks of
-/// direction, characters without width, tags.
+/// Whether a character is executed rather than shown, or invisible: controls (also C1 and line breaks), directional
+/// marks, zero-width characters, tags.
 pub fn is_hidden(character: char) -> bool {
     let unseen = matches!(
         character,

@@ -1,9 +1,9 @@
 //! Words that are stored and printed, each declared once: its spelling and its meaning.
 //!
-//! The comment on a member is for who reads the code and the JSON schemas; the meaning is what a surface shows behind
-//! the word. The spelling never changes, for it is stored. The meaning may.
+//! The comment on a member is for readers of the code and the JSON schemas; the meaning is shown to users after the
+//! word. The spelling never changes, because it is stored; the meaning may.
 
-/// A word that is no member of the vocabulary.
+/// A word that is not in the vocabulary.
 #[derive(Debug, thiserror::Error)]
 #[error("`{word}` is not a {vocabulary}")]
 pub struct UnknownWord {

@@ -36,7 +36,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let started = Timestamp::now();
 
     let book = TallyBook::new(TallyConfig::new(identity(), "speed", Vec::new()));
-    let (recorder, route) = (book.recorder(book.edition()), Route::new("GET /users/{id}"));
+    let (recorder, route) = (
+        book.recorder(book.generation()),
+        Route::new("GET /users/{id}"),
+    );
     let began = Instant::now();
     for request in 0..COUNTED {
         recorder.received(&route);

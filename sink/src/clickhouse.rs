@@ -1,8 +1,8 @@
 //! A `ClickHouse` server: how we connect to it, and what its errors mean.
 //!
-//! Everything goes over the HTTP interface with the `clickhouse` crate; the connector below it is ours, for the sake of
-//! time-outs and of certificates. A server that answers nothing at all must end in an error, because a sink that
-//! waits for ever holds its partitions and a command that waits for ever tells nobody anything.
+//! Everything goes over the HTTP interface with the `clickhouse` crate. The connector below it is ours, for time-outs
+//! and certificates. A server that never answers must result in an error: a sink that waits for ever blocks its
+//! partitions, and a command that waits for ever reports nothing.
 
 pub(crate) mod batch;
 pub(crate) mod encode;
@@ -30,18 +30,18 @@ use crate::error::StoreError;
 use crate::store::{ClickHouseAccess, StoreConfig};
 use crate::url::{ClickHouseUrl, StoreUrl};
 
-/// A server that is there accepts at once; one that is not must not be waited for longer than a person would.
+/// A running server accepts at once, and a person does not want to wait longer for one that is down.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Longest time for a question. A report over the whole retention takes seconds; more means that nobody answers.
+/// Time limit of a query. A report over the whole retention takes seconds; more means that the server does not answer.
 const QUESTION_TIMEOUT: Duration = Duration::from_mins(2);
-/// A connection that was idle for longer may just be about to be closed by the server, whose own limit is 3 s or more.
+/// Idle connections are closed after this long, before the server closes them, whose limit is 3 s or more.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(2);
-/// Keeps connections through address translation alive.
+/// Keeps connections through NAT alive.
 const TCP_KEEPALIVE: Duration = Duration::from_mins(1);
 
-/// Which replica of a shard is asked and written to: the first one in the list of the cluster that answers, whichever
-/// server we are connected to. So a reader finds what was written before, and two questions are of one state. Replicas
-/// behind the first are for when it fails.
+/// Which replica of a shard is read and written: the first one in the list of the cluster that answers, whichever
+/// server we are connected to. So a reader finds what was written before, and two queries see the same state. The other
+/// replicas are used when the first one fails.
 pub(crate) const REPLICA_ORDER: [(&str, &str); 2] = [
     ("load_balancing", "in_order"),
     ("prefer_localhost_replica", "0"),
@@ -55,7 +55,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Prepares connections; the first question opens one.
+    /// Prepares connections; the first query opens one.
     pub(crate) fn new(url: &ClickHouseUrl, access: &ClickHouseAccess) -> Result<Self, StoreError> {
         let scheme = if url.secure { "https" } else { "http" };
         let mut client = Client::with_http_client(
@@ -65,7 +65,7 @@ impl Server {
         )
         .with_url(format!("{scheme}://{}:{}", url.host, url.port))
         .with_database(&url.database)
-        // The network is near, and both ends have better things to do.
+        // The network is usually near and fast, so compression would only cost CPU.
         .with_compression(Compression::None)
         .with_product_info("parity", env!("CARGO_PKG_VERSION"));
         if let Some(user) = &url.user {
@@ -81,7 +81,7 @@ impl Server {
         Ok(server.with_settings(&REPLICA_ORDER))
     }
 
-    /// The same server, asked with these settings, too.
+    /// The same server, with additional settings for every query.
     pub(crate) fn with_settings(mut self, settings: &[(&str, &str)]) -> Self {
         for (name, value) in settings {
             self.client = self.client.with_setting(*name, *value);
@@ -99,7 +99,7 @@ impl Server {
         }
     }
 
-    /// For questions and inserts of one's own.
+    /// The client, for queries and inserts.
     pub(crate) fn client(&self) -> &Client {
         &self.client
     }
@@ -109,18 +109,18 @@ impl Server {
         &self.url
     }
 
-    /// Runs a statement that gives no rows.
+    /// Runs a statement that returns no rows.
     pub(crate) async fn execute(&self, sql: &str) -> Result<(), Fault> {
         within(QUESTION_TIMEOUT, self.client.query_raw(sql).execute()).await
     }
 
-    /// The error of a question, for a person.
+    /// The error of a query, as a message for a person.
     pub(crate) fn failed(&self, action: &'static str, fault: &Fault) -> StoreError {
         fault.to_store_error(&self.url, action)
     }
 }
 
-/// Gives a question a time limit, and its error a meaning.
+/// Runs a query with a time limit, and classifies its error.
 pub(crate) async fn within<T>(
     limit: Duration,
     question: impl Future<Output = clickhouse::error::Result<T>>,
@@ -154,7 +154,7 @@ fn connector(access: &ClickHouseAccess) -> Result<HttpsConnector<HttpConnector>,
 fn roots(access: &ClickHouseAccess) -> Result<RootCertStore, StoreError> {
     let mut roots = RootCertStore::empty();
     let native = rustls_native_certs::load_native_certs();
-    // Some of a system's certificates are always odd; what counts is whether the server's is among the good ones.
+    // A system may have some certificates that cannot be parsed; what matters is whether the server's issuer can.
     let (_added, _ignored) = roots.add_parsable_certificates(native.certs);
     if let Some(path) = &access.ca_file {
         let refused = |why: String| StoreError::Certificates {

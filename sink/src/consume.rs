@@ -4,13 +4,13 @@
 //! poll ──► buffers, one a partition ──► batches ──► workers: decode, dead letters, insert ──► commit
 //! ```
 //!
-//! One thread polls, because polling is what keeps us in the group: it goes on whatever the database does. A batch is a
-//! run of one partition's offsets without a gap of ours, and a partition has at most one batch under way; so what is
-//! committed only ever moves forward, and a repeated batch has the name of the first. An offset is committed when every
-//! table has taken its batch and every record that cannot be stored is in the dead-letter topic, and only then.
+//! One thread polls, because polling keeps us in the group: it continues whatever the database does. A batch is a range
+//! of consecutive offsets of one partition, and a partition has at most one batch under way. So committed offsets only
+//! move forward, and a repeated batch has the same name as the first attempt. An offset is committed only after every
+//! table has acknowledged its rows and every record that cannot be stored is in the dead-letter topic.
 //!
-//! Whatever happens between, the next owner of the partition reads the same records again: some rows are then written
-//! twice, and are one by their id.
+//! After a failure in between, the next owner of the partition reads the same records again. Some rows are then written
+//! twice, and deduplicated by id.
 //!
 //! Memory is bounded by [`SinkOptions::memory`]: when it is reached partitions are paused, and what the Kafka client
 //! fetches ahead has a share of its own.
@@ -36,7 +36,7 @@ pub use self::health::{SinkHandle, SinkHealth};
 
 use self::context::Context;
 use self::dead::DeadLetters;
-use self::health::Shared;
+use self::health::SinkStatus;
 use self::run::Poller;
 use self::work::Workers;
 use crate::clickhouse::{Server, schema};
@@ -46,21 +46,21 @@ use crate::runtime::runtime;
 use crate::store::StoreConfig;
 use crate::url::{KafkaUrl, StoreUrl};
 
-/// Share of the memory that the Kafka client may fetch ahead.
+/// The Kafka client may prefetch one in this many of the memory.
 const FETCH_SHARE: usize = 4;
-/// The client's own smallest unit.
+/// The smallest value that the client accepts.
 const MIN_FETCH_BYTES: usize = 1 << 20;
-/// Longest name of a member that a broker takes.
+/// Longest member name that a broker accepts.
 const MAX_MEMBER_BYTES: usize = 249;
-/// Longest time between two polls before the group takes us for stuck. We poll every few milliseconds; only finishing
-/// batches during a rebalance takes longer.
+/// After this long without a poll, the group considers us stuck. We poll every few milliseconds; only finishing batches
+/// during a rebalance takes longer.
 const MAX_POLL_INTERVAL: Duration = Duration::from_mins(2);
 
-/// Limits and habits of a sink.
+/// Settings of a sink.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SinkOptions {
-    /// The consumer group, `parity-sink-TOPIC` unless named. All sinks that move one topic into one database share it;
-    /// those of another topic should not, since whoever joins or leaves a group disturbs all of it.
+    /// The consumer group; `parity-sink-TOPIC` by default. All sinks that move one topic into one database share it.
+    /// Sinks of another topic should not, because whoever joins or leaves a group rebalances all of it.
     pub group: Option<String>,
     /// Name within the group and topic (static membership); a restart under the same name takes its partitions back
     /// without a rebalance.
@@ -71,13 +71,13 @@ pub struct SinkOptions {
     pub batch_bytes: usize,
     /// Longest time that a record waits for its batch to fill.
     pub batch_interval: Duration,
-    /// Bytes of records in hand, in all.
+    /// Bytes of all records that are buffered or under way.
     pub memory: usize,
-    /// After this time without a sign of life our partitions go to others.
+    /// After this long without a heartbeat our partitions are given to others.
     pub session_timeout: Duration,
     /// Threads that decode and insert.
     pub workers: usize,
-    /// How long the end may take: the batches in hand against a server that is away.
+    /// How long stopping may take to finish the batches in memory.
     pub finish: Duration,
 }
 
@@ -86,7 +86,7 @@ impl Default for SinkOptions {
         Self {
             group: None,
             instance: None,
-            // A part of a hundred thousand rows is one that the server need not merge soon.
+            // The server need not merge a part of a hundred thousand rows soon.
             batch_rows: 100_000,
             batch_bytes: 16 << 20,
             // An on-call engineer looks at the last minute, not at the last second.
@@ -102,7 +102,7 @@ impl Default for SinkOptions {
 /// Why a sink ended by itself.
 #[derive(Debug, thiserror::Error)]
 pub enum SinkError {
-    /// The database will not take this batch whatever we do.
+    /// The database refuses this batch, and a retry would not help.
     #[error(
         "cannot insert into {table}: {message}; nothing of the batch is committed, and the next start takes it up again"
     )]
@@ -112,7 +112,7 @@ pub enum SinkError {
         /// What the server said.
         message: String,
     },
-    /// The Kafka client has given up.
+    /// The Kafka client had a fatal error.
     #[error("the consumer has failed for good: {0}; is `instance` the name of another sink, too?")]
     Consumer(String),
     /// A bug of ours.
@@ -127,7 +127,7 @@ pub struct SinkReport {
     pub stored: u64,
     /// Records that went to the dead-letter topic.
     pub dead_letters: u64,
-    /// Batches that were in hand and could not be finished in time; the next owner takes them up.
+    /// Batches that could not be finished in time; the next owner of their partitions reads them again.
     pub unfinished: usize,
 }
 
@@ -164,12 +164,12 @@ impl Stopper {
 pub struct Sink {
     poller: Poller,
     workers: Workers,
-    shared: Arc<Shared>,
+    status: Arc<SinkStatus>,
     stop: Arc<AtomicBool>,
 }
 
 impl Sink {
-    /// Checks both ends, so that whatever is wrong is an error now, and joins the group.
+    /// Checks the topic and the tables, so that a wrong setting is an error now, and joins the group.
     pub fn open(
         source: &StoreConfig,
         target: &StoreConfig,
@@ -191,10 +191,10 @@ impl Sink {
         kafka::ensure_topic(&dead, &base)?;
 
         let options = tidy(options);
-        let shared = Arc::new(Shared::default());
+        let status = Arc::new(SinkStatus::default());
         let dead = Arc::new(DeadLetters::new(&dead, &base)?);
-        let workers = Workers::start(&url.topic, target, &dead, &options, &shared)?;
-        let context = Context::new(&url.topic, Arc::clone(&shared), workers.progress());
+        let workers = Workers::start(&url.topic, target, &dead, &options, &status)?;
+        let context = Context::new(&url.topic, Arc::clone(&status), workers.progress());
         let consumer: BaseConsumer<Context> = consumer_config(&base, &url.topic, &options)
             .create_with_context(context)
             .map_err(|error| kafka::refused(url, &error))?;
@@ -207,37 +207,37 @@ impl Sink {
                 consumer,
                 url,
                 options,
-                Arc::clone(&shared),
+                Arc::clone(&status),
                 Arc::clone(&stop),
             ),
             workers,
-            shared,
+            status,
             stop,
         })
     }
 
-    /// Moves records until it is told to stop or cannot go on.
+    /// Moves records until it is told to stop, or a fatal error.
     pub fn run(self) -> Result<SinkReport, SinkError> {
         self.poller.run(self.workers)
     }
 
-    /// How it is doing, from any thread.
+    /// A handle for the health of the sink, for any thread.
     pub fn handle(&self) -> SinkHandle {
-        SinkHandle::new(Arc::clone(&self.shared))
+        SinkHandle::new(Arc::clone(&self.status))
     }
 
-    /// What ends it, from any thread.
+    /// A handle that stops the sink, for any thread.
     pub fn stopper(&self) -> Stopper {
         Stopper(Arc::clone(&self.stop))
     }
 
     /// Adds the `parity_sink_*` metrics of a sink to a registry that has no prefix of its own.
     pub fn register(&self, registry: &mut Registry) {
-        self.shared.register(registry);
+        self.status.register(registry);
     }
 }
 
-/// Limits that hold together: a batch must fit into memory beside the one that is under way.
+/// Makes the limits consistent: a batch must fit into memory together with the one that is under way.
 fn tidy(mut options: SinkOptions) -> SinkOptions {
     options.batch_rows = options.batch_rows.max(1);
     options.workers = options.workers.max(1);
@@ -257,7 +257,7 @@ fn consumer_config(base: &ClientConfig, topic: &str, options: &SinkOptions) -> C
         .set("enable.auto.commit", "false")
         .set("enable.auto.offset.store", "false")
         .set("auto.offset.reset", "earliest")
-        // A sink that comes or goes moves only the partitions that have to move.
+        // A sink that joins or leaves moves only the partitions that must move.
         .set("partition.assignment.strategy", "cooperative-sticky")
         .set("isolation.level", "read_committed")
         .set("session.timeout.ms", millis(options.session_timeout))
@@ -270,12 +270,13 @@ fn consumer_config(base: &ClientConfig, topic: &str, options: &SinkOptions) -> C
             "queued.max.messages.kbytes",
             (fetch_bytes >> 10).to_string(),
         )
-        // The client's own second of rest after a full queue was most of the time of a sink that catches up.
+        // By default the client pauses for a second after its queue was full. A sink that catches up spent most of its
+        // time so.
         .set("fetch.queue.backoff.ms", "10")
         .set("fetch.max.bytes", fetch_bytes.to_string())
         .set("max.partition.fetch.bytes", MIN_FETCH_BYTES.to_string())
         .set("message.max.bytes", MIN_FETCH_BYTES.to_string())
-        // Wait a little for a fetch to be worth it; an idle topic costs two requests a second.
+        // Wait a little for a larger fetch; an idle topic costs only a few requests a second.
         .set("fetch.min.bytes", "65536")
         .set("fetch.wait.max.ms", "100")
         .set("check.crcs", "true")
@@ -286,19 +287,19 @@ fn consumer_config(base: &ClientConfig, topic: &str, options: &SinkOptions) -> C
     config
 }
 
-/// The group of a topic, unless another is named.
+/// The default group of a topic.
 fn group_of(topic: &str) -> String {
     format!("parity-sink-{topic}")
 }
 
-/// The name of a member that stays one over a restart. The topic is a part of it: a broker gives a member that it knows
-/// what it had, without asking what it wants now, and that would be the partitions of another topic.
+/// The name of a static member, which is the same after a restart. It includes the topic: a broker gives a returning
+/// member its former partitions without asking for its subscription, and those could be of another topic.
 fn member_of(instance: &str, topic: &str) -> String {
     let name = format!("{instance}.{topic}");
     if name.len() <= MAX_MEMBER_BYTES {
         return name;
     }
-    // Names are the same for the same topic for ever, so the hash must be.
+    // The name of a member must never change, so the hash function must not either.
     let hash = topic.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });

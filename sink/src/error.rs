@@ -1,4 +1,4 @@
-//! What can be wrong with a store, and what to do about it.
+//! Errors of a store, with what a user can do about them.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -62,7 +62,7 @@ pub enum StoreError {
         /// How long we waited.
         waited: Duration,
     },
-    /// It changed while it was being opened, or its files cannot be looked at.
+    /// It changed while it was being opened, or its files cannot be examined.
     #[error("cannot open {path}: {why}", path = path.display())]
     Unguarded {
         /// As given.
@@ -80,7 +80,7 @@ pub enum StoreError {
         /// What was said.
         source: rusqlite::Error,
     },
-    /// A topic is no store to ask.
+    /// A topic cannot be queried.
     #[error(
         "{url} can only be written to; read from the ClickHouse that `parity sink` fills: --store clickhouse://USER@HOST:8123/DATABASE"
     )]
@@ -88,7 +88,7 @@ pub enum StoreError {
         /// As given.
         url: KafkaUrl,
     },
-    /// Where a ClickHouse is needed.
+    /// A ClickHouse URL is needed here.
     #[error(
         "`{url}` is not a ClickHouse; write for example clickhouse://parity@127.0.0.1:8123/parity"
     )]
@@ -96,7 +96,7 @@ pub enum StoreError {
         /// As given.
         url: String,
     },
-    /// The certificates of the operator cannot be used.
+    /// The configured certificates cannot be used.
     #[error("cannot use the certificates in {path}: {why}", path = path.display())]
     Certificates {
         /// As given.
@@ -104,7 +104,7 @@ pub enum StoreError {
         /// What is wrong with them.
         why: String,
     },
-    /// No answer, or none that a ClickHouse gives.
+    /// No answer, or not that of a ClickHouse.
     #[error("cannot reach {url}: {message}; is it up, and is this the port of its HTTP interface?")]
     Unreachable {
         /// As given.
@@ -112,7 +112,7 @@ pub enum StoreError {
         /// What happened on the way.
         message: String,
     },
-    /// The server does not let us in.
+    /// The server rejects our login or rights.
     #[error(
         "{url} refuses us: {message}; the user is in the URL, the password in PARITY_CLICKHOUSE_PASSWORD or clickhouse.password_file"
     )]
@@ -122,7 +122,7 @@ pub enum StoreError {
         /// What it said.
         message: String,
     },
-    /// No record of ours is there.
+    /// The tables of the record do not exist.
     #[error(
         "{url} holds no record of parity ({message}); `parity schema apply --clickhouse {url}` creates the tables"
     )]
@@ -156,7 +156,7 @@ pub enum StoreError {
         /// The version of this program.
         known: u32,
     },
-    /// A replica came or went while it was read, again and again.
+    /// The replicas changed during every attempt to read.
     #[error(
         "cannot read {url} from one replica: the replica that answers for shard {shard} changed in each of {attempts} attempts; ask again when the cluster is quiet"
     )]
@@ -168,7 +168,7 @@ pub enum StoreError {
         /// How often it was tried.
         attempts: usize,
     },
-    /// Tables of one server cannot become those of a cluster.
+    /// Tables of one server cannot be converted to tables of a cluster.
     #[error(
         "{url} holds the tables of one server, which cannot be spread over the cluster {cluster}; name another database, or leave out --cluster"
     )]
@@ -188,7 +188,7 @@ pub enum StoreError {
         /// What was said.
         message: String,
     },
-    /// The folder for records that wait for a broker is not for us.
+    /// The spool folder belongs to another process or topic.
     #[error("cannot use the spool {folder}: {why}", folder = folder.display())]
     Spool {
         /// As given.
@@ -196,7 +196,7 @@ pub enum StoreError {
         /// What is wrong with it.
         why: String,
     },
-    /// The system does not let us use the folder for records that wait for a broker.
+    /// The spool folder cannot be used because of an I/O error.
     #[error("cannot use the spool {folder}", folder = folder.display())]
     SpoolIo {
         /// As given.
@@ -204,7 +204,7 @@ pub enum StoreError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// Where a Kafka is needed.
+    /// A Kafka URL is needed here.
     #[error(
         "`{url}` is not a Kafka topic; write for example kafka://127.0.0.1:9092/parity.records"
     )]
@@ -212,7 +212,7 @@ pub enum StoreError {
         /// As given.
         url: String,
     },
-    /// The Kafka client cannot be set up.
+    /// The Kafka client rejects its configuration.
     #[error("cannot use {url}: {message}")]
     KafkaConfig {
         /// As given.
@@ -230,7 +230,7 @@ pub enum StoreError {
         /// What librdkafka said.
         message: String,
     },
-    /// The topic is not there, and we may not make it.
+    /// The topic does not exist and cannot be created.
     #[error(
         "{url}: the topic is missing and cannot be made: {message}; create it, or name the right one"
     )]
@@ -260,16 +260,16 @@ pub enum StoreError {
     Stuck(Duration),
 }
 
-/// Of a file that has just been made.
+/// The reason for a file that has just been created.
 pub(crate) const EMPTY: &str = "it is empty";
 
-/// Cut for messages: a stored value may be a whole body.
+/// Longest value in a message: a stored value may be a whole body.
 const MAX_SHOWN_BYTES: usize = 100;
 
 impl StoreError {
-    /// Whether somebody has to change something before a new attempt can do better: the store is another one than was
-    /// meant, or not for this program. A mirror does not start with such a store. Everything else (a full disk, a lock, a
-    /// server that is away) may be over in a moment, and a mirror serves meanwhile.
+    /// Whether a retry is useless until somebody changes the configuration, because this is the wrong store or not one
+    /// for this program. A mirror does not start with such a store. Everything else (a full disk, a lock, an
+    /// unavailable server) may pass, and a mirror starts nevertheless.
     pub fn is_configuration(&self) -> bool {
         match self {
             Self::Missing { .. }
@@ -303,7 +303,7 @@ impl StoreError {
         }
     }
 
-    /// Whether somebody who starts up beside us may be about to make the store, or to bring it up to date.
+    /// Whether another process that is starting may be about to create the store, or to migrate it.
     pub fn may_come(&self) -> bool {
         match self {
             Self::Missing { .. }
@@ -317,7 +317,7 @@ impl StoreError {
         }
     }
 
-    /// The error with what caused it, in one line.
+    /// The error and its cause in one line.
     pub(crate) fn told(&self) -> String {
         match std::error::Error::source(self) {
             Some(cause) => format!("{self}: {cause}"),

@@ -1,7 +1,7 @@
 //! Kafka brokers: how we connect to them, and the topics that we need.
 //!
-//! The work is librdkafka's; what is here are its settings under our names. Its log goes to ours, under the target
-//! `librdkafka`, and never to stderr by itself.
+//! librdkafka does the work; this module maps our settings to its own. Its log goes to ours under the target
+//! `librdkafka`, and never directly to stderr.
 
 use std::time::Duration;
 
@@ -17,11 +17,11 @@ use crate::runtime::runtime;
 use crate::store::{KAFKA_TLS, KafkaAccess, KafkaSecurity, SaslMechanism};
 use crate::url::KafkaUrl;
 
-/// What the name of a topic for dead letters ends with.
+/// The suffix of the name of a dead-letter topic.
 pub(crate) const DEAD_SUFFIX: &str = ".dead";
-/// Asking a broker for what it knows; one that is there answers at once.
+/// Time limit of a metadata request; a running broker answers at once.
 const METADATA_TIMEOUT: Duration = Duration::from_secs(10);
-/// Let the broker decide (it needs Kafka 2.4): partitions and copies are matters of the cluster.
+/// Let the broker decide on partitions and replicas (needs Kafka 2.4).
 const BROKER_DEFAULT: i32 = -1;
 
 /// The settings that a producer and a consumer share.
@@ -40,11 +40,11 @@ pub(crate) fn client_config(
     config
         .set("bootstrap.servers", &url.brokers)
         .set("client.id", "parity")
-        // A broker that went away is tried again soon: a restart takes seconds.
+        // Reconnect soon: a restart of a broker takes seconds.
         .set("reconnect.backoff.ms", "100")
         .set("reconnect.backoff.max.ms", "2000")
         .set("socket.keepalive.enable", "true")
-        // Brokers that are behind an address that changed are found again.
+        // So that brokers whose address changed are found again.
         .set("metadata.max.age.ms", "60000")
         .set(
             "security.protocol",
@@ -84,7 +84,7 @@ fn word<T: PartialEq>(words: &[(&'static str, T)], value: &T) -> &'static str {
         .map_or("", |(word, _)| word)
 }
 
-/// A setting that librdkafka does not take is a bug of ours or a file that it cannot read.
+/// The error for settings that librdkafka rejects: a bug of ours, or a file that it cannot read.
 pub(crate) fn refused(url: &KafkaUrl, error: &impl std::fmt::Display) -> StoreError {
     StoreError::KafkaConfig {
         url: url.clone(),
@@ -92,8 +92,8 @@ pub(crate) fn refused(url: &KafkaUrl, error: &impl std::fmt::Display) -> StoreEr
     }
 }
 
-/// A line of librdkafka's log, in ours. What it calls an error is mostly a broker that is away, which it mends itself
-/// and which whoever uses it reports; so it is a warning here.
+/// Writes a line of librdkafka's log to ours. Its errors are mostly about an unavailable broker: it retries by itself,
+/// and its user reports the failure. So they are logged at debug level here.
 pub(crate) fn log(level: RDKafkaLogLevel, facility: &str, message: &str) {
     match level {
         RDKafkaLogLevel::Emerg
@@ -124,7 +124,7 @@ impl ClientContext for Quiet {
 
 impl rdkafka::consumer::ConsumerContext for Quiet {}
 
-/// Sees to it that a topic is there. It is made with the broker's own defaults where it is missing and we may.
+/// Makes sure that a topic exists: a missing one is created with the broker's defaults, if we have the right.
 pub(crate) fn ensure_topic(url: &KafkaUrl, config: &ClientConfig) -> Result<(), StoreError> {
     if has_topic(url, config)? {
         return Ok(());
@@ -150,7 +150,7 @@ pub(crate) fn ensure_topic(url: &KafkaUrl, config: &ClientConfig) -> Result<(), 
             );
             Ok(())
         }
-        // Somebody else was faster.
+        // Another process created it first.
         Some(Err((_, RDKafkaErrorCode::TopicAlreadyExists))) => Ok(()),
         Some(Err((_, code))) => Err(failed(code.to_string())),
         None => Err(failed("the broker did not answer for it".to_owned())),

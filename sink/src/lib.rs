@@ -1,13 +1,13 @@
-//! Records into a store, and answers out of it.
+//! Writing records to a store, and reading reports from it.
 //!
 //! Three parts that meet in `parity-schemas` types only:
-//! - [`tally`]: every request is counted, by route, interval and outcome, without a lock on the path of a client;
+//! - [`tally`]: every request is counted, by route, interval and outcome, without a lock in the request path;
 //! - [`mod@write`]: one thread takes records from a bounded queue and writes them, with the tallies, in batches;
-//! - [`read`]: one query API; SQL fetches rows, and one Rust function makes the report of them, whatever the store.
+//! - [`read`]: one query API; SQL fetches rows, and the same Rust code builds the report for every store.
 //!
-//! What this crate promises: a client never waits for it; a store that is full, locked or broken costs mismatch
-//! records at most, which are counted and told of, and never a count; writing a record twice changes nothing.
-//! It accepts records only: captured values cannot pass through here.
+//! What this crate guarantees: a client never waits for it. A store that is full, locked or broken loses at most
+//! mismatch records, which is counted and reported, and never a count. Writing a record twice changes nothing. It
+//! accepts only redacted records: captured values cannot pass through it.
 
 mod clickhouse;
 mod consume;
@@ -31,6 +31,6 @@ pub use store::{
     ClickHouseAccess, KAFKA_TLS, KafkaAccess, KafkaSecurity, SaslMechanism, Secret, SpoolConfig,
     StoreConfig,
 };
-pub use tally::{Epoch, Recorder, TallyBook, TallyConfig};
+pub use tally::{Epoch, OutcomeRecorder, TallyBook, TallyConfig};
 pub use url::{ClickHouseUrl, DEFAULT_TOPIC, KafkaUrl, StoreUrl, StoreUrlError};
 pub use write::{RecordSender, Writer, WriterOptions, record_decision};

@@ -1,8 +1,7 @@
-//! Answers out of a store.
+//! Queries on a store.
 //!
-//! A store fetches rows; `assemble` makes the report of them. So a question has one answer whatever the store, and
-//! the order and the rounding of everything printed are decided in one place. Reading never creates or changes
-//! anything.
+//! Each store fetches rows, and `assemble` builds the report from them. So a query has the same result on every store,
+//! and order and rounding are decided in one place. Reading never creates or changes anything.
 
 mod assemble;
 mod causes;
@@ -27,14 +26,14 @@ use crate::error::StoreError;
 use crate::store::StoreConfig;
 use crate::url::StoreUrl;
 
-/// The migration that is recorded and read when none is named.
+/// The migration that is recorded and read by default.
 pub const DEFAULT_MIGRATION: &str = "default";
 
-/// Which evidence is asked for. Of all that fits, it is the identity (migration, versions, rules) of the newest
-/// interval: evidence of different identities is never added up.
+/// Selects evidence. Of everything that matches, only the identity (migration, versions, rules) of the newest interval
+/// is read: evidence of different identities is never added up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// The effort; [`DEFAULT_MIGRATION`] unless named.
+    /// The migration; [`DEFAULT_MIGRATION`] if `None`.
     pub migration: Option<String>,
     /// Only of this version of the legacy.
     pub legacy_version: Option<String>,
@@ -45,34 +44,34 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// The effort that is meant.
+    /// The name of the selected migration.
     pub fn migration(&self) -> &str {
         self.migration.as_deref().unwrap_or(DEFAULT_MIGRATION)
     }
 }
 
-/// Which mismatches are asked for, newest first.
+/// Selects mismatches, newest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MismatchFilter {
-    /// Those of this effort; of all unless named.
+    /// Only of this migration; of all if `None`.
     pub migration: Option<String>,
-    /// Those of this route.
+    /// Only of this route.
     pub route: Option<String>,
-    /// Those with a finding of this group.
+    /// Only with a finding of this group.
     pub fingerprint: Option<String>,
-    /// Those behind this one in the order of the answer: time and id of the last one of the page before.
+    /// Only those after this one, for paging: time and id of the last mismatch of the previous page.
     pub before: Option<(Timestamp, Uuid)>,
 }
 
-/// Most mismatches of one answer: a page of a screen, not an export.
+/// Most mismatches of one query: a page to look at, not an export.
 pub const MAX_MISMATCHES: usize = 1_000;
 
-/// What a store holds, for who asked for something that it does not.
+/// What a store holds, to help somebody who selected something that it does not hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Known {
-    /// Efforts, by name; a hundred at most.
+    /// Migrations, by name; a hundred at most.
     pub migrations: Vec<String>,
-    /// Versions of the candidate in the effort that was asked for, the newest first; a hundred at most.
+    /// Candidate versions of the selected migration, newest first; a hundred at most.
     pub candidate_versions: Vec<String>,
 }
 
@@ -82,7 +81,7 @@ pub struct Reader {
     clocks_apart: Duration,
 }
 
-/// What a store must answer. Everything else about a question is the same for all of them.
+/// The queries that each store implements.
 trait RecordReader: Send {
     fn evidence(&self, selection: &Selection) -> Result<Option<Evidence>, StoreError>;
     fn report(&self, selection: &Selection) -> Result<Report, StoreError>;
@@ -120,17 +119,17 @@ impl Reader {
         self.store.evidence(selection)
     }
 
-    /// The report of a selection; of nothing, when nothing was recorded.
+    /// The report of a selection; an empty one if nothing was recorded.
     pub fn report(&self, selection: &Selection) -> Result<Report, StoreError> {
         self.store.report(selection)
     }
 
-    /// How far the clocks of who wrote here may be from this one: a file is written on this machine only.
+    /// How far the clocks of the writers may differ from ours. Zero for a file, which only this machine writes.
     pub fn clocks_apart(&self) -> Duration {
         self.clocks_apart
     }
 
-    /// What there is instead of what was asked for.
+    /// Which migrations and versions the store holds.
     pub fn known(&self, migration: &str) -> Result<Known, StoreError> {
         self.store.known(migration)
     }

@@ -1,8 +1,8 @@
-//! How long what is kept, in every store.
+//! How long each kind of data is kept, in every store.
 
 use std::time::Duration;
 
-/// How long what is kept.
+/// How long each kind of data is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retention {
     /// Request and answers of a mismatch.

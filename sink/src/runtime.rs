@@ -1,8 +1,8 @@
-//! Asynchronous clients in threads of their own.
+//! A runtime for threads that use asynchronous clients.
 
 use crate::error::StoreError;
 
-/// For the questions of a thread that has no runtime.
+/// A current-thread runtime, for the queries of a thread that has none.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, StoreError> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()

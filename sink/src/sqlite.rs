@@ -1,15 +1,15 @@
-//! The file of the one-machine store: how it is opened, and what makes it ours.
+//! The file of the one-machine store: how it is opened, and how it is identified as ours.
 //!
 //! WAL mode, because the gate, the report and the UI read and write while a mirror writes. `synchronous=NORMAL`: a
-//! commit is in the operating system's hands but not flushed to the disk. So a killed *process* loses nothing that
-//! was committed, only what it had not yet written: one batch interval. A lost *machine* (power, kernel) also loses
-//! the last batches that the system had not written out by itself (Linux: within half a minute), a suffix of what
-//! was committed, and never corrupts the file. `FULL` would cost a disk flush per batch, four a second, for evidence
-//! that a minute of traffic restores.
+//! commit is in the page cache but not flushed to the disk. So a killed *process* loses nothing that was committed,
+//! only what it had not yet written: one batch interval. A lost *machine* (power, kernel) also loses the last batches
+//! that the system had not written yet (Linux: at most half a minute). These are always the latest commits, and the
+//! file is never corrupted. `FULL` would cost a disk flush per batch, four a second, for evidence that a minute of
+//! traffic restores.
 //!
-//! A file is ours by its `application_id`; a database of somebody else is refused, never migrated.
+//! A file is ours if it has our `application_id`; a database of another program is refused, never migrated.
 //!
-//! No file of a store is ever opened but by `SQLite`, not even to create it: see [`guard`].
+//! Only `SQLite` ever opens a file of a store that has its name: see [`guard`].
 
 pub(crate) mod guard;
 
@@ -27,20 +27,20 @@ use crate::error::{EMPTY, StoreError};
 
 /// `PRAGMA application_id` of our files: the ASCII letters `prty`.
 const APPLICATION_ID: i32 = 0x7072_7479;
-/// How long opening and one-off writes wait for another writer. A batch holds the lock for milliseconds, so only
-/// somebody's open transaction in a SQL shell makes us give up.
+/// How long opening and one-off writes wait for another writer. A batch holds the lock for milliseconds, so only an
+/// open transaction in a SQL shell can exhaust this.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
-/// Between two attempts to open a file that another process is setting up, which takes milliseconds.
+/// The delay between two attempts to open a file that another process is setting up, which takes milliseconds.
 const OPEN_AGAIN_AFTER: Duration = Duration::from_millis(5);
-/// Pages of the write-ahead log after which it is copied into the file: `SQLite`'s own default, spelt out because the
-/// size of the log is part of what we promise to bound.
+/// Pages of the write-ahead log after which it is copied into the file: `SQLite`'s own default, set explicitly because
+/// we promise a bound on the size of the log.
 const WAL_PAGES: u32 = 1_000;
-/// The log's file is cut back to this after a reader had made it grow.
+/// The log's file is truncated to this size after a reader made it grow.
 const WAL_BYTES_KEPT: u32 = 16 << 20;
 
 const NO_URI: OpenFlags = OpenFlags::SQLITE_OPEN_NO_MUTEX;
 
-/// A store is its owner's alone: bodies are kept clear but for secrets.
+/// Only the owner may read a store: bodies are stored in clear except for secrets.
 const MODE: u32 = 0o600;
 
 /// Opens for writing; creates the file and brings its schema up to date. Waits for other processes for at most
@@ -49,8 +49,8 @@ pub(crate) fn open_or_create(path: &Path, patience: Duration) -> Result<Connecti
     patiently(patience, || create(path, patience))
 }
 
-/// `SQLite` does not wait for every lock: who switches a new file to WAL while another process does the same is turned
-/// away at once. So opening as a whole is tried again for as long as a wait would have lasted.
+/// `SQLite` does not wait for every lock: switching a new file to WAL fails at once while another process does the
+/// same. So opening is retried as a whole for as long as it would have waited for a lock.
 fn patiently(
     patience: Duration,
     open: impl Fn() -> Result<Connection, StoreError>,
@@ -84,7 +84,7 @@ fn create(path: &Path, patience: Duration) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | NO_URI;
     let mut connection = connect(path, flags, patience)?;
     if unprotected {
-        // Still before anything is in it.
+        // Before anything is written to it.
         let _told_by_the_first_write = std::fs::set_permissions(path, Permissions::from_mode(MODE));
     }
     let failed = |error| failed("open", path, error);
@@ -94,7 +94,8 @@ fn create(path: &Path, patience: Duration) -> Result<Connection, StoreError> {
         return Err(newer(path, found));
     }
     if is_new {
-        // Only a file without any table heeds this, so it comes before the first. In any other it would be a write.
+        // Only has an effect in a file without tables, so it must precede the first one. In any other file it would be
+        // a write.
         connection
             .pragma_update(None, "auto_vacuum", "INCREMENTAL")
             .map_err(failed)?;
@@ -121,7 +122,7 @@ fn create(path: &Path, patience: Duration) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// Whether a table of the record is not there.
+/// Whether a table of the record is missing.
 fn lacks_tables(connection: &Connection) -> rusqlite::Result<bool> {
     let mut find = connection
         .prepare_cached("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1")?;
@@ -133,7 +134,7 @@ fn lacks_tables(connection: &Connection) -> rusqlite::Result<bool> {
     Ok(false)
 }
 
-/// Makes tables anew that somebody has dropped, as they are in a file of this version.
+/// Creates tables again that somebody has dropped, as they are in a file of this version.
 fn restore(connection: &mut Connection) -> rusqlite::Result<()> {
     if !lacks_tables(connection)? {
         return Ok(());
@@ -142,7 +143,7 @@ fn restore(connection: &mut Connection) -> rusqlite::Result<()> {
     for (_, sql) in migrations() {
         fresh.execute_batch(&sql)?;
     }
-    // Tables before their indexes; what has no text comes with its table.
+    // Tables before their indexes; objects without SQL are created with their table.
     let mut list = fresh.prepare(
         "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type = 'index', rowid",
     )?;
@@ -161,11 +162,12 @@ fn restore(connection: &mut Connection) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-/// Makes a new store, empty and readable by its owner only, before `SQLite` opens it: it would let others read it. Its log
-/// gets the mode of the file. A file that is there keeps the mode that its owner gave it.
+/// Creates a new empty file that only its owner can read, before `SQLite` opens it, which would let others read it. The
+/// log gets the mode of the file. An existing file keeps its mode.
 ///
-/// The file gets its name when our descriptor of it is closed: as long as it has none, nobody can hold a lock on it that
-/// the closing would take away. What goes wrong here, `SQLite` meets as well, and tells better. Whether it did not work.
+/// The file gets its name after our descriptor is closed: before that nobody can have a lock on it, which closing would
+/// release. Errors here are ignored, because `SQLite` then fails with a better message. Returns whether the file could
+/// not be created so.
 fn make_private(path: &Path, folder: &Path) -> bool {
     if path.try_exists().unwrap_or(true) {
         return false;
@@ -177,7 +179,7 @@ fn make_private(path: &Path, folder: &Path) -> bool {
         .mode(MODE)
         .open(&nameless)
         .map(drop);
-    // Fails where another process was faster, and on file systems without links.
+    // Fails if another process has created the file, and on file systems without hard links.
     let named = made.and_then(|()| std::fs::hard_link(&nameless, path));
     let _removed = std::fs::remove_file(&nameless);
     named.is_err()
@@ -232,11 +234,11 @@ fn connect(path: &Path, flags: OpenFlags, patience: Duration) -> Result<Connecti
     Ok(connection)
 }
 
-/// Refuses files that are not ours; with `may_be_new`, a file without any table is about to become ours. Whether it is
-/// such a one.
+/// Refuses files that are not ours. With `may_be_new`, a file without any table is accepted, to become ours. Returns
+/// whether it is such a new file.
 fn check_owner(connection: &Connection, path: &Path, may_be_new: bool) -> Result<bool, StoreError> {
     let failed = |error| failed("open", path, error);
-    // Of one moment: another process may be making the file ours just now.
+    // One transaction, because another process may be initializing the file.
     let moment = connection.unchecked_transaction().map_err(failed)?;
     let id: i32 = moment
         .pragma_query_value(None, "application_id", |row| row.get(0))
@@ -260,7 +262,7 @@ fn check_owner(connection: &Connection, path: &Path, may_be_new: bool) -> Result
     }
 }
 
-/// Applies what is missing, in one transaction: two processes that start at once do it once.
+/// Applies missing migrations in one transaction, so that of two processes that start at once only one applies them.
 fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     let failed = |error| failed("migrate", path, error);
     let found = version(connection, path)?;
@@ -300,7 +302,7 @@ fn newer(path: &Path, found: u32) -> StoreError {
     }
 }
 
-/// Turns what `SQLite` says into what a user can act on.
+/// Converts an error of `SQLite` into one that a user can act on.
 pub(crate) fn failed(action: &'static str, path: &Path, error: rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => StoreError::NotARecord {

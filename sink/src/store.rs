@@ -1,20 +1,20 @@
-//! A store with everything that a connection to it needs.
+//! The configuration of a store: its URL and everything else that a connection needs.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use crate::url::StoreUrl;
 
-/// Where a record is kept, and how to get in. Cheap enough to clone for every reader.
+/// Where a record is stored, and how to connect to it. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreConfig {
     /// Where.
     pub url: StoreUrl,
-    /// How to get into a `ClickHouse` server.
+    /// Credentials for a `ClickHouse` server.
     pub clickhouse: ClickHouseAccess,
-    /// How to get to a Kafka broker.
+    /// Connection settings for a Kafka broker.
     pub kafka: KafkaAccess,
-    /// Where records wait that a Kafka broker has not acknowledged.
+    /// Where records wait until a Kafka broker has acknowledged them.
     pub spool: SpoolConfig,
 }
 
@@ -35,7 +35,7 @@ impl fmt::Display for StoreConfig {
     }
 }
 
-/// A text that is not shown.
+/// A text that is never printed.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -57,7 +57,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// How to get into a `ClickHouse` server.
+/// Credentials for a `ClickHouse` server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClickHouseAccess {
     /// Of the user in the URL.
@@ -66,20 +66,20 @@ pub struct ClickHouseAccess {
     pub ca_file: Option<PathBuf>,
 }
 
-/// How to get to a Kafka broker: librdkafka's settings under our names.
+/// Connection settings for a Kafka broker: librdkafka's settings under our names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KafkaAccess {
     /// Transport and login.
     pub security: KafkaSecurity,
-    /// The way to log in, where `security` has one.
+    /// The mechanism of the login, if `security` has one.
     pub mechanism: SaslMechanism,
-    /// Who logs in.
+    /// The user name.
     pub username: Option<String>,
-    /// With what.
+    /// The password.
     pub password: Option<Secret>,
     /// PEM certificates to trust instead of the system's.
     pub ca_file: Option<PathBuf>,
-    /// PEM certificate of ours, where the broker wants one.
+    /// Our PEM certificate, if the broker requires one.
     pub certificate_file: Option<PathBuf>,
     /// Its key.
     pub key_file: Option<PathBuf>,
@@ -108,7 +108,7 @@ impl KafkaSecurity {
         ("sasl_ssl", Self::SaslSsl),
     ];
 
-    /// Whether somebody logs in.
+    /// Whether it includes a login.
     pub const fn has_login(self) -> bool {
         matches!(self, Self::SaslPlaintext | Self::SaslSsl)
     }
@@ -143,15 +143,15 @@ impl SaslMechanism {
 /// Whether this build can speak TLS and SCRAM to Kafka: the cargo feature `kafka-tls`.
 pub const KAFKA_TLS: bool = cfg!(feature = "kafka-tls");
 
-/// Where records wait that a Kafka broker has not acknowledged.
+/// Where records wait until a Kafka broker has acknowledged them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpoolConfig {
-    /// A folder of this process alone; made if it is not there.
+    /// A folder that only this process uses; created if it does not exist.
     pub folder: PathBuf,
-    /// Bytes of files in it; a record beyond is dropped and counted.
+    /// Most bytes of files in it; records beyond this are dropped and counted.
     pub max_bytes: u64,
-    /// The process that holds the folder is about to end and hand over to this one: until it has, a folder within it
-    /// is used. What is left in that is sent by whoever opens the folder next.
+    /// The process that uses the folder is about to hand over to this one. Until it has ended, a subfolder is used;
+    /// whoever opens the folder next sends what is left there.
     pub succeeding: bool,
 }
 

@@ -1,14 +1,14 @@
 //! Counting: every request of the process, by route, interval and outcome.
 //!
-//! Threads count with their own [`Recorder`]; the [`TallyBook`] gathers what they counted into the tallies of the
-//! present interval and says which rows a store still lacks. The book is in memory only and knows no store: a writer
-//! asks for a [`Snapshot`], writes it, and acknowledges it. What is not acknowledged is offered again, with whatever
-//! was counted meanwhile, under the same id and a higher revision: a failed write loses nothing, and a write that
-//! failed only seemingly changes nothing when it is repeated.
+//! Threads count with their own [`OutcomeRecorder`]; the [`TallyBook`] gathers what they counted into the tallies of
+//! the present interval and says which rows a store still lacks. The book is in memory only and knows no store: a
+//! writer asks for a [`Snapshot`], writes it, and acknowledges it. What is not acknowledged is offered again, with
+//! whatever was counted meanwhile, under the same id and a higher revision: a failed write loses nothing, and repeating
+//! a write that did succeed changes nothing.
 //!
-//! While a store is away the book does not pile up intervals: after [`MAX_UNWRITTEN_INTERVALS`] the open one is not
-//! closed but grows longer. (Merging closed intervals instead would have to know for certain which of them had been
-//! written.)
+//! While a store is unavailable, the book does not pile up intervals: with [`MAX_UNWRITTEN_INTERVALS`] waiting, the
+//! open interval is not closed but grows longer. (Merging closed intervals instead would require knowing for certain
+//! which of them were written.)
 
 mod counters;
 mod durations;
@@ -34,36 +34,36 @@ use parity_schemas::watermark::Watermark;
 pub(crate) use self::counters::other_group;
 pub use self::counters::{Elapsed, OTHER};
 pub use self::epochs::Epoch;
-pub use self::recorder::Recorder;
-pub use self::routes::EditionId;
+pub use self::recorder::OutcomeRecorder;
+pub use self::routes::GenerationId;
 pub use self::samples::SAMPLES_PER_GROUP;
 pub use self::totals::{Totals, register};
 
 use self::counters::{Shard, lock};
 use self::epochs::Gate;
 use self::gather::State;
-use self::routes::{Edition, Number, Routes};
+use self::routes::{Number, Routes, TallyGeneration};
 use self::runs::Moment;
 use self::samples::SampleQuota;
 use self::totals::RouteTotals;
 use crate::retention::Retention;
 
-/// Closed intervals that may wait for a store: two bridge a store that is slow for a moment; beyond, see the module.
+/// Closed intervals that may wait for a store. Two bridge a short delay; for a longer one see the module.
 pub const MAX_UNWRITTEN_INTERVALS: usize = 2;
 /// Routes that are counted under their own label, unless configured: more than any service has, and few enough that
 /// every label may be a metric series.
 pub const MAX_ROUTES: usize = 1_000;
-/// Groups per tally, unless configured. A report with more is not read by anybody.
+/// Groups per tally, unless configured. Nobody reads a report with more.
 pub const MAX_GROUPS: usize = 1_000;
 
-/// What a book needs to know.
+/// Configuration of a book.
 #[derive(Clone, Debug)]
 pub struct TallyConfig {
-    /// What the counts are evidence for, until [`TallyBook::turn`].
+    /// What the counts are evidence for in the first generation.
     pub identity: Identity,
     /// Who counts.
     pub instance: String,
-    /// Ids of all rules; [`Recorder::rule_hits`] names them by their place.
+    /// Ids of all rules; [`OutcomeRecorder::rule_hits`] refers to them by index.
     pub rule_ids: Vec<String>,
     /// Cap on routes with a label of their own.
     pub max_routes: usize,
@@ -76,7 +76,7 @@ pub struct TallyConfig {
 }
 
 impl TallyConfig {
-    /// With the usual caps, begun now.
+    /// The default limits, started now.
     pub fn new(identity: Identity, instance: impl Into<String>, rule_ids: Vec<String>) -> Self {
         Self {
             identity,
@@ -97,25 +97,26 @@ pub struct TallyBook {
     joined: Mutex<Vec<Arc<Shard>>>,
     samples: Mutex<SampleQuota>,
     gate: Gate,
-    /// Only who gathers takes this: writer, metrics, health. Never a thread that counts.
+    /// Locked by whoever gathers (writer, metrics, health), never by a thread that counts.
     state: Mutex<State>,
 }
 
 /// Rows that a store lacks.
 #[derive(Debug, Default)]
 pub struct Snapshot {
-    /// Which snapshot of its book this is.
+    /// The sequence number of this snapshot.
     number: u32,
     /// Tallies that are new or changed.
     pub tallies: Vec<Tally>,
     /// Groups that are new or changed.
     pub groups: Vec<GroupTally>,
-    /// Of every run that a store has not heard the end of, as of this snapshot; to be written with it or behind it.
+    /// Of every run whose end the store has not acknowledged, as of this snapshot. To be written with its rows or after
+    /// them.
     pub watermarks: Vec<Watermark>,
 }
 
 impl Snapshot {
-    /// Whether there are no counts to write. Its watermarks are news all the same.
+    /// Whether there are no counts to write. There may still be watermarks.
     pub fn is_empty(&self) -> bool {
         self.tallies.is_empty() && self.groups.is_empty()
     }
@@ -124,13 +125,13 @@ impl Snapshot {
 impl TallyBook {
     /// An empty book.
     pub fn new(config: TallyConfig) -> Arc<Self> {
-        let first = Edition::new(
+        let first = TallyGeneration::new(
             config.identity.clone(),
             config.rule_ids.clone(),
             config.started,
         );
         Arc::new(Self {
-            routes: RwLock::new(Routes::begin(first)),
+            routes: RwLock::new(Routes::new(first)),
             joined: Mutex::default(),
             samples: Mutex::default(),
             gate: Gate::default(),
@@ -139,28 +140,28 @@ impl TallyBook {
         })
     }
 
-    /// Begins another edition: counts for another identity, or by other rules. Pens that are there go on as they began,
-    /// for what was asked under the old rules is evidence for the old rules.
-    pub fn turn(&self, identity: Identity, rule_ids: Vec<String>) {
+    /// Begins another generation: from now on, new recorders count for this identity and these rules. Existing recorders
+    /// keep their generation, because requests that began under the old rules are evidence for the old rules.
+    pub fn begin_generation(&self, identity: Identity, rule_ids: Vec<String>) {
         let mut routes = self.routes.write().unwrap_or_else(PoisonError::into_inner);
-        routes.turn(Edition::new(identity, rule_ids, Timestamp::now()));
+        routes.begin_generation(TallyGeneration::new(identity, rule_ids, Timestamp::now()));
     }
 
-    /// The edition that holds now.
-    pub fn edition(&self) -> EditionId {
+    /// The current generation.
+    pub fn generation(&self) -> GenerationId {
         let routes = self.routes.read().unwrap_or_else(PoisonError::into_inner);
         routes.current()
     }
 
-    /// A pen for one thread, which counts in this edition.
-    pub fn recorder(self: &Arc<Self>, edition: EditionId) -> Recorder {
-        let shard = Arc::new(Shard::of_edition(edition.place));
+    /// A recorder for one thread, which counts in this generation.
+    pub fn recorder(self: &Arc<Self>, generation: GenerationId) -> OutcomeRecorder {
+        let shard = Arc::new(Shard::of_generation(generation.place));
         lock(&self.joined).push(Arc::clone(&shard));
-        Recorder::new(Arc::clone(self), shard, edition)
+        OutcomeRecorder::new(Arc::clone(self), shard, generation)
     }
 
-    /// Whether a mismatch of these groups keeps its full exchange: it does when it is among the first
-    /// [`SAMPLES_PER_GROUP`] of any of them in this interval. Each `true` counts as kept.
+    /// Whether a mismatch with these groups keeps its full exchange, because it is among the first
+    /// [`SAMPLES_PER_GROUP`] of one of them in this interval. Each `true` uses up one of these places.
     pub fn keep_sample(&self, groups: &[Group]) -> bool {
         lock(&self.samples).keep(groups)
     }
@@ -176,7 +177,7 @@ impl TallyBook {
             ..Snapshot::default()
         };
         let routes = self.routes.read().unwrap_or_else(PoisonError::into_inner);
-        let mut in_use = state.editions_in_use();
+        let mut in_use = state.generations_in_use();
         in_use.insert(routes.current().place);
         let State {
             open,
@@ -190,9 +191,9 @@ impl TallyBook {
             for (route, tally) in &mut interval.routes {
                 tally.stamp(number);
                 if tally.is_due(acknowledged) {
-                    let (edition, label) = routes.of(*route);
-                    let shape = self.shape(edition, label);
-                    let row = tally.row(interval.start, shape, &edition.rule_ids);
+                    let (generation, label) = routes.of(*route);
+                    let shape = self.shape(generation, label);
+                    let row = tally.row(interval.start, shape, &generation.rule_ids);
                     snapshot.groups.extend(tally.group_rows(acknowledged, &row));
                     snapshot.tallies.push(row);
                 }
@@ -226,8 +227,8 @@ impl TallyBook {
         state.set_stored_aside();
     }
 
-    /// The store has lost what it had: everything that is still here is offered again. What it has all the same is not
-    /// counted twice, because the rows keep their ids.
+    /// The store has lost rows: everything still in memory is offered again. Rows that it still has are not counted
+    /// twice, because rows keep their ids.
     pub(crate) fn offer_again(&self) {
         let mut state = lock(&self.state);
         state.acknowledged = 0;
@@ -239,7 +240,7 @@ impl TallyBook {
         lock(&self.state).runs.finished = true;
     }
 
-    /// Whether the process has ended and the store has not heard of it.
+    /// Whether the process has ended and the store has not acknowledged its last watermarks.
     pub(crate) fn lacks_its_end(&self) -> bool {
         let state = lock(&self.state);
         state.runs.lacks_an_end(state.acknowledged)
@@ -268,7 +269,7 @@ impl TallyBook {
         }
     }
 
-    /// Routes that counted anything, when last something was compared, and when last a client failed.
+    /// Routes with counts, the time of the last comparison, and the time of the last failed client.
     fn metrics(
         &self,
     ) -> (
@@ -287,9 +288,9 @@ impl TallyBook {
         )
     }
 
-    /// The number of a route; `None` when it counts under [`OTHER`]. Those that the operator named have a place whatever
-    /// clients asked for before.
-    fn route_number(&self, edition: EditionId, route: &Route) -> Option<u32> {
+    /// The number of a route; `None` when it counts under [`OTHER`]. Configured routes always get a number, however
+    /// many other routes clients have requested.
+    fn route_number(&self, generation: GenerationId, route: &Route) -> Option<u32> {
         let label = route.label();
         let most = if route.is_configured() {
             usize::MAX
@@ -298,14 +299,14 @@ impl TallyBook {
         };
         let known = {
             let routes = self.routes.read().unwrap_or_else(PoisonError::into_inner);
-            routes.number(edition, label, most)
+            routes.number(generation, label, most)
         };
         match known {
             Number::Known(number) => Some(number),
             Number::Full => None,
             Number::New => {
                 let mut routes = self.routes.write().unwrap_or_else(PoisonError::into_inner);
-                routes.add(edition, label, most)
+                routes.add(generation, label, most)
             }
         }
     }
@@ -314,12 +315,12 @@ impl TallyBook {
         self.config.max_groups
     }
 
-    /// A tally of this process with nothing in it.
-    fn shape(&self, edition: &Edition, route: &str) -> Tally {
+    /// An empty tally of this process.
+    fn shape(&self, generation: &TallyGeneration, route: &str) -> Tally {
         Tally {
-            identity: edition.identity.clone(),
+            identity: generation.identity.clone(),
             instance: self.config.instance.clone(),
-            run: edition.run,
+            run: generation.run,
             route: route.to_owned(),
             ..Tally::default()
         }

@@ -1,4 +1,4 @@
-//! Where a record is kept, as a user writes it.
+//! The URL of a store, as a user writes it.
 //!
 //! A URL never carries a password: URLs end up in process lists, shell histories and logs. What a connection needs
 //! beyond its URL is in [`crate::StoreConfig`].
@@ -22,7 +22,7 @@ pub enum StoreUrl {
     Sqlite(PathBuf),
     /// `clickhouse://[USER@]HOST[:PORT]/DATABASE[?secure=true]`: the HTTP interface of a server.
     ClickHouse(ClickHouseUrl),
-    /// `kafka://HOST:PORT[,HOST:PORT…]/TOPIC`: to be written to only; `parity sink` moves the records on.
+    /// `kafka://HOST:PORT[,HOST:PORT…]/TOPIC`: write only; `parity sink` moves the records to `ClickHouse`.
     Kafka(KafkaUrl),
 }
 
@@ -272,7 +272,7 @@ fn host_and_port(text: &str, default_port: u16) -> Result<(String, u16), String>
     Ok((host.to_owned(), port))
 }
 
-/// A password in the URL is not repeated: messages end up in logs.
+/// The URL without user and password, for messages, because they end up in logs.
 fn without_credentials(text: &str) -> String {
     match (text.split_once("//"), text.rsplit_once('@')) {
         (Some((scheme, _)), Some((_, host))) => format!("{scheme}//…@{host}"),
@@ -311,93 +311,4 @@ impl fmt::Display for KafkaUrl {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn error(text: &str) -> String {
-        text.parse::<StoreUrl>()
-            .expect_err("must be refused")
-            .to_string()
-    }
-
-    #[test]
-    fn paths_are_taken_as_written() {
-        for (text, path) in [
-            ("sqlite:parity.db", "parity.db"),
-            ("sqlite:/var/lib/parity.db", "/var/lib/parity.db"),
-            ("sqlite:///var/lib/parity.db", "/var/lib/parity.db"),
-            ("sqlite:a b?c#d.db", "a b?c#d.db"),
-        ] {
-            let url: StoreUrl = text.parse().expect("a store");
-            assert_eq!(url, StoreUrl::Sqlite(path.into()));
-            assert_eq!(
-                url.to_string().parse::<StoreUrl>().expect("own text"),
-                url,
-                "{text}"
-            );
-        }
-    }
-
-    #[test]
-    fn what_is_no_store_is_told_what_is() {
-        assert_eq!(
-            error("parity.db"),
-            "`parity.db` has no scheme; did you mean `sqlite:parity.db`?"
-        );
-        for text in [
-            "",
-            "postgres://x",
-            "sqlite:",
-            "sqlite://host/x",
-            "sqlite::memory:",
-        ] {
-            assert!(error(text).contains("sqlite:parity.db"), "{text}");
-        }
-    }
-
-    #[test]
-    fn what_is_left_out_has_its_default_and_the_text_reads_back() {
-        for (text, whole) in [
-            ("clickhouse://db", "clickhouse://db:8123/default"),
-            (
-                "clickhouse://me@db/parity?secure=true",
-                "clickhouse://me@db:8443/parity?secure=true",
-            ),
-            ("clickhouse://[::1]:8124/x", "clickhouse://[::1]:8124/x"),
-            ("kafka://a", "kafka://a:9092/parity.records"),
-            ("kafka://a:1,b,[::1]:3/t", "kafka://a:1,b:9092,[::1]:3/t"),
-        ] {
-            let url: StoreUrl = text.parse().expect(text);
-            assert_eq!(url.to_string(), whole);
-            assert_eq!(whole.parse::<StoreUrl>().expect(whole), url);
-        }
-    }
-
-    #[test]
-    fn a_password_is_refused_and_not_repeated() {
-        for text in ["clickhouse://me:secret@db:8123/x", "kafka://me:secret@a/t"] {
-            let error = error(text);
-            assert!(!error.contains("secret"), "{error}");
-            assert!(error.contains("PASSWORD"), "{error}");
-        }
-    }
-
-    #[test]
-    fn each_part_is_checked() {
-        for (text, part) in [
-            ("clickhouse://", "no host"),
-            ("clickhouse:/x", "does not begin"),
-            ("clickhouse://@db/x", "no user"),
-            ("clickhouse://db:0/x", "`0` is no port"),
-            ("clickhouse://db:x/x", "`x` is no port"),
-            ("clickhouse://d b/x", "`d b` is no host"),
-            ("clickhouse://db/x/y", "database"),
-            ("clickhouse://db/x?password=1", "?secure=true"),
-            ("kafka://a,/t", "no host"),
-            ("kafka://a/t/u", "`t/u` is no name"),
-            ("kafka://a/..", "`..` is no name"),
-        ] {
-            assert!(error(text).contains(part), "{text}: {}", error(text));
-        }
-    }
-}
+mod tests;

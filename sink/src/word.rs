@@ -1,11 +1,11 @@
-//! Words of the vocabularies, as every store keeps them.
+//! How values of vocabularies are stored: as words.
 
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::evidence::Outcome;
 use parity_schemas::record::MismatchClass;
 use parity_schemas::verdict::{Explanation, Kind, Part, Reason};
 
-/// What is stored as a word.
+/// A value that is stored as a word.
 pub(crate) trait Word {
     fn word(&self) -> &str;
 }

@@ -1,17 +1,18 @@
-//! Records into a store: a bounded queue, one writer thread, batches.
+//! Writing records to a store: a bounded queue, one writer thread, batches.
 //!
-//! [`Writer`] owns the thread; [`RecordSender`]s are handed out to whoever has records. The tallies do not pass
-//! through the queue: the thread asks the [`TallyBook`] for what the store lacks, four times a second, which is also
-//! the most that a killed process can lose of them (and of mismatch records), twice over at the worst.
+//! [`Writer`] owns the thread; [`RecordSender`]s are handed out to whoever has records. Tallies do not pass through the
+//! queue: four times a second the thread asks the [`TallyBook`] for what the store lacks. So a killed process loses at
+//! most two such intervals of tallies and mismatch records, half a second.
 
+mod batch_store;
 mod clickhouse;
 mod health;
 mod kafka;
 mod queue;
 mod retention;
+mod retry;
 mod spool;
 mod sqlite;
-mod trouble;
 mod worker;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,12 +25,12 @@ use parity_schemas::evidence::Decision;
 use parity_schemas::time::Timestamp;
 use prometheus_client::registry::Registry;
 
-pub use self::health::{Failure, Health};
+pub use self::health::{Health, Incident};
 pub use self::queue::{Dropped, MAX_RECORD_BYTES, RecordSender};
 pub use crate::retention::Retention;
 
 use self::clickhouse::ClickHouseStore;
-use self::health::Shared;
+use self::health::WriterStatus;
 use self::kafka::KafkaWriter;
 use self::queue::{Bytes, Queued};
 use self::sqlite::SqliteStore;
@@ -39,18 +40,19 @@ use crate::store::StoreConfig;
 use crate::tally::TallyBook;
 use crate::url::StoreUrl;
 
-/// The longest [`WriterOptions::batch_interval`]: a process that is killed just before a write, which itself takes as
-/// long again on a slow disk, has lost half a second.
+/// The longest [`WriterOptions::batch_interval`]. A write may take as long again on a slow disk, so a process that is
+/// killed at the worst moment loses half a second.
 pub const MAX_BATCH_INTERVAL: Duration = Duration::from_millis(250);
-/// How much longer than its deadline a writer may take to end: one write that is under way.
+/// How much longer than its deadline a writer may take to end: the write that is under way when it is told to end, one
+/// short last attempt, and closing the store.
 pub const FINISH_GRACE: Duration = Duration::from_secs(2);
-/// How long a start waits for the store. A new one needs milliseconds; whoever needs longer (a lock, a migration, a
-/// server far away) is not waited for, because clients are waiting for the proxy.
+/// How long a start waits for the store to open. A new file takes milliseconds. Anything slower (a lock, a migration, a
+/// distant server) goes on in the background, because clients are waiting for the proxy.
 const START_PATIENCE: Duration = Duration::from_secs(2);
 /// How long a writer that is dropped without [`Writer::finish`] may take.
 const DROP_DEADLINE: Duration = Duration::from_secs(1);
 
-/// What is said when a bug of ours ended the thread.
+/// The message when the thread panicked.
 const PANICKED: &str =
     "the writer thread panicked; nothing more is recorded until parity is restarted";
 
@@ -64,15 +66,15 @@ fn panicked() -> FinishReport {
 /// Limits of a writer.
 #[derive(Clone, Debug)]
 pub struct WriterOptions {
-    /// Records that may wait; beyond, they are dropped.
+    /// Records that may wait; further ones are dropped.
     pub queue_records: usize,
-    /// Bytes of records that may wait or be in the batch at hand; beyond, records are dropped.
+    /// Bytes of records that may wait or be in the current batch; beyond this, records are dropped.
     pub queue_bytes: usize,
     /// Records per transaction.
     pub batch_rows: usize,
     /// The longest time between counting something and writing it; at most [`MAX_BATCH_INTERVAL`].
     pub batch_interval: Duration,
-    /// How long what is kept.
+    /// How long each kind of data is kept.
     pub retention: Retention,
     /// Stands in for a small disk in tests: `PRAGMA max_page_count`.
     #[doc(hidden)]
@@ -82,7 +84,7 @@ pub struct WriterOptions {
 impl Default for WriterOptions {
     fn default() -> Self {
         Self {
-            // A second of mismatches at a rate far above what a service with a record worth reading has.
+            // A second of mismatches, at a rate far above that of any service whose mismatches are worth reading.
             queue_records: 8_192,
             // A quarter of what the process may use at saturation.
             queue_bytes: 16 << 20,
@@ -95,47 +97,47 @@ impl Default for WriterOptions {
     }
 }
 
-/// What a writer leaves behind.
+/// The result of a writer that has ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FinishReport {
-    /// Rows written since it was opened, tallies once per write.
+    /// Rows written since it was opened; a tally counts once per write.
     pub rows_written: u64,
     /// Records dropped since it was opened, for whatever reason.
     pub records_dropped: u64,
-    /// Tallies that the store lacks: not 0 only when it could not be written to until the end.
+    /// Tallies that the store lacks: 0 unless the last writes failed.
     pub unwritten_tallies: usize,
     /// Records that wait on disk for a Kafka broker; they are sent at the next start.
     pub spooled_records: u64,
-    /// What the store said last, if it failed to the end.
+    /// The last error of the store, if its last write failed.
     pub failure: Option<String>,
 }
 
-/// What the writer thread of any store works with.
-struct Inlets {
+/// What every writer thread is given, whatever its store.
+struct WriterInputs {
     book: Arc<TallyBook>,
     records: Receiver<Queued>,
-    /// Carries when to be done at the latest; closed when nobody waits any more.
+    /// Carries the deadline when the writer is to end; closed when nobody waits for it any more.
     finish: Receiver<Instant>,
-    /// To be given back what is out of the queue and written.
+    /// The byte limit of the queue; bytes are released when their records are written.
     bytes: Arc<Bytes>,
-    shared: Arc<Shared>,
+    status: Arc<WriterStatus>,
     options: WriterOptions,
 }
 
-/// What the thread does until it is told to finish. It says how the first attempt to open the store ended, if that is
-/// for it to do.
+/// What the thread does until it is told to finish. Where the thread opens the store, it sends the result of the first
+/// attempt.
 type Work = Box<dyn FnOnce(Opened) -> FinishReport + Send>;
 
-/// What is wrong with the settings of a store is an error now.
-fn work(store: &StoreConfig, inlets: Inlets) -> Result<Work, StoreError> {
+/// Prepares the work of the thread. An invalid setting of the store is an error here.
+fn work(store: &StoreConfig, inputs: WriterInputs) -> Result<Work, StoreError> {
     Ok(match &store.url {
         StoreUrl::Sqlite(path) => {
-            let (path, pages) = (path.clone(), inlets.options.max_page_count);
+            let (path, pages) = (path.clone(), inputs.options.max_page_count);
             let open: Opener<_> = Box::new(move || SqliteStore::open(&path, pages));
-            Box::new(move |opened| Worker::new(open, inlets).run(&opened))
+            Box::new(move |opened| Worker::new(open, inputs).run(&opened))
         }
         StoreUrl::Kafka(url) => {
-            let writer = KafkaWriter::open(url, &store.kafka, &store.spool, inlets)?;
+            let writer = KafkaWriter::open(url, &store.kafka, &store.spool, inputs)?;
             Box::new(move |opened| {
                 drop(opened);
                 writer.run()
@@ -144,7 +146,7 @@ fn work(store: &StoreConfig, inlets: Inlets) -> Result<Work, StoreError> {
         StoreUrl::ClickHouse(_) => {
             let store = store.clone();
             let open: Opener<_> = Box::new(move || ClickHouseStore::open(&store));
-            Box::new(move |opened| Worker::new(open, inlets).run(&opened))
+            Box::new(move |opened| Worker::new(open, inputs).run(&opened))
         }
     })
 }
@@ -156,14 +158,15 @@ pub struct Writer {
     /// Closed by the thread when it ends.
     ended: Receiver<()>,
     thread: Option<JoinHandle<FinishReport>>,
-    shared: Arc<Shared>,
+    status: Arc<WriterStatus>,
 }
 
 impl Writer {
-    /// Starts the thread, which opens the store, creates it if it is not there and brings its schema up to date.
+    /// Starts the thread, which opens the store, creates it if it does not exist, and migrates its schema.
     ///
-    /// An error is what another attempt cannot mend ([`StoreError::is_configuration`]). A store that cannot be opened for
-    /// now, or not soon, is none: the thread tries on, [`Writer::health`] says why, and counts wait meanwhile.
+    /// Only what another attempt cannot fix is an error ([`StoreError::is_configuration`]). If the store cannot be
+    /// opened now, or takes long, the thread keeps trying; meanwhile [`Writer::health`] says why, and counts stay in
+    /// memory.
     pub fn open(
         store: &StoreConfig,
         book: Arc<TallyBook>,
@@ -171,26 +174,26 @@ impl Writer {
     ) -> Result<Self, StoreError> {
         options.batch_interval = options.batch_interval.min(MAX_BATCH_INTERVAL);
         options.batch_rows = options.batch_rows.max(1);
-        let shared = Arc::new(Shared::default());
+        let status = Arc::new(WriterStatus::default());
         let (sender, records, bytes) = queue::queue(
             options.queue_records,
             options.queue_bytes,
-            Arc::clone(&shared),
+            Arc::clone(&status),
         );
         let (finish, finish_requested) = bounded(1);
         let (ending, ended) = bounded::<()>(0);
-        let inlets = Inlets {
+        let inputs = WriterInputs {
             book,
             records,
             finish: finish_requested,
             bytes,
-            shared: Arc::clone(&shared),
+            status: Arc::clone(&status),
             options,
         };
-        let work = work(store, inlets)?;
-        // Without room, so that what is sent is heard.
+        let work = work(store, inputs)?;
+        // Without a buffer, so that a send succeeds only if it is received.
         let (opened, outcome) = bounded(0);
-        let at_panic = Arc::clone(&shared);
+        let at_panic = Arc::clone(&status);
         let thread = std::thread::Builder::new()
             .name("parity-writer".to_owned())
             .spawn(move || {
@@ -202,7 +205,7 @@ impl Writer {
                 })
             })
             .map_err(StoreError::Thread)?;
-        // Closed without a word where nothing has to be waited for.
+        // The channel is closed without a message if there is nothing to wait for.
         if let Ok(Err(error)) = outcome.recv_timeout(START_PATIENCE) {
             return Err(error);
         }
@@ -211,27 +214,27 @@ impl Writer {
             finish,
             ended,
             thread: Some(thread),
-            shared,
+            status,
         })
     }
 
-    /// The way in for records.
+    /// A sender of records to this writer.
     pub fn handle(&self) -> RecordSender {
         self.sender.clone()
     }
 
     /// How the store is doing.
     pub fn health(&self) -> Health {
-        self.shared.health()
+        self.status.health()
     }
 
     /// Adds the `parity_sink_*` metrics to a registry that has no prefix of its own.
     pub fn register(&self, registry: &mut Registry) {
-        self.shared.metrics.register(registry);
+        self.status.metrics.register(registry);
     }
 
-    /// Writes everything that was sent and counted before this call, closes the store and ends the thread. A store
-    /// that fails is tried again until `deadline` has passed; what is then left is dropped and told of.
+    /// Writes everything that was sent and counted before this call, closes the store and ends the thread. A store that
+    /// fails is retried until `deadline` has passed; what is left then is dropped and reported.
     pub fn finish(mut self, deadline: Duration) -> Result<FinishReport, StoreError> {
         self.end(deadline)
     }
@@ -240,7 +243,7 @@ impl Writer {
         let Some(thread) = self.thread.take() else {
             return Ok(FinishReport::default());
         };
-        // A thread that has ended already hears nothing, and is joined all the same.
+        // Fails if the thread has already ended, which is joined all the same.
         self.finish.try_send(Instant::now() + deadline).ok();
         let limit = deadline + FINISH_GRACE;
         if self.ended.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
@@ -258,7 +261,7 @@ impl Drop for Writer {
     }
 }
 
-/// Adds a decision to the store, also while a mirror writes to it. The store must exist.
+/// Adds a decision to the store, which must exist. A mirror may be writing to it.
 pub fn record_decision(store: &StoreConfig, decision: &Decision) -> Result<(), StoreError> {
     match &store.url {
         StoreUrl::Sqlite(path) => sqlite::record_decision(path, decision),

@@ -64,7 +64,7 @@ fn argument(setting: &'static Setting) -> Option<Arg> {
     if setting.kind == Kind::List {
         help.push_str("; several parted by commas");
     }
-    if let Some(default) = setting.default.filter(|default| !default.is_empty()) {
+    if let Some(default) = setting.default().filter(|default| !default.is_empty()) {
         help = format!("{help} [default: {default}]");
     }
     let argument = Arg::new(setting.key)

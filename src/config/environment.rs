@@ -65,7 +65,10 @@ impl Environment {
 
     /// Variables that no setting has, or that are no text.
     pub(super) fn problems(&self) -> Vec<Problem> {
-        let settings: Vec<String> = settings::all().map(Setting::variable).collect();
+        let settings: Vec<String> = settings::all()
+            .map(Setting::variable)
+            .chain(settings::all().filter_map(Setting::former_variable))
+            .collect();
         let beside = BESIDE.map(|(name, _)| name);
         let known = || settings.iter().map(String::as_str).chain(beside);
         let mut problems = Vec::new();
@@ -75,6 +78,10 @@ impl Environment {
                 if value.is_none() {
                     problems.push(Problem::new(origin(), "the value is not UTF-8 text"));
                 }
+            } else if let Some(dropped) =
+                settings::all_dropped().find(|dropped| dropped.variable() == *name)
+            {
+                problems.push(Problem::new(origin(), dropped.message()).hint(dropped.instead));
             } else if !name.starts_with(TESTS) && !is_of_orchestrator(name, value.as_deref()) {
                 // Without the prefix that all of them have, or all of them would be near.
                 let own = |name: &'_ str| name.strip_prefix(PREFIX).unwrap_or(name).to_owned();

@@ -210,6 +210,8 @@ impl Reader<'_> {
             let offset = key_offset(table, key, item);
             if let Some(named) = settings::find(section, key) {
                 self.setting(named, offset, item, file);
+            } else if let Some(dropped) = settings::find_dropped(section, key) {
+                self.problem(offset, dropped.message(), Some(dropped.instead.to_owned()));
             } else {
                 let here = settings::all().filter(|setting| setting.section() == section);
                 let known: Vec<_> = here.map(Setting::name).collect();

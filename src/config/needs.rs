@@ -164,19 +164,18 @@ impl Layers {
     }
 
     fn redact(&mut self) -> Option<RedactConfig> {
-        let default = RedactConfig::default();
         let text = self.get(&redact::TEXT);
         Some(RedactConfig {
-            keep_headers: self.list(&redact::KEEP_HEADERS, default.keep_headers),
-            keep_query: self.list(&redact::KEEP_QUERY, default.keep_query),
-            mask_keys: self.list(&redact::MASK_KEYS, default.mask_keys),
+            keep_headers: self.list(&redact::KEEP_HEADERS),
+            keep_query: self.list(&redact::KEEP_QUERY),
+            mask_keys: self.list(&redact::MASK_KEYS),
             text: text?,
         })
     }
 
     fn redaction_key(&mut self) -> Option<Vec<u8>> {
-        if self.is_given(&mirror::REDACTION_KEY_FILE) {
-            return self.secret(&mirror::REDACTION_KEY_FILE, MIN_KEY_BYTES);
+        if self.is_given(&redact::KEY_FILE) {
+            return self.secret(&redact::KEY_FILE, MIN_KEY_BYTES);
         }
         // Two random ids hold 244 random bits; a key of one process need not be more.
         let random = [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()];
@@ -298,7 +297,7 @@ impl Layers {
         match self.values.get(setting.key).map(|written| &written.value) {
             Some(Raw::Text(text)) => text.hash(&mut hasher),
             Some(Raw::List(items)) => items.hash(&mut hasher),
-            None => setting.default.hash(&mut hasher),
+            None => setting.default().hash(&mut hasher),
         }
         if setting.kind == Kind::Path
             && let Some((path, _)) = self.text(setting)

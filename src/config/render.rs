@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use parity_schemas::documents::{CONFIG_SCHEMA, ConfigDocument, Layer, ShownSetting};
 use parity_schemas::time::Timestamp;
 use serde_json::{Map, Value, json};
 
@@ -10,17 +11,19 @@ use super::Layers;
 use super::problem::Origin;
 use super::settings::entries::{EntryKey, of_rules, route};
 use super::settings::{self, Kind, SECTIONS, Setting, name_of};
+use super::value;
 
 /// How long the rule of the example applies: 90 days.
 const A_QUARTER_MICROS: i64 = 90 * 24 * 60 * 60 * 1_000_000;
 
-/// A commented parity.toml in which every setting stands with its default, commented out. The two upstreams are filled in,
-/// for the user to change.
+/// A commented parity.toml in which every setting stands with its default, commented out, and the two upstreams are
+/// filled in for the user to change. What has no default stands further in, with an example.
 pub(crate) fn starting_file() -> String {
     let mut text = String::from(
         "#:schema ./schemas/json/config.v1.json\n\
          # Every key is also an environment variable (PARITY_…), most are flags of `parity mirror`.\n\
-         # Precedence: this file < environment < flags. Check it with `parity config check`.\n\n",
+         # Precedence: this file < environment < flags. Check it with `parity config check`.\n\
+         # A setting behind `# ` shows its default; one that stands further in has none, and shows an example.\n\n",
     );
     for section in SECTIONS {
         if !section.name.is_empty() {
@@ -28,7 +31,11 @@ pub(crate) fn starting_file() -> String {
         }
         let in_file = |setting: &&&Setting| setting.kind != Kind::Secret;
         for setting in section.settings.iter().filter(in_file) {
-            let mark = if setting.filled_in { "" } else { "# " };
+            let mark = match setting.default() {
+                _ if setting.filled_in => "",
+                Some(_) => "# ",
+                None => "#   ",
+            };
             let (about, name, value) = (setting.about, setting.name(), example(setting));
             let _infallible = writeln!(text, "# {about}\n{mark}{name} = {value}");
         }
@@ -56,16 +63,19 @@ pub(crate) fn starting_file() -> String {
 }
 
 fn example(setting: &Setting) -> String {
-    let value = setting.default.or(setting.example);
-    let value = value.unwrap_or(match setting.kind {
-        Kind::Count => "2",
-        Kind::Path => "path/to/file",
-        _ => "…",
+    let value = setting.default().or(setting.example.map(str::to_owned));
+    let value = value.unwrap_or_else(|| {
+        let value = match setting.kind {
+            Kind::Count => "2",
+            Kind::Path => "path/to/file",
+            _ => "…",
+        };
+        value.to_owned()
     });
     match setting.kind {
-        Kind::Count | Kind::Share => value.to_owned(),
+        Kind::Count | Kind::Share => value,
         Kind::Switch => (value == "on").to_string(),
-        Kind::List => "[]".to_owned(),
+        Kind::List => format!("{:?}", value::list(&value)),
         _ => format!("{value:?}"),
     }
 }
@@ -88,21 +98,27 @@ pub(crate) fn list(layers: &Layers, origin: bool) -> String {
 }
 
 /// The same list as a JSON document.
-pub(crate) fn document(layers: &Layers) -> Value {
-    let settings: Map<_, _> = settings::all()
-        .map(|setting| {
-            let (value, origin) = layers.shown(setting);
-            let kind = match &origin {
-                Origin::Default => "default",
-                Origin::File { .. } => "file",
-                Origin::Environment(_) => "environment",
-                Origin::Flag(_) => "flag",
-            };
-            let entry = json!({"value": value, "from": kind, "origin": origin.to_string()});
-            (setting.key.to_owned(), entry)
-        })
-        .collect();
-    json!({"schema": "parity.config/v1", "settings": settings})
+pub(crate) fn document(layers: &Layers) -> ConfigDocument {
+    let settings = settings::all().map(|setting| {
+        let (value, origin) = layers.shown(setting);
+        let from = match &origin {
+            Origin::Default => Layer::Default,
+            Origin::File { .. } => Layer::File,
+            Origin::Environment(_) => Layer::Environment,
+            Origin::Flag(_) => Layer::Flag,
+        };
+        let origin = origin.to_string();
+        let shown = ShownSetting {
+            value,
+            from,
+            origin,
+        };
+        (setting.key.to_owned(), shown)
+    });
+    ConfigDocument {
+        schema: CONFIG_SCHEMA.to_owned(),
+        settings: settings.collect(),
+    }
 }
 
 /// The JSON Schema of parity.toml, for editors.
@@ -178,11 +194,12 @@ fn form(kind: Kind, words: Option<fn() -> Vec<&'static str>>) -> Value {
 fn property(setting: &Setting) -> Value {
     let mut property = form(setting.kind, setting.words);
     property["description"] = setting.about.into();
-    if let Some(default) = setting.default {
+    if let Some(default) = setting.default() {
         property["default"] = match setting.kind {
             Kind::Count => default.parse::<u64>().map_or(Value::Null, Value::from),
             Kind::Share => default.parse::<f64>().map_or(Value::Null, Value::from),
             Kind::Switch => Value::Bool(default == "on"),
+            Kind::List => value::list(&default).into(),
             _ => default.into(),
         };
     }

@@ -44,7 +44,7 @@ impl Layers {
 
     fn profiles(&mut self) -> Vec<Profile> {
         let mut profiles = Vec::new();
-        for name in self.list(&top::PROFILES, Vec::new()) {
+        for name in self.list(&top::PROFILES) {
             match Profile::named(&name) {
                 // Named twice is meant once.
                 Some(profile) if profiles.contains(&profile) => {}

@@ -6,6 +6,8 @@
 //! setting or describe another one. Whoever needs a value names the definition (`mirror::LISTEN`), never the key, so a
 //! slip does not compile.
 
+mod default;
+mod dropped;
 pub(crate) mod entries;
 pub(crate) mod kind;
 mod table;
@@ -13,6 +15,9 @@ mod table;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
+use default::DefaultValue;
+use dropped::DROPPED;
+pub(crate) use dropped::Dropped;
 pub(crate) use kind::Kind;
 pub(crate) use table::*;
 
@@ -24,7 +29,7 @@ pub(crate) struct Setting {
     /// Its type.
     pub(crate) kind: Kind,
     /// The value when nobody sets it; `None` if there is none then.
-    pub(crate) default: Option<&'static str>,
+    default: Option<DefaultValue>,
     /// The flag, where there is one.
     pub(crate) flag: Option<Flag>,
     /// One line on what it does.
@@ -119,7 +124,13 @@ impl<T, F> Typed<T, F> {
     }
 
     const fn default(mut self, text: &'static str) -> Self {
-        self.setting.default = Some(text);
+        self.setting.default = Some(DefaultValue::Text(text));
+        self
+    }
+
+    /// The library that uses the value has its default.
+    const fn default_of(mut self, text: fn() -> String) -> Self {
+        self.setting.default = Some(DefaultValue::Of(text));
         self
     }
 
@@ -159,7 +170,30 @@ impl<T, F> Typed<T, F> {
     }
 }
 
+impl<T> Many<T> {
+    /// What the list is when nobody gives one.
+    const fn default_list(mut self, items: fn() -> Vec<String>) -> Self {
+        self.setting.default = Some(DefaultValue::List(items));
+        self
+    }
+
+    /// Without a list nothing is on it.
+    const fn empty(self) -> Self {
+        self.default_list(Vec::new)
+    }
+}
+
 impl Setting {
+    /// What holds when nobody says otherwise, as a variable would give it; `None` means absent.
+    pub(crate) fn default(&self) -> Option<String> {
+        self.default.map(DefaultValue::text)
+    }
+
+    /// Of a list: the elements that it has when nobody gives one. `None` where no list and an empty one are two things.
+    pub(crate) fn default_list(&self) -> Option<Vec<String>> {
+        self.default.map(DefaultValue::items)
+    }
+
     /// The section of the file; empty at the top.
     pub(crate) fn section(&self) -> &'static str {
         self.key.split_once('.').map_or("", |(section, _)| section)
@@ -173,20 +207,26 @@ impl Setting {
     /// `PARITY_` and the flag's name; the whole key where there is no flag, and for `sink`, some of whose flags are
     /// those of `mirror` with another meaning.
     pub(crate) fn variable(&self) -> String {
-        let base = self
-            .flag
-            .filter(|_| self.section() != "sink")
-            .map_or(self.key, |flag| flag.name.trim_start_matches('-'));
-        format!(
-            "PARITY_{}",
-            base.to_ascii_uppercase().replace(['-', '.'], "_")
-        )
+        let flag = self.flag.filter(|_| self.section() != "sink");
+        variable_of(flag.map_or(self.key, |flag| flag.name.trim_start_matches('-')))
+    }
+
+    /// The variable of its former name, where it had another one: one that is made from a flag has stayed.
+    pub(crate) fn former_variable(&self) -> Option<String> {
+        let former = self.formerly.filter(|_| self.flag.is_none())?;
+        Some(variable_of(former))
     }
 
     /// The setting with a text, as a flag gives it.
     pub(crate) fn is<'a>(&'static self, text: &'a str) -> (&'static Self, &'a str) {
         (self, text)
     }
+}
+
+/// The environment variable of a key, or of a flag without its dashes.
+fn variable_of(name: &str) -> String {
+    let name = name.to_ascii_uppercase().replace(['-', '.'], "_");
+    format!("PARITY_{name}")
 }
 
 /// A key without its section.
@@ -220,6 +260,18 @@ pub(crate) fn find(section: &str, name: &str) -> Option<(&'static Setting, &'sta
         let key = keys.into_iter().flatten().find(is_it)?;
         Some((setting, key))
     })
+}
+
+/// All settings that are no more.
+pub(crate) fn all_dropped() -> impl Iterator<Item = &'static Dropped> {
+    DROPPED.iter()
+}
+
+/// What a key of the file named once.
+pub(crate) fn find_dropped(section: &str, name: &str) -> Option<&'static Dropped> {
+    DROPPED
+        .iter()
+        .find(|dropped| dropped.key.split_once('.') == Some((section, name)))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use parity_sink::{
 };
 
 use super::problem::{Origin, Problem, Problems};
-use super::settings::{One, Setting, clickhouse, kafka, limits, mirror, record, sink, top};
+use super::settings::{One, Setting, clickhouse, kafka, mirror, record, sink, top};
 use super::{AdminSettings, DEFAULT_FILE, Layers};
 
 /// Everything `sink` needs, checked.
@@ -58,7 +58,7 @@ impl Layers {
 
     fn spool(&mut self) -> Option<SpoolConfig> {
         let folder = self.path(&record::SPOOL);
-        let max_bytes = self.get(&limits::SPOOL);
+        let max_bytes = self.get(&record::SPOOL_SIZE);
         Some(SpoolConfig {
             folder: folder?.0,
             max_bytes: max_bytes?,
@@ -188,21 +188,15 @@ impl Layers {
     fn sink_options(&mut self) -> Option<SinkOptions> {
         let group = self.get(&sink::GROUP);
         let instance = self.get(&sink::INSTANCE);
-        let batch_rows = self.get(&sink::BATCH_ROWS);
-        let batch_bytes = self.get(&sink::BATCH_BYTES);
         let batch_interval = self.get(&sink::BATCH_INTERVAL);
         let memory = self.get(&sink::MEMORY);
-        let session_timeout = self.get(&sink::SESSION_TIMEOUT);
         let workers = self.get(&sink::WORKERS);
         let default = SinkOptions::default();
         Some(SinkOptions {
             group,
             instance,
-            batch_rows: batch_rows?,
-            batch_bytes: batch_bytes? as usize,
             batch_interval: batch_interval?,
             memory: memory? as usize,
-            session_timeout: session_timeout?,
             workers: workers.unwrap_or(default.workers),
             ..default
         })

@@ -139,13 +139,18 @@ pub(crate) fn text(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
+/// The words for how plain text is recorded.
+pub(crate) const PLAIN_TEXT: [(&str, PlainText); 2] = [
+    ("patterns", PlainText::Patterns),
+    ("hidden", PlainText::Hidden),
+];
+
 /// How plain text is recorded.
 pub(crate) fn plain_text(text: &str) -> Result<PlainText, String> {
-    match text {
-        "patterns" => Ok(PlainText::Patterns),
-        "hidden" => Ok(PlainText::Hidden),
-        _ => Err(format!("`{text}` is neither patterns nor hidden")),
-    }
+    let found = PLAIN_TEXT.iter().find(|(word, _)| *word == text);
+    found
+        .map(|(_, value)| *value)
+        .ok_or_else(|| format!("`{text}` is neither patterns nor hidden"))
 }
 
 /// One of the known words, in any letter case.

@@ -13,7 +13,7 @@ use parity_schemas::route::Route;
 use parity_schemas::tally::{Group, Identity};
 use parity_schemas::verdict::{Reason, Verdict};
 use parity_sink::tally::Elapsed;
-use parity_sink::{Epoch, RecordSender, Recorder, TallyBook};
+use parity_sink::{Epoch, OutcomeRecorder, RecordSender, TallyBook};
 use uuid::Uuid;
 
 use super::queue::{Next, Queue, Waiting};
@@ -50,7 +50,7 @@ pub(super) struct Unsettled {
 
 impl Unsettled {
     /// Ends it without a verdict.
-    pub(super) fn not_compared(&self, recorder: &Recorder, reason: Reason) {
+    pub(super) fn not_compared(&self, recorder: &OutcomeRecorder, reason: Reason) {
         recorder.not_compared(&self.route, reason);
         recorder.settled(self.epoch);
     }
@@ -75,7 +75,7 @@ impl UnderWay {
 /// One comparing thread.
 pub(super) struct Comparing {
     pub(super) comparator: Comparator,
-    pub(super) recorder: Recorder,
+    pub(super) recorder: OutcomeRecorder,
     pub(super) book: Arc<TallyBook>,
     pub(super) records: RecordSender,
     pub(super) context: Arc<ComparingContext>,

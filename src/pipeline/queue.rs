@@ -15,7 +15,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, TrySen
 use http::header::CONTENT_ENCODING;
 use parity_schemas::exchange::{Capture, Exchange};
 use parity_schemas::verdict::Reason;
-use parity_sink::{Epoch, Recorder};
+use parity_sink::{Epoch, OutcomeRecorder};
 
 use super::fair::{Bill, Bounds, Fair, Taken};
 
@@ -40,7 +40,7 @@ pub(super) struct Waiting {
 
 impl Waiting {
     /// Ends it without a verdict.
-    pub(super) fn not_compared(&self, recorder: &Recorder, reason: Reason) {
+    pub(super) fn not_compared(&self, recorder: &OutcomeRecorder, reason: Reason) {
         recorder.not_compared(&self.exchange.route, reason);
         recorder.settled(self.epoch);
     }

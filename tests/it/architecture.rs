@@ -1,5 +1,6 @@
 //! Checks what ARCHITECTURE.md says: which crate may depend on which, and which outside packages each may use.
 
+mod citations;
 mod imports;
 
 use std::collections::BTreeSet;

@@ -28,7 +28,6 @@ fn every_setting_of_the_starting_file_is_valid_when_uncommented() {
         "tls_key_file",
         "credentials_file",
         "ca_file",
-        "redaction_key_file",
         "instance",
         "password_file",
         "certificate_file",
@@ -39,7 +38,7 @@ fn every_setting_of_the_starting_file_is_valid_when_uncommented() {
     ];
     let uncommented: String = text
         .lines()
-        .map(|line| match line.strip_prefix("# ") {
+        .map(|line| match line.strip_prefix("# ").map(str::trim_start) {
             Some(rest)
                 if rest.contains(" = ")
                     && !skipped.iter().any(|key| rest.starts_with(key))

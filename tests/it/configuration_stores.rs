@@ -103,19 +103,19 @@ fn a_sink_says_all_that_it_lacks_and_its_file_is_checked_as_one() {
     );
     let file =
         "[sink]\nkafka = \"kafka://127.0.0.1:9092/t\"\nclickhouse = \"clickhouse://127.0.0.1/x\"\n";
-    place.write("parity.toml", format!("{file}batch_rows = 10\n"));
+    place.write("parity.toml", format!("{file}memory = \"32MiB\"\n"));
     let ended = place.run(&["config", "check"]);
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     place.write(
         "parity.toml",
-        format!("{file}batch_rows = 0\nmemory = \"lots\"\n"),
+        format!("{file}workers = 0\nmemory = \"lots\"\n"),
     );
     let ended = place.run(&["config", "check"]);
     assert_eq!(ended.code, 2);
     in_order(
         &ended,
         &[
-            "parity.toml:4:1: sink.batch_rows",
+            "parity.toml:4:1: sink.workers",
             "parity.toml:5:1: sink.memory",
         ],
     );

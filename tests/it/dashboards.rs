@@ -1,5 +1,7 @@
 //! The admin port: health, metrics, API and pages, and who is let in.
 
+use parity_schemas::documents::MismatchPage;
+
 use crate::support::client;
 use crate::support::process::Place;
 use crate::support::service::{Service, nobody};
@@ -16,6 +18,7 @@ fn mismatches_are_listed_newest_first_and_page_by_page() {
     let paths = |query: &str| -> (Vec<String>, Option<String>) {
         let page = mirror.ask(&format!("/api/v1/mismatches?{query}")).json();
         assert_eq!(page["schema"], "parity.mismatches/v1", "{page}");
+        serde_json::from_value::<MismatchPage>(page.clone()).expect("of its schema");
         let listed = page["mismatches"].as_array().expect("a list");
         let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
         (

@@ -1,5 +1,6 @@
 //! The JSON documents: each has a schema under schemas/json, which is made from the types and nothing else.
 
+use parity_schemas::documents::{CONFIG_SCHEMA, ConfigDocument, MismatchPage};
 use parity_schemas::evidence::Decision;
 use parity_schemas::record::Mismatch;
 use parity_schemas::report::Report;
@@ -47,7 +48,23 @@ fn committed_schemas_are_those_of_the_types() {
         &schemars::schema_for!(parity_comparator::document::DiffDocument).to_value(),
     );
     check(
+        "mismatches.v1.json",
+        &schemars::schema_for!(MismatchPage).to_value(),
+    );
+    check(
+        "config_show.v1.json",
+        &schemars::schema_for!(ConfigDocument).to_value(),
+    );
+    check(
         "config.v1.json",
         &Place::new().run(&["config", "schema"]).json(),
     );
+}
+
+#[test]
+fn the_settings_that_are_shown_are_a_document_of_their_schema() {
+    let shown = Place::new().run(&["config", "show", "--output", "json"]);
+    let document: ConfigDocument = serde_json::from_value(shown.json()).expect("of this type");
+    assert_eq!(document.schema, CONFIG_SCHEMA);
+    assert!(document.settings.len() > 50, "{}", shown.stdout);
 }

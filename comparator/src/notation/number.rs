@@ -4,6 +4,8 @@
 //! `1e0` are one number, 9007199254740993 and …992 are two. Exponents are added, never expanded, so `1e999999999`
 //! costs no more than `1`. A double is only consulted to *explain* a difference that is already proven.
 
+use std::cmp::Ordering;
+
 use smallvec::SmallVec;
 
 /// Decimal digits; 64 held inline cover every 64-bit integer and double without an allocation.
@@ -155,7 +157,42 @@ impl Decimal {
         }
     }
 
-    fn distance(&self, other: &Self) -> Option<Self> {
+    /// Which of the two is larger.
+    pub(crate) fn compare(&self, other: &Self) -> Ordering {
+        let sign = |number: &Self| match (number.is_zero(), number.negative) {
+            (true, _) => 0,
+            (false, true) => -1,
+            (false, false) => 1,
+        };
+        let by_sign = sign(self).cmp(&sign(other));
+        if by_sign.is_ne() || self.is_zero() {
+            return by_sign;
+        }
+        let by_size = (self.magnitude, &self.digits).cmp(&(other.magnitude, &other.digits));
+        if self.negative {
+            by_size.reverse()
+        } else {
+            by_size
+        }
+    }
+
+    /// The power of two that the absolute value lies at or above, but for what a double rounds; `None` for zero.
+    pub(crate) fn power_of_two(&self) -> Option<i128> {
+        /// More digits change no power.
+        const DIGITS: usize = 17;
+        if self.is_zero() {
+            return None;
+        }
+        let leading = self.digits.iter().take(DIGITS).rev();
+        let mantissa = leading.fold(0.0_f64, |value, digit| {
+            (value + f64::from(digit - b'0')) / 10.0
+        });
+        let bounded = self.magnitude.clamp(-1_000_000, 1_000_000) as f64;
+        Some((mantissa.log2() + bounded * std::f64::consts::LOG2_10).floor() as i128)
+    }
+
+    /// `|self - other|`, exactly; `None` when they are too far apart to be aligned.
+    pub(crate) fn distance(&self, other: &Self) -> Option<Self> {
         if self.is_zero() || other.is_zero() {
             let mut distance = if self.is_zero() { other } else { self }.clone();
             distance.negative = false;

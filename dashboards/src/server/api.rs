@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Response};
-use serde_json::json;
+use parity_schemas::documents::{MISMATCHES_SCHEMA, MismatchPage};
 
 use super::question::{ErrorAnswer, MismatchQuestion, Question, find_mismatch, read};
 use super::site::{Process, Site};
@@ -53,8 +53,12 @@ pub(super) async fn mismatches(
         .last()
         .filter(|_| more)
         .map(|last| format!("{}_{}", last.time, last.id));
-    let document = json!({"schema": "parity.mismatches/v1", "mismatches": found, "next": next});
-    Ok(Json(document).into_response())
+    let page = MismatchPage {
+        schema: MISMATCHES_SCHEMA.to_owned(),
+        mismatches: found,
+        next,
+    };
+    Ok(Json(page).into_response())
 }
 
 /// One recorded mismatch.

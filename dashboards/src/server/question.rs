@@ -53,13 +53,13 @@ impl Question {
     pub(super) fn thresholds(&self) -> Result<Thresholds, ErrorAnswer> {
         let default = Thresholds::default();
         let share = |name: &str, given: Option<f64>, default: f64| match given.unwrap_or(default) {
-            share if (0.0..=1.0).contains(&share) => Ok(share),
+            share if Thresholds::SHARE.contains(&share) => Ok(share),
             share => Err(ErrorAnswer::bad(format!(
                 "{name} is {share}; give a share from 0 to 1"
             ))),
         };
         let confidence = self.confidence.unwrap_or(default.confidence);
-        if !(0.5..1.0).contains(&confidence) {
+        if !Thresholds::CONFIDENCE.contains(&confidence) {
             return Err(ErrorAnswer::bad(format!(
                 "confidence is {confidence}; give a share from 0.5 to below 1"
             )));

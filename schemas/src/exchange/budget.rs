@@ -1,8 +1,8 @@
-//! How many bytes shadows and exchanges may hold together, and the pieces that their bodies are held in.
+//! The limit on the bytes that all shadows and exchanges hold, and the pieces of memory for their bodies.
 //!
-//! Allocators give each thread a heap of its own, and give little of it back: when first one worker and then another reads
-//! large answers, the process holds twice what the budget counts. So large pieces belong to the budget, whichever thread
-//! needs them next.
+//! Allocators give each thread a heap of its own, and return little of it: when one worker after another reads large
+//! answers, the process holds twice the memory that the budget counts. So large pieces belong to the budget, and are
+//! reused by whichever thread needs them next.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,8 +11,8 @@ use bytes::Bytes;
 
 use super::Body;
 
-/// Largest piece of a body. Larger ones were seen to leave the heap in holes: the same flood of large answers then held
-/// twice as much.
+/// Largest piece of a body. Larger ones fragmented the heap in measurements: the same load of large answers then took
+/// twice the memory.
 pub(super) const LARGEST_PIECE: usize = 16 * 1024;
 
 /// A bound on the bytes that all shadows and exchanges of the process hold together.
@@ -25,11 +25,11 @@ struct Budget {
     spare: Mutex<Spare>,
 }
 
-/// Large pieces that nobody uses, to be used again.
+/// Unused large pieces, kept for reuse.
 #[derive(Default)]
 struct Spare {
     pieces: Vec<Vec<u8>>,
-    /// Fewest that there were since [`ByteBudget::trim`] looked.
+    /// The fewest unused pieces since the last [`ByteBudget::trim`].
     fewest: usize,
 }
 
@@ -41,8 +41,8 @@ impl Spare {
     }
 }
 
-/// The part of the limit, as its divisor, that pieces may take that nobody uses. They are not charged, so bodies in small
-/// pieces may take the whole limit beside them: with half of it, that is one and a half limits until the next
+/// Unused pieces may take one in this many of the limit. They are not charged, so bodies in small pieces may take the
+/// whole limit besides them: at one half, the process may hold one and a half times the limit until the next
 /// [`ByteBudget::trim`].
 const SPARE_PART: usize = 2;
 
@@ -56,7 +56,7 @@ impl ByteBudget {
         }))
     }
 
-    /// From now on at most `limit` bytes; what is held already stays.
+    /// Changes the limit; bytes that are already held stay.
     pub fn set_limit(&self, limit: usize) {
         self.0.limit.store(limit, Ordering::Relaxed);
     }
@@ -66,7 +66,7 @@ impl ByteBudget {
         self.0.held.load(Ordering::Relaxed)
     }
 
-    /// A hold of nothing, which can grow.
+    /// An empty hold, which can grow.
     pub fn hold(&self) -> ByteHold {
         ByteHold {
             budget: Some(self.clone()),
@@ -74,7 +74,7 @@ impl ByteBudget {
         }
     }
 
-    /// Frees the spare pieces that nobody has needed since the last call. Called once a second or so.
+    /// Frees the spare pieces that were not needed since the last call. Called about once a second.
     pub fn trim(&self) {
         let unneeded: Vec<_> = {
             let mut spare = self.spare();
@@ -99,7 +99,7 @@ impl ByteBudget {
     }
 
     fn spare(&self) -> MutexGuard<'_, Spare> {
-        // Whoever panicked left whole pieces.
+        // A panic cannot leave the list of pieces inconsistent.
         self.0.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -132,7 +132,7 @@ impl ByteHold {
         taken
     }
 
-    /// Adds a copy of what was read next to a body that it pays for; `false`, and nothing added, if the budget has no room.
+    /// Charges `chunk` and appends it to `body`; `false`, and nothing added, if the budget has no room.
     #[must_use]
     pub fn keep(&mut self, body: &mut Body, chunk: &[u8]) -> bool {
         let fits = self.grow(chunk.len());
@@ -142,7 +142,7 @@ impl ByteHold {
         fits
     }
 
-    /// Gives back `less` of its bytes before the drop: a capture that is given up frees its room at once.
+    /// Gives back `less` of its bytes before the drop, so that a capture that is given up frees its share at once.
     pub fn shrink(&mut self, less: usize) {
         let less = less.min(self.bytes);
         self.bytes -= less;
@@ -160,16 +160,16 @@ impl Drop for ByteHold {
     }
 }
 
-/// A piece of a body in the making. Never grows beyond its capacity.
+/// A piece of a body that is being received. Never grows beyond its capacity.
 #[derive(Default)]
 pub(super) struct Piece {
     bytes: Vec<u8>,
-    /// Where it goes when it is not needed any more.
+    /// The budget that it is returned to.
     home: Option<ByteBudget>,
 }
 
 impl Piece {
-    /// With room for so many bytes, or for as many as a piece may have; one of these belongs to the budget.
+    /// A piece for `room` bytes, or for [`LARGEST_PIECE`] at most; a piece of that size belongs to the budget.
     pub(super) fn new(room: usize, budget: Option<&ByteBudget>) -> Self {
         if room < LARGEST_PIECE {
             return Self {

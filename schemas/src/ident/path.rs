@@ -1,18 +1,19 @@
-//! Segments of paths: see [`super`] for how they are told more eagerly than keys.
+//! Recognizes values among segments of paths; see [`super`] for why this is less cautious than for keys.
 
 use super::{HEX_BYTES, Letters, is_name_of_standard, is_value_as_key};
 
-/// Names with so many digits that they would pass for values: processors, codecs, quantiles, algorithms, a language.
+/// Names with so many digits that they would be mistaken for values: processors, codecs, quantiles, algorithms, a
+/// language.
 const NAMES: [&str; 24] = [
     "x86", "x64", "h264", "h265", "p50", "p75", "p90", "p95", "p99", "p999", "es256", "es384",
     "es512", "hs256", "hs384", "hs512", "ps256", "ps384", "ps512", "rs256", "rs384", "rs512",
     "es-419", "k8s",
 ];
-/// What stands behind the number of a version.
+/// Suffixes of version numbers.
 const LABELS: [&str; 8] = [
     "alpha", "beta", "rc", "preview", "dev", "snapshot", "a", "b",
 ];
-/// What people count up by hand, or name by a number.
+/// Words for things that people number by hand.
 pub(super) const STEPS: [&str; 47] = [
     "step", "page", "part", "phase", "stage", "level", "tier", "chapter", "section", "slide",
     "tab", "round", "act", "season", "episode", "volume", "day", "week", "month", "quarter", "q",
@@ -20,28 +21,28 @@ pub(super) const STEPS: [&str; 47] = [
     "column", "row", "option", "plan", "layer", "mode", "web", "http", "oauth", "tls", "base",
     "covid", "formula", "mp",
 ];
-/// Digits behind such a word: what goes on counts records.
+/// Most digits after such a word; longer numbers are ids.
 const STEP_DIGITS: usize = 2;
-/// Digits between the dots of a version; a year is one.
+/// Most digits between the dots of a version, which may be a year.
 const VERSION_DIGITS: usize = 4;
 /// Digits of a number in the name of a standard.
 const STANDARD_DIGITS: usize = 5;
 /// Numbers in the name of a standard.
 const STANDARD_NUMBERS: usize = 3;
-/// Shortest word behind the number of a standard: what is shorter is part of a hash.
+/// Shortest word after the number of a standard; a shorter one is part of a hash.
 const STANDARD_WORD_BYTES: usize = 3;
-/// Letters behind a year, with what parts them: `2024-report`; what is shorter is a code (`2024-eur`).
+/// Least length of what follows a year, with its separators: `2024-report`. Something shorter is a code (`2024-eur`).
 const YEARLY_WORD_BYTES: usize = 4;
-/// Digits that make a segment a value, wherever they stand.
+/// This many digits make a segment a value, wherever they are.
 const SEGMENT_DIGITS: usize = 4;
-/// A segment of at least this many bytes with a digit or mixed case in it is taken for a token.
+/// A segment of at least this many bytes that has a digit or mixed case counts as a token.
 const LONG_SEGMENT_BYTES: usize = 24;
-/// Shortest token behind a word in a path.
+/// Shortest token after a word in a path.
 const SHORT_TOKEN_BYTES: usize = 6;
-/// Digits that make a value behind several words.
+/// This many digits after several words make a value.
 const SEVERAL_WORDS_DIGITS: usize = 3;
 
-/// Whether a segment of a path is a value rather than a name. It comes as it stands in the path, percent-encoded.
+/// Whether a segment of a path, still percent-encoded, is a value rather than a name.
 pub fn is_value_in_path(segment: &str) -> bool {
     let bytes = segment.as_bytes();
     let odd = bytes
@@ -118,7 +119,7 @@ fn is_step(segment: &str) -> bool {
     )
 }
 
-/// `2024-report`: there is one in a year.
+/// `2024-report`: a name with a year.
 fn is_of_year(segment: &str) -> bool {
     let (year, rest) = segment.split_at_checked(4).unwrap_or_default();
     let is_year = year.starts_with("19") || year.starts_with("20");
@@ -135,8 +136,8 @@ fn is_of_year(segment: &str) -> bool {
         })
 }
 
-/// A number, or what random text looks like, behind a word: `acc_129`, `usr-7`, `tok_9f86d0`; behind several words
-/// (`best-of-2`) only a number that nobody counts to by hand.
+/// A number or random text after a word: `acc_129`, `usr-7`, `tok_9f86d0`. After several words (`best-of-2`), only a
+/// number that is too large to be counted by hand.
 fn is_counted(segment: &str) -> bool {
     let Some((words, tail)) = segment.rsplit_once(['-', '_']) else {
         return false;
@@ -162,7 +163,7 @@ fn is_counted(segment: &str) -> bool {
         && letters.turns >= 2
 }
 
-/// Neighbours of one kind.
+/// A run of characters of one kind.
 enum Run<'a> {
     Digits(&'a str),
     Letters(&'a str),

@@ -1,12 +1,12 @@
-//! The password in an address that somebody wrote, for messages that show the address.
+//! Hides the password in an address, for messages that show the address.
 //!
-//! It need not be well formed: messages are mostly about those that are not.
+//! The address need not be well formed, because most of these messages are about malformed ones.
 
 use std::borrow::Cow;
 
 use super::is_secret_name;
 
-/// What stands for it.
+/// The replacement.
 const HIDDEN: &str = "…";
 
 /// An address without a password: neither before the host nor in the query. A user without a password is shown.

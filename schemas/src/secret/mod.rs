@@ -1,9 +1,10 @@
-//! Which names have secret values, wherever they stand: keys of a body, fields of a form, segments of a path.
+//! Recognizes names whose values are secret: keys of a body, fields of a form, segments of a path.
 //!
-//! Redaction hides what stands behind these names; the naming of routes must not spell it out either, because the label
-//! of a route is stored with every count. A name is judged by its words, not by its spelling: it is parted at `_`, `-`,
-//! `.`, digits and every other sign, and where upper case begins; plurals count as the word; letters in full width,
-//! with accents or of another script that look like plain ones are those ([`folded`]). So `user_passwords`, `passwordHash`, `accessTokenV2` and `API-Keys` are known without being listed.
+//! Redaction hides the values of these names. Route labels must not contain these values either, because the label is
+//! stored with every count. A name is judged by its words, not by its spelling: it is parted at `_`, `-`, `.`, digits
+//! and every other sign, and where upper case begins; plurals count as the word; letters in full width, with accents or
+//! of another script that look like plain ones are those ([`folded`]). So `user_passwords`, `passwordHash`,
+//! `accessTokenV2` and `API-Keys` are known without being listed.
 //!
 //! Where a word has a harmless meaning too, the words beside it decide, and doubt means secret:
 //!

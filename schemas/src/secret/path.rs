@@ -1,7 +1,8 @@
-//! Secrets in paths: what stands behind a secret name, or behind the name of a place that a token opens.
+//! Recognizes secrets in paths: segments after a secret name, or after the name of a resource that a token gives access
+//! to.
 //!
-//! The label of a route and the path of a record are read here alike, so that neither spells out what the other hides.
-//! Segments are read without their percent encoding, also where it was done twice.
+//! Route labels and recorded paths both use this code, so that neither shows what the other hides. Segments are decoded
+//! first, also if they were percent-encoded twice.
 
 use std::borrow::Cow;
 
@@ -9,7 +10,7 @@ use percent_encoding::percent_decode_str;
 
 use super::{CONTAINED, Words, contains, folded, is_token};
 
-/// Percent encodings of percent encodings that are undone.
+/// How many layers of percent encoding are decoded.
 const MAX_ENCODINGS: usize = 3;
 /// Words of a segment behind which a token stands that lets its bearer do something.
 const TOKEN_PLACES: [&str; 14] = [
@@ -70,7 +71,7 @@ const ACTIONS: [&str; 36] = [
 /// Longest text of small letters that is taken for a word where a token may stand.
 const MAX_WORD_BYTES: usize = 16;
 
-/// What stands behind the segments that were read.
+/// What the segments so far say about the next one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Behind {
     #[default]
@@ -88,7 +89,7 @@ enum Behind {
 pub struct Trail(Behind);
 
 impl Trail {
-    /// Whether the next segment must not be spelt out. `is_secret` tells secret names.
+    /// Whether the next segment must be hidden. `is_secret` recognizes secret names.
     pub fn hides(&mut self, segment: &str, is_secret: impl Fn(&str) -> bool) -> bool {
         if segment.is_empty() {
             return false;

@@ -1,12 +1,12 @@
-//! Tokens by their look: texts of letters and digits that nobody pronounces.
+//! Recognizes tokens by their form: random texts of letters and digits.
 
 /// Shortest token that stands by itself: shorter ones cannot be told from words.
 const TOKEN_BYTES: usize = 16;
 /// Shortest token of letters and digits; ids are shorter.
 const MIXED_TOKEN_BYTES: usize = 20;
 
-/// Whether a segment of a path is a text that nobody pronounces: a token, such as one to set a new password. UUIDs,
-/// hexadecimal digits and numbers are ids and no tokens.
+/// Whether a segment of a path is a random text: a token, such as one to set a new password. UUIDs, hexadecimal digits
+/// and numbers are ids, not tokens.
 pub fn is_token(segment: &str) -> bool {
     segment.len() >= TOKEN_BYTES
         && segment

@@ -1,4 +1,4 @@
-//! A name as its words, and its letters as those that a reader takes them for.
+//! Splits a name into words, and replaces letters by the plain ones that they look like.
 
 use std::borrow::Cow;
 

@@ -1,13 +1,13 @@
 //! How a value is stored: a form for each kind of column, with its types in both stores.
 //!
-//! The forms are types without a value, so that whoever reads or writes a store says once for each form, and not for each
-//! column, what it does. A column of a form that is there needs no code at all.
+//! Forms are types without values, so that reading and writing are implemented once per form and not per column. A new
+//! column of an existing form needs no code at all.
 
 /// See the module.
 pub trait Form {
     /// The type in `SQLite`.
     const SQLITE: &'static str;
-    /// What rows of `SQLite` have that are older than a column of this form, as a literal.
+    /// The value of a new column of this form for older rows in `SQLite`, as a literal.
     const ABSENT: &'static str;
     /// The type in `ClickHouse`.
     const STORED: &'static str;

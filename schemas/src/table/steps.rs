@@ -1,7 +1,7 @@
 //! The statements that add columns which the files in `sqlite/` and `clickhouse/` do not have.
 //!
-//! A step is all columns with one number behind `since`, in all tables. It never changes once it has been released: a
-//! program that has applied it does not look at it again.
+//! A step consists of all columns with the same `since`, in all tables. A released step never changes, because a store
+//! that has applied it does not apply it again.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

@@ -1,8 +1,8 @@
-//! Records, as they travel, into rows of the five tables.
+//! Conversion of records as JSON into rows of the five tables.
 //!
-//! The only way in is a record's JSON, whoever wrote it: what a sink finds in Kafka and what a mirror writes itself are
-//! the same bytes. Texts are borrowed from it and written once. A record that does not fit is told by its reason and
-//! leaves the batch as it was.
+//! The input is always a record's JSON: a sink reads it from Kafka, and a mirror that writes directly produces the same
+//! bytes. Texts are borrowed from it and copied once. A record that cannot become a row gives a reason and leaves the
+//! batch unchanged.
 
 use parity_schemas::record::RecordType;
 use parity_schemas::time::Timestamp;
@@ -69,7 +69,7 @@ pub(crate) struct Slice {
 }
 
 impl Batch {
-    /// An empty one, for records as of now.
+    /// An empty batch. The times of its records are checked against the present time.
     pub(crate) fn new() -> Self {
         Self {
             now: Timestamp::now(),
@@ -77,7 +77,7 @@ impl Batch {
         }
     }
 
-    /// Adds a record under a number of the caller's, by which a refused row is told later.
+    /// Adds a record. `source` is a number of the caller's, which identifies the record if its row is refused later.
     pub(crate) fn add(
         &mut self,
         record: RecordType,
@@ -104,15 +104,14 @@ impl Slice {
         self.sources.len()
     }
 
-    /// The same rows of the same batch have the same token; other rows have another.
+    /// A deduplication token: the same if and only if the batch and the rows are the same.
     pub(crate) fn token(&self, name: &str) -> String {
         let first = self.sources.first().copied().unwrap_or_default();
         format!("{name}-{first}+{}", self.sources.len())
     }
 
-    /// Two halves of it. When a server refuses rows for a fault of their own it does not say which; so they are halved
-    /// until the one that is to blame stands alone. Rare enough to read the records once more, by the numbers that they
-    /// were added under.
+    /// Splits it in two. When a server refuses data, it does not say which row is at fault; so the rows are halved
+    /// until that row is alone. This is rare, so the records are simply decoded again, by their numbers.
     pub(crate) fn halves<'a>(&self, record: impl Fn(usize) -> &'a [u8]) -> [Self; 2] {
         let table = self.rows.table;
         let (first, second) = self.sources.split_at(self.sources.len() / 2);
@@ -120,7 +119,8 @@ impl Slice {
             let mut building = Building::new(table);
             let now = Timestamp::now();
             for source in sources {
-                // It was read once before; only a clock that passed the limit meanwhile could make it poison now.
+                // It was decoded before, so only the limit on its time can reject it now, if time has passed the limit
+                // meanwhile.
                 let _read_before = building.add(table, record(*source), *source, now);
             }
             building.into_slice(table)

@@ -1,15 +1,15 @@
-//! What an error of a server means for whoever asked: try again, give up, or look at the rows.
+//! Classification of server errors: retry, give up, or find the rows at fault.
 //!
-//! The server tells its errors apart by number; the numbers are part of its interface and do not change. A number that
-//! is in none of the lists below is taken for transient: trying again is seen by whoever watches, while a wrong stop or
-//! a wrong dead letter is not easily made good.
+//! The server identifies errors by code; the codes are part of its interface and do not change. A code in none of the
+//! lists below counts as transient: a needless retry is visible in metrics and logs, while wrongly stopping or
+//! discarding a record is hard to repair.
 
 use std::fmt;
 
 use crate::error::StoreError;
 use crate::url::ClickHouseUrl;
 
-/// Longest message that is kept of an error: the server repeats whole rows in some of its messages.
+/// Longest error message that is kept: some messages of the server contain whole rows.
 const MAX_MESSAGE_BYTES: usize = 500;
 
 /// What to do about an error.
@@ -17,13 +17,13 @@ const MAX_MESSAGE_BYTES: usize = 500;
 pub(crate) enum Class {
     /// It may pass: network, overload, a server that starts or stops, a full disk.
     Transient,
-    /// It will be the same next time, whatever is inserted: somebody must mend it.
+    /// Every insert will fail until somebody fixes the cause.
     Permanent,
-    /// The rows are to blame, or one of them.
+    /// One or more of the rows are at fault.
     Data,
 }
 
-/// Nothing can be done without somebody's help: names, rights, versions.
+/// Errors that somebody must fix: names, rights, versions.
 const PERMANENT: &[(u32, &str)] = &[
     (16, "NO_SUCH_COLUMN_IN_TABLE"),
     (36, "BAD_ARGUMENTS"),
@@ -45,7 +45,7 @@ const PERMANENT: &[(u32, &str)] = &[
     (701, "CLUSTER_DOESNT_EXIST"),
 ];
 
-/// The rows cannot be stored as they are.
+/// Errors of the inserted data.
 const DATA: &[(u32, &str)] = &[
     (6, "CANNOT_PARSE_TEXT"),
     (27, "CANNOT_PARSE_INPUT_ASSERTION_FAILED"),
@@ -64,7 +64,7 @@ const DATA: &[(u32, &str)] = &[
     (469, "VIOLATED_CONSTRAINT"),
 ];
 
-/// Numbers that a person needs another sentence for.
+/// Codes with a message of their own for the user.
 const UNKNOWN_TABLE: u32 = 60;
 const UNKNOWN_DATABASE: u32 = 81;
 const LOGIN: &[u32] = &[192, 193, 194, 195, 497, 516];
@@ -74,11 +74,11 @@ const LOGIN: &[u32] = &[192, 193, 194, 195, 497, 516];
 pub(crate) struct Fault {
     /// What to do about it.
     pub(crate) class: Class,
-    /// The server's number; `None` when the server said nothing.
+    /// The server's error code; `None` if the server sent none.
     pub(crate) code: Option<u32>,
-    /// Whether anything was said by the server at all.
+    /// Whether the server answered at all.
     reached: bool,
-    /// What was said, cut.
+    /// The error message, truncated.
     pub(crate) message: String,
 }
 
@@ -115,7 +115,7 @@ impl From<clickhouse::error::Error> for Fault {
                 reached: false,
                 message: "no answer in time".to_owned(),
             },
-            // What is left is a misunderstanding between the crate and the server: another kind of server, or a bug.
+            // Other errors mean that the crate did not understand the answer: another kind of server, or a bug.
             other => Self {
                 class: Class::Transient,
                 code: None,
@@ -127,12 +127,12 @@ impl From<clickhouse::error::Error> for Fault {
 }
 
 impl Fault {
-    /// Whether what was asked for was there before, and is not any more.
+    /// Whether the table or the database does not exist.
     pub(crate) fn is_absent(&self) -> bool {
         matches!(self.code, Some(UNKNOWN_DATABASE | UNKNOWN_TABLE))
     }
 
-    /// For a person: where, what was tried, what was said, what to do.
+    /// The error for the user: where, what was tried, what the server said, what to do.
     pub(crate) fn to_store_error(&self, url: &ClickHouseUrl, action: &'static str) -> StoreError {
         let url = url.clone();
         let message = self.message.clone();
@@ -160,7 +160,7 @@ fn class_of(code: u32) -> Class {
     }
 }
 
-/// The number in `Code: 60. DB::Exception: …`, or the whole text where it is only a number.
+/// The code in `Code: 60. DB::Exception: …`, or the whole text if it is just a number.
 fn code(text: &str) -> Option<u32> {
     let rest = match text.find("Code: ") {
         Some(at) => text.get(at + "Code: ".len()..)?,
@@ -170,7 +170,7 @@ fn code(text: &str) -> Option<u32> {
     rest.get(..digits)?.parse().ok()
 }
 
-/// One bounded line.
+/// The text as one line of bounded length.
 fn tidy(text: &str) -> String {
     let mut line: String = text
         .chars()

@@ -1,4 +1,4 @@
-//! Values as they are sent.
+//! Conversion of values to columns of `ClickHouse`, and their borrowed forms in JSON.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,64 +19,65 @@ use uuid::Uuid;
 use super::encode::Encoder;
 use crate::word::Word as Vocabulary;
 
-/// What is sent for a value of a column of this form.
-pub(super) trait Sent<T> {
-    fn send(value: &T, row: &mut Encoder<'_>);
+/// Writes a value of a column of this form.
+pub(super) trait WriteColumn<T> {
+    fn write(value: &T, row: &mut Encoder<'_>);
 }
 
-/// What a column of this form is read as out of a record's JSON, with its texts borrowed.
-pub(super) trait Borrowed {
+/// The type of a column of this form when it is read from a record's JSON, with borrowed texts.
+pub(super) trait BorrowedColumn {
     type Value<'a>;
 }
 
-/// A text that is borrowed where it holds no escape, also within lists.
+/// A text, borrowed if it contains no escape sequence. A type of its own, because serde borrows a `Cow` within lists
+/// only so.
 #[derive(Default, Deserialize)]
-pub(super) struct Json<'a>(#[serde(borrow)] Cow<'a, str>);
+pub(super) struct BorrowedText<'a>(#[serde(borrow)] Cow<'a, str>);
 
-impl AsRef<str> for Json<'_> {
+impl AsRef<str> for BorrowedText<'_> {
     fn as_ref(&self) -> &str {
         &self.0
     }
 }
 
-/// JSON as it stands there.
+/// A JSON value as it was received.
 #[derive(Deserialize)]
-pub(super) struct Whole<'a>(#[serde(borrow)] &'a RawValue);
+pub(super) struct RawJson<'a>(#[serde(borrow)] &'a RawValue);
 
 /// The fields of [`parity_schemas::record::RecordedFinding`], borrowed.
 #[derive(Deserialize)]
 pub(super) struct FindingJson<'a> {
     #[serde(borrow)]
-    fingerprint: Json<'a>,
+    fingerprint: BorrowedText<'a>,
     part: Part,
     #[serde(borrow)]
-    path: Json<'a>,
+    path: BorrowedText<'a>,
     #[serde(borrow)]
-    candidate_path: Option<Json<'a>>,
+    candidate_path: Option<BorrowedText<'a>>,
     #[serde(borrow)]
-    pattern: Json<'a>,
+    pattern: BorrowedText<'a>,
     kind: Kind,
     #[serde(borrow)]
-    legacy: Option<Json<'a>>,
+    legacy: Option<BorrowedText<'a>>,
     #[serde(borrow)]
-    candidate: Option<Json<'a>>,
+    candidate: Option<BorrowedText<'a>>,
     explanation: Option<Explanation>,
     #[serde(borrow)]
-    text_diff: Option<Json<'a>>,
+    text_diff: Option<BorrowedText<'a>>,
 }
 
 #[derive(Deserialize)]
 pub(super) struct ToleratedJson<'a> {
     part: Part,
     #[serde(borrow)]
-    path: Json<'a>,
+    path: BorrowedText<'a>,
     #[serde(borrow)]
-    why: Json<'a>,
+    why: BorrowedText<'a>,
 }
 
 macro_rules! borrowed {
     ($($form:ident: $value:ty;)*) => {$(
-        impl Borrowed for $form {
+        impl BorrowedColumn for $form {
             type Value<'a> = $value;
         }
     )*};
@@ -88,26 +89,26 @@ borrowed! {
     Number: u32;
     Count: u64;
     Flag: bool;
-    Text: Json<'a>;
-    Label: Json<'a>;
-    Hash: Json<'a>;
+    Text: BorrowedText<'a>;
+    Label: BorrowedText<'a>;
+    Hash: BorrowedText<'a>;
     Word: MismatchClass;
-    Texts: Vec<Json<'a>>;
+    Texts: Vec<BorrowedText<'a>>;
     Findings: Vec<FindingJson<'a>>;
     Tolerations: Vec<ToleratedJson<'a>>;
-    OptionalDocument: Option<Whole<'a>>;
+    OptionalDocument: Option<RawJson<'a>>;
 }
 
-macro_rules! sent {
+macro_rules! write_column {
     ($($form:ident: $value:ty = |$row:ident, $name:ident| $write:expr;)*) => {$(
-        impl Sent<$value> for $form {
-            fn send($name: &$value, $row: &mut Encoder<'_>) {
+        impl WriteColumn<$value> for $form {
+            fn write($name: &$value, $row: &mut Encoder<'_>) {
                 $write;
             }
         }
     )*};
 }
-sent! {
+write_column! {
     Id: Uuid = |row, id| row.uuid(*id);
     Run: Uuid = |row, id| row.uuid(*id);
     Time: Timestamp = |row, time| row.time(*time);
@@ -119,51 +120,51 @@ sent! {
     Flag: bool = |row, flag| row.bool(*flag);
 }
 
-impl<T: AsRef<str>> Sent<T> for Text {
-    fn send(text: &T, row: &mut Encoder<'_>) {
+impl<T: AsRef<str>> WriteColumn<T> for Text {
+    fn write(text: &T, row: &mut Encoder<'_>) {
         row.string(text.as_ref());
     }
 }
 
-impl<T: AsRef<str>> Sent<T> for Label {
-    fn send(text: &T, row: &mut Encoder<'_>) {
+impl<T: AsRef<str>> WriteColumn<T> for Label {
+    fn write(text: &T, row: &mut Encoder<'_>) {
         row.string(text.as_ref());
     }
 }
 
-impl<T: AsRef<str>> Sent<T> for Hash {
-    fn send(text: &T, row: &mut Encoder<'_>) {
+impl<T: AsRef<str>> WriteColumn<T> for Hash {
+    fn write(text: &T, row: &mut Encoder<'_>) {
         row.string(text.as_ref());
     }
 }
 
-impl<T: Vocabulary> Sent<T> for Word {
-    fn send(word: &T, row: &mut Encoder<'_>) {
+impl<T: Vocabulary> WriteColumn<T> for Word {
+    fn write(word: &T, row: &mut Encoder<'_>) {
         row.string(word.word());
     }
 }
 
-impl<T: Vocabulary> Sent<Option<T>> for OptionalWord {
-    fn send(word: &Option<T>, row: &mut Encoder<'_>) {
+impl<T: Vocabulary> WriteColumn<Option<T>> for OptionalWord {
+    fn write(word: &Option<T>, row: &mut Encoder<'_>) {
         row.string(word.as_ref().map_or("", Vocabulary::word));
     }
 }
 
-impl<T: Serialize> Sent<T> for Document {
-    fn send(value: &T, row: &mut Encoder<'_>) {
+impl<T: Serialize> WriteColumn<T> for Document {
+    fn write(value: &T, row: &mut Encoder<'_>) {
         let text = serde_json::to_string(value);
         row.string(&text.expect("records are made of strings, numbers and lists only"));
     }
 }
 
-impl Sent<Option<Whole<'_>>> for OptionalDocument {
-    fn send(json: &Option<Whole<'_>>, row: &mut Encoder<'_>) {
+impl WriteColumn<Option<RawJson<'_>>> for OptionalDocument {
+    fn write(json: &Option<RawJson<'_>>, row: &mut Encoder<'_>) {
         row.string(json.as_ref().map_or("", |json| json.0.get()));
     }
 }
 
-impl Sent<Histogram> for Buckets {
-    fn send(histogram: &Histogram, row: &mut Encoder<'_>) {
+impl WriteColumn<Histogram> for Buckets {
+    fn write(histogram: &Histogram, row: &mut Encoder<'_>) {
         let pieces = Self::PIECES - 1;
         row.list(pieces, histogram.0.iter(), |row, (bucket, count)| {
             row.u16(*bucket);
@@ -172,14 +173,14 @@ impl Sent<Histogram> for Buckets {
     }
 }
 
-impl<K: Vocabulary> Sent<BTreeMap<K, u64>> for Counts {
-    fn send(counts: &BTreeMap<K, u64>, row: &mut Encoder<'_>) {
+impl<K: Vocabulary> WriteColumn<BTreeMap<K, u64>> for Counts {
+    fn write(counts: &BTreeMap<K, u64>, row: &mut Encoder<'_>) {
         send_counts(counts, row);
     }
 }
 
-impl<K: Vocabulary> Sent<BTreeMap<K, u64>> for ClientCounts {
-    fn send(counts: &BTreeMap<K, u64>, row: &mut Encoder<'_>) {
+impl<K: Vocabulary> WriteColumn<BTreeMap<K, u64>> for ClientCounts {
+    fn write(counts: &BTreeMap<K, u64>, row: &mut Encoder<'_>) {
         send_counts(counts, row);
     }
 }
@@ -191,16 +192,16 @@ fn send_counts<K: Vocabulary>(counts: &BTreeMap<K, u64>, row: &mut Encoder<'_>) 
     });
 }
 
-impl<T: AsRef<str>> Sent<Vec<T>> for Texts {
-    fn send(texts: &Vec<T>, row: &mut Encoder<'_>) {
+impl<T: AsRef<str>> WriteColumn<Vec<T>> for Texts {
+    fn write(texts: &Vec<T>, row: &mut Encoder<'_>) {
         row.list(Self::PIECES - 1, texts.iter(), |row, text| {
             row.string(text.as_ref());
         });
     }
 }
 
-impl Sent<Vec<FindingJson<'_>>> for Findings {
-    fn send(findings: &Vec<FindingJson<'_>>, row: &mut Encoder<'_>) {
+impl WriteColumn<Vec<FindingJson<'_>>> for Findings {
+    fn write(findings: &Vec<FindingJson<'_>>, row: &mut Encoder<'_>) {
         row.list(Self::PIECES - 1, findings.iter(), |row, finding| {
             row.string(finding.fingerprint.as_ref());
             row.string(finding.part.as_str());
@@ -216,8 +217,8 @@ impl Sent<Vec<FindingJson<'_>>> for Findings {
     }
 }
 
-impl Sent<Vec<ToleratedJson<'_>>> for Tolerations {
-    fn send(tolerated: &Vec<ToleratedJson<'_>>, row: &mut Encoder<'_>) {
+impl WriteColumn<Vec<ToleratedJson<'_>>> for Tolerations {
+    fn write(tolerated: &Vec<ToleratedJson<'_>>, row: &mut Encoder<'_>) {
         row.list(Self::PIECES - 1, tolerated.iter(), |row, tolerated| {
             row.string(tolerated.part.as_str());
             row.string(tolerated.path.as_ref());
@@ -226,6 +227,6 @@ impl Sent<Vec<ToleratedJson<'_>>> for Tolerations {
     }
 }
 
-fn optional<'a>(text: Option<&'a Json<'_>>) -> Option<&'a str> {
+fn optional<'a>(text: Option<&'a BorrowedText<'_>>) -> Option<&'a str> {
     text.map(AsRef::as_ref)
 }

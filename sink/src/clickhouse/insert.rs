@@ -1,8 +1,9 @@
 //! Inserting encoded rows, so that a repeated insert changes nothing.
 //!
-//! The server is done with an insert when it answers, also on a cluster (`distributed_foreground_insert`): an
-//! acknowledgement that means less would let a batch be committed that is nowhere yet. A token names the batch, so that
-//! a repeat within the window of the table is dropped before it costs anything; one beyond falls to the id.
+//! The server answers only when the rows are stored, also on a cluster (`distributed_foreground_insert`): with a weaker
+//! acknowledgement, the offsets of a batch could be committed before its rows are stored. A token identifies the batch,
+//! so that the server drops a repeat within the deduplication window of the table at once; an older repeat is
+//! deduplicated by id.
 
 use std::time::Duration;
 
@@ -11,24 +12,24 @@ use parity_schemas::record::RecordType;
 
 use super::{Fault, Server, within};
 
-/// Bytes handed to the connection at once: large enough to cost few calls, small enough that the server reads while we
+/// Bytes passed to the connection at a time: large enough for few calls, small enough that the server reads while we
 /// send.
 const CHUNK_BYTES: usize = 1 << 20;
-/// An insert of a full batch takes a second on a busy server. Beyond this the connection is as good as dead; whether
-/// the server took the rows does not matter, since they are sent again under the same token.
+/// An insert of a full batch takes a second on a busy server. After this long the connection is considered dead.
+/// Whether the server stored the rows does not matter, because they are sent again with the same token.
 const INSERT_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// How rows are to be taken.
+/// How the server is to store rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// As a part of its own, once for all inserts with this token.
+    /// As a separate part, and only once for all inserts with this token.
     Whole(String),
-    /// Together with those of other writers, when the server sees fit; answered when they are stored. For many writers
-    /// of few rows each, who would otherwise make more parts than the server can merge.
+    /// Combined with the rows of other writers, and answered when they are stored. For many writers of few rows each,
+    /// which would otherwise create more parts than the server can merge.
     Gathered,
 }
 
-/// Encoded rows of one table, ready to be sent as often as it takes. Cloning copies nothing.
+/// Encoded rows of one table, which can be sent repeatedly. Cloning copies no bytes.
 #[derive(Clone)]
 pub(crate) struct EncodedRows {
     pub(crate) table: RecordType,
@@ -36,7 +37,7 @@ pub(crate) struct EncodedRows {
 }
 
 impl Server {
-    /// Stores rows; when it returns, they are.
+    /// Stores rows; when it returns without an error, they are stored.
     pub(crate) async fn insert(&self, rows: &EncodedRows, mode: &Mode) -> Result<(), Fault> {
         let table = rows.table;
         let names: Vec<&str> = table.columns().iter().map(|column| column.name).collect();
@@ -52,8 +53,8 @@ impl Server {
         insert = match mode {
             Mode::Whole(token) => insert
                 .with_setting("async_insert", "0")
-                // What is double within a batch is made one by merges and by FINAL like everything else that is; looking
-                // for it at once took the server half of an insert.
+                // Duplicates within a batch are removed by merges and FINAL, like all others. Removing them during the
+                // insert took half of its time.
                 .with_setting("optimize_on_insert", "0")
                 .with_setting("insert_deduplicate", "1")
                 .with_setting("insert_deduplication_token", token),

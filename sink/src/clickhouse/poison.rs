@@ -1,22 +1,22 @@
-//! Records that no row can be made of.
+//! Records that cannot become a row.
 
 use std::fmt;
 
 use parity_schemas::time::Timestamp;
 
-/// A record from further back than anything is kept would be removed at once; together with the limit ahead it also
-/// bounds how many monthly partitions one batch can touch (the server refuses an insert into more than 100).
+/// An older record is beyond retention and would be removed at once. Together with the limit on future times, this also
+/// bounds how many monthly partitions one batch touches (the server refuses an insert into more than 100).
 pub(super) const OLDEST_MICROS: i64 = 400 * DAY_MICROS;
-/// A clock may be wrong by a time zone; a record from beyond would outlive all retention.
+/// A clock may be wrong by a time zone. A record from further in the future would outlive its retention.
 pub(super) const AHEAD_MICROS: i64 = DAY_MICROS;
 const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
 
 /// Why a record can never be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Poison {
-    /// It is not what its type says.
+    /// Its JSON is not that of its type.
     Malformed(String),
-    /// Its clock was wrong, or it is older than anything that is kept.
+    /// Its time is wrong, or older than the retention.
     TimeOutOfRange(Timestamp),
 }
 

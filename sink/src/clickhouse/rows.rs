@@ -1,4 +1,4 @@
-//! One record's JSON into one row: read with its texts borrowed, checked, and written column by column.
+//! Conversion of one record's JSON into one row: decoded with borrowed texts, checked, and written column by column.
 
 use parity_schemas::evidence::{Decision, DecisionRow};
 use parity_schemas::table;
@@ -8,37 +8,37 @@ use parity_schemas::watermark::Watermark;
 use serde::Deserialize;
 
 use super::encode::{Block, Encoder};
-use super::forms::{Borrowed, Sent};
+use super::forms::{BorrowedColumn, WriteColumn};
 use super::poison::{AHEAD_MICROS, OLDEST_MICROS, Poison};
 
-/// What is kept of a parser's message.
+/// Longest message of a parser that is kept.
 const MAX_WHY_BYTES: usize = 200;
 
-/// The columns of a record as its JSON has them, borrowed.
+/// A struct with the columns of a record, borrowed from its JSON, and the function that writes them.
 macro_rules! borrowed {
     ([$name:ident, $write:ident] $($role:ident $field:ident: $form:ident = $($path:ident).+ $(, since $step:literal)?;)*) => {
         #[derive(Deserialize)]
         #[serde(bound(deserialize = "'de: 'a"))]
         struct $name<'a> {
             $(
-                // Older programs have no such field.
+                // Records of older programs do not have this field.
                 $(#[doc = stringify!($step)] #[serde(default)])?
-                $field: <table::$form as Borrowed>::Value<'a>,
+                $field: <table::$form as BorrowedColumn>::Value<'a>,
             )*
         }
 
         fn $write(row: &mut Encoder<'_>, record: &$name<'_>) {
-            $(<table::$form as Sent<_>>::send(&record.$field, row);)*
+            $(<table::$form as WriteColumn<_>>::write(&record.$field, row);)*
         }
     };
 }
 parity_schemas::mismatch_columns!(borrowed MismatchJson, write_mismatch);
 
-/// The columns of a record, in the order of its table.
+/// The function that writes the columns of a record in the order of its table.
 macro_rules! written {
     ([$write:ident, $record:ty] $($role:ident $field:ident: $form:ident = $($path:ident).+ $(, since $step:literal)?;)*) => {
         fn $write(row: &mut Encoder<'_>, record: &$record) {
-            $(<table::$form as Sent<_>>::send(&record.$($path).+, row);)*
+            $(<table::$form as WriteColumn<_>>::write(&record.$($path).+, row);)*
         }
     };
 }

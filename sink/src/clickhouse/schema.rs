@@ -1,7 +1,8 @@
-//! The tables in `ClickHouse`: applied, and checked before anybody reads or writes.
+//! The tables in `ClickHouse`: creating and migrating them, and checking them before they are read or written.
 //!
-//! Applying is idempotent and may be done by several at once: every statement says IF NOT EXISTS, and a version is
-//! noted only after all of its statements. A program that finds a version above its own touches nothing.
+//! Applying the schema is idempotent, and several processes may do it at once: every statement says IF NOT EXISTS, and
+//! a version is recorded only after all of its statements. A program that finds a version above its own changes
+//! nothing.
 
 use std::fmt;
 use std::time::Duration;
@@ -18,19 +19,19 @@ use crate::retention::Retention;
 use crate::runtime::runtime;
 use crate::store::StoreConfig;
 
-/// Looking at one small table.
+/// Time limit for reading one small table.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long a server waits for the others of its cluster to run a statement, in seconds: less than we wait for the server,
-/// so that it tells which of them did not. They run it when they are back.
+/// How long a server waits for the other servers of its cluster to run a statement, in seconds. Shorter than our own
+/// time-out, so that the server can report which of them did not; those run it when they are back.
 const ON_CLUSTER_SECONDS: &str = "60";
 /// `UNKNOWN_TABLE` and `UNKNOWN_DATABASE`.
 const ABSENT: [u32; 2] = [60, 81];
 const PROGRAM: &str = concat!("parity ", env!("CARGO_PKG_VERSION"));
 
-/// What applying did.
+/// The result of applying the schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Applied {
-    /// The version before; 0 when there was nothing.
+    /// The version before; 0 if there were no tables.
     pub from: u32,
     /// The version now.
     pub to: u32,
@@ -46,8 +47,8 @@ impl fmt::Display for Applied {
     }
 }
 
-/// Creates what is missing, and sets how long what is kept. Tables that are there keep their layout: those of a cluster are
-/// changed on all of it, also where [`Layout::Single`] is given.
+/// Creates missing tables and columns, and sets the retention. Existing tables keep their layout: tables of a cluster
+/// are changed on the whole cluster, even if [`Layout::Single`] is given.
 pub fn apply_schema(
     store: &StoreConfig,
     layout: &Layout,
@@ -58,7 +59,7 @@ pub fn apply_schema(
     runtime()?.block_on(apply(&server, layout, retention))
 }
 
-/// Whether the tables are there, in the version that this program reads and writes.
+/// Checks that the tables exist, in the version that this program reads and writes.
 pub(crate) async fn check(server: &Server) -> Result<(), StoreError> {
     let found = version(server).await?;
     let url = server.url().clone();
@@ -83,8 +84,8 @@ pub(crate) async fn check(server: &Server) -> Result<(), StoreError> {
     }
 }
 
-/// A table of the record that is not there, although its version is noted: somebody has dropped it. That of decisions is
-/// not looked for, since not everybody who reads the record may see it.
+/// A table that is missing although its version is recorded, so somebody has dropped it. The table of decisions is not
+/// checked, because not every reader has access to it.
 async fn missing_table(server: &Server) -> Result<Option<&'static str>, StoreError> {
     #[derive(clickhouse::Row, Deserialize)]
     struct Found {
@@ -118,7 +119,7 @@ async fn apply(
     if from > VERSION {
         return Err(newer(server, from));
     }
-    // Every statement says IF NOT EXISTS, so that all of them make a table anew that was dropped.
+    // If a table was dropped, run all statements: each says IF NOT EXISTS, so only the missing table is created.
     let done = match from {
         VERSION if missing_table(server).await?.is_some() => 0,
         from => from,
@@ -145,7 +146,7 @@ async fn apply(
     Ok(Applied { from, to: VERSION })
 }
 
-/// The layout of the tables that are there, or the one that is wanted where there are none.
+/// The layout of the existing tables, or the wanted one if there are none.
 async fn layout_there(server: &Server, wanted: &Layout) -> Result<Layout, StoreError> {
     #[derive(clickhouse::Row, Deserialize)]
     struct Found {
@@ -161,7 +162,7 @@ async fn layout_there(server: &Server, wanted: &Layout) -> Result<Layout, StoreE
     );
     let found = match asked.await {
         Ok(mut found) => found.pop(),
-        // The database itself is not there.
+        // The database itself does not exist.
         Err(fault) if fault.code.is_some_and(|code| ABSENT.contains(&code)) => None,
         Err(fault) => return Err(server.failed("look at the schema of", &fault)),
     };
@@ -218,15 +219,15 @@ async fn create_database(server: &Server, layout: &Layout) -> Result<(), StoreEr
         Layout::Cluster(cluster) => format!(" ON CLUSTER '{}'", cluster.replace('\'', "\\'")),
     };
     let create = format!("CREATE DATABASE IF NOT EXISTS `{name}`{on_cluster}");
-    // Asked without a database: the one that is meant is not there yet.
+    // Sent to the default database, because the configured one does not exist yet.
     let client = server.client().clone().with_database("default");
     within(QUESTION_TIMEOUT, client.query_raw(&create).execute())
         .await
         .map_err(|fault| server.failed("create the database of", &fault))
 }
 
-/// TTLs by the configuration. They are metadata; `materialize_ttl_after_modify = 0` leaves rows that are there to the
-/// next merges instead of rewriting all of them now.
+/// Sets the configured TTLs. They are metadata: with `materialize_ttl_after_modify = 0`, existing rows are handled by
+/// the next merges instead of being rewritten now.
 fn retention_statements(layout: &Layout, retention: &Retention) -> Vec<String> {
     let (suffix, on_cluster) = match layout {
         Layout::Single => ("", String::new()),
@@ -255,7 +256,7 @@ fn retention_statements(layout: &Layout, retention: &Retention) -> Vec<String> {
     statements
 }
 
-/// The highest version that is noted; 0 without any.
+/// The highest recorded version; 0 if there is none.
 async fn version(server: &Server) -> Result<u32, StoreError> {
     #[derive(clickhouse::Row, Deserialize)]
     struct Found {

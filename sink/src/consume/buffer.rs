@@ -1,22 +1,22 @@
-//! Records of one partition that wait for their batch.
+//! Buffered records of one partition, which become a batch.
 //!
-//! Payloads are copied out of the Kafka client into one growing piece of memory: its own buffers hold whole fetches,
-//! which would stay for as long as one record of them does.
+//! Payloads are copied out of the Kafka client into one growing vector: the client's buffers hold whole fetches, and
+//! one record would keep all of its fetch in memory.
 
 use std::time::Instant;
 
 use parity_schemas::record::{RECORD_VERSION, RecordType, TYPE_HEADER, VERSION_HEADER};
 use rdkafka::message::{BorrowedMessage, Headers as _, Message as _, OwnedHeaders};
 
-/// A record over this cannot be ours: a mirror cuts its own at 900 KiB.
+/// A larger record is not ours: a mirror limits its records to 900 KiB.
 const MAX_PAYLOAD_BYTES: usize = 4 << 20;
-/// What a record counts for besides its bytes.
+/// Memory of a record besides its bytes.
 const OVERHEAD: usize = std::mem::size_of::<Entry>();
 
-/// Why a record is refused by what is around it.
+/// Why a record cannot be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
-    /// The word for headers and metrics.
+    /// The word for it in headers and metrics.
     pub(super) reason: &'static str,
     /// For a person.
     pub(super) why: String,
@@ -31,27 +31,27 @@ impl Refusal {
     }
 }
 
-/// One record of a run.
+/// One buffered record.
 pub(super) struct Entry {
     pub(super) offset: i64,
-    /// The key's bytes, then the payload's, from here in [`Run::bytes`].
+    /// Where the key begins in [`RecordBuffer::bytes`]; the payload follows it.
     start: usize,
     key: usize,
     payload: usize,
     pub(super) record: Result<RecordType, Box<Refusal>>,
-    /// Headers beside our own, which a dead letter keeps.
+    /// All headers, if there are more than our own two or the record is refused: a dead letter keeps them.
     pub(super) headers: Option<Box<OwnedHeaders>>,
 }
 
-/// A run of offsets of one partition.
-pub(super) struct Run {
+/// Records at consecutive offsets of one partition.
+pub(super) struct RecordBuffer {
     bytes: Vec<u8>,
     pub(super) entries: Vec<Entry>,
-    /// When its first record came.
+    /// When its first record arrived.
     pub(super) since: Instant,
 }
 
-impl Run {
+impl RecordBuffer {
     pub(super) fn new() -> Self {
         Self {
             bytes: Vec::new(),
@@ -60,7 +60,8 @@ impl Run {
         }
     }
 
-    /// Begins anew with room for as much again: the next run will be like this one.
+    /// Takes the records, and leaves an empty buffer with the same capacity, since the next batch will be of about that
+    /// size.
     pub(super) fn take(&mut self) -> Self {
         let next = Self {
             bytes: Vec::with_capacity(self.bytes.len()),
@@ -103,7 +104,7 @@ impl Run {
             .unwrap_or_default()
     }
 
-    /// What it counts for in the memory limit.
+    /// Its share of the memory limit.
     pub(super) fn cost(&self) -> usize {
         self.bytes.len() + self.entries.len() * OVERHEAD
     }
@@ -113,13 +114,14 @@ impl Run {
         Some((self.entries.first()?.offset, self.entries.last()?.offset))
     }
 
-    /// A checksum of its content. Part of its name: a topic that was made anew has the same offsets again.
+    /// A checksum of its content. It is part of the name of the batch, because a topic that was deleted and created
+    /// again uses the same offsets again.
     pub(super) fn checksum(&self) -> u32 {
         crc32fast::hash(&self.bytes)
     }
 }
 
-/// What the headers say a record is, and the headers that are to be kept.
+/// The type of a record according to its headers, and the headers to keep.
 fn classify(
     message: &BorrowedMessage<'_>,
     payload: usize,
@@ -165,7 +167,7 @@ fn judge(
             format!("its header {VERSION_HEADER} is {version:?}, which is no number"),
         ));
     };
-    // Before the type: a newer program may have new ones.
+    // Checked before the type, because a newer program may have new types.
     if number > RECORD_VERSION {
         return Err(Refusal::new(
             "newer_version",

@@ -1,4 +1,4 @@
-//! What the Kafka client tells us: partitions that come and go, statistics, errors.
+//! Callbacks of the Kafka client: partitions assigned and revoked, statistics, errors.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,34 +10,34 @@ use rdkafka::error::{KafkaError, KafkaResult};
 use rdkafka::statistics::Statistics;
 use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
 
-use super::health::Shared;
+use super::health::SinkStatus;
 use super::progress::Progress;
 use crate::kafka;
 
-/// How long a rebalance waits for the batches of partitions that go: long enough for a busy server, short enough that
-/// the others of the group are not held up. What is not done by then is done again by the next owner.
+/// How long a rebalance waits for the batches of revoked partitions: long enough for a busy server, short enough not to
+/// hold up the group. The next owner repeats what is not done by then.
 const HAND_OVER: Duration = Duration::from_secs(5);
 
-/// Callbacks of the consumer; they run within `poll`, on its thread.
+/// Callbacks of the consumer. They run within `poll`, on its thread.
 pub(super) struct Context {
     topic: String,
-    shared: Arc<Shared>,
+    status: Arc<SinkStatus>,
     progress: Arc<Progress>,
-    /// Partitions that were taken from us and that the poller has not heard of yet.
+    /// Revoked partitions that the poller has not removed yet.
     revoked: Mutex<Vec<i32>>,
 }
 
 impl Context {
-    pub(super) fn new(topic: &str, shared: Arc<Shared>, progress: Arc<Progress>) -> Self {
+    pub(super) fn new(topic: &str, status: Arc<SinkStatus>, progress: Arc<Progress>) -> Self {
         Self {
             topic: topic.to_owned(),
-            shared,
+            status,
             progress,
             revoked: Mutex::default(),
         }
     }
 
-    /// The partitions of our topic in a list, and a topic that is not ours, if there is one.
+    /// The partitions of our topic in a list, and the name of another topic, if the list has one.
     fn own(&self, list: &TopicPartitionList) -> (Vec<i32>, Option<String>) {
         let elements = list.elements();
         let (own, others): (Vec<_>, Vec<_>) = elements
@@ -61,7 +61,7 @@ impl ClientContext for Context {
 
     fn error(&self, error: KafkaError, reason: &str) {
         tracing::debug!(target: "librdkafka", %error, "{reason}");
-        self.shared.broker_failed(format!("Kafka: {reason}"));
+        self.status.broker_failed(format!("Kafka: {reason}"));
     }
 
     fn stats(&self, statistics: Statistics) {
@@ -70,17 +70,17 @@ impl ClientContext for Context {
             .values()
             .any(|broker| broker.nodeid >= 0 && broker.state == "UP");
         if up {
-            self.shared.broker_worked();
+            self.status.broker_worked();
         }
         let lags = statistics
             .topics
             .values()
             .flat_map(|topic| topic.partitions.values())
-            // -1 is what the client has before it knows, and its own entry for "no partition yet".
+            // -1 means that the lag is not known yet, or is the client's own entry for "no partition yet".
             .filter(|partition| partition.partition >= 0 && partition.consumer_lag >= 0)
             .map(|partition| (partition.partition, partition.consumer_lag))
             .collect();
-        self.shared.set_lags(lags);
+        self.status.set_lags(lags);
     }
 }
 
@@ -90,7 +90,7 @@ impl ConsumerContext for Context {
             return;
         };
         let (gone, _) = self.own(partitions);
-        // Lost without having been asked (we were taken for dead): they are somebody else's already.
+        // The group considered us dead, so the partitions already have another owner.
         let lost = consumer.assignment_lost();
         let done = self
             .progress
@@ -111,7 +111,7 @@ impl ConsumerContext for Context {
                 }
             }
             if let Err(error) = consumer.commit(&offsets, CommitMode::Sync) {
-                tracing::warn!(%error, "the last batches of partitions that went are stored and not committed; they will be stored once more");
+                tracing::warn!(%error, "the last batches of revoked partitions are stored but not committed; they will be stored again");
             }
         }
         self.revoked
@@ -128,27 +128,27 @@ impl ConsumerContext for Context {
             .assignment()
             .map_or_else(|_| (Vec::new(), None), |list| self.own(&list));
         if let Some(foreign) = foreign {
-            // A sink that is ready moves its topic. Records of another one are left alone until the group has settled.
+            // Reported as not ready: records of another topic are not consumed.
             tracing::warn!(
                 topic = foreign,
                 "the group has given this sink partitions of another topic"
             );
-            self.shared.assigned_another_topic(&foreign, &self.topic);
+            self.status.assigned_another_topic(&foreign, &self.topic);
             return;
         }
         tracing::info!(?partitions, "partitions of this sink");
-        self.shared.assigned(&partitions);
+        self.status.assigned(&partitions);
     }
 
     fn commit_callback(&self, result: KafkaResult<()>, _offsets: &TopicPartitionList) {
         if let Err(error) = result {
-            self.shared.metrics.commit_errors.inc();
-            tracing::warn!(%error, "a commit failed; the next one covers it, or the batch is stored once more");
+            self.status.metrics.commit_errors.inc();
+            tracing::warn!(%error, "a commit failed; the next one covers it, or the batch is stored again");
         }
     }
 
     fn main_queue_min_poll_interval(&self) -> rdkafka::util::Timeout {
-        // Statistics and errors also while there are no records.
+        // So that statistics and errors are handled also while there are no records.
         Duration::from_millis(100).into()
     }
 }

@@ -1,8 +1,8 @@
-//! Records that cannot be stored, put aside with the reason.
+//! The dead-letter topic: records that cannot be stored, with the reason.
 //!
-//! A dead letter is the record as it was (key, payload, headers) with headers that say where it stood and why it was
-//! refused, so that a sink of a later version can simply be run on the topic of dead letters. It is acknowledged by the
-//! broker before the offset of the record is committed.
+//! A dead letter is the original record (key, payload, headers) with additional headers that say where it was read and
+//! why it was refused. So a sink of a later version can simply be run on the dead-letter topic. The offset of a record
+//! is committed only after the broker has acknowledged its dead letter.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use rdkafka::message::{DeliveryResult, Header, OwnedHeaders};
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer as _, ProducerContext};
 use rdkafka::types::RDKafkaErrorCode;
 
-use super::buffer::{Entry, Refusal, Run};
+use super::buffer::{Entry, RecordBuffer, Refusal};
 use crate::error::StoreError;
 use crate::kafka;
 use crate::url::KafkaUrl;
@@ -35,16 +35,16 @@ pub(super) const REASONS: &[&str] = &[
 const REASON_HEADER: &str = "parity-dead-reason";
 const WHY_HEADER: &str = "parity-dead-why";
 const SOURCE_HEADER: &str = "parity-dead-source";
-/// Said instead of a payload that the topic of dead letters does not take.
+/// The length of a payload that is too large for the dead-letter topic, and so was left out.
 const OMITTED_HEADER: &str = "parity-dead-payload-bytes";
 /// How long one attempt waits for the broker.
 const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(10);
-/// Between two looks for acknowledgements.
+/// How long one poll for acknowledgements waits.
 const LOOK: Duration = Duration::from_millis(5);
-/// Dead letters under way at once: a topic full of garbage must not fill our memory with it.
+/// Dead letters under way at a time, so that a topic full of garbage does not fill our memory.
 const WINDOW: usize = 256;
 
-/// The way to the topic of dead letters. Shared by the workers.
+/// The producer for the dead-letter topic. Shared by the workers.
 pub(super) struct DeadLetters {
     topic: String,
     producer: BaseProducer<Acknowledgements>,
@@ -64,7 +64,7 @@ impl ClientContext for Acknowledgements {
     }
 }
 
-/// Which letter, and who wants to know.
+/// The number of the letter, and where to send its outcome.
 type Receipt = Box<(usize, Sender<Outcome>)>;
 
 impl ProducerContext for Acknowledgements {
@@ -76,7 +76,7 @@ impl ProducerContext for Acknowledgements {
             Ok(_) => Ok(()),
             Err((error, _)) => Err(error.rdkafka_error_code().unwrap_or(RDKafkaErrorCode::Fail)),
         };
-        // Whoever waited has given up; the letters are sent again.
+        // If the receiver has given up waiting, the letters are sent again.
         let _gone = sender.send((number, outcome));
     }
 }
@@ -89,7 +89,7 @@ impl DeadLetters {
             .set("acks", "all")
             .set("compression.type", "zstd")
             .set("linger.ms", "5")
-            // As much as a broker may be told to take; it is the broker that decides.
+            // As much as a broker can be configured to accept: the limit is the broker's.
             .set("message.max.bytes", "67108864")
             .set("queue.buffering.max.kbytes", "65536")
             .set("message.timeout.ms", "8000");
@@ -102,40 +102,42 @@ impl DeadLetters {
         })
     }
 
-    /// Puts records aside; when it returns without an error the broker has all of them.
+    /// Writes records to the dead-letter topic. When it returns without an error, the broker has acknowledged all of
+    /// them.
     pub(super) fn put(
         &self,
         source: &str,
-        run: &Run,
+        buffer: &RecordBuffer,
         letters: &[(&Entry, &Refusal)],
     ) -> Result<(), String> {
         for window in letters.chunks(WINDOW) {
-            let too_large = self.put_window(source, run, window, true)?;
-            // The broker refuses a batch as a whole, so most of these may only have been in bad company.
+            let too_large = self.put_window(source, buffer, window, true)?;
+            // The broker refuses a whole batch because of one record, so most of these may be small enough when sent
+            // alone.
             for number in too_large {
                 let Some(alone) = window.get(number..=number) else {
                     continue;
                 };
-                if !self.put_window(source, run, alone, true)?.is_empty() {
-                    self.put_window(source, run, alone, false)?;
+                if !self.put_window(source, buffer, alone, true)?.is_empty() {
+                    self.put_window(source, buffer, alone, false)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Sends letters and waits for all of them; gives those that the broker finds too large.
+    /// Sends letters and waits for all outcomes. Returns the numbers of those that the broker considers too large.
     fn put_window(
         &self,
         source: &str,
-        run: &Run,
+        buffer: &RecordBuffer,
         letters: &[(&Entry, &Refusal)],
         whole: bool,
     ) -> Result<Vec<usize>, String> {
         let (sender, outcomes) = crossbeam_channel::bounded(letters.len());
         for (number, (entry, refusal)) in letters.iter().enumerate() {
             let receipt: Receipt = Box::new((number, sender.clone()));
-            self.send(source, run, entry, refusal, receipt, whole)?;
+            self.send(source, buffer, entry, refusal, receipt, whole)?;
         }
         let deadline = Instant::now() + ACKNOWLEDGED_WITHIN;
         let (mut open, mut too_large) = (letters.len(), Vec::new());
@@ -162,13 +164,13 @@ impl DeadLetters {
     fn send(
         &self,
         source: &str,
-        run: &Run,
+        buffer: &RecordBuffer,
         entry: &Entry,
         refusal: &Refusal,
         receipt: Receipt,
         whole: bool,
     ) -> Result<(), String> {
-        let payload = run.payload(entry);
+        let payload = buffer.payload(entry);
         let place = format!("{source}@{}", entry.offset);
         let mut headers = match &entry.headers {
             Some(headers) => OwnedHeaders::clone(headers),
@@ -191,14 +193,14 @@ impl DeadLetters {
             });
         }
         let mut record = BaseRecord::with_opaque_to(&self.topic, receipt)
-            .key(run.key(entry))
+            .key(buffer.key(entry))
             .headers(headers);
         if whole {
             record = record.payload(payload);
         }
         match self.producer.send(record) {
             Ok(()) => Ok(()),
-            // Told like a refusal of the broker.
+            // Handled as if the broker had refused it.
             Err((KafkaError::MessageProduction(code), record)) => {
                 let (number, sender) = *record.delivery_opaque;
                 let _gone = sender.send((number, Err(code)));
@@ -209,7 +211,7 @@ impl DeadLetters {
     }
 }
 
-/// Our two headers, for a record that had no others and so did not keep them.
+/// Our own two headers, for a record whose headers were not kept because it had no others.
 fn own_headers(entry: &Entry) -> OwnedHeaders {
     let word = entry.record.as_ref().map_or("", |record| record.as_str());
     OwnedHeaders::new()
@@ -225,11 +227,11 @@ fn own_headers(entry: &Entry) -> OwnedHeaders {
 
 impl Drop for DeadLetters {
     fn drop(&mut self) {
-        // Everything was waited for; what is left belongs to batches that are not committed.
+        // All outcomes were awaited; anything left belongs to batches that are not committed.
         self.producer
             .purge(rdkafka::producer::PurgeConfig::default().queue().inflight());
     }
 }
 
-/// What the workers hold.
+/// The dead-letter producer as the workers share it.
 pub(super) type SharedDeadLetters = Arc<DeadLetters>;

@@ -1,4 +1,4 @@
-//! How a sink is doing: for the admin port and for Prometheus.
+//! The health of a sink, for the admin port and Prometheus.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,39 +14,39 @@ use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
-use crate::write::Failure;
+use crate::write::Incident;
 
-/// How a sink is doing.
+/// The health of a sink.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SinkHealth {
     /// It is a member of its group, and neither broker nor database fails.
     pub ready: bool,
-    /// Partitions that are its own now.
+    /// Partitions assigned to it now.
     pub partitions: usize,
-    /// Records in them that it has not committed, as of a second ago.
+    /// Records in these partitions that are not committed yet, as of up to a second ago.
     pub lag: u64,
-    /// Bytes of records in hand.
+    /// Bytes of records that are buffered or under way.
     pub buffered_bytes: u64,
     /// Records stored since it began.
     pub stored: u64,
     /// Records that went to the dead-letter topic since it began.
     pub dead_letters: u64,
-    /// What is wrong; `None` when nothing is.
-    pub failure: Option<Failure>,
-    /// When last a batch was stored.
+    /// What is failing; `None` if nothing is.
+    pub failure: Option<Incident>,
+    /// When the last batch was stored.
     pub last_write: Option<Timestamp>,
 }
 
-/// Asks a sink how it is doing, from any thread.
+/// Gives access to the health of a sink from any thread.
 #[derive(Clone)]
-pub struct SinkHandle(Arc<Shared>);
+pub struct SinkHandle(Arc<SinkStatus>);
 
 impl SinkHandle {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
-        Self(shared)
+    pub(super) fn new(status: Arc<SinkStatus>) -> Self {
+        Self(status)
     }
 
-    /// How it is doing.
+    /// The present health.
     pub fn health(&self) -> SinkHealth {
         self.0.health()
     }
@@ -54,7 +54,7 @@ impl SinkHandle {
 
 /// What the threads of a sink and the admin port share.
 #[derive(Default)]
-pub(super) struct Shared {
+pub(super) struct SinkStatus {
     pub(super) metrics: Metrics,
     state: Arc<Mutex<State>>,
 }
@@ -64,15 +64,15 @@ struct State {
     joined: bool,
     partitions: Vec<i32>,
     lags: BTreeMap<i32, i64>,
-    broker: Option<Failure>,
-    database: Option<Failure>,
-    /// The group gives us what we did not ask for.
-    group: Option<Failure>,
+    broker: Option<Incident>,
+    database: Option<Incident>,
+    /// The group has assigned partitions of another topic.
+    group: Option<Incident>,
     last_write: Option<Timestamp>,
     dead_letters: BTreeMap<&'static str, u64>,
 }
 
-impl Shared {
+impl SinkStatus {
     pub(super) fn health(&self) -> SinkHealth {
         let state = self.state();
         let failure = state
@@ -109,7 +109,7 @@ impl Shared {
         self.metrics.assigned.set(count);
     }
 
-    /// The group has given us what we did not ask for.
+    /// The group has assigned partitions of another topic to us.
     pub(super) fn assigned_another_topic(&self, topic: &str, own: &str) {
         let mut state = self.state();
         state.joined = false;
@@ -157,7 +157,7 @@ impl Shared {
         self.state().dead_letters.values().sum()
     }
 
-    /// For a registry.
+    /// Adds the metrics to a registry.
     pub(super) fn register(&self, registry: &mut Registry) {
         self.metrics.register(registry);
         registry.register_collector(Box::new(Live(Arc::clone(&self.state))));
@@ -168,11 +168,11 @@ impl Shared {
     }
 }
 
-fn fail(failure: &mut Option<Failure>, message: String) {
+fn fail(failure: &mut Option<Incident>, message: String) {
     let since = failure
         .as_ref()
         .map_or_else(Timestamp::now, |failure| failure.since);
-    *failure = Some(Failure { message, since });
+    *failure = Some(Incident { message, since });
 }
 
 type ByTable = Vec<(&'static str, &'static str)>;
@@ -293,7 +293,7 @@ impl Metrics {
     }
 }
 
-/// Every table is there from the start, so that a rate never begins at nothing.
+/// Exports every table from the start, as 0: a rate over a series that did not exist before misses its first increment.
 #[derive(Debug)]
 struct Stored([Counter; RecordType::ALL.len()]);
 
@@ -313,7 +313,7 @@ impl Collector for Stored {
     }
 }
 
-/// What is read out of the state when it is asked for.
+/// Metrics that are read from the state when they are scraped.
 struct Live(Arc<Mutex<State>>);
 
 impl std::fmt::Debug for Live {

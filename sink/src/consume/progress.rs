@@ -1,4 +1,5 @@
-//! Which partitions have a batch under way, and which are done: what workers, poller and rebalance agree on.
+//! Which partitions have a batch under way, and which batches are done. Shared by workers, poller and rebalance
+//! callbacks.
 
 use std::collections::HashMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -6,16 +7,16 @@ use std::time::{Duration, Instant};
 
 use super::SinkError;
 
-/// What became of a job.
+/// A job that has been stored.
 pub(super) struct Done {
     pub(super) partition: i32,
-    /// The offset to commit: the first one that is not done.
+    /// The offset to commit: that of the first record after the batch.
     pub(super) next: i64,
-    /// What the run counted for in the memory limit.
+    /// Its share of the memory limit.
     pub(super) cost: usize,
 }
 
-/// Which partitions have a batch under way, and which are done. Shared by workers, poller and rebalance.
+/// See the module.
 #[derive(Default)]
 pub(super) struct Progress {
     state: Mutex<State>,
@@ -24,10 +25,10 @@ pub(super) struct Progress {
 
 #[derive(Default)]
 struct State {
-    /// The number of the job of each partition.
+    /// The number of the job under way, by partition.
     under_way: HashMap<i32, u64>,
     done: Vec<Done>,
-    /// Bytes of jobs whose partition went meanwhile.
+    /// Bytes of jobs whose partition was revoked meanwhile.
     released: usize,
     failed: Option<SinkError>,
 }
@@ -41,7 +42,7 @@ impl Progress {
         self.state().under_way.contains_key(&partition)
     }
 
-    /// Jobs that have ended since the last call; bytes that are free again without a commit; a failure that ends all.
+    /// Jobs that were stored since the last call, bytes that were freed without a commit, and a fatal error.
     pub(super) fn take(&self) -> (Vec<Done>, usize, Option<SinkError>) {
         let mut state = self.state();
         (
@@ -56,7 +57,7 @@ impl Progress {
         self.state().under_way.len()
     }
 
-    /// The job was not taken after all.
+    /// The job is no longer under way, and was not stored.
     pub(super) fn forget(&self, partition: i32) {
         self.state().under_way.remove(&partition);
     }
@@ -70,8 +71,8 @@ impl Progress {
             .unwrap_or_else(PoisonError::into_inner);
     }
 
-    /// Waits for the batches of partitions that go, and gives the offsets that may still be committed for them.
-    /// Batches that do not end in time are forgotten: their partition is somebody else's then.
+    /// Waits for the batches of revoked partitions, and returns the offsets that may still be committed for them.
+    /// Batches that do not end in time are forgotten, because their partitions then have another owner.
     pub(super) fn hand_over(&self, gone: &[i32], limit: Duration) -> HashMap<i32, i64> {
         let deadline = Instant::now() + limit;
         let mut state = self.state();
@@ -127,7 +128,7 @@ impl Progress {
     }
 }
 
-/// Tells of a thread that ended by a panic.
+/// Reports a thread that ended by a panic.
 pub(super) struct Alarm<'a>(pub(super) &'a Progress);
 
 impl Drop for Alarm<'_> {

@@ -1,4 +1,4 @@
-//! The thread that polls: fills the buffers, hands batches out, commits what is done.
+//! The polling thread: fills the buffers, hands out batches, commits stored ones.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,22 +10,22 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::{BorrowedMessage, Message as _};
 use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
 
-use super::buffer::Run;
+use super::buffer::RecordBuffer;
 use super::context::Context;
-use super::health::Shared;
+use super::health::SinkStatus;
 use super::progress::{Done, Progress};
 use super::work::{Job, Workers};
 use super::{SinkError, SinkOptions, SinkReport};
 use crate::url::KafkaUrl;
 
-/// Records taken at a stretch before the rest is looked at.
+/// Records taken in one go before other work is done.
 const STRETCH: usize = 1_000;
-/// Longest wait for a record: bounds how late a finished batch is committed and a full one handed out.
+/// Longest wait for a record. Bounds the delay until a stored batch is committed and a full one handed out.
 const WAIT: Duration = Duration::from_millis(5);
-/// With the memory limit reached, polling alone stops for this long: workers that keep up make room in milliseconds,
-/// while pausing throws away what was fetched ahead. Far below the time after which the group takes us for dead.
+/// At the memory limit, polling first just stops for this long: workers that keep up free memory within milliseconds,
+/// while pausing partitions discards prefetched records. Far below the time after which the group considers us dead.
 const HOLD: Duration = Duration::from_millis(500);
-/// Half of the memory free again is what resumes paused partitions, so that they do not flap.
+/// Paused partitions resume when half of the memory is free again, so that they do not flap.
 const RESUME_SHARE: usize = 2;
 
 /// The consumer and what it has read.
@@ -33,21 +33,21 @@ pub(super) struct Poller {
     consumer: BaseConsumer<Context>,
     topic: String,
     options: SinkOptions,
-    shared: Arc<Shared>,
+    status: Arc<SinkStatus>,
     stop: Arc<AtomicBool>,
     partitions: BTreeMap<i32, Partition>,
-    /// What is in the buffers and under way.
+    /// Bytes of records that are buffered or under way.
     held: usize,
-    /// Since when it is too much.
+    /// Since when the memory limit is reached.
     full_since: Option<Instant>,
     paused: bool,
     jobs: u64,
 }
 
-/// One partition of ours.
+/// One assigned partition.
 struct Partition {
-    run: Run,
-    /// The offset that should come next, for telling gaps.
+    buffer: RecordBuffer,
+    /// The next offset, to detect gaps.
     expected: Option<i64>,
 }
 
@@ -56,14 +56,14 @@ impl Poller {
         consumer: BaseConsumer<Context>,
         url: &KafkaUrl,
         options: SinkOptions,
-        shared: Arc<Shared>,
+        status: Arc<SinkStatus>,
         stop: Arc<AtomicBool>,
     ) -> Self {
         Self {
             consumer,
             topic: url.topic.clone(),
             options,
-            shared,
+            status,
             stop,
             partitions: BTreeMap::new(),
             held: 0,
@@ -81,17 +81,17 @@ impl Poller {
             (unfinished, ended) = self.finish(&workers, &progress);
         }
         let threads = workers.finish();
-        // Leaves the group at once instead of letting it wait for our silence.
+        // Leaves the group at once, so that it does not wait for our session to time out.
         self.consumer.unsubscribe();
         ended.and(threads)?;
         Ok(SinkReport {
-            stored: self.shared.metrics.stored_total(),
-            dead_letters: self.shared.dead_letters(),
+            stored: self.status.metrics.stored_total(),
+            dead_letters: self.status.dead_letters(),
             unfinished,
         })
     }
 
-    /// Until told to stop.
+    /// Works until told to stop.
     fn work(&mut self, workers: &Workers, progress: &Progress) -> Result<(), SinkError> {
         while !self.stop.load(Ordering::Acquire) {
             let grown = if self.holds(progress) {
@@ -107,12 +107,12 @@ impl Poller {
         Ok(())
     }
 
-    /// Finishes the batches in hand. How many could not be, and whether something was wrong for good.
+    /// Finishes the buffered batches. Returns how many could not be finished, and a fatal error if there was one.
     fn finish(&mut self, workers: &Workers, progress: &Progress) -> (usize, Result<(), SinkError>) {
         let deadline = Instant::now() + self.options.finish;
         self.pause();
         loop {
-            // Keeps us in the group; records that come all the same are read again by the next owner.
+            // Polling keeps us in the group; the next owner reads these records again.
             let _ignored = self.consumer.poll(Duration::ZERO);
             self.forget_revoked();
             if let Err(error) = self.commit_done(progress, CommitMode::Sync) {
@@ -122,7 +122,7 @@ impl Poller {
             let waiting = self
                 .partitions
                 .values()
-                .filter(|partition| !partition.run.entries.is_empty())
+                .filter(|partition| !partition.buffer.entries.is_empty())
                 .count();
             let open = waiting + progress.busy();
             if open == 0 || Instant::now() >= deadline {
@@ -132,7 +132,7 @@ impl Poller {
         }
     }
 
-    /// Whether any came.
+    /// Polls records into the buffers. Returns whether any arrived.
     fn take_records(&mut self) -> Result<bool, SinkError> {
         let mut wait = WAIT;
         for count in 0..STRETCH {
@@ -141,17 +141,17 @@ impl Poller {
             };
             wait = Duration::ZERO;
             match polled {
-                // Not ours to move, and above all not ours to commit as if it were.
+                // A record of another topic must not be moved, and its offset must not be committed for our topic.
                 Ok(message) if message.topic() != self.topic => {}
                 Ok(message) => {
                     let partition =
                         self.partitions
                             .entry(message.partition())
                             .or_insert_with(|| Partition {
-                                run: Run::new(),
+                                buffer: RecordBuffer::new(),
                                 expected: None,
                             });
-                    self.held += partition.take(&message, &self.shared);
+                    self.held += partition.take(&message, &self.status);
                 }
                 Err(error) => {
                     self.failed(&error)?;
@@ -162,7 +162,7 @@ impl Poller {
         Ok(true)
     }
 
-    /// Most errors pass by themselves; they are told of, and only what cannot pass ends the sink.
+    /// Most errors are temporary, and are only reported; a fatal one ends the sink.
     fn failed(&self, error: &KafkaError) -> Result<(), SinkError> {
         if let KafkaError::MessageConsumptionFatal(code) = error {
             return Err(SinkError::Consumer(code.to_string()));
@@ -178,15 +178,15 @@ impl Poller {
         if !usual {
             tracing::warn!(%error, "reading from Kafka failed; trying again");
         }
-        self.shared.broker_failed(format!("Kafka: {error}"));
+        self.status.broker_failed(format!("Kafka: {error}"));
         Ok(())
     }
 
-    /// Buffers of partitions that went: the next owner reads them again.
+    /// Drops the buffers of revoked partitions: the next owner reads these records again.
     fn forget_revoked(&mut self) {
         for partition in self.consumer.context().take_revoked() {
             if let Some(gone) = self.partitions.remove(&partition) {
-                self.held -= gone.run.cost().min(self.held);
+                self.held -= gone.buffer.cost().min(self.held);
             }
         }
     }
@@ -209,44 +209,44 @@ impl Poller {
             debug_assert!(added.is_ok(), "an offset is a number");
         }
         if let Err(error) = self.consumer.commit(&offsets, mode) {
-            self.shared.metrics.commit_errors.inc();
+            self.status.metrics.commit_errors.inc();
             tracing::warn!(%error, "a commit failed; the next one covers it, or the batch is stored once more");
         }
     }
 
-    /// Gives workers what is due, the longest waiting first: full batches, and those that have waited long enough; all
-    /// of them at the end.
+    /// Hands the batches that are due to workers, the oldest first. A batch is due when it is full or has waited long
+    /// enough, and with `all`, always.
     fn hand_out(&mut self, workers: &Workers, progress: &Progress, all: bool) {
         let mut due: Vec<(i32, &mut Partition)> = self
             .partitions
             .iter_mut()
             .filter(|(number, partition)| {
-                !partition.run.entries.is_empty()
+                !partition.buffer.entries.is_empty()
                     && !progress.is_busy(**number)
                     && (all
                         || self.full_since.is_some()
-                        || partition.run.is_full(&self.options)
-                        || partition.run.since.elapsed() >= self.options.batch_interval)
+                        || partition.buffer.is_full(&self.options)
+                        || partition.buffer.since.elapsed() >= self.options.batch_interval)
             })
             .map(|(number, partition)| (*number, partition))
             .collect();
-        due.sort_by_key(|(_, partition)| partition.run.since);
+        due.sort_by_key(|(_, partition)| partition.buffer.since);
         for (number, partition) in due {
             self.jobs += 1;
             let job = Job {
                 number: self.jobs,
                 partition: number,
-                run: partition.run.take(),
+                buffer: partition.buffer.take(),
             };
             if let Err(job) = workers.offer(job) {
-                partition.run = job.run;
-                // No worker has time; the others need not be asked for.
+                partition.buffer = job.buffer;
+                // No worker is idle, so the other batches need not be tried.
                 break;
             }
         }
     }
 
-    /// Whether not to poll now, because workers are about to make room; waits for them a little.
+    /// Whether to skip polling, because memory is full and workers are about to free some. Waits for them a little.
     fn holds(&mut self, progress: &Progress) -> bool {
         if self.held < self.options.memory {
             self.full_since = None;
@@ -260,11 +260,11 @@ impl Poller {
         holds
     }
 
-    /// Stops reading when enough is in hand, and goes on when there is room again.
-    /// `grown`: records came, which paused partitions do not send; so there are new ones that are not paused.
+    /// Pauses partitions when memory is full, and resumes them when there is room again. `grown` means that records
+    /// arrived: paused partitions deliver none, so new partitions were assigned that are not paused.
     fn mind_memory(&mut self, grown: bool) {
         let held = i64::try_from(self.held).unwrap_or(i64::MAX);
-        self.shared.metrics.buffered_bytes.set(held);
+        self.status.metrics.buffered_bytes.set(held);
         let lasts = self.full_since.is_some_and(|since| since.elapsed() >= HOLD);
         if self.held >= self.options.memory && (grown || !self.paused) && lasts {
             self.pause();
@@ -278,7 +278,7 @@ impl Poller {
             let count = i64::try_from(assignment.count()).unwrap_or(i64::MAX);
             match self.consumer.pause(&assignment) {
                 Ok(()) => {
-                    self.shared.metrics.paused.set(count);
+                    self.status.metrics.paused.set(count);
                 }
                 Err(error) => tracing::warn!(%error, "partitions cannot be paused"),
             }
@@ -290,7 +290,7 @@ impl Poller {
         if let Ok(assignment) = self.consumer.assignment() {
             match self.consumer.resume(&assignment) {
                 Ok(()) => {
-                    self.shared.metrics.paused.set(0);
+                    self.status.metrics.paused.set(0);
                 }
                 Err(error) => tracing::warn!(%error, "partitions cannot be resumed"),
             }
@@ -300,15 +300,15 @@ impl Poller {
 }
 
 impl Partition {
-    /// Adds a record; by how much the buffers grew.
-    fn take(&mut self, message: &BorrowedMessage<'_>, shared: &Shared) -> usize {
+    /// Adds a record. Returns by how many bytes the buffers grew.
+    fn take(&mut self, message: &BorrowedMessage<'_>, status: &SinkStatus) -> usize {
         let offset = message.offset();
         if let Some(expected) = self.expected
             && offset > expected
         {
             let skipped = u64::try_from(offset - expected).unwrap_or(0);
-            shared.metrics.skipped_offsets.inc_by(skipped);
-            // A few are the markers of somebody's transactions or a compaction.
+            status.metrics.skipped_offsets.inc_by(skipped);
+            // A few missing offsets are transaction markers or the result of compaction.
             tracing::warn!(
                 partition = message.partition(),
                 from = expected,
@@ -317,13 +317,13 @@ impl Partition {
             );
         }
         self.expected = Some(offset + 1);
-        let before = self.run.cost();
-        self.run.add(message);
-        self.run.cost() - before
+        let before = self.buffer.cost();
+        self.buffer.add(message);
+        self.buffer.cost() - before
     }
 }
 
-impl Run {
+impl RecordBuffer {
     fn is_full(&self, options: &SinkOptions) -> bool {
         self.entries.len() >= options.batch_rows || self.cost() >= options.batch_bytes
     }

@@ -1,7 +1,7 @@
-//! The workers: a batch is decoded, its poison put aside, its rows inserted.
+//! The workers: they decode a batch, insert its rows, and send records that cannot be stored to the dead-letter topic.
 //!
-//! A worker stays with its batch until it is stored, whatever the database does meanwhile, because the batch must be
-//! the same at each attempt. It gives up only when the sink ends.
+//! A worker retries its batch until it is stored, because the batch must be the same at each attempt. It gives up only
+//! when the sink ends.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use super::buffer::{Refusal, Run};
+use super::buffer::{RecordBuffer, Refusal};
 use super::dead::SharedDeadLetters;
-use super::health::Shared;
+use super::health::SinkStatus;
 use super::progress::{Alarm, Done, Progress};
 use super::{SinkError, SinkOptions};
 use crate::clickhouse::batch::{Batch, Slice};
@@ -22,26 +22,26 @@ use crate::error::StoreError;
 use crate::runtime::runtime;
 use crate::store::StoreConfig;
 
-/// First and longest pause after a failure. A database that restarts is back within seconds; one that is overloaded
-/// must not be asked more often than this by each worker.
+/// First and longest delay after a failure. A database that restarts is back within seconds; an overloaded one must not
+/// get retries more often than this from each worker.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-/// How often a pause looks whether the sink ends.
+/// How often a worker checks during a delay whether the sink is ending.
 const LOOK: Duration = Duration::from_millis(50);
-/// From this many rows on, a table that refuses all of them is at fault itself, and emptying the topic into dead letters
-/// would be the wrong answer.
+/// If a table refuses all rows of at least this many, the table is at fault. Moving the whole topic to dead letters
+/// would be wrong then.
 const SUSPICIOUS: usize = 10;
-/// Between two lines about the same failure.
+/// The time between two log lines about the same failure.
 const REPEAT: Duration = Duration::from_mins(1);
 
-/// A run that is to be stored.
+/// A batch to be stored.
 pub(super) struct Job {
     pub(super) number: u64,
     pub(super) partition: i32,
-    pub(super) run: Run,
+    pub(super) buffer: RecordBuffer,
 }
 
-/// The threads.
+/// The worker threads.
 pub(super) struct Workers {
     jobs: Sender<Job>,
     threads: Vec<JoinHandle<()>>,
@@ -55,9 +55,9 @@ impl Workers {
         target: &StoreConfig,
         dead: &SharedDeadLetters,
         options: &SinkOptions,
-        shared: &Arc<Shared>,
+        status: &Arc<SinkStatus>,
     ) -> Result<Self, StoreError> {
-        // Handed over, not queued: what waits stays with the poller, where it may still grow.
+        // Without a queue: a waiting batch stays with the poller, where it can still grow.
         let (jobs, waiting) = bounded(0);
         let progress = Arc::new(Progress::default());
         let give_up = Arc::new(AtomicBool::new(false));
@@ -68,7 +68,7 @@ impl Workers {
                     server: Server::of(target)?,
                     runtime: runtime()?,
                     dead: Arc::clone(dead),
-                    shared: Arc::clone(shared),
+                    status: Arc::clone(status),
                     progress: Arc::clone(&progress),
                     give_up: Arc::clone(&give_up),
                     jitter: jitter(index),
@@ -92,10 +92,10 @@ impl Workers {
         Arc::clone(&self.progress)
     }
 
-    /// Hands a job to a worker that has nothing to do; gives it back when there is none.
+    /// Hands a job to an idle worker, or returns it if there is none.
     pub(super) fn offer(&self, job: Job) -> Result<(), Job> {
         let (partition, number) = (job.partition, job.number);
-        // Known before it is taken: the worker may be done with it before this thread runs on.
+        // Noted first, because the worker may finish the job before this thread continues.
         self.progress.begin(partition, number);
         self.jobs.try_send(job).map_err(|error| {
             self.progress.forget(partition);
@@ -103,7 +103,7 @@ impl Workers {
         })
     }
 
-    /// Ends the threads; a batch that is under way is given up at its next failure.
+    /// Ends the threads; a batch under way is given up at its next failure.
     pub(super) fn finish(self) -> Result<(), SinkError> {
         self.give_up.store(true, Ordering::Release);
         drop(self.jobs);
@@ -119,8 +119,8 @@ impl Workers {
     }
 }
 
-/// Between a half and one, and another one for each worker of each process: workers that failed together must not try
-/// again together.
+/// A factor between 0.5 and 1 that differs by worker and process, so that workers that failed together do not retry
+/// together.
 fn jitter(index: usize) -> f64 {
     let seed = std::process::id().wrapping_add(u32::try_from(index).unwrap_or(0) * 7_919);
     let hash = crc32fast::hash(&seed.to_le_bytes());
@@ -132,13 +132,13 @@ struct Worker {
     server: Server,
     runtime: tokio::runtime::Runtime,
     dead: SharedDeadLetters,
-    shared: Arc<Shared>,
+    status: Arc<SinkStatus>,
     progress: Arc<Progress>,
     give_up: Arc<AtomicBool>,
     jitter: f64,
 }
 
-/// The batch is left as it is.
+/// Why a batch was not stored.
 enum Stop {
     GivenUp,
     Permanent(SinkError),
@@ -146,21 +146,21 @@ enum Stop {
 
 impl Worker {
     fn run(self, jobs: &Receiver<Job>) {
-        // Told also when a bug of ours ends the thread: the poller would wait for ever otherwise.
+        // Reports a panic of this thread; without it, the poller would wait for ever.
         let alarm = Alarm(&self.progress);
         while let Ok(job) = jobs.recv() {
             let began = Instant::now();
-            let Some((_, last)) = job.run.span() else {
+            let Some((_, last)) = job.buffer.span() else {
                 continue;
             };
-            let (records, cost) = (job.run.entries.len(), job.run.cost());
+            let (records, cost) = (job.buffer.entries.len(), job.buffer.cost());
             match self.store(&job) {
                 Ok(()) => {
-                    let metrics = &self.shared.metrics;
+                    let metrics = &self.status.metrics;
                     metrics.batch_records.observe(records as f64);
                     metrics.batch_bytes.observe(cost as f64);
                     metrics.batch_seconds.observe(began.elapsed().as_secs_f64());
-                    self.shared.stored();
+                    self.status.stored();
                     let done = Done {
                         partition: job.partition,
                         next: last + 1,
@@ -168,7 +168,7 @@ impl Worker {
                     };
                     self.progress.end(job.number, done);
                 }
-                // Nobody is to wait for it when the partitions are given back.
+                // So that revoking the partition does not wait for it.
                 Err(Stop::GivenUp) => self.progress.forget(job.partition),
                 Err(Stop::Permanent(error)) => self.progress.fail(error),
             }
@@ -177,11 +177,11 @@ impl Worker {
     }
 
     fn store(&self, job: &Job) -> Result<(), Stop> {
-        let (batch, mut refused) = decode(&job.run);
+        let (batch, mut refused) = decode(&job.buffer);
         let name = self.name(job);
         for part in batch.into_tables() {
             let before = refused.len();
-            self.insert(&job.run, &part, &name, &mut refused)?;
+            self.insert(&job.buffer, &part, &name, &mut refused)?;
             if part.len() >= SUSPICIOUS && refused.len() - before == part.len() {
                 let why = refused.pop().map(|(_, refusal)| refusal.why);
                 return Err(Stop::Permanent(SinkError::Permanent {
@@ -199,14 +199,14 @@ impl Worker {
         refused.sort_by_key(|(index, _)| *index);
         let letters: Vec<_> = refused
             .iter()
-            .filter_map(|(index, refusal)| Some((job.run.entries.get(*index)?, refusal)))
+            .filter_map(|(index, refusal)| Some((job.buffer.entries.get(*index)?, refusal)))
             .collect();
         let source = format!("{}/{}", self.topic, job.partition);
         self.patiently("the topic of dead letters", || {
-            self.dead.put(&source, &job.run, &letters).map_err(Err)
+            self.dead.put(&source, &job.buffer, &letters).map_err(Err)
         })?;
         for (entry, refusal) in &letters {
-            self.shared.dead(refusal.reason);
+            self.status.dead(refusal.reason);
             tracing::warn!(
                 partition = job.partition,
                 offset = entry.offset,
@@ -218,21 +218,21 @@ impl Worker {
         Ok(())
     }
 
-    /// The name of a batch: the same for the same records at the same place, and for no others.
+    /// The name of a batch: the same if and only if the records and their offsets are the same.
     fn name(&self, job: &Job) -> String {
-        let (first, last) = job.run.span().unwrap_or_default();
+        let (first, last) = job.buffer.span().unwrap_or_default();
         format!(
             "{}-{}-{first}-{last}-{:08x}",
             self.topic,
             job.partition,
-            job.run.checksum()
+            job.buffer.checksum()
         )
     }
 
-    /// Inserts rows; those that the server refuses for themselves are found by halving and added to `refused`.
+    /// Inserts rows. If the server refuses the data, the rows at fault are found by halving and added to `refused`.
     fn insert(
         &self,
-        run: &Run,
+        buffer: &RecordBuffer,
         part: &Slice,
         name: &str,
         refused: &mut Vec<(usize, Refusal)>,
@@ -248,36 +248,37 @@ impl Worker {
         match self.patiently(part.rows.table.table(), attempt) {
             Ok(took) => {
                 let (table, rows) = (part.rows.table, part.len());
-                self.shared
+                self.status
                     .metrics
                     .inserted(table, rows, took.as_secs_f64());
                 Ok(())
             }
-            Err(Trouble::Stop(stop)) => Err(stop),
-            Err(Trouble::Data(fault)) => {
+            Err(AttemptError::Stop(stop)) => Err(stop),
+            Err(AttemptError::Data(fault)) => {
                 if let [source] = *part.sources {
                     refused.push((source, Refusal::new("refused", fault.message)));
                     return Ok(());
                 }
                 let payload = |source: usize| {
-                    run.entries
+                    buffer
+                        .entries
                         .get(source)
-                        .map_or(&[][..], |entry| run.payload(entry))
+                        .map_or(&[][..], |entry| buffer.payload(entry))
                 };
                 part.halves(payload)
                     .iter()
-                    .try_for_each(|half| self.insert(run, half, name, refused))
+                    .try_for_each(|half| self.insert(buffer, half, name, refused))
             }
         }
     }
 
-    /// Tries until it works, or cannot work, or the sink ends. An attempt fails with a fault of the server (`Ok`) or
-    /// with words about the broker (`Err`).
+    /// Retries until an attempt succeeds, fails for good, or the sink ends. An attempt fails with an error of the
+    /// server (`Ok`) or a message about the broker (`Err`).
     fn patiently<T>(
         &self,
         table: &'static str,
         mut attempt: impl FnMut() -> Result<T, Result<Fault, String>>,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, AttemptError> {
         let mut pause = FIRST_PAUSE;
         let mut spoken: Option<Instant> = None;
         loop {
@@ -290,19 +291,19 @@ impl Worker {
                 }
                 Err(Ok(fault)) => match fault.class {
                     Class::Transient => format!("ClickHouse: {fault}"),
-                    Class::Data => return Err(Trouble::Data(fault)),
+                    Class::Data => return Err(AttemptError::Data(fault)),
                     Class::Permanent => {
                         let error = SinkError::Permanent {
                             table,
                             message: fault.message,
                         };
-                        return Err(Trouble::Stop(Stop::Permanent(error)));
+                        return Err(AttemptError::Stop(Stop::Permanent(error)));
                     }
                 },
                 Err(Err(message)) => format!("dead letters: {message}"),
             };
-            self.shared.metrics.retries.inc();
-            self.shared.database_failed(message.clone());
+            self.status.metrics.retries.inc();
+            self.status.database_failed(message.clone());
             if spoken.is_none_or(|at| at.elapsed() >= REPEAT) {
                 spoken = Some(Instant::now());
                 tracing::error!(
@@ -311,13 +312,13 @@ impl Worker {
                 );
             }
             if !self.rest(pause.mul_f64(self.jitter)) {
-                return Err(Trouble::Stop(Stop::GivenUp));
+                return Err(AttemptError::Stop(Stop::GivenUp));
             }
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 
-    /// Whether to go on.
+    /// Waits, and returns whether to retry.
     fn rest(&self, pause: Duration) -> bool {
         let until = Instant::now() + pause;
         loop {
@@ -333,29 +334,29 @@ impl Worker {
     }
 }
 
-/// Why trying ended.
-enum Trouble {
+/// Why the retries ended.
+enum AttemptError {
     Stop(Stop),
     Data(Fault),
 }
 
-impl From<Trouble> for Stop {
-    fn from(trouble: Trouble) -> Self {
-        match trouble {
-            Trouble::Stop(stop) => stop,
-            // Dead letters have no rows that could be at fault.
-            Trouble::Data(_) => Self::GivenUp,
+impl From<AttemptError> for Stop {
+    fn from(error: AttemptError) -> Self {
+        match error {
+            AttemptError::Stop(stop) => stop,
+            // Cannot happen: writing dead letters inserts no rows.
+            AttemptError::Data(_) => Self::GivenUp,
         }
     }
 }
 
-fn decode(run: &Run) -> (Batch, Vec<(usize, Refusal)>) {
+fn decode(buffer: &RecordBuffer) -> (Batch, Vec<(usize, Refusal)>) {
     let mut batch = Batch::new();
     let mut refused = Vec::new();
-    for (index, entry) in run.entries.iter().enumerate() {
+    for (index, entry) in buffer.entries.iter().enumerate() {
         match &entry.record {
             Ok(record) => {
-                if let Err(poison) = batch.add(*record, run.payload(entry), index) {
+                if let Err(poison) = batch.add(*record, buffer.payload(entry), index) {
                     refused.push((index, Refusal::new(poison.reason(), poison.to_string())));
                 }
             }

@@ -1,7 +1,7 @@
-//! From rows to evidence and reports: the one place where counts are added up and lists are put in order.
+//! Builds evidence and reports from rows: the one place where counts are added up and lists are sorted.
 //!
-//! It sees one row at a time and holds sums only, so its memory grows with routes and groups, not with the length of
-//! the window.
+//! It takes one row at a time and holds only sums, so memory grows with routes and groups, not with the length of the
+//! window.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
@@ -34,7 +34,7 @@ pub(super) struct CountsRow<'a> {
     pub(super) counts: Counts,
 }
 
-/// What a report wants of a tally beyond its counts.
+/// What a report needs of a tally besides its counts.
 pub(super) struct DetailsRow {
     pub(super) rule_hits: BTreeMap<String, u64>,
     pub(super) legacy_latency: Histogram,
@@ -43,13 +43,13 @@ pub(super) struct DetailsRow {
     pub(super) candidate_head_latency: Histogram,
 }
 
-/// Runs that were last heard of longer ago are believed: no way of a row takes a week, and what is that old may be
-/// removed at any moment by its age, some tables before others.
+/// The tallies of runs whose watermark is older than this are not verified: no row takes a week to arrive, and
+/// retention may remove rows of that age at any time, in some tables before others.
 pub(super) const VERIFIED_MICROS: i64 = 7 * 24 * 60 * 60 * 1_000_000;
 
-/// The tallies that a store has of one run: the sums of those whose interval is closed, and the others one by one.
+/// The tallies of one run in a store: sums for closed intervals, and one by one for the open interval.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct StoredTallies {
     pub(super) tallies: u64,
     pub(super) received: u64,
     pub(super) settled: u64,
@@ -57,8 +57,8 @@ pub(super) struct Found {
     pub(super) open: HashMap<String, u32>,
 }
 
-impl Found {
-    /// Whether that is less than the watermark says: late, or lost.
+impl StoredTallies {
+    /// Whether tallies of the watermark are missing, because they are late or lost.
     pub(super) fn lacks(&self, watermark: &Watermark) -> bool {
         self.tallies < watermark.tallies
             || self.received < watermark.received
@@ -71,20 +71,20 @@ impl Found {
     }
 }
 
-/// What the runs of one identity said last.
+/// The latest watermarks of the runs of one identity.
 #[derive(Default)]
-pub(super) struct Heard {
-    /// Each with whether tallies that it names are not there.
+pub(super) struct RunWatermarks {
+    /// Each with whether tallies that it lists are missing.
     pub(super) watermarks: Vec<(Watermark, bool)>,
-    /// When the runs of each instance of the migration began, whatever they count for.
+    /// When the runs of each instance of the migration began, of any identity.
     pub(super) starts: Starts,
-    /// Runs that count under other rules, or for other versions that are not ruled out.
+    /// Runs that count under other rules, or for other versions that the selection does not exclude.
     pub(super) others: Vec<OtherRun>,
 }
 
-impl Heard {
-    /// All runs: those that were heard of, those that only left tallies, with when their last one ended, and those that
-    /// receive for something else than `identity`. `from` is when the first tally began.
+impl RunWatermarks {
+    /// All runs: those with a watermark, those with tallies only (given with the end of the last one), and those that
+    /// receive traffic for another identity. `from` is when the first tally began.
     fn into_runs(
         self,
         identity: &Identity,
@@ -118,7 +118,7 @@ impl Heard {
         let begins = runs.iter().filter_map(|run| run.watermark.as_ref());
         let begins = begins.map(|watermark| watermark.started).min();
         if let Some(from) = from.or(begins) {
-            // Clocks may have been ahead when it began.
+            // A clock may have been ahead when it began.
             let from = from.min(Timestamp::now());
             runs.extend(others::receiving(&self.others, identity, from));
         }
@@ -181,10 +181,14 @@ impl Sums {
         }
     }
 
-    /// The evidence; `None` without any row and any run. Of a run that has counted nothing yet, it is empty.
-    pub(super) fn into_evidence(self, identity: Identity, heard: Heard) -> Option<Evidence> {
-        let other_rules = others::by_rules(&heard.others, &identity);
-        let runs = heard.into_runs(&identity, self.runs, self.window.map(|window| window.from));
+    /// The evidence; `None` without any row or run. With runs that have counted nothing yet, it is empty.
+    pub(super) fn into_evidence(
+        self,
+        identity: Identity,
+        runs_seen: RunWatermarks,
+    ) -> Option<Evidence> {
+        let other_rules = others::by_rules(&runs_seen.others, &identity);
+        let runs = runs_seen.into_runs(&identity, self.runs, self.window.map(|window| window.from));
         let begins = runs.iter().filter_map(|run| run.watermark.as_ref());
         let begins = begins.map(|watermark| watermark.started).min();
         let empty = begins.map(|begins| Window {
@@ -208,19 +212,19 @@ impl Sums {
         })
     }
 
-    /// The report; `example` looks a mismatch up.
+    /// The report; `example` fetches a mismatch by its id.
     pub(super) fn into_report(
         self,
         identity: Identity,
-        heard: Heard,
+        runs_seen: RunWatermarks,
         example: impl FnMut(Uuid) -> Result<Option<Rc<ExampleRow>>, StoreError>,
     ) -> Result<Report, StoreError> {
         let mut counts = Counts::default();
         for sums in self.routes.values() {
             counts.merge(&sums.counts);
         }
-        let other_rules = others::by_rules(&heard.others, &identity);
-        let runs = heard.into_runs(&identity, self.runs, self.window.map(|window| window.from));
+        let other_rules = others::by_rules(&runs_seen.others, &identity);
+        let runs = runs_seen.into_runs(&identity, self.runs, self.window.map(|window| window.from));
         let standing = Standing::at_a_glance(&runs, Timestamp::now());
         let groups = self.groups.into_reports(example)?;
         let mut rules: Vec<RuleHits> = self
@@ -228,7 +232,7 @@ impl Sums {
             .into_iter()
             .map(|(id, hits)| RuleHits { id, hits })
             .collect();
-        // Stable, and sorted by id before.
+        // The sort is stable, and they are already sorted by id.
         rules.sort_by_key(|rule| std::cmp::Reverse(rule.hits));
         Ok(Report {
             schema: REPORT_SCHEMA.to_owned(),
@@ -261,7 +265,7 @@ impl Sums {
     }
 }
 
-/// The report of a selection that fits nothing.
+/// The report of a selection that matches nothing.
 pub(super) fn nothing(selection: &Selection) -> Result<Report, StoreError> {
     let identity = Identity {
         migration: selection.migration().to_owned(),
@@ -269,7 +273,7 @@ pub(super) fn nothing(selection: &Selection) -> Result<Report, StoreError> {
         candidate_version: selection.candidate_version.clone().unwrap_or_default(),
         rules_hash: String::new(),
     };
-    Sums::default().into_report(identity, Heard::default(), |_| Ok(None))
+    Sums::default().into_report(identity, RunWatermarks::default(), |_| Ok(None))
 }
 
 fn routes(sums: BTreeMap<String, RouteSums>) -> Vec<RouteReport> {
@@ -286,7 +290,7 @@ fn routes(sums: BTreeMap<String, RouteSums>) -> Vec<RouteReport> {
             candidate_head_us: quantiles(&sums.candidate_head_latency),
         })
         .collect();
-    // Stable, and sorted by name before.
+    // The sort is stable, and they are already sorted by name.
     routes
         .sort_by_key(|route| std::cmp::Reverse((route.counts.differing(), route.counts.received)));
     routes

@@ -1,21 +1,21 @@
-//! What many groups have in common: the explanation of their differences, or a header that differs in one way on many
-//! routes.
+//! Causes: what many groups have in common, which is the explanation of their differences, or a header that differs in
+//! the same way on many routes.
 //!
 //! A rewrite that prints `[]` where the legacy printed `null` does so in thirty fields of five routes. Those are 150
-//! groups, and one cause. A group belongs to at most one cause, and only as a whole: when what coincides with it is
-//! explained by none, it is told by itself, lest a consequence be taken for a cause. So a reader who has read the causes
-//! and the groups in none of them has read everything, and nothing twice.
+//! groups, and one cause. A group belongs to at most one cause, and only together with all groups that coincide with
+//! it. If one of those has no cause, the entry is listed by itself, because the shared explanation may be only a
+//! consequence. So causes and the groups without a cause cover everything, and nothing twice.
 //!
-//! An explanation that something at its place speaks against is no cause.
+//! An explanation that other mismatches at the same place contradict is not a cause.
 //!
-//! Bodies of different routes have nothing in common only because their paths are equal: `/id` need not mean the same.
+//! Equal paths in the bodies of different routes are not a cause: `/id` need not mean the same.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use parity_schemas::report::{CauseReport, GroupReport, Member};
 use parity_schemas::verdict::{Explanation, Kind, Part};
 
-/// Fewer groups than this are told one by one: a cause is what they share.
+/// Fewer groups than this are listed one by one.
 const MIN_GROUPS: usize = 2;
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,7 +26,7 @@ enum Name<'a> {
         name: &'a str,
         kind: Kind,
         explanation: Option<Explanation>,
-        /// Of fields that both sides have, the two values of the example.
+        /// The two values of the example, if both sides have the field.
         values: Option<(Option<&'a str>, Option<&'a str>)>,
     },
     Explanation(Explanation),
@@ -68,7 +68,7 @@ pub(super) fn causes(groups: &[GroupReport]) -> Vec<CauseReport> {
                 .members()
                 .all(|member| explained.contains(member.fingerprint))
         });
-        // What an entry shared with one that is gone may be shared no more.
+        // Removing an entry may leave a cause with too few groups, so start again.
         if entries.len() == before {
             let mut causes: Vec<CauseReport> = causes
                 .into_iter()
@@ -81,7 +81,8 @@ pub(super) fn causes(groups: &[GroupReport]) -> Vec<CauseReport> {
     }
 }
 
-/// Members by what at least [`MIN_GROUPS`] entries share: their field before their explanation, which says less.
+/// The members of each cause, which at least [`MIN_GROUPS`] entries share. A common field comes before a common
+/// explanation, because it is more specific.
 fn shared<'a>(entries: &[&'a GroupReport]) -> BTreeMap<Name<'a>, Vec<Member<'a>>> {
     let mut all: Vec<Member<'a>> = entries.iter().flat_map(|group| group.members()).collect();
     let mut causes = BTreeMap::new();
@@ -118,8 +119,8 @@ fn report(name: &Name<'_>, mut members: Vec<Member<'_>>) -> CauseReport {
             other.fingerprint,
         ))
     });
-    // An exchange has one route and one pair of codes, but may be in several groups of them: the largest of these is
-    // what it is at least, and only over routes and codes may be added up.
+    // An exchange has one route and one pair of status codes, but may be in several groups. So for each route and pair,
+    // the largest group is a lower bound of the exchanges; only these bounds may be added up.
     let mut largest: BTreeMap<(&str, u16, u16), u64> = BTreeMap::new();
     for Member { group, .. } in &members {
         let codes = (

@@ -1,11 +1,11 @@
-//! Answers out of a `ClickHouse` database.
+//! Queries on a `ClickHouse` database.
 //!
-//! The server adds up what is added up per route and group, so that a report over a year is a few hundred rows; what is
-//! made of them is `assemble`'s, as for every store. Tallies and groups are read with FINAL, which leaves the highest
-//! revision of each; rows of mismatches that were written twice are the same, and are made one by their id.
+//! The server sums counts by route and group, so a report over a year reads a few hundred rows; `assemble` builds the
+//! report from them, as for every store. Tallies and groups are read with FINAL, which keeps the highest revision of
+//! each; mismatches that were written twice are identical, and deduplicated by id.
 //!
-//! Groups are read before tallies, because there is no transaction over both: a report may then show a difference in
-//! the counts before its group, and never a group without its counts.
+//! Groups are read before tallies, because there is no transaction over both. So a report may show a mismatch in the
+//! counts before its group, but never a group without its counts.
 
 mod forms;
 mod mismatches;
@@ -33,10 +33,10 @@ use crate::error::StoreError;
 use crate::runtime::runtime;
 use crate::store::StoreConfig;
 
-/// Longest time for one question of a reader.
+/// Time limit of one query of a reader.
 const ANSWERED_WITHIN: std::time::Duration = std::time::Duration::from_mins(2);
 
-/// Groups that older examples are looked for at once.
+/// For how many groups one query fetches older examples.
 const GROUPS_PER_QUESTION: usize = 500;
 
 /// A database, open for reading.
@@ -58,7 +58,7 @@ impl ClickHouseReader {
         })
     }
 
-    /// All rows of a question.
+    /// All rows of a query.
     fn ask<T>(&self, question: clickhouse::query::Query) -> Result<Vec<T>, StoreError>
     where
         T: clickhouse::RowOwned + clickhouse::RowRead,
@@ -68,7 +68,7 @@ impl ClickHouseReader {
             .map_err(|fault| self.server.failed("read", &fault))
     }
 
-    /// The identity of the newest interval that fits, or of a run that began later and has not ended.
+    /// The identity of the newest matching interval, or of a run that began later and has not ended.
     fn identity(&self, selection: &Selection) -> Result<Option<Identity>, StoreError> {
         let counted = self.newest("tallies", "interval_start", "interval_start", "", selection)?;
         let running = self.newest(
@@ -90,7 +90,7 @@ impl ClickHouseReader {
         }))
     }
 
-    /// The newest row that fits, by one time; `since` is compared with another.
+    /// The newest matching row by the column `began`; `since` is compared with the column `compared`.
     fn newest(
         &self,
         table: &str,
@@ -135,7 +135,7 @@ impl ClickHouseReader {
         Ok(Some(found))
     }
 
-    /// A question about the tallies or groups of one identity; `tail` comes behind its conditions.
+    /// A query on the tallies or groups of one identity; `tail` follows its conditions.
     fn of_identity(
         &self,
         select: &str,
@@ -207,8 +207,8 @@ impl ClickHouseReader {
         identity: &Identity,
         selection: &Selection,
     ) -> Result<(), StoreError> {
-        // One example each: the newest. More are only looked for where that one is gone, since they cost several times
-        // the rest.
+        // Only the newest example of each. Older ones are fetched only if that one is missing, because they cost
+        // several times as much as all the rest.
         let select = format!(
             "SELECT {ORIGIN}, route, fingerprint, any(t.part) AS part, any(t.pattern) AS pattern, any(t.kind) AS kind, \
              any(t.explanation) AS explanation, any(t.legacy_status) AS legacy_status, \
@@ -219,7 +219,7 @@ impl ClickHouseReader {
              toUInt32(if(min(t.exchange_digest) = 0, 0, (sum(t.exchange_digest) - 1) % 4294967295 + 1)) AS exchange_digest \
              FROM group_tallies AS t FINAL"
         );
-        // In a fixed order, because beyond its cap a report folds groups in the order in which they come.
+        // In a fixed order, because a report merges groups beyond its cap in the order of the rows.
         let tail = format!(
             "GROUP BY route, fingerprint, {BY_ORIGIN} ORDER BY min(t.interval_start), fingerprint, route, shard"
         );
@@ -233,8 +233,8 @@ impl ClickHouseReader {
 }
 
 impl ClickHouseReader {
-    /// For groups whose newest example is not there (it was dropped before it was stored, or is on its way), the few
-    /// before it. Whether there are any.
+    /// Adds the few next older examples of groups whose newest example is missing (dropped before it was stored, or not
+    /// stored yet). Returns whether there are any.
     fn add_older_examples(
         &self,
         sums: &mut Sums,
@@ -278,17 +278,17 @@ impl ClickHouseReader {
         let Some(identity) = self.identity(selection)? else {
             return Ok(None);
         };
-        let heard = self.heard(&identity, selection)?;
+        let runs_seen = self.run_watermarks(&identity, selection)?;
         let mut sums = Sums::default();
         self.add_tallies(&mut sums, &identity, selection, false)?;
-        Ok(sums.into_evidence(identity, heard))
+        Ok(sums.into_evidence(identity, runs_seen))
     }
 
     fn read_report(&self, selection: &Selection) -> Result<Report, StoreError> {
         let Some(identity) = self.identity(selection)? else {
             return nothing(selection);
         };
-        let heard = self.heard(&identity, selection)?;
+        let runs_seen = self.run_watermarks(&identity, selection)?;
         let mut sums = Sums::default();
         self.add_groups(&mut sums, &identity, selection)?;
         self.add_tallies(&mut sums, &identity, selection, true)?;
@@ -304,7 +304,7 @@ impl ClickHouseReader {
                 .collect();
             examples.extend(self.examples(&identity, &ids)?);
         }
-        sums.into_report(identity, heard, |id| Ok(examples.get(&id).cloned()))
+        sums.into_report(identity, runs_seen, |id| Ok(examples.get(&id).cloned()))
     }
 }
 

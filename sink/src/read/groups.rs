@@ -1,10 +1,10 @@
-//! The groups of a report: added up, and told as one where they hold the same exchanges.
+//! The groups of a report: added up, and listed as one entry if they contain the same exchanges.
 //!
-//! Groups of one route that were found in the very same exchanges have one thing behind them, or cannot be told apart by
-//! what was seen; either way a person looks at them once. That they are the same is read from tallies alone, by the
-//! count, the digest of the exchanges, and the times of the first and the last; so neither retention nor sampling
-//! changes it. Groups that are *nearly* the same stay apart: a digest cannot tell how near, and what could (a sketch of
-//! each set) is many times the row that it would be stored with.
+//! Groups of one route that contain exactly the same exchanges have one reason, or cannot be distinguished by the
+//! recorded traffic; either way a person needs to look at them once. This is decided from tallies alone, by count,
+//! digest of the exchanges, and first and last time, so neither retention nor sampling changes it. Groups with *nearly*
+//! the same exchanges stay separate: a digest cannot measure similarity, and a sketch of each set would be many times
+//! larger than its row.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -21,13 +21,14 @@ use super::hints::Hints;
 use crate::error::StoreError;
 use crate::tally::{OTHER, other_group};
 
-/// Groups that a report names; those beyond, in the order of their first interval, are added up as `_other`. Nobody
-/// reads so many; they come from patterns that never repeat, and must not fill the memory of the reader.
+/// Most groups of a report; further ones, in the order of their first interval, are added up as `_other`. So many come
+/// from patterns that never repeat; nobody reads them, and they must not fill memory.
 const MAX_REPORT_GROUPS: usize = 10_000;
-/// Mismatches that are tried as the example of a group: the newest may have been dropped before it was stored.
+/// How many mismatches are tried as the example of a group, because the newest may have been dropped before it was
+/// stored.
 pub(super) const EXAMPLES_TRIED: usize = 4;
 
-/// What an example is made from. Shared: one mismatch is an example of each of its groups.
+/// The columns for an example. Shared, because one mismatch can be the example of several groups.
 pub(super) struct ExampleRow {
     pub(super) path: String,
     pub(super) query: String,
@@ -51,8 +52,8 @@ struct Sums {
     examples: Vec<(Timestamp, Uuid)>,
 }
 
-/// What groups of one route with the same exchanges have in common. The times cost nothing and leave a chance of equal
-/// sums to exchanges of one microsecond; the codes are those of the exchange.
+/// Equal for groups of one route that contain the same exchanges. The times are free, and make an accidental equality
+/// of digests even less likely.
 #[derive(PartialEq, Eq, Hash)]
 struct Exchanges {
     count: u64,
@@ -99,7 +100,7 @@ impl Groups {
         groups.insert(fingerprint, sums);
     }
 
-    /// Mismatches that may be looked up as examples.
+    /// Ids of the mismatches that may serve as examples.
     pub(super) fn example_ids(&self) -> impl Iterator<Item = Uuid> + '_ {
         self.by_route
             .values()
@@ -107,7 +108,7 @@ impl Groups {
             .flat_map(|sums| sums.examples.iter().map(|(_, id)| *id))
     }
 
-    /// Groups, by route and fingerprint, none of whose examples is among those that were found.
+    /// Groups (route and fingerprint) of whose examples none was found.
     pub(super) fn without(&self, found: impl Fn(&Uuid) -> bool) -> Vec<(&str, &str)> {
         self.by_route
             .iter()
@@ -120,7 +121,7 @@ impl Groups {
             .collect()
     }
 
-    /// More examples of a group that is known.
+    /// Adds another example of a known group.
     pub(super) fn add_example(
         &mut self,
         route: &str,
@@ -137,7 +138,7 @@ impl Groups {
         }
     }
 
-    /// The groups of the report, most frequent first; `example` looks a mismatch up.
+    /// The groups of the report, most frequent first; `example` fetches a mismatch by its id.
     pub(super) fn into_reports(
         self,
         mut example: impl FnMut(Uuid) -> Result<Option<Rc<ExampleRow>>, StoreError>,
@@ -163,7 +164,7 @@ impl Groups {
     }
 }
 
-/// Groups of one route, each with those that hold the same exchanges; the one that tells most comes first.
+/// Groups of one route, each with those that contain the same exchanges; the most informative one comes first.
 fn coinciding(groups: impl Iterator<Item = Sums>) -> Vec<(Sums, Vec<Sums>)> {
     let mut told = Vec::new();
     let mut known: HashMap<Exchanges, Vec<Sums>> = HashMap::new();
@@ -183,9 +184,9 @@ fn coinciding(groups: impl Iterator<Item = Sums>) -> Vec<(Sums, Vec<Sums>)> {
     told
 }
 
-/// The order in which groups with the same exchanges are told: another status makes everything else differ; an
-/// explanation says more than a place; what lies above contains what lies below; and two values that can be compared
-/// say more than one that is not there.
+/// Sorts groups with the same exchanges, the most informative first: a different status explains all other differences;
+/// a group with an explanation says more than one without; a path further up contains those below it; and two different
+/// values say more than a missing one.
 fn telling(group: &Group) -> (bool, bool, usize, u8, u8, usize, &str, &str) {
     let depth = match group.part {
         Part::Body => group.pattern.matches('/').count(),
@@ -215,7 +216,7 @@ fn telling(group: &Group) -> (bool, bool, usize, u8, u8, usize, &str, &str) {
 }
 
 impl Sums {
-    /// Keeps the newest, each once.
+    /// Keeps the newest examples, without duplicates.
     fn add_example(&mut self, seen: Timestamp, id: Uuid) {
         self.examples.push((seen, id));
         self.examples.sort_unstable_by(|one, other| other.cmp(one));
@@ -223,7 +224,7 @@ impl Sums {
         self.examples.truncate(EXAMPLES_TRIED);
     }
 
-    /// Which exchanges they are; `None` where nobody took them down.
+    /// Identifies the exchanges; `None` without a digest.
     fn exchanges(&self) -> Option<Exchanges> {
         self.digest.is_known().then_some(Exchanges {
             count: self.count,
@@ -284,7 +285,7 @@ impl Sums {
     }
 }
 
-/// The finding of the group; of `_other`, which no finding names, the first.
+/// The finding of the group as an example; for `_other`, which has no findings of its own, the first finding.
 fn example_of(group: &Group, row: &ExampleRow) -> Option<GroupExample> {
     let finding = row
         .findings

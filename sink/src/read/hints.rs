@@ -1,19 +1,20 @@
-//! What speaks for and against the explanations that groups have.
+//! How many mismatches contradict the explanation of a group.
 //!
-//! An explanation is proven for each finding by itself, and near by chance for some: of the fees that a wrong formula gives,
-//! now and then one looks rounded. So an explanation says why a place differs only if it holds for all of the place. What
-//! counts against it are other values there that nothing explains; a value that is missing altogether may have a cause of
-//! its own, as long as that is rare.
+//! An explanation is determined for each finding separately, and some findings fit it by chance: of the fees that a
+//! wrong formula computes, now and then one looks rounded. So an explanation is believed only if it holds for all
+//! mismatches at the same place. Other values there without an explanation contradict it. Missing values do not, as
+//! long as they are rare: they may have another reason.
 
 use std::collections::HashMap;
 
 use parity_schemas::tally::Group;
 use parity_schemas::verdict::{Kind, Part};
 
-/// Of this many mismatches at a place one may be missing, in another order or broken without an explanation.
+/// At most one in this many mismatches at a place may be a missing value, another order or broken content without an
+/// explanation.
 const ONE_IN: u64 = 20;
 
-/// Where groups of one route have something to say of each other.
+/// A place in the answers of one route, with the status codes of both sides.
 #[derive(PartialEq, Eq, Hash)]
 struct Place {
     part: Part,
@@ -33,13 +34,13 @@ impl Place {
     }
 }
 
-/// Mismatches of one place.
+/// Counts of mismatches at one place.
 #[derive(Default)]
 struct Told {
     explained: u64,
-    /// Two values that nothing explains.
+    /// Two different values without an explanation.
     values: u64,
-    /// Anything else that nothing explains.
+    /// Anything else without an explanation.
     other: u64,
 }
 
@@ -57,7 +58,7 @@ impl Hints {
         } += count;
     }
 
-    /// How many mismatches speak against the explanation of a group.
+    /// How many mismatches contradict the explanation of a group.
     pub(super) fn against(&self, group: &Group) -> u64 {
         match (group.explanation, self.0.get(&Place::of(group))) {
             (Some(_), Some(told)) if told.other * ONE_IN > told.explained => {

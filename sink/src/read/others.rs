@@ -1,8 +1,9 @@
-//! Runs of the same migration that count for something else: under other rules, or for versions that were not ruled out.
+//! Runs of the same migration with another identity: under other rules, or for versions that the selection does not
+//! exclude.
 //!
-//! What they counted is other evidence. But while one of them goes on receiving, part of the traffic is judged by other
-//! rules than those that are asked about, or of another version, and whoever decides must know it. A run that a reload or a restart of its
-//! instance has put an end to only settles what it had: it is none of these.
+//! Their counts are other evidence. But while one of them receives requests, part of the traffic is compared by other
+//! rules or for another version, and whoever decides must know that. A run that was ended by a reload or restart of its
+//! instance only settles its remaining requests, and does not count as receiving.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -13,10 +14,10 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::{Apart, CLOCKS_APART_MICROS, Run, SILENT_AFTER_MICROS, Watermark};
 use uuid::Uuid;
 
-/// Rules that are listed, the newest; more were changed so often that nobody looks them up.
+/// Most rules hashes that are listed, newest first: nobody looks up more.
 const MAX_LISTED: usize = 100;
 
-/// What such a run said last.
+/// The latest watermark of such a run.
 pub(super) struct OtherRun {
     pub(super) id: Uuid,
     pub(super) identity: Identity,
@@ -25,14 +26,14 @@ pub(super) struct OtherRun {
     pub(super) written: Timestamp,
     pub(super) complete_until: Timestamp,
     pub(super) ended: bool,
-    /// It has received something, as far as it has said, and was heard of in the window.
+    /// Its watermark says that it received requests, and was written within the window.
     pub(super) counted: bool,
     /// It may receive requests; see [`find_receiving`].
     pub(super) receives: bool,
 }
 
-/// Notes which of these runs may receive requests. `received_since`
-/// asks for tallies of a run that began at a time or later and have requests.
+/// Determines which of these runs may still receive requests. `received_since` queries whether a run has tallies with
+/// requests from a time on.
 pub(super) fn find_receiving<E>(
     runs: &mut [OtherRun],
     starts: &Starts,
@@ -42,24 +43,25 @@ pub(super) fn find_receiving<E>(
         let next = starts.last(&run.instance);
         run.receives = match next.filter(|next| *next > run.started) {
             None => true,
-            // The one that came next began when this one had been silent: it was killed.
+            // The next run began after this one's last watermark, so this one was killed.
             Some(next) if next > run.written => false,
-            // It settles what it had, unless two processes go by one name.
+            // It settles its remaining requests, unless two processes have the same instance name.
             Some(next) => received_since(run, next)?,
         };
     }
     Ok(())
 }
 
-/// Those that may have received something while the evidence of `identity` grew that begins at `from`. Of one under other
-/// rules that is not known to have ended, nobody knows what it received after it was last heard of. One of another version
-/// counts only where it was heard of at the time: versions follow each other, and the newest is meant.
+/// The runs that may have received requests while the evidence of `identity` was collected, which begins at `from`. A
+/// run under other rules that is not known to have ended always counts, because nobody knows what it received after its
+/// last watermark. A run of other versions counts only if it wrote a watermark in that time: versions follow each
+/// other, and the newest is the one that is evaluated.
 pub(super) fn receiving(
     runs: &[OtherRun],
     identity: &Identity,
     from: Timestamp,
 ) -> impl Iterator<Item = Run> {
-    // One that was heard of just before may not have written since.
+    // A run whose last watermark is only slightly older may still be alive.
     let since = from.saturating_add_micros(-SILENT_AFTER_MICROS);
     let receiving = runs.iter().filter(move |run| {
         run.receives && (is_of_same_versions(run, identity) || run.written >= since)
@@ -94,7 +96,7 @@ fn is_of_same_versions(run: &OtherRun, identity: &Identity) -> bool {
         && run.identity.candidate_version == identity.candidate_version
 }
 
-/// When the runs of each instance of a migration began, whatever they count for.
+/// When the runs of each instance of a migration began, of any identity.
 #[derive(Default)]
 pub(super) struct Starts(BTreeMap<String, BTreeSet<Timestamp>>);
 
@@ -103,14 +105,14 @@ impl Starts {
         self.0.get(instance)?.last().copied()
     }
 
-    /// The first one that began later.
+    /// The first run that began after `time`.
     pub(super) fn after(&self, instance: &str, time: Timestamp) -> Option<Timestamp> {
         let later = (Bound::Excluded(time), Bound::Unbounded);
         self.0.get(instance)?.range(later).next().copied()
     }
 
-    /// Whether what is not known of a run lies before `since` altogether. What one that did not end has received is unknown
-    /// from when it was last heard of until the next of its name began; without one, until now.
+    /// Whether everything that is unknown of a run lies before `since`. What a run without an orderly end received is
+    /// unknown from its last watermark until the next run of its instance began, or until now if there is none.
     pub(super) fn is_over(&self, run: &Watermark, since: Timestamp) -> bool {
         run.written < since
             && (run.ended
@@ -123,7 +125,8 @@ impl Starts {
 impl FromIterator<(String, Timestamp)> for Starts {
     fn from_iter<I: IntoIterator<Item = (String, Timestamp)>>(starts: I) -> Self {
         let mut by_instance = BTreeMap::<String, BTreeSet<Timestamp>>::new();
-        // One of the future is of a clock that is ahead: it may well lie in the past, before those that it seems to follow.
+        // A start in the future comes from a clock that is ahead. It may really be before those that it seems to
+        // follow, so it is ignored.
         let now = Timestamp::now().saturating_add_micros(CLOCKS_APART_MICROS);
         for (instance, started) in starts.into_iter().filter(|(_, started)| *started <= now) {
             by_instance.entry(instance).or_default().insert(started);
@@ -132,7 +135,7 @@ impl FromIterator<(String, Timestamp)> for Starts {
     }
 }
 
-/// What was counted of the same versions by rules, the newest first.
+/// Which other rules counted for the same versions, newest first.
 pub(super) fn by_rules(runs: &[OtherRun], identity: &Identity) -> Vec<OtherRules> {
     let mut found: BTreeMap<&str, (Timestamp, Timestamp)> = BTreeMap::new();
     let counted = runs.iter().filter(|run| run.counted);

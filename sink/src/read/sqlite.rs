@@ -1,6 +1,6 @@
-//! Rows out of the `SQLite` file.
+//! Queries on the `SQLite` file.
 //!
-//! A report is read in one transaction, so that its tallies and groups are of one moment while a mirror writes on.
+//! A report is read in one transaction, so that its tallies and groups are consistent while a mirror writes.
 
 mod fields;
 mod forms;
@@ -52,8 +52,8 @@ impl RecordReader for SqliteReader {
             sums.add_counts(&counts(row)?);
             Ok(())
         })?;
-        let heard = self.heard(&identity, selection)?;
-        Ok(sums.into_evidence(identity, heard))
+        let runs_seen = self.run_watermarks(&identity, selection)?;
+        Ok(sums.into_evidence(identity, runs_seen))
     }
 
     fn report(&self, selection: &Selection) -> Result<Report, StoreError> {
@@ -73,8 +73,8 @@ impl RecordReader for SqliteReader {
             sums.groups.add(group_tally(row)?);
             Ok(())
         })?;
-        let heard = self.heard(&identity, selection)?;
-        sums.into_report(identity, heard, |id| self.example(id))
+        let runs_seen = self.run_watermarks(&identity, selection)?;
+        sums.into_report(identity, runs_seen, |id| self.example(id))
     }
 
     fn known(&self, migration: &str) -> Result<Known, StoreError> {
@@ -103,7 +103,7 @@ impl RecordReader for SqliteReader {
         filter: &MismatchFilter,
         limit: usize,
     ) -> Result<Vec<Mismatch>, StoreError> {
-        // A fingerprint stands between quotes in the list, so it is found as a whole; the index holds the list.
+        // The list is JSON, so a fingerprint in quotes is only found as a whole; the index contains the list.
         let listed = filter
             .fingerprint
             .as_deref()
@@ -134,14 +134,14 @@ impl RecordReader for SqliteReader {
 }
 
 impl SqliteReader {
-    /// Everything read while this lives is of one moment.
+    /// A transaction: everything that is read while it lives is one consistent snapshot.
     fn moment(&self) -> Result<rusqlite::Transaction<'_>, StoreError> {
         self.connection
             .unchecked_transaction()
             .map_err(|error| self.failed(error))
     }
 
-    /// The identity of the newest interval that fits, or of a run that began later and has not ended.
+    /// The identity of the newest matching interval, or of a run that began later and has not ended.
     fn identity(&self, selection: &Selection) -> Result<Option<Identity>, StoreError> {
         let migration = selection.migration();
         self.connection
@@ -166,7 +166,7 @@ impl SqliteReader {
             .map_err(|error| self.failed(error))
     }
 
-    /// Gives every row of one of the queries over tallies to `each`.
+    /// Calls `each` with every row of a query on tallies.
     fn tallies(
         &self,
         (table, sql): (&'static str, &str),

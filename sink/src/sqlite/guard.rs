@@ -1,13 +1,13 @@
-//! Whether an open store is still the one that its path names.
+//! Checks that an open store is still the file at its path.
 //!
-//! A file that was deleted, replaced, emptied or set back takes what is written to it without a word, and so does a log
-//! (`-wal`, `-shm`) that is no longer there. So the writer looks before and after each write, and four times a second
-//! while there is nothing to write. What it finds is a [`Loss`]: the file is given up in a way that harms nobody else's
-//! ([`Guard::give_up`]), and the writer opens whatever is at the path then.
+//! Writes to a file that was deleted, replaced, emptied or set back to an older copy succeed without an error, and so
+//! do writes to a log (`-wal`, `-shm`) that was deleted. So the writer checks before and after each write, and four
+//! times a second while there is nothing to write. If the store is lost ([`Loss`]), the writer closes it without
+//! damaging the file that is at the path now ([`Guard::give_up`]), and opens that file.
 //!
-//! It looks by path and never by a descriptor. Closing *any* descriptor of a file takes away all POSIX locks that the
-//! process has on that file, so one of ours would take `SQLite`'s, and the next `sqlite3` at the shell would believe that
-//! nobody uses the store and delete the log under us.
+//! It checks by path and never opens a descriptor. Closing *any* descriptor of a file releases all POSIX locks of the
+//! process on that file, including `SQLite`'s. The next `sqlite3` in a shell would then find the store unlocked, and
+//! delete the log that we still use.
 
 use std::fmt;
 use std::fs::Metadata;
@@ -20,29 +20,29 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension as _};
 
 use super::open_read_only;
 
-/// A file with less than this (the header) is no database any more.
+/// The size of the header: a smaller file is not a database.
 const SMALLEST_FILE: u64 = 100;
 
-/// What became of a store while it was open.
+/// How an open store was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Loss {
-    /// No file is there any more.
+    /// The file no longer exists.
     Gone,
-    /// Another file is there.
+    /// Another file is at the path.
     Replaced,
-    /// It has no content any more.
+    /// The file was emptied.
     Emptied,
-    /// Something that is not `SQLite` wrote into it.
+    /// The file was written to without `SQLite`.
     Overwritten,
-    /// The last counts that were written are no longer in it.
+    /// It no longer contains the counts that were last written.
     SetBack,
-    /// A file of the log is gone.
+    /// A file of the log no longer exists.
     LogGone,
-    /// A file of the log is another one: somebody else writes to a log that we do not see.
+    /// A file of the log was replaced: other processes write to a log that we do not see.
     LogReplaced,
-    /// What is read from it makes no sense.
+    /// The database is corrupt.
     Damaged,
-    /// A table of the record is gone.
+    /// A table of the record was dropped.
     TableGone,
 }
 
@@ -62,14 +62,14 @@ impl fmt::Display for Loss {
     }
 }
 
-/// Why a store cannot be written to now.
+/// Why a store cannot be written to.
 #[derive(Debug)]
 pub(crate) enum Fault {
-    /// It is to be opened anew.
+    /// It is lost, and must be opened again.
     Lost(Loss),
-    /// Nobody can say whether it is still there.
+    /// Its files cannot be examined.
     Hidden(std::io::Error),
-    /// What the database said.
+    /// An error of the database.
     Database(rusqlite::Error),
 }
 
@@ -77,7 +77,7 @@ impl From<rusqlite::Error> for Fault {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Lost(Loss::Damaged),
-            // It has no number of its own.
+            // This error has no code of its own.
             _ if error.to_string().contains("no such table") => Self::Lost(Loss::TableGone),
             _ => Self::Database(error),
         }
@@ -94,7 +94,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Which file it is. A number is not given to another file while we hold this one open.
+/// Identifies a file. An inode number is not reused while we have the file open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileId {
     device: u64,
@@ -115,7 +115,7 @@ impl FileId {
     }
 }
 
-/// When it was last written to, and its size.
+/// Size and modification time of a file.
 type State = (u64, i64, i64);
 
 fn state(metadata: &Metadata) -> State {
@@ -135,7 +135,7 @@ fn look(path: &Path) -> Result<Option<Metadata>, Fault> {
 /// A tally that the store is known to have: its id and revision.
 pub(crate) type Known = (String, u32);
 
-/// What was seen of an open store.
+/// The last observed state of an open store.
 #[derive(Debug)]
 pub(crate) struct Guard {
     path: PathBuf,
@@ -146,20 +146,20 @@ pub(crate) struct Guard {
     index: FileId,
     state: State,
     bytes: u64,
-    /// Changes when somebody else has committed.
+    /// Changes when another connection has committed.
     data_version: i64,
-    /// Of the last write: it must be there for as long as nobody sets the store back.
+    /// A tally of the last write. It must exist unless the store was set back.
     known: Option<Known>,
 }
 
 impl Guard {
-    /// Remembers the files of a store that was just opened for writing; `before` is what was at the path until then.
+    /// Records the files of a store that was just opened for writing; `before` is the file at the path before opening.
     pub(crate) fn of(
         connection: &Connection,
         path: &Path,
         before: Option<FileId>,
     ) -> Result<Self, Fault> {
-        // Where the file is, not where a link to it is.
+        // The real path, because the log is beside the file and not beside a link to it.
         let file_path = path.canonicalize().map_err(Fault::Hidden)?;
         let beside = |suffix: &str| {
             let mut name = file_path.as_os_str().to_owned();
@@ -189,13 +189,13 @@ impl Guard {
         })
     }
 
-    /// Bytes on disk when last looked at, the log included.
+    /// Bytes on disk at the last check, including the log.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Before a write, and now and then without one: whether the store is still the one that was opened, and has what
-    /// was written to it.
+    /// Checks that the store is still the one that was opened, and contains what was written to it. Called before each
+    /// write, and regularly without one.
     pub(crate) fn check(&mut self, connection: &Connection) -> Result<(), Fault> {
         let found = self.look_at_files()?;
         let data_version = data_version(connection)?;
@@ -209,15 +209,15 @@ impl Guard {
         if others_wrote && !self.has_known(connection)? {
             return Err(Fault::Lost(Loss::SetBack));
         }
-        // Between two writes of ours the file changes when somebody else's write copies the log into it. Changed without
-        // a write of anybody, it was written to past the database, for example by `cp backup.db parity.db`.
+        // Between two of our writes the file changes only when another connection writes and checkpoints the log. If it
+        // changed without a commit, it was overwritten directly, for example by `cp backup.db parity.db`.
         if changed && !others_wrote && !self.reads_well() {
             return Err(Fault::Lost(Loss::Overwritten));
         }
         Ok(())
     }
 
-    /// After a write: what was written is where the path leads to.
+    /// Checks after a write that it went to the file at the path.
     pub(crate) fn wrote(
         &mut self,
         connection: &Connection,
@@ -264,8 +264,8 @@ impl Guard {
         Ok(found.is_some_and(|found| found >= *revision))
     }
 
-    /// Whether a connection that remembers no page finds a whole database with the last counts in it. Reads all of it,
-    /// so it is for the rare case alone.
+    /// Whether a new connection, which has no cached pages, finds an intact database with the last counts in it. Reads
+    /// the whole file, so only for rare cases.
     fn reads_well(&self) -> bool {
         let read = || -> Result<bool, Fault> {
             let fresh = open_read_only(&self.path).map_err(|_| Fault::Lost(Loss::Damaged))?;
@@ -275,7 +275,7 @@ impl Guard {
         read().unwrap_or(false)
     }
 
-    /// Closes a store that is lost, so that nothing of it gets into what is at the path now.
+    /// Closes a lost store so that nothing of it gets into the file that is at the path now.
     pub(crate) fn give_up(self, connection: Connection, loss: Loss) {
         let ours = |path: &Path, id: FileId| FileId::at(path).is_ok_and(|found| found == Some(id));
         let (log_there, index_there) = (
@@ -283,22 +283,23 @@ impl Guard {
             ours(&self.index_path, self.index),
         );
         if matches!(loss, Loss::Gone | Loss::Replaced | Loss::LogGone) {
-            // A file that was moved is made whole where it is now. One whose log was deleted gets what stands only
-            // there, and nobody else has begun another log.
+            // Checkpoint the log into the file: a file that was moved is then complete at its new place, and one whose
+            // log was deleted gets the rows that were only in the log. This is safe, because no other process has begun
+            // another log.
             let copied = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()));
             if let Err(error) = copied {
                 tracing::debug!(%error, "the log could not be copied into the file");
             }
         }
-        // The last one to close copies the log into the file and deletes it by its name: both may be somebody else's now.
+        // By default, the last connection to close checkpoints the log and deletes it by its name. Both files may
+        // belong to another process now.
         let closed = connection
             .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
             .and_then(|_| connection.close().map_err(|(_, error)| error));
         if let Err(error) = closed {
             tracing::debug!(%error, "the lost store could not be closed");
         }
-        // A log of ours beside another file would be taken for that file's, and an index without its log would lead
-        // nowhere.
+        // Our log would be mistaken for the log of the new file, and an index is useless without its log.
         let content_gone = matches!(
             loss,
             Loss::Gone | Loss::Replaced | Loss::Emptied | Loss::Overwritten

@@ -1,11 +1,11 @@
 //! The counters that one thread writes and the book reads.
 //!
-//! A recorder owns a [`Shard`]; for each route it owns one [`RouteCounters`]. Only the recorder writes them, with
-//! plain loads and stores (no read-modify-write, no lock); the book only reads them and keeps what it read last, so
-//! nothing is ever reset and no count can fall between a read and a reset.
+//! A recorder owns a [`Shard`]; for each route it owns one [`RouteCounters`]. Only the recorder writes them, with plain
+//! loads and stores (no read-modify-write, no lock); the book only reads them and keeps what it read last, so nothing
+//! is ever reset, and no count can be lost between a read and a reset.
 //!
-//! Stores are `Release` and the book's loads are `Acquire`: who sees a verdict also sees everything that came before
-//! it, such as the `received` of the same request on another thread. On x86 this costs nothing.
+//! Stores are `Release` and the book's loads are `Acquire`: a reader that sees a verdict also sees everything that
+//! happened before it, such as the `received` of the same request on another thread. On x86 this costs nothing.
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
@@ -26,11 +26,11 @@ use super::owned::add;
 /// A map with the fast hasher; keys are bounded in number, and its seed differs per process.
 pub(super) type FastMap<K, V> = HashMap<K, V, RandomState>;
 
-/// The label that routes, and the fingerprint that groups, are counted under beyond their caps.
+/// The label of routes beyond their cap, and the fingerprint of groups beyond theirs.
 pub use parity_schemas::route::OTHER;
 
-/// Longest pattern that is kept with a group: object keys are the services' own and may be of any length, and one is
-/// held for every group.
+/// Longest pattern that is kept with a group: object keys come from the services and may have any length, and each
+/// group holds a pattern.
 const MAX_PATTERN_BYTES: usize = 1_024;
 
 /// Code classes of answers: `1xx` to `5xx` and everything else.
@@ -38,17 +38,17 @@ pub(super) const CODE_CLASSES: [&str; 6] = ["1xx", "2xx", "3xx", "4xx", "5xx", "
 /// How many kinds of finding there are.
 pub(super) const KINDS: usize = Kind::ALL.len();
 
-/// Slots of [`RouteCounters::outcomes`]: one flat array, because reading it is one loop.
+/// Indices into [`RouteCounters::outcomes`]: one flat array, so that reading it is one loop.
 pub(super) const RECEIVED: usize = 0;
 pub(super) const MATCHED: usize = 1;
 pub(super) const CLASSES: usize = 2;
 pub(super) const REASONS: usize = CLASSES + CODE_CLASSES.len();
 pub(super) const CLIENTS: usize = REASONS + Reason::COUNT;
-/// What the legacy answered where there is a verdict, by class.
+/// Answers of the legacy in exchanges with a verdict, by status class.
 pub(super) const LEGACY_ANSWERS: usize = CLIENTS + ClientOutcome::COUNT;
 pub(super) const OUTCOMES: usize = LEGACY_ANSWERS + ClientOutcome::COUNT;
 
-/// Places of [`Compared::durations`].
+/// Indices into [`Compared::durations`].
 pub(super) const LEGACY: usize = 0;
 pub(super) const CANDIDATE: usize = 1;
 pub(super) const LEGACY_HEAD: usize = 2;
@@ -66,7 +66,7 @@ pub struct Elapsed {
 }
 
 impl From<u64> for Elapsed {
-    /// An answer that was over with its head.
+    /// For an answer without a body.
     fn from(micros: u64) -> Self {
         Self {
             head_us: micros,
@@ -75,21 +75,21 @@ impl From<u64> for Elapsed {
     }
 }
 
-/// What is counted of comparisons beside their verdicts.
+/// Counters of comparisons, besides their verdicts.
 pub(super) struct Compared {
     pub(super) durations: [Durations; DURATIONS],
     /// Hits by rule.
     pub(super) rules: Box<[AtomicU64]>,
 }
 
-/// What one recorder counted of one route since it began.
+/// The counts of one recorder for one route since it was created.
 pub(super) struct RouteCounters {
     /// Number of the route in the book.
     pub(super) route: u32,
-    /// Rises with every change, so that a reader passes over what stood still.
-    pub(super) generation: AtomicU64,
+    /// Goes up with every change, so that the reader skips a route in which nothing changed.
+    pub(super) changes: AtomicU64,
     pub(super) outcomes: [AtomicU64; OUTCOMES],
-    /// Made with the first comparison: threads that only forward never need its two kilobytes.
+    /// Created at the first comparison: threads that only forward never need its two kilobytes.
     compared: OnceLock<Box<Compared>>,
     rules: usize,
 }
@@ -98,7 +98,7 @@ impl RouteCounters {
     pub(super) fn new(route: u32, rules: usize) -> Self {
         Self {
             route,
-            generation: AtomicU64::new(0),
+            changes: AtomicU64::new(0),
             outcomes: [const { AtomicU64::new(0) }; OUTCOMES],
             compared: OnceLock::new(),
             rules,
@@ -107,7 +107,7 @@ impl RouteCounters {
 
     pub(super) fn outcome(&self, slot: usize) {
         add(&self.outcomes[slot], 1);
-        add(&self.generation, 1);
+        add(&self.changes, 1);
     }
 
     pub(super) fn elapsed(&self, legacy: Elapsed, candidate: Elapsed) {
@@ -116,7 +116,7 @@ impl RouteCounters {
         durations[CANDIDATE].count(candidate.end_us);
         durations[LEGACY_HEAD].count(legacy.head_us);
         durations[CANDIDATE_HEAD].count(candidate.head_us);
-        add(&self.generation, 1);
+        add(&self.changes, 1);
     }
 
     pub(super) fn rule_hits(&self, hits: &[(usize, u32)]) {
@@ -127,7 +127,7 @@ impl RouteCounters {
                 add(slot, u64::from(*count));
             }
         }
-        add(&self.generation, 1);
+        add(&self.changes, 1);
     }
 
     pub(super) fn compared(&self) -> Option<&Compared> {
@@ -146,21 +146,21 @@ impl RouteCounters {
 
 /// What one recorder shares with the book.
 pub(super) struct Shard {
-    /// Which edition the recorder counts in.
-    pub(super) edition: usize,
-    /// Requests that it received and settled, by when they were received.
+    /// Which generation the recorder counts in.
+    pub(super) generation: usize,
+    /// Requests received and settled, by the epoch in which they were received.
     pub(super) epochs: EpochCounters,
-    /// Counters of routes that the recorder met since the book last looked.
+    /// Counters of routes that are new since the book last read them.
     added: Mutex<Vec<Arc<RouteCounters>>>,
-    /// Mismatches since the book last looked, by route. They are under a lock because a mismatch and its groups must
-    /// not be seen apart; comparing threads take it, threads that serve clients have no mismatches to tell of.
+    /// Mismatches since the book last read them, by route. Behind a lock, because a mismatch and its groups must be
+    /// read together. Only comparing threads take it; threads that serve clients never count mismatches.
     mismatches: Mutex<FastMap<u32, Mismatches>>,
 }
 
 impl Shard {
-    pub(super) fn of_edition(edition: usize) -> Self {
+    pub(super) fn of_generation(generation: usize) -> Self {
         Self {
-            edition,
+            generation,
             epochs: EpochCounters::default(),
             added: Mutex::default(),
             mismatches: Mutex::default(),
@@ -187,13 +187,13 @@ impl Shard {
     }
 }
 
-/// A lock whose holder panicked is used on: every critical section here leaves its data whole at each step, and
-/// counting must outlive a bug elsewhere.
+/// Ignores poisoning: critical sections here leave the data consistent at each step, and counting must survive a panic
+/// elsewhere.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One mismatch, as told to [`Shard::add_mismatch`].
+/// One mismatch, for [`Shard::add_mismatch`].
 pub(super) struct Sighting<'a> {
     id: Uuid,
     digest: ExchangeDigest,
@@ -227,9 +227,9 @@ pub(super) struct GroupCount {
     pub(super) count: u64,
     pub(super) first_seen: Timestamp,
     pub(super) last_seen: Timestamp,
-    /// The first mismatch with it: the one whose full sample is most surely kept.
+    /// The first mismatch with it, because its full sample is the most likely to be kept.
     pub(super) example_id: Uuid,
-    /// Which mismatches they are.
+    /// Digest of the ids of these mismatches.
     pub(super) digest: ExchangeDigest,
     /// The last mismatch that was counted, so that several findings of one mismatch count once.
     last_id: Uuid,
@@ -239,7 +239,7 @@ impl Mismatches {
     fn add(&mut self, seen: &Sighting<'_>, max_groups: usize) {
         self.count += 1;
         let mut kinds = [false; KINDS];
-        // Fingerprints of this mismatch that have no place of their own.
+        // Fingerprints of this mismatch beyond the cap.
         let mut folded: Vec<&str> = Vec::new();
         for group in seen.groups {
             kinds[group.kind as usize] = true;
@@ -258,7 +258,7 @@ impl Mismatches {
         }
     }
 
-    /// Counts the mismatch for a group, however many findings of the group it has.
+    /// Counts the mismatch once for a group, however many of its findings belong to the group.
     fn add_group(&mut self, fingerprint: &str, group: impl FnOnce() -> Group, seen: &Sighting<'_>) {
         match self.groups.get_mut(fingerprint) {
             Some(count) if count.last_id == seen.id => {}
@@ -294,7 +294,7 @@ impl GroupCount {
         }
     }
 
-    /// Makes it a part of [`OTHER`], which may count one mismatch several times and so is no set of them.
+    /// Makes it a part of [`OTHER`]. That group may count one mismatch several times, so it has no digest.
     pub(super) fn fold(&mut self) {
         self.group = other_group();
         self.digest = ExchangeDigest::UNKNOWN;
@@ -317,8 +317,8 @@ impl GroupCount {
     }
 }
 
-/// The group that stands for all fingerprints beyond the cap. Its count is the sum of theirs, so one mismatch may be
-/// in it more than once.
+/// The group that stands for all fingerprints beyond the cap. Its count is the sum of theirs, so it may count one
+/// mismatch more than once.
 pub(crate) fn other_group() -> Group {
     Group {
         fingerprint: OTHER.to_owned(),

@@ -1,7 +1,7 @@
-//! Durations as one thread counts them: fine buckets, made as they are needed.
+//! Duration histograms of one thread: fine buckets, allocated when needed.
 //!
-//! A histogram has close to a thousand buckets, of which a route uses a few dozen, around its usual time. So an octave of
-//! buckets is made with its first duration, and what is never seen costs a pointer.
+//! A histogram has close to a thousand buckets, of which a route uses a few dozen around its usual duration. So an
+//! octave of buckets is allocated at its first duration, and an unused octave costs one pointer.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +18,7 @@ impl Durations {
         Self([const { OnceLock::new() }; OCTAVES])
     }
 
-    /// Counts a duration; by the one thread that writes.
+    /// Counts a duration. Only the owning thread may call this.
     pub(super) fn count(&self, micros: u64) {
         let (octave, step) = place(micros);
         let steps = self.0[octave].get_or_init(|| Box::new([const { AtomicU64::new(0) }; STEPS]));
@@ -26,12 +26,12 @@ impl Durations {
     }
 }
 
-/// What was read last of a [`Durations`].
+/// The counts of a [`Durations`] when it was last read.
 #[derive(Default)]
 pub(super) struct Seen([Option<Box<[u64; STEPS]>>; OCTAVES]);
 
 impl Seen {
-    /// Gives `each` the buckets that counted anything since the last time, and how much.
+    /// Calls `each` with every bucket that has grown since the last call, and by how much.
     pub(super) fn gather(&mut self, durations: &Durations, mut each: impl FnMut(u16, u64)) {
         let octaves = durations.0.iter().zip(&mut self.0).enumerate();
         for (octave, (counters, seen)) in octaves {

@@ -1,16 +1,17 @@
-//! Which received requests are not settled yet, by when they were received: what a watermark is made of.
+//! Which received requests are not settled yet, by the time at which they were received. Watermarks are made from this.
 //!
-//! Time is cut into *epochs* of a quarter of a second or more. A request enters the epoch that holds when it is
-//! received, and leaves it when its outcome is counted. An epoch with as many leavings as enterings is over; what was
-//! received before the oldest epoch that is not over is settled.
+//! Time is cut into *epochs* of a quarter of a second or more. A request enters the current epoch when it is received,
+//! and leaves it when its outcome is counted. An epoch that as many requests have left as entered is complete.
+//! Everything received before the oldest incomplete epoch is settled.
 //!
 //! Each recorder counts in memory of its own, so entering and leaving cost a few nanoseconds and no thread waits for
-//! another. Epochs share a few slots: one long download keeps one slot, and the others go on. When many are kept, epochs
-//! get longer, and the watermark coarser.
+//! another. Epochs use a few slots in turn: a long download occupies one slot, and the others stay in use. When many
+//! slots are occupied, epochs get longer and the watermark gets coarser.
 //!
-//! Why this is exact: a thread enters by adding to its counter and then looking whether the epoch still holds; if it
-//! does not, it leaves at once and enters the next. The book ends an epoch first and reads the counters afterwards. With
-//! sequentially consistent operations one of the two sees the other.
+//! Why this is exact: a thread enters by incrementing its counter and then checking that the epoch is still the current
+//! one. If it is not, the thread leaves at once and enters the next. The book first ends an epoch and then reads the
+//! counters. All operations are sequentially consistent, so either the thread sees that the epoch has ended, or the
+//! book sees the increment.
 
 use std::array;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -18,18 +19,18 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::UnderWay;
 
-/// Epochs that may be open at a time. A request that takes long keeps one.
+/// Epochs that may be incomplete at a time. A long request occupies one.
 const SLOTS: usize = 32;
-/// The shortest epoch; doubled with every four slots that are kept, so that they last for half a minute and more.
+/// The shortest epoch. Doubled with every four occupied slots, so that the slots last for half a minute and more.
 const SHORTEST_MICROS: i64 = 200_000;
 const KEPT_SLOTS_PER_DOUBLING: usize = 4;
 
-/// The epoch that a request was received in, to be given back with its outcome.
+/// The epoch in which a request was received, to be passed back with its outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Epoch(u8);
 
 impl Epoch {
-    /// As a number, for whoever keeps it meanwhile.
+    /// As a number, to store it in between.
     pub const fn number(self) -> u8 {
         self.0
     }
@@ -44,13 +45,13 @@ impl Epoch {
     }
 }
 
-/// The slot that new requests enter. On a cache line of its own: every thread reads it with every request.
+/// The slot that new requests enter. On its own cache line, because every thread reads it for every request.
 #[derive(Default)]
 #[repr(align(128))]
 pub(super) struct Gate(AtomicUsize);
 
 impl Gate {
-    /// Enters the epoch that holds.
+    /// Enters the current epoch.
     pub(super) fn enter(&self, counters: &EpochCounters) -> Epoch {
         loop {
             let slot = self.0.load(Ordering::SeqCst);
@@ -65,7 +66,7 @@ impl Gate {
     }
 }
 
-/// What one recorder entered and left.
+/// How many requests of one recorder entered and left each slot.
 pub(super) struct EpochCounters {
     slots: [SlotCounters; SLOTS],
 }
@@ -85,28 +86,28 @@ impl Default for EpochCounters {
 }
 
 impl EpochCounters {
-    /// To be called when the outcome is counted: who sees that it left sees the outcome, too.
+    /// To be called after the outcome was counted, so that whoever sees the request leave also sees its outcome.
     pub(super) fn leave(&self, epoch: Epoch) {
         self.slots[epoch.slot()].left.fetch_add(1, Ordering::SeqCst);
     }
 }
 
-/// What the book knows of the epochs.
+/// The state of all epochs, held by the book.
 pub(super) struct Epochs {
     current: usize,
     /// Since when a slot is in use; `None` for a free one.
     began: [Option<Timestamp>; SLOTS],
-    /// Entered and left through recorders that are gone.
+    /// Entered and left through recorders that no longer exist.
     retired: [(u64, u64); SLOTS],
     settled: Settled,
 }
 
-/// How far everything is settled.
+/// Up to when everything is settled.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Settled {
-    /// What was received before has an outcome.
+    /// Every request received before this has an outcome.
     pub(super) until: Timestamp,
-    /// What has none.
+    /// Requests without an outcome.
     pub(super) under_way: Vec<UnderWay>,
 }
 
@@ -131,20 +132,20 @@ impl Epochs {
         }
     }
 
-    /// As of the last look.
+    /// As of the last [`Self::look`].
     pub(super) fn settled(&self) -> &Settled {
         &self.settled
     }
 
-    /// Looks what is settled as of `now`, which must have been read before, and begins another epoch if it is time. What
-    /// is gathered after this has the outcome of all that it calls settled.
+    /// Computes what is settled as of `now`, and begins another epoch when it is time. `now` must have been read before
+    /// the call. Counters read after this call include the outcome of every request that it reports as settled.
     pub(super) fn look<'a>(
         &mut self,
         gate: &Gate,
         counters: impl Iterator<Item = &'a EpochCounters> + Clone,
         now: Timestamp,
     ) {
-        // Leavings first: what is seen to have left is then seen to have entered.
+        // First those that left: a request that is seen to leave is then also seen to have entered.
         let left = self.sums(|(_, left)| left, counters.clone(), |slot| &slot.left);
         let entered = self.sums(|(entered, _)| entered, counters, |slot| &slot.entered);
         let mut settled = Settled {
@@ -177,7 +178,7 @@ impl Epochs {
         let lasted = self.began[self.current]
             .map_or(0, |since| now.as_micros().saturating_sub(since.as_micros()));
         let free = (0..SLOTS).find(|slot| self.began[*slot].is_none());
-        // A clock that was set back ends it, too.
+        // A clock that was set back also ends the epoch.
         if let Some(free) = free
             && (lasted >= shortest || lasted < 0)
         {
@@ -187,7 +188,7 @@ impl Epochs {
         }
     }
 
-    /// Takes over what a recorder counted that is gone.
+    /// Takes over the counts of a recorder that no longer exists.
     pub(super) fn retire(&mut self, counters: &EpochCounters) {
         for ((entered, left), slot) in self.retired.iter_mut().zip(&counters.slots) {
             *entered = entered.wrapping_add(slot.entered.load(Ordering::SeqCst));

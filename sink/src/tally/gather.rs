@@ -1,7 +1,7 @@
 //! Gathering: from the threads' counters into the tallies of the present interval.
 //!
-//! Counters only ever grow, so what is new is what they show now less what they showed last. Nothing is reset and
-//! nothing is lost between two looks; what one look just misses is in the next.
+//! Counters only grow, so the new counts are the difference to the last reading. Nothing is reset, so nothing is lost
+//! between two readings: what one reading just misses is in the next.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::Ordering;
@@ -20,22 +20,23 @@ use super::runs::Runs;
 use super::totals::RouteTotals;
 use super::{MAX_UNWRITTEN_INTERVALS, TallyBook};
 
-/// Groups in all tallies that are held; beyond it new ones count under [`super::OTHER`]. At some 300 bytes each this is 6 MB.
+/// Groups in all tallies in memory; new ones beyond this count under [`super::OTHER`]. At about 300 bytes each this is
+/// 6 MB.
 const MAX_GROUPS_HELD: usize = 20_000;
-/// Closed intervals that are kept after the store has them, because it may lose what it has. A store that loses its log
-/// loses at most the last minute, which touches two.
+/// Closed intervals that stay in memory after the store acknowledged them, because the store may lose them. A store
+/// that loses its log loses at most the last minute, which overlaps two intervals.
 const STORED_KEPT: usize = 2;
-/// Counts that were gathered this late after an interval's end still belong to it without making it longer: the book
-/// is read several times a second, so this is the error of attribution on a busy machine.
+/// Counts that are gathered up to this late after an interval's end still belong to it and do not make it longer. The
+/// book is read several times a second, so this bounds how wrongly a busy machine attributes counts.
 const MAX_GATHER_LAG_MICROS: i64 = 1_000_000;
 
-/// What the book holds behind its lock.
+/// The state of the book behind its lock.
 #[derive(Default)]
 pub(super) struct State {
     sources: Vec<Source>,
     pub(super) open: Option<Interval>,
     pub(super) closed: VecDeque<Interval>,
-    /// Closed and stored, the last ones; see [`STORED_KEPT`].
+    /// The latest intervals that are closed and stored; see [`STORED_KEPT`].
     stored: VecDeque<Interval>,
     /// End of the last closed interval, or the start of the process.
     pub(super) resume_at: Timestamp,
@@ -44,13 +45,13 @@ pub(super) struct State {
     pub(super) acknowledged: u32,
     pub(super) totals: Vec<RouteTotals>,
     pub(super) last_comparison: Option<Timestamp>,
-    /// When last a client failed.
+    /// The time of the last failed client.
     pub(super) last_failed_client: Option<Timestamp>,
     pub(super) epochs: Epochs,
     pub(super) runs: Runs,
 }
 
-/// A shard and what was read from it last.
+/// A shard and its last reading.
 struct Source {
     shard: Arc<Shard>,
     routes: Vec<Baseline>,
@@ -58,18 +59,19 @@ struct Source {
 
 struct Baseline {
     counters: Arc<RouteCounters>,
-    generation: u64,
+    changes: u64,
     outcomes: [u64; OUTCOMES],
     durations: [Seen; DURATIONS],
     rules: Vec<u64>,
 }
 
 impl TallyBook {
-    /// Moves what was counted since the last time into the open interval, then closes it if its minute is over.
+    /// Adds the counts since the last call to the open interval, then closes it if its minute is over.
     pub(super) fn gather(&self, state: &mut State, now: Timestamp) {
         let mut sources = std::mem::take(&mut state.sources);
         self.adopt_joined(&mut sources);
-        // Before anything is read: what this calls settled has its outcome in what is read below.
+        // Before any counter is read, so that the counters read below include the outcome of every request reported as
+        // settled.
         let counters = sources.iter().map(|source| &source.shard.epochs);
         state.epochs.look(&self.gate, counters, now);
         let resume_at = state.resume_at;
@@ -88,15 +90,15 @@ impl TallyBook {
         };
         state.gathered_at = now;
 
-        // Verdicts first and `received` afterwards: a request that is seen to have ended is then also seen to have
-        // come, so no snapshot ever has more outcomes than requests. Threads and routes that appeared meanwhile are
-        // looked for once more: their verdicts may have been read already, by way of another thread.
+        // Verdicts first and `received` afterwards: a request whose outcome is read is then also read as received, so
+        // no snapshot has more outcomes than requests. Then new threads and routes are collected once more, because
+        // their requests may have had a verdict on another thread that was already read.
         let mut room = MAX_GROUPS_HELD.saturating_sub(
             interval.groups() + state.closed.iter().map(Interval::groups).sum::<usize>(),
         );
         let mut ended = Vec::with_capacity(sources.len());
         for source in &mut sources {
-            // Sole owner: the recorder is gone, and what it wrote before is visible.
+            // The book is the only owner: the recorder was dropped, and everything that it wrote is visible.
             ended.push(Arc::get_mut(&mut source.shard).is_some());
             self.gather_source(source, state, &mut interval, &mut room, now);
         }
@@ -171,13 +173,13 @@ impl TallyBook {
 }
 
 impl Source {
-    /// Takes over the counters of routes that the thread met since the last look.
+    /// Collects the counters of routes that are new since the last reading.
     fn adopt_added(&mut self) {
         let added = self.shard.take_added();
         self.routes
             .extend(added.into_iter().map(|counters| Baseline {
                 counters,
-                generation: 0,
+                changes: 0,
                 outcomes: [0; OUTCOMES],
                 durations: Default::default(),
                 rules: Vec::new(),
@@ -210,16 +212,16 @@ impl State {
         }
     }
 
-    /// Puts those that were set aside before the others again.
+    /// Puts the stored intervals back in front of the others.
     pub(super) fn take_back(&mut self) {
         self.stored.append(&mut self.closed);
         self.closed = std::mem::take(&mut self.stored);
     }
 
-    /// Editions that somebody may still count in, besides the current one.
-    pub(super) fn editions_in_use(&self) -> BTreeSet<usize> {
-        let editions = self.sources.iter().map(|source| source.shard.edition);
-        editions.collect()
+    /// Generations that have a recorder.
+    pub(super) fn generations_in_use(&self) -> BTreeSet<usize> {
+        let generations = self.sources.iter().map(|source| source.shard.generation);
+        generations.collect()
     }
 
     fn totals_of(&mut self, route: u32) -> &mut RouteTotals {
@@ -234,11 +236,11 @@ impl State {
 impl Baseline {
     /// Everything but `received`.
     fn gather(&mut self, state: &mut State, interval: &mut Interval, now: Timestamp) {
-        let generation = self.counters.generation.load(Ordering::Acquire);
-        if generation == self.generation {
+        let changes = self.counters.changes.load(Ordering::Acquire);
+        if changes == self.changes {
             return;
         }
-        self.generation = generation;
+        self.changes = changes;
         for slot in RECEIVED + 1..OUTCOMES {
             if !self.gather_slot(slot, state, interval) {
                 continue;

@@ -1,7 +1,7 @@
-//! What was counted within one interval, and which of it a store still lacks.
+//! The counts of one interval, and which of them a store still lacks.
 //!
-//! A revision is the number of the snapshot that first carried the content. So "the store has everything up to
-//! snapshot *n*" is all that an acknowledgement has to say, and a row is due as long as its revision is above that.
+//! A revision is the number of the snapshot that first carried the content. So an acknowledgement is just the number of
+//! a snapshot up to which the store has everything, and a row is due while its revision is higher.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use super::counters::{
     LEGACY_HEAD, MATCHED, Mismatches, OTHER, OUTCOMES, REASONS, RECEIVED,
 };
 
-/// The number of the minute (interval) that a time lies in.
+/// The number of the minute (interval) that contains a time.
 pub(super) fn minute(time: Timestamp) -> i64 {
     time.as_micros().div_euclid(INTERVAL_MICROS)
 }
@@ -55,8 +55,8 @@ struct GroupState {
 }
 
 impl Interval {
-    /// The interval that `now` lies in, begun no earlier than `earliest` (the end of the interval before, or the
-    /// start of the process) unless the clock was set back.
+    /// The interval that contains `now`. Unless the clock was set back, it starts no earlier than `earliest`, which is
+    /// the end of the previous interval or the start of the process.
     pub(super) fn begin(now: Timestamp, earliest: Timestamp) -> Self {
         let minute = minute(now);
         let floor = Timestamp::from_micros(minute * INTERVAL_MICROS);
@@ -73,7 +73,7 @@ impl Interval {
         }
     }
 
-    /// The first instant behind the minute that it began in.
+    /// The end of the minute in which it began.
     pub(super) fn minute_end(&self) -> Timestamp {
         Timestamp::from_micros((self.minute + 1) * INTERVAL_MICROS)
     }
@@ -102,7 +102,7 @@ impl Interval {
         self.routes.values().map(|tally| tally.groups.len()).sum()
     }
 
-    /// Whether a store that has everything up to snapshot `acknowledged` lacks nothing of this.
+    /// Whether a store that has everything up to snapshot `acknowledged` has all of this interval.
     pub(super) fn is_stored(&self, acknowledged: u32) -> bool {
         self.routes
             .values()
@@ -119,7 +119,7 @@ impl RouteTally {
         self.durations[place].add(bucket, count);
     }
 
-    /// `rules` is how many there are.
+    /// `rules` is the number of rules.
     pub(super) fn add_rule_hits(&mut self, rule: usize, hits: u64, rules: usize) {
         if self.rules.len() < rules {
             self.rules.resize(rules, 0);
@@ -167,7 +167,7 @@ impl RouteTally {
         self.outcomes[MATCHED] + self.mismatch + self.outcomes[REASONS..CLIENTS].iter().sum::<u64>()
     }
 
-    /// Its name and how far it has come.
+    /// Its id and revision.
     pub(super) fn place(&self) -> OpenTally {
         OpenTally {
             id: self.id,
@@ -197,13 +197,13 @@ impl RouteTally {
         self.revision > acknowledged
     }
 
-    /// The row; `shape` has the fields that are the same for all.
+    /// The row of this tally; `shape` has the fields that all rows share.
     pub(super) fn row(&self, start: Timestamp, shape: Tally, rule_ids: &[String]) -> Tally {
         let mut tally = shape;
         tally.id = self.id;
         tally.revision = self.revision;
         tally.interval_start = start;
-        // The end is exclusive, and something was counted: the shortest interval is one microsecond.
+        // The end is exclusive, so an interval with counts has at least one microsecond.
         tally.interval_us = (self.end.as_micros() - start.as_micros()).max(1);
         tally.counts = counts(&self.outcomes, self.mismatch);
         tally.legacy_latency = self.durations[LEGACY].clone();
@@ -220,7 +220,8 @@ impl RouteTally {
         tally
     }
 
-    /// The rows of its groups that a store lacks which has everything up to `acknowledged`; `tally` is its own row.
+    /// The rows of its groups that a store with everything up to `acknowledged` lacks; `tally` is the row of this
+    /// tally.
     pub(super) fn group_rows<'a>(
         &'a self,
         acknowledged: u32,

@@ -1,4 +1,4 @@
-//! Counters of which each is written by one thread only, and read by others.
+//! Counters that one thread writes and others read.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,7 +1,7 @@
 //! How a thread counts: a few plain stores into memory that it alone writes.
 //!
-//! Each thread (worker or comparing thread) has its own [`Recorder`]. The first request of a route on a thread costs
-//! a look into the book's table; every later one costs a hash of the label and the stores.
+//! Each thread (worker or comparing thread) has its own [`OutcomeRecorder`]. The first request of a route on a thread
+//! looks the route up in the book; every later one costs a hash of the label and the stores.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -18,34 +18,34 @@ use super::counters::{
     Shard, Sighting,
 };
 use super::epochs::Epoch;
-use super::{EditionId, TallyBook};
+use super::{GenerationId, TallyBook};
 
-/// One thread's pen. `Send`, so that it can be made where the thread is made, and not `Sync`.
+/// The counters of one thread. `Send`, so that it can be created before the thread starts; not `Sync`.
 ///
-/// Every request must be told of with [`received`](Self::received) once, and with exactly one of
-/// [`matched`](Self::matched), [`mismatch`](Self::mismatch) and [`not_compared`](Self::not_compared) once, and with
-/// [`client`](Self::client) once; on whatever recorder. When its outcome is told, [`settled`](Self::settled) gives back
-/// what [`received`](Self::received) gave: until then the watermark stays before it.
-pub struct Recorder {
+/// For every request, call [`received`](Self::received) once, [`client`](Self::client) once, and exactly one of
+/// [`matched`](Self::matched), [`mismatch`](Self::mismatch) and [`not_compared`](Self::not_compared) once. These calls
+/// may be on different recorders. After the outcome, call [`settled`](Self::settled) with the epoch that
+/// [`received`](Self::received) returned: until then the watermark stays before the request.
+pub struct OutcomeRecorder {
     book: Arc<TallyBook>,
     shard: Arc<Shard>,
-    /// Bounded by the book's cap on routes and what is configured: labels beyond it are not kept here.
+    /// Bounded by the book's cap on routes plus the configured routes: labels beyond that are not kept here.
     known: RefCell<FastMap<Box<str>, Arc<RouteCounters>>>,
     other: Arc<RouteCounters>,
     /// What its counts are evidence for.
-    edition: EditionId,
+    generation: GenerationId,
 }
 
-impl Recorder {
-    pub(super) fn new(book: Arc<TallyBook>, shard: Arc<Shard>, edition: EditionId) -> Self {
-        let other = Arc::new(RouteCounters::new(edition.other, edition.rules));
+impl OutcomeRecorder {
+    pub(super) fn new(book: Arc<TallyBook>, shard: Arc<Shard>, generation: GenerationId) -> Self {
+        let other = Arc::new(RouteCounters::new(generation.other, generation.rules));
         shard.add_route(Arc::clone(&other));
         Self {
             book,
             shard,
             known: RefCell::default(),
             other,
-            edition,
+            generation,
         }
     }
 
@@ -55,7 +55,7 @@ impl Recorder {
         self.book.gate.enter(&self.shard.epochs)
     }
 
-    /// The outcome of a request has been told, whichever; to be called after that.
+    /// To be called after the outcome of the request was counted.
     pub fn settled(&self, epoch: Epoch) {
         self.shard.epochs.leave(epoch);
     }
@@ -69,7 +69,7 @@ impl Recorder {
         self.with(route, |counters| counters.outcome(CLASSES + class));
     }
 
-    /// What became of the client.
+    /// How the request ended for its client.
     pub fn client(&self, route: &Route, outcome: ClientOutcome) {
         self.with(route, |counters| {
             counters.outcome(CLIENTS + outcome.index());
@@ -81,7 +81,8 @@ impl Recorder {
         self.with(route, |counters| counters.outcome(REASONS + reason.index()));
     }
 
-    /// The legacy answered with this status, and the verdict of that pair comes next: the answers are equal, or differ.
+    /// The legacy answered with this status. To be called before the verdict of the exchange,
+    /// [`matched`](Self::matched) or [`mismatch`](Self::mismatch).
     pub fn legacy_answered(&self, route: &Route, status: u16) {
         let class = ClientOutcome::of_status(status).index();
         self.with(route, |counters| counters.outcome(LEGACY_ANSWERS + class));
@@ -100,15 +101,16 @@ impl Recorder {
         });
     }
 
-    /// How often each rule, by its place in [`super::TallyConfig::rule_ids`], excused a difference in one exchange.
+    /// How often each rule excused a difference in one exchange. A rule is given by its index in
+    /// [`super::TallyConfig::rule_ids`].
     pub fn rule_hits(&self, route: &Route, hits: &[(usize, u32)]) {
         if !hits.is_empty() {
             self.with(route, |counters| counters.rule_hits(hits));
         }
     }
 
-    /// The answers differ. `id` and `time` are those of the mismatch record; `groups` may name a group for each
-    /// finding: each fingerprint counts once.
+    /// The answers differ. `id` and `time` are those of the mismatch record; `groups` may name the same group for
+    /// several findings: each fingerprint counts once.
     pub fn mismatch(
         &self,
         route: &Route,
@@ -131,10 +133,10 @@ impl Recorder {
         if let Some(counters) = known.get(route.label()) {
             return count(counters);
         }
-        let Some(number) = self.book.route_number(self.edition, route) else {
+        let Some(number) = self.book.route_number(self.generation, route) else {
             return count(&self.other);
         };
-        let counters = Arc::new(RouteCounters::new(number, self.edition.rules));
+        let counters = Arc::new(RouteCounters::new(number, self.generation.rules));
         self.shard.add_route(Arc::clone(&counters));
         count(&counters);
         known.insert(route.label().into(), counters);

@@ -1,8 +1,9 @@
 //! The numbers that stand for routes while they are counted.
 //!
-//! A number belongs to an *edition*: what is counted under other versions or other rules is other evidence, so it gets
-//! tallies of its own, although the route has the same name. An edition is begun when the configuration is reloaded;
-//! the old ones stay, for requests under way still count in them, and cost their labels.
+//! A number belongs to one *generation*, that is, one loaded configuration. Counts under other versions or other rules
+//! are other evidence, so a route of the same name gets a new number and new tallies. Old generations stay, because
+//! requests under way still count in them; each costs the memory of its labels. A reload that changes neither versions
+//! nor rules stays in the current generation.
 
 use parity_schemas::id::new_id;
 use parity_schemas::tally::Identity;
@@ -12,30 +13,30 @@ use uuid::Uuid;
 use super::OTHER;
 use super::counters::FastMap;
 
-/// One edition of a book, for those who count in it.
+/// Names a generation for those who count in it.
 #[derive(Clone, Copy, Debug)]
-pub struct EditionId {
+pub struct GenerationId {
     pub(super) place: usize,
-    /// The number that stands for all its routes beyond the cap.
+    /// The number of [`OTHER`], which counts all its routes beyond the cap.
     pub(super) other: u32,
     /// How many rules it has.
     pub(super) rules: usize,
 }
 
-/// What counts are evidence for, and the rules that they were compared by.
-pub(super) struct Edition {
+/// What one generation counts: for which identity, by which rules, and the numbers of its routes.
+pub(super) struct TallyGeneration {
     pub(super) identity: Identity,
     pub(super) rule_ids: Vec<String>,
-    /// The run that it is, see [`parity_schemas::watermark`].
+    /// The id of its run, see [`parity_schemas::watermark`].
     pub(super) run: Uuid,
     /// When it began.
     pub(super) started: Timestamp,
-    /// The number that stands for all routes beyond the cap.
+    /// The number of [`OTHER`], which counts all routes beyond the cap.
     other: u32,
     numbers: FastMap<Box<str>, u32>,
 }
 
-impl Edition {
+impl TallyGeneration {
     pub(super) fn new(identity: Identity, rule_ids: Vec<String>, started: Timestamp) -> Self {
         Self {
             identity,
@@ -48,27 +49,27 @@ impl Edition {
     }
 }
 
-/// All editions of a process, the current one last.
+/// The routes of all generations of a process, the current one last.
 pub(super) struct Routes {
-    editions: Vec<Edition>,
-    /// By number: the edition, and the label within it.
+    generations: Vec<TallyGeneration>,
+    /// By number: the generation, and the label within it.
     labels: Vec<(usize, Box<str>)>,
 }
 
 impl Routes {
-    pub(super) fn begin(first: Edition) -> Self {
+    pub(super) fn new(first: TallyGeneration) -> Self {
         let mut routes = Self {
-            editions: Vec::new(),
+            generations: Vec::new(),
             labels: Vec::new(),
         };
         routes.push(first);
         routes
     }
 
-    /// Makes another edition the current one, unless it says the same.
-    pub(super) fn turn(&mut self, next: Edition) {
+    /// Makes another generation the current one, unless it has the same identity and rules.
+    pub(super) fn begin_generation(&mut self, next: TallyGeneration) {
         let same = self
-            .editions
+            .generations
             .last()
             .is_some_and(|last| last.identity == next.identity && last.rule_ids == next.rule_ids);
         if !same {
@@ -76,49 +77,49 @@ impl Routes {
         }
     }
 
-    fn push(&mut self, mut edition: Edition) {
+    fn push(&mut self, mut generation: TallyGeneration) {
         let number = self.labels.len() as u32;
-        edition.other = number;
-        edition.numbers.insert(OTHER.into(), number);
-        self.labels.push((self.editions.len(), OTHER.into()));
-        self.editions.push(edition);
+        generation.other = number;
+        generation.numbers.insert(OTHER.into(), number);
+        self.labels.push((self.generations.len(), OTHER.into()));
+        self.generations.push(generation);
     }
 
-    /// The current edition.
-    pub(super) fn current(&self) -> EditionId {
-        let place = self.editions.len() - 1;
-        let edition = &self.editions[place];
-        EditionId {
+    /// The current generation.
+    pub(super) fn current(&self) -> GenerationId {
+        let place = self.generations.len() - 1;
+        let generation = &self.generations[place];
+        GenerationId {
             place,
-            other: edition.other,
-            rules: edition.rule_ids.len(),
+            other: generation.other,
+            rules: generation.rule_ids.len(),
         }
     }
 
-    /// All editions, in the order of their places.
-    pub(super) fn editions(&self) -> impl Iterator<Item = &Edition> {
-        self.editions.iter()
+    /// All generations, oldest first.
+    pub(super) fn generations(&self) -> impl Iterator<Item = &TallyGeneration> {
+        self.generations.iter()
     }
 
-    /// The place of the edition that a number belongs to.
-    pub(super) fn edition_of(&self, number: u32) -> usize {
+    /// The index of the generation that a number belongs to.
+    pub(super) fn generation_of(&self, number: u32) -> usize {
         self.labels[number as usize].0
     }
 
-    /// What a number stands for.
-    pub(super) fn of(&self, number: u32) -> (&Edition, &str) {
-        let (edition, label) = &self.labels[number as usize];
-        (&self.editions[*edition], label)
+    /// The generation and the label of a number.
+    pub(super) fn of(&self, number: u32) -> (&TallyGeneration, &str) {
+        let (generation, label) = &self.labels[number as usize];
+        (&self.generations[*generation], label)
     }
 
-    /// The labels of all numbers, in their order.
+    /// The labels of all numbers, in order.
     pub(super) fn labels(&self) -> impl Iterator<Item = &str> {
         self.labels.iter().map(|(_, label)| &**label)
     }
 
-    /// What is known of a label.
-    pub(super) fn number(&self, edition: EditionId, label: &str, most: usize) -> Number {
-        let numbers = &self.editions[edition.place].numbers;
+    /// The number of a label, if it has one or may get one.
+    pub(super) fn number(&self, generation: GenerationId, label: &str, most: usize) -> Number {
+        let numbers = &self.generations[generation.place].numbers;
         match numbers.get(label) {
             Some(number) => Number::Known(*number),
             None if numbers.len() > most => Number::Full,
@@ -126,24 +127,29 @@ impl Routes {
         }
     }
 
-    /// Gives a label a number, if the edition has room.
-    pub(super) fn add(&mut self, edition: EditionId, label: &str, most: usize) -> Option<u32> {
-        match self.number(edition, label, most) {
-            // Another thread was faster.
+    /// Gives a label a number, if the generation has room.
+    pub(super) fn add(
+        &mut self,
+        generation: GenerationId,
+        label: &str,
+        most: usize,
+    ) -> Option<u32> {
+        match self.number(generation, label, most) {
+            // Another thread added it first.
             Number::Known(number) => return Some(number),
             Number::Full => return None,
             Number::New => {}
         }
         let number = u32::try_from(self.labels.len()).ok()?;
-        self.labels.push((edition.place, label.into()));
-        self.editions[edition.place]
+        self.labels.push((generation.place, label.into()));
+        self.generations[generation.place]
             .numbers
             .insert(label.into(), number);
         Some(number)
     }
 }
 
-/// What is known of a label.
+/// The number of a label.
 pub(super) enum Number {
     Known(u32),
     /// It has to be added.

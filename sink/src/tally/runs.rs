@@ -1,7 +1,8 @@
 //! The watermark of each run: what it counted, and how far that is complete.
 //!
-//! A run is an edition of the book: see [`parity_schemas::watermark`]. Tallies of closed intervals never change any
-//! more, so their sums are what a reader must find to the unit; those of the open one are named with their revisions.
+//! Each generation of the book is a run, see [`parity_schemas::watermark`]. Tallies of closed intervals no longer change,
+//! so a watermark carries their sums, which a reader must find exactly. Tallies of the open interval still change, so the
+//! watermark lists them with their revisions.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,32 +12,33 @@ use parity_schemas::watermark::{OpenTally, Watermark};
 
 use super::epochs::Settled;
 use super::interval::Interval;
-use super::routes::{Edition, Routes};
+use super::routes::{Routes, TallyGeneration};
 
-/// A part of the sums is given up once it has been there for so long …
+/// A part of the sums is dropped once it covers this much time …
 const SHORTEST_PART: Duration = Duration::from_hours(24);
-/// … and names so many tallies that every partition of a topic has some of them: one that lags is then seen by what is
-/// newer.
+/// … and so many tallies that every partition of a topic carries some of them: newer tallies then reveal a partition
+/// that lags.
 const TALLIES_OF_A_PART: u64 = 1_000;
-/// Or for so long, however few they are: what a store lacks for longer was not late.
+/// Or once it covers this much time, however few tallies it has: a row that is missing for longer is not merely late.
 const LONGEST_PART: Duration = Duration::from_hours(7 * 24);
-/// Of the time that tallies are kept, the share that a part may last: what the sums name must not be removed by age.
+/// A part covers at most one in this many of the retention of tallies, because retention must not remove tallies that
+/// the sums include.
 const PARTS_OF_RETENTION: u32 = 4;
 
-/// What the book holds of the runs behind its lock.
+/// The state of all runs.
 #[derive(Default)]
 pub(super) struct Runs {
     sums: Vec<Sums>,
-    /// The process ends: nothing more will be counted.
+    /// The process is ending: nothing more will be counted.
     pub(super) finished: bool,
 }
 
-/// Sums of closed intervals in two parts, the older of which is given up when the younger has grown enough.
+/// Sums of closed intervals in two parts. The older part is dropped when the younger one has grown enough.
 #[derive(Default)]
 struct Sums {
     before: Option<Part>,
     now: Part,
-    /// The snapshot that first said that the run has ended.
+    /// The first snapshot that reported the end of the run.
     ended_in: Option<u32>,
 }
 
@@ -48,7 +50,7 @@ struct Part {
     settled: u64,
 }
 
-/// What the watermarks of one snapshot have in common.
+/// What all watermarks of one snapshot share.
 pub(super) struct Moment<'a> {
     pub(super) number: u32,
     pub(super) acknowledged: u32,
@@ -56,25 +58,25 @@ pub(super) struct Moment<'a> {
     pub(super) instance: &'a str,
     pub(super) settled: &'a Settled,
     pub(super) open: Option<&'a Interval>,
-    /// No tally of a later interval begins before this.
+    /// No later tally begins before this.
     pub(super) resume_at: Timestamp,
-    /// Editions that somebody may still count in.
+    /// Generations that may still receive counts.
     pub(super) in_use: &'a BTreeSet<usize>,
 }
 
 impl Runs {
-    /// An interval is closed: its tallies are final. `kept` is how long a store keeps them.
+    /// Adds an interval that was closed, so its tallies are final. `kept` is how long a store keeps them.
     pub(super) fn close(&mut self, interval: &Interval, routes: &Routes, kept: Duration) {
         for (route, tally) in &interval.routes {
-            let part = self.part(routes.edition_of(*route), interval.start, kept);
+            let part = self.part(routes.generation_of(*route), interval.start, kept);
             part.tallies += 1;
             part.received += tally.received();
             part.settled += tally.settled();
         }
     }
 
-    fn part(&mut self, edition: usize, start: Timestamp, kept: Duration) -> &mut Part {
-        let sums = self.of(edition);
+    fn part(&mut self, generation: usize, start: Timestamp, kept: Duration) -> &mut Part {
+        let sums = self.of(generation);
         if sums.now.tallies == 0 && sums.before.is_none() {
             sums.now.from = start;
         }
@@ -92,18 +94,18 @@ impl Runs {
         &mut sums.now
     }
 
-    fn of(&mut self, edition: usize) -> &mut Sums {
-        if self.sums.len() <= edition {
-            self.sums.resize_with(edition + 1, Sums::default);
+    fn of(&mut self, generation: usize) -> &mut Sums {
+        if self.sums.len() <= generation {
+            self.sums.resize_with(generation + 1, Sums::default);
         }
-        &mut self.sums[edition]
+        &mut self.sums[generation]
     }
 
-    /// The watermarks of all runs that a store has not heard the end of.
+    /// The watermarks of all runs whose end the store has not acknowledged.
     pub(super) fn watermarks(&mut self, routes: &Routes, moment: &Moment<'_>) -> Vec<Watermark> {
         let finished = self.finished;
         let mut watermarks = Vec::new();
-        for (place, edition) in routes.editions().enumerate() {
+        for (place, generation) in routes.generations().enumerate() {
             let ended = finished || !moment.in_use.contains(&place);
             let sums = self.of(place);
             sums.ended_in = ended.then(|| sums.ended_in.unwrap_or(moment.number));
@@ -111,10 +113,10 @@ impl Runs {
                 .ended_in
                 .is_some_and(|snapshot| snapshot <= moment.acknowledged);
             if !known {
-                let mut watermark = sums.watermark(place, edition, routes, moment);
+                let mut watermark = sums.watermark(place, generation, routes, moment);
                 watermark.ended = ended;
                 if ended && !finished {
-                    // Nobody counts in it any more, so what is under way is of other runs.
+                    // Nothing counts in this run any more, so all requests under way belong to other runs.
                     watermark.complete_until = moment.now;
                     watermark.under_way.clear();
                 }
@@ -124,7 +126,7 @@ impl Runs {
         watermarks
     }
 
-    /// Whether a store that has everything up to `acknowledged` lacks the end of a run.
+    /// Whether a store that has everything up to `acknowledged` lacks the end of a run of this process.
     pub(super) fn lacks_an_end(&self, acknowledged: u32) -> bool {
         let lacks = |sums: &Sums| sums.ended_in.is_none_or(|snapshot| snapshot > acknowledged);
         self.finished && (self.sums.is_empty() || self.sums.iter().any(lacks))
@@ -135,7 +137,7 @@ impl Sums {
     fn watermark(
         &self,
         place: usize,
-        edition: &Edition,
+        generation: &TallyGeneration,
         routes: &Routes,
         moment: &Moment<'_>,
     ) -> Watermark {
@@ -145,15 +147,15 @@ impl Sums {
             .open
             .into_iter()
             .flat_map(|interval| &interval.routes)
-            .filter(|(route, _)| routes.edition_of(**route) == place)
+            .filter(|(route, _)| routes.generation_of(**route) == place)
             .map(|(_, tally)| tally.place())
             .collect();
         Watermark {
-            id: edition.run,
+            id: generation.run,
             revision: moment.number,
-            identity: edition.identity.clone(),
+            identity: generation.identity.clone(),
             instance: moment.instance.to_owned(),
-            started: edition.started,
+            started: generation.started,
             written: moment.now,
             complete_until: moment.settled.until,
             ended: false,

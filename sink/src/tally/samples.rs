@@ -1,6 +1,6 @@
 //! Which mismatches keep their full exchange: the first few of each fingerprint and interval.
 //!
-//! Asked before the record is made, so that bodies are only redacted and rendered when they will be kept.
+//! Decided before the record is built, so that bodies are only redacted and rendered when they will be kept.
 
 use parity_schemas::tally::Group;
 
@@ -9,8 +9,8 @@ use super::counters::FastMap;
 /// Full exchanges kept per fingerprint and interval: enough to see a pattern, few enough that a candidate which
 /// differs on every request cannot fill the store with bodies.
 pub const SAMPLES_PER_GROUP: u32 = 20;
-/// Fingerprints that are watched per interval; those beyond keep none. It bounds memory when every mismatch has a
-/// fingerprint of its own.
+/// Fingerprints that are tracked per interval; further ones keep no samples. This bounds memory when every mismatch has
+/// another fingerprint.
 const MAX_WATCHED: usize = 10_000;
 
 #[derive(Default)]

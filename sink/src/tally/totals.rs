@@ -1,7 +1,7 @@
-//! What the process counted since it began, and the same as Prometheus metrics.
+//! Counts since the start of the process, also as Prometheus metrics.
 //!
-//! The metrics are read out of the book when they are asked for, so the hot path counts once and not twice. Names
-//! and labels are part of the product: dashboards and alerts are written against them.
+//! The metrics are read from the book when they are scraped, so the hot path counts once and not twice. Names and
+//! labels are part of the public interface: dashboards and alerts use them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,7 +23,7 @@ use super::TallyBook;
 use super::counters::{CLASSES, CLIENTS, CODE_CLASSES, KINDS, MATCHED, OTHER, OUTCOMES, REASONS};
 use super::interval::counts;
 
-/// What the process counted since it began.
+/// Counts since the start of the process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Totals {
     /// When the book was opened.
@@ -32,10 +32,10 @@ pub struct Totals {
     pub total: Counts,
     /// By route, sorted by name.
     pub routes: Vec<RouteEvidence>,
-    /// When last a verdict was `match` or `mismatch`, to within a quarter of a second; `None` before the first.
+    /// When the last verdict was `match` or `mismatch`, to within a quarter of a second; `None` before the first.
     pub last_comparison: Option<Timestamp>,
-    /// When last a client did not get a whole answer although it was there, to within a quarter of a second; `None` while
-    /// there was none.
+    /// When a client last stayed connected and did not get a whole answer, to within a quarter of a second; `None` if
+    /// that never happened.
     pub last_failed_client: Option<Timestamp>,
 }
 
@@ -89,7 +89,7 @@ impl fmt::Debug for TallyMetrics {
     }
 }
 
-/// A metric by route: name, meaning, figure.
+/// A metric by route: name, help text, value.
 type Judged = (&'static str, &'static str, fn(&Counts) -> u64);
 
 /// What the gate counts.
@@ -193,8 +193,8 @@ fn encode(mut metric: MetricEncoder<'_>, label: &str, series: &[Series<'_>]) -> 
     Ok(())
 }
 
-/// The failures that an alert is set on are there from a route's first request, so that a rate over them never begins at
-/// nothing.
+/// Failures that have an alert are exported as 0 from a route's first request on, because a rate over a series that did
+/// not exist before misses its first increment.
 fn clients(routes: &[(String, RouteTotals)]) -> Vec<Series<'_>> {
     const ALERTED: [ClientOutcome; 2] = [
         ClientOutcome::LegacyUnreachable,
@@ -212,7 +212,7 @@ fn clients(routes: &[(String, RouteTotals)]) -> Vec<Series<'_>> {
     series
 }
 
-/// `match` and `mismatch` are there from a route's first request, so that a rate over them never begins at nothing.
+/// `match` and `mismatch` are exported as 0 from a route's first request on, for the same reason as in [`clients`].
 fn comparisons(routes: &[(String, RouteTotals)]) -> Vec<Series<'_>> {
     let mut series = Vec::new();
     for (route, totals) in routes {
@@ -240,8 +240,7 @@ fn mismatches(routes: &[(String, RouteTotals)]) -> Vec<Series<'_>> {
     series
 }
 
-/// The totals of all routes that counted anything, sorted by name; those of one name together, whatever edition they
-/// were counted in.
+/// The totals of all routes with counts, sorted by name. Routes of the same name in different generations are added up.
 pub(super) fn named<'a>(
     totals: impl Iterator<Item = (&'a str, &'a RouteTotals)>,
 ) -> Vec<(String, RouteTotals)> {

@@ -1,16 +1,16 @@
-//! Batches straight into `ClickHouse`, without Kafka between.
+//! Writing batches directly to `ClickHouse`, without Kafka.
 //!
-//! For one mirror or a few: records wait in memory only, within the limits of the queue. The server gathers the inserts
-//! of several mirrors into one part (`async_insert`, answered when it is stored), because four inserts a second and
-//! mirror would be more parts than it likes to merge. Repeats fall to the ids.
+//! For one mirror or a few: records wait in memory only, within the limits of the queue. The server combines the
+//! inserts of several mirrors into one part (`async_insert`, answered after the part is stored), because four inserts a
+//! second from each mirror would create more parts than it can merge well. Repeated rows are deduplicated by id.
 
 use parity_schemas::evidence::Decision;
 use parity_schemas::record::{Record, RecordType};
 use tokio::runtime::Runtime;
 
+use super::batch_store::{BatchStore, Written};
 use super::queue::Queued;
 use super::retention::Step;
-use super::worker::{BatchStore, Written};
 use crate::clickhouse::batch::{Batch, Slice};
 use crate::clickhouse::insert::Mode;
 use crate::clickhouse::{Class, Fault, Server, schema};
@@ -27,7 +27,7 @@ pub(super) struct ClickHouseStore {
 }
 
 impl ClickHouseStore {
-    /// The tables must be there; a mirror does not make them, since that takes rights that it should not have.
+    /// The tables must exist: a mirror does not create them, because it should not need the rights for that.
     pub(super) fn open(store: &StoreConfig) -> Result<Self, StoreError> {
         let server = Server::of(store)?;
         let runtime = runtime()?;
@@ -35,7 +35,7 @@ impl ClickHouseStore {
         Ok(Self { server, runtime })
     }
 
-    /// Inserts some rows of a table; those that the server refuses for themselves are found by halving.
+    /// Inserts rows of a table. If the server refuses the data, the rows at fault are found by halving.
     fn insert(
         &self,
         slice: &Slice,
@@ -75,7 +75,7 @@ impl BatchStore for ClickHouseStore {
             let mut json = Vec::new();
             record.write_json(&mut json);
             if let Err(poison) = batch.add(record.record_type(), &json, encoded.len()) {
-                tracing::error!(%poison, "a record of ours cannot be stored");
+                tracing::error!(%poison, "a record of this process cannot be stored");
                 written.rejected += 1;
             }
             encoded.push(json);
@@ -99,11 +99,11 @@ impl BatchStore for ClickHouseStore {
     }
 
     fn may_take_tallies(fault: &Fault) -> bool {
-        // A table of mismatches that is full or refused says nothing about the others.
+        // Mismatches may be refused while other tables accept rows.
         fault.code.is_some()
     }
 
-    /// A table was dropped. It is looked for, and not written to, until somebody has made it anew.
+    /// A table was dropped. The store is opened again, with a check of its tables, until somebody has created it.
     fn is_lost(fault: &Fault) -> bool {
         fault.is_absent()
     }
@@ -137,7 +137,7 @@ pub(super) fn record_decision(store: &StoreConfig, decision: &Decision) -> Resul
             message: poison.to_string(),
         })?;
     for table in batch.into_tables() {
-        // Nobody else writes decisions at this moment: no use in waiting for company.
+        // Not gathered with other inserts: nobody else is writing decisions.
         let mode = Mode::Whole(format!("decision-{}", decision.decision_id));
         database
             .runtime

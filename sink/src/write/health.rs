@@ -14,25 +14,25 @@ use prometheus_client::registry::Registry;
 /// How the store is doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Health {
-    /// What is wrong since the last good write; `None` when nothing is.
-    pub failure: Option<Failure>,
-    /// What happened to the store, and when, when it last was no longer the one that had been opened; it stays when
-    /// another one has been opened since.
-    pub loss: Option<Failure>,
+    /// What has been failing since the last successful write; `None` if nothing is.
+    pub failure: Option<Incident>,
+    /// Why and when the open store was last lost (deleted, replaced, set back). Stays set after the store was opened
+    /// again.
+    pub loss: Option<Incident>,
     /// Records that wait to be written.
     pub queued_records: u64,
     /// Records dropped since the process began, for whatever reason.
     pub dropped_records: u64,
-    /// When last something was written.
+    /// The time of the last write.
     pub last_write: Option<Timestamp>,
     /// Bytes that wait on disk for a Kafka broker; 0 for other stores.
     pub spool_bytes: u64,
 }
 
-/// Something that is, or was, wrong with a store.
+/// Something that is, or was, wrong with a store or broker.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// What the store said last.
+pub struct Incident {
+    /// The last error message.
     pub message: String,
     /// When it began.
     pub since: Timestamp,
@@ -47,11 +47,11 @@ pub(super) enum DropReason {
     Closed,
     /// The store refused this one record.
     Rejected,
-    /// The store was away until the process had to end.
+    /// The store was unavailable until the process had to end.
     Unwritten,
-    /// The broker was away for so long that the spool is full.
+    /// The broker was unavailable for so long that the spool is full.
     SpoolFull,
-    /// The spool could not be written, and the broker was away.
+    /// The spool could not be written, and the broker was unavailable.
     SpoolFailed,
 }
 
@@ -70,19 +70,19 @@ impl DropReason {
 
 /// What the writer thread, the senders and the admin port share.
 #[derive(Default)]
-pub(super) struct Shared {
+pub(super) struct WriterStatus {
     pub(super) metrics: Metrics,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    failure: Option<Failure>,
-    loss: Option<Failure>,
+    failure: Option<Incident>,
+    loss: Option<Incident>,
     last_write: Option<Timestamp>,
 }
 
-impl Shared {
+impl WriterStatus {
     pub(super) fn health(&self) -> Health {
         let state = self.state();
         Health {
@@ -102,7 +102,7 @@ impl Shared {
         self.metrics.store_failing.set(0);
     }
 
-    /// It would take what there is, but there is nothing.
+    /// The store works, but there was nothing to write.
     pub(super) fn works(&self) {
         self.state().failure = None;
         self.metrics.store_failing.set(0);
@@ -110,7 +110,7 @@ impl Shared {
 
     /// The store is no longer the one that was opened.
     pub(super) fn lost(&self, message: String, now: Timestamp) {
-        self.state().loss = Some(Failure {
+        self.state().loss = Some(Incident {
             message,
             since: now,
         });
@@ -120,7 +120,7 @@ impl Shared {
     pub(super) fn failed(&self, message: String, now: Timestamp) {
         let mut state = self.state();
         let since = state.failure.as_ref().map_or(now, |failure| failure.since);
-        state.failure = Some(Failure { message, since });
+        state.failure = Some(Incident { message, since });
         self.metrics.store_failing.set(1);
     }
 
@@ -243,7 +243,8 @@ impl Metrics {
     }
 }
 
-/// Every reason is there from the start, so that an alert on its rate never begins at nothing.
+/// Exports every reason from the start, as 0: a rate over a series that did not exist before misses its first
+/// increment.
 #[derive(Debug)]
 struct Drops(Metrics);
 

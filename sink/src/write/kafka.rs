@@ -1,106 +1,108 @@
-//! Records into a Kafka topic: the writer thread of `--store kafka://`.
+//! Writing records to a Kafka topic: the writer thread of `--store kafka://`.
 //!
-//! Every record goes to the [spool](super::spool) first and is then sent from memory; an acknowledgement frees it. While
-//! the broker keeps up, that is all. When the Kafka client's own small queue is full, or something could not be
-//! delivered, the thread *lags*: new records only go to the spool, and are read back from there in order as the client
-//! takes them. A record may so be sent twice; its id makes it one.
+//! Every record is first appended to the [spool](super::spool) and then sent from memory; an acknowledgement frees it.
+//! While the broker keeps up, that is all. When the small queue of the Kafka client is full, or a delivery failed, the
+//! thread *lags*: new records go to the spool only, and are read back in order as the client accepts them. So a record
+//! may be sent twice; duplicates are removed by id.
 //!
-//! Counts do not go to the spool's log: the book offers them again until they are acknowledged, and only the latest
-//! matter. See [`tallies`].
+//! Counts do not go to the segments of the spool: the book offers them again until they are acknowledged, and only the
+//! latest matter. See [`tallies`].
 //!
-//! A broker that is away is a state, not an error: the thread never ends because of it, and it never blocks anybody. So
-//! is a spool whose folder cannot be made (a full disk): until it can, records are sent without being kept.
+//! An unavailable broker is a state, not an error: the thread neither ends nor blocks anybody because of it. The same
+//! holds for a spool whose folder cannot be created (a full disk): until it can, records are sent without being
+//! spooled.
 
 mod deliveries;
+mod encoded;
 mod producer;
 mod tallies;
 
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::RecvTimeoutError;
-use parity_schemas::record::{Record, RecordType};
 use parity_schemas::time::Timestamp;
 
-use self::deliveries::Careful;
-use self::producer::{Label, Message, Outlet};
+use self::deliveries::OneByOne;
+use self::encoded::Encoded;
+use self::producer::{Label, Message, RecordProducer};
 use self::tallies::Tallies;
 use super::health::DropReason;
 use super::queue::Queued;
-use super::spool::frame::Frame;
+use super::retry::RetryState;
 use super::spool::{AppendError, Next, Position, Spool};
-use super::trouble::Trouble;
-use super::{FinishReport, Inlets};
+use super::{FinishReport, WriterInputs};
 use crate::error::StoreError;
 use crate::store::{KafkaAccess, SpoolConfig};
 use crate::url::KafkaUrl;
 
-/// Longest sleep of the thread: how late acknowledgements are heard of. Together with the queue it bounds what a killed
-/// process loses.
+/// Longest sleep of the thread, and so the longest delay in handling acknowledgements. Together with the queue it
+/// bounds what a killed process loses.
 const TICK: Duration = Duration::from_millis(20);
 /// Records of one `write` to the spool.
 const BATCH_ROWS: usize = 1_024;
 const BATCH_BYTES: usize = 4 << 20;
-/// Backlog that is sent at a stretch before anything else is looked at.
+/// Records of the backlog that are sent in one go before other work is done.
 const BACKLOG_STRETCH: usize = 2_000;
-/// After an undelivered record, how long to leave the broker alone.
+/// The pause after a failed delivery.
 const REST: Duration = Duration::from_millis(500);
-/// Without an acknowledgement for this long, the broker is said to be away.
+/// After this long without an acknowledgement, the broker is reported as failing.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// How often the backlog is forced to the disk: what a lost machine (not a lost process) can cost of it.
+/// How often the backlog is flushed to the disk. A machine that fails (not just a process) loses what was appended
+/// since.
 const SYNC_EVERY: Duration = Duration::from_millis(500);
-/// How often a spool is tried that could not be opened.
+/// How often opening the spool is retried.
 const SPOOL_AGAIN_AFTER: Duration = Duration::from_secs(1);
-/// At the end, a broker that is away already is waited for this long; what is on disk is safe.
+/// How long the end waits for a broker that is already failing. Records on disk are safe.
 const LAST_WAIT: Duration = Duration::from_secs(1);
 
 /// The thread's state.
 pub(super) struct KafkaWriter {
-    outlet: Outlet,
+    producer: RecordProducer,
     spool: Spool,
-    /// What the spool is to be opened with, should it not be open yet.
+    /// For opening the spool, if it is not open yet.
     spool_config: SpoolConfig,
     topic: String,
     spool_tried: Instant,
-    inlets: Inlets,
+    inputs: WriterInputs,
     tallies: Tallies,
-    trouble: Trouble,
+    retry: RetryState,
     /// Records are read back from the spool; see the module.
     lagging: bool,
     rest_until: Option<Instant>,
     last_progress: Instant,
     last_sync: Instant,
     sent: u64,
-    /// Sent without a place in the spool, and neither acknowledged nor refused yet.
+    /// Records under way that are not in the spool.
     unspooled: u64,
-    careful: Careful,
+    one_by_one: OneByOne,
 }
 
 impl KafkaWriter {
-    /// Takes hold of the spool and sets the client up. The broker need not be there, nor a disk with room.
+    /// Opens the spool and creates the client. Neither the broker nor free disk space is needed for this.
     pub(super) fn open(
         url: &KafkaUrl,
         access: &KafkaAccess,
         spool: &SpoolConfig,
-        inlets: Inlets,
+        inputs: WriterInputs,
     ) -> Result<Self, StoreError> {
-        let outlet = Outlet::open(url, access)?;
+        let producer = RecordProducer::open(url, access)?;
         let now = Instant::now();
         let mut writer = Self {
-            tallies: Tallies::new(inlets.options.batch_interval),
-            outlet,
+            tallies: Tallies::new(inputs.options.batch_interval),
+            producer,
             spool: Spool::without_folder(spool),
             spool_config: spool.clone(),
             topic: url.to_string(),
             spool_tried: now,
-            inlets,
-            trouble: Trouble::default(),
+            inputs,
+            retry: RetryState::default(),
             lagging: false,
             rest_until: None,
             last_progress: now,
             last_sync: now,
             sent: 0,
             unspooled: 0,
-            careful: Careful::default(),
+            one_by_one: OneByOne::default(),
         };
         match writer.open_spool() {
             Err(error) if error.is_configuration() => return Err(error),
@@ -137,7 +139,7 @@ impl KafkaWriter {
     /// Works until told to finish.
     pub(super) fn run(mut self) -> FinishReport {
         let deadline = loop {
-            match self.inlets.finish.try_recv() {
+            match self.inputs.finish.try_recv() {
                 Ok(deadline) => break deadline,
                 Err(crossbeam_channel::TryRecvError::Disconnected) => break Instant::now(),
                 Err(crossbeam_channel::TryRecvError::Empty) => {}
@@ -151,23 +153,23 @@ impl KafkaWriter {
         self.finish(deadline)
     }
 
-    /// Everything that is not new records.
+    /// Everything besides taking new records.
     fn turn(&mut self) {
         self.mind_spool();
         self.hear();
         self.send_backlog();
         self.tallies.turn(
-            &self.inlets.book,
-            &mut self.outlet,
+            &self.inputs.book,
+            &mut self.producer,
             &self.spool,
             Instant::now(),
         );
         self.mind_health();
     }
 
-    /// Takes what waits in the queue; waits for the first for at most `wait`. How many it took.
+    /// Takes the records that wait in the queue, and waits at most `wait` for the first. Returns how many it took.
     fn take_batch(&mut self, wait: Duration) -> usize {
-        let first = match self.inlets.records.recv_timeout(wait) {
+        let first = match self.inputs.records.recv_timeout(wait) {
             Ok(first) => first,
             Err(RecvTimeoutError::Timeout) => return 0,
             Err(RecvTimeoutError::Disconnected) => {
@@ -178,23 +180,23 @@ impl KafkaWriter {
         let mut batch = vec![first];
         let mut bytes = 0;
         while batch.len() < BATCH_ROWS && bytes < BATCH_BYTES {
-            let Ok(next) = self.inlets.records.try_recv() else {
+            let Ok(next) = self.inputs.records.try_recv() else {
                 break;
             };
             bytes += next.bytes;
             batch.push(next);
         }
         self.accept(&batch);
-        let metrics = &self.inlets.shared.metrics;
+        let metrics = &self.inputs.status.metrics;
         for queued in &batch {
-            self.inlets.bytes.release(queued.bytes);
+            self.inputs.bytes.release(queued.bytes);
             metrics.queue_depth.dec();
         }
         metrics.batch_rows.observe(batch.len() as f64);
         batch.len()
     }
 
-    /// To the spool, and on its way.
+    /// Appends records to the spool and sends them.
     fn accept(&mut self, batch: &[Queued]) {
         let began = Instant::now();
         let encoded: Vec<Encoded> = batch
@@ -215,9 +217,9 @@ impl KafkaWriter {
                         segment: first.segment,
                         index,
                     };
-                    let sent = self.outlet.send(&record.message(), Label::Spooled(at));
+                    let sent = self.producer.send(&record.message(), Label::Spooled(at));
                     if sent.is_ok() {
-                        self.careful.sent(at);
+                        self.one_by_one.sent(at);
                     } else {
                         self.lag_from(at);
                     }
@@ -225,44 +227,45 @@ impl KafkaWriter {
             }
             Err(error) => self.accept_without_spool(&encoded, &error),
         }
-        let metrics = &self.inlets.shared.metrics;
+        let metrics = &self.inputs.status.metrics;
         metrics.write_seconds.observe(began.elapsed().as_secs_f64());
     }
 
-    /// The spool takes no more: what the client still has room for is sent all the same, the rest is dropped.
+    /// The spool accepts no more records: those that still fit into the client's queue are sent without it, the rest is
+    /// dropped.
     fn accept_without_spool(&mut self, encoded: &[Encoded], error: &AppendError) {
         let reason = match error {
             AppendError::Full => DropReason::SpoolFull,
             AppendError::Failed(error) => {
-                self.inlets.shared.metrics.write_errors.inc();
-                let dropped = self.inlets.shared.metrics.dropped_total();
+                self.inputs.status.metrics.write_errors.inc();
+                let dropped = self.inputs.status.metrics.dropped_total();
                 let text = format!("the spool cannot be written: {error}");
-                self.inlets.shared.failed(text.clone(), Timestamp::now());
-                self.trouble.failed(&text, dropped, Instant::now());
+                self.inputs.status.failed(text.clone(), Timestamp::now());
+                self.retry.failed(&text, dropped, Instant::now());
                 DropReason::SpoolFailed
             }
         };
         for record in encoded {
             if self
-                .outlet
+                .producer
                 .send(&record.message(), Label::Unspooled)
                 .is_ok()
             {
                 self.unspooled += 1;
             } else {
-                self.inlets.shared.metrics.dropped(reason).inc();
+                self.inputs.status.metrics.dropped(reason).inc();
             }
         }
     }
 
-    /// Sends what is in the spool, as far as the client has room.
+    /// Sends records from the spool while the client accepts them.
     fn send_backlog(&mut self) {
         if self.rest_until.is_some_and(|until| Instant::now() < until) {
             return;
         }
         self.rest_until = None;
         for _ in 0..BACKLOG_STRETCH {
-            if !self.lagging || !self.careful.lets_pass() {
+            if !self.lagging || !self.one_by_one.lets_pass() {
                 return;
             }
             match self.spool.next() {
@@ -272,21 +275,21 @@ impl KafkaWriter {
                         key: frame.key,
                         payload: frame.payload,
                     };
-                    let sent = self.outlet.send(&message, Label::Spooled(at));
+                    let sent = self.producer.send(&message, Label::Spooled(at));
                     if sent.is_err() {
                         return self.spool.seek(at);
                     }
-                    self.careful.sent(at);
+                    self.one_by_one.sent(at);
                 }
                 Next::End => {
                     self.lagging = false;
-                    self.careful.until = None;
+                    self.one_by_one.until = None;
                 }
             }
         }
     }
 
-    /// From here on, records come from the spool.
+    /// From this position on, records are read from the spool.
     fn lag_from(&mut self, at: Position) {
         if !self.lagging || at < self.spool.place() {
             self.spool.seek(at);
@@ -294,20 +297,20 @@ impl KafkaWriter {
         self.lagging = true;
     }
 
-    /// Says so when nothing is acknowledged for long, and keeps the gauges.
+    /// Reports a failure when nothing was acknowledged for long, and updates the gauges.
     fn mind_health(&mut self) {
         let waits = !self.spool.is_empty() || self.tallies.waits() || self.unspooled > 0;
         if !waits {
             self.last_progress = Instant::now();
         } else if self.last_progress.elapsed() > PATIENCE {
-            let text = match self.outlet.last_error() {
+            let text = match self.producer.last_error() {
                 Some(reason) => format!("Kafka: {reason}"),
                 None => format!("Kafka: nothing was acknowledged for {PATIENCE:?}"),
             };
             self.complain(&text);
             self.last_progress = Instant::now();
         }
-        let metrics = &self.inlets.shared.metrics;
+        let metrics = &self.inputs.status.metrics;
         let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         metrics.spool_bytes.set(signed(self.spool.bytes()));
         metrics.spool_records.set(signed(self.spool.waiting()));
@@ -315,43 +318,43 @@ impl KafkaWriter {
         let told = metrics.spool_damaged.get();
         metrics.spool_damaged.inc_by(damaged.saturating_sub(told));
         let dropped = metrics.dropped_total();
-        self.trouble.tick(dropped, Instant::now());
+        self.retry.tick(dropped, Instant::now());
     }
 
     fn sync(&mut self) {
         if self.lagging && self.last_sync.elapsed() >= SYNC_EVERY {
             self.last_sync = Instant::now();
             if let Err(error) = self.spool.sync() {
-                tracing::debug!(%error, "the spool cannot be forced to the disk");
+                tracing::debug!(%error, "the spool cannot be flushed to the disk");
             }
         }
     }
 
-    /// Takes the rest, sends what the broker takes in time, and leaves the rest on disk.
+    /// Takes the remaining records, sends what the broker accepts in time, and leaves the rest on disk.
     fn finish(mut self, deadline: Instant) -> FinishReport {
         while self.take_batch(Duration::ZERO) > 0 {}
-        let away = self.inlets.shared.health().failure.is_some();
+        let away = self.inputs.status.health().failure.is_some();
         let deadline = if away {
             deadline.min(Instant::now() + LAST_WAIT)
         } else {
             deadline
         };
-        self.inlets.book.end();
+        self.inputs.book.end();
         self.tallies.hurry();
         loop {
             self.turn();
             let done = self.spool.is_empty()
                 && !self.lagging
                 && self.unspooled == 0
-                && self.tallies.is_done(&self.inlets.book);
+                && self.tallies.is_done(&self.inputs.book);
             if done || Instant::now() >= deadline {
                 break;
             }
-            self.outlet.wait(TICK.min(Duration::from_millis(2)));
+            self.producer.wait(TICK.min(Duration::from_millis(2)));
         }
-        let unwritten = self.inlets.shared.metrics.dropped(DropReason::Unwritten);
+        let unwritten = self.inputs.status.metrics.dropped(DropReason::Unwritten);
         unwritten.inc_by(self.unspooled);
-        let unwritten_tallies = tallies::leave(&self.inlets.book, &self.spool);
+        let unwritten_tallies = tallies::leave(&self.inputs.book, &self.spool);
         let synced = self.spool.sync();
         let spooled = self.spool.waiting();
         if spooled > 0 {
@@ -362,50 +365,15 @@ impl KafkaWriter {
         }
         FinishReport {
             rows_written: self.sent,
-            records_dropped: self.inlets.shared.metrics.dropped_total(),
+            records_dropped: self.inputs.status.metrics.dropped_total(),
             unwritten_tallies,
             spooled_records: spooled,
             failure: (unwritten_tallies > 0)
                 .then(|| "the counts could neither be sent nor kept in the spool".to_owned())
                 .or_else(|| {
                     let error = synced.err().filter(|_| spooled > 0)?;
-                    Some(format!("the spool cannot be forced to the disk: {error}"))
+                    Some(format!("the spool cannot be flushed to the disk: {error}"))
                 }),
-        }
-    }
-}
-
-/// A record as it is sent.
-struct Encoded {
-    record: RecordType,
-    key: String,
-    payload: Vec<u8>,
-}
-
-impl Encoded {
-    fn of(record: &Record) -> Self {
-        let mut payload = Vec::with_capacity(1 << 10);
-        record.write_json(&mut payload);
-        Self {
-            record: record.record_type(),
-            key: record.id().to_string(),
-            payload,
-        }
-    }
-
-    fn frame(&self) -> Frame<'_> {
-        Frame {
-            record: self.record,
-            key: self.key.as_bytes(),
-            payload: &self.payload,
-        }
-    }
-
-    fn message(&self) -> Message<'_> {
-        Message {
-            record: self.record,
-            key: self.key.as_bytes(),
-            payload: &self.payload,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The bounded queue in front of the writer.
 //!
-//! Who sends never waits: a record that does not fit is dropped, counted by reason, and the sender is told. Bounded
-//! by count and by bytes, because a record may be 300 bytes or 900 KiB. What is dropped here is the detail of a
-//! mismatch, never its count: counts are in the tallies, which do not pass through the queue.
+//! A sender never waits: a record that does not fit is dropped and counted by reason, and the send returns an error.
+//! The queue is bounded by records and by bytes, because a record may have 300 bytes or 900 KiB. Only the details of a
+//! mismatch are dropped here, never its count: counts are in the tallies, which do not pass through the queue.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crossbeam_channel::{Receiver, Sender, TrySendError};
 use parity_schemas::record::{Mismatch, Record, RecordedMessage};
 
-use super::health::{DropReason, Health, Shared};
+use super::health::{DropReason, Health, WriterStatus};
 
-/// A larger record loses its sample, and one that is still larger is dropped: one record must never be what fills the
-/// queue, and this is also the most that a Kafka broker takes with its default settings.
+/// A larger record loses its sample, and is dropped if it is still larger. One record must never fill the queue, and
+/// Kafka brokers take no larger messages with their default settings.
 pub const MAX_RECORD_BYTES: usize = 900 << 10;
 
 /// Why a record was not taken.
@@ -44,21 +44,21 @@ impl From<Dropped> for DropReason {
     }
 }
 
-/// A record and what it counts for in the byte limit.
+/// A record and its share of the byte limit.
 pub(super) struct Queued {
     pub(super) record: Record,
     pub(super) bytes: usize,
 }
 
-/// The way into a store. Cloned freely.
+/// Sends records to a writer. Cheap to clone.
 #[derive(Clone)]
 pub struct RecordSender {
     records: Sender<Queued>,
     bytes: Arc<Bytes>,
-    shared: Arc<Shared>,
+    status: Arc<WriterStatus>,
 }
 
-/// Bytes that wait, in the queue and in the batch at hand.
+/// Bytes that wait, in the queue and in the current batch.
 pub(super) struct Bytes {
     waiting: AtomicUsize,
     limit: usize,
@@ -83,7 +83,7 @@ impl Bytes {
 pub(super) fn queue(
     max_records: usize,
     max_bytes: usize,
-    shared: Arc<Shared>,
+    status: Arc<WriterStatus>,
 ) -> (RecordSender, Receiver<Queued>, Arc<Bytes>) {
     let (sender, receiver) = crossbeam_channel::bounded(max_records);
     let bytes = Arc::new(Bytes {
@@ -93,7 +93,7 @@ pub(super) fn queue(
     let sender = RecordSender {
         records: sender,
         bytes: Arc::clone(&bytes),
-        shared,
+        status,
     };
     (sender, receiver, bytes)
 }
@@ -103,14 +103,14 @@ impl RecordSender {
     pub fn send(&self, record: Record) -> Result<(), Dropped> {
         let result = self.try_send(record);
         if let Err(reason) = result {
-            self.shared.metrics.dropped(reason.into()).inc();
+            self.status.metrics.dropped(reason.into()).inc();
         }
         result
     }
 
     /// How the store is doing.
     pub fn health(&self) -> Health {
-        self.shared.health()
+        self.status.health()
     }
 
     fn try_send(&self, mut record: Record) -> Result<(), Dropped> {
@@ -127,12 +127,12 @@ impl RecordSender {
         if !self.bytes.reserve(bytes) {
             return Err(Dropped::QueueBytes);
         }
-        // Counted before it is sent: the writer may have it out again before this thread runs on.
-        self.shared.metrics.queue_depth.inc();
+        // Counted before it is sent: the writer may take it out before this thread continues.
+        self.status.metrics.queue_depth.inc();
         self.records
             .try_send(Queued { record, bytes })
             .map_err(|error| {
-                self.shared.metrics.queue_depth.dec();
+                self.status.metrics.queue_depth.dec();
                 self.bytes.release(bytes);
                 match error {
                     TrySendError::Full(_) => Dropped::QueueFull,
@@ -142,7 +142,7 @@ impl RecordSender {
     }
 }
 
-/// What a record holds in memory, near enough for a limit: its texts, and a fixed share for everything else.
+/// Roughly the memory of a record: its texts, and a fixed amount for everything else.
 fn approximate_bytes(record: &Record) -> usize {
     /// Fields of fixed size, and what the allocator adds.
     const FIXED: usize = 512;

@@ -1,8 +1,8 @@
-//! What is removed, and when: by age, and by the size of the file.
+//! Which rows are removed, and when: by age, and by the size of the file.
 //!
-//! Bodies go first, then the slim rows of mismatches, both from the oldest on. Tallies go by age only, decisions
-//! never: what a decision was made from is not given up for space. Each step touches a few hundred rows in a
-//! transaction of its own, so an insert never waits for more than some milliseconds of it.
+//! Samples (full exchanges) go first, then the slim rows of mismatches, oldest first. Tallies are removed by age only
+//! and decisions never, because what a decision rests on is not given up for space. Each step touches a few hundred
+//! rows in a transaction of its own, so an insert never waits for more than some milliseconds of it.
 
 use std::time::Duration;
 
@@ -15,13 +15,13 @@ use crate::retention::Retention;
 const SAMPLES_PER_STEP: u32 = 100;
 /// Slim rows or tallies removed per step.
 const ROWS_PER_STEP: u32 = 500;
-/// Free pages that the file keeps (16 MiB of 4 KiB pages): the next batches use them again, and moving pages to cut
-/// the file only to grow it again is work for nothing.
+/// Free pages that stay in the file (16 MiB of 4 KiB pages), because the next batches use them again. Shrinking the
+/// file and growing it again would be wasted work.
 const FREE_PAGES_KEPT: i64 = 4_096;
 /// Pages given back to the file system per step.
 const PAGES_PER_STEP: u32 = 512;
 
-/// What a step found.
+/// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// There may be more to do.
@@ -50,7 +50,7 @@ pub(super) fn step(connection: &mut Connection, retention: &Retention) -> rusqli
         );
     }
     if pages.free > FREE_PAGES_KEPT {
-        // Reading on until no row comes is what makes SQLite free more than one page.
+        // SQLite frees one page for each row that is read, so read until there are no more.
         let sql = format!("PRAGMA incremental_vacuum({PAGES_PER_STEP})");
         let mut statement = connection.prepare(&sql)?;
         let mut rows = statement.query(())?;
@@ -115,7 +115,7 @@ fn remove_tallies(connection: &mut Connection, before: i64) -> rusqlite::Result<
     Ok(!old.is_empty())
 }
 
-/// Those of runs that have been silent for as long as tallies are kept.
+/// Removes the watermarks of runs that have been silent for as long as tallies are kept.
 fn remove_watermarks(connection: &Connection, before: i64) -> rusqlite::Result<bool> {
     let changed = connection
         .prepare_cached(

@@ -1,15 +1,16 @@
 //! Records on disk until a broker has acknowledged them.
 //!
-//! A folder with numbered files ("segments") to which records are appended, and which go when all of their records are
-//! acknowledged. Every record is appended before it is sent, with one `write` a batch: what is in the operating
-//! system's hands survives a killed process, and a file that is deleted within seconds mostly never reaches the disk.
-//! While the broker keeps up, nothing is ever read back. When it does not, the cursor stays behind and records are read
-//! in order, one at a time, whatever the backlog.
+//! A folder with numbered files ("segments"). Records are appended to the last one, and a segment is deleted when all
+//! of its records are acknowledged. Every record is appended before it is sent, with one `write` per batch. Data in the
+//! page cache survives a killed process, and a file that is deleted within seconds mostly never reaches the disk. While
+//! the broker keeps up, nothing is read back. When it does not, records are read back in order, one at a time, so
+//! memory does not grow with the backlog.
 //!
-//! A record that is damaged is told of and skipped; nothing that is found on disk ends the process.
+//! A damaged record is logged and skipped: no content of the disk can end the process.
 
 mod folder;
 pub(super) mod frame;
+mod reading;
 mod segment;
 
 use std::collections::BTreeMap;
@@ -19,8 +20,9 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
 use self::folder::{claim, find_segments, hold, segment_path, take_over};
-use self::frame::Frame;
-use self::segment::{Segment, SegmentReader, Step};
+use self::reading::Cursor;
+pub(super) use self::reading::Next;
+use self::segment::Segment;
 use crate::error::StoreError;
 use crate::store::SpoolConfig;
 
@@ -30,14 +32,14 @@ const SEGMENT_BYTES: u64 = 8 << 20;
 const MIN_SEGMENTS: u64 = 8;
 /// The smallest segment.
 const MIN_SEGMENT_BYTES: u64 = 16 << 10;
-/// Held for as long as the process uses the folder.
+/// Locked while a process uses the folder.
 const LOCK_FILE: &str = "lock";
-/// A folder within, for a process that begins before its predecessor has ended.
+/// A subfolder for a process that starts before its predecessor has ended.
 const SUCCESSOR: &str = "successor";
-/// The latest counts, when they could not be sent; replaced as a whole.
+/// The latest counts that could not be sent yet; replaced as a whole.
 const TALLIES_FILE: &str = "tallies";
 
-/// Where a record stands. Fits into what the Kafka client carries along with a record.
+/// The position of a record. Small enough to pass through the Kafka client together with the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Position {
     pub(super) segment: u32,
@@ -49,15 +51,8 @@ pub(super) struct Position {
 pub(super) enum AppendError {
     /// The limit is reached.
     Full,
-    /// The disk says no.
+    /// The write failed.
     Failed(std::io::Error),
-}
-
-/// What reading gave.
-pub(super) enum Next<'a> {
-    Record(Position, Frame<'a>),
-    /// All that is on disk was read.
-    End,
 }
 
 /// The spool of one process.
@@ -71,18 +66,12 @@ pub(super) struct Spool {
     next_number: u32,
     cursor: Cursor,
     damaged: u64,
-    /// Kept for the lock's sake; `None` while the folder cannot be used.
+    /// Holds the lock; `None` while the folder cannot be used.
     lock: Option<File>,
 }
 
-/// What is to be read next.
-struct Cursor {
-    at: Position,
-    reader: Option<SegmentReader>,
-}
-
 impl Spool {
-    /// Takes hold of the folder and finds what an earlier process left in it.
+    /// Locks the folder and finds what an earlier process left in it.
     pub(super) fn open(config: &SpoolConfig, topic: &str) -> Result<Self, StoreError> {
         let within = config.folder.join(SUCCESSOR);
         let mut folder = config.folder.clone();
@@ -127,7 +116,7 @@ impl Spool {
         Ok(spool)
     }
 
-    /// A spool whose folder cannot be used for now: nothing is in it, and nothing can be put there.
+    /// An empty spool whose folder cannot be used for now: nothing can be appended.
     pub(super) fn without_folder(config: &SpoolConfig) -> Self {
         Self {
             folder: config.folder.clone(),
@@ -150,12 +139,12 @@ impl Spool {
         }
     }
 
-    /// Whether there is a folder to put records in.
+    /// Whether the folder can be used.
     pub(super) fn has_folder(&self) -> bool {
         self.lock.is_some()
     }
 
-    /// Appends encoded frames, `count` of them, all or none. Gives the place of the first; the others follow it.
+    /// Appends `count` encoded frames, all or none. Returns the position of the first; the others follow it.
     pub(super) fn append(&mut self, frames: &[u8], count: u32) -> Result<Position, AppendError> {
         self.needs_folder().map_err(AppendError::Failed)?;
         if self.bytes() + frames.len() as u64 > self.max_bytes {
@@ -177,7 +166,7 @@ impl Spool {
             .get_mut(number)
             .expect("the active segment is in the map");
         if let Err(error) = file.write_all(frames) {
-            // What was written of it must not stand before what comes next.
+            // Remove a partial write, so that the next record does not follow it.
             let cut = file.set_len(segment.bytes);
             if cut.is_err() {
                 self.active = None;
@@ -193,105 +182,7 @@ impl Spool {
         })
     }
 
-    /// Reads on from here.
-    pub(super) fn seek(&mut self, at: Position) {
-        self.cursor = Cursor { at, reader: None };
-    }
-
-    /// Where reading goes on.
-    pub(super) fn place(&self) -> Position {
-        self.cursor.at
-    }
-
-    /// The next record that is not acknowledged.
-    pub(super) fn next(&mut self) -> Next<'_> {
-        loop {
-            match self.find() {
-                Ok(Found::Record) => break,
-                Ok(Found::End) => return Next::End,
-                Ok(Found::Again) => {}
-                Err(error) => {
-                    let number = self.cursor.at.segment;
-                    tracing::error!(%error, segment = number, "a part of the spool cannot be read and is left out");
-                    self.damaged += 1;
-                    self.abandon(number);
-                }
-            }
-        }
-        // Read once more out of the reader's own memory: a loop cannot give away what it borrows.
-        let found = self.cursor.reader.as_ref().and_then(SegmentReader::last);
-        match found {
-            Some((index, frame)) => Next::Record(
-                Position {
-                    segment: self.cursor.at.segment,
-                    index,
-                },
-                frame,
-            ),
-            None => Next::End,
-        }
-    }
-
-    /// Moves to the next record that is not acknowledged.
-    fn find(&mut self) -> std::io::Result<Found> {
-        let at = self.cursor.at;
-        let Some((&number, segment)) = self.segments.range_mut(at.segment..).next() else {
-            return Ok(Found::End);
-        };
-        if number != at.segment {
-            self.seek(Position {
-                segment: number,
-                index: 0,
-            });
-            return Ok(Found::Again);
-        }
-        if self.cursor.reader.is_none() {
-            self.cursor.reader = SegmentReader::open(&segment.path)?;
-        }
-        let Some(reader) = &mut self.cursor.reader else {
-            tracing::warn!(path = %segment.path.display(), "a file in the spool is none of ours, or was torn at its begin; it is left out");
-            self.damaged += 1;
-            self.abandon(number);
-            return Ok(Found::Again);
-        };
-        match reader.step(segment.bytes)? {
-            Step::Record(index) => {
-                self.cursor.at.index = index + 1;
-                Ok(if index < at.index || segment.is_acknowledged(index) {
-                    Found::Again
-                } else {
-                    Found::Record
-                })
-            }
-            Step::Damaged(index) => {
-                self.damaged += 1;
-                segment.acknowledge(index);
-                tracing::error!(path = %segment.path.display(), index, "a record in the spool is damaged and lost");
-                Ok(Found::Again)
-            }
-            Step::Lost { bytes } => {
-                // The end of what a killed process was writing; anywhere else it is a damaged disk.
-                self.damaged += 1;
-                tracing::warn!(path = %segment.path.display(), bytes, "the end of a file in the spool is torn; what it held is lost");
-                segment.bytes -= bytes;
-                Ok(Found::Again)
-            }
-            Step::End => {
-                segment.count.get_or_insert(reader.index);
-                let is_last = self.segments.range(number + 1..).next().is_none();
-                if !is_last {
-                    self.seek(Position {
-                        segment: number + 1,
-                        index: 0,
-                    });
-                }
-                self.give_back();
-                Ok(if is_last { Found::End } else { Found::Again })
-            }
-        }
-    }
-
-    /// A record has reached the broker, or will never do so.
+    /// The broker has acknowledged the record, or refused it for good.
     pub(super) fn acknowledge(&mut self, at: Position) {
         let Some(segment) = self.segments.get_mut(&at.segment) else {
             return;
@@ -307,12 +198,12 @@ impl Spool {
         self.segments.values().map(|segment| segment.bytes).sum()
     }
 
-    /// Records that wait, as far as they have been counted.
+    /// Records that wait. Segments of an earlier process count only once they have been read.
     pub(super) fn waiting(&self) -> u64 {
         self.segments.values().map(Segment::waiting).sum()
     }
 
-    /// Records or ends of files that were damaged, since the start.
+    /// Damaged records and torn ends of files since the start.
     pub(super) fn damaged(&self) -> u64 {
         self.damaged
     }
@@ -322,7 +213,7 @@ impl Spool {
         self.segments.values().all(Segment::is_done)
     }
 
-    /// The first record that may not be acknowledged.
+    /// The first position that may not be acknowledged yet.
     pub(super) fn first(&self) -> Position {
         Position {
             segment: self
@@ -335,14 +226,14 @@ impl Spool {
         }
     }
 
-    /// Forces what was appended to the disk.
+    /// Flushes appended records to the disk (fsync).
     pub(super) fn sync(&self) -> std::io::Result<()> {
         self.active
             .as_ref()
             .map_or(Ok(()), |(_, file)| file.sync_data())
     }
 
-    /// Replaces the counts that could not be sent; nothing removes them.
+    /// Replaces the file of unsent counts; without frames, removes it.
     pub(super) fn keep_tallies(&self, frames: &[u8]) -> std::io::Result<()> {
         self.needs_folder()?;
         let path = self.folder.join(TALLIES_FILE);
@@ -365,7 +256,7 @@ impl Spool {
         std::fs::rename(&new, &path)
     }
 
-    /// Makes the counts that an earlier process could not send a segment like any other.
+    /// Turns the file of unsent counts of an earlier process into a segment.
     fn adopt_tallies(&mut self) -> std::io::Result<()> {
         let path = self.folder.join(TALLIES_FILE);
         if !path.exists() {
@@ -398,7 +289,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Deletes the segments that nobody needs any more.
+    /// Deletes the segments whose records are all acknowledged.
     fn give_back(&mut self) {
         let done: Vec<u32> = self
             .segments
@@ -411,35 +302,13 @@ impl Spool {
         }
     }
 
-    /// A segment that cannot be read holds nothing for us any more.
-    fn abandon(&mut self, number: u32) {
-        if let Some(segment) = self.segments.remove(&number) {
-            // Kept for whoever wants to look, under a name that is not read again.
-            let aside = segment.path.with_extension("damaged");
-            if let Err(error) = std::fs::rename(&segment.path, &aside) {
-                tracing::warn!(%error, path = %segment.path.display(), "a damaged file cannot be put aside");
-            }
-        }
-        if self
-            .active
-            .as_ref()
-            .is_some_and(|(active, _)| *active == number)
-        {
-            self.active = None;
-        }
-        self.seek(Position {
-            segment: number.saturating_add(1),
-            index: 0,
-        });
-    }
-
     fn remove(&mut self, number: u32) {
         if self
             .active
             .as_ref()
             .is_some_and(|(active, _)| *active == number)
         {
-            // A number is never used twice: a late acknowledgement must not meet another record.
+            // A number is never used twice, so a late acknowledgement cannot apply to another record.
             self.active = None;
         }
         let Some(segment) = self.segments.remove(&number) else {
@@ -447,18 +316,12 @@ impl Spool {
         };
         match std::fs::remove_file(&segment.path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                // Its records are sent again after the next start, and are one with themselves by their id.
+                // Its records are sent again after the next start; duplicates are removed by id.
                 tracing::warn!(%error, path = %segment.path.display(), "a file of the spool cannot be deleted");
             }
             _ => {}
         }
     }
-}
-
-enum Found {
-    Record,
-    Again,
-    End,
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Batches into the `SQLite` file.
+//! Writing batches to the `SQLite` file.
 //!
 //! Rows are turned into text before the transaction begins, so that the write lock, which the gate may be waiting
 //! for, is held for the inserts alone.
@@ -15,21 +15,23 @@ use parity_schemas::record::RecordType;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
 use self::rows::{Row, Statements};
+use super::batch_store::{BatchStore, Written};
 use super::queue::Queued;
 use super::retention::Step;
-use super::worker::{BatchStore, Written};
 use crate::error::StoreError;
 use crate::retention::Retention;
 use crate::sqlite;
 use crate::sqlite::guard::{Fault, FileId, Guard};
 use crate::tally::Snapshot;
 
-/// How long one attempt waits for another writer. Short, because the writer tries again by itself and must notice
-/// in between that it shall end.
+/// How long one attempt waits for another writer. Short, because the writer thread retries anyway, and checks in
+/// between whether it must end.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(1);
+/// The last attempt waits at least this long, even after the deadline: a batch of another process takes milliseconds.
+const MIN_BUSY_TIMEOUT: Duration = Duration::from_millis(100);
 /// How long opening waits for another process, which needs milliseconds to set a file up. The proxy may be waiting.
 const OPEN_PATIENCE: Duration = Duration::from_millis(500);
-/// How long closing waits for readers before it leaves the log to whoever opens the file next.
+/// How long closing waits for readers before it leaves the log as it is.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The file, held by the writer thread.
@@ -143,8 +145,15 @@ impl BatchStore for SqliteStore {
         Ok(written)
     }
 
+    fn limit_wait(&mut self, limit: Duration) {
+        let limit = limit.clamp(MIN_BUSY_TIMEOUT, BUSY_TIMEOUT);
+        if let Err(error) = self.connection.busy_timeout(limit) {
+            tracing::debug!(%error, "the busy time-out cannot be changed");
+        }
+    }
+
     fn may_take_tallies(error: &SqliteFault) -> bool {
-        // Whoever holds the lock holds it against tallies too, and what is not there takes none.
+        // A lock prevents writing tallies too, and so does a lost store.
         matches!(&error.fault, Fault::Database(error) if !matches!(
             error.sqlite_error_code(),
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
@@ -161,13 +170,13 @@ impl BatchStore for SqliteStore {
         }
     }
 
-    /// Removes what is too old, and in the end copies the log into the file: what stands in the log alone is never older
-    /// than the counts that the book still has, should the log be lost.
+    /// Removes old rows, and finally checkpoints the log into the file. So rows that are only in the log are never
+    /// older than the counts that the book still has in memory, in case the log is lost.
     fn retain(&mut self, retention: &Retention) -> Result<Step, SqliteFault> {
         let mut retain = || {
             let step = super::retention::step(&mut self.connection, retention)?;
             if !matches!(step, Step::More) {
-                // What a reader is in the way of is copied the next time.
+                // Pages that a reader still needs are copied at the next checkpoint.
                 self.connection
                     .query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()))?;
             }
@@ -185,8 +194,8 @@ impl BatchStore for SqliteStore {
         Some(self.guard.bytes())
     }
 
-    /// Copies the log into the file and closes it. A log that cannot be copied now is no loss: whoever opens the file
-    /// next finds it.
+    /// Checkpoints the log into the file and closes it. If that fails nothing is lost: SQLite recovers the log when the
+    /// file is next opened.
     fn close(self) -> Result<(), SqliteFault> {
         let path = self.path;
         let close = || {
@@ -217,7 +226,7 @@ pub(super) fn record_decision(path: &Path, decision: &Decision) -> Result<(), St
     transaction.commit().map_err(failed)
 }
 
-/// Whether the row itself is to blame: the next attempt would fail alike, and no other row with it.
+/// Whether the row itself is at fault: it would fail again, and other rows would not.
 fn is_fault_of_the_row(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),

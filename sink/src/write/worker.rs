@@ -1,11 +1,11 @@
-//! The writer thread of a store that takes batches: gathers one, writes it with the tallies, and keeps the store
-//! within its limits.
+//! The writer thread of a store that takes batches: it collects a batch, writes it with the tallies, and applies
+//! retention.
 //!
-//! One thread, because `SQLite` has one writer anyway and a batch is one transaction. The thread also opens the store, as
-//! often as it takes: a proxy does not wait for a disk. A store that fails is tried again with the same batch until it
-//! works or the process ends; meanwhile the queue fills and then drops, by the rules of
-//! [`super::queue`], and the tallies stay in the book. Tallies are also tried on their own: they are small and are
-//! what decisions are made from, so they go in even when the batch does not fit.
+//! One thread, because `SQLite` has one writer anyway and a batch is one transaction. The thread also opens the store,
+//! and retries until it succeeds, so that the proxy does not wait for a disk. A failed write is retried with the same
+//! batch until it works or the process ends. Meanwhile the queue fills and then drops records ([`super::queue`]), and
+//! tallies stay in the book. When a batch fails, the tallies are also written without it: they are small, and decisions
+//! are made from them, so they may fit even when the batch does not.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,73 +15,26 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, SendError, Sender, select};
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::HEARTBEAT_MICROS;
 
-use super::health::{DropReason, Shared};
+use super::batch_store::{BatchStore, Written};
+use super::health::{DropReason, WriterStatus};
 use super::queue::{Bytes, Queued};
 use super::retention::Step;
-use super::trouble::Trouble;
-use super::{FinishReport, Inlets, Retention, WriterOptions};
+use super::retry::RetryState;
+use super::{FinishReport, WriterInputs, WriterOptions};
 use crate::error::StoreError;
 use crate::tally::{Snapshot, TallyBook};
 
-/// Bytes of one batch: bounds the transaction, and with it how long the write lock is held.
+/// Bytes of one batch. Bounds the transaction, and so how long the write lock is held.
 const BATCH_BYTES: usize = 4 << 20;
-/// How often ages and sizes are looked at; between, steps follow each other while there is something to do.
+/// How often retention is checked. Once there is something to remove, its steps follow each other without this delay.
 const RETENTION_PERIOD: Duration = Duration::from_mins(1);
-/// How often the store hears of a process that counts nothing.
+/// How often a process without traffic writes its watermark.
 pub(super) const HEARTBEAT: Duration = Duration::from_micros(HEARTBEAT_MICROS as u64);
 
-/// What the thread asks of a store. A batch is written as a whole or not at all; every write is idempotent by the
-/// records' own ids, so that a failed one can be repeated.
-pub(super) trait BatchStore: Sized + Send + 'static {
-    /// What can go wrong.
-    type Error: std::fmt::Display;
-
-    /// Whether it is still what was opened; asked before each write, and several times a second without one.
-    fn check(&mut self) -> Result<(), Self::Error> {
-        Ok(())
-    }
-
-    /// Writes all of it, or nothing.
-    fn write(
-        &mut self,
-        records: &[Queued],
-        snapshot: Option<&Snapshot>,
-    ) -> Result<Written, Self::Error>;
-
-    /// Whether the tallies alone are worth an attempt after `error`: not when nothing at all can be written.
-    fn may_take_tallies(error: &Self::Error) -> bool;
-
-    /// Whether `error` says that this is no longer what was opened: it is given up, and opened anew.
-    fn is_lost(_error: &Self::Error) -> bool {
-        false
-    }
-
-    /// Leaves a lost store to itself.
-    fn give_up(self, _error: &Self::Error) {}
-
-    /// One small step towards the limits.
-    fn retain(&mut self, retention: &Retention) -> Result<Step, Self::Error>;
-
-    /// Size on disk, where it is known.
-    fn bytes(&self) -> Option<u64>;
-
-    /// Closes it. Nothing that was written is lost when this fails.
-    fn close(self) -> Result<(), Self::Error>;
-}
-
-/// What became of a batch that was written.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Written {
-    /// Rows that the store took, those that it had already included; without watermarks, which are no results.
-    pub(super) rows: usize,
-    /// Records that it refused, each for a fault of its own.
-    pub(super) rejected: usize,
-}
-
-/// How to get the store.
+/// Opens the store.
 pub(super) type Opener<S> = Box<dyn Fn() -> Result<S, StoreError> + Send>;
 
-/// Hears how the first attempt to open the store ended: an error when there is no use in another one.
+/// Receives the result of the first attempt to open the store: an error if another attempt is useless.
 pub(super) type Opened = Sender<Result<(), StoreError>>;
 
 /// Why nothing could be written.
@@ -108,7 +61,7 @@ pub(super) struct Worker<S: BatchStore> {
     records: Receiver<Queued>,
     finish: Receiver<Instant>,
     bytes: Arc<Bytes>,
-    shared: Arc<Shared>,
+    status: Arc<WriterStatus>,
     options: WriterOptions,
     progress: Progress,
 }
@@ -121,7 +74,7 @@ struct Progress {
     next_heartbeat: Instant,
     next_retention: Instant,
     exhausted: bool,
-    trouble: Trouble,
+    retry: RetryState,
     written: u64,
 }
 
@@ -135,7 +88,7 @@ impl Default for Progress {
             next_heartbeat: now,
             next_retention: now,
             exhausted: false,
-            trouble: Trouble::default(),
+            retry: RetryState::default(),
             written: 0,
         }
     }
@@ -143,24 +96,24 @@ impl Default for Progress {
 
 impl<S: BatchStore> Worker<S> {
     /// Everything that it needs.
-    pub(super) fn new(open: Opener<S>, inlets: Inlets) -> Self {
+    pub(super) fn new(open: Opener<S>, inputs: WriterInputs) -> Self {
         Self {
             open,
             store: None,
-            book: inlets.book,
-            records: inlets.records,
-            finish: inlets.finish,
-            bytes: inlets.bytes,
-            shared: inlets.shared,
-            options: inlets.options,
+            book: inputs.book,
+            records: inputs.records,
+            finish: inputs.finish,
+            bytes: inputs.bytes,
+            status: inputs.status,
+            options: inputs.options,
             progress: Progress::default(),
         }
     }
 
-    /// Works until told to finish, or until it turns out that there is no use in it.
+    /// Works until told to finish, or until opening the store fails for good.
     pub(super) fn run(mut self, opened: &Opened) -> FinishReport {
         match self.hold() {
-            // Nobody listens any more when it took too long; then it is as with any later attempt.
+            // If opening took too long, nobody receives this any more, and it counts as a later attempt.
             Ok(_) => drop(opened.send(Ok(()))),
             Err(Failed::Open(error)) if error.is_configuration() => match opened.send(Err(error)) {
                 Ok(()) => return FinishReport::default(),
@@ -179,22 +132,22 @@ impl<S: BatchStore> Worker<S> {
             if let Some(deadline) = self.collect() {
                 break deadline;
             }
-            // Behind a failure every attempt is a whole one.
-            let due = self.progress.trouble.retry_after().is_some()
+            // After a failure, every attempt includes the tallies.
+            let due = self.progress.retry.retry_after().is_some()
                 || Instant::now() >= self.progress.next_tallies;
             if self.write(due) {
                 self.retain();
             }
-            let dropped = self.shared.metrics.dropped_total();
-            self.progress.trouble.tick(dropped, Instant::now());
+            let dropped = self.status.metrics.dropped_total();
+            self.progress.retry.tick(dropped, Instant::now());
         };
         self.finish(deadline)
     }
 
     /// Fills the batch until it is full or the tallies are due. Returns the deadline when told to finish.
     fn collect(&mut self) -> Option<Instant> {
-        if let Some(wait) = self.progress.trouble.retry_after() {
-            // The batch at hand waits, so nothing is taken out of the queue: its bounds are the bounds.
+        if let Some(wait) = self.progress.retry.retry_after() {
+            // The current batch waits, so nothing more is taken out of the queue, whose limits hold.
             return match self.finish.recv_timeout(wait) {
                 Ok(deadline) => Some(deadline),
                 Err(RecvTimeoutError::Timeout) => None,
@@ -216,7 +169,7 @@ impl<S: BatchStore> Worker<S> {
                 }
                 recv(self.records) -> queued => match queued {
                     Ok(queued) => self.take(queued),
-                    // The writer keeps a sender, so it is gone, and nobody will say when to finish.
+                    // The writer owns a sender, so it was dropped, and nobody will say when to finish.
                     Err(_) => return Some(Instant::now()),
                 },
                 default(wait) => return None,
@@ -243,8 +196,8 @@ impl<S: BatchStore> Worker<S> {
             || self.progress.batch_bytes >= BATCH_BYTES
     }
 
-    /// Writes the batch, and with it the tallies that the store lacks if they are wanted, or at least how far they are
-    /// complete. Whether all of it worked.
+    /// Writes the batch and, if `tallies`, what the store lacks of them, or at least the watermarks when they are due.
+    /// Returns whether everything succeeded.
     fn write(&mut self, tallies: bool) -> bool {
         let snapshot = tallies.then(|| {
             self.progress.next_tallies = Instant::now() + self.options.batch_interval;
@@ -283,7 +236,7 @@ impl<S: BatchStore> Worker<S> {
         }
     }
 
-    /// The store, opened if need be, and still what was opened.
+    /// The store, opened if necessary, and checked to be the one that was opened.
     fn hold(&mut self) -> Result<&mut S, Failed<S::Error>> {
         let mut store = match self.store.take() {
             Some(store) => store,
@@ -304,29 +257,27 @@ impl<S: BatchStore> Worker<S> {
             tracing::error!(
                 "{message}; the counts of the last minutes are written again, older ones and mismatch records are what is in the store now"
             );
-            self.shared.lost(message, Timestamp::now());
+            self.status.lost(message, Timestamp::now());
             store.give_up(&error);
-            // What was acknowledged may be gone. What is not gone falls to the ids.
+            // Acknowledged rows may be gone. Rows that still exist are not duplicated, because they keep their ids.
             self.book.offer_again();
         }
     }
 
-    /// Counts, tells, and decides when to try again.
+    /// Counts and logs a failure, and decides when to retry.
     fn note(&mut self, failed: &Failed<S::Error>) {
-        self.shared.metrics.write_errors.inc();
-        self.shared.failed(failed.to_string(), Timestamp::now());
-        let dropped = self.shared.metrics.dropped_total();
-        self.progress
-            .trouble
-            .failed(failed, dropped, Instant::now());
+        self.status.metrics.write_errors.inc();
+        self.status.failed(failed.to_string(), Timestamp::now());
+        let dropped = self.status.metrics.dropped_total();
+        self.progress.retry.failed(failed, dropped, Instant::now());
     }
 
-    /// There is a store again, and nothing to write.
+    /// The store works again, and there is nothing to write.
     fn recovered(&mut self) {
-        if self.progress.trouble.retry_after().is_some() {
-            self.shared.works();
-            let dropped = self.shared.metrics.dropped_total();
-            self.progress.trouble.worked(dropped);
+        if self.progress.retry.retry_after().is_some() {
+            self.status.works();
+            let dropped = self.status.metrics.dropped_total();
+            self.progress.retry.worked(dropped);
         }
     }
 
@@ -343,7 +294,7 @@ impl<S: BatchStore> Worker<S> {
             self.book.acknowledge(snapshot);
             self.progress.next_heartbeat = Instant::now() + HEARTBEAT;
         }
-        let metrics = &self.shared.metrics;
+        let metrics = &self.status.metrics;
         metrics.write_seconds.observe(began.elapsed().as_secs_f64());
         metrics.batch_rows.observe(written.rows as f64);
         if let Some(bytes) = store.bytes() {
@@ -356,24 +307,24 @@ impl<S: BatchStore> Worker<S> {
 
     fn settle(&mut self, written: Written) {
         self.progress.written += written.rows as u64;
-        let rejected = self.shared.metrics.dropped(DropReason::Rejected);
+        let rejected = self.status.metrics.dropped(DropReason::Rejected);
         rejected.inc_by(written.rejected as u64);
         self.clear_batch();
-        self.shared.wrote(Timestamp::now());
-        let dropped = self.shared.metrics.dropped_total();
-        self.progress.trouble.worked(dropped);
+        self.status.wrote(Timestamp::now());
+        let dropped = self.status.metrics.dropped_total();
+        self.progress.retry.worked(dropped);
     }
 
     fn clear_batch(&mut self) {
         for _ in &self.progress.batch {
-            self.shared.metrics.queue_depth.dec();
+            self.status.metrics.queue_depth.dec();
         }
         self.bytes.release(self.progress.batch_bytes);
         self.progress.batch.clear();
         self.progress.batch_bytes = 0;
     }
 
-    /// One step of retention, if it is time for it and nobody waits.
+    /// One step of retention, if it is due and the queue is short.
     fn retain(&mut self) {
         let now = Instant::now();
         let busy = self.records.len() > self.options.batch_rows;
@@ -410,27 +361,30 @@ impl<S: BatchStore> Worker<S> {
         loop {
             self.take_waiting();
             let last = self.records.is_empty();
+            if let Some(store) = &mut self.store {
+                store.limit_wait(deadline.saturating_duration_since(Instant::now()));
+            }
             let worked = self.write(true);
             let left = deadline.saturating_duration_since(Instant::now());
             if worked && last || left.is_zero() {
                 break;
             }
-            let wait = self.progress.trouble.retry_after().unwrap_or_default();
+            let wait = self.progress.retry.retry_after().unwrap_or_default();
             std::thread::sleep(wait.min(left));
         }
         while let Ok(queued) = self.records.try_recv() {
             self.take(queued);
         }
-        let unwritten = self.shared.metrics.dropped(DropReason::Unwritten);
+        let unwritten = self.status.metrics.dropped(DropReason::Unwritten);
         unwritten.inc_by(self.progress.batch.len() as u64);
         self.clear_batch();
         let unwritten_tallies = self.book.snapshot(Timestamp::now()).tallies.len();
         let report = FinishReport {
             rows_written: self.progress.written,
-            records_dropped: self.shared.metrics.dropped_total(),
+            records_dropped: self.status.metrics.dropped_total(),
             unwritten_tallies,
             spooled_records: 0,
-            failure: self.shared.health().failure.map(|failure| failure.message),
+            failure: self.status.health().failure.map(|failure| failure.message),
         };
         if let Some(Err(error)) = self.store.map(S::close) {
             tracing::warn!(%error, "the store could not be tidied up on closing; nothing is lost by that");

@@ -67,7 +67,7 @@ fn traffic() -> Vec<Record> {
                         path: "/t".to_owned(),
                         why: "rule:x".to_owned(),
                     }];
-                    // The newest example of one group never came.
+                    // The newest example of one group was never stored.
                     let example = if minute == 5 && index == 1 {
                         new_id()
                     } else {
@@ -104,7 +104,7 @@ fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string_pretty(value).expect("it is JSON")
 }
 
-/// Without when it was written: each store was written at a time of its own.
+/// Without the times of writing, which differ between the stores.
 fn timeless(mut report: Report) -> Report {
     report.complete_until = None;
     for watermark in &mut report.watermarks {
@@ -266,7 +266,7 @@ fn a_schema_is_applied_once_and_a_newer_one_is_refused() {
     };
     refused("parity schema apply");
     std::thread::scope(|scope| {
-        // Two that are applied at once do no harm.
+        // Applying it twice at once does no harm.
         let both = [scope.spawn(apply), scope.spawn(apply)];
         for one in both {
             assert_eq!(one.join().expect("no panic").expect("applied").to, VERSION);
@@ -362,7 +362,7 @@ fn a_server_that_is_away_for_a_while_costs_nothing_that_fits_the_queue() {
     apply_schema(&store, &Layout::Single, &Retention::default()).expect("applied");
     let book = book("here");
     let writer = Writer::open(&store, book.clone(), WriterOptions::default()).expect("it opens");
-    let (sender, recorder, route) = (writer.handle(), book.recorder(book.edition()), route());
+    let (sender, recorder, route) = (writer.handle(), book.recorder(book.generation()), route());
     let send = |count: usize| {
         for _ in 0..count {
             matched(&recorder, &route);
@@ -394,7 +394,7 @@ fn a_server_that_is_away_for_a_while_costs_nothing_that_fits_the_queue() {
     assert_eq!(database.number("SELECT count() FROM mismatches_final"), 150);
 }
 
-/// What a user reads who named the wrong server.
+/// The message that a user with a wrong server or login gets.
 fn message(database: &Database<'_>, change: impl FnOnce(&mut StoreConfig)) -> String {
     let mut store = StoreConfig::from(database.url().parse::<StoreUrl>().expect("a URL"));
     change(&mut store);

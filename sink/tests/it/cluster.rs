@@ -1,4 +1,5 @@
-//! A record on several servers: sharded, with replicas that are not equally far, applied to as it is there.
+//! A record on several servers: sharded, with a replica that lags, and with a schema that is applied to the existing
+//! layout.
 
 use parity_schemas::clickhouse::{Layout, VERSION, migrations, version_table};
 use parity_schemas::record::Record;
@@ -11,7 +12,7 @@ use parity_sink::{Reader, Selection, StoreConfig, StoreError, StoreUrl, apply_sc
 use crate::servers::{CLUSTER, ClickHouse, name};
 use crate::support::{fill, group_tally, mismatch, tally, with_tables};
 
-/// Servers of a cluster with a database that has the tables of one, but for what keeps replicas equal.
+/// Servers of a cluster, whose database has the tables of a cluster without replication.
 struct Servers {
     servers: Vec<ClickHouse>,
     database: String,
@@ -102,7 +103,7 @@ fn a_report_is_of_one_replica_and_of_the_one_that_is_written_to() {
     let mut cluster = Servers::with_tables(&[2]);
     let counted = tally("GET /users/{id}", Timestamp::now(), 0);
     fill(&cluster.store(1), &differing(&counted, 1, 100));
-    // As far as the second replica comes.
+    // The second replica gets nothing after this.
     for table in ["tallies", "group_tallies", "mismatches"] {
         let first = cluster.servers[0].native();
         let rows = format!("remote('{first}', '{}', '{table}_local')", cluster.database);
@@ -111,7 +112,7 @@ fn a_report_is_of_one_replica_and_of_the_one_that_is_written_to() {
             &format!("INSERT INTO {table}_local SELECT * FROM {rows}"),
         );
     }
-    // Through either server it goes to the same replica.
+    // Inserts through either server go to the same replica.
     fill(&cluster.store(1), &differing(&counted, 2, 200));
     for number in [0, 1] {
         for _ in 0..REPORTS {

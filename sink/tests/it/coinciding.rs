@@ -1,4 +1,4 @@
-//! Groups that hold the same exchanges are told as one, by tallies alone; and only those.
+//! Groups that contain the same exchanges, and only those, are one entry of the report, decided from tallies alone.
 
 use std::collections::BTreeMap;
 
@@ -65,7 +65,10 @@ fn what_always_differs_together_is_one_group_and_the_example_shows_all_of_it() {
     let writer = store.writer(&book, WriterOptions::default());
     let sender = writer.handle();
     // Two threads, whose counts are added up.
-    let pens = [book.recorder(book.edition()), book.recorder(book.edition())];
+    let recorders = [
+        book.recorder(book.generation()),
+        book.recorder(book.generation()),
+    ];
     for number in 0..30_usize {
         let patterns: &[&str] = match number % 3 {
             0 => &["error", "code", "rare"],
@@ -74,15 +77,15 @@ fn what_always_differs_together_is_one_group_and_the_example_shows_all_of_it() {
         };
         let record = found_in(patterns, Timestamp::now());
         let groups: Vec<Group> = patterns.iter().map(|pattern| at(pattern)).collect();
-        let pen = &pens[number % 2];
-        pen.received(&route());
-        pen.mismatch(&route(), 1, 1, record.id, record.time, &groups);
+        let recorder = &recorders[number % 2];
+        recorder.received(&route());
+        recorder.mismatch(&route(), 1, 1, record.id, record.time, &groups);
         let record = Record::Mismatch(Box::new(record));
         sender.send(record).expect("there is room");
     }
     writer.finish(PATIENCE).expect("the writer ends");
     let report = store.report();
-    // `rare` has as many as the other two, and not the same ones.
+    // `rare` has as many mismatches as the other two, but not the same ones.
     let mut lines = told(&report);
     lines.sort_unstable();
     assert_eq!(lines, ["code 20 + error", "often 10", "rare 20"]);
@@ -127,7 +130,7 @@ fn rows(of: &[(&Tally, &str, u64, u32)]) -> Vec<Record> {
     records
 }
 
-/// Counts of two intervals and two routes, and what must be told of them.
+/// Counts of two intervals and two routes, and the entries expected for them.
 fn intervals() -> (Vec<Record>, [&'static str; 7]) {
     let (first, second) = (minute(9), minute(5));
     let mut elsewhere = minute(9);
@@ -137,7 +140,7 @@ fn intervals() -> (Vec<Record>, [&'static str; 7]) {
         (&second, "sum", 22, 4_000_000_000),
         (&first, "same", 20, 4_000_000_000),
         (&second, "same", 22, 4_000_000_000),
-        // The same sum of digests, of another count; the same count, of another sum.
+        // The same digest with another count; the same count with another digest.
         (&first, "more", 21, 4_000_000_000),
         (&second, "more", 22, 4_000_000_000),
         (&first, "late", 20, 4_000_000_000),

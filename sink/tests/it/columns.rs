@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use crate::servers::ClickHouse;
 use crate::support::{Store, with_tables};
 
-/// A line for each column, by what is said of it.
+/// A line for each column, with its properties.
 fn declared(record: RecordType, say: impl Fn(&Column) -> String) -> BTreeSet<String> {
     let columns = record.columns().iter();
     columns

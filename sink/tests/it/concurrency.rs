@@ -19,7 +19,7 @@ fn many_threads_are_in_the_report_to_the_unit() {
     let writer = store.writer(&book, WriterOptions::default());
     std::thread::scope(|scope| {
         for _ in 0..THREADS {
-            let (sender, recorder) = (writer.handle(), book.recorder(book.edition()));
+            let (sender, recorder) = (writer.handle(), book.recorder(book.generation()));
             scope.spawn(move || {
                 let route = route();
                 for request in 0..EACH {
@@ -59,7 +59,10 @@ fn two_mirrors_on_one_store_add_up() {
     let options = WriterOptions::default;
     let (first, second) = (store.writer(&one, options()), store.writer(&two, options()));
     let route = route();
-    let (one, two) = (one.recorder(one.edition()), two.recorder(two.edition()));
+    let (one, two) = (
+        one.recorder(one.generation()),
+        two.recorder(two.generation()),
+    );
     for _ in 0..500 {
         matched(&one, &route);
         matched(&two, &route);
@@ -83,7 +86,7 @@ fn a_store_that_many_create_at_once_is_created_once() {
                 let (store, start) = (&store, &start);
                 scope.spawn(move || {
                     let book = book(&number.to_string());
-                    matched(&book.recorder(book.edition()), &route());
+                    matched(&book.recorder(book.generation()), &route());
                     start.wait();
                     let writer = store.writer(&book, WriterOptions::default());
                     writer.finish(PATIENCE).expect("the writer ends");
@@ -113,10 +116,10 @@ fn the_gate_of_another_process_writes_while_the_mirror_does() {
     let counted = std::thread::scope(|scope| {
         let mirror = scope.spawn(|| {
             let (sender, recorder, route) =
-                (writer.handle(), book.recorder(book.edition()), route());
+                (writer.handle(), book.recorder(book.generation()), route());
             let mut counted = 0_u64;
             while !done.load(Ordering::Acquire) {
-                // As fast as the store takes them, so that it never rests.
+                // As fast as the store accepts them, so that it is always busy.
                 sender.send(mismatched(&recorder, &route, 1_000)).ok();
                 counted += 1;
             }

@@ -13,8 +13,8 @@ use crate::support::{PATIENCE, Store, book, matched, mismatched, number, route, 
 const STORE: &str = "PARITY_TEST_STORE_OF_CHILD";
 /// Requests between two lines of the child.
 const REQUESTS_PER_LINE: u64 = 100;
-/// How old a count may be that is lost. The promise is half a second; a busy machine may stop the whole child for
-/// longer than that.
+/// The greatest age of a lost count. The promise is half a second; a busy machine may stop the whole child for longer
+/// than that.
 const ALLOWED_LOSS: Duration = Duration::from_secs(2);
 
 /// The same binary, running one test with a store to work on.
@@ -27,24 +27,24 @@ pub(crate) fn start_child(test: &str, store: &Store) -> Child {
         .expect("this binary starts again")
 }
 
-/// The store, in a process that [`start_child`] started; `None` in every other.
+/// The store, in a process that [`start_child`] started; `None` in any other process.
 pub(crate) fn store_of_child() -> Option<StoreConfig> {
     std::env::var_os(STORE).map(|path| StoreConfig::from(StoreUrl::Sqlite(path.into())))
 }
 
-/// Counts and records until it is killed, and says how far it is.
+/// Counts and records until it is killed, and prints its progress.
 #[test]
 fn child_that_works_until_it_is_killed() {
     let Some(url) = store_of_child() else { return };
     let book = book("child");
     let options = WriterOptions::default();
     let writer = parity_sink::Writer::open(&url, book.clone(), options).expect("it opens");
-    let (sender, recorder, route) = (writer.handle(), book.recorder(book.edition()), route());
+    let (sender, recorder, route) = (writer.handle(), book.recorder(book.generation()), route());
     let mut out = std::io::stdout();
     for line in 1_u64.. {
         for request in 0..REQUESTS_PER_LINE {
             if request % 10 == 0 {
-                // Some are dropped when this loop is faster than the disk; they are counted all the same.
+                // Some records are dropped when this loop is faster than the disk, but all are counted.
                 sender.send(mismatched(&recorder, &route, 200)).ok();
             } else {
                 matched(&recorder, &route);
@@ -83,7 +83,7 @@ fn a_killed_process_loses_half_a_second_at_most_and_the_file_goes_on() {
     child.kill().expect("it was running");
     child.wait().expect("it ended");
 
-    // A reader comes first, so it is the one that finds the log of the dead.
+    // A reader opens the store first, so it recovers the log of the killed process.
     let report = store.report();
     let sql = store.sql();
     let check: String = sql
@@ -107,7 +107,7 @@ fn a_killed_process_loses_half_a_second_at_most_and_the_file_goes_on() {
 
     let book = book("after");
     let writer = store.writer(&book, WriterOptions::default());
-    let (recorder, route) = (book.recorder(book.edition()), route());
+    let (recorder, route) = (book.recorder(book.generation()), route());
     (0..10).for_each(|_| matched(&recorder, &route));
     writer.finish(PATIENCE).expect("the writer ends");
     let report = store.report();

@@ -1,4 +1,4 @@
-//! A table that somebody drops under a writer: told, and written again from what is still there.
+//! A table that is dropped while a writer uses it: reported, and refilled from what is still in memory.
 
 use parity_schemas::clickhouse::Layout;
 use parity_sink::write::Retention;
@@ -14,7 +14,7 @@ fn a_table_of_a_server_is_missed_once_and_gets_the_counts_again_when_it_is_there
     let store = with_tables(&database);
     let book = book("here");
     let writer = Writer::open(&store, book.clone(), WriterOptions::default()).expect("it opens");
-    let (recorder, route) = (book.recorder(book.edition()), route());
+    let (recorder, route) = (book.recorder(book.generation()), route());
     let received = || {
         let reader = Reader::open(&store).ok()?;
         let report = reader.report(&Selection::default()).ok()?;
@@ -33,7 +33,7 @@ fn a_table_of_a_server_is_missed_once_and_gets_the_counts_again_when_it_is_there
     assert!(Reader::open(&store).is_err_and(|error| error.may_come()));
     apply_schema(&store, &Layout::Single, &Retention::default()).expect("it is made anew");
     wait_until("all counts are there", || received() == Some(10));
-    // One loss, however often it was looked for.
+    // One loss, however often the table was checked.
     assert_eq!(writer.health().loss, loss);
     let report = writer.finish(PATIENCE).expect("it ends");
     assert_eq!((report.failure, report.unwritten_tallies), (None, 0));

@@ -1,4 +1,5 @@
-//! Records into a topic: none lost while there is room on disk, whatever the broker and the process go through.
+//! Writing records to a topic: none is lost while there is room on disk, whatever happens to the broker and the
+//! process.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Write};
@@ -70,7 +71,7 @@ fn every_type_arrives_with_its_id_type_and_version() {
     let store = store(&kafka.url(&topic), folder.path());
     let book = book("here");
     let writer = Writer::open(&store, book.clone(), WriterOptions::default()).expect("it opens");
-    let (sender, recorder, route) = (writer.handle(), book.recorder(book.edition()), route());
+    let (sender, recorder, route) = (writer.handle(), book.recorder(book.generation()), route());
     let counts = tally("GET /a", Timestamp::now(), 5);
     let group = group_tally(&counts, "f00d", 1, counts.id);
     let records = [
@@ -133,7 +134,7 @@ fn a_broker_that_stops_and_starts_under_load_loses_nothing() {
     let store = store(&kafka.url(&topic), folder.path());
     let book = book("here");
     let writer = Writer::open(&store, book.clone(), WriterOptions::default()).expect("it opens");
-    let (sender, recorder, route) = (writer.handle(), book.recorder(book.edition()), route());
+    let (sender, recorder, route) = (writer.handle(), book.recorder(book.generation()), route());
     let mut sent = BTreeSet::new();
     let mut requests = 0;
     let mut send = |count: usize| {
@@ -186,7 +187,7 @@ fn what_a_full_spool_cannot_take_is_counted_to_the_unit() {
     let sender = writer.handle();
     kafka.stop();
     let mut attempts = 0;
-    // Many times what the spool and the client hold together; never more at once than the queue holds.
+    // Many times the capacity of spool and client together, but never more at once than the queue takes.
     for _ in 0..60_000 {
         if attempts % 1_000 == 0 {
             wait_until("the queue has room", || {
@@ -220,7 +221,7 @@ fn a_mirror_starts_without_a_broker_and_the_next_run_sends_what_waits() {
     kafka.stop();
     let book = book("here");
     let writer = Writer::open(&store, book.clone(), WriterOptions::default()).expect("it opens");
-    let (sender, recorder, route) = (writer.handle(), book.recorder(book.edition()), route());
+    let (sender, recorder, route) = (writer.handle(), book.recorder(book.generation()), route());
     let mut sent = BTreeSet::new();
     for _ in 0..100 {
         let record = mismatched(&recorder, &route, 100);
@@ -290,7 +291,7 @@ fn damage_on_disk_costs_what_is_damaged_and_nothing_else() {
     bytes[middle] ^= 0x40;
     bytes.truncate(bytes.len() - 3);
     std::fs::write(&segment, &bytes).expect("writable");
-    // And what somebody else left there.
+    // And files of other programs.
     for (name, content) in [
         ("0000000900.spool", &b"not ours"[..]),
         ("0000000901.spool", b""),
@@ -312,8 +313,8 @@ fn damage_on_disk_costs_what_is_damaged_and_nothing_else() {
 
 const FOLDER: &str = "PARITY_TEST_SPOOL_OF_CHILD";
 const URL: &str = "PARITY_TEST_KAFKA_OF_CHILD";
-/// How old a result may be that is lost. The promise is half a second; a busy machine may stop the whole child for
-/// longer than that.
+/// The greatest age of a lost result. The promise is half a second; a busy machine may stop the whole child for longer
+/// than that.
 const ALLOWED_LOSS: Duration = Duration::from_millis(1_500);
 
 fn child(kafka: &Kafka, topic: &str, folder: &Path) -> Child {
@@ -330,7 +331,7 @@ fn child(kafka: &Kafka, topic: &str, folder: &Path) -> Child {
         .expect("this binary starts again")
 }
 
-/// Says each id once the queue has taken its record.
+/// Prints each id once the queue has accepted its record.
 #[test]
 fn child_that_sends_until_it_is_killed() {
     let (Some(folder), Ok(url)) = (std::env::var_os(FOLDER), std::env::var(URL)) else {
@@ -339,7 +340,7 @@ fn child_that_sends_until_it_is_killed() {
     let store = store(&url, Path::new(&folder));
     let book = book("child");
     let writer = Writer::open(&store, book.clone(), WriterOptions::default()).expect("it opens");
-    let (sender, recorder, route) = (writer.handle(), book.recorder(book.edition()), route());
+    let (sender, recorder, route) = (writer.handle(), book.recorder(book.generation()), route());
     let mut out = std::io::stdout();
     loop {
         let record = mismatched(&recorder, &route, 100);
@@ -357,7 +358,7 @@ fn a_killed_process_loses_half_a_second_at_most_with_and_without_a_broker() {
     let topic = kafka.topic(1);
     let mut must_arrive = BTreeSet::new();
     for round in 0..3 {
-        // In the second round the broker goes while the process runs, in the third it is not there at all.
+        // In the second round the broker stops while the process runs, in the third it never runs.
         let mut child = child(&kafka, &topic, folder.path());
         let mut told: Vec<(Instant, String)> = Vec::new();
         let began = Instant::now();

@@ -1,4 +1,4 @@
-//! What older programs wrote, and still write: it is read, and what they did not tell is not made up.
+//! Records of older programs are read, and fields that they did not write are not invented.
 
 use parity_schemas::clickhouse::{Layout, VERSION, migrations, record_version, version_table};
 use parity_schemas::clients::{ClientOutcome, Clients};
@@ -31,7 +31,7 @@ fn newer() -> Tally {
     tally
 }
 
-/// What is said of both together. The older program's times were 448 to 512 µs, in its bucket 20.
+/// The expected sums of both. The older program's durations were 448 to 512 µs, its bucket 20.
 fn check(report: &Report) {
     assert_eq!(report.counts.received, OLDER + NEWER);
     let expected: Clients = [
@@ -84,7 +84,7 @@ fn clients_that_an_older_program_did_not_tell_of_are_not_recorded() {
     check(&store.report());
 }
 
-/// As a mirror of version 2 inserts it.
+/// The insert of a mirror of version 2.
 fn insert_as_older(database: &Database<'_>) {
     database.sql(&format!(
         "INSERT INTO tallies (id, revision, migration, legacy_version, candidate_version, rules_hash, instance, \
@@ -115,7 +115,7 @@ fn clients_that_an_older_program_did_not_tell_of_are_not_recorded_in_clickhouse_
     insert_as_older(&database);
     let applied = apply_schema(&store, &Layout::Single, &Retention::default()).expect("applied");
     assert_eq!((applied.from, applied.to), (2, VERSION));
-    // A mirror that has not been replaced yet.
+    // A mirror of the older version that still runs.
     insert_as_older(&database);
     fill(&store, &[Record::Tally(Box::new(newer()))]);
     check(&report(&store));

@@ -1,4 +1,4 @@
-//! Which files are taken for a store, and what is said of the others.
+//! Which files are accepted as a store, and the messages for the others.
 
 use parity_schemas::evidence::{Decision, GATE_SCHEMA, Outcome, RouteDecision, Thresholds};
 use parity_schemas::id::new_id;
@@ -35,7 +35,7 @@ pub(crate) fn decision() -> Decision {
     }
 }
 
-/// Every way to open the store, and what each says.
+/// The result of every way to open the store.
 fn errors(store: &Store) -> [Option<StoreError>; 3] {
     [
         Writer::open(&store.url, book("here"), WriterOptions::default()).err(),

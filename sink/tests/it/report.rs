@@ -1,4 +1,4 @@
-//! What is read back, from what was written.
+//! The report that is read from what was written.
 
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::evidence::Evidence;
@@ -30,7 +30,7 @@ fn what_was_counted_is_reported_with_an_example_of_each_group() {
     let store = Store::new();
     let book = book("here");
     let writer = store.writer(&book, WriterOptions::default());
-    let (sender, recorder, route) = (writer.handle(), book.recorder(book.edition()), route());
+    let (sender, recorder, route) = (writer.handle(), book.recorder(book.generation()), route());
     for _ in 0..97 {
         matched(&recorder, &route);
         recorder.rule_hits(&route, &[(0, 2)]);

@@ -1,4 +1,4 @@
-//! What goes when its time is over or its space is needed, and what stays.
+//! What retention removes by age and by size, and what it keeps.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn of(record: parity_schemas::record::Mismatch) -> Record {
 fn samples_go_first_then_rows_then_tallies_and_decisions_never() {
     let store = Store::new();
     let mut records = Vec::new();
-    // Several steps' worth of each.
+    // Enough rows of each for several steps.
     for _ in 0..700 {
         records.push(of(mismatch("fresh", days_ago(13), 50)));
         records.push(of(mismatch("slim", days_ago(15), 50)));

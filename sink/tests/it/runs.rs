@@ -1,4 +1,4 @@
-//! Runs and what they vouch for, read the same out of both stores: sums over minutes, and runs under other rules.
+//! Runs and their watermarks, which read the same from both stores: sums over minutes, and runs under other rules.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ fn run_of(identity: Identity, instance: &str, seconds: &[i64]) -> Vec<Record> {
     let mut config = TallyConfig::new(identity, instance, Vec::new());
     config.started = at(*began);
     let book = TallyBook::new(config);
-    let recorder = book.recorder(book.edition());
+    let recorder = book.recorder(book.generation());
     let route = route();
     let mut records = look(&book, *began);
     for second in looks {
@@ -59,7 +59,7 @@ fn look(book: &Arc<TallyBook>, second: i64) -> Vec<Record> {
         .collect()
 }
 
-/// A store, its place, and how it is written to.
+/// A store, its URL, and how it is written to.
 fn stores(check: impl Fn(&StoreConfig)) {
     check(&Store::new().url);
     let database = ClickHouse::shared().database();
@@ -116,10 +116,10 @@ fn a_run_under_other_rules_is_seen_while_it_receives() {
         fill(store, &run("two", "old", &[0, 10, 70, 130, 160]));
         fill(store, &run("one", "abc", &[130, 140, 200]));
         assert_eq!(apart(), two);
-        // Another process of its name began, and it went on receiving.
+        // Another process with its name began, but it continued to receive requests.
         fill(store, &run("two", "abc", &[65, 70]));
         assert_eq!(apart(), two);
-        // It was reloaded, and only settled what it had.
+        // It was reloaded, and only settled its remaining requests.
         fill(store, &run("two", "abc", &[150, 160]));
         assert_eq!(apart(), []);
     });
@@ -146,7 +146,7 @@ fn what_is_unknown_of_a_run_reaches_into_the_window() {
         };
         let (one, two) = (("one".to_owned(), None), ("two".to_owned(), None));
         let other = ("under other rules".to_owned(), None);
-        // Nobody knows what they received since they were last heard of.
+        // Nobody knows what they received after their last watermark.
         assert_eq!(runs(120), [one, two.clone(), other]);
         fill(store, &run("one", "abc", &[125, 140]));
         fill(store, &run("under other rules", "abc", &[126, 140]));

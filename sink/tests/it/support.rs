@@ -1,4 +1,4 @@
-//! What the tests share: a store in a folder of its own, records, and waiting for a condition.
+//! Shared by the tests: a store in a temporary folder, records, and waiting for a condition.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Kind, Part};
 use parity_sink::write::Retention;
 use parity_sink::{
-    Reader, Recorder, Selection, StoreConfig, StoreUrl, TallyBook, TallyConfig, Writer,
+    OutcomeRecorder, Reader, Selection, StoreConfig, StoreUrl, TallyBook, TallyConfig, Writer,
     WriterOptions, apply_schema,
 };
 use rusqlite::Connection;
@@ -65,7 +65,7 @@ impl Store {
         self.report().counts.received
     }
 
-    /// A connection beside those of the crate.
+    /// A separate connection to the file.
     pub(crate) fn sql(&self) -> Connection {
         let connection = Connection::open(&self.path).expect("the file opens");
         connection
@@ -74,7 +74,7 @@ impl Store {
         connection
     }
 
-    /// Takes the columns away that no file of migrations adds, as they are in no store of an older program.
+    /// Drops the columns that later steps added, as in a store of an older program.
     pub(crate) fn undo_steps(&self) {
         for record in RecordType::ALL {
             let added = record.columns().iter().filter(|column| column.since > 0);
@@ -87,7 +87,7 @@ impl Store {
         }
     }
 
-    /// Writes records and nothing else, and removes none.
+    /// Writes records only, without retention.
     pub(crate) fn fill(&self, records: impl IntoIterator<Item = Record>) {
         let keeps_all = WriterOptions {
             retention: Retention {
@@ -230,7 +230,7 @@ pub(crate) fn mismatch(fingerprint: &str, time: Timestamp, body: usize) -> Misma
 }
 
 /// One request that matched.
-pub(crate) fn matched(recorder: &Recorder, route: &Route) {
+pub(crate) fn matched(recorder: &OutcomeRecorder, route: &Route) {
     recorder.received(route);
     recorder.answered(route, 200);
     recorder.client(route, ClientOutcome::Success);
@@ -238,7 +238,7 @@ pub(crate) fn matched(recorder: &Recorder, route: &Route) {
 }
 
 /// One request that did not, and its record.
-pub(crate) fn mismatched(recorder: &Recorder, route: &Route, body: usize) -> Record {
+pub(crate) fn mismatched(recorder: &OutcomeRecorder, route: &Route, body: usize) -> Record {
     let record = mismatch("f00d", Timestamp::now(), body);
     recorder.received(route);
     recorder.answered(route, 200);

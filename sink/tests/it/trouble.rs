@@ -1,4 +1,4 @@
-//! A store that is full, locked or hopeless costs records, never counts, and nobody waits for it.
+//! A store that is full, locked or broken loses records but never counts, and nobody waits for it.
 
 use std::time::{Duration, Instant};
 
@@ -41,7 +41,7 @@ fn a_full_disk_drops_records_by_count_and_recovers_by_itself() {
         },
     );
     let registry = metrics(&writer);
-    // Somebody else's file takes most of the disk.
+    // Another table takes most of the disk.
     let neighbour = store.sql();
     neighbour
         .execute_batch(
@@ -49,7 +49,7 @@ fn a_full_disk_drops_records_by_count_and_recovers_by_itself() {
         )
         .expect("there is room for it");
 
-    let (sender, recorder, route) = (writer.handle(), book.recorder(book.edition()), route());
+    let (sender, recorder, route) = (writer.handle(), book.recorder(book.generation()), route());
     matched(&recorder, &route);
     wait_until("the first count is stored", || store.received() == 1);
     let (mut taken, mut dropped) = (0, 0);
@@ -110,7 +110,7 @@ fn a_lock_of_another_process_is_waited_out_without_a_loss() {
     let store = Store::new();
     let book = book("here");
     let writer = store.writer(&book, WriterOptions::default());
-    let (sender, recorder, route) = (writer.handle(), book.recorder(book.edition()), route());
+    let (sender, recorder, route) = (writer.handle(), book.recorder(book.generation()), route());
     let other = store.sql();
     other.execute_batch("BEGIN IMMEDIATE").expect("the lock");
     let began = Instant::now();
@@ -143,7 +143,7 @@ fn finishing_keeps_its_deadline_and_says_what_is_lost() {
     let store = Store::new();
     let book = book("here");
     let writer = store.writer(&book, WriterOptions::default());
-    let (sender, recorder, route) = (writer.handle(), book.recorder(book.edition()), route());
+    let (sender, recorder, route) = (writer.handle(), book.recorder(book.generation()), route());
     let other = store.sql();
     other.execute_batch("BEGIN IMMEDIATE").expect("the lock");
     for _ in 0..10 {
@@ -164,6 +164,26 @@ fn finishing_keeps_its_deadline_and_says_what_is_lost() {
     assert!(failure.contains("locked"), "{failure}");
     let late = Record::Mismatch(Box::new(mismatch("f00d", Timestamp::now(), 0)));
     assert_eq!(sender.send(late), Err(Dropped::Closed));
+}
+
+#[test]
+fn finishing_keeps_its_deadline_while_a_write_waits_for_a_lock() {
+    let store = Store::new();
+    // Created beforehand, so that opening it takes no lock.
+    store.fill([]);
+    let other = store.sql();
+    other.execute_batch("BEGIN IMMEDIATE").expect("the lock");
+    let book = book("here");
+    let (recorder, route) = (book.recorder(book.generation()), route());
+    matched(&recorder, &route);
+    // The first write begins as soon as the store is open, and waits for the lock.
+    let writer = store.writer(&book, WriterOptions::default());
+    let finished = writer
+        .finish(Duration::from_millis(300))
+        .expect("the writer ends");
+    assert_eq!(finished.unwritten_tallies, 1);
+    let failure = finished.failure.expect("the lock");
+    assert!(failure.contains("locked"), "{failure}");
 }
 
 #[test]
@@ -208,7 +228,7 @@ fn what_is_counted_is_stored_within_moments_without_being_asked_for() {
     let store = Store::new();
     let book = book("here");
     let writer = store.writer(&book, WriterOptions::default());
-    let (recorder, route) = (book.recorder(book.edition()), route());
+    let (recorder, route) = (book.recorder(book.generation()), route());
     for expected in 1..5 {
         matched(&recorder, &route);
         wait_until("the tally is stored", || store.received() == expected);

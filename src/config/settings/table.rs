@@ -7,13 +7,18 @@ use std::time::Duration;
 
 use http::header::{HeaderName, HeaderValue};
 use ipnet::IpNet;
-use parity_comparator::redact::PlainText;
+use parity_comparator::redact::{PlainText, RedactConfig};
 use parity_comparator::rules::PROFILES as PROFILE_FILES;
-use parity_mirror::{Mode, PathRewrite, Protocol, SampleBy, UpstreamUrl};
-use parity_sink::{ClickHouseUrl, KafkaSecurity, KafkaUrl, SaslMechanism, StoreUrl};
+use parity_mirror::{
+    Forwarding, Limits, Mode, PathRewrite, Protocol, SampleBy, Sampling, UpstreamUrl,
+};
+use parity_sink::write::Retention;
+use parity_sink::{
+    ClickHouseUrl, KafkaSecurity, KafkaUrl, SaslMechanism, SinkOptions, SpoolConfig, StoreUrl,
+};
 
 use super::super::value::{self, parsed, services, some_time};
-use super::{Kind, Many, One, Section, Setting};
+use super::{Kind, Many, One, Section, Setting, default};
 
 /// The sections in the order of `config init`. Beside them stand `[[route]]` and `[[rule]]`.
 pub(crate) static SECTIONS: &[Section] = &[
@@ -103,7 +108,7 @@ pub(crate) mod top {
         MIGRATION: One<String> = text("migration", "Name under which this legacy→candidate effort is recorded")
             .default("default").flag("--migration", "NAME");
         PROFILES: Many<String> = list("profiles", "Rules that come with the program: go-to-rust, java-to-rust, node-to-rust, python-to-rust")
-            .words(profiles).flag("--profile", "NAME");
+            .empty().words(profiles).flag("--profile", "NAME");
     }
 
     fn profiles() -> Vec<&'static str> {
@@ -136,7 +141,7 @@ pub(crate) mod mirror {
         MODE: One<Mode> = text("mirror.mode", "proxy: in front of the legacy; tap: beside a proxy that mirrors to us, answers 204 and asks both services")
             .read_as(services::mode).default("proxy").flag("--mode", "proxy|tap");
         SAMPLE: One<f64> = share("mirror.sample", "Share of the requests that is shadowed, 0 to 1")
-            .default("1.0").flag("--sample", "SHARE");
+            .default_of(|| format!("{:?}", Sampling::default().share)).flag("--sample", "SHARE");
         SAMPLE_BY: One<SampleBy> = text("mirror.sample_by", "What the share is of: request, header:NAME or cookie:NAME (all requests of a user, or none)")
             .read_as(services::sample_by).default("request").flag("--sample-by", "WHAT");
         SHADOW: One<bool> = switch("mirror.shadow", "Whether to begin with shadowing on")
@@ -153,8 +158,6 @@ pub(crate) mod mirror {
             .flag("--tls-certificate-file", "FILE");
         TLS_KEY_FILE: One<PathBuf> = path("mirror.tls_key_file", "PEM key of mirror.tls_certificate_file")
             .flag("--tls-key-file", "FILE");
-        REDACTION_KEY_FILE: One<PathBuf> = path("mirror.redaction_key_file", "Key of the hmac: values in the record, the same for all instances (random per process by default)")
-            .flag("--redaction-key-file", "FILE").needs_restart();
     }
 }
 
@@ -191,11 +194,11 @@ macro_rules! side {
             SET_HEADERS: Many<(HeaderName, HeaderValue)> = list(
                 concat!($side, ".set_headers"),
                 concat!("Headers set in requests for the ", $side, ": \"name: value\""),
-            ).read_as(services::header).hides_values();
+            ).read_as(services::header).empty().hides_values();
             REMOVE_HEADERS: Many<HeaderName> = list(
                 concat!($side, ".remove_headers"),
                 concat!("Headers removed from requests for the ", $side),
-            ).read_as(services::header_name);
+            ).read_as(services::header_name).empty();
             CREDENTIALS_FILE: One<PathBuf> = path(
                 concat!($side, ".credentials_file"),
                 concat!("File with headers for the ", $side, " that are secret, one \"name: value\" on a line; # begins a comment"),
@@ -231,13 +234,16 @@ pub(crate) mod forwarding {
     use super::*;
 
     settings! {
-        X_FORWARDED_FOR: One<bool> = switch("forwarding.x_forwarded_for", "Add the client's address to X-Forwarded-For").default("on");
-        X_FORWARDED_ORIGIN: One<bool> = switch("forwarding.x_forwarded_origin", "Send X-Forwarded-Proto and X-Forwarded-Host").default("off");
-        FORWARDED: One<bool> = switch("forwarding.forwarded", "Add an element to Forwarded (RFC 7239)").default("off");
+        X_FORWARDED_FOR: One<bool> = switch("forwarding.x_forwarded_for", "Add the client's address to X-Forwarded-For")
+            .default_of(|| default::switch(Forwarding::default().x_forwarded_for));
+        X_FORWARDED_ORIGIN: One<bool> = switch("forwarding.x_forwarded_origin", "Send X-Forwarded-Proto and X-Forwarded-Host")
+            .default_of(|| default::switch(Forwarding::default().x_forwarded_origin));
+        FORWARDED: One<bool> = switch("forwarding.forwarded", "Add an element to Forwarded (RFC 7239)")
+            .default_of(|| default::switch(Forwarding::default().forwarded));
         VIA: One<Box<str>> = text("forwarding.via", "Name by which this proxy is added to Via; not sent without one")
             .read_as(services::pseudonym).example("parity");
         TRUSTED_PROXIES: Many<IpNet> = list("forwarding.trusted_proxies", "Addresses and networks whose X-Forwarded-… and Forwarded are passed on; with a list, those of others are removed")
-            .read_as(services::network);
+            .read_as(services::network).example("10.0.0.0/8");
     }
 }
 
@@ -248,15 +254,17 @@ pub(crate) mod limits {
 
     settings! {
         CANDIDATE_DEADLINE: One<Duration> = duration("limits.candidate_deadline", "The candidate must have answered whole within this time")
-            .read_as(some_time).default("5s");
-        IN_FLIGHT: One<usize> = count("limits.in_flight", "Shadow requests under way at once").default("1024");
+            .read_as(some_time).default_of(|| default::duration(Limits::default().candidate_deadline));
+        IN_FLIGHT: One<usize> = count("limits.in_flight", "Shadow requests under way at once")
+            .default_of(|| Limits::default().in_flight.to_string());
         CANDIDATE_RATE: One<usize> = count("limits.candidate_rate", "Shadow requests that begin in a second; more are sampled out (no bound by default)");
-        SHADOW_BYTES: One<u64> = size("limits.shadow_bytes", "Bytes that all shadows and queued exchanges hold together").default("32MiB");
-        BODY: One<u64> = size("limits.body", "Largest request or answer body that is compared").default("1MiB");
+        SHADOW_BYTES: One<u64> = size("limits.shadow_bytes", "Bytes that all shadows and queued exchanges hold together")
+            .default_of(|| default::size(Limits::default().shadow_bytes as u64));
+        BODY: One<u64> = size("limits.body", "Largest request or answer body that is compared")
+            .default_of(|| default::size(Limits::default().body as u64));
         QUEUE: One<usize> = count("limits.queue", "Exchanges that wait for comparison").read_as(value::waiting).default("4096");
-        SPOOL: One<u64> = size("limits.spool", "Bytes of records that wait on disk while a Kafka broker is away")
-            .default("1GiB").needs_restart();
-        DRAIN: One<Duration> = duration("limits.drain", "Time for accepted requests to finish at shutdown").default("20s");
+        DRAIN: One<Duration> = duration("limits.drain", "Time for accepted requests to finish at shutdown")
+            .default_of(|| default::duration(Limits::default().drain));
     }
 }
 
@@ -269,7 +277,10 @@ pub(crate) mod record {
         STORE: One<StoreUrl> = store("record.store", "Where the record is kept")
             .default("sqlite:parity.db").flag("--store", "URL").needs_restart().formerly("mirror.store");
         SPOOL: One<PathBuf> = path("record.spool", "Folder, of this process alone, for records that a Kafka broker has not acknowledged")
-            .default("parity.spool").flag("--spool", "FOLDER").needs_restart().formerly("mirror.spool");
+            .default_of(|| SpoolConfig::default().folder.display().to_string())
+            .flag("--spool", "FOLDER").needs_restart().formerly("mirror.spool");
+        SPOOL_SIZE: One<u64> = size("record.spool_size", "Bytes of records in the spool; more are dropped and counted")
+            .default_of(|| default::size(SpoolConfig::default().max_bytes)).needs_restart().formerly("limits.spool");
     }
 }
 
@@ -279,11 +290,16 @@ pub(crate) mod redact {
     use super::*;
 
     settings! {
-        KEEP_HEADERS: Many<String> = list("redact.keep_headers", "Headers whose values are recorded clear");
-        KEEP_QUERY: Many<String> = list("redact.keep_query", "Query parameters whose values are recorded clear");
-        MASK_KEYS: Many<String> = list("redact.mask_keys", "Keys in bodies whose values are recorded as hmac:…, besides password, secret, token and their like");
+        KEEP_HEADERS: Many<String> = list("redact.keep_headers", "Headers whose values are recorded clear; a list takes the place of the default one")
+            .default_list(|| RedactConfig::default().keep_headers);
+        KEEP_QUERY: Many<String> = list("redact.keep_query", "Query parameters whose values are recorded clear; a list takes the place of the default one")
+            .default_list(|| RedactConfig::default().keep_query);
+        MASK_KEYS: Many<String> = list("redact.mask_keys", "Keys in bodies whose values are recorded as hmac:…, besides password, secret, token and their like")
+            .default_list(|| RedactConfig::default().mask_keys);
         TEXT: One<PlainText> = text("redact.text", "Plain text in the record: patterns (without what looks like a secret, best effort) or hidden (length and hash only)")
-            .read_as(value::plain_text).default("patterns");
+            .read_as(value::plain_text).default_of(|| default::word(&RedactConfig::default().text, &value::PLAIN_TEXT));
+        KEY_FILE: One<PathBuf> = path("redact.key_file", "Key of the hmac: values in the record, the same for all instances (random per process by default)")
+            .flag("--redaction-key-file", "FILE").needs_restart().formerly("mirror.redaction_key_file");
     }
 }
 
@@ -294,11 +310,13 @@ pub(crate) mod retention {
 
     settings! {
         BODIES: One<Duration> = duration("retention.bodies", "How long requests and answers of sampled mismatches are kept")
-            .default("14d").needs_restart();
-        MISMATCHES: One<Duration> = duration("retention.mismatches", "How long mismatches are kept").default("90d").needs_restart();
-        TALLIES: One<Duration> = duration("retention.tallies", "How long counts are kept").default("400d").needs_restart();
+            .default_of(|| default::duration(Retention::default().samples)).needs_restart();
+        MISMATCHES: One<Duration> = duration("retention.mismatches", "How long mismatches are kept")
+            .default_of(|| default::duration(Retention::default().mismatches)).needs_restart();
+        TALLIES: One<Duration> = duration("retention.tallies", "How long counts are kept")
+            .default_of(|| default::duration(Retention::default().tallies)).needs_restart();
         SIZE: One<u64> = size("retention.size", "Size of the store above which the oldest bodies, then the oldest mismatches, go first (SQLite only)")
-            .default("4GiB").needs_restart();
+            .default_of(|| default::size(Retention::default().max_bytes)).needs_restart();
     }
 }
 
@@ -309,9 +327,11 @@ pub(crate) mod kafka {
 
     settings! {
         SECURITY: One<KafkaSecurity> = text("kafka.security", "plaintext, ssl, sasl_plaintext or sasl_ssl; TLS needs a build with the feature kafka-tls")
-            .read_as(|text| value::word(text, &KafkaSecurity::WORDS)).default("plaintext").needs_restart();
+            .read_as(|text| value::word(text, &KafkaSecurity::WORDS))
+            .default_of(|| default::word(&KafkaSecurity::default(), &KafkaSecurity::WORDS)).needs_restart();
         MECHANISM: One<SaslMechanism> = text("kafka.mechanism", "How to log in with SASL: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512")
-            .read_as(|text| value::word(text, &SaslMechanism::WORDS)).default("PLAIN").needs_restart();
+            .read_as(|text| value::word(text, &SaslMechanism::WORDS))
+            .default_of(|| default::word(&SaslMechanism::default(), &SaslMechanism::WORDS)).needs_restart();
         USERNAME: One<String> = text("kafka.username", "Who logs in with SASL").needs_restart();
         PASSWORD: One<String> = secret("kafka.password", "Password of kafka.username").needs_restart();
         PASSWORD_FILE: One<PathBuf> = path("kafka.password_file", "File with the password of kafka.username").needs_restart();
@@ -351,13 +371,10 @@ pub(crate) mod sink {
             .default("127.0.0.1:9901").flag("--admin", "ADDR");
         ADMIN_TOKEN_FILE: One<PathBuf> = path("sink.admin_token_file", "File with the token that the admin port demands; required off loopback")
             .flag("--admin-token-file", "FILE");
-        BATCH_ROWS: One<usize> = count("sink.batch_rows", "Records of one partition that are inserted at once").default("100000");
-        BATCH_BYTES: One<u64> = size("sink.batch_bytes", "Bytes of one partition's records that are inserted at once").default("16MiB");
         BATCH_INTERVAL: One<Duration> = duration("sink.batch_interval", "Longest time that a record waits for its batch to fill")
-            .read_as(some_time).default("1s");
-        MEMORY: One<u64> = size("sink.memory", "Bytes of records that a sink holds in all").default("64MiB");
-        SESSION_TIMEOUT: One<Duration> = duration("sink.session_timeout", "After this time without a sign of life a sink's partitions go to the others")
-            .read_as(some_time).default("10s");
+            .read_as(some_time).default_of(|| default::duration(SinkOptions::default().batch_interval));
+        MEMORY: One<u64> = size("sink.memory", "Bytes of records that a sink holds in all")
+            .default_of(|| default::size(SinkOptions::default().memory as u64));
         WORKERS: One<usize> = count("sink.workers", "Threads that decode and insert (one per core by default)").flag("--workers", "N");
     }
 }

@@ -30,10 +30,11 @@ const SECONDS: &str = "120";
 pub(super) fn run_page(file: &str) {
     let place = Place::new();
     let mut session = Session::new(&place, BTreeMap::new());
-    for block in blocks(file) {
-        if block.check() == (Check::Session { services: false }) {
-            session.run(&block);
-        }
+    let mut blocks = blocks(file);
+    blocks.retain(|block| block.check() == (Check::Session { services: false }));
+    assert!(!blocks.is_empty(), "{file} has no session");
+    for block in blocks {
+        session.run(&block);
     }
 }
 

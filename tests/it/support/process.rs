@@ -161,10 +161,8 @@ impl Place {
         arguments.extend(["--admin", "127.0.0.1:0"]);
         arguments.extend(more);
         let mut command = self.command(&arguments);
-        // A sink that is killed is missed soon, and what it has is stored soon.
-        command
-            .env("PARITY_SINK_SESSION_TIMEOUT", "6s")
-            .env("PARITY_SINK_BATCH_INTERVAL", "100ms");
+        // What a sink has is stored soon.
+        command.env("PARITY_SINK_BATCH_INTERVAL", "100ms");
         let mut sink = self.start(&mut command);
         sink.admin = sink.announced("admin port on http://");
         sink

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use bytes::Bytes;
 use h2::client::SendRequest;
-use h2::{Ping, PingPong, Reason, RecvStream};
+use h2::{Reason, RecvStream};
 use http::{HeaderMap, Request, Response};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Runtime;
@@ -16,7 +16,6 @@ use super::h2::{put, runtime};
 pub(crate) struct H2Client {
     runtime: Runtime,
     sender: SendRequest<Bytes>,
-    pings: PingPong,
     ended: tokio::task::JoinHandle<Result<(), h2::Error>>,
 }
 
@@ -56,21 +55,19 @@ impl H2Client {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let runtime = runtime();
-        let (sender, pings, ended) = runtime.block_on(async {
-            let (sender, mut connection) = h2::client::Builder::new()
+        let (sender, ended) = runtime.block_on(async {
+            let (sender, connection) = h2::client::Builder::new()
                 // As many as the mirror will allow, before it has said so.
                 .initial_max_send_streams(100)
                 .initial_window_size(window)
                 .handshake(open.await)
                 .await
                 .expect("the mirror speaks HTTP/2");
-            let pings = connection.ping_pong().expect("the first");
-            (sender, pings, tokio::spawn(connection))
+            (sender, tokio::spawn(connection))
         });
         Self {
             runtime,
             sender,
-            pings,
             ended,
         }
     }
@@ -121,20 +118,18 @@ impl H2Client {
         })
     }
 
-    /// Begins a request, waits for the head of the answer, and gives it up.
+    /// Begins a request, waits for the head of the answer, and gives it up. Frames leave in their order, so the mirror
+    /// hears of it before whatever is asked next on this connection.
     pub(crate) fn abandon(&mut self, path: &str) {
         let sender = self.sender.clone();
         let request = Request::get(format!("http://test{path}"))
             .body(())
             .expect("a request");
-        let Self { runtime, pings, .. } = self;
-        within(runtime, async move {
+        self.within(async move {
             let mut sender = sender.ready().await.expect("a connection");
             let (answer, mut stream) = sender.send_request(request, true).expect("sent");
             let _head = answer.await;
             stream.send_reset(Reason::CANCEL);
-            // The frame leaves when the connection is driven, as it must be for an answer to a ping.
-            pings.ping(Ping::opaque()).await.expect("a connection");
         });
     }
 
@@ -163,7 +158,6 @@ impl H2Client {
             runtime,
             sender,
             ended,
-            ..
         } = self;
         drop(sender);
         runtime
@@ -173,14 +167,10 @@ impl H2Client {
     }
 
     fn within<T>(&self, work: impl Future<Output = T>) -> T {
-        within(&self.runtime, work)
+        self.runtime
+            .block_on(async { tokio::time::timeout(PATIENCE, work).await })
+            .expect("in time")
     }
-}
-
-fn within<T>(runtime: &Runtime, work: impl Future<Output = T>) -> T {
-    runtime
-        .block_on(async { tokio::time::timeout(PATIENCE, work).await })
-        .expect("in time")
 }
 
 /// As [`one`], of an answer that does not wait for the body; and how the stream ended for the rest.

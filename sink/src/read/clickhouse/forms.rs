@@ -1,4 +1,4 @@
-//! Values out of a database.
+//! Conversion of column values to values.
 
 use std::str::FromStr;
 
@@ -15,20 +15,20 @@ use uuid::Uuid;
 use super::{optional_word, word};
 use crate::error::StoreError;
 
-/// How a column of this form is asked for.
-pub(super) trait Asked {
-    /// With `{}` for its name, in a table that is called `m`.
+/// How a column of this form is selected.
+pub(super) trait SelectColumn {
+    /// The expression, with `{}` for the name of the column; the table is called `m`.
     const AS: &'static str = "m.{} AS {}";
-    /// What comes.
+    /// The type of the result.
     type Value;
 }
 
-/// What that says.
-pub(super) trait Found<T>: Asked {
-    fn found(value: Self::Value, column: &'static str) -> Result<T, StoreError>;
+/// Converts the result.
+pub(super) trait FromColumn<T>: SelectColumn {
+    fn from_column(value: Self::Value, column: &'static str) -> Result<T, StoreError>;
 }
 
-/// `findings` as a tuple of its columns: the crate reads tuples without names only.
+/// One finding as a tuple, because the crate only reads tuples without names.
 type FindingRow = (
     String,
     String,
@@ -44,15 +44,15 @@ type FindingRow = (
 
 const TABLE: &str = "mismatches";
 
-macro_rules! asked {
+macro_rules! select_column {
     ($($form:ident: $value:ty $(= $as:literal)?;)*) => {$(
-        impl Asked for $form {
+        impl SelectColumn for $form {
             $(const AS: &'static str = $as;)?
             type Value = $value;
         }
     )*};
 }
-asked! {
+select_column! {
     Id: String = "toString(m.{}) AS {}";
     Time: i64 = "toUnixTimestamp64Micro(m.{}) AS {}";
     Status: u16;
@@ -71,8 +71,8 @@ asked! {
 
 macro_rules! as_it_is {
     ($($form:ident: $value:ty),*) => {$(
-        impl Found<$value> for $form {
-            fn found(value: $value, _column: &'static str) -> Result<$value, StoreError> {
+        impl FromColumn<$value> for $form {
+            fn from_column(value: $value, _column: &'static str) -> Result<$value, StoreError> {
                 Ok(value)
             }
         }
@@ -83,26 +83,26 @@ as_it_is!(
     Texts: Vec<String>
 );
 
-impl Found<Uuid> for Id {
-    fn found(id: String, column: &'static str) -> Result<Uuid, StoreError> {
+impl FromColumn<Uuid> for Id {
+    fn from_column(id: String, column: &'static str) -> Result<Uuid, StoreError> {
         word(TABLE, column, &id)
     }
 }
 
-impl Found<Timestamp> for Time {
-    fn found(micros: i64, _column: &'static str) -> Result<Timestamp, StoreError> {
+impl FromColumn<Timestamp> for Time {
+    fn from_column(micros: i64, _column: &'static str) -> Result<Timestamp, StoreError> {
         Ok(Timestamp::from_micros(micros))
     }
 }
 
-impl<T: FromStr> Found<T> for Word {
-    fn found(text: String, column: &'static str) -> Result<T, StoreError> {
+impl<T: FromStr> FromColumn<T> for Word {
+    fn from_column(text: String, column: &'static str) -> Result<T, StoreError> {
         word(TABLE, column, &text)
     }
 }
 
-impl<T: DeserializeOwned> Found<Option<T>> for OptionalDocument {
-    fn found(json: String, column: &'static str) -> Result<Option<T>, StoreError> {
+impl<T: DeserializeOwned> FromColumn<Option<T>> for OptionalDocument {
+    fn from_column(json: String, column: &'static str) -> Result<Option<T>, StoreError> {
         if json.is_empty() {
             return Ok(None);
         }
@@ -112,8 +112,8 @@ impl<T: DeserializeOwned> Found<Option<T>> for OptionalDocument {
     }
 }
 
-impl Found<Vec<Tolerated>> for Tolerations {
-    fn found(
+impl FromColumn<Vec<Tolerated>> for Tolerations {
+    fn from_column(
         rows: Vec<(String, String, String)>,
         column: &'static str,
     ) -> Result<Vec<Tolerated>, StoreError> {
@@ -129,8 +129,8 @@ impl Found<Vec<Tolerated>> for Tolerations {
     }
 }
 
-impl Found<Vec<RecordedFinding>> for Findings {
-    fn found(
+impl FromColumn<Vec<RecordedFinding>> for Findings {
+    fn from_column(
         rows: Vec<FindingRow>,
         column: &'static str,
     ) -> Result<Vec<RecordedFinding>, StoreError> {

@@ -1,4 +1,4 @@
-//! Rows of mismatches, whole or as examples.
+//! Queries on mismatches, as whole rows or as examples.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -11,12 +11,12 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use super::ClickHouseReader;
-use super::forms::{Asked, Found};
+use super::forms::{FromColumn, SelectColumn};
 use crate::error::StoreError;
 use crate::read::MismatchFilter;
 use crate::read::groups::ExampleRow;
 
-/// Ids that are looked for at once.
+/// Ids of one query.
 const IDS_PER_QUESTION: usize = 1_000;
 
 macro_rules! whole {
@@ -24,44 +24,44 @@ macro_rules! whole {
         /// A row of all columns, in their order.
         #[derive(Row, Deserialize)]
         struct MismatchRow {
-            $($name: <table::$form as Asked>::Value,)*
+            $($name: <table::$form as SelectColumn>::Value,)*
         }
 
         impl MismatchRow {
             fn into_mismatch(self) -> Result<Mismatch, StoreError> {
                 let mut record = Mismatch::default();
-                $(record.$($path).+ = <table::$form as Found<_>>::found(self.$name, stringify!($name))?;)*
+                $(record.$($path).+ = <table::$form as FromColumn<_>>::from_column(self.$name, stringify!($name))?;)*
                 Ok(record)
             }
         }
 
-        /// How each is asked for.
-        const COLUMNS: &[(&str, &str)] = &[$((stringify!($name), <table::$form as Asked>::AS)),*];
+        /// The expression that selects each column.
+        const COLUMNS: &[(&str, &str)] = &[$((stringify!($name), <table::$form as SelectColumn>::AS)),*];
     };
 }
 parity_schemas::mismatch_columns!(whole);
 
-fn asked(columns: &[(&str, &str)]) -> String {
+fn select_list(columns: &[(&str, &str)]) -> String {
     let columns = columns
         .iter()
-        .map(|(name, asked)| asked.replace("{}", name));
+        .map(|(name, expression)| expression.replace("{}", name));
     columns.collect::<Vec<_>>().join(", ")
 }
 
-/// What an example is made from.
+/// The columns for an example.
 #[derive(Row, Deserialize)]
 struct ExampleColumns {
-    id: <table::Id as Asked>::Value,
-    path: <table::Text as Asked>::Value,
-    query: <table::Text as Asked>::Value,
-    findings: <table::Findings as Asked>::Value,
+    id: <table::Id as SelectColumn>::Value,
+    path: <table::Text as SelectColumn>::Value,
+    query: <table::Text as SelectColumn>::Value,
+    findings: <table::Findings as SelectColumn>::Value,
 }
 
 impl ClickHouseReader {
     pub(super) fn find_mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError> {
         let sql = format!(
             "SELECT {} FROM mismatches AS m WHERE m.id = toUUID(?) LIMIT 1",
-            asked(COLUMNS)
+            select_list(COLUMNS)
         );
         let question = self.server.client().query(&sql).bind(id.to_string());
         self.ask::<MismatchRow>(question)?
@@ -87,13 +87,13 @@ impl ClickHouseReader {
             }
         }
         if filter.before.is_some() {
-            // The first bound is for the primary key, the second for those of the same microsecond.
+            // The first condition uses the primary key; the second one orders rows of the same microsecond.
             conditions.push("m.time <= fromUnixTimestamp64Micro(toInt64(?), 'UTC')");
             conditions.push("(toUnixTimestamp64Micro(m.time), toString(m.id)) < (?, ?)");
         }
         let sql = format!(
             "SELECT {} FROM mismatches AS m WHERE {} ORDER BY m.time DESC, toString(m.id) DESC LIMIT 1 BY m.id LIMIT ?",
-            asked(COLUMNS),
+            select_list(COLUMNS),
             conditions.join(" AND ")
         );
         let mut question = self.server.client().query(&sql);
@@ -115,7 +115,7 @@ impl ClickHouseReader {
             .collect()
     }
 
-    /// What examples are made from, by id; those that are no longer there are not in it.
+    /// The columns for examples, by id, without those that no longer exist.
     pub(super) fn examples(
         &self,
         identity: &Identity,
@@ -126,7 +126,7 @@ impl ClickHouseReader {
             let list: Vec<String> = ids.iter().map(|id| format!("'{id}'")).collect();
             let sql = format!(
                 "SELECT {} FROM mismatches AS m WHERE migration = ? AND m.id IN ({}) LIMIT 1 BY m.id",
-                asked(&[
+                select_list(&[
                     ("id", table::Id::AS),
                     ("path", table::Text::AS),
                     ("query", table::Text::AS),
@@ -136,11 +136,11 @@ impl ClickHouseReader {
             );
             let question = self.server.client().query(&sql).bind(&identity.migration);
             for row in self.ask::<ExampleColumns>(question)? {
-                let id = table::Id::found(row.id, "id")?;
+                let id = table::Id::from_column(row.id, "id")?;
                 let example = ExampleRow {
                     path: row.path,
                     query: row.query,
-                    findings: table::Findings::found(row.findings, "findings")?,
+                    findings: table::Findings::from_column(row.findings, "findings")?,
                 };
                 found.insert(id, Rc::new(example));
             }

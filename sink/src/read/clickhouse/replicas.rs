@@ -1,10 +1,10 @@
-//! One replica of each shard for all questions of one answer.
+//! Reads all rows of one result from the same replica of each shard.
 //!
-//! On a cluster every question may go to another replica, and replicas are not equally far: a report would show groups of
-//! one and counts of another, above each other. So the server is told to take the first replica of its list that is not
-//! behind, which is also the one that rows are inserted into ([`crate::clickhouse::REPLICA_ORDER`]); and each row tells
-//! which server it came from. Where that changes between two questions, because a replica went or came back, everything
-//! is asked again.
+//! On a cluster every query may go to another replica, and replicas are not equally up to date: a report could mix
+//! groups of one with counts of another. So the server is told to take the first replica of its list that does not lag,
+//! which is also the one that rows are inserted into ([`crate::clickhouse::REPLICA_ORDER`]); and each row says which
+//! server it came from. If that changes between two queries, because a replica failed or came back, all queries are
+//! repeated.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,25 +13,26 @@ use super::ClickHouseReader;
 use crate::error::StoreError;
 use crate::url::ClickHouseUrl;
 
-/// The columns that tell where a row came from, and what a question that adds up groups by. A single server is shard 0.
-/// One thing alone may be the same for two servers: hosts and ports of containers, the identity of a copied disk.
+/// The columns that say where a row came from, and the GROUP BY of queries that sum. A single server is shard 0. A
+/// server is identified by several values, because one alone may be equal for two servers: hosts and ports of
+/// containers, or the id of a copied disk.
 pub(super) const ORIGIN: &str = "shardNum() AS shard, \
      concat(toString(serverUUID()), ' ', hostName(), ':', toString(tcpPort())) AS server";
 pub(super) const BY_ORIGIN: &str = "shard, server";
 
-/// How a reader asks a cluster, beside the order of the replicas.
+/// Settings of a reader's queries on a cluster, besides the order of the replicas.
 pub(super) const SETTINGS: [(&str, &str); 4] = [
-    // Seconds that a replica may be behind: one that is back after a failure is not asked until it has caught up. While
-    // all are behind, the one that is least is asked.
+    // Seconds that a replica may lag: one that is back after a failure is not read until it has caught up. While all of
+    // them lag, the one that lags least is read.
     ("max_replica_delay_for_distributed_queries", "1"),
     ("fallback_to_stale_replicas_for_distributed_queries", "1"),
-    // A second replica would be asked as soon as the first takes a moment.
+    // Otherwise a second replica would be queried as soon as the first one is slow.
     ("use_hedged_requests", "0"),
-    // Several replicas would share a question between them.
+    // Otherwise several replicas would share one query.
     ("enable_parallel_replicas", "0"),
 ];
 
-/// How often an answer is begun anew: replicas change when one fails, not all the time.
+/// How often the queries are repeated: replicas change when one fails, not all the time.
 const ATTEMPTS: usize = 5;
 
 /// Which server answered for each shard.
@@ -39,7 +40,7 @@ const ATTEMPTS: usize = 5;
 pub(super) struct Replicas(RefCell<BTreeMap<u32, String>>);
 
 impl Replicas {
-    /// Asks until all rows of a shard came from one replica.
+    /// Repeats the queries until all rows of each shard come from one replica.
     fn ask_until_same<T>(&self, ask: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
         let mut attempt = 1;
         loop {
@@ -51,7 +52,7 @@ impl Replicas {
         }
     }
 
-    /// An error if a row of this shard came from another server before.
+    /// An error if an earlier row of this shard came from another server.
     fn came_from(&self, url: &ClickHouseUrl, shard: u32, server: String) -> Result<(), StoreError> {
         let mut servers = self.0.borrow_mut();
         match servers.get(&shard) {
@@ -70,7 +71,7 @@ impl Replicas {
 }
 
 impl ClickHouseReader {
-    /// Asks for an answer whose rows are all of one replica of their shard.
+    /// Repeats `ask` until all rows of each shard come from one replica.
     pub(super) fn of_one_replica<T>(
         &self,
         ask: impl Fn() -> Result<T, StoreError>,
@@ -78,7 +79,7 @@ impl ClickHouseReader {
         self.replicas.ask_until_same(ask)
     }
 
-    /// Notes where a row came from.
+    /// Checks that a row came from the same server as the others of its shard.
     pub(super) fn came_from(&self, shard: u32, server: String) -> Result<(), StoreError> {
         self.replicas.came_from(self.server.url(), shard, server)
     }

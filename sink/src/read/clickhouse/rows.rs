@@ -1,4 +1,4 @@
-//! Rows of tallies and groups, added up by the server.
+//! Rows of tallies and groups that the server has summed.
 
 use std::collections::{BTreeMap, HashMap};
 

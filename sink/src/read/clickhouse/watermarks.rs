@@ -1,8 +1,8 @@
-//! Watermarks out of a database, each with whether the tallies that it names are there.
+//! Queries on watermarks, each with whether the tallies that it lists exist.
 //!
-//! Tables of a server have no common transaction, and rows come by many ways. So the tallies are looked for: those of
-//! closed intervals by their sums, to the unit, those of the open one by id and revision. Watermarks are asked for
-//! before the tallies, which may then be newer and never older than what was found.
+//! There is no transaction over several tables, and rows arrive by different ways. So the tallies are verified: closed
+//! intervals by their exact sums, the open interval by id and revision. Watermarks are read before tallies, so the
+//! tallies may be newer than the watermarks but never older.
 
 use std::collections::HashMap;
 
@@ -17,16 +17,16 @@ use super::replicas::ORIGIN;
 use super::{ClickHouseReader, word};
 use crate::error::StoreError;
 use crate::read::Selection;
-use crate::read::assemble::{Found, Heard, VERIFIED_MICROS};
+use crate::read::assemble::{RunWatermarks, StoredTallies, VERIFIED_MICROS};
 use crate::read::others::{self, OtherRun, Starts};
 
 impl ClickHouseReader {
-    /// What the runs of one identity said last. To be asked before the tallies.
-    pub(super) fn heard(
+    /// The latest watermarks of the runs of one identity. To be read before the tallies.
+    pub(super) fn run_watermarks(
         &self,
         identity: &Identity,
         selection: &Selection,
-    ) -> Result<Heard, StoreError> {
+    ) -> Result<RunWatermarks, StoreError> {
         let question = self
             .server
             .client()
@@ -52,14 +52,14 @@ impl ClickHouseReader {
         }
         self.verify(identity, &mut watermarks)?;
         let others = self.others(identity, selection, &starts)?;
-        Ok(Heard {
+        Ok(RunWatermarks {
             watermarks,
             starts,
             others,
         })
     }
 
-    /// Runs that count for something else.
+    /// Runs with another identity.
     fn others(
         &self,
         identity: &Identity,
@@ -116,7 +116,7 @@ impl ClickHouseReader {
         Ok(runs)
     }
 
-    /// Looks for the tallies that each watermark names.
+    /// Checks for each watermark whether the tallies that it lists exist.
     fn verify(
         &self,
         identity: &Identity,
@@ -150,9 +150,9 @@ impl ClickHouseReader {
             .bind(&identity.rules_hash)
             .bind(from.as_micros())
             .bind(&runs);
-        // The tallies of a run lie on all shards.
-        let mut found = HashMap::<String, Found>::new();
-        for row in self.ask::<FoundRow>(question)? {
+        // A run has tallies on all shards.
+        let mut found = HashMap::<String, StoredTallies>::new();
+        for row in self.ask::<StoredTalliesRow>(question)? {
             self.came_from(row.shard, row.server)?;
             let sums = found.entry(row.run_id).or_default();
             sums.tallies += row.tallies;
@@ -245,9 +245,9 @@ struct StartRow {
     started: i64,
 }
 
-/// What is there of one run.
+/// The tallies of one run.
 #[derive(Row, Serialize, Deserialize)]
-struct FoundRow {
+struct StoredTalliesRow {
     shard: u32,
     server: String,
     run_id: String,
@@ -280,7 +280,7 @@ const SELECT_RECEIVED: &str = "SELECT count() AS tallies FROM tallies WHERE migr
 const SELECT_STARTS: &str = "SELECT DISTINCT w.instance AS instance, toUnixTimestamp64Micro(w.started) AS started \
      FROM watermarks AS w WHERE w.migration = ?";
 
-/// Of each run what lies between its two times, added up, and what comes behind, one by one.
+/// For each run, the sums of the tallies between its two times, and the later tallies one by one.
 const SELECT_FOUND: &str = "SELECT shard, server, run_id, countIf(is_closed) AS tallies, sumIf(requests, is_closed) AS received, \
      sumIf(outcomes, is_closed) AS settled, groupArrayIf((tally_id, tally_revision), is_open) AS open FROM (\
      SELECT ORIGIN, toString(t.run) AS run_id, toString(t.id) AS tally_id, t.revision AS tally_revision, \

@@ -1,4 +1,4 @@
-//! Values out of the file.
+//! Conversion of column values of the file to values.
 
 use std::str::FromStr;
 
@@ -14,15 +14,15 @@ use uuid::Uuid;
 use super::fields::Fields;
 use crate::error::StoreError;
 
-/// What a column of this form says.
-pub(super) trait Found<T> {
-    fn found(row: &Fields<'_>, at: usize, column: &'static str) -> Result<T, StoreError>;
+/// Reads a value of a column of this form.
+pub(super) trait FromColumn<T> {
+    fn from_column(row: &Fields<'_>, at: usize, column: &'static str) -> Result<T, StoreError>;
 }
 
-macro_rules! found {
+macro_rules! from_column {
     ($($form:ident: $value:ty = |$row:ident, $at:ident, $column:ident| $read:expr;)*) => {$(
-        impl Found<$value> for $form {
-            fn found(
+        impl FromColumn<$value> for $form {
+            fn from_column(
                 $row: &Fields<'_>,
                 $at: usize,
                 $column: &'static str,
@@ -32,7 +32,7 @@ macro_rules! found {
         }
     )*};
 }
-found! {
+from_column! {
     Id: Uuid = |row, at, column| row.word(at, column);
     Time: Timestamp = |row, at, column| row.time(at, column);
     Status: u16 = |row, at, column| row.number(at, column);
@@ -46,28 +46,36 @@ found! {
     Texts: Vec<String> = |row, at, column| row.json(at, column);
 }
 
-impl<T: FromStr> Found<T> for Word {
-    fn found(row: &Fields<'_>, at: usize, column: &'static str) -> Result<T, StoreError> {
+impl<T: FromStr> FromColumn<T> for Word {
+    fn from_column(row: &Fields<'_>, at: usize, column: &'static str) -> Result<T, StoreError> {
         row.word(at, column)
     }
 }
 
-impl<T: FromStr> Found<Option<T>> for OptionalWord {
-    fn found(row: &Fields<'_>, at: usize, column: &'static str) -> Result<Option<T>, StoreError> {
+impl<T: FromStr> FromColumn<Option<T>> for OptionalWord {
+    fn from_column(
+        row: &Fields<'_>,
+        at: usize,
+        column: &'static str,
+    ) -> Result<Option<T>, StoreError> {
         row.optional_word(at, column)
     }
 }
 
-impl<T: DeserializeOwned> Found<Option<T>> for OptionalDocument {
-    fn found(row: &Fields<'_>, at: usize, column: &'static str) -> Result<Option<T>, StoreError> {
+impl<T: DeserializeOwned> FromColumn<Option<T>> for OptionalDocument {
+    fn from_column(
+        row: &Fields<'_>,
+        at: usize,
+        column: &'static str,
+    ) -> Result<Option<T>, StoreError> {
         row.optional_json(at, column)
     }
 }
 
 macro_rules! json {
     ($($form:ident),*) => {$(
-        impl<T: DeserializeOwned> Found<T> for $form {
-            fn found(row: &Fields<'_>, at: usize, column: &'static str) -> Result<T, StoreError> {
+        impl<T: DeserializeOwned> FromColumn<T> for $form {
+            fn from_column(row: &Fields<'_>, at: usize, column: &'static str) -> Result<T, StoreError> {
                 row.json(at, column)
             }
         }

@@ -1,4 +1,4 @@
-//! What the rows of the file say, read by what they must be.
+//! Conversion of rows of the file to records.
 
 use parity_schemas::record::{Mismatch, RecordType};
 use parity_schemas::table::{self, column_name};
@@ -7,7 +7,7 @@ use parity_schemas::watermark::Watermark;
 use uuid::Uuid;
 
 use super::fields::Fields;
-use super::forms::Found;
+use super::forms::FromColumn;
 use crate::error::StoreError;
 use crate::read::assemble::{CountsRow, DetailsRow};
 
@@ -55,7 +55,7 @@ macro_rules! whole {
             $({
                 let at = places.next().unwrap_or_default();
                 record.$($path).+ =
-                    <table::$form as Found<_>>::found(row, at, column_name(stringify!($name)))?;
+                    <table::$form as FromColumn<_>>::from_column(row, at, column_name(stringify!($name)))?;
             })*
             Ok(record)
         }

@@ -1,5 +1,5 @@
-//! Watermarks out of the file, each with whether the tallies that it names are there. They are written together and read
-//! together, but a file may have been lost in between: a mirror that makes it anew has the counts of its last minutes only.
+//! Queries on watermarks, each with whether the tallies that it lists exist. Both are written in one transaction, but
+//! the file may have been lost in between: a mirror that creates it again has only the counts of its last minutes.
 
 use std::collections::BTreeMap;
 
@@ -13,16 +13,16 @@ use super::SqliteReader;
 use super::rows::{all_of, watermark};
 use crate::error::StoreError;
 use crate::read::Selection;
-use crate::read::assemble::{Found, Heard, VERIFIED_MICROS};
+use crate::read::assemble::{RunWatermarks, StoredTallies, VERIFIED_MICROS};
 use crate::read::others::{self, OtherRun, Starts};
 
 impl SqliteReader {
-    /// What the runs of one identity said last.
-    pub(super) fn heard(
+    /// The latest watermarks of the runs of one identity.
+    pub(super) fn run_watermarks(
         &self,
         identity: &Identity,
         selection: &Selection,
-    ) -> Result<Heard, StoreError> {
+    ) -> Result<RunWatermarks, StoreError> {
         let starts: Starts = self
             .rows(SELECT_STARTS, [&identity.migration], "watermarks", |row| {
                 Ok((row.text(0, "instance")?.to_owned(), row.time(1, "started")?))
@@ -44,8 +44,8 @@ impl SqliteReader {
         let watermarks = watermarks
             .into_iter()
             .map(|watermark| {
-                let lacks =
-                    watermark.written >= oldest && self.found(&watermark)?.lacks(&watermark);
+                let lacks = watermark.written >= oldest
+                    && self.stored_tallies(&watermark)?.lacks(&watermark);
                 Ok((watermark, lacks))
             })
             .collect::<Result<_, StoreError>>()?;
@@ -79,14 +79,14 @@ impl SqliteReader {
         others::find_receiving(&mut others, &starts, |run, since| {
             self.received_since(run, since)
         })?;
-        Ok(Heard {
+        Ok(RunWatermarks {
             watermarks,
             starts,
             others,
         })
     }
 
-    /// Whether a run that counts for something else has tallies with requests that began at `since` or later.
+    /// Whether a run of another identity has tallies with requests whose interval began at `since` or later.
     fn received_since(&self, run: &OtherRun, since: Timestamp) -> Result<bool, StoreError> {
         let identity = &run.identity;
         let values = params![
@@ -101,8 +101,8 @@ impl SqliteReader {
         Ok(!found.is_empty())
     }
 
-    /// The tallies of a run.
-    fn found(&self, watermark: &Watermark) -> Result<Found, StoreError> {
+    /// The tallies of a run in the file.
+    fn stored_tallies(&self, watermark: &Watermark) -> Result<StoredTallies, StoreError> {
         let identity = &watermark.identity;
         let rows = self.rows(
             SELECT_FOUND,
@@ -128,7 +128,7 @@ impl SqliteReader {
                 ))
             },
         )?;
-        let mut found = Found::default();
+        let mut found = StoredTallies::default();
         for (id, revision, begins, [received, compared], not_compared) in rows {
             if begins >= watermark.open_from {
                 found.open.insert(id, revision);

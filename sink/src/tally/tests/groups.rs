@@ -10,7 +10,7 @@ fn groups_of_the_same_mismatches_have_one_digest_however_they_were_gathered() {
     let mut expected = BTreeMap::<&str, Vec<Uuid>>::new();
     for number in 0..60 {
         // Another thread each time, in three intervals, some of them between two snapshots.
-        let recorder = book.recorder(book.edition());
+        let recorder = book.recorder(book.generation());
         let now = Timestamp::from_micros(START + number * INTERVAL_MICROS / 20);
         let names: &[&str] = match number % 3 {
             0 => &["a", "b", "b", "c"],
@@ -59,7 +59,7 @@ fn groups_beyond_the_cap_are_no_set_of_mismatches() {
         let route = Route::new("GET /a");
         let time = Timestamp::from_micros(START);
         for names in [&["a"][..], &names, &names] {
-            let recorder = book.recorder(book.edition());
+            let recorder = book.recorder(book.generation());
             let groups: Vec<Group> = names.iter().map(|name| group(name)).collect();
             recorder.mismatch(&route, 1, 1, new_id(), time, &groups);
         }

@@ -13,7 +13,7 @@ fn metrics(book: &Arc<TallyBook>) -> String {
 #[test]
 fn metrics_have_the_promised_names_and_labels() {
     let book = book(1, MAX_GROUPS);
-    let recorder = book.recorder(book.edition());
+    let recorder = book.recorder(book.generation());
     let (known, beyond) = (Route::new("GET /users/{id}"), Route::new("PUT /x"));
     assert!(!metrics(&book).contains("parity_last_comparison"));
     recorder.received(&known);
@@ -51,7 +51,7 @@ fn metrics_have_the_promised_names_and_labels() {
 #[test]
 fn a_long_pattern_is_cut_and_an_unknown_status_has_a_class() {
     let book = book(MAX_ROUTES, MAX_GROUPS);
-    let recorder = book.recorder(book.edition());
+    let recorder = book.recorder(book.generation());
     let route = Route::new("GET /a");
     let mut long = group("long");
     long.pattern = "ö".repeat(10_000);

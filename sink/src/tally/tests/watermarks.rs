@@ -25,7 +25,10 @@ fn under_way(watermark: &Watermark) -> Vec<(Timestamp, u64)> {
 #[test]
 fn it_stays_before_what_is_not_settled_and_goes_on_behind_it() {
     let book = book(10, 10);
-    let (serving, comparing) = (book.recorder(book.edition()), book.recorder(book.edition()));
+    let (serving, comparing) = (
+        book.recorder(book.generation()),
+        book.recorder(book.generation()),
+    );
     let route = Route::new("GET /a");
     assert_eq!(only(&book.snapshot(at(250))).complete_until, at(250));
     let slow = serving.received(&route);
@@ -51,7 +54,7 @@ fn it_stays_before_what_is_not_settled_and_goes_on_behind_it() {
 #[test]
 fn requests_that_never_end_leave_room_for_others() {
     let book = book(10, 10);
-    let recorder = book.recorder(book.edition());
+    let recorder = book.recorder(book.generation());
     let route = Route::new("GET /a");
     let mut open = Vec::new();
     // An hour in which one of each quarter second is not settled.
@@ -82,12 +85,12 @@ fn requests_that_never_end_leave_room_for_others() {
 fn what_a_thread_left_behind_counts_on() {
     let book = book(10, 10);
     let route = Route::new("GET /a");
-    let serving = book.recorder(book.edition());
+    let serving = book.recorder(book.generation());
     let epochs: Vec<Epoch> = (0..5).map(|_| serving.received(&route)).collect();
     drop(serving);
     drop(book.snapshot(at(250)));
     assert_eq!(only(&book.snapshot(at(500))).under_way_before(at(500)), 5);
-    let comparing = book.recorder(book.edition());
+    let comparing = book.recorder(book.generation());
     for epoch in epochs {
         comparing.settled(epoch);
     }
@@ -118,7 +121,7 @@ fn found(store: &Store, watermark: &Watermark) -> (u64, u64, u64) {
 #[test]
 fn it_names_exactly_what_was_written_also_after_weeks() {
     let book = book(10, 10);
-    let recorder = book.recorder(book.edition());
+    let recorder = book.recorder(book.generation());
     let mut store = Store::default();
     let mut given_up = 0;
     // Forty days, looked at every 20 minutes, with traffic in most of them.
@@ -157,14 +160,14 @@ fn it_names_exactly_what_was_written_also_after_weeks() {
 fn a_run_ends_when_nobody_counts_in_it_any_more() {
     let book = book(10, 10);
     let route = Route::new("GET /a");
-    let before = book.recorder(book.edition());
+    let before = book.recorder(book.generation());
     let epoch = before.received(&route);
     let identity = Identity {
         rules_hash: "other".to_owned(),
         ..Identity::default()
     };
-    book.turn(identity, Vec::new());
-    let after = book.recorder(book.edition());
+    book.begin_generation(identity, Vec::new());
+    let after = book.recorder(book.generation());
     let both = book.snapshot(at(250));
     assert_eq!(
         both.watermarks
@@ -213,7 +216,7 @@ fn no_watermark_passes_a_request_that_is_under_way() {
     let since: Vec<AtomicI64> = (0..THREADS).map(|_| AtomicI64::new(NONE)).collect();
     std::thread::scope(|scope| {
         for since in &since {
-            let recorder = book.recorder(book.edition());
+            let recorder = book.recorder(book.generation());
             let stop = &stop;
             scope.spawn(move || {
                 let route = Route::new("GET /a");

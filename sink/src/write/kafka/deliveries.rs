@@ -1,4 +1,4 @@
-//! What a broker says of records that were sent, and what follows from it.
+//! Handling the broker's delivery reports.
 
 use std::time::Instant;
 
@@ -10,19 +10,19 @@ use super::{KafkaWriter, REST};
 use crate::write::health::DropReason;
 use crate::write::spool::Position;
 
-/// A broker refuses a batch as a whole for one record in it. So what it refuses is sent again one by one, and only
-/// what is refused alone is lost.
+/// A broker refuses a whole batch because of one record in it. So refused records are sent again one by one, and only a
+/// record that is refused when sent alone is lost.
 #[derive(Default)]
-pub(super) struct Careful {
+pub(super) struct OneByOne {
     /// Up to here, records are sent one by one.
     pub(super) until: Option<Position>,
-    /// The one that is under way alone, or was last.
+    /// The record that was last sent alone.
     pub(super) alone: Option<Position>,
-    /// Spooled records under way.
+    /// Records of the spool that are under way.
     pub(super) under_way: u64,
 }
 
-impl Careful {
+impl OneByOne {
     /// Whether the next record may be sent.
     pub(super) fn lets_pass(&mut self) -> bool {
         let Some(until) = self.until else {
@@ -45,22 +45,22 @@ impl Careful {
 }
 
 impl KafkaWriter {
-    /// Hears what the broker said of records that were sent.
+    /// Handles the delivery reports that have arrived.
     pub(super) fn hear(&mut self) {
-        if self.outlet.has_failed() {
+        if self.producer.has_failed() {
             return self.begin_anew();
         }
         let mut undelivered: Option<Position> = None;
         let mut acknowledged = 0;
         let mut heard = false;
-        for Delivery { label, outcome } in self.outlet.deliveries() {
+        for Delivery { label, outcome } in self.producer.deliveries() {
             if matches!(label, Label::Spooled(_)) {
-                self.careful.under_way = self.careful.under_way.saturating_sub(1);
+                self.one_by_one.under_way = self.one_by_one.under_way.saturating_sub(1);
             }
             match (label, outcome) {
-                (Label::Tally { generation, number }, outcome) => {
+                (Label::Tally { attempt, number }, outcome) => {
                     heard |= outcome.is_ok();
-                    let is_result = self.tallies.delivered(generation, number, outcome.is_ok());
+                    let is_result = self.tallies.delivered(attempt, number, outcome.is_ok());
                     acknowledged += u64::from(is_result);
                     if let Err(code) = outcome {
                         self.undelivered(code);
@@ -71,14 +71,14 @@ impl KafkaWriter {
                     self.spool.acknowledge(at);
                 }
                 (Label::Spooled(at), Err(code))
-                    if is_fault_of_the_record(code) && self.careful.alone == Some(at) =>
+                    if is_fault_of_the_record(code) && self.one_by_one.alone == Some(at) =>
                 {
                     self.reject(code);
                     self.spool.acknowledge(at);
                 }
                 (Label::Spooled(at), Err(code)) if is_fault_of_the_record(code) => {
                     undelivered = Some(undelivered.map_or(at, |first| first.min(at)));
-                    self.careful.until = self.careful.until.max(Some(at));
+                    self.one_by_one.until = self.one_by_one.until.max(Some(at));
                 }
                 (Label::Spooled(at), Err(code)) => {
                     undelivered = Some(undelivered.map_or(at, |first| first.min(at)));
@@ -94,43 +94,43 @@ impl KafkaWriter {
                 }
             }
         }
-        self.tallies.settle(&self.inlets.book, &self.spool);
+        self.tallies.settle(&self.inputs.book, &self.spool);
         if acknowledged > 0 || heard {
             self.sent += acknowledged;
             self.last_progress = Instant::now();
-            let shared = &self.inlets.shared;
-            shared.metrics.acknowledged.inc_by(acknowledged);
-            // A spool that cannot be used stays wrong, however well the broker takes what was not kept.
+            let status = &self.inputs.status;
+            status.metrics.acknowledged.inc_by(acknowledged);
+            // Without a spool the store is still failing, although the broker accepts records.
             if self.spool.has_folder() {
-                shared.wrote(Timestamp::now());
-                self.trouble.worked(shared.metrics.dropped_total());
+                status.wrote(Timestamp::now());
+                self.retry.worked(status.metrics.dropped_total());
             }
         }
         if let Some(first) = undelivered {
-            self.inlets.shared.metrics.resent.inc();
+            self.inputs.status.metrics.resent.inc();
             self.lag_from(first);
-            if self.careful.until.is_none() {
+            if self.one_by_one.until.is_none() {
                 self.rest_until = Some(Instant::now() + REST);
             }
         }
     }
 
-    /// The client has given up on its sequence of records: a new one sends everything again that is not acknowledged.
+    /// The client had a fatal error: a new client sends everything again that is not acknowledged.
     fn begin_anew(&mut self) {
         tracing::warn!(
             "the Kafka client has failed for good and is replaced; what is not acknowledged is sent again"
         );
         let lost = self.unspooled;
         self.unspooled = 0;
-        let unwritten = self.inlets.shared.metrics.dropped(DropReason::Unwritten);
+        let unwritten = self.inputs.status.metrics.dropped(DropReason::Unwritten);
         unwritten.inc_by(lost);
-        if let Err(error) = self.outlet.replace() {
-            self.inlets
-                .shared
+        if let Err(error) = self.producer.replace() {
+            self.inputs
+                .status
                 .failed(error.to_string(), Timestamp::now());
         }
         self.tallies.forget();
-        self.careful = Careful::default();
+        self.one_by_one = OneByOne::default();
         let first = self.spool.first();
         self.spool.seek(first);
         self.lagging = true;
@@ -138,8 +138,8 @@ impl KafkaWriter {
     }
 
     fn reject(&self, code: RDKafkaErrorCode) {
-        self.inlets
-            .shared
+        self.inputs
+            .status
             .metrics
             .dropped(DropReason::Rejected)
             .inc();
@@ -152,7 +152,7 @@ impl KafkaWriter {
             | RDKafkaErrorCode::UnknownTopicOrPartition
             | RDKafkaErrorCode::UnknownPartition => format!(
                 "Kafka: there is no topic {} and the broker does not make it; create it",
-                self.outlet.topic()
+                self.producer.topic()
             ),
             code => format!("Kafka: {code}"),
         };
@@ -160,14 +160,14 @@ impl KafkaWriter {
     }
 
     pub(super) fn complain(&mut self, text: &str) {
-        let shared = &self.inlets.shared;
-        shared.failed(text.to_owned(), Timestamp::now());
-        let dropped = shared.metrics.dropped_total();
-        self.trouble.failed(&text, dropped, Instant::now());
+        let status = &self.inputs.status;
+        status.failed(text.to_owned(), Timestamp::now());
+        let dropped = status.metrics.dropped_total();
+        self.retry.failed(&text, dropped, Instant::now());
     }
 }
 
-/// The next attempt would fail alike.
+/// Whether the record itself is at fault, so that every further attempt would fail too.
 fn is_fault_of_the_record(code: RDKafkaErrorCode) -> bool {
     matches!(
         code,

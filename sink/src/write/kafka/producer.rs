@@ -1,4 +1,4 @@
-//! The Kafka client, and what it says of the records that it was given.
+//! The Kafka producer and its delivery reports.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,23 +19,23 @@ use crate::store::KafkaAccess;
 use crate::url::KafkaUrl;
 use crate::write::spool::Position;
 
-/// What the client may hold: enough for a second of a busy mirror at a distant broker. The rest waits on disk, which
-/// is as safe and costs no memory.
+/// Limits of the client's queue: enough for a second of a busy mirror with a distant broker. The rest waits on disk,
+/// which costs no memory.
 const QUEUE_KBYTES: &str = "16384";
 const QUEUE_MESSAGES: &str = "20000";
 
-/// Which of our records a report is about. Travels through the client as one number.
+/// Identifies the record of a delivery report. Passes through the client as one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Label {
-    /// It stands in the spool.
+    /// A record in the spool.
     Spooled(Position),
-    /// It stands nowhere else.
+    /// A record that is only in the client's memory.
     Unspooled,
-    /// Counts.
-    Tally { generation: u32, number: u32 },
+    /// A row of a snapshot of the counts.
+    Tally { attempt: u32, number: u32 },
 }
 
-/// The highest bit of a segment's number tells counts; segments never get there.
+/// The highest bit marks counts; segment numbers never get that high.
 const TALLY_BIT: u64 = 1 << 63;
 const UNSPOOLED: u64 = u64::MAX;
 
@@ -44,8 +44,8 @@ impl Label {
         match self {
             Self::Spooled(at) => u64::from(at.segment) << 32 | u64::from(at.index),
             Self::Unspooled => UNSPOOLED,
-            Self::Tally { generation, number } => {
-                TALLY_BIT | u64::from(generation & 0x3fff_ffff) << 32 | u64::from(number)
+            Self::Tally { attempt, number } => {
+                TALLY_BIT | u64::from(attempt & 0x3fff_ffff) << 32 | u64::from(number)
             }
         }
     }
@@ -56,7 +56,7 @@ impl Label {
             Self::Unspooled
         } else if number & TALLY_BIT != 0 {
             Self::Tally {
-                generation: high & 0x3fff_ffff,
+                attempt: high & 0x3fff_ffff,
                 number: low,
             }
         } else {
@@ -75,37 +75,37 @@ pub(super) struct Message<'a> {
     pub(super) payload: &'a [u8],
 }
 
-/// What became of one.
+/// The delivery report of one record.
 pub(super) struct Delivery {
     pub(super) label: Label,
     pub(super) outcome: Result<(), RDKafkaErrorCode>,
 }
 
-/// The client.
-pub(super) struct Outlet {
+/// The producer of records, with what is needed to replace it.
+pub(super) struct RecordProducer {
     config: ClientConfig,
     url: KafkaUrl,
-    producer: BaseProducer<Reports>,
+    producer: BaseProducer<ProducerEvents>,
     headers: [OwnedHeaders; RecordType::ALL.len()],
 }
 
-/// Where the client's callbacks leave what they hear.
+/// The client's callbacks store their events here.
 #[derive(Clone, Default)]
-struct Reports(Arc<Mutex<Heard>>);
+struct ProducerEvents(Arc<Mutex<PendingEvents>>);
 
 #[derive(Default)]
-struct Heard {
+struct PendingEvents {
     deliveries: VecDeque<Delivery>,
     last_error: Option<String>,
 }
 
-impl Reports {
-    fn with<T>(&self, use_it: impl FnOnce(&mut Heard) -> T) -> T {
+impl ProducerEvents {
+    fn with<T>(&self, use_it: impl FnOnce(&mut PendingEvents) -> T) -> T {
         use_it(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl ClientContext for Reports {
+impl ClientContext for ProducerEvents {
     fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
         kafka::log(level, facility, message);
     }
@@ -116,7 +116,7 @@ impl ClientContext for Reports {
     }
 }
 
-impl ProducerContext for Reports {
+impl ProducerContext for ProducerEvents {
     type DeliveryOpaque = usize;
 
     fn delivery(&self, result: &DeliveryResult<'_>, number: usize) {
@@ -137,7 +137,7 @@ impl ProducerContext for Reports {
     }
 }
 
-impl Outlet {
+impl RecordProducer {
     pub(super) fn open(url: &KafkaUrl, access: &KafkaAccess) -> Result<Self, StoreError> {
         let mut config = kafka::client_config(url, access)?;
         config
@@ -148,11 +148,11 @@ impl Outlet {
             .set("batch.size", "1000000")
             .set("queue.buffering.max.kbytes", QUEUE_KBYTES)
             .set("queue.buffering.max.messages", QUEUE_MESSAGES)
-            // We keep every record ourselves until it is acknowledged, so the client never has to give one up.
+            // Every record stays in our spool until it is acknowledged, so the client must never drop one.
             .set("message.timeout.ms", "0")
             .set("message.max.bytes", "1048576");
         let producer = config
-            .create_with_context(Reports::default())
+            .create_with_context(ProducerEvents::default())
             .map_err(|error| kafka::refused(url, &error))?;
         Ok(Self {
             config,
@@ -162,7 +162,7 @@ impl Outlet {
         })
     }
 
-    /// Gives a record to the client; an error means that it has no room.
+    /// Passes a record to the client; an error means that its queue is full.
     pub(super) fn send(&mut self, message: &Message<'_>, label: Label) -> Result<(), ()> {
         let place = RecordType::ALL
             .iter()
@@ -177,7 +177,7 @@ impl Outlet {
         match self.producer.send(record) {
             Ok(()) => Ok(()),
             Err((KafkaError::MessageProduction(RDKafkaErrorCode::QueueFull), _)) => Err(()),
-            // Anything else concerns this record; it is reported like a refusal of the broker.
+            // Any other error is about this record, and is reported as if the broker had refused it.
             Err((error, _)) => {
                 let code = error.rdkafka_error_code().unwrap_or(RDKafkaErrorCode::Fail);
                 self.producer.context().with(|heard| {
@@ -191,9 +191,9 @@ impl Outlet {
         }
     }
 
-    /// What was heard since the last call.
+    /// The delivery reports since the last call.
     pub(super) fn deliveries(&mut self) -> VecDeque<Delivery> {
-        // Each call handles one event, which may report of thousands of records.
+        // Each poll handles one event, which may report thousands of records.
         loop {
             let before = self.heard();
             self.producer.poll(Duration::ZERO);
@@ -210,12 +210,12 @@ impl Outlet {
         self.producer.context().with(|heard| heard.deliveries.len())
     }
 
-    /// Waits for the client to have something to say.
+    /// Waits for an event of the client.
     pub(super) fn wait(&self, limit: Duration) {
         self.producer.poll(limit);
     }
 
-    /// Why nothing may be acknowledged, as the client sees it.
+    /// The last error of the client since the last acknowledgement.
     pub(super) fn last_error(&self) -> Option<String> {
         self.producer
             .context()
@@ -226,16 +226,16 @@ impl Outlet {
         &self.url.topic
     }
 
-    /// Whether the client will never send anything again.
+    /// Whether the client had a fatal error and will never send again.
     pub(super) fn has_failed(&self) -> bool {
         self.producer.client().fatal_error().is_some()
     }
 
-    /// A new client; what the old one held is forgotten.
+    /// Replaces the client; records in its queue are discarded.
     pub(super) fn replace(&mut self) -> Result<(), StoreError> {
         let new = self
             .config
-            .create_with_context(Reports::default())
+            .create_with_context(ProducerEvents::default())
             .map_err(|error| kafka::refused(&self.url, &error))?;
         let old = std::mem::replace(&mut self.producer, new);
         old.purge(PurgeConfig::default().queue().inflight());
@@ -243,9 +243,9 @@ impl Outlet {
     }
 }
 
-impl Drop for Outlet {
+impl Drop for RecordProducer {
     fn drop(&mut self) {
-        // Whoever wanted to wait has waited; without this the client's own end would wait for ever.
+        // Callers have already waited as long as they wanted. Without this, dropping the client would wait for ever.
         self.producer
             .purge(PurgeConfig::default().queue().inflight());
     }
@@ -280,11 +280,11 @@ mod tests {
                 index: u32::MAX,
             }),
             Label::Tally {
-                generation: 0,
+                attempt: 0,
                 number: 0,
             },
             Label::Tally {
-                generation: 0x3fff_ffff,
+                attempt: 0x3fff_ffff,
                 number: u32::MAX,
             },
         ] {

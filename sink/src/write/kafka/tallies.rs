@@ -1,37 +1,37 @@
-//! Counts on their way to a broker.
+//! Sending counts to a broker.
 //!
-//! The book offers its rows until they are acknowledged, and a later snapshot holds everything that an earlier one did.
-//! So at most one snapshot is under way, and when it is not acknowledged soon the *whole* of what is missing is put into
-//! one file beside the spool's segments, again and again, each time replacing the last. The file goes when everything
-//! in it is acknowledged; after a crash it is sent like any segment. It is as large as the counts of the present
-//! interval and the few before it, however long the broker is away.
+//! The book offers its rows until they are acknowledged, and a later snapshot contains everything in an earlier one
+//! that is not acknowledged. So at most one snapshot is under way. When it is not acknowledged soon, *all*
+//! unacknowledged counts are written to one file beside the spool's segments, repeatedly, each time replacing the file.
+//! The file is deleted when everything in it is acknowledged; after a crash it is sent like any segment. It is as large
+//! as the counts of the present interval and the few before it, however long the broker is unavailable.
 //!
-//! With each snapshot goes how far it is complete, at least once a second. A watermark names what must be there, so it
-//! may overtake its tallies.
+//! Each snapshot includes its watermarks, at least once a second. A watermark lists the tallies that must exist, so it
+//! may be delivered before them.
 
 use std::time::{Duration, Instant};
 
 use parity_schemas::record::Record;
 use parity_schemas::time::Timestamp;
 
-use super::Encoded;
-use super::producer::{Label, Outlet};
+use super::encoded::Encoded;
+use super::producer::{Label, RecordProducer};
 use crate::tally::{Snapshot, TallyBook};
 use crate::write::spool::Spool;
 use crate::write::worker::HEARTBEAT;
 
-/// How long a snapshot may be under way before it is kept on disk. With the interval before it and the queue's tick, a
-/// killed process loses less than half a second.
+/// How long a snapshot may be under way before it is written to disk. Together with the batch interval and the tick of
+/// the thread, a killed process loses less than half a second.
 const ACKNOWLEDGED_WITHIN: Duration = Duration::from_millis(100);
-/// Labels keep 30 bits of the generation.
-const GENERATIONS: u32 = 0x3fff_ffff;
+/// A label has 30 bits for the attempt number.
+const ATTEMPT_MASK: u32 = 0x3fff_ffff;
 
 /// The state of the counts.
 pub(super) struct Tallies {
     interval: Duration,
     next: Instant,
     next_heartbeat: Instant,
-    generation: u32,
+    attempt: u32,
     under_way: Option<UnderWay>,
     /// The file holds something.
     kept: bool,
@@ -40,9 +40,9 @@ pub(super) struct Tallies {
 
 struct UnderWay {
     snapshot: Snapshot,
-    /// By number, whether the broker has it.
+    /// Whether the broker has each row, by number.
     acknowledged: Vec<bool>,
-    /// How many are counts; watermarks come behind them.
+    /// How many rows are counts; watermarks follow them.
     counts: usize,
     left: usize,
     failed: bool,
@@ -56,7 +56,7 @@ impl Tallies {
             interval,
             next: now,
             next_heartbeat: now,
-            generation: 0,
+            attempt: 0,
             under_way: None,
             kept: false,
             last_kept: now,
@@ -67,7 +67,7 @@ impl Tallies {
     pub(super) fn turn(
         &mut self,
         book: &TallyBook,
-        outlet: &mut Outlet,
+        producer: &mut RecordProducer,
         spool: &Spool,
         now: Instant,
     ) {
@@ -88,12 +88,12 @@ impl Tallies {
         let snapshot = book.snapshot(Timestamp::now());
         if !snapshot.is_empty() || now >= self.next_heartbeat || book.lacks_its_end() {
             self.next_heartbeat = now + HEARTBEAT;
-            self.send(snapshot, outlet, now);
+            self.send(snapshot, producer, now);
         }
     }
 
-    fn send(&mut self, snapshot: Snapshot, outlet: &mut Outlet, now: Instant) {
-        self.generation = (self.generation + 1) & GENERATIONS;
+    fn send(&mut self, snapshot: Snapshot, producer: &mut RecordProducer, now: Instant) {
+        self.attempt = (self.attempt + 1) & ATTEMPT_MASK;
         let rows = encoded(&snapshot);
         let mut under_way = UnderWay {
             counts: snapshot.tallies.len() + snapshot.groups.len(),
@@ -105,10 +105,10 @@ impl Tallies {
         };
         for (number, row) in (0..).zip(&rows) {
             let label = Label::Tally {
-                generation: self.generation,
+                attempt: self.attempt,
                 number,
             };
-            if outlet.send(&row.message(), label).is_err() {
+            if producer.send(&row.message(), label).is_err() {
                 under_way.failed = true;
                 break;
             }
@@ -116,12 +116,12 @@ impl Tallies {
         self.under_way = Some(under_way);
     }
 
-    /// The broker has a row, or will not have it. Whether it is a result that the broker has.
-    pub(super) fn delivered(&mut self, generation: u32, number: u32, acknowledged: bool) -> bool {
+    /// Notes the delivery report of a row. Returns whether it is a row of counts that the broker has.
+    pub(super) fn delivered(&mut self, attempt: u32, number: u32, acknowledged: bool) -> bool {
         let Some(under_way) = &mut self.under_way else {
             return acknowledged;
         };
-        if generation != self.generation {
+        if attempt != self.attempt {
             return acknowledged;
         }
         under_way.failed |= !acknowledged;
@@ -134,7 +134,7 @@ impl Tallies {
         acknowledged && (number as usize) < under_way.counts
     }
 
-    /// Draws the conclusion from what was delivered.
+    /// Ends the attempt if all rows are acknowledged, or if one failed.
     pub(super) fn settle(&mut self, book: &TallyBook, spool: &Spool) {
         let Some(under_way) = &self.under_way else {
             return;
@@ -146,24 +146,24 @@ impl Tallies {
                 self.kept = spool.keep_tallies(&[]).is_err();
             }
         } else if under_way.failed && under_way.since.elapsed() >= self.interval {
-            // Offered again by the book, with what was counted meanwhile.
+            // The book offers these rows again, with newer counts.
             self.under_way = None;
             self.keep(book, spool);
         }
     }
 
-    /// What was sent is not known to be delivered and never will be.
+    /// Abandons the attempt under way: its delivery reports will never arrive.
     pub(super) fn forget(&mut self) {
-        self.generation = (self.generation + 1) & GENERATIONS;
+        self.attempt = (self.attempt + 1) & ATTEMPT_MASK;
         self.under_way = None;
     }
 
-    /// Whether something is not acknowledged.
+    /// Whether an attempt is under way.
     pub(super) fn waits(&self) -> bool {
         self.under_way.is_some()
     }
 
-    /// The end is near: the next turn sends at once.
+    /// The writer is about to end: the next turn sends at once.
     pub(super) fn hurry(&mut self) {
         self.next = Instant::now();
         self.interval = ACKNOWLEDGED_WITHIN / 2;
@@ -191,7 +191,7 @@ fn lacks_any(book: &TallyBook) -> bool {
     !book.snapshot(Timestamp::now()).is_empty() || book.lacks_its_end()
 }
 
-/// Leaves what the broker does not have for the next start. How many rows could not even be left.
+/// Writes the unacknowledged counts to the spool for the next start. Returns how many tallies could not be written.
 pub(super) fn leave(book: &TallyBook, spool: &Spool) -> usize {
     let snapshot = book.snapshot(Timestamp::now());
     if snapshot.is_empty() && !book.lacks_its_end() {
@@ -206,7 +206,7 @@ pub(super) fn leave(book: &TallyBook, spool: &Spool) -> usize {
     }
 }
 
-/// Tallies before their groups, and last how far they are complete.
+/// Encodes tallies before their groups, and watermarks last.
 fn encoded(snapshot: &Snapshot) -> Vec<Encoded> {
     let tallies = snapshot
         .tallies

@@ -1,4 +1,4 @@
-//! What is in the folder of a spool, and whose it is.
+//! The folder of a spool: its files, its lock, and the topic that it belongs to.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -33,7 +33,7 @@ pub(super) fn find_segments(folder: &Path) -> std::io::Result<BTreeMap<u32, Segm
     Ok(found)
 }
 
-/// Makes the folder if it is not there, and takes its lock; `None` if another process has it.
+/// Creates the folder if it does not exist, and takes its lock; `None` if another process holds it.
 pub(super) fn hold(folder: &Path) -> std::io::Result<Option<File>> {
     std::fs::DirBuilder::new()
         .recursive(true)
@@ -48,8 +48,8 @@ pub(super) fn hold(folder: &Path) -> std::io::Result<Option<File>> {
     Ok(lock.try_lock().is_ok().then_some(lock))
 }
 
-/// Moves what a process left in a folder within another one into that, behind what is there. A process that still uses
-/// it keeps it.
+/// Moves the segments that a process left in the subfolder `from` into `into`, after those already there. Does nothing
+/// while another process uses `from`.
 pub(super) fn take_over(from: &Path, into: &Path, topic: &str) -> Result<(), StoreError> {
     if !from.exists() {
         return Ok(());
@@ -84,12 +84,12 @@ pub(super) fn take_over(from: &Path, into: &Path, topic: &str) -> Result<(), Sto
     Ok(())
 }
 
-/// A folder belongs to one topic for as long as it holds anything.
+/// A folder belongs to one topic for as long as it holds records.
 pub(super) fn claim(folder: &Path, topic: &str, left_behind: bool) -> Result<(), StoreError> {
     let path = folder.join(TOPIC_FILE);
     let owner = std::fs::read_to_string(&path).unwrap_or_default();
     if owner.trim() == topic {
-        // Not written again: on a full disk that would empty the file, and the records would be anybody's.
+        // Not written again: on a full disk that would leave the file empty, and the topic would be lost.
         return Ok(());
     }
     if left_behind && !owner.is_empty() {

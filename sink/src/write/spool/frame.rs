@@ -1,18 +1,17 @@
-//! One record in a file: length, checksum, and then what it takes to send it.
+//! One record in a file: length, checksum, and everything needed to send it.
 //!
 //! ```text
 //! u32 length of the rest after the checksum │ u32 CRC-32 of length and rest │ u8 type │ u8 key length │ key │ payload
 //! ```
-//! Little-endian. The checksum covers the length, so that a length that was torn or flipped is told from one that was
-//! meant.
+//! Little-endian. The checksum covers the length, so that a torn or flipped length is detected.
 
 use parity_schemas::record::RecordType;
 
 /// Length and checksum.
-pub(crate) const HEAD_BYTES: usize = 8;
+pub(crate) const HEADER_BYTES: usize = 8;
 /// Type and key length.
-const INNER_HEAD_BYTES: usize = 2;
-/// Longer is no frame of ours: a record has 900 KiB by its sender's own limit, and a little room for what JSON adds.
+const INNER_HEADER_BYTES: usize = 2;
+/// A longer frame was not written by us: senders limit a record to 900 KiB, and JSON adds a little.
 pub(crate) const MAX_BODY_BYTES: usize = 8 << 20;
 
 /// A record as it is sent.
@@ -23,13 +22,13 @@ pub(crate) struct Frame<'a> {
     pub(crate) payload: &'a [u8],
 }
 
-/// What stands at a place of a file.
+/// The decoded header of a frame.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Head {
+pub(crate) enum FrameHeader {
     /// A body of this length with this checksum should follow.
     Body { length: usize, checksum: u32 },
-    /// No length that we wrote: nothing behind it can be told apart.
-    Nonsense,
+    /// Not a length that we write. The rest of the file cannot be split into frames.
+    Invalid,
 }
 
 impl Frame<'_> {
@@ -37,7 +36,7 @@ impl Frame<'_> {
     pub(crate) fn write(&self, to: &mut Vec<u8>) {
         let start = to.len();
         let key = self.key.get(..self.key.len().min(255)).unwrap_or_default();
-        let length = INNER_HEAD_BYTES + key.len() + self.payload.len();
+        let length = INNER_HEADER_BYTES + key.len() + self.payload.len();
         to.extend_from_slice(&(length as u32).to_le_bytes());
         to.extend_from_slice(&[0; 4]);
         to.push(place(self.record));
@@ -46,31 +45,31 @@ impl Frame<'_> {
         to.extend_from_slice(self.payload);
         let checksum = checksum(
             length as u32,
-            to.get(start + HEAD_BYTES..).unwrap_or_default(),
+            to.get(start + HEADER_BYTES..).unwrap_or_default(),
         );
-        if let Some(room) = to.get_mut(start + 4..start + HEAD_BYTES) {
+        if let Some(room) = to.get_mut(start + 4..start + HEADER_BYTES) {
             room.copy_from_slice(&checksum.to_le_bytes());
         }
     }
 }
 
-/// Reads the first [`HEAD_BYTES`] of a frame.
-pub(crate) fn head(bytes: [u8; HEAD_BYTES]) -> Head {
+/// Reads the first [`HEADER_BYTES`] of a frame.
+pub(crate) fn header(bytes: [u8; HEADER_BYTES]) -> FrameHeader {
     let both = u64::from_le_bytes(bytes);
     let (length, checksum) = (both as u32 as usize, (both >> 32) as u32);
-    if (INNER_HEAD_BYTES..=MAX_BODY_BYTES).contains(&length) {
-        Head::Body { length, checksum }
+    if (INNER_HEADER_BYTES..=MAX_BODY_BYTES).contains(&length) {
+        FrameHeader::Body { length, checksum }
     } else {
-        Head::Nonsense
+        FrameHeader::Invalid
     }
 }
 
-/// Reads what follows the head; `None` when it is not what was written.
+/// Decodes the body of a frame; `None` if the checksum or the content is wrong.
 pub(crate) fn body(bytes: &[u8], expected: u32) -> Option<Frame<'_>> {
     if checksum(u32::try_from(bytes.len()).ok()?, bytes) != expected {
         return None;
     }
-    let (head, rest) = bytes.split_at_checked(INNER_HEAD_BYTES)?;
+    let (head, rest) = bytes.split_at_checked(INNER_HEADER_BYTES)?;
     let [record, key] = head else { return None };
     let record = *RecordType::ALL.get(usize::from(*record))?;
     let (key, payload) = rest.split_at_checked(usize::from(*key))?;
@@ -103,10 +102,10 @@ mod tests {
     use super::*;
 
     fn read(bytes: &[u8]) -> Option<Frame<'_>> {
-        let (first, rest) = bytes.split_first_chunk::<HEAD_BYTES>()?;
-        match head(*first) {
-            Head::Body { length, checksum } => body(rest.get(..length)?, checksum),
-            Head::Nonsense => None,
+        let (first, rest) = bytes.split_first_chunk::<HEADER_BYTES>()?;
+        match header(*first) {
+            FrameHeader::Body { length, checksum } => body(rest.get(..length)?, checksum),
+            FrameHeader::Invalid => None,
         }
     }
 

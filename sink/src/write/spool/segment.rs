@@ -5,16 +5,16 @@ use std::io::{BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use super::frame::{self, Frame, HEAD_BYTES, Head};
+use super::frame::{self, Frame, FrameHeader, HEADER_BYTES};
 
-/// What a segment begins with: who wrote it, and in which form.
+/// The first bytes of a segment: identify the program and the format version.
 pub(super) const MAGIC: &[u8; 8] = b"prtyspl1";
 
-/// What we know of one file.
+/// The state of one file.
 pub(super) struct Segment {
     pub(super) path: PathBuf,
     pub(super) bytes: u64,
-    /// How many records it holds; not known of an older one before it has been read to its end.
+    /// How many records it holds; unknown for a file of an earlier process until it was read to its end.
     pub(super) count: Option<u32>,
     acknowledged: Vec<u64>,
     acknowledged_count: u32,
@@ -37,12 +37,12 @@ impl Segment {
         let mut file = OpenOptions::new()
             .append(true)
             .create_new(true)
-            // Records hold bodies, so they are their owner's alone, like the SQLite file.
+            // Records contain bodies, so only the owner may read them, as for the SQLite file.
             .mode(0o600)
             .open(&path)?;
         if let Err(error) = file.write_all(MAGIC) {
             drop(file);
-            // An empty file is of no use to anybody; if it stays, it is read as one that holds nothing.
+            // Nobody needs an empty file; if it cannot be removed, it reads as a file without records.
             let _left = std::fs::remove_file(&path);
             return Err(error);
         }
@@ -68,7 +68,7 @@ impl Segment {
             .is_some_and(|word| word & (1 << (index % 64)) != 0)
     }
 
-    /// Whether it may go.
+    /// Whether the file may be deleted.
     pub(super) fn is_done(&self) -> bool {
         self.count == Some(self.acknowledged_count)
     }
@@ -90,19 +90,19 @@ pub(super) struct SegmentReader {
     checksum: u32,
     /// The index of the record that comes next.
     pub(super) index: u32,
-    /// Where it begins.
+    /// The offset of the next record.
     at: u64,
 }
 
-/// What was found next.
+/// The result of reading one record.
 pub(super) enum Step {
     /// A record with this index; [`SegmentReader::last`] has it.
     Record(u32),
-    /// A record that is not what was written; the next one can be read.
+    /// A record with a wrong checksum; the next one can be read.
     Damaged(u32),
     /// Nothing more for now.
     End,
-    /// Nothing more for ever: what follows cannot be told apart.
+    /// The rest of the file cannot be split into records.
     Lost { bytes: u64 },
 }
 
@@ -130,15 +130,15 @@ impl SegmentReader {
         if left == 0 {
             return Ok(Step::End);
         }
-        if left < HEAD_BYTES as u64 {
+        if left < HEADER_BYTES as u64 {
             return Ok(Step::Lost { bytes: left });
         }
-        let mut first = [0; HEAD_BYTES];
+        let mut first = [0; HEADER_BYTES];
         self.read(&mut first)?;
-        let Head::Body { length, checksum } = frame::head(first) else {
+        let FrameHeader::Body { length, checksum } = frame::header(first) else {
             return Ok(Step::Lost { bytes: left });
         };
-        if ((HEAD_BYTES + length) as u64) > left {
+        if ((HEADER_BYTES + length) as u64) > left {
             return Ok(Step::Lost { bytes: left });
         }
         let mut body = std::mem::take(&mut self.body);
@@ -146,7 +146,7 @@ impl SegmentReader {
         let read = self.read(&mut body);
         self.body = body;
         read?;
-        self.at += (HEAD_BYTES + length) as u64;
+        self.at += (HEADER_BYTES + length) as u64;
         let index = self.index;
         self.index += 1;
         self.checksum = checksum;
@@ -162,7 +162,7 @@ impl SegmentReader {
         Some((self.index.checked_sub(1)?, frame))
     }
 
-    /// An error leaves the reader at the begin of the frame, so that it can be tried again.
+    /// An error leaves the reader at the start of the frame, so that the read can be retried.
     fn read(&mut self, to: &mut [u8]) -> std::io::Result<()> {
         let read = self.file.read_exact(to);
         if read.is_err() {

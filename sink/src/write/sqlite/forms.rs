@@ -1,4 +1,4 @@
-//! Values as the file has them.
+//! Conversion of values to column values of the file.
 
 use std::collections::BTreeMap;
 
@@ -15,19 +15,19 @@ use uuid::Uuid;
 
 use crate::word::Word as Vocabulary;
 
-/// What a column of this form has for a value.
-pub(super) trait Kept<T> {
-    fn kept(value: &T) -> ToSqlOutput<'_>;
+/// Converts a value for a column of this form.
+pub(super) trait ToColumn<T> {
+    fn to_column(value: &T) -> ToSqlOutput<'_>;
 }
 
-impl Kept<Uuid> for Id {
-    fn kept(id: &Uuid) -> ToSqlOutput<'_> {
+impl ToColumn<Uuid> for Id {
+    fn to_column(id: &Uuid) -> ToSqlOutput<'_> {
         text(id.to_string())
     }
 }
 
-impl Kept<Uuid> for Run {
-    fn kept(run: &Uuid) -> ToSqlOutput<'_> {
+impl ToColumn<Uuid> for Run {
+    fn to_column(run: &Uuid) -> ToSqlOutput<'_> {
         if run.is_nil() {
             text(String::new())
         } else {
@@ -36,89 +36,89 @@ impl Kept<Uuid> for Run {
     }
 }
 
-impl Kept<Timestamp> for Time {
-    fn kept(time: &Timestamp) -> ToSqlOutput<'_> {
+impl ToColumn<Timestamp> for Time {
+    fn to_column(time: &Timestamp) -> ToSqlOutput<'_> {
         integer(time.as_micros())
     }
 }
 
-impl Kept<i64> for Span {
-    fn kept(micros: &i64) -> ToSqlOutput<'_> {
+impl ToColumn<i64> for Span {
+    fn to_column(micros: &i64) -> ToSqlOutput<'_> {
         integer(*micros)
     }
 }
 
-impl Kept<u16> for Status {
-    fn kept(status: &u16) -> ToSqlOutput<'_> {
+impl ToColumn<u16> for Status {
+    fn to_column(status: &u16) -> ToSqlOutput<'_> {
         integer(i64::from(*status))
     }
 }
 
-impl Kept<u32> for Number {
-    fn kept(number: &u32) -> ToSqlOutput<'_> {
+impl ToColumn<u32> for Number {
+    fn to_column(number: &u32) -> ToSqlOutput<'_> {
         integer(i64::from(*number))
     }
 }
 
-impl Kept<ExchangeDigest> for Number {
-    fn kept(digest: &ExchangeDigest) -> ToSqlOutput<'_> {
+impl ToColumn<ExchangeDigest> for Number {
+    fn to_column(digest: &ExchangeDigest) -> ToSqlOutput<'_> {
         integer(i64::from(digest.number()))
     }
 }
 
-impl Kept<u64> for Count {
+impl ToColumn<u64> for Count {
     /// 63 bits are enough for a request per nanosecond and three centuries.
-    fn kept(count: &u64) -> ToSqlOutput<'_> {
+    fn to_column(count: &u64) -> ToSqlOutput<'_> {
         integer(i64::try_from(*count).unwrap_or(i64::MAX))
     }
 }
 
-impl Kept<bool> for Flag {
-    fn kept(flag: &bool) -> ToSqlOutput<'_> {
+impl ToColumn<bool> for Flag {
+    fn to_column(flag: &bool) -> ToSqlOutput<'_> {
         integer(i64::from(*flag))
     }
 }
 
-impl<T: Vocabulary> Kept<T> for Word {
-    fn kept(word: &T) -> ToSqlOutput<'_> {
+impl<T: Vocabulary> ToColumn<T> for Word {
+    fn to_column(word: &T) -> ToSqlOutput<'_> {
         borrowed(word.word())
     }
 }
 
-impl<T: Vocabulary> Kept<Option<T>> for OptionalWord {
-    fn kept(word: &Option<T>) -> ToSqlOutput<'_> {
+impl<T: Vocabulary> ToColumn<Option<T>> for OptionalWord {
+    fn to_column(word: &Option<T>) -> ToSqlOutput<'_> {
         optional(word.as_ref().map(|word| borrowed(word.word())))
     }
 }
 
-impl<T: Serialize> Kept<Option<T>> for OptionalDocument {
-    fn kept(value: &Option<T>) -> ToSqlOutput<'_> {
+impl<T: Serialize> ToColumn<Option<T>> for OptionalDocument {
+    fn to_column(value: &Option<T>) -> ToSqlOutput<'_> {
         optional(value.as_ref().map(json))
     }
 }
 
-impl Kept<Histogram> for Buckets {
-    fn kept(histogram: &Histogram) -> ToSqlOutput<'_> {
+impl ToColumn<Histogram> for Buckets {
+    fn to_column(histogram: &Histogram) -> ToSqlOutput<'_> {
         text(histogram.to_runs())
     }
 }
 
-impl<K: Serialize> Kept<BTreeMap<K, u64>> for Counts {
-    fn kept(counts: &BTreeMap<K, u64>) -> ToSqlOutput<'_> {
+impl<K: Serialize> ToColumn<BTreeMap<K, u64>> for Counts {
+    fn to_column(counts: &BTreeMap<K, u64>) -> ToSqlOutput<'_> {
         json(counts)
     }
 }
 
-impl<K: Serialize> Kept<BTreeMap<K, u64>> for ClientCounts {
-    fn kept(counts: &BTreeMap<K, u64>) -> ToSqlOutput<'_> {
+impl<K: Serialize> ToColumn<BTreeMap<K, u64>> for ClientCounts {
+    fn to_column(counts: &BTreeMap<K, u64>) -> ToSqlOutput<'_> {
         json(counts)
     }
 }
 
 macro_rules! forms {
     ($make:ident of $bound:path: $($form:ident),*) => {$(
-        impl<T: $bound> Kept<T> for $form {
-            fn kept(value: &T) -> ToSqlOutput<'_> {
+        impl<T: $bound> ToColumn<T> for $form {
+            fn to_column(value: &T) -> ToSqlOutput<'_> {
                 $make(value)
             }
         }

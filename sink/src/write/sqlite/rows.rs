@@ -1,4 +1,4 @@
-//! Records as rows of the file.
+//! Inserting records as rows of the file.
 //!
 //! Every statement is idempotent by the record's own id; a tally is replaced by a higher revision only.
 
@@ -10,12 +10,12 @@ use parity_schemas::watermark::Watermark;
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{Transaction, params_from_iter};
 
-use super::forms::Kept;
+use super::forms::ToColumn;
 
 /// The values of the columns of a record, in their order.
 macro_rules! values {
     ([$record:ident] $($role:ident $name:ident: $form:ident = $($path:ident).+ $(, since $step:literal)?;)*) => {
-        vec![$(<table::$form as Kept<_>>::kept(&$record.$($path).+)),*]
+        vec![$(<table::$form as ToColumn<_>>::to_column(&$record.$($path).+)),*]
     };
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Row<'a> {
 
 enum Values<'a> {
     Ready(Vec<ToSqlOutput<'a>>),
-    /// So few that their text may be made when it is written.
+    /// There are few, so their text is built when they are written.
     Decision(&'a Decision),
 }
 
@@ -97,7 +97,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// How a row gets into each table.
+/// The INSERT statement of each table.
 pub(super) struct Statements([String; RecordType::ALL.len()]);
 
 impl Statements {

@@ -1,37 +1,37 @@
-//! When a failing store is tried again, and how often it is spoken of.
+//! When a failing store is retried, and how often its failure is logged.
 //!
-//! An on-call engineer must see at once that something is wrong, and must still be able to read the log an hour
-//! later: the first of each kind is logged when it happens, then at most one line a minute that says what was lost
-//! since the last.
+//! An on-call engineer must see at once that something is wrong, and must still be able to read the log an hour later.
+//! So the first failure and the first drop are logged at once, and after that at most one line a minute of each kind,
+//! with the number of records dropped since the last.
 
 use std::time::{Duration, Instant};
 
-/// How soon and how late a failed write is tried again. Late enough to cost nothing, soon enough that nobody waits
-/// for it after having made space.
+/// The first and the longest delay before a failed write is retried: long enough to cost nothing, and short enough that
+/// the store recovers soon after somebody freed space.
 const FIRST_RETRY: Duration = Duration::from_millis(100);
 const LAST_RETRY: Duration = Duration::from_secs(1);
-/// Between two lines about the same.
+/// The time between two log lines of the same kind.
 const REPEAT: Duration = Duration::from_mins(1);
 
-/// The state of a store that may fail.
+/// What is known of the failures of a store.
 #[derive(Default)]
-pub(super) struct Trouble {
-    /// Until when to wait; `None` while all is well.
+pub(super) struct RetryState {
+    /// The delay before the next attempt; `None` while the store works.
     retry_after: Option<Duration>,
     failure_logged_at: Option<Instant>,
     drops_logged_at: Option<Instant>,
     drops_logged: u64,
-    /// The present failure was spoken of, so its end is too.
+    /// The present failure was logged, so its end must be logged too.
     spoken: bool,
 }
 
-impl Trouble {
-    /// How long to leave the store alone; `None` when it works.
+impl RetryState {
+    /// The delay before the next attempt; `None` while the store works.
     pub(super) fn retry_after(&self) -> Option<Duration> {
         self.retry_after
     }
 
-    /// A write failed, `dropped` records having been dropped so far. Whether it was spoken of.
+    /// A write failed; `dropped` is the number of records dropped so far. Returns whether it was logged.
     pub(super) fn failed(
         &mut self,
         error: &impl std::fmt::Display,
@@ -45,7 +45,7 @@ impl Trouble {
         let due = is_due(&mut self.failure_logged_at, now);
         if due {
             self.spoken = true;
-            // Not within the macro: a field is not evaluated when nobody listens.
+            // Computed outside of the macro, which evaluates fields only when the level is enabled.
             let dropped_records = self.newly(dropped);
             tracing::error!(
                 %error,
@@ -56,7 +56,7 @@ impl Trouble {
         due
     }
 
-    /// A write worked. Whether that was worth a word.
+    /// A write succeeded. Returns whether it was logged.
     pub(super) fn worked(&mut self, dropped: u64) -> bool {
         self.retry_after = None;
         let spoken = std::mem::take(&mut self.spoken);
@@ -67,7 +67,7 @@ impl Trouble {
         spoken
     }
 
-    /// To be called now and then with the number of records dropped so far. Whether that was spoken of.
+    /// To be called regularly with the number of records dropped so far. Returns whether it was logged.
     pub(super) fn tick(&mut self, dropped: u64, now: Instant) -> bool {
         let due = self.retry_after.is_none()
             && dropped > self.drops_logged
@@ -103,26 +103,26 @@ mod tests {
 
     #[test]
     fn a_lasting_failure_is_told_at_once_and_then_once_a_minute() {
-        let mut trouble = Trouble::default();
+        let mut retry = RetryState::default();
         let began = Instant::now();
         let told: Vec<u64> = (0..600)
             .filter(|second| {
                 let now = began + Duration::from_secs(*second);
-                trouble.failed(&"disk full", *second, now)
+                retry.failed(&"disk full", *second, now)
             })
             .collect();
         assert_eq!(told, [0, 60, 120, 180, 240, 300, 360, 420, 480, 540]);
-        assert_eq!(trouble.retry_after(), Some(LAST_RETRY));
-        assert!(trouble.worked(600), "its end is told");
-        assert!(!trouble.worked(600), "once");
-        assert_eq!(trouble.retry_after(), None);
+        assert_eq!(retry.retry_after(), Some(LAST_RETRY));
+        assert!(retry.worked(600), "its end is told");
+        assert!(!retry.worked(600), "once");
+        assert_eq!(retry.retry_after(), None);
     }
 
     #[test]
     fn drops_are_told_when_there_are_new_ones_and_once_a_minute() {
-        let mut trouble = Trouble::default();
+        let mut retry = RetryState::default();
         let began = Instant::now();
-        let mut tick = |dropped, second| trouble.tick(dropped, began + Duration::from_secs(second));
+        let mut tick = |dropped, second| retry.tick(dropped, began + Duration::from_secs(second));
         assert!(!tick(0, 0));
         assert!(tick(1, 1));
         assert!(!tick(2, 2));

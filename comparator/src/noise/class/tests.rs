@@ -1,0 +1,300 @@
+//! The class of what was asked again, from four answers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parity_schemas::fields::FieldLines;
+
+use super::*;
+use crate::{Limits, Rules};
+
+fn answer(status: u16, body: &str) -> Capture {
+    Capture {
+        status,
+        headers: [(http::header::CONTENT_TYPE, "application/json")]
+            .into_iter()
+            .collect::<FieldLines>(),
+        body: body.as_bytes().to_vec().into(),
+        trailers: None,
+        head_elapsed: Duration::ZERO,
+        elapsed: Duration::ZERO,
+    }
+}
+
+/// First and second answer of the legacy, then of the candidate.
+fn recheck_of(legacy: [(u16, &str); 2], candidate: [(u16, &str); 2]) -> Rechecked {
+    let time = Timestamp::from_micros(0);
+    let rules = Rules::compile(&[], time).expect("no rule is right");
+    let mut comparator = Comparator::new(Arc::new(rules), Limits::default());
+    let [l1, l2] = legacy.map(|(status, body)| answer(status, body));
+    let [c1, c2] = candidate.map(|(status, body)| answer(status, body));
+    let answers = Answers {
+        route: "GET /a",
+        method: &Method::GET,
+        time,
+        legacy: [&l1, &l2],
+        candidate: [&c1, &c2],
+    };
+    let first = comparator.compare_answers(AnswerPair {
+        route: answers.route,
+        method: answers.method,
+        time,
+        legacy: &l1,
+        candidate: &c1,
+        asked_together: true,
+    });
+    assert!(first.verdict == Verdict::Mismatch);
+    recheck(&mut comparator, &first, &answers, &foldhash_of)
+}
+
+/// No key is needed where nothing leaves.
+fn foldhash_of(bytes: &[u8]) -> u64 {
+    use std::hash::BuildHasher;
+    foldhash::fast::FixedState::default().hash_one(bytes)
+}
+
+fn check(cases: &[([&str; 2], [&str; 2], MismatchClass)]) {
+    for (legacy, candidate, expected) in cases {
+        let class = recheck_of(
+            legacy.map(|body| (200, body)),
+            candidate.map(|body| (200, body)),
+        )
+        .class;
+        assert_eq!(class, *expected, "{legacy:?} {candidate:?}");
+    }
+}
+
+const ONE: &str = r#"{"id":"3f2a77de-5b1e-4c2b-9a1c-0d2f3e4a5b6c"}"#;
+const TWO: &str = r#"{"id":"0f8fad5b-d9cb-469f-a165-70867728950e"}"#;
+const THREE: &str = r#"{"id":"7c9e6679-7425-40de-944b-e07fc1f90ae7"}"#;
+const FOUR: &str = r#"{"id":"16fd2706-8baf-433b-82eb-8c7fada847da"}"#;
+
+#[test]
+fn the_table() {
+    check(&[
+        ([ONE, ONE], [TWO, TWO], MismatchClass::Confirmed),
+        ([ONE, ONE], [TWO, THREE], MismatchClass::Confirmed),
+        ([ONE, ONE], [TWO, ONE], MismatchClass::Unstable),
+        ([ONE, TWO], [THREE, TWO], MismatchClass::Transient),
+        ([ONE, TWO], [THREE, FOUR], MismatchClass::Noise),
+        (
+            [ONE, TWO],
+            [THREE, r#"{"id":null}"#],
+            MismatchClass::Confirmed,
+        ),
+        (
+            [ONE, TWO],
+            [r#"{"id":null}"#, THREE],
+            MismatchClass::Confirmed,
+        ),
+        (
+            [ONE, TWO],
+            [r#"{"id":null}"#, r#"{"id":null}"#],
+            MismatchClass::Confirmed,
+        ),
+        ([ONE, TWO], ["{}", "{}"], MismatchClass::Confirmed),
+        (
+            [ONE, TWO],
+            [r#"{"id":"x"}"#, r#"{"id":"y"}"#],
+            MismatchClass::Confirmed,
+        ),
+    ]);
+}
+
+#[test]
+fn an_exchange_is_as_grave_as_its_gravest_group() {
+    let rechecked = recheck_of(
+        [
+            (200, r#"{"at":1,"paid":true}"#),
+            (200, r#"{"at":2,"paid":true}"#),
+        ],
+        [
+            (200, r#"{"at":3,"paid":false}"#),
+            (200, r#"{"at":4,"paid":false}"#),
+        ],
+    );
+    let classes: Vec<_> = rechecked.groups.iter().map(|group| group.class).collect();
+    assert_eq!(classes, [MismatchClass::Noise, MismatchClass::Confirmed]);
+    assert_eq!(rechecked.class, MismatchClass::Confirmed);
+}
+
+#[test]
+fn the_legacys_own_failures_are_not_the_candidates() {
+    let good = (200, r#"{"a":1}"#);
+    let failed = (500, r#"{"error":"x"}"#);
+    let class = |legacy, candidate| recheck_of(legacy, candidate).class;
+    assert_eq!(
+        class([failed, good], [good, good]),
+        MismatchClass::Transient
+    );
+    assert_eq!(class([good, good], [failed, good]), MismatchClass::Unstable);
+    let other = (200, r#"{"a":2}"#);
+    assert_eq!(
+        class([good, failed], [other, other]),
+        MismatchClass::Unconfirmed
+    );
+    assert_eq!(
+        class([good, good], [other, failed]),
+        MismatchClass::Confirmed
+    );
+    assert_eq!(
+        class([good, (200, r#"{"a":3}"#)], [other, failed]),
+        MismatchClass::Confirmed
+    );
+}
+
+#[test]
+fn what_moved_beside_a_place_excuses_nothing_there() {
+    check(&[
+        // Another element of the list moved.
+        (
+            ["[1,2]", "[1,3]"],
+            ["[9,2]", "[1,3]"],
+            MismatchClass::Unstable,
+        ),
+        // The list was shuffled, and the price in it is wrong once.
+        (
+            [
+                r#"[{"id":1,"p":1},{"id":2,"p":2}]"#,
+                r#"[{"id":2,"p":2},{"id":1,"p":1}]"#,
+            ],
+            [
+                r#"[{"id":1,"p":9},{"id":2,"p":2}]"#,
+                r#"[{"id":2,"p":2},{"id":1,"p":1}]"#,
+            ],
+            MismatchClass::Unstable,
+        ),
+        // An element that the candidate lacks once, in a list that grows.
+        (
+            ["[\"a\",\"b\"]", "[\"a\",\"b\",\"c\"]"],
+            ["[\"a\"]", "[\"a\",\"b\",\"c\"]"],
+            MismatchClass::Unstable,
+        ),
+        // The value moved, and the candidate has none.
+        (
+            [r#"{"n":1}"#, r#"{"n":2}"#],
+            ["{}", r#"{"n":2}"#],
+            MismatchClass::Unstable,
+        ),
+        // It agrees here now, and differs where the legacy stood still.
+        (
+            [r#"{"n":1,"m":1}"#, r#"{"n":2,"m":1}"#],
+            [r#"{"n":2,"m":1}"#, r#"{"n":2,"m":7}"#],
+            MismatchClass::Unconfirmed,
+        ),
+    ]);
+}
+
+#[test]
+fn data_that_changed_between_the_looks() {
+    check(&[
+        // An element was added after the legacy had answered first.
+        (
+            ["[\"a\"]", "[\"a\",\"b\"]"],
+            ["[\"a\",\"b\"]", "[\"a\",\"b\"]"],
+            MismatchClass::Transient,
+        ),
+        // What was above the place is gone.
+        (
+            [r#"{"a":{"b":1}}"#, "{}"],
+            [r#"{"a":{"b":2}}"#, "{}"],
+            MismatchClass::Transient,
+        ),
+        // A list in random order.
+        (
+            ["[1,2,3]", "[2,3,1]"],
+            ["[3,2,1]", "[1,3,2]"],
+            MismatchClass::Noise,
+        ),
+        // Filled by the first look: the candidate was cold.
+        (
+            [r#"{"n":1}"#, r#"{"n":1}"#],
+            [r#"{"n":null}"#, r#"{"n":1}"#],
+            MismatchClass::Unstable,
+        ),
+    ]);
+}
+
+#[test]
+fn what_cannot_be_told_is_unconfirmed() {
+    let body = |value: u32| {
+        let members: Vec<String> = (0..300)
+            .map(|at| format!("\"k{at}\":{}", value + at))
+            .collect();
+        format!("{{{}}}", members.join(","))
+    };
+    let (one, two) = (body(0), body(1_000));
+    let class = recheck_of([(200, &one), (200, &two)], [(200, &two), (200, &two)]).class;
+    assert_eq!(
+        class,
+        MismatchClass::Unconfirmed,
+        "not all findings are listed"
+    );
+    let deep = "[".repeat(300) + &"]".repeat(300);
+    let class = recheck_of([(200, "[1]"), (200, &deep)], [(200, "[2]"), (200, "[[]]")]).class;
+    assert_eq!(
+        class,
+        MismatchClass::Unconfirmed,
+        "the second answers are not compared"
+    );
+}
+
+#[test]
+fn values_are_observed_exactly_and_by_hash_only() {
+    let seen = |legacy: [&str; 2], candidate: [&str; 2]| {
+        let wrap = |value: &str| format!("{{\"v\":{value}}}");
+        let (legacy, candidate) = (legacy.map(wrap), candidate.map(wrap));
+        let rechecked = recheck_of(
+            [(200, &legacy[0]), (200, &legacy[1])],
+            [(200, &candidate[0]), (200, &candidate[1])],
+        );
+        rechecked.groups[0].observation.clone()
+    };
+    // Two integers that are one double.
+    let numbers = seen(["1", "9007199254740992"], ["2", "9007199254740993"]);
+    assert_eq!(
+        (numbers.order, numbers.between),
+        (Some(Ordering::Greater), Some(0))
+    );
+    assert_eq!(numbers.motion, Some(53));
+    assert_eq!(
+        (numbers.legacy_values.len(), numbers.candidate_values.len()),
+        (2, 2)
+    );
+    let times = seen(
+        ["\"2026-01-31T09:30:00Z\"", "\"2026-01-31T09:30:01Z\""],
+        [
+            "\"2026-01-31T09:30:02Z\"",
+            "\"2026-01-31T10:30:00.5+01:00\"",
+        ],
+    );
+    assert_eq!(times.order, Some(Ordering::Less));
+    // Half a second in nanoseconds.
+    assert_eq!((times.between, times.motion), (Some(28), Some(29)));
+    // Three values at random: the services repeat themselves or each other.
+    for (legacy, candidate, own, moved) in [
+        (["1", "1"], ["2", "2"], Some(Ordering::Greater), None),
+        (["1", "2"], ["2", "1"], Some(Ordering::Less), None),
+        (
+            ["1", "1"],
+            ["2", "3"],
+            Some(Ordering::Greater),
+            Some(Ordering::Greater),
+        ),
+        (["1", "3"], ["2", "1"], Some(Ordering::Less), None),
+        (["1", "2"], ["2", "2"], None, Some(Ordering::Less)),
+        (["1", "1"], ["2", "1"], None, Some(Ordering::Greater)),
+        (["1", "2"], ["3", "4"], None, None),
+    ] {
+        let seen = seen(legacy, candidate);
+        assert_eq!(
+            (seen.own, seen.moved),
+            (own, moved),
+            "{legacy:?} {candidate:?}"
+        );
+    }
+    assert_eq!(seen(["1", "2"], ["3", "4.5"]).odd, Some(Ordering::Greater));
+    assert_eq!(seen(["1", "2.5"], ["3", "4"]).odd, Some(Ordering::Less));
+    assert_eq!(seen(["1", "2"], ["3.5", "4"]).odd, Some(Ordering::Greater));
+    assert_eq!(seen(["1", "2.5"], ["3.5", "4"]).odd, None);
+}

@@ -1,0 +1,181 @@
+//! What a process remembers of the values of a group, so that one look can be compared with those before.
+//!
+//! Values and targets are remembered by keyed hashes and never leave; what leaves are counts. All is bounded: beyond its
+//! bounds a group learns no more values, for both services alike, and what it has is still recognized.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use parity_schemas::recheck::RecheckEvidence;
+
+use super::class::Observation;
+
+/// Groups that are remembered; what is known of more is not counted. About as many as a tally holds.
+const GROUPS: usize = 1_024;
+/// Values of each service that a group remembers: a constant shows in a handful, one of a thousand values in some ten
+/// thousand. 32 KiB for a group at most.
+const VALUES: usize = 2_048;
+/// Times that a value must have been seen before to be one that repeats. Of values that are drawn at random many are seen
+/// twice (of forty thousand, every twentieth among two thousand) and few three times; a constant is seen always.
+const OFTEN: u8 = 2;
+/// Targets that a group tells apart; a proof asks for far fewer.
+const TARGETS: usize = 256;
+/// Powers of two by which a distance must be beyond all before it to be far: eight times as much. Of values without a
+/// limit (times that a request takes), the largest of n is passed eight times over with a chance of about 1 in 8 n.
+const FAR: i32 = 3;
+
+/// Counts of one kind of evidence each.
+pub type EvidenceCounts = BTreeMap<RecheckEvidence, u64>;
+
+/// What is remembered of all groups.
+#[derive(Default)]
+pub struct Memory {
+    groups: HashMap<String, Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    /// How often each value was seen, up to [`OFTEN`].
+    legacy: HashMap<u64, u8>,
+    candidate: HashMap<u64, u8>,
+    targets: HashSet<u64>,
+    /// The farthest that the legacy has moved.
+    motion: Option<i32>,
+}
+
+impl Memory {
+    /// Takes in what was seen in one exchange of a group, and says what is to be counted. `target` is a keyed hash of what
+    /// was asked for.
+    pub fn count(&mut self, fingerprint: &str, seen: &Observation, target: u64) -> EvidenceCounts {
+        let mut counts = EvidenceCounts::new();
+        let mut add = |evidence| *counts.entry(evidence).or_default() += 1;
+        for (sign, more, less) in [
+            (seen.order, RecheckEvidence::Above, RecheckEvidence::Below),
+            (seen.own, RecheckEvidence::Own, RecheckEvidence::Other),
+            (
+                seen.moved,
+                RecheckEvidence::CandidateAlone,
+                RecheckEvidence::LegacyAlone,
+            ),
+            (
+                seen.odd,
+                RecheckEvidence::CandidateOdd,
+                RecheckEvidence::LegacyOdd,
+            ),
+        ] {
+            match sign {
+                Some(Ordering::Greater) => add(more),
+                Some(Ordering::Less) => add(less),
+                _ => {}
+            }
+        }
+        if !self.groups.contains_key(fingerprint) {
+            if self.groups.len() >= GROUPS {
+                return counts;
+            }
+            self.groups.insert(fingerprint.to_owned(), Known::default());
+        }
+        let Some(known) = self.groups.get_mut(fingerprint) else {
+            return counts;
+        };
+        let repeats = |values: &[u64], known: &HashMap<u64, u8>| {
+            let mut seen = values.iter().filter_map(|value| known.get(value));
+            seen.any(|times| *times >= OFTEN)
+        };
+        let repeated = (
+            repeats(&seen.candidate_values, &known.candidate),
+            repeats(&seen.legacy_values, &known.legacy),
+        );
+        match repeated {
+            (true, false) => add(RecheckEvidence::CandidateRepeats),
+            (false, true) => add(RecheckEvidence::LegacyRepeats),
+            _ => {}
+        }
+        known.learn(seen);
+        if let Some(farthest) = known.motion {
+            let is_far = |power: Option<i32>| {
+                power.is_some_and(|power| power > farthest.saturating_add(FAR))
+            };
+            match (is_far(seen.between), is_far(seen.motion)) {
+                (true, false) => add(RecheckEvidence::CandidateFar),
+                (false, true) => add(RecheckEvidence::LegacyFar),
+                _ => {}
+            }
+        }
+        known.motion = known.motion.max(seen.motion);
+        if known.targets.len() < TARGETS && known.targets.insert(target) {
+            add(RecheckEvidence::Targets);
+        }
+        counts
+    }
+}
+
+impl Known {
+    fn learn(&mut self, seen: &Observation) {
+        // Both learn new values or none: who forgets more would repeat less.
+        let is_full = self.legacy.len().max(self.candidate.len()) >= VALUES;
+        for (values, known) in [
+            (&seen.legacy_values, &mut self.legacy),
+            (&seen.candidate_values, &mut self.candidate),
+        ] {
+            for value in values {
+                if let Some(times) = known.get_mut(value) {
+                    *times = OFTEN.min(*times + 1);
+                } else if !is_full {
+                    known.insert(*value, 1);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeats_distances_and_targets_are_counted_against_what_was_before() {
+        let mut memory = Memory::default();
+        let mut seen = |candidate: u64, legacy: u64, between: i32, target: u64| {
+            let observation = Observation {
+                order: Some(Ordering::Greater),
+                between: Some(between),
+                motion: Some(10),
+                legacy_values: vec![legacy],
+                candidate_values: vec![candidate],
+                ..Observation::default()
+            };
+            let counts = memory.count("f", &observation, target);
+            counts
+                .into_keys()
+                .map(RecheckEvidence::as_str)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(seen(1, 2, 99, 7), ["above", "targets"]);
+        assert_eq!(seen(1, 3, 13, 7), ["above"]);
+        assert_eq!(seen(1, 4, 13, 7), ["above", "candidate_repeats"]);
+        assert_eq!(seen(2, 3, 14, 8), ["above", "candidate_far", "targets"]);
+        assert_eq!(seen(3, 3, 13, 8), ["above", "legacy_repeats"]);
+        assert_eq!(seen(1, 3, 13, 8), ["above"], "both repeat");
+    }
+
+    #[test]
+    fn a_memory_is_bounded_and_both_services_learn_alike() {
+        let mut memory = Memory::default();
+        for value in 0..3 * VALUES as u64 {
+            let observation = Observation {
+                legacy_values: vec![value],
+                candidate_values: vec![value, value + 1_000_000],
+                ..Observation::default()
+            };
+            memory.count("f", &observation, value);
+            memory.count(&format!("g{value}"), &Observation::default(), 0);
+        }
+        let known = &memory.groups["f"];
+        assert!(known.candidate.len() <= VALUES + 1 && known.legacy.len() <= VALUES);
+        assert_eq!(
+            (known.targets.len(), memory.groups.len()),
+            (TARGETS, GROUPS)
+        );
+    }
+}

@@ -1,0 +1,21 @@
+//! What differs by chance, told from what differs.
+//!
+//! Fresh ids, clocks, counters and random order differ in every two answers, also in two of the legacy. One look cannot
+//! tell them from a regression; two can. So where two answers differ, both services are asked once more, and
+//!
+//! - [`shape`] says what kind of values a finding is about, as a label that holds nothing of them;
+//! - [`class`] says of each group of findings which kind of mismatch it is, from the four answers;
+//! - [`memory`] turns what was seen in them into counts that add up, over exchanges, processes and days;
+//! - [`proof`] says from the sums whether a group is noise, or why that is not shown.
+//!
+//! What is counted never depends on what was proven before, so a proof that comes late clears what was counted earlier,
+//! on every instance alike. All of it is a pure function of answers and counts, but for the memory, which is a value that
+//! the caller keeps.
+
+pub mod class;
+pub mod memory;
+pub mod proof;
+pub mod shape;
+
+mod place;
+mod value;

@@ -1,0 +1,316 @@
+//! Whether a group of findings is noise: from sums alone, so that every reader says the same.
+//!
+//! *What is asked.* If the candidate behaves as the legacy does, then in each recheck the two second answers could be
+//! exchanged: every statement about the candidate has a counterpart about the legacy that is as likely ([`RecheckEvidence`]
+//! comes in such pairs). So each pair is looked at in two ways:
+//!
+//! - *Shown to differ*: a sequential sign test says that the one is more frequent. It may be looked at any number of times.
+//!   This finds what is wrong in all of a group, however rare the group is.
+//! - *Not shown to be alike*: the most by which the one may exceed the other, at high confidence, is still more than may be
+//!   hidden. Nobody is acquitted for want of evidence: a group that is in every answer could hide a fault in one of a
+//!   hundred, and needs some seven hundred rechecks; one that is in one of a hundred needs twenty.
+//!
+//! *Why not "one confirmed recheck ends it".* A field with three values is the same twice in a third of the rechecks, and
+//! a race that hits the candidate looks unstable; so both would never be noise, in a service against itself. They repeat
+//! each other as often as themselves, and that is what counts here. For ids and clocks, which never repeat, it comes to the
+//! same: a single confirmed recheck asks for a third more.
+//!
+//! *What it cannot see.* A candidate that is off by less than the legacy's own values move, in fewer than one of ten of
+//! the answers: signs would have to be counted for a hundred thousand rechecks. What is off by more is *far* and found at one of a hundred.
+//!
+//! *What it does not need*: how often the legacy moves in requests that match. Where every recheck found it moving it
+//! moves at least as often as the services differ; where not, the pairs above say whether they do so alike.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use parity_schemas::recheck::RecheckEvidence;
+use parity_schemas::record::MismatchClass;
+use statrs::function::gamma::ln_gamma;
+
+use super::memory::EvidenceCounts;
+use super::shape::Shape;
+use crate::decision::bounds;
+
+/// Fewest rechecks. With fewer even the smallest group says nothing: a coin falls on one side ten times in a thousand.
+pub const MIN_RECHECKS: u64 = 20;
+/// Fewest different targets, so that one odd record is not taken for a property of the service.
+pub const MIN_TARGETS: u64 = 10;
+/// The share of all compared requests of a route that may hide in a group. What a gate allows is most often less, but it
+/// is not given away: it is the most that could hide and is not seen, at [`CONFIDENCE`].
+pub const MAX_HIDDEN: f64 = 0.01;
+/// The share of a group's own exchanges that may hide in it, however rare it is. It is what twenty rechecks without any can
+/// show.
+pub const MAX_OF_GROUP: f64 = 0.3;
+/// What signs cannot show more finely in any reasonable time: at a tenth it takes a thousand rechecks, at a hundredth a
+/// hundred times as many.
+pub const FINEST_IMBALANCE: f64 = 0.1;
+/// Of a rare group, the imbalance of signs that may hide: what forty rechecks can show.
+pub const COARSEST_IMBALANCE: f64 = 0.75;
+/// Of each bound. A fault that shows in exactly the share that may hide, and in no other way, goes unseen in so many rechecks
+/// once in a thousand times. What was seen once does not go away, so looking often adds little to that.
+pub const CONFIDENCE: f64 = 0.999;
+/// The e-value from which one of a pair is shown to be more frequent; by Ville's inequality it is ever reached by chance
+/// with a probability of at most 1 in 100.
+pub const SHOWN: f64 = 100.0;
+
+/// What was counted of one group, added up over tallies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupSums {
+    /// What its values are.
+    pub shape: Shape,
+    /// Exchanges that have it.
+    pub count: u64,
+    /// Those that were rechecked, by the class of the group in them; `unconfirmed` is not looked at.
+    pub classes: BTreeMap<MismatchClass, u64>,
+    /// What the rechecks showed. Of [`RecheckEvidence::Targets`], the largest number of a single process.
+    pub evidence: EvidenceCounts,
+}
+
+impl GroupSums {
+    fn rechecks(&self) -> u64 {
+        let classes = self.classes.iter();
+        classes
+            .filter(|(class, _)| **class != MismatchClass::Unconfirmed)
+            .map(|(_, count)| count)
+            .sum()
+    }
+
+    fn of(&self, evidence: RecheckEvidence) -> u64 {
+        self.evidence.get(&evidence).copied().unwrap_or(0)
+    }
+}
+
+/// Whether a group is noise.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proof {
+    /// Rechecks that it rests on.
+    pub rechecks: u64,
+    /// The most that could hide in the group, of all compared requests, as far as the rechecks show.
+    pub hidden: f64,
+    /// Why it is not proven; none if it is.
+    pub against: Vec<Objection>,
+}
+
+impl Proof {
+    /// Whether nothing is against it.
+    pub fn is_proven(&self) -> bool {
+        self.against.is_empty()
+    }
+
+    /// Whether more rechecks could prove it: nothing is shown to differ yet.
+    pub fn is_open(&self) -> bool {
+        let mut against = self.against.iter();
+        !self.is_proven()
+            && against.all(|objection| {
+                matches!(
+                    objection,
+                    Objection::FewRechecks { .. }
+                        | Objection::FewTargets { .. }
+                        | Objection::MayHide { .. }
+                )
+            })
+    }
+}
+
+/// What is against a group's being noise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Objection {
+    /// Values of these shapes do not differ by chance, or too little of the answer is known.
+    Shape(Shape),
+    /// Too few rechecks.
+    FewRechecks {
+        /// How many there are.
+        rechecks: u64,
+    },
+    /// Too few different targets.
+    FewTargets {
+        /// How many there are.
+        targets: u64,
+    },
+    /// One of a pair is shown to be more frequent than its counterpart.
+    Shown {
+        /// The one.
+        evidence: RecheckEvidence,
+        /// How often it was seen.
+        times: u64,
+        /// How often its counterpart.
+        counterpart: u64,
+    },
+    /// One of a pair may still be more frequent than its counterpart, by more than may hide.
+    MayHide {
+        /// The one.
+        evidence: RecheckEvidence,
+        /// The most by which it may exceed its counterpart, of the group's exchanges.
+        most: f64,
+        /// What may hide, of them.
+        allowed: f64,
+    },
+    /// One side has another kind of value, or none, more often than the other has it the other way round.
+    OneSided {
+        /// Exchanges of this group.
+        count: u64,
+        /// Exchanges of the group with the sides exchanged.
+        mirrored: u64,
+    },
+}
+
+/// The pairs, each with what is more frequent if the candidate is at fault first.
+const PAIRS: [(RecheckEvidence, RecheckEvidence); 5] = [
+    (RecheckEvidence::Own, RecheckEvidence::Other),
+    (
+        RecheckEvidence::CandidateAlone,
+        RecheckEvidence::LegacyAlone,
+    ),
+    (RecheckEvidence::CandidateOdd, RecheckEvidence::LegacyOdd),
+    (
+        RecheckEvidence::CandidateRepeats,
+        RecheckEvidence::LegacyRepeats,
+    ),
+    (RecheckEvidence::CandidateFar, RecheckEvidence::LegacyFar),
+];
+
+/// Says of a group whether it is noise. `mirrored` is the group at the same place with the shapes (and kinds) exchanged,
+/// which only groups of unlike shapes have; `compared` are the compared requests of the route.
+pub fn prove(group: &GroupSums, mirrored: Option<&GroupSums>, compared: u64) -> Proof {
+    let (rechecks, of_mirrored) = (
+        group.rechecks(),
+        mirrored.filter(|_| !group.shape.is_alike()),
+    );
+    let compared = compared.max(group.count).max(1);
+    let share = group.count as f64 / compared as f64;
+    let allowed = (MAX_HIDDEN / share.max(f64::MIN_POSITIVE)).min(MAX_OF_GROUP);
+    let mut proof = Proof {
+        rechecks,
+        hidden: 0.0,
+        against: Vec::new(),
+    };
+    if !group.shape.may_be_noise() {
+        proof.against.push(Objection::Shape(group.shape));
+    }
+    if rechecks < MIN_RECHECKS {
+        proof.against.push(Objection::FewRechecks { rechecks });
+    }
+    let targets = group.of(RecheckEvidence::Targets);
+    if targets < MIN_TARGETS {
+        proof.against.push(Objection::FewTargets { targets });
+    }
+    if !group.shape.is_alike() {
+        let mirrored = of_mirrored.map_or(0, |mirrored| mirrored.count);
+        let most = excess(group.count, mirrored, compared);
+        if evidence_for(group.count, mirrored) >= SHOWN || most > MAX_HIDDEN {
+            proof.against.push(Objection::OneSided {
+                count: group.count,
+                mirrored,
+            });
+        }
+    }
+    for (evidence, counterpart) in PAIRS {
+        let (times, other) = (group.of(evidence), group.of(counterpart));
+        let most = excess(times, other, rechecks);
+        proof.hidden = proof.hidden.max(most * share);
+        proof.weigh(evidence, [times, other], most, allowed);
+    }
+    if group.shape.is_ordered() {
+        let (above, below) = (RecheckEvidence::Above, RecheckEvidence::Below);
+        let (mut more, mut less) = ((above, group.of(above)), (below, group.of(below)));
+        if less.1 > more.1 {
+            std::mem::swap(&mut more, &mut less);
+        }
+        let allowed =
+            (MAX_HIDDEN / share.max(f64::MIN_POSITIVE)).clamp(FINEST_IMBALANCE, COARSEST_IMBALANCE);
+        let most = excess(more.1, less.1, rechecks);
+        proof.weigh(more.0, [more.1, less.1], most, allowed);
+    }
+    proof
+}
+
+impl Proof {
+    /// Looks at one pair.
+    fn weigh(
+        &mut self,
+        evidence: RecheckEvidence,
+        [times, counterpart]: [u64; 2],
+        most: f64,
+        allowed: f64,
+    ) {
+        if evidence_for(times, counterpart) >= SHOWN {
+            self.against.push(Objection::Shown {
+                evidence,
+                times,
+                counterpart,
+            });
+        } else if most > allowed {
+            self.against.push(Objection::MayHide {
+                evidence,
+                most,
+                allowed,
+            });
+        }
+    }
+}
+
+/// The most by which the rate of one may exceed that of its counterpart: the bounds of both, or the bound of the rate of
+/// either times that of how unequal they are, whichever is narrower.
+fn excess(times: u64, counterpart: u64, of: u64) -> f64 {
+    let upper = |differing, of| bounds::upper(differing, of, CONFIDENCE);
+    let (times, counterpart) = (times.min(of), counterpart.min(of));
+    let apart = upper(times, of) - bounds::lower(counterpart, of, CONFIDENCE);
+    let either = (times + counterpart).min(of);
+    let together = upper(either, of) * (2.0 * upper(times, either) - 1.0);
+    apart.min(together).max(0.0)
+}
+
+/// The e-value against "as frequent as its counterpart, or less frequent": a coin that is mixed over all biases by
+/// Beta(½, ½), against a fair one, where the first of the two leads. 0 where it does not.
+fn evidence_for(times: u64, counterpart: u64) -> f64 {
+    if times <= counterpart {
+        return 0.0;
+    }
+    let (a, b) = (times as f64, counterpart as f64);
+    let ln_beta = |a: f64, b: f64| ln_gamma(a) + ln_gamma(b) - ln_gamma(a + b);
+    (ln_beta(a + 0.5, b + 0.5) - std::f64::consts::PI.ln() + (a + b) * std::f64::consts::LN_2).exp()
+}
+
+impl fmt::Display for Objection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Shape(shape) => {
+                write!(f, "what differs is {shape}, which is never taken for noise")
+            }
+            Self::FewRechecks { rechecks } => {
+                write!(f, "{rechecks} rechecks of at least {MIN_RECHECKS}")
+            }
+            Self::FewTargets { targets } => {
+                write!(f, "{targets} different targets of at least {MIN_TARGETS}")
+            }
+            Self::Shown {
+                evidence,
+                times,
+                counterpart,
+            } => write!(
+                f,
+                "{} {times} times, and the other way round {counterpart} times",
+                evidence.meaning()
+            ),
+            Self::MayHide {
+                evidence,
+                most,
+                allowed,
+            } => write!(
+                f,
+                "not enough rechecks to tell that it is by chance when {}: that may be {:.1} % too often, and {:.1} % is allowed",
+                evidence.meaning(),
+                most * 100.0,
+                allowed * 100.0
+            ),
+            Self::OneSided { count, mirrored } => write!(
+                f,
+                "{count} times this way, and {mirrored} times with the services exchanged"
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,134 @@
+//! Proofs from sums.
+
+use super::*;
+
+fn sums(shape: &str, count: u64, rechecks: u64, evidence: &[(RecheckEvidence, u64)]) -> GroupSums {
+    let mut evidence: EvidenceCounts = evidence.iter().copied().collect();
+    evidence.entry(RecheckEvidence::Targets).or_insert(50);
+    GroupSums {
+        shape: shape.parse().expect("a shape"),
+        count,
+        classes: [
+            (MismatchClass::Noise, rechecks),
+            (MismatchClass::Unconfirmed, 7),
+        ]
+        .into(),
+        evidence,
+    }
+}
+
+#[test]
+fn fresh_ids_in_every_answer_need_seven_hundred_rechecks_and_in_one_of_a_hundred_twenty() {
+    let proven =
+        |count, rechecks| prove(&sums("uuid→uuid", count, rechecks, &[]), None, 10_000).is_proven();
+    assert!(!proven(10_000, 687) && proven(10_000, 688));
+    assert!(!proven(100, 19) && proven(100, 20));
+    let proof = prove(&sums("uuid→uuid", 10_000, 688, &[]), None, 10_000);
+    assert!(proof.hidden <= MAX_HIDDEN && proof.hidden > 0.99 * MAX_HIDDEN);
+    assert_eq!(proof.rechecks, 688);
+}
+
+#[test]
+fn each_fault_is_told_by_its_name() {
+    use RecheckEvidence::{
+        Above, Below, CandidateAlone, CandidateFar, CandidateOdd, CandidateRepeats, LegacyRepeats,
+        Own, Targets,
+    };
+    for (shape, evidence, words) in [
+        (
+            "status→status",
+            &[][..],
+            "what differs is status→status, which is never taken for noise",
+        ),
+        (
+            "uuid→uuid",
+            &[(Targets, 3)],
+            "3 different targets of at least 10",
+        ),
+        (
+            "integer→integer",
+            &[(Above, 600), (Below, 400)],
+            "the candidate's value was the greater or later one 600 times, and the other way round 400 times",
+        ),
+        (
+            "integer→integer",
+            &[(Above, 400), (Below, 600)],
+            "the candidate's value was the smaller or earlier one 600 times, and the other way round 400 times",
+        ),
+        (
+            "uuid→uuid",
+            &[(CandidateRepeats, 12)],
+            "only the candidate showed a value of earlier requests 12 times, and the other way round 0 times",
+        ),
+        (
+            "uuid→uuid",
+            &[(CandidateRepeats, 90), (LegacyRepeats, 20)],
+            "only the candidate showed a value of earlier requests 90 times, and the other way round 20 times",
+        ),
+        (
+            "decimal→decimal",
+            &[(Above, 500), (Below, 500), (CandidateFar, 12)],
+            "the candidate was much further off than the legacy ever moved 12 times, and the other way round 0 times",
+        ),
+        (
+            "uuid→uuid",
+            &[(Own, 20)],
+            "each service repeated itself more than the other 20 times, and the other way round 0 times",
+        ),
+        (
+            "uuid→uuid",
+            &[(CandidateAlone, 20)],
+            "only the candidate changed its answer 20 times, and the other way round 0 times",
+        ),
+        (
+            "uuid→uuid",
+            &[(CandidateOdd, 3)],
+            "not enough rechecks to tell that it is by chance when the candidate's value was of another kind: that may be 1.3 % too often, and 1.0 % is allowed",
+        ),
+    ] {
+        let proof = prove(&sums(shape, 10_000, 1_000, evidence), None, 10_000);
+        let told: Vec<String> = proof.against.iter().map(ToString::to_string).collect();
+        assert!(told.iter().any(|told| told == words), "{told:?}");
+        assert!(told.len() == 1, "{told:?}");
+    }
+}
+
+#[test]
+fn values_that_come_and_go_are_noise_only_if_they_do_so_on_both_sides() {
+    let group = |shape, count| sums(shape, count, 200, &[]);
+    let missing = group("object→missing", 150);
+    let extra = group("missing→object", 145);
+    assert!(prove(&missing, Some(&extra), 10_000).is_proven());
+    for mirrored in [None, Some(&group("missing→object", 40))] {
+        let proof = prove(&missing, mirrored, 10_000);
+        assert!(matches!(
+            proof.against[..],
+            [Objection::OneSided { count: 150, .. }]
+        ));
+        assert!(!proof.is_open());
+    }
+}
+
+#[test]
+fn a_coin_is_not_shown_to_be_unfair_by_a_fair_one_however_often_it_is_looked_at() {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut shown = 0;
+    for _ in 0..1_000 {
+        let (mut one, mut two) = (0, 0);
+        let mut ever = false;
+        for _ in 0..1_000 {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            if state >> 63 == 0 {
+                one += 1;
+            } else {
+                two += 1;
+            }
+            ever |= evidence_for(one, two) >= SHOWN || evidence_for(two, one) >= SHOWN;
+        }
+        shown += u32::from(ever);
+    }
+    assert!(shown <= 10, "{shown} of 1000");
+    assert!(evidence_for(10, 0) >= SHOWN && evidence_for(0, 10) < 1.0);
+}

@@ -1,0 +1,189 @@
+//! Services that answer with noise, and candidates with a fault in it.
+
+/// Microseconds of a second.
+pub(crate) const SECOND: i64 = 1_000_000;
+
+/// `SplitMix64`: the same numbers on every machine.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+
+    pub(crate) fn chance(&mut self, rate: f64) -> bool {
+        (self.next() >> 11) as f64 / ((1_u64 << 53) as f64) < rate
+    }
+}
+
+/// What a service does by chance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Noise {
+    /// A fresh UUID.
+    Uuid,
+    /// The time, in milliseconds, as text.
+    Clock,
+    /// The next number of a sequence that both services share.
+    Counter,
+    /// Eight elements in random order.
+    Order,
+    /// A number below a thousand.
+    Number,
+    /// A number with two places, of which JavaScript leaves out zeros.
+    Price,
+    /// One of six numbers.
+    Dice,
+    /// A sentence with ids and times.
+    Sentence,
+    /// A record that others write to, so often that this share of pairs is torn.
+    Race(f64),
+    /// A fixed id, which in this share of the answers is another.
+    Seldom(f64),
+}
+
+/// What is wrong with a candidate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Fault {
+    /// Nothing.
+    None,
+    /// Numbers are greater, times later (in microseconds).
+    Bias(i64),
+    /// Always the same.
+    Constant,
+    /// Null.
+    Null,
+    /// Another value than the legacy's kind has, such as an id in upper case.
+    Kind,
+    /// The legacy's noise, so much more often.
+    Excess(f64),
+}
+
+/// What both services share.
+pub(crate) struct World {
+    pub(crate) random: Random,
+    counter: u64,
+    versions: Vec<u64>,
+}
+
+/// Different records that clients ask for.
+pub(crate) const TARGETS: u64 = 1_000;
+
+impl World {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self {
+            random: Random(seed),
+            counter: 1_000,
+            versions: vec![0; TARGETS as usize],
+        }
+    }
+
+    /// Somebody writes to a record.
+    pub(crate) fn write(&mut self, target: u64) {
+        self.versions[target as usize] += 1;
+    }
+
+    fn uuid(&mut self) -> String {
+        let (high, low) = (self.random.next(), self.random.next());
+        format!(
+            "{:08x}-{:04x}-4{:03x}-a{:03x}-{:012x}",
+            high >> 32,
+            (high >> 16) & 0xffff,
+            high & 0xfff,
+            low >> 52,
+            low & 0xffff_ffff_ffff
+        )
+    }
+
+    /// The body of one answer.
+    pub(crate) fn answer(&mut self, noise: Noise, fault: Fault, target: u64, time: i64) -> String {
+        let bias = match fault {
+            Fault::Bias(bias) => bias,
+            _ => 0,
+        };
+        let value = match (noise, fault) {
+            (_, Fault::Null) => "null".to_owned(),
+            (Noise::Uuid, Fault::Constant) => "\"00000000-dead-4bee-a000-000000000001\"".to_owned(),
+            (Noise::Uuid, Fault::Kind) => format!("\"{}\"", self.uuid().to_uppercase()),
+            (Noise::Uuid, _) => format!("\"{}\"", self.uuid()),
+            (Noise::Clock, Fault::Constant) => clock(0),
+            (Noise::Clock, Fault::Kind) => (time / SECOND).to_string(),
+            (Noise::Clock, _) => clock(time + bias),
+            (Noise::Counter, Fault::Constant) => "1000".to_owned(),
+            (Noise::Counter, Fault::Kind) => format!("\"{}\"", self.counter),
+            (Noise::Counter, _) => {
+                self.counter += 1 + self.random.below(3);
+                (self.counter.cast_signed() + bias).to_string()
+            }
+            (Noise::Order, Fault::Constant) => "[0,1,2,3,4,5,6,7]".to_owned(),
+            (Noise::Order, Fault::Kind) => "[0,1,2,3,4,5,6]".to_owned(),
+            (Noise::Order, _) => {
+                let mut elements: Vec<u64> = (0..8).collect();
+                for at in (1..elements.len()).rev() {
+                    elements.swap(at, self.random.below(at as u64 + 1) as usize);
+                }
+                format!("{elements:?}")
+            }
+            (Noise::Number | Noise::Price | Noise::Dice, Fault::Constant) => "3".to_owned(),
+            (Noise::Number, Fault::Kind) => format!("\"{}\"", self.random.below(1_000)),
+            (Noise::Number, _) => (self.random.below(1_000).cast_signed() + bias).to_string(),
+            (Noise::Price, Fault::Kind) => self.random.below(1_000).to_string(),
+            (Noise::Price, _) => price(self.random.below(100_000).cast_signed() + bias),
+            (Noise::Dice, Fault::Kind) => "7.5".to_owned(),
+            (Noise::Dice, _) => (1 + self.random.below(6).cast_signed() + bias).to_string(),
+            (Noise::Sentence, Fault::Constant | Fault::Kind) => "\"No orders.\"".to_owned(),
+            (Noise::Sentence, _) => {
+                let (number, id) = (self.random.below(10_000), self.uuid());
+                format!(
+                    "\"Order {number} of {id} at {}\"",
+                    clock(time).trim_matches('"')
+                )
+            }
+            (Noise::Race(_), fault) => {
+                let version = self.versions[target as usize];
+                if fault == Fault::None {
+                    format!("\"v{version}\"")
+                } else {
+                    "\"v0-stale\"".to_owned()
+                }
+            }
+            (Noise::Seldom(rate), fault) => {
+                let rate = match fault {
+                    Fault::Excess(more) => more,
+                    _ => rate,
+                };
+                if self.random.chance(rate) {
+                    format!("\"{}\"", self.uuid())
+                } else {
+                    format!("\"3f2a77de-5b1e-4c2b-9a1c-{target:012x}\"")
+                }
+            }
+        };
+        format!("{{\"target\":{target},\"value\":{value}}}")
+    }
+}
+
+/// `"2026-01-31T09:30:00.123Z"`.
+fn clock(time: i64) -> String {
+    let of_day = 34_200 + time.div_euclid(SECOND);
+    let millis = time.rem_euclid(SECOND) / 1_000;
+    format!(
+        "\"2026-01-31T{:02}:{:02}:{:02}.{millis:03}Z\"",
+        of_day / 3_600,
+        of_day / 60 % 60,
+        of_day % 60
+    )
+}
+
+/// Hundredths as JavaScript prints them.
+fn price(hundredths: i64) -> String {
+    let text = format!("{}.{:02}", hundredths / 100, hundredths % 100);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
