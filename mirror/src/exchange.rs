@@ -40,7 +40,7 @@ pub(crate) use capturing::Capturing;
 pub(crate) use copied::Copied;
 pub(crate) use eligibility::refusal;
 pub(crate) use head::RequestHead;
-pub(crate) use intake::{Intake, StartAsk};
+pub(crate) use intake::{Completion, Intake};
 pub(crate) use meters::Meters;
 pub(crate) use pending::{Ask, Pending};
 pub(crate) use side::{BySide, Side};

@@ -20,7 +20,7 @@ use crate::proxy::config::{Mode, Policy};
 use crate::proxy::outbound::Outbound;
 use crate::proxy::tls;
 use crate::upstream::{
-    self, Connector, Lookups, Service, TlsError, UpstreamUrl, WorkerConnections,
+    self, Connector, Lookups, Service, Shadows, TlsError, UpstreamUrl, WorkerConnections,
 };
 
 /// Creates the observer of a worker, on the worker's thread, from the worker's number.
@@ -106,7 +106,10 @@ impl Generation {
                 &policy.limits,
                 &resources.lookups[side],
                 &resources.all_connections,
-                limited.then(|| Rc::clone(&resources.exchange.turns)),
+                limited.then(|| Shadows {
+                    turns: Rc::clone(&resources.exchange.turns),
+                    connections: Arc::clone(resources.exchange.admission.connections(side)),
+                }),
             )
         };
         let terms = Terms::new(

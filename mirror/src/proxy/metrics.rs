@@ -123,15 +123,11 @@ impl Collector for Metrics {
             )?
             .encode_histogram::<NoLabelSet>(summed.sum, summed.count, &summed.buckets, None)?;
         Meters::encode_shadows(&self.exchanges, &mut encoder)?;
+        admission.encode_by_side(&mut encoder)?;
         let open = self
             .total(|worker| worker.accepted.get())
             .saturating_sub(self.total(|worker| worker.closed.get()));
         for (name, help, value) in [
-            (
-                "parity_shadow_queue_depth",
-                "Shadows that wait for the candidate",
-                admission.in_flight() as u64,
-            ),
             (
                 "parity_shadow_bytes",
                 "Bytes held for shadows and for exchanges that are not compared yet",
@@ -141,11 +137,6 @@ impl Collector for Metrics {
                 "parity_client_connections",
                 "Open connections of clients",
                 open,
-            ),
-            (
-                "parity_candidate_connections",
-                "Open connections to the candidate, in use and idle",
-                self.process.candidates().open() as u64,
             ),
         ] {
             let gauge = ConstGauge::new(value);

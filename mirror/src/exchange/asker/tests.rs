@@ -11,12 +11,11 @@ use super::Asker;
 use crate::descriptors::Descriptors;
 use crate::exchange::copied::Copied;
 use crate::exchange::fixture::{Log, pending, terms};
-use crate::exchange::intake::StartAsk as _;
 use crate::exchange::side::{BySide, Side};
 use crate::exchange::terms::Terms;
 use crate::forwarding::Forwarding;
 use crate::upstream::{
-    Connector, Lookups, OwnConnections, Service, Target, UpstreamUrl, WorkerConnections,
+    Connector, Lookups, OwnConnections, Service, Shadows, Target, UpstreamUrl, WorkerConnections,
 };
 
 /// A service that answers every request in the same way.
@@ -42,7 +41,7 @@ async fn asker(terms: &Rc<Terms>) -> Rc<Asker<Copied>> {
     ));
     let own = Arc::new(OwnConnections::default());
     let mut services = Vec::new();
-    for _ in Side::ALL {
+    for side in Side::ALL {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         tokio::task::spawn_local(serve(listener));
@@ -54,7 +53,10 @@ async fn asker(terms: &Rc<Terms>) -> Rc<Asker<Copied>> {
             terms.limits(),
             &Rc::new(Lookups::new(&own)),
             &all_connections,
-            Some(Rc::clone(terms.turns())),
+            Some(Shadows {
+                turns: Rc::clone(terms.turns()),
+                connections: Arc::clone(terms.admission().connections(side)),
+            }),
         ));
     }
     let mut services = services.into_iter();
