@@ -3,25 +3,21 @@
 //! This package is the only place that uses every crate. It holds no comparison, no protocol and no SQL: it connects the
 //! crates ([`pipeline`]), runs commands ([`commands`]), and leaves what a person sees to `parity_dashboards`.
 
-mod admin;
 mod cli;
 mod commands;
 mod config;
-mod descriptors;
 mod error;
-mod handover;
-mod instance;
 mod pipeline;
+mod process;
 #[cfg(test)]
 mod reference;
-mod signals;
-mod telemetry;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use cli::{Cli, Command};
+use process::{signals, telemetry};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();

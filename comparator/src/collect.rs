@@ -7,7 +7,7 @@
 use std::ops::ControlFlow;
 
 use parity_schemas::side::CUT_MARK;
-use parity_schemas::verdict::{Digest, Excerpt, Finding, Note, Part, Reason, Side, Tolerated};
+use parity_schemas::verdict::{Digest, Excerpt, Finding, Note, Part, Reason, Side, Tolerated, Why};
 use sha2::{Digest as _, Sha256};
 
 use crate::limits::Limits;
@@ -88,14 +88,14 @@ impl<'a> Collector<'a> {
         self.hits[usize::from(rule)] += 1;
         if self.detail {
             let rules = self.rules;
-            self.list(part, path, || format!("rule:{}", rules.get(rule).id));
+            self.list(part, path, || Why::Rule(rules.get(rule).id.to_string()));
         }
     }
 
     /// Notes a difference that counts as equal by default.
-    pub(crate) fn tolerated(&mut self, part: Part, path: impl FnOnce() -> String, why: &str) {
+    pub(crate) fn tolerated(&mut self, part: Part, path: impl FnOnce() -> String, why: Why) {
         if self.detail {
-            self.list(part, path, || why.to_owned());
+            self.list(part, path, || why);
         }
     }
 
@@ -106,7 +106,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn list(&mut self, part: Part, path: impl FnOnce() -> String, why: impl FnOnce() -> String) {
+    fn list(&mut self, part: Part, path: impl FnOnce() -> String, why: impl FnOnce() -> Why) {
         if !self.is_full() {
             self.tolerated.push(Tolerated {
                 part,
@@ -133,10 +133,13 @@ impl<'a> Collector<'a> {
 }
 
 fn bytes_of(finding: &Finding) -> usize {
-    let optional = [&finding.candidate_path, &finding.text_diff];
-    let texts = optional.into_iter().flatten().map(String::len);
+    let candidate_path = finding.candidate_path.as_ref().map_or(0, String::len);
+    let text_diff = finding
+        .text_diff
+        .as_ref()
+        .map_or(0, |diff| diff.lines.len());
     let sides = finding.legacy.held() + finding.candidate.held();
-    finding.path.len() + finding.pattern.len() + sides + texts.sum::<usize>()
+    finding.path.len() + finding.pattern.len() + sides + candidate_path + text_diff
 }
 
 /// The first `limit` bytes of `text`, followed by [`CUT_MARK`] if it is longer. Bytes that are not UTF-8 become U+FFFD.

@@ -23,6 +23,7 @@ use crate::headers::{self, FieldComparison};
 use crate::json;
 use crate::limits::Limits;
 use crate::media::{BodyKind, Declared};
+use crate::message::cut_short;
 use crate::rules::{Rules, Scope, ScopeCache};
 
 /// The result for one pair, with its reasons.
@@ -126,6 +127,37 @@ impl Comparator {
         self.settle(&limits, true, |out, scratch| {
             answers(&pair, &scope, out, scratch)
         })
+    }
+
+    /// As [`Comparator::explain_answers`], of answers to GET that were saved in files, perhaps on different days. Two of
+    /// which one was cut short are never a match, because the missing part may differ; a difference that was found remains
+    /// a mismatch.
+    pub fn explain_saved(
+        &mut self,
+        legacy: &Capture,
+        candidate: &Capture,
+        now: Timestamp,
+    ) -> Comparison {
+        let mut comparison = self.explain_answers(AnswerPair {
+            route: "",
+            method: &Method::GET,
+            time: now,
+            legacy,
+            candidate,
+            asked_together: false,
+        });
+        let cut = [
+            (legacy, Reason::LegacyTruncated),
+            (candidate, Reason::CandidateTruncated),
+        ]
+        .into_iter()
+        .find(|(answer, _)| cut_short(answer).is_some());
+        if let Some((_, reason)) = cut
+            && comparison.verdict != Verdict::Mismatch
+        {
+            comparison.verdict = Verdict::NotCompared(reason);
+        }
+        comparison
     }
 
     /// Judges two documents that are not HTTP answers. Rules for the body apply unless they are limited to a route.

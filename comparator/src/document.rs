@@ -161,7 +161,7 @@ impl From<&Finding> for DiffFinding {
             legacy: finding.legacy.shown().map(Cow::into_owned),
             candidate: finding.candidate.shown().map(Cow::into_owned),
             explanation: finding.explanation,
-            text_diff: finding.text_diff.clone(),
+            text_diff: finding.text_diff.as_ref().map(ToString::to_string),
         }
     }
 }

@@ -1,12 +1,14 @@
 //! Names for groups of findings.
 //!
-//! Findings with one cause look alike: the same route, pair of status codes, generalized path, kind and explanation.
-//! The fingerprint is a hash of exactly these, so every instance and every version of this program gives a group the
+//! Findings with one cause look alike: besides what every [group](crate::groups) has in common, they have the same route and
+//! pair of status codes. The fingerprint is a hash of exactly these, so every instance and every version of this program gives a group the
 //! same name. Values, which are secret, are not part of it.
 
 use parity_schemas::tally::Group;
 use parity_schemas::verdict::{Explanation, Finding};
 use sha2::{Digest, Sha256};
+
+use crate::groups::{FindingGroup, FindingGroups, GroupKey};
 
 /// The group of each finding, in the same order; `pattern` returns what may be stored of a finding's pattern. The
 /// caller must count an exchange once for each group, however many of its findings belong to it.
@@ -17,40 +19,36 @@ pub(crate) fn groups(
     findings: &[Finding],
     pattern: impl Fn(&Finding) -> String,
 ) -> Vec<Group> {
-    findings
-        .iter()
-        .map(|finding| {
-            let pattern = pattern(finding);
-            Group {
-                fingerprint: fingerprint(route, legacy_status, candidate_status, &pattern, finding),
-                part: finding.part,
-                pattern,
-                kind: finding.kind,
-                explanation: finding.explanation,
-                shape: String::new(),
-                legacy_status,
-                candidate_status,
-            }
+    let FindingGroups { groups, group_of } = FindingGroups::by(findings, pattern);
+    let named: Vec<Group> = groups
+        .into_iter()
+        .map(|FindingGroup { key, .. }| Group {
+            fingerprint: fingerprint(route, legacy_status, candidate_status, &key),
+            part: key.part,
+            pattern: key.pattern,
+            kind: key.kind,
+            explanation: key.explanation,
+            shape: String::new(),
+            legacy_status,
+            candidate_status,
         })
+        .collect();
+    group_of
+        .into_iter()
+        .map(|position| named[position].clone())
         .collect()
 }
 
-fn fingerprint(
-    route: &str,
-    legacy_status: u16,
-    candidate_status: u16,
-    pattern: &str,
-    finding: &Finding,
-) -> String {
+fn fingerprint(route: &str, legacy_status: u16, candidate_status: u16, key: &GroupKey) -> String {
     let mut hasher = Sha256::new();
     hasher.update(legacy_status.to_be_bytes());
     hasher.update(candidate_status.to_be_bytes());
     for text in [
         route,
-        finding.part.as_str(),
-        pattern,
-        finding.kind.as_str(),
-        finding.explanation.map_or("", Explanation::as_str),
+        key.part.as_str(),
+        &key.pattern,
+        key.kind.as_str(),
+        key.explanation.map_or("", Explanation::as_str),
     ] {
         // Length first, so that different tuples never have the same bytes.
         hasher.update((text.len() as u64).to_be_bytes());

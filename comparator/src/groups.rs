@@ -2,7 +2,8 @@
 //!
 //! Findings with the same part, pattern, kind and explanation form a group. A pattern already has `*` for array
 //! indices. For a reader, the keys of an object become `*`, too, if so many of them differ that it must be a map: two
-//! records do not differ in dozens of fields, two price lists do. Documents keep the patterns.
+//! records do not differ in dozens of fields, two price lists do. Documents and records keep the patterns;
+//! `fingerprint` gives the groups of a record their names.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -67,7 +68,11 @@ impl FindingGroups {
         })
     }
 
-    fn by<'a>(findings: &'a [Finding], mut pattern: impl FnMut(&'a Finding) -> String) -> Self {
+    /// Groups by what `pattern` returns for the pattern of a finding.
+    pub(crate) fn by<'a>(
+        findings: &'a [Finding],
+        mut pattern: impl FnMut(&'a Finding) -> String,
+    ) -> Self {
         let mut positions: HashMap<GroupKey, usize> = HashMap::new();
         let mut all = Self {
             groups: Vec::new(),

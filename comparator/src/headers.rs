@@ -16,7 +16,7 @@ use std::time::Duration;
 use http::HeaderName;
 use http::header::{CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH};
 use parity_schemas::fields::{FieldLine, FieldLines, FieldValue};
-use parity_schemas::verdict::{Explanation, Finding, Kind, Part, Side};
+use parity_schemas::verdict::{Explanation, Finding, Kind, Part, Side, Why};
 use smallvec::SmallVec;
 
 use crate::collect::{Collector, Flow, shown, value};
@@ -210,8 +210,9 @@ impl FieldComparison<'_, '_> {
 
     fn note(&mut self, path: &str) {
         if self.out.detail {
-            let why = format!("default:{}", path.split('/').next().unwrap_or(path));
-            self.out.tolerated(self.part, || shown_path(path), &why);
+            let name = path.split('/').next().unwrap_or(path);
+            let why = Why::Field(name.to_owned());
+            self.out.tolerated(self.part, || shown_path(path), why);
         }
     }
 

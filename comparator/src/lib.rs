@@ -8,7 +8,7 @@
 //! - [`fingerprint`] names the group that a finding belongs to.
 //! - [`redact`] is the only way by which captured values leave the process.
 //! - [`decision`] derives pass, fail or undecided from the counts, and depends on nothing else here.
-//! - [`noise`] tells what differs by chance from what differs, by asking both services once more.
+//! - [`noise`] distinguishes what differs by chance from what differs, by asking both services once more.
 //! - [`groups`] counts findings by what they have in common.
 //! - [`document`] is what `parity diff` prints; [`message`] reads a stored HTTP answer for it, [`decode`] undoes what a
 //!   file was compressed with, and [`text`] shows two texts line by line.

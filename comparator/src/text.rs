@@ -6,9 +6,8 @@
 
 use std::ops::Range;
 
-use parity_schemas::side::CUT_MARK;
-use parity_schemas::verdict::{EqualByDefault, Finding, Kind, Part, Side};
-use similar::{DiffOp, TextDiff};
+use parity_schemas::verdict::{EqualByDefault, Finding, Kind, Part, Side, TextDiff, Why};
+use similar::DiffOp;
 
 use crate::collect::{Collector, Flow, excerpt, shown};
 use crate::explain;
@@ -29,7 +28,7 @@ pub(crate) fn compare(
         out.tolerated(
             Part::Body,
             String::new,
-            EqualByDefault::FinalNewline.as_str(),
+            Why::Default(EqualByDefault::FinalNewline),
         );
         return Flow::Continue(());
     }
@@ -91,7 +90,7 @@ pub(crate) fn first_difference<'a>(
 }
 
 /// A unified diff, cut at whole lines; `None` when it would be too much work.
-pub fn unified(legacy: &str, candidate: &str, limits: &Limits) -> Option<String> {
+pub fn unified(legacy: &str, candidate: &str, limits: &Limits) -> Option<TextDiff> {
     let one: Vec<&str> = legacy.split_inclusive('\n').collect();
     let two: Vec<&str> = candidate.split_inclusive('\n').collect();
     let prefix = one
@@ -112,7 +111,8 @@ pub fn unified(legacy: &str, candidate: &str, limits: &Limits) -> Option<String>
     }
     let from = prefix.saturating_sub(CONTEXT_LINES);
     let until = |length: usize| length - suffix.saturating_sub(CONTEXT_LINES);
-    let diff = TextDiff::from_slices(&one[from..until(one.len())], &two[from..until(two.len())]);
+    let (old, new) = (&one[from..until(one.len())], &two[from..until(two.len())]);
+    let diff = similar::TextDiff::from_slices(old, new);
     let mut out = String::new();
     for hunk in diff
         .unified_diff()
@@ -134,7 +134,10 @@ pub fn unified(legacy: &str, candidate: &str, limits: &Limits) -> Option<String>
             }
         }
     }
-    Some(out)
+    Some(TextDiff {
+        lines: out,
+        is_cut: false,
+    })
 }
 
 /// `@@ -first,count +first,count @@`, counted from the start of the texts.
@@ -151,13 +154,15 @@ fn hunk_header(ops: &[DiffOp], skipped: usize) -> String {
     )
 }
 
-fn cut(mut text: String, limit: usize) -> String {
+fn cut(mut text: String, limit: usize) -> TextDiff {
     let kept = text.as_bytes()[..limit.min(text.len())]
         .iter()
         .rposition(|byte| *byte == b'\n');
     text.truncate(kept.map_or(0, |newline| newline + 1));
-    text.push(CUT_MARK);
-    text
+    TextDiff {
+        lines: text,
+        is_cut: true,
+    }
 }
 
 #[cfg(test)]
@@ -169,8 +174,8 @@ mod tests {
         let one = "a\nb\nc\nd\ne\nf\ng\n";
         let two = "a\nb\nc\nd\nE\nf\ng\n";
         assert_eq!(
-            unified(one, two, &Limits::default()).as_deref(),
-            Some("@@ -2,6 +2,6 @@\n b\n c\n d\n-e\n+E\n f\n g\n")
+            unified(one, two, &Limits::default()).map(|diff| diff.to_string()),
+            Some("@@ -2,6 +2,6 @@\n b\n c\n d\n-e\n+E\n f\n g\n".to_owned())
         );
         assert_eq!(first_difference(one, two), (Some("e"), Some("E")));
         assert_eq!(first_difference("a\n", "a\nb"), (None, Some("b")));
@@ -184,7 +189,7 @@ mod tests {
         };
         let (one, two) = (lines("old"), lines("new"));
         let diff = unified(&one, &two, &Limits::default()).expect("within bounds");
-        assert!(diff.len() <= 8_192 + 3 && diff.ends_with("\n…"));
-        assert_eq!(unified(&one.repeat(2), &two, &Limits::default()), None);
+        assert!(diff.is_cut && diff.lines.len() <= 8_192 && diff.lines.ends_with('\n'));
+        assert!(unified(&one.repeat(2), &two, &Limits::default()).is_none());
     }
 }

@@ -13,10 +13,23 @@ use parity_schemas::visible::{visible, visible_value};
 use rust_embed::RustEmbed;
 
 use crate::view::words::{elapsed, grouped, rate};
-use crate::view::{CauseName, ClientsView, Decided, MismatchView, ReportView, Status, Tone};
+use crate::view::{
+    CauseName, ClientsView, Decided, Equal, Headline, MismatchView, ReportView, Room, Status, Tone,
+    Weight,
+};
 
 /// Longest value in a table cell; the page of the mismatch shows all that was recorded.
 const CELL_CHARS: usize = 160;
+/// Places named for each reason why something counts as equal.
+const MAX_PLACES: usize = 20;
+/// What is shown of two values on the page of a mismatch: all of them.
+const ROOM: Room = Room {
+    line: usize::MAX,
+    wrap: 100,
+    value_lines: usize::MAX,
+    diff_lines: usize::MAX,
+    elements: usize::MAX,
+};
 
 #[derive(RustEmbed)]
 #[folder = "assets/"]
@@ -26,17 +39,9 @@ struct Assets;
 #[template(path = "report.html")]
 struct ReportPage<'a> {
     view: ReportView<'a>,
+    headline: Headline,
     clients: ClientsView<'a>,
     status: Option<Status>,
-}
-
-impl ReportPage<'_> {
-    fn outcome(&self) -> &'static str {
-        match self.view.decision.outcome {
-            _ if self.view.report.window.is_none() => "nothing recorded",
-            outcome => outcome.as_str(),
-        }
-    }
 }
 
 /// A number in a cell.
@@ -86,9 +91,21 @@ fn side(value: Option<&Cow<'_, str>>) -> String {
     )
 }
 
-/// A value of one side as a whole.
-fn whole(value: Option<&Cow<'_, str>>) -> String {
-    value.map_or_else(|| "(absent)".to_owned(), |value| visible(value))
+/// The places of a reason, behind it.
+fn places(equal: &Equal<'_>) -> String {
+    let places = equal
+        .places
+        .iter()
+        .take(MAX_PLACES)
+        .map(|place| match place.path {
+            "" => place.name(),
+            path => visible(path),
+        });
+    let mut places: Vec<String> = places.collect();
+    if equal.places.len() > MAX_PLACES {
+        places.push("…".to_owned());
+    }
+    places.join(", ")
 }
 
 /// Text of several lines, each made visible, the line breaks kept.
@@ -116,6 +133,7 @@ pub(crate) fn report(decided: &Decided, status: Option<Status>) -> askama::Resul
     let view = ReportView::from(decided);
     let clients = view.clients();
     ReportPage {
+        headline: view.headline(),
         view,
         clients,
         status,

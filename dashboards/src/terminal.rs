@@ -13,16 +13,16 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 
 use anstyle::{AnsiColor, Style};
-use parity_schemas::visible::{is_hidden, visible, visible_value};
+use parity_schemas::visible::is_hidden;
 use serde::Serialize;
 
-use crate::view::{Place, Tone, words};
+use crate::view::{Ink, Piece, Place, Row, Tone, Weight, words};
 
 pub use diff::{Layout, diff, stat};
 pub use gate::gate;
 pub use report::report;
 
-pub use crate::view::words::shown;
+pub use crate::view::words::{plural, shown};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -121,19 +121,41 @@ fn place(place: Place<'_>) -> String {
     }
 }
 
-/// A captured value in one line, safe and short.
-fn shown_value(value: &str) -> String {
-    visible_value(value, MAX_VALUE_CHARS)
+/// A line of a drawing with the sign of its side.
+fn signed(row: &Row) -> String {
+    inked(row, row.sign)
 }
 
-/// The lines of a unified diff of captured text, each made safe and in the colour of its side.
-fn diff_lines(diff: &str) -> impl Iterator<Item = String> + '_ {
-    diff.lines().map(|line| {
-        let style = match line.as_bytes().first() {
-            Some(b'-') => LEGACY,
-            Some(b'+') => CANDIDATE,
-            _ => DIM,
+/// The same without the sign.
+fn unsigned(row: &Row) -> String {
+    inked(row, "")
+}
+
+fn inked(row: &Row, sign: &str) -> String {
+    let plain = match row.ink {
+        Ink::Legacy => LEGACY,
+        Ink::Candidate => CANDIDATE,
+        Ink::Place => PLACE,
+        Ink::Faint => DIM,
+    };
+    let mut out = String::new();
+    let mut pieces = row.pieces.as_slice();
+    // One escape sequence for the sign and the text behind it.
+    match pieces {
+        [Piece { text, weight }, rest @ ..] if *weight == Weight::Plain => {
+            out.push_str(&styled(plain, format_args!("{sign}{text}")));
+            pieces = rest;
+        }
+        _ if sign.is_empty() => {}
+        _ => out.push_str(&styled(plain, sign)),
+    }
+    for piece in pieces {
+        let style = match piece.weight {
+            Weight::Plain => plain,
+            Weight::Changed => plain.bold().underline(),
+            Weight::Remark => DIM,
         };
-        styled(style, visible(line))
-    })
+        out.push_str(&styled(style, &piece.text));
+    }
+    out
 }

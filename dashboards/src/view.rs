@@ -12,9 +12,11 @@ mod decided;
 mod decision;
 pub mod diff;
 mod difference;
+mod excused;
 mod mismatch;
 mod report;
 mod settled;
+mod sides;
 mod status;
 pub(crate) mod words;
 
@@ -24,9 +26,11 @@ pub(crate) use completeness::Completeness;
 pub use decided::{Absent, Decided, decided};
 pub(crate) use decision::DecisionView;
 pub(crate) use difference::{Difference, Place, Values};
+pub(crate) use excused::{Equal, Excused};
 pub(crate) use mismatch::MismatchView;
 pub(crate) use report::{Cause, CauseName, ClientsView, Group, Headline, ReportView};
 pub use settled::settled;
+pub(crate) use sides::{Ink, Piece, Room, Row, Weight};
 pub use status::Status;
 
 /// How good something is. The terminal and the pages each have a style for it.

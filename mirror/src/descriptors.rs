@@ -43,7 +43,7 @@ impl Default for ConnectionLimits {
     }
 }
 
-/// The connections to the candidate, of all workers.
+/// The connections of shadows, of all workers.
 pub(crate) struct Descriptors {
     limit: usize,
     open: AtomicUsize,
@@ -62,17 +62,16 @@ impl Descriptors {
         })
     }
 
-    /// Reserves a descriptor for one more connection, if the limit allows it.
-    pub(crate) fn take(self: &Arc<Self>) -> Option<Descriptor> {
+    /// Reserves a descriptor for one more connection to a service, if the limit allows it.
+    pub(crate) fn take(self: &Arc<Self>, service: &Arc<OpenConnections>) -> Option<Descriptor> {
         let before = self.open.fetch_add(1, Ordering::Relaxed);
-        // Built first, so that its drop undoes the count if it was one too many.
-        let descriptor = Descriptor(Arc::clone(self));
+        service.0.fetch_add(1, Ordering::Relaxed);
+        // Built first, so that its drop undoes the counts if it was one too many.
+        let descriptor = Descriptor {
+            all: Arc::clone(self),
+            service: Arc::clone(service),
+        };
         (before < self.limit).then_some(descriptor)
-    }
-
-    /// How many connections are open now.
-    pub(crate) fn open(&self) -> usize {
-        self.open.load(Ordering::Relaxed)
     }
 
     /// Records that a connection could not get a descriptor.
@@ -90,12 +89,27 @@ impl Descriptors {
     }
 }
 
+/// How many connections shadows have to one service, in use and idle.
+#[derive(Default)]
+pub(crate) struct OpenConnections(AtomicUsize);
+
+impl OpenConnections {
+    /// The number now.
+    pub(crate) fn count(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
 /// The reserved descriptor of one connection; dropping it frees it.
-pub(crate) struct Descriptor(Arc<Descriptors>);
+pub(crate) struct Descriptor {
+    all: Arc<Descriptors>,
+    service: Arc<OpenConnections>,
+}
 
 impl Drop for Descriptor {
     fn drop(&mut self) {
-        self.0.open.fetch_sub(1, Ordering::Relaxed);
+        self.service.0.fetch_sub(1, Ordering::Relaxed);
+        self.all.open.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -119,12 +133,18 @@ mod tests {
     #[test]
     fn a_place_is_free_again_when_its_connection_is_gone() {
         let descriptors = Descriptors::new(2);
-        let (one, two) = (descriptors.take(), descriptors.take());
+        let services = [(); 2].map(|()| Arc::<OpenConnections>::default());
+        let counts = || services.each_ref().map(|service| service.count());
+        let (one, two) = (
+            descriptors.take(&services[0]),
+            descriptors.take(&services[1]),
+        );
         assert!(one.is_some() && two.is_some());
-        assert!(descriptors.take().is_none());
-        assert_eq!(descriptors.open(), 2);
+        assert!(descriptors.take(&services[1]).is_none());
+        assert_eq!(counts(), [1, 1]);
         drop(one);
-        assert!(descriptors.take().is_some());
+        assert_eq!(counts(), [0, 1]);
+        assert!(descriptors.take(&services[1]).is_some());
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub(crate) use capturing::Capturing;
 pub(crate) use copied::Copied;
 pub(crate) use eligibility::refusal;
 pub(crate) use head::RequestHead;
-pub(crate) use intake::{Intake, StartAsk};
+pub(crate) use intake::{Completion, Intake};
 pub(crate) use meters::Meters;
 pub(crate) use metrics::ExchangeMetrics;
 pub(crate) use observer::Unobserved;

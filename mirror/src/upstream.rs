@@ -26,12 +26,12 @@ pub use tls::TlsError;
 pub use url::{HostPort, UpstreamUrl, UpstreamUrlError};
 
 pub(crate) use body::{AnswerBody, RequestBody};
-pub(crate) use connect::{ConnectError, Connector, tune};
+pub(crate) use connect::{Connector, tune};
 pub(crate) use connections::WorkerConnections;
 pub(crate) use fault::ServiceFault;
 pub(crate) use link::Link;
 pub(crate) use link::http1::Connected;
 pub(crate) use lookups::Lookups;
 pub(crate) use own_connections::OwnConnections;
-pub(crate) use service::{SendError, Sent, Service};
+pub(crate) use service::{SendError, Sent, Service, Shadows};
 pub(crate) use tls::client_config;

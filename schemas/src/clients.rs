@@ -29,8 +29,8 @@ vocabulary! {
         OtherStatus = "other_status" => "answered by the legacy with a status of no class",
         /// It got our 502: the legacy could not be reached, broke before it answered, or answered what is no HTTP.
         LegacyUnreachable = "legacy_unreachable" => "got 502 from parity: the legacy could not be reached or did not answer",
-        /// It got our 504: the legacy did not accept the connection in time.
-        LegacyTimeout = "legacy_timeout" => "got 504 from parity: the legacy did not accept the connection in time",
+        /// It got our 504: the connection to the legacy timed out.
+        LegacyTimeout = "legacy_timeout" => "got 504 from parity: the connection to the legacy timed out",
         /// It got the begin of an answer of the legacy that broke off.
         LegacyTruncated = "legacy_truncated" => "got an answer of the legacy that broke off",
         /// It went away before it had its whole answer.

@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 pub use crate::explanation::Explanation;
 pub use crate::reason::Reason;
 pub use crate::side::{Digest, Excerpt, Side};
+pub use crate::text_diff::TextDiff;
 pub use crate::vocabulary::UnknownWord;
+pub use crate::why::{EqualByDefault, Why};
 
 use crate::vocabulary::vocabulary;
 
@@ -104,21 +106,7 @@ pub struct Finding {
     /// How near they are, when they are.
     pub explanation: Option<Explanation>,
     /// For text bodies: a unified diff, capped.
-    pub text_diff: Option<String>,
-}
-
-vocabulary! {
-    /// What counts as equal without any rule although its bytes differ; a [`Tolerated::why`].
-    EqualByDefault as "default of what is equal" {
-        /// Two spellings of one number.
-        EqualDecimal = "equal_decimal" => "the same number in other digits",
-        /// Two spellings of one JSON string.
-        EqualString = "equal_string" => "the same text, escaped in another way",
-        /// Only one of two texts ends with a newline.
-        FinalNewline = "final_newline" => "a newline at the very end",
-        /// Only one of two texts begins with one.
-        ByteOrderMark = "byte_order_mark" => "a byte order mark",
-    }
+    pub text_diff: Option<TextDiff>,
 }
 
 /// Something that differed but counts as equal. Paths only, never values.
@@ -130,8 +118,6 @@ pub struct Tolerated {
     pub path: String,
     /// `rule:ID`, the name of a default such as `equal_decimal`, or `not_compared:` and a reason where it is not known to be
     /// equal.
-    pub why: String,
+    #[schemars(with = "String")]
+    pub why: Why,
 }
-
-/// How [`Tolerated::why`] begins for a body that was not compared, because the mismatch was proven without it.
-pub const NOT_COMPARED: &str = "not_compared:";

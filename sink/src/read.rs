@@ -76,6 +76,23 @@ pub struct Known {
     pub candidate_versions: Vec<String>,
 }
 
+/// What a selection has. If nothing is recorded for it, what the store holds instead; both are from one read.
+pub struct Found<T> {
+    /// What was asked for; empty if nothing is recorded.
+    pub value: T,
+    /// What is recorded instead of nothing.
+    pub instead: Option<Known>,
+}
+
+impl<T> From<T> for Found<T> {
+    fn from(value: T) -> Self {
+        Self {
+            value,
+            instead: None,
+        }
+    }
+}
+
 /// A store that is open for reading.
 pub struct Reader {
     store: Box<dyn RecordReader>,
@@ -84,9 +101,8 @@ pub struct Reader {
 
 /// The queries that each store implements.
 trait RecordReader: Send {
-    fn evidence(&self, selection: &Selection) -> Result<Option<Evidence>, StoreError>;
-    fn report(&self, selection: &Selection) -> Result<Report, StoreError>;
-    fn known(&self, migration: &str) -> Result<Known, StoreError>;
+    fn evidence(&self, selection: &Selection) -> Result<Found<Option<Evidence>>, StoreError>;
+    fn report(&self, selection: &Selection) -> Result<Found<Report>, StoreError>;
     fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError>;
     fn mismatches(
         &self,
@@ -117,22 +133,30 @@ impl Reader {
 
     /// The tallies of a selection, added up; `None` when there are none.
     pub fn evidence(&self, selection: &Selection) -> Result<Option<Evidence>, StoreError> {
+        Ok(self.find_evidence(selection)?.value)
+    }
+
+    /// The same, and if there are none, what is recorded instead.
+    pub fn find_evidence(
+        &self,
+        selection: &Selection,
+    ) -> Result<Found<Option<Evidence>>, StoreError> {
         self.store.evidence(selection)
     }
 
     /// The report of a selection; an empty one if nothing was recorded.
     pub fn report(&self, selection: &Selection) -> Result<Report, StoreError> {
+        Ok(self.find_report(selection)?.value)
+    }
+
+    /// The same, and if nothing was recorded, what is recorded instead.
+    pub fn find_report(&self, selection: &Selection) -> Result<Found<Report>, StoreError> {
         self.store.report(selection)
     }
 
     /// How far the clocks of the writers may differ from ours. Zero for a file, which only this machine writes.
     pub fn clocks_apart(&self) -> Duration {
         self.clocks_apart
-    }
-
-    /// Which migrations and versions the store holds.
-    pub fn known(&self, migration: &str) -> Result<Known, StoreError> {
-        self.store.known(migration)
     }
 
     /// One mismatch by its id.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use parity_dashboards::terminal;
+use parity_dashboards::terminal::{self, plural};
 
 use crate::cli::{ConfigCommand, MirrorArgs, OutputFormat};
 use crate::config::problem::Problems;
@@ -86,8 +86,9 @@ fn check(file: Option<&Path>) -> Result<ExitCode> {
                             .to_owned(),
                     );
                 }
-                holds.push(format!("{} routes", settings.mirror.policy.routes.len()));
-                holds.push(format!("{} rules", settings.rules.ids().count()));
+                let (routes, rules) = (&settings.mirror.policy.routes, &settings.rules);
+                holds.push(plural(routes.len() as u64, "route", "routes"));
+                holds.push(plural(rules.ids().count() as u64, "rule", "rules"));
             }
             Err(found) => problems.merge(found),
         }

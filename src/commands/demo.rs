@@ -27,9 +27,9 @@ use crate::cli::DemoArgs;
 use crate::config::Layers;
 use crate::config::environment::Environment;
 use crate::config::settings::{mirror, record, top};
-use crate::handover::Inherited;
-use crate::instance::Instance;
-use crate::signals::{Hangup, Signal, Signals};
+use crate::process::handover::Inherited;
+use crate::process::instance::Instance;
+use crate::process::signals::{Hangup, Signal, Signals};
 use payments::Role;
 
 /// Client connections, each with one request at a time.

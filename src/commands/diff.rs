@@ -11,15 +11,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use http::Method;
 use parity_comparator::document::DiffDocument;
 use parity_comparator::message::{cut_short, read_answer};
-use parity_comparator::{AnswerPair, Comparator, Comparison, DocumentKind, Limits, Rules};
+use parity_comparator::{Comparator, Comparison, DocumentKind, Limits, Rules};
 use parity_dashboards::terminal::{self, Layout};
 use parity_dashboards::view::diff::Diff;
 use parity_schemas::exchange::Capture;
 use parity_schemas::time::Timestamp;
-use parity_schemas::verdict::{Reason, Verdict};
+use parity_schemas::verdict::Verdict;
 
 use crate::cli::{DiffArgs, DiffKind, OutputFormat};
 use crate::config::Layers;
@@ -79,21 +78,9 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
         DiffKind::Http => {
             let names = [&legacy, &candidate].map(|input| terminal::shown(&input.name));
             let (legacy, candidate) = (answer(&legacy)?, answer(&candidate)?);
-            let mut comparison = comparator.explain_answers(AnswerPair {
-                route: "",
-                method: &Method::GET,
-                time: now,
-                legacy: &legacy,
-                candidate: &candidate,
-                asked_together: false,
-            });
-            let cut = [
-                (&legacy, &names[0], Reason::LegacyTruncated),
-                (&candidate, &names[1], Reason::CandidateTruncated),
-            ];
-            for (answer, name, reason) in cut.into_iter().rev() {
-                say_if_cut(answer, name, reason, &mut comparison);
-            }
+            say_if_cut(&legacy, &names[0]);
+            say_if_cut(&candidate, &names[1]);
+            let comparison = comparator.explain_saved(&legacy, &candidate, now);
             let bodies =
                 [legacy, candidate].map(|answer| answer.body.contiguous().into_owned().into());
             (comparison, bodies)
@@ -141,17 +128,11 @@ fn answer(input: &Input) -> Result<Capture> {
     read_answer(&input.bytes).with_context(|| format!("{} is not an HTTP answer", input.name))
 }
 
-/// Two bodies of which one was cut short are never a match, because the missing part may differ. A difference that was
-/// found remains a mismatch.
-fn say_if_cut(answer: &Capture, name: &str, reason: Reason, comparison: &mut Comparison) {
-    let Some((there, announced)) = cut_short(answer) else {
-        return;
-    };
-    terminal::note(&format!(
-        "{name}: cut short: the body has {there} of the {announced} bytes that its Content-Length says; save the answer again"
-    ));
-    if !matches!(comparison.verdict, Verdict::Mismatch) {
-        comparison.verdict = Verdict::NotCompared(reason);
+fn say_if_cut(answer: &Capture, name: &str) {
+    if let Some((there, announced)) = cut_short(answer) {
+        terminal::note(&format!(
+            "{name}: cut short: the body has {there} of the {announced} bytes that its Content-Length says; save the answer again"
+        ));
     }
 }
 

@@ -9,9 +9,9 @@ use parity_schemas::time::Timestamp;
 use crate::cli::MirrorArgs;
 use crate::config::{Layers, MirrorSettings};
 use crate::error;
-use crate::handover::{Inherited, Prepared};
-use crate::instance::Instance;
-use crate::signals::{Hangup, Signal, Signals};
+use crate::process::handover::{Inherited, Prepared};
+use crate::process::instance::Instance;
+use crate::process::signals::{Hangup, Signal, Signals};
 
 /// Runs it.
 pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {

@@ -10,10 +10,10 @@ use parity_schemas::clickhouse::Layout;
 use parity_sink::{Sink, SinkHealth, apply_schema};
 use prometheus_client::registry::Registry;
 
-use crate::admin::{AdminPort, bind_admin, register_build_info};
 use crate::cli::SinkArgs;
 use crate::config::Layers;
-use crate::signals::{Hangup, Signal, Signals};
+use crate::process::admin::{AdminPort, bind_admin, register_build_info};
+use crate::process::signals::{Hangup, Signal, Signals};
 
 /// Runs it.
 pub(crate) fn run(args: &SinkArgs) -> Result<ExitCode> {

@@ -6,10 +6,10 @@ use anyhow::Result;
 use parity_dashboards::{server, terminal};
 use parity_sink::Reader;
 
-use crate::admin::{AdminPort, bind_admin, reading_site};
 use crate::cli::UiArgs;
 use crate::config::Layers;
-use crate::signals::{Hangup, Signal, Signals};
+use crate::process::admin::{AdminPort, bind_admin, reading_site};
+use crate::process::signals::{Hangup, Signal, Signals};
 
 /// Runs it.
 pub(crate) fn run(args: &UiArgs) -> Result<ExitCode> {

@@ -52,7 +52,7 @@ impl Layers {
                 None => {
                     let known: Vec<_> = PROFILES.iter().map(|profile| profile.name).collect();
                     let hint = spelling::hint(&name, &known);
-                    let message = format!("{}: `{name}` is no profile", top::PROFILES.key);
+                    let message = format!("{}: `{name}` is not a profile", top::PROFILES.key);
                     let problem = Problem::new(self.origin(&top::PROFILES), message).hint(hint);
                     self.problems.push(problem);
                 }

@@ -201,7 +201,7 @@ fn a_file_of_rules_alone_can_be_checked_and_named_by_a_flag() {
             0,
             &[
                 "rules.toml: no problems",
-                "1 rules",
+                "0 routes, 1 rule\n",
                 "--legacy and --candidate",
             ],
         );
@@ -294,7 +294,7 @@ fn a_comparison_of_files_reads_the_variable_of_its_one_setting_and_no_other() {
     says(&place.run_with(&command, &others, ""), 0, &[]);
     let wrong = [("PARITY_PROFILE", "go-to-rus")];
     let words = [
-        "PARITY_PROFILE: profiles: `go-to-rus` is no profile",
+        "PARITY_PROFILE: profiles: `go-to-rus` is not a profile",
         "did you mean `go-to-rust`?",
     ];
     says(&place.run_with(&command, &wrong, ""), 2, &words);

@@ -199,3 +199,55 @@ fn parity_ui_serves_a_store_alone() {
     );
     assert_eq!(ui.stop().0, 0);
 }
+
+#[test]
+fn the_page_of_a_mismatch_shows_what_changed_and_what_counts_as_equal() {
+    let text = |price: &str, number: &str, last: &str| {
+        format!(r#"{{"price":"{price}","n":{number},"text":"one\ntwo\n{last}"}}"#)
+    };
+    let legacy = Service::json(&text("12.50", "1.0", "three"));
+    let candidate = Service::json(&text("12.51", "1", "<b>four"));
+    let place = Place::new();
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    mirror.get("/items/1");
+    let report = mirror.settled(1);
+    let id = report.0["groups"][0]["example_id"].clone();
+    let page = mirror
+        .ask(&format!("/mismatches/{}", id.as_str().expect("an id")))
+        .text();
+    let overview = mirror.ask("/").text();
+    mirror.stop();
+    for line in [
+        "12.5<mark>0</mark>",
+        "12.5<mark>1</mark>",
+        "> two</span>",
+        "1 × the same number in other digits: <code>/n</code>",
+    ] {
+        assert!(page.contains(line), "{line}: {page}");
+    }
+    assert!(
+        page.contains(r#"<span class="candidate">+"#) && page.contains("four"),
+        "{page}"
+    );
+    assert!(!page.contains("<b>four"), "{page}");
+    assert!(
+        overview.contains(r#"id="headline">1 of 1 compared requests differ"#),
+        "{overview}"
+    );
+}
+
+#[test]
+fn a_page_without_comparisons_says_so() {
+    let place = Place::new();
+    let legacy = Service::json("{}");
+    let mirror = place.mirror(&legacy.url(), &nobody(), &[]);
+    client::send(mirror.address, "POST", "/items", &[], b"");
+    mirror.settled(1);
+    let page = mirror.ask("/").text();
+    mirror.stop();
+    assert!(
+        page.contains("nothing compared</span>") && page.contains("of 1 requests received"),
+        "{page}"
+    );
+    assert!(place.run(&["report"]).stdout.contains("NOTHING COMPARED"));
+}

@@ -138,7 +138,9 @@ fn shadows_give_way_to_clients() {
         let metrics = mirror.ask("/metrics").text();
         let open = metrics
             .lines()
-            .find_map(|line| line.strip_prefix("parity_candidate_connections "))
+            .find_map(|line| {
+                line.strip_prefix("parity_shadow_connections{upstream=\"candidate\"} ")
+            })
             .and_then(|number| number.parse::<u64>().ok());
         assert!(open.is_some_and(|open| open < limit), "{open:?}");
         mirror.kill();

@@ -6,7 +6,7 @@
 //! edit script. Alignment is bounded; beyond its bounds elements are compared by position, which is correct and only
 //! less readable.
 
-use parity_schemas::verdict::Kind;
+use parity_schemas::verdict::{Kind, Why};
 
 use super::align::{Middle, Pairing, match_by_key};
 use super::hash::fixed_hash;
@@ -43,8 +43,8 @@ impl Walk<'_, '_> {
                 return flow;
             }
             if self.detailed() {
-                let id = &self.out.rules.get(rule).id;
-                self.tolerated(&format!("key_not_unique:{id}"));
+                let id = self.out.rules.get(rule).id.to_string();
+                self.tolerated(Why::KeyNotUnique(id));
             }
         }
         if self.detailed() {

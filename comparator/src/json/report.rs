@@ -1,6 +1,6 @@
 //! Reports what the walk finds: findings, excused differences and tolerated ones, at the current path.
 
-use parity_schemas::verdict::{Explanation, Finding, Kind, Part, Reason, Side};
+use parity_schemas::verdict::{Explanation, Finding, Kind, Part, Reason, Side, Why};
 
 use super::path::{Origin, Path};
 use super::walk::{Frame, Walk};
@@ -103,7 +103,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    pub(super) fn tolerated(&mut self, why: &str) {
+    pub(super) fn tolerated(&mut self, why: Why) {
         if self.probes == 0 {
             let path = Path {
                 steps: self.steps,

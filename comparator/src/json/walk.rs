@@ -6,7 +6,7 @@
 
 use std::ops::ControlFlow;
 
-use parity_schemas::verdict::{EqualByDefault, Explanation, Kind};
+use parity_schemas::verdict::{EqualByDefault, Explanation, Kind, Why};
 use smallvec::SmallVec;
 
 use super::keys::KeyGroup;
@@ -245,7 +245,7 @@ impl<'w> Walk<'w, '_> {
         );
         if !plain && number::same_decimal(one, two) {
             if one != two {
-                self.tolerated(EqualByDefault::EqualDecimal.as_str());
+                self.tolerated(Why::Default(EqualByDefault::EqualDecimal));
             }
             return Flow::Continue(());
         }
@@ -258,7 +258,7 @@ impl<'w> Walk<'w, '_> {
     fn strings(&mut self, legacy: u32, candidate: u32, matched: &MatchedRules) -> Flow {
         let special = self.legacy.special(legacy) || self.candidate.special(candidate);
         if special && self.same_unescaped(legacy, candidate) {
-            self.tolerated(EqualByDefault::EqualString.as_str());
+            self.tolerated(Why::Default(EqualByDefault::EqualString));
             return Flow::Continue(());
         }
         if self.by_rule(legacy, candidate, matched) {

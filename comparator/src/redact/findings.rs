@@ -5,6 +5,7 @@
 //! equal values, the same lines differ. A value that cannot be looked up is replaced by its hash.
 
 use parity_schemas::record::RecordedFinding;
+use parity_schemas::side::CUT_MARK;
 use parity_schemas::tally::Group;
 use parity_schemas::verdict::{Excerpt, Finding, Kind, Part, Side};
 
@@ -106,7 +107,7 @@ impl Redactor {
         match value.whole {
             // A value that was cut may end inside a secret that is recognized only as a whole.
             Some(_) if clean != value.text => self.hide_excerpt(value),
-            Some(_) => format!("{clean}{}", parity_schemas::side::CUT_MARK),
+            Some(_) => format!("{clean}{CUT_MARK}"),
             None => clean,
         }
     }
@@ -150,7 +151,8 @@ impl Redactor {
         let diff = finding
             .text_diff
             .as_ref()
-            .and_then(|_| text::unified(one, two, &Limits::default()));
+            .and_then(|_| text::unified(one, two, &Limits::default()))
+            .map(|diff| diff.to_string());
         (values, diff)
     }
 }

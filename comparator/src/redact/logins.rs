@@ -71,7 +71,7 @@ pub(super) fn before_hosts(text: &str) -> Vec<Range<usize>> {
             continue;
         };
         let addressed = host.starts_with(|first: char| first.is_alphanumeric() || first == '[')
-            && !host.starts_with("sha256:");
+            && !begins_with_digest(host);
         if addressed
             && !password.is_empty()
             && !SCHEMES
@@ -82,6 +82,14 @@ pub(super) fn before_hosts(text: &str) -> Vec<Range<usize>> {
         }
     }
     spans
+}
+
+/// Whether what stands behind an `@` names an image by its content: `shop/cart:1.4@sha256:` and 64 hex digits. Before it is
+/// a tag and no password.
+fn begins_with_digest(host: &str) -> bool {
+    const HEX_DIGITS: usize = 64;
+    let digits = host.strip_prefix("sha256:").unwrap_or_default().bytes();
+    digits.take_while(u8::is_ascii_hexdigit).count() == HEX_DIGITS
 }
 
 impl Redactor {
@@ -159,5 +167,25 @@ impl Redactor {
             }
         }
         spans
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_before_a_digest_is_no_password_and_nothing_else_passes_for_a_digest() {
+        let image = format!("shop/cart:1.4@sha256:{}", "0a".repeat(32));
+        assert!(before_hosts(&image).is_empty());
+        for text in [
+            "joe:HUNTER2@sha256:22",
+            "joe:HUNTER2@sha256:",
+            "joe:HUNTER2@host",
+        ] {
+            let spans = before_hosts(text);
+            assert_eq!(spans.len(), 1, "{text}");
+            assert_eq!(text.get(spans[0].clone()), Some("joe:HUNTER2"));
+        }
     }
 }

@@ -47,7 +47,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use parity_schemas::exchange::Exchange;
 use parity_schemas::record::{Mismatch, MismatchClass};
 use parity_schemas::tally::{Group, Identity};
-use parity_schemas::verdict::{NOT_COMPARED, Part, Tolerated};
+use parity_schemas::verdict::{Part, Tolerated, Why};
 use sha2::Sha256;
 use uuid::Uuid;
 
@@ -77,7 +77,7 @@ fn not_compared(comparison: &Comparison) -> Option<Tolerated> {
     comparison.body_not_compared.map(|reason| Tolerated {
         part: Part::Body,
         path: String::new(),
-        why: format!("{NOT_COMPARED}{reason}"),
+        why: Why::NotCompared(reason),
     })
 }
 

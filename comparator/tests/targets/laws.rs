@@ -11,7 +11,7 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Finding, Kind, Reason, Verdict};
 
 /// Bytes that a cut value may have beyond its limit: the mark.
-const MARK_BYTES: usize = '…'.len_utf8();
+const MARK_BYTES: usize = parity_schemas::side::CUT_MARK.len_utf8();
 /// Longest path of a finding; keys are the services' text.
 const PATH_BYTES: usize = 1_024 + MARK_BYTES;
 
@@ -146,8 +146,11 @@ impl Judge {
                 let longest = (self.limits.value_bytes * 3 + MARK_BYTES) * 2 + 100;
                 assert!(value.len() <= longest, "{} bytes of a value", value.len());
             }
-            let diff = finding.text_diff.as_ref().map_or(0, String::len);
-            assert!(diff <= self.limits.text_diff_bytes + MARK_BYTES);
+            let diff = finding
+                .text_diff
+                .as_ref()
+                .map_or(0, |diff| diff.lines.len());
+            assert!(diff <= self.limits.text_diff_bytes);
         }
     }
 }

@@ -3,11 +3,8 @@
 //! The form is that of a unified diff, which people, editors and pull requests know: `@@` with the place, `-` for the
 //! legacy, `+` for the candidate. Long values are cut where they do not differ; [`Layout::all`] shows everything.
 
-mod bytes;
 mod excused;
-mod lines;
 mod stat;
-mod value;
 
 use std::fmt::Write;
 
@@ -15,14 +12,20 @@ use parity_comparator::groups::FindingGroup;
 use parity_schemas::verdict::{Explanation, Finding, Part};
 use parity_schemas::visible::visible;
 
-use super::{BOLD, DIM, OPEN, PLACE, style, styled};
-use crate::view::diff::{Diff, Form};
+use super::{BOLD, DIM, OPEN, PLACE, signed, style, styled};
+use crate::view::diff::Diff;
 use crate::view::words::{grouped, plural, shown};
-use crate::view::{Difference, Place};
-use value::Side;
+use crate::view::{Place, Room};
 
 /// Longest path that is shown whole. Usual paths are shorter.
 const MAX_PATH: usize = 120;
+
+/// Lines shown of a value that only one side has, and of each of two containers.
+const MAX_VALUE_LINES: usize = 12;
+/// Lines shown of one unified diff: a screen.
+const MAX_DIFF_LINES: usize = 60;
+/// Lines shown of a reordered array.
+const MAX_ELEMENTS: usize = 12;
 
 /// How much is shown.
 #[derive(Clone, Copy)]
@@ -31,6 +34,21 @@ pub struct Layout {
     pub width: usize,
     /// Every finding, every value as a whole, everything that was tolerated.
     pub all: bool,
+}
+
+impl From<Layout> for Room {
+    fn from(layout: Layout) -> Self {
+        // Behind the sign of a side and a space.
+        let wrap = layout.width.saturating_sub(2);
+        let most = |most| if layout.all { usize::MAX } else { most };
+        Self {
+            line: most(wrap),
+            wrap,
+            value_lines: most(MAX_VALUE_LINES),
+            diff_lines: most(MAX_DIFF_LINES),
+            elements: most(MAX_ELEMENTS),
+        }
+    }
 }
 
 /// Every cause with examples.
@@ -155,7 +173,7 @@ impl Writer<'_> {
     }
 
     fn write_finding(&self, out: &mut String, finding: &Finding) -> std::fmt::Result {
-        let difference = Difference::from(finding);
+        let difference = self.diff.difference(finding);
         let place = self.place(difference.place);
         let moved = difference
             .candidate_path
@@ -169,26 +187,14 @@ impl Writer<'_> {
             styled(PLACE, "@@"),
             difference.kind.meaning()
         )?;
-        self.write_values(out, finding)?;
+        let drawing = difference.draw(self.layout.into());
+        for row in drawing.iter().flat_map(|drawing| &drawing.rows) {
+            writeln!(out, "{}", signed(row))?;
+        }
         if let Some(near) = difference.near() {
             writeln!(out, "  {}", styled(DIM, near))?;
         }
         Ok(())
-    }
-
-    fn write_values(&self, out: &mut String, finding: &Finding) -> std::fmt::Result {
-        let layout = self.layout;
-        match self.diff.form(finding) {
-            Form::LineEnds(ends) => bytes::line_ends(out, &ends),
-            Form::Lines(diff) => lines::unified(out, &diff, layout),
-            Form::Bytes(first) => bytes::first_byte(out, &first),
-            Form::Order(order) => lines::order(out, &order, layout),
-            Form::Apart(texts) => value::apart(out, &texts, layout),
-            Form::Both(values) => value::both(out, &values, layout),
-            Form::OnlyLegacy(value) => value::alone(out, Side::Legacy, &value, layout),
-            Form::OnlyCandidate(value) => value::alone(out, Side::Candidate, &value, layout),
-            Form::Nothing => Ok(()),
-        }
     }
 }
 

@@ -12,9 +12,9 @@ use std::fmt::Write;
 use parity_schemas::evidence::Outcome;
 use parity_schemas::report::Report;
 
-use super::{BAD, BOLD, DIM, OPEN, style, styled};
+use super::{BAD, BOLD, DIM, style, styled};
 use crate::view::words::{elapsed, grouped, percent, rate, sentence, shown, version};
-use crate::view::{Decided, Headline, ReportView};
+use crate::view::{Decided, ReportView};
 
 pub(super) use clients::headline as clients_line;
 
@@ -82,27 +82,17 @@ fn hidden(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result {
 
 /// The sentence that sums up the report.
 fn headline(view: &ReportView<'_>) -> String {
-    let decision = view.decision;
-    match view.headline() {
-        Headline::NothingRecorded => {
-            let migration = shown(&view.report.migration);
-            let text = format_args!("NOTHING RECORDED for migration {migration}");
-            styled(OPEN, text)
-        }
-        Headline::NothingCompared { received } => {
-            let received = grouped(received);
-            let text = format_args!("NOTHING COMPARED of {received} requests received");
-            styled(OPEN, text)
-        }
-        Headline::Compared(sentence) => {
-            let word = decision.outcome.as_str().to_uppercase();
-            let allowed = percent(decision.thresholds.max_mismatch_rate);
-            let sure = percent(decision.thresholds.confidence);
-            let terms = format!("({allowed} allowed, {sure} sure)");
-            let word = styled(style(decision.outcome.into()), word);
-            format!("{word} {sentence} {}", styled(DIM, terms))
-        }
+    let headline = view.headline();
+    let word = styled(style(headline.tone), headline.word.to_uppercase());
+    let line = format!("{word} {}", sentence(&headline.rest));
+    if !headline.is_compared {
+        return line;
     }
+    let thresholds = &view.decision.thresholds;
+    let allowed = percent(thresholds.max_mismatch_rate);
+    let sure = percent(thresholds.confidence);
+    let terms = styled(DIM, format_args!("({allowed} allowed, {sure} sure)"));
+    format!("{line} {terms}")
 }
 
 fn routes(out: &mut String, report: &Report) -> std::fmt::Result {

@@ -10,7 +10,7 @@ use parity_schemas::report::Report;
 use parity_schemas::spelling;
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::Standing;
-use parity_sink::{Known, Reader, Selection, StoreError};
+use parity_sink::{Found, Known, Reader, Selection, StoreError};
 
 /// Names listed when nothing matches the selection.
 const MAX_NAMES: usize = 10;
@@ -39,13 +39,17 @@ pub fn decided(
     selection: &Selection,
     thresholds: &Thresholds,
 ) -> Result<Decided, StoreError> {
-    let report = reader.report(selection)?;
+    let Found {
+        value: report,
+        instead,
+    } = reader.find_report(selection)?;
     let standing = Standing {
         complete_until: report.complete_until,
         watermarks: report.watermarks.clone(),
     };
     let evidence = report.evidence();
-    let (decision, absent) = conclude(reader, selection, evidence.as_ref(), &standing, thresholds)?;
+    let found = (evidence.as_ref(), instead.as_ref());
+    let (decision, absent) = decide(selection, found, &standing, thresholds);
     Ok(Decided {
         report,
         decision,
@@ -53,38 +57,26 @@ pub fn decided(
     })
 }
 
-/// Decides now on what is recorded.
+/// Decides now on what was found: the evidence, or what is recorded instead, which the reason then names.
 pub(super) fn decide(
     selection: &Selection,
-    evidence: Option<&Evidence>,
+    (evidence, instead): (Option<&Evidence>, Option<&Known>),
     standing: &Standing,
     thresholds: &Thresholds,
-) -> Decision {
-    decision::decide(
+) -> (Decision, Option<Absent>) {
+    let mut decision = decision::decide(
         selection.migration(),
         evidence,
         standing,
         thresholds,
         new_id(),
         Timestamp::now(),
-    )
-}
-
-/// The same. If there is no evidence, its reason names what is recorded instead.
-pub(super) fn conclude(
-    reader: &Reader,
-    selection: &Selection,
-    evidence: Option<&Evidence>,
-    standing: &Standing,
-    thresholds: &Thresholds,
-) -> Result<(Decision, Option<Absent>), StoreError> {
-    let mut decision = decide(selection, evidence, standing, thresholds);
-    if evidence.is_some() {
-        return Ok((decision, None));
+    );
+    let absent = instead.map(|known| Absent::of(known, selection));
+    if let Some(absent) = &absent {
+        decision.reasons = vec![absent.sentence.clone()];
     }
-    let absent = Absent::of(&reader.known(selection.migration())?, selection);
-    decision.reasons = vec![absent.sentence.clone()];
-    Ok((decision, Some(absent)))
+    (decision, absent)
 }
 
 impl Absent {

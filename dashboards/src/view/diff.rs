@@ -4,27 +4,17 @@
 //! user's own files, so values are shown unredacted. They are made visible all the same: file names, keys and values may be
 //! hostile.
 
-mod bytes;
-pub(crate) mod changed;
-mod excused;
-mod order;
-pub(crate) mod pretty;
-mod values;
-
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use parity_comparator::document::hits;
 use parity_comparator::groups::{FindingGroup, FindingGroups};
 use parity_comparator::{Comparison, Limits, Rules};
 use parity_schemas::verdict::{Finding, Kind, Verdict};
 
+use super::sides::Sides;
 use super::words::{grouped, plural};
-use super::{Place, Tone};
-
-pub(crate) use bytes::{FirstByte, LineEnds};
-pub(crate) use excused::{Equal, Excused};
-pub(crate) use order::{Order, Step};
-pub(crate) use values::{Form, TextDiff, alike};
+use super::{Difference, Excused, Place, Tone};
 
 /// Findings listed before the rest is only counted: a few screens with their values.
 const MAX_LISTED: usize = 40;
@@ -80,21 +70,22 @@ impl<'a> Diff<'a> {
         quotas
     }
 
-    /// The values of a finding in the form that shows them best.
-    pub(crate) fn form(&self, finding: &'a Finding) -> Form<'a> {
-        Form::of(finding, self.bodies, self.limits)
+    /// A finding, with what is known of both sides.
+    pub(crate) fn difference(&self, finding: &'a Finding) -> Difference<'a> {
+        Difference::found(finding, Sides::found(finding, self.bodies), self.limits)
     }
 
     /// Lines that the texts of a group remove and add, where it is of texts.
     pub(crate) fn lines(&self, group: &FindingGroup) -> Option<(u64, u64)> {
         let first = self.comparison.findings.get(group.first)?;
-        let text = first.text_diff.as_deref()?;
-        Some(TextDiff::of(Cow::Borrowed(text)).counts())
+        Some(first.text_diff.as_ref()?.counts())
     }
 
     /// What differs and counts as equal.
     pub(crate) fn excused(&self) -> Excused<'a> {
-        Excused::of(self)
+        let listed = &self.comparison.tolerated;
+        let is_cut = listed.len() >= self.limits.tolerated;
+        Excused::by_hits(listed, is_cut, hits(self.comparison, self.rules))
     }
 
     /// A remark that the verdict alone does not give: two files may be equal and both broken.

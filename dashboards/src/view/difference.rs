@@ -1,11 +1,12 @@
-//! One difference, whatever it was read from: two files, a recorded mismatch, or a group of a report.
+//! One difference, whatever it was read from: two files, a recorded mismatch, or a group of a report. All three draw it from
+//! here.
 
-use std::borrow::Cow;
-
+use parity_comparator::Limits;
 use parity_schemas::record::RecordedFinding;
 use parity_schemas::report::{self, GroupExample};
 use parity_schemas::verdict::{Explanation, Finding, Kind, Part};
 
+use super::sides::{Drawing, Room, Sides};
 use super::words::grouped;
 
 /// Where in an answer.
@@ -50,12 +51,10 @@ pub(crate) struct Values<'a> {
     pub(crate) target: Option<&'a str>,
     /// Their exact path.
     pub(crate) path: &'a str,
-    /// The legacy's; `None` where it has none.
-    pub(crate) legacy: Option<Cow<'a, str>>,
-    /// The candidate's, likewise.
-    pub(crate) candidate: Option<Cow<'a, str>>,
-    /// For texts: a unified diff.
-    pub(crate) text_diff: Option<&'a str>,
+    /// The two.
+    pub(crate) sides: Sides<'a>,
+    /// What aligning two texts for a reader may cost.
+    limits: Limits,
 }
 
 impl Difference<'_> {
@@ -74,62 +73,55 @@ impl Difference<'_> {
 }
 
 impl<'a> Difference<'a> {
-    /// A finding of one exchange; `legacy` and `candidate` are its two values.
-    fn of_finding(
-        place: Place<'a>,
-        candidate_path: Option<&'a str>,
-        kind: Kind,
-        explanation: Option<Explanation>,
-        [legacy, candidate]: [Option<Cow<'a, str>>; 2],
-        text_diff: Option<&'a str>,
-    ) -> Self {
+    /// A finding of two answers that were just compared.
+    pub(crate) fn found(finding: &'a Finding, sides: Sides<'a>, limits: &Limits) -> Self {
         Self {
-            place,
-            candidate_path,
-            kind,
-            explanation,
-            against: 0,
-            values: Some(Values {
-                target: None,
-                path: place.path,
-                legacy,
-                candidate,
-                text_diff,
-            }),
-        }
-    }
-}
-
-impl<'a> From<&'a Finding> for Difference<'a> {
-    fn from(finding: &'a Finding) -> Self {
-        Self::of_finding(
-            Place {
+            place: Place {
                 part: finding.part,
                 path: &finding.path,
             },
-            finding.candidate_path.as_deref(),
-            finding.kind,
-            finding.explanation,
-            [finding.legacy.shown(), finding.candidate.shown()],
-            finding.text_diff.as_deref(),
-        )
+            candidate_path: finding.candidate_path.as_deref(),
+            kind: finding.kind,
+            explanation: finding.explanation,
+            against: 0,
+            values: Some(Values {
+                target: None,
+                path: &finding.path,
+                sides,
+                limits: *limits,
+            }),
+        }
+    }
+
+    /// The lines that show best how the two values differ; `None` once retention has removed them.
+    pub(crate) fn draw(&self, room: Room) -> Option<Drawing> {
+        let values = self.values.as_ref()?;
+        Some(values.sides.draw(self.kind, &values.limits, room))
     }
 }
 
 impl<'a> From<&'a RecordedFinding> for Difference<'a> {
     fn from(finding: &'a RecordedFinding) -> Self {
-        let values = [&finding.legacy, &finding.candidate];
-        Self::of_finding(
-            Place {
+        Self {
+            place: Place {
                 part: finding.part,
                 path: &finding.path,
             },
-            finding.candidate_path.as_deref(),
-            finding.kind,
-            finding.explanation,
-            values.map(|value| value.as_deref().map(Cow::Borrowed)),
-            finding.text_diff.as_deref(),
-        )
+            candidate_path: finding.candidate_path.as_deref(),
+            kind: finding.kind,
+            explanation: finding.explanation,
+            against: 0,
+            values: Some(Values {
+                target: None,
+                path: &finding.path,
+                sides: Sides::recorded(
+                    finding.legacy.as_deref(),
+                    finding.candidate.as_deref(),
+                    finding.text_diff.as_deref(),
+                ),
+                limits: Limits::default(),
+            }),
+        }
     }
 }
 
@@ -138,9 +130,12 @@ impl<'a> From<&'a GroupExample> for Values<'a> {
         Self {
             target: Some(&example.target),
             path: &example.path,
-            legacy: example.legacy.as_deref().map(Cow::Borrowed),
-            candidate: example.candidate.as_deref().map(Cow::Borrowed),
-            text_diff: example.text_diff.as_deref(),
+            sides: Sides::recorded(
+                example.legacy.as_deref(),
+                example.candidate.as_deref(),
+                example.text_diff.as_deref(),
+            ),
+            limits: Limits::default(),
         }
     }
 }

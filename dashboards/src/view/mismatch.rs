@@ -1,10 +1,12 @@
 //! One recorded mismatch.
 
+use parity_comparator::limits::TOLERATED;
 use parity_schemas::record::{Mismatch, RecordedMessage};
-use parity_schemas::verdict::{NOT_COMPARED, Reason};
+use parity_schemas::verdict::Why;
 use parity_schemas::visible::visible;
 
 use super::difference::Difference;
+use super::excused::Excused;
 
 /// A mismatch with all that was recorded of it.
 #[derive(Clone, Copy)]
@@ -22,11 +24,17 @@ impl<'a> MismatchView<'a> {
     /// Why the bodies were not compared, if they were not: the reason, and its meaning if this program knows it.
     pub(crate) fn not_compared(self) -> Option<String> {
         let mut tolerated = self.mismatch.tolerated.iter();
-        let word = tolerated.find_map(|tolerated| tolerated.why.strip_prefix(NOT_COMPARED))?;
-        Some(match word.parse::<Reason>() {
-            Ok(reason) => format!("{reason}, {}", reason.meaning()),
-            Err(_) => visible(word),
+        tolerated.find_map(|tolerated| match &tolerated.why {
+            Why::NotCompared(reason) => Some(format!("{reason}, {}", reason.meaning())),
+            Why::NotComparedBy(word) => Some(visible(word)),
+            _ => None,
         })
+    }
+
+    /// What differs and counts as equal.
+    pub(crate) fn excused(self) -> Excused<'a> {
+        let listed = &self.mismatch.tolerated;
+        Excused::recorded(listed, listed.len() >= TOLERATED)
     }
 
     /// The request and the two answers, if they were kept; each with a title.

@@ -23,17 +23,16 @@ pub(crate) struct ReportView<'a> {
     pub(crate) decision: &'a Decision,
 }
 
-/// How it stands.
-pub(crate) enum Headline {
-    /// There are no counts.
-    NothingRecorded,
-    /// There are counts, but no request was compared.
-    NothingCompared {
-        /// How many.
-        received: u64,
-    },
-    /// What was found, in a sentence; the outcome is the decision's.
-    Compared(String),
+/// How it stands, in a few words.
+pub(crate) struct Headline {
+    /// The outcome, or why there is none.
+    pub(crate) word: &'static str,
+    /// How good that is.
+    pub(crate) tone: Tone,
+    /// What was found; to be made visible.
+    pub(crate) rest: String,
+    /// Whether anything was compared, so that the terms of the decision matter.
+    pub(crate) is_compared: bool,
 }
 
 impl<'a> From<&'a Decided> for ReportView<'a> {
@@ -50,26 +49,38 @@ impl<'a> ReportView<'a> {
     pub(crate) fn headline(&self) -> Headline {
         let counts = &self.report.counts;
         let (compared, differing) = (counts.compared(), counts.differing());
+        let nothing = |word, rest| Headline {
+            word,
+            tone: Tone::Open,
+            rest,
+            is_compared: false,
+        };
         if self.report.window.is_none() {
-            return Headline::NothingRecorded;
+            let rest = format!("for migration {}", self.report.migration);
+            return nothing("nothing recorded", rest);
         }
         let Some(rate) = rate(differing, compared) else {
-            return Headline::NothingCompared {
-                received: counts.received,
-            };
+            let rest = format!("of {} requests received", grouped(counts.received));
+            return nothing("nothing compared", rest);
         };
-        if differing == 0 {
-            let sentence = format!("all {} compared requests are equal", grouped(compared));
-            return Headline::Compared(sentence);
+        let rest = if differing == 0 {
+            format!("all {} compared requests are equal", grouped(compared))
+        } else {
+            let routes = self.report.routes.iter();
+            let bad = routes.filter(|route| route.counts.differing() > 0).count();
+            format!(
+                "{} of {} compared requests differ ({rate}), on {bad} of {} routes",
+                grouped(differing),
+                grouped(compared),
+                self.report.routes.len(),
+            )
+        };
+        Headline {
+            word: self.decision.outcome.as_str(),
+            tone: self.decision.outcome.into(),
+            rest,
+            is_compared: true,
         }
-        let routes = self.report.routes.iter();
-        let bad = routes.filter(|route| route.counts.differing() > 0).count();
-        Headline::Compared(format!(
-            "{} of {} compared requests differ ({rate}), on {bad} of {} routes",
-            grouped(differing),
-            grouped(compared),
-            self.report.routes.len(),
-        ))
     }
 
     /// What clients got.

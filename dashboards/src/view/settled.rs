@@ -6,7 +6,7 @@
 //!
 //! When the gate waits for more traffic, the first read that would pass only means that it *may* pass: fast requests are
 //! counted before those that are slow or hang. So it then waits until everything received before that read has its outcome,
-//! and reads again.
+//! and decides again ([`Target`]).
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use parity_schemas::watermark::{Run, Standing};
 use parity_sink::{Reader, Selection, StoreError};
 use uuid::Uuid;
 
-use super::decided::{conclude, decide};
+use super::decided::decide;
 
 /// How long the gate waits for watermarks: five of their intervals, which is enough for a broker and a sink that keep up. If
 /// several machines share the store, the allowed difference of their clocks is added.
@@ -41,56 +41,68 @@ pub fn settled(
     let patience = WATERMARK_WAIT + apart;
     let apart = i64::try_from(apart.as_micros()).unwrap_or(i64::MAX);
     let began = Instant::now();
-    let began_at = Timestamp::now().saturating_add_micros(apart);
-    // When the first of the current reads that would pass began.
-    let mut passing: Option<(Instant, Timestamp)> = None;
+    let mut target = Target::now(apart);
     let mut waited = Duration::ZERO;
     let mut seen = Seen::default();
     loop {
         // Before the question: what it finds was written by then, however long the answer takes.
         let asked = Timestamp::now();
-        let evidence = reader.evidence(selection)?;
-        let now = Timestamp::now();
-        // An instance without a watermark can make the gate undecided, but never make it pass.
-        let at_best = decide(
-            selection,
-            evidence.as_ref(),
-            &Standing::default(),
-            thresholds,
-        );
-        passing = match at_best.outcome {
-            Outcome::Pass => {
-                passing.or_else(|| Some((Instant::now(), now.saturating_add_micros(apart))))
-            }
-            Outcome::Fail | Outcome::Undecided => None,
-        };
-        let (since, after) = passing.unwrap_or((began, began_at));
-        let mut standing = evidence
+        let found = reader.find_evidence(selection)?;
+        let mut standing = found
+            .value
             .as_ref()
             .map_or_else(Standing::default, |evidence| {
                 seen.look(&evidence.runs, asked.saturating_add_micros(apart));
-                Standing::of(&evidence.runs, after, |run| seen.first(run))
+                Standing::of(&evidence.runs, target.after, |run| seen.first(run))
             });
-        if since.elapsed() >= patience {
-            standing.take_for_gone(gone, after);
+        let out_of_patience = target.since.elapsed() >= patience;
+        if out_of_patience {
+            standing.take_for_gone(gone, target.after);
         }
-        let (mut decision, _) =
-            conclude(reader, selection, evidence.as_ref(), &standing, thresholds)?;
+        let known = (found.value.as_ref(), found.instead.as_ref());
+        let (mut decision, _) = decide(selection, known, &standing, thresholds);
         decision.waited_ms = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
         let complete = standing.is_complete();
         let left = wait.saturating_sub(began.elapsed());
-        let may_end = complete || since.elapsed() >= patience;
-        if may_end && (decision.outcome != Outcome::Undecided || left.is_zero()) {
-            return Ok(decision);
+        let may_pass = decision.outcome == Outcome::Pass && target.was_undecided;
+        if may_pass {
+            target = Target::now(apart);
+        } else if complete || out_of_patience {
+            if decision.outcome != Outcome::Undecided || left.is_zero() {
+                return Ok(decision);
+            }
+            target.was_undecided |= complete;
         }
         watch(&decision);
         let paused = Instant::now();
-        std::thread::sleep(if complete {
+        std::thread::sleep(if complete && !may_pass {
             LOOK_AGAIN.min(left)
         } else {
             LOOK_SOON
         });
         waited += paused.elapsed();
+    }
+}
+
+/// The time up to which evidence must be complete to be decided on. It is chosen before anybody looks at that evidence;
+/// otherwise the gate would stop at the moment that suits the candidate.
+struct Target {
+    /// Everything received before this time must have its outcome.
+    after: Timestamp,
+    /// When this target was set.
+    since: Instant,
+    /// Whether complete evidence has already failed to decide. A later read that would pass then only sets a new target.
+    was_undecided: bool,
+}
+
+impl Target {
+    /// What is received up to now; the clocks of the writers may be this far ahead.
+    fn now(apart: i64) -> Self {
+        Self {
+            after: Timestamp::now().saturating_add_micros(apart),
+            since: Instant::now(),
+            was_undecided: false,
+        }
     }
 }
 
@@ -125,6 +137,7 @@ impl Seen {
         }
     }
 }
+
 #[cfg(test)]
 mod tests {
     use parity_schemas::watermark::{RunState, Watermark};

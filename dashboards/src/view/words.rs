@@ -29,7 +29,7 @@ pub(crate) fn version(version: &str) -> String {
 }
 
 /// `1 difference`, `1,234 differences`.
-pub(crate) fn plural(count: u64, one: &str, many: &str) -> String {
+pub fn plural(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { one } else { many })
 }
 

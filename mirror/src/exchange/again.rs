@@ -16,7 +16,6 @@ use parity_schemas::verdict::Reason;
 
 use crate::exchange::asker::{AskBody, Asker};
 use crate::exchange::head::RequestHead;
-use crate::exchange::intake::StartAsk as _;
 use crate::exchange::pending::Pending;
 use crate::exchange::purpose::Purpose;
 use crate::exchange::side::Side;

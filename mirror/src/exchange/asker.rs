@@ -6,8 +6,10 @@
 //! way; the recorded reason for a failure depends on which one it was.
 
 use std::future::poll_fn;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Poll;
 use std::time::Instant;
 
 use http::StatusCode;
@@ -19,7 +21,7 @@ use crate::exchange::capturing::Capturing;
 use crate::exchange::copied::Copied;
 use crate::exchange::eligibility::{self, Reservation};
 use crate::exchange::head::{RequestForm, RequestHead};
-use crate::exchange::intake::StartAsk;
+use crate::exchange::intake::Completion;
 use crate::exchange::meters::ShadowEnd;
 use crate::exchange::pending::{Ask, Pending};
 use crate::exchange::purpose::Purpose;
@@ -31,7 +33,7 @@ use crate::forwarding::Forwarding;
 use crate::framing;
 use crate::headers::{self, Wire};
 use crate::turns;
-use crate::upstream::{RequestBody, SendError, Sent, Service, ServiceFault};
+use crate::upstream::{RequestBody, SendError, Sent, Service, ServiceFault, Shadows};
 
 /// A request body type that a shadow can send.
 pub(crate) trait AskBody: RequestBody + From<Copied> {}
@@ -58,7 +60,10 @@ impl<B: AskBody> Asker<B> {
     ) -> Rc<Self> {
         let service = |side| {
             let (connector, target) = services.of(side);
-            let turns = is_shadowed(side).then(|| Rc::clone(terms.turns()));
+            let shadows = is_shadowed(side).then(|| Shadows {
+                turns: Rc::clone(terms.turns()),
+                connections: Arc::clone(terms.admission().connections(side)),
+            });
             let lookups = &resources.lookups[side];
             let connections = &resources.all_connections;
             Service::new(
@@ -67,7 +72,7 @@ impl<B: AskBody> Asker<B> {
                 terms.limits(),
                 lookups,
                 connections,
-                turns,
+                shadows,
             )
         };
         Rc::new(Self {
@@ -107,11 +112,9 @@ impl<B: AskBody> Asker<B> {
             spells: true,
         }
     }
-}
 
-impl<B: AskBody> StartAsk for Asker<B> {
     /// Sends a complete request to a service, if the limits and the breaker allow it.
-    fn start(self: &Rc<Self>, ask: Ask) {
+    pub(crate) fn start(self: &Rc<Self>, ask: Ask) {
         match eligibility::admit(&self.terms, ask.side()) {
             Ok(reservation) => ask.run(|ask| {
                 let asker = Rc::clone(self);
@@ -126,6 +129,38 @@ impl<B: AskBody> StartAsk for Asker<B> {
                 }
                 ask.fail(reason);
             }
+        }
+    }
+
+    /// Runs `work`, which forwards a request's body, and meanwhile starts the ask that waits for the end of the body.
+    /// `completion` is left only if the body has not ended by then.
+    pub(crate) async fn start_during<F: Future>(
+        self: &Rc<Self>,
+        completion: &mut Option<Completion>,
+        mut work: Pin<&mut F>,
+    ) -> F::Output {
+        poll_fn(|cx| {
+            if let Some(completion) = completion {
+                completion.be_silent();
+            }
+            let polled = work.as_mut().poll(cx);
+            if let Some(ended) = completion
+                && let Poll::Ready(ask) = ended.poll(cx)
+            {
+                *completion = None;
+                if let Some(ask) = ask {
+                    self.start(ask);
+                }
+            }
+            polled
+        })
+        .await
+    }
+
+    /// Starts the ask that waits for the end of a request's body, which another task forwards.
+    pub(crate) async fn start_after(self: Rc<Self>, completion: Completion) {
+        if let Some(ask) = poll_fn(|cx| completion.poll(cx)).await {
+            self.start(ask);
         }
     }
 }
@@ -283,8 +318,9 @@ impl Attempt {
     }
 
     fn end(self, terms: &Terms, outcome: Result<(), Unanswered>) {
+        let begun = self.capturing.is_some();
         let outcome = outcome.map_err(|why| match why {
-            Unanswered::ServiceFault(fault) => self.side.reason(fault),
+            Unanswered::ServiceFault(fault) => self.side.reason(fault, begun),
             Unanswered::Ours(reason) => reason,
         });
         match (outcome, self.capturing, self.ask) {

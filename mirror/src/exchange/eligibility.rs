@@ -47,7 +47,7 @@ pub(crate) fn refusal(
 /// Reserves what a shadow needs, or returns why it must not begin. Only the candidate has a breaker and a rate limit.
 pub(super) fn admit(terms: &Terms, side: Side) -> Result<Reservation, Reason> {
     let (limits, admission) = (terms.limits(), terms.admission());
-    let slot = admission.enter(limits.in_flight);
+    let slot = admission.enter(limits.in_flight, side);
     let slot = slot.filter(|_| !terms.turns().are_crowded());
     let slot = slot.ok_or(Reason::InFlightCap)?;
     if side == Side::Candidate && !admission.breaker().allows(limits.breaker_pause) {

@@ -1,9 +1,13 @@
 //! Copies a request's body while it is forwarded.
 //!
-//! An ask that needs the whole body waits here. When the body is complete, the owner of the ask is told to start it:
-//! code that forwards a body starts no task itself.
+//! The body is polled deep inside the HTTP library, often by a task of a connection, so nothing is started from there.
+//! It holds an [`Intake`], which copies, and only signals that the body is complete. The task of the client's request
+//! holds the other end, a [`Completion`], and starts the ask. If that task polls the body itself, it looks right after
+//! and is not woken for it.
 
+use std::cell::Cell;
 use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use http::HeaderMap;
@@ -12,30 +16,56 @@ use parity_schemas::verdict::Reason;
 use crate::exchange::grpc::MessageCounter;
 use crate::exchange::pending::Ask;
 
-/// Starts an ask once the body of its request is complete.
-pub(crate) trait StartAsk {
-    /// Starts an ask whose request is complete.
-    fn start(self: &Rc<Self>, ask: Ask);
+/// What the two ends share. Each has one reference, so the count tells whether the other one is gone.
+#[derive(Default)]
+struct Handover {
+    /// The ask, from when the body is complete until it is taken.
+    ask: Cell<Option<Ask>>,
+    /// The task that waits for it.
+    waiting: Cell<Option<Waker>>,
 }
 
 /// An ask that waits for its request's body. If this is dropped before the body is complete, the ask ends with a
 /// reason.
-pub(crate) struct Intake<S: StartAsk> {
-    /// `None` once it was started or has ended.
+pub(crate) struct Intake {
+    /// `None` once it was handed over or has ended.
     ask: Option<Ask>,
-    owner: Rc<S>,
+    handover: Rc<Handover>,
     /// Counts gRPC messages: a request with several is a stream.
     messages: Option<MessageCounter>,
 }
 
-impl<S: StartAsk> Intake<S> {
-    /// `owner` starts the ask when the body is complete; `grpc` is whether the body consists of gRPC messages.
-    pub(crate) fn new(ask: Ask, owner: &Rc<S>, grpc: bool) -> Self {
-        Self {
-            ask: Some(ask),
-            owner: Rc::clone(owner),
-            messages: grpc.then(MessageCounter::default),
+/// The end of a request's body, as seen by the task that starts the ask then. If this is dropped before, the ask ends
+/// with a reason.
+pub(crate) struct Completion(Rc<Handover>);
+
+impl Completion {
+    /// The ask, once the body is complete; `None` if it never will be.
+    pub(crate) fn poll(&self, cx: &Context<'_>) -> Poll<Option<Ask>> {
+        let ask = self.0.ask.take();
+        if ask.is_some() || Rc::strong_count(&self.0) == 1 {
+            return Poll::Ready(ask);
         }
+        self.0.waiting.set(Some(cx.waker().clone()));
+        Poll::Pending
+    }
+
+    /// Does not wake the task until the next [`Self::poll`].
+    pub(crate) fn be_silent(&self) {
+        self.0.waiting.take();
+    }
+}
+
+impl Intake {
+    /// The two ends of a body for which `ask` waits; `grpc` is whether the body consists of gRPC messages.
+    pub(crate) fn new(ask: Ask, grpc: bool) -> (Self, Completion) {
+        let handover = Rc::<Handover>::default();
+        let intake = Self {
+            ask: Some(ask),
+            handover: Rc::clone(&handover),
+            messages: grpc.then(MessageCounter::default),
+        };
+        (intake, Completion(handover))
     }
 
     /// Copies a part of the body, if the limits allow it; ends the ask otherwise.
@@ -77,8 +107,12 @@ impl<S: StartAsk> Intake<S> {
 
     /// The body is complete.
     pub(crate) fn complete(&mut self) {
-        if let Some(ask) = self.ask.take() {
-            self.owner.start(ask);
+        // If nobody takes the ask any more, it ends when this is dropped.
+        if Rc::strong_count(&self.handover) > 1
+            && let Some(ask) = self.ask.take()
+        {
+            self.handover.ask.set(Some(ask));
+            self.wake();
         }
     }
 
@@ -88,9 +122,15 @@ impl<S: StartAsk> Intake<S> {
             ask.fail(reason);
         }
     }
+
+    fn wake(&self) {
+        if let Some(waiting) = self.handover.waiting.take() {
+            waiting.wake();
+        }
+    }
 }
 
-impl<S: StartAsk> Drop for Intake<S> {
+impl Drop for Intake {
     fn drop(&mut self) {
         // The legacy answered before the body was complete. A panic or a shutdown is the better reason.
         if let Some(ask) = self.ask.take() {
@@ -100,6 +140,85 @@ impl<S: StartAsk> Drop for Intake<S> {
                 ours => ours,
             };
             ask.fail(reason);
+        }
+        self.wake();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake;
+
+    use super::*;
+    use crate::exchange::fixture::{Log, asks, head, terms};
+
+    #[derive(Default)]
+    struct Woken(AtomicUsize);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_body_hands_the_ask_over_and_wakes_only_a_task_that_waits() {
+        for looks_itself in [true, false] {
+            let log = Rc::<Log>::default();
+            let terms = terms(&log);
+            let (_legacy, candidate) = asks(&terms, head());
+            let (mut intake, completion) = Intake::new(candidate, false);
+            let woken = Arc::<Woken>::default();
+            let waker = Waker::from(Arc::clone(&woken));
+            let context = Context::from_waker(&waker);
+            assert!(completion.poll(&context).is_pending());
+            if looks_itself {
+                completion.be_silent();
+            }
+            // Outside of a runtime: starting a task here would panic.
+            intake.complete();
+            assert_eq!(woken.0.load(Ordering::Relaxed), usize::from(!looks_itself));
+            assert!(matches!(completion.poll(&context), Poll::Ready(Some(_))));
+        }
+    }
+
+    #[test]
+    fn a_body_that_ends_too_early_or_too_late_ends_the_ask() {
+        type End = fn(Intake, Completion);
+        let cases: [(End, Reason); 3] = [
+            (
+                |intake, completion| {
+                    drop(intake);
+                    let polled = completion.poll(&Context::from_waker(Waker::noop()));
+                    assert!(matches!(polled, Poll::Ready(None)));
+                },
+                Reason::LegacyEarly,
+            ),
+            (
+                |mut intake, completion| {
+                    drop(completion);
+                    intake.complete();
+                },
+                Reason::LegacyEarly,
+            ),
+            (
+                |mut intake, completion| {
+                    intake.fail(Reason::ClientAborted);
+                    drop((intake, completion));
+                },
+                Reason::ClientAborted,
+            ),
+        ];
+        for (end, expected) in cases {
+            let log = Rc::<Log>::default();
+            let terms = terms(&log);
+            let (legacy, candidate) = asks(&terms, head());
+            let (intake, completion) = Intake::new(candidate, false);
+            end(intake, completion);
+            legacy.abandon();
+            assert_eq!(log.outcomes(), [Some(expected)]);
         }
     }
 }

@@ -37,26 +37,13 @@ impl ExchangeMetrics {
         Meters::encode_answers(&self.meters, encoder)?;
         Meters::encode_shadows(&self.meters, encoder)?;
         let admission = self.process.admission();
-        for (name, help, value) in [
-            (
-                "parity_shadow_queue_depth",
-                "Shadows that wait for the candidate",
-                admission.in_flight(),
-            ),
-            (
-                "parity_shadow_bytes",
-                "Bytes held for shadows and for exchanges that are not compared yet",
-                admission.budget().held(),
-            ),
-            (
-                "parity_candidate_connections",
-                "Open connections to the candidate, in use and idle",
-                self.process.shadow_connections().open(),
-            ),
-        ] {
-            let gauge = ConstGauge::new(value as u64);
-            gauge.encode(encoder.encode_descriptor(name, help, None, MetricType::Gauge)?)?;
-        }
-        Ok(())
+        admission.encode_by_side(encoder)?;
+        let held = ConstGauge::new(admission.budget().held() as u64);
+        held.encode(encoder.encode_descriptor(
+            "parity_shadow_bytes",
+            "Bytes held for shadows and for exchanges that are not compared yet",
+            None,
+            MetricType::Gauge,
+        )?)
     }
 }

@@ -45,11 +45,6 @@ impl ProcessResources {
     pub(crate) fn own_connections(&self) -> &Arc<OwnConnections> {
         &self.own
     }
-
-    /// Descriptors for connections of shadows.
-    pub(crate) fn shadow_connections(&self) -> &Arc<Descriptors> {
-        &self.shadow_connections
-    }
 }
 
 /// What one thread has of its own: tasks, connections to services, DNS look-ups.

@@ -30,10 +30,12 @@ impl Side {
         }
     }
 
-    /// The reason why there is no verdict if this side fails in this way.
-    pub(crate) fn reason(self, fault: ServiceFault) -> Reason {
+    /// The reason why there is no verdict if this side fails in this way. `begun` is whether the head of its answer had
+    /// arrived: a legacy whose answer ends in nonsense could be reached.
+    pub(crate) fn reason(self, fault: ServiceFault, begun: bool) -> Reason {
         match (self, fault) {
             (Self::Legacy, ServiceFault::TimedOut) => Reason::LegacyTimeout,
+            (Self::Legacy, _) if begun => Reason::LegacyTruncated,
             (Self::Legacy, ServiceFault::Truncated) => Reason::LegacyTruncated,
             (
                 Self::Legacy,

@@ -175,7 +175,7 @@ async fn answer_to(
         busy,
     };
     match sent {
-        Ok(sent) => Ok(passed::answer(client, asker, open, sent)),
+        Ok((sent, completion)) => Ok(passed::answer(client, asker, open, sent, completion)),
         Err(why) => without_legacy(client, version, open, &why).await,
     }
 }

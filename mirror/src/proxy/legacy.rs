@@ -2,6 +2,7 @@
 //!
 //! It waits only for the legacy. The caller handles the answer.
 
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,14 +14,14 @@ use hyper::ext;
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::verdict::Reason;
 
-use crate::exchange::{Ask, Asker, Intake, RequestHead, Side, StartAsk as _};
+use crate::exchange::{Ask, Asker, Completion, Intake, RequestHead, Side};
 use crate::framing;
 use crate::headers::{self, Wire};
 use crate::proxy::outbound::{Outbound, Tee};
 use crate::proxy::own_answers;
 use crate::proxy::upload::{Upload, UploadState};
 use crate::proxy::worker::Worker;
-use crate::upstream::{ConnectError, SendError, Sent};
+use crate::upstream::{SendError, Sent, ServiceFault};
 
 /// A request that a client waits for: forwarded only, or also compared.
 pub(crate) enum Subject {
@@ -41,18 +42,15 @@ impl Subject {
 /// Why the client does not get the legacy's answer.
 pub(crate) enum NoAnswer {
     ClientGone,
-    TimedOut,
-    Unreachable,
-    /// Its answer is not valid HTTP, or over a limit.
-    Wrong,
+    /// The legacy failed before its answer began.
+    LegacyFault(ServiceFault),
 }
 
 impl NoAnswer {
     pub(crate) fn reason(&self) -> Reason {
         match self {
             Self::ClientGone => Reason::ClientAborted,
-            Self::TimedOut => Reason::LegacyTimeout,
-            Self::Unreachable | Self::Wrong => Reason::LegacyUnreachable,
+            Self::LegacyFault(fault) => Side::Legacy.reason(*fault, false),
         }
     }
 
@@ -60,23 +58,31 @@ impl NoAnswer {
     pub(crate) fn outcome(&self) -> ClientOutcome {
         match self {
             Self::ClientGone => ClientOutcome::ClientAborted,
-            Self::TimedOut => ClientOutcome::LegacyTimeout,
-            Self::Unreachable | Self::Wrong => ClientOutcome::LegacyUnreachable,
+            Self::LegacyFault(ServiceFault::TimedOut) => ClientOutcome::LegacyTimeout,
+            Self::LegacyFault(_) => ClientOutcome::LegacyUnreachable,
         }
     }
 
     /// Our answer to the client, if it is still connected.
     pub(crate) fn answer(&self) -> Option<(StatusCode, &'static str)> {
-        match self {
-            Self::ClientGone => None,
-            Self::TimedOut => Some((StatusCode::GATEWAY_TIMEOUT, own_answers::LEGACY_TIMEOUT)),
-            Self::Unreachable => Some((StatusCode::BAD_GATEWAY, own_answers::LEGACY_DOWN)),
-            Self::Wrong => Some((StatusCode::BAD_GATEWAY, own_answers::LEGACY_WRONG)),
-        }
+        let Self::LegacyFault(fault) = self else {
+            return None;
+        };
+        Some(match fault {
+            ServiceFault::TimedOut => (StatusCode::GATEWAY_TIMEOUT, own_answers::LEGACY_TIMEOUT),
+            ServiceFault::Protocol | ServiceFault::Flood => {
+                (StatusCode::BAD_GATEWAY, own_answers::LEGACY_WRONG)
+            }
+            ServiceFault::Refused
+            | ServiceFault::Tls
+            | ServiceFault::Reset
+            | ServiceFault::Truncated => (StatusCode::BAD_GATEWAY, own_answers::LEGACY_DOWN),
+        })
     }
 }
 
-/// Sends the request to the legacy and, when it is complete, to the candidate.
+/// Sends the request to the legacy and, when it is complete, to the candidate. If the legacy answers before that, the
+/// caller gets what is needed to ask the candidate then.
 ///
 /// `Expect: 100-continue` is forwarded to the legacy. After its 100 the client is told to send the body; a final answer
 /// is passed on without a body being sent. Over HTTP/2 hyper does not report interim answers, so the client is told to
@@ -88,14 +94,17 @@ pub(crate) async fn send(
     progress: Option<&Rc<Upload>>,
     candidate: Option<Ask>,
     started: Instant,
-) -> Result<Sent<Outbound>, NoAnswer> {
+) -> Result<(Sent<Outbound>, Option<Completion>), NoAnswer> {
     let grpc = subject.with_head(RequestHead::is_grpc);
     let mut asked = None;
+    let mut completion = None;
     let outbound = if let Some(upload) = progress {
         asked = subject
             .with_head(RequestHead::asks_to_send)
             .then(|| upload.hold());
-        let copy = candidate.map(|candidate| Intake::new(candidate, asker, grpc));
+        let copy = candidate.map(|candidate| Intake::new(candidate, grpc));
+        let (copy, completes) = copy.unzip();
+        completion = completes;
         Outbound::Live(Tee::new(Rc::clone(upload), copy))
     } else {
         if let Some(candidate) = candidate {
@@ -120,13 +129,14 @@ pub(crate) async fn send(
         request
     };
     let legacy = asker.service(Side::Legacy);
-    match legacy.send(make, outbound, replayable, grpc).await {
+    let sending = pin!(legacy.send(make, outbound, replayable, grpc));
+    match asker.start_during(&mut completion, sending).await {
         // A 101 without an upgrade request is invalid, and so is an answer that cannot be passed on.
         Ok(sent)
             if sent.response.status() == StatusCode::SWITCHING_PROTOCOLS
                 || framing::is_unusable(sent.response.status(), sent.response.headers()) =>
         {
-            Err(NoAnswer::Wrong)
+            Err(NoAnswer::LegacyFault(ServiceFault::Protocol))
         }
         Ok(mut sent) => {
             worker.process().legacy_answers(true);
@@ -136,7 +146,7 @@ pub(crate) async fn send(
             // legacy waited for the client's body is subtracted.
             let waited = progress.map(|progress| progress.waited());
             sent.at = (sent.at + waited.unwrap_or_default()).min(sent.head_at);
-            Ok(sent)
+            Ok((sent, completion))
         }
         Err(_) if upload() == UploadState::ClientGone => Err(NoAnswer::ClientGone),
         Err(error) => Err(no_answer(worker, &error)),
@@ -178,9 +188,6 @@ fn no_answer(worker: &Worker, error: &SendError) -> NoAnswer {
         // Not reached: only answers to shadows are limited.
         SendError::Flood => tracing::debug!("legacy sent far more than its answer needed"),
     }
-    match error {
-        SendError::Connect(ConnectError::TimedOut(_)) => NoAnswer::TimedOut,
-        SendError::Broken(error) if error.is_parse() => NoAnswer::Wrong,
-        _ => NoAnswer::Unreachable,
-    }
+    // Only shadows are spared.
+    NoAnswer::LegacyFault(error.fault().unwrap_or(ServiceFault::Refused))
 }

@@ -1,7 +1,7 @@
 //! The bodies of requests that are sent to a service.
 //!
 //! The client's body is streamed to the legacy frame by frame and never buffered. An [`Intake`] copies it for the
-//! candidate and the comparison. A body starts no task: the intake's owner is told when the body is complete.
+//! candidate and the comparison. A body starts no task: the intake signals that the body is complete.
 
 use std::pin::Pin;
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use parity_schemas::verdict::Reason;
 
-use crate::exchange::{Asker, Copied, Intake, StartAsk};
+use crate::exchange::{Copied, Intake};
 use crate::headers;
 use crate::proxy::upload::{BodyError, Upload};
 
@@ -22,7 +22,7 @@ pub(crate) enum Outbound {
     #[default]
     Empty,
     /// The client's, streamed.
-    Live(Tee<Asker<Outbound>>),
+    Live(Tee),
     /// The copy of a complete body.
     Copy(Box<Copied>),
 }
@@ -66,14 +66,14 @@ impl HttpBody for Outbound {
 }
 
 /// The client's body, copied while it is forwarded.
-pub(crate) struct Tee<S: StartAsk> {
+pub(crate) struct Tee {
     upload: Rc<Upload>,
-    copy: Option<Intake<S>>,
+    copy: Option<Intake>,
 }
 
-impl<S: StartAsk> Tee<S> {
+impl Tee {
     /// With `copy`, an ask waits for the body to be complete.
-    pub(crate) fn new(upload: Rc<Upload>, copy: Option<Intake<S>>) -> Self {
+    pub(crate) fn new(upload: Rc<Upload>, copy: Option<Intake>) -> Self {
         Self { upload, copy }
     }
 

@@ -14,8 +14,7 @@ pub(crate) const REFUSED_CODING: &str = "parity: the request's transfer coding i
 pub(crate) const REFUSED_UPGRADE: &str = "parity: a request to upgrade must not have a body\n";
 pub(crate) const OURSELVES: &str =
     "parity: this request came from parity itself; legacy or candidate leads back to it\n";
-pub(crate) const LEGACY_TIMEOUT: &str =
-    "parity: the legacy service did not accept the connection in time\n";
+pub(crate) const LEGACY_TIMEOUT: &str = "parity: the connection to the legacy service timed out\n";
 pub(crate) const LEGACY_WRONG: &str =
     "parity: the legacy service answered something that cannot be passed on as HTTP\n";
 pub(crate) const LEGACY_DOWN: &str = "parity: the legacy service did not answer\n";

@@ -3,7 +3,7 @@
 //! It also measures how long the legacy took: until its last byte, minus the time in which the client was not ready for
 //! more data. Otherwise a slow client would make the legacy look slow.
 
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
@@ -12,16 +12,15 @@ use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::exchange::Omitted;
-use parity_schemas::verdict::Reason;
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
-use crate::exchange::{Asker, Capturing, Purpose, Side};
+use crate::exchange::{Asker, Capturing, Completion, Purpose, Side};
 use crate::headers;
 use crate::proxy::outbound::Outbound;
 use crate::proxy::ticket::ClientTicket;
 use crate::proxy::upload::Upload;
-use crate::upstream::{AnswerBody, Connected, Link};
+use crate::upstream::{AnswerBody, Connected, Link, ServiceFault};
 
 /// Who moves the bytes of the legacy's connection while the answer is read.
 pub(crate) enum Driven {
@@ -41,13 +40,14 @@ pub(crate) struct LinkTask {
 }
 
 impl LinkTask {
-    /// Drives the link until its request has been sent too. After the end of the answer, an upload without progress for
+    /// Drives the link until its request has been sent too, and starts the ask that waits for that. After the end of the answer, an upload without progress for
     /// [`Limits::linger`](crate::Limits::linger) is stopped: a service that has already answered may never read the
     /// rest. The rest is then read and discarded, if the client may use its connection again.
     pub(crate) fn drive(
         asker: &Rc<Asker<Outbound>>,
         mut link: Box<Connected<Outbound>>,
         upload: Rc<Upload>,
+        mut completion: Option<Completion>,
     ) -> Self {
         let (reading, over) = oneshot::channel::<()>();
         let owner = Rc::clone(asker);
@@ -63,9 +63,12 @@ impl LinkTask {
                     }
                 }
             };
-            let reusable = tokio::select! {
-                reusable = link.settle() => reusable,
-                () = stuck => false,
+            let reusable = {
+                let settling = pin!(link.settle());
+                tokio::select! {
+                    reusable = owner.start_during(&mut completion, settling) => reusable,
+                    () = stuck => false,
+                }
             };
             if reusable {
                 let legacy = owner.service(Side::Legacy);
@@ -194,7 +197,8 @@ impl Relay {
             }
             Some(Err(error)) => {
                 if let Some(capturing) = self.capturing.take() {
-                    capturing.fail(Reason::LegacyTruncated);
+                    let fault = ServiceFault::within_body(&error);
+                    capturing.fail(Side::Legacy.reason(fault, true));
                 }
                 if let Some(client) = self.client_ticket.take() {
                     client.end(ClientOutcome::LegacyTruncated);

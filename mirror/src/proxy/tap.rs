@@ -6,6 +6,7 @@
 //! removed, because services route by host.
 
 use std::future::poll_fn;
+use std::pin::pin;
 use std::rc::Rc;
 
 use http::header::HOST;
@@ -15,7 +16,7 @@ use parity_schemas::clients::ClientOutcome;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 
-use crate::exchange::{Asker, Intake, Pending, RequestHead, StartAsk as _, Ticket};
+use crate::exchange::{Asker, Intake, Pending, RequestHead, Ticket};
 use crate::proxy::answer::{Answer, Content};
 use crate::proxy::client::Busy;
 use crate::proxy::outbound::{Outbound, Tee};
@@ -65,13 +66,16 @@ pub(crate) async fn serve(
     let (legacy, candidate) = asks.unzip();
     if let Some(upload) = upload {
         // Read to the end even if it is not used: the proxy would treat an early answer as an error.
-        let copy = candidate.map(|candidate| Intake::new(candidate, asker, grpc));
+        let copy = candidate.map(|candidate| Intake::new(candidate, grpc));
+        let (copy, mut completion) = copy.unzip();
         let mut tee = Tee::new(upload, copy);
-        while let Some(frame) = poll_fn(|cx| tee.poll(cx)).await {
-            if frame.is_err() {
-                return Err(ClientGone);
+        let reading = pin!(async {
+            while let Some(frame) = poll_fn(|cx| tee.poll(cx)).await {
+                frame.map_err(|_| ClientGone)?;
             }
-        }
+            Ok(())
+        });
+        asker.start_during(&mut completion, reading).await?;
     } else if let Some(candidate) = candidate {
         asker.start(candidate);
     }

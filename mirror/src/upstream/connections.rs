@@ -9,7 +9,7 @@ use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::descriptors::{Descriptor, Descriptors};
+use crate::descriptors::{Descriptor, Descriptors, OpenConnections};
 use crate::upstream::body::RequestBody;
 use crate::upstream::link::http1::Pool;
 use crate::upstream::link::http2::Streams;
@@ -104,11 +104,11 @@ impl<B: RequestBody> WorkerConnections<B> {
         self.descriptors.are_scarce()
     }
 
-    /// Reserves a descriptor for one more shadow connection; closes idle ones for it if necessary.
-    pub(super) fn place(&self) -> Option<Descriptor> {
-        self.descriptors.take().or_else(|| {
+    /// Reserves a descriptor for one more shadow connection to a service; closes idle ones for it if necessary.
+    pub(super) fn place(&self, service: &Arc<OpenConnections>) -> Option<Descriptor> {
+        self.descriptors.take(service).or_else(|| {
             self.yield_descriptors();
-            self.descriptors.take()
+            self.descriptors.take(service)
         })
     }
 

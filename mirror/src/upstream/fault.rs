@@ -27,6 +27,27 @@ pub(crate) enum ServiceFault {
     Flood,
 }
 
+impl ServiceFault {
+    /// Why an answer's body is incomplete.
+    pub(crate) fn within_body(error: &hyper::Error) -> Self {
+        if let Some(error) = http2(error).filter(|error| !is_broken(error)) {
+            return if is_flood(error) {
+                Self::Flood
+            } else {
+                Self::Protocol
+            };
+        }
+        match io_kind(error) {
+            // An invalid chunk size, or trailers over the limit.
+            Some(io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput) if !tls(error) => {
+                Self::Protocol
+            }
+            Some(io::ErrorKind::TimedOut) => Self::TimedOut,
+            _ => Self::Truncated,
+        }
+    }
+}
+
 /// Why no connection was opened.
 pub(super) fn connecting(error: &ConnectError) -> ServiceFault {
     match error {
@@ -59,25 +80,6 @@ pub(super) fn before_head(error: &hyper::Error) -> ServiceFault {
         Some(_) => ServiceFault::Reset,
         // Unexpected bytes: hyper has an error for it, but no public method to recognize it.
         None => ServiceFault::Protocol,
-    }
-}
-
-/// Why an answer's body is incomplete.
-pub(super) fn within_body(error: &hyper::Error) -> ServiceFault {
-    if let Some(error) = http2(error).filter(|error| !is_broken(error)) {
-        return if is_flood(error) {
-            ServiceFault::Flood
-        } else {
-            ServiceFault::Protocol
-        };
-    }
-    match io_kind(error) {
-        // An invalid chunk size, or trailers over the limit.
-        Some(io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput) if !tls(error) => {
-            ServiceFault::Protocol
-        }
-        Some(io::ErrorKind::TimedOut) => ServiceFault::TimedOut,
-        _ => ServiceFault::Truncated,
     }
 }
 

@@ -37,7 +37,7 @@ use hyper::client::conn::TrySendError;
 use crate::headers::Wire;
 use crate::upstream::account::Account;
 use crate::upstream::body::{AnswerBody, RequestBody};
-use crate::upstream::fault::{self, ServiceFault};
+use crate::upstream::fault::ServiceFault;
 
 /// What carries a request and its answer.
 pub(crate) enum Link<B: RequestBody> {
@@ -73,7 +73,7 @@ impl<B: RequestBody> Link<B> {
         if self.is_flooded() {
             ServiceFault::Flood
         } else {
-            fault::within_body(error)
+            ServiceFault::within_body(error)
         }
     }
 

@@ -5,6 +5,7 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http::uri::Scheme;
@@ -12,7 +13,7 @@ use http::{HeaderValue, Request, Response};
 use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
 
-use crate::descriptors::{self, Descriptor};
+use crate::descriptors::{self, Descriptor, OpenConnections};
 use crate::headers::Wire;
 use crate::limits::Limits;
 use crate::tasks::Tasks;
@@ -43,7 +44,15 @@ pub(crate) struct Service<B: RequestBody> {
     lookups: Rc<Lookups>,
     /// Set if the service is asked by shadows: its answers are read in these slices, what it may send is limited, and
     /// its connections are counted and closed in a shortage of descriptors.
-    turns: Option<Rc<Turns>>,
+    shadows: Option<Shadows>,
+}
+
+/// What a service needs that is asked by shadows.
+pub(crate) struct Shadows {
+    /// The slices in which answers are read.
+    pub(crate) turns: Rc<Turns>,
+    /// Counts its connections.
+    pub(crate) connections: Arc<OpenConnections>,
 }
 
 /// A request that got the head of an answer.
@@ -92,24 +101,24 @@ impl SendError {
 }
 
 impl<B: RequestBody> Service<B> {
-    /// With `turns` the service is asked by shadows, in these slices; without, by clients that wait.
+    /// With `shadows` the service is asked by shadows; without, by clients that wait.
     pub(crate) fn new(
         connector: Connector,
         target: Target,
         limits: &Limits,
         lookups: &Rc<Lookups>,
         all_connections: &Rc<WorkerConnections<B>>,
-        turns: Option<Rc<Turns>>,
+        shadows: Option<Shadows>,
     ) -> Self {
         let (idle, patience) = (limits.upstream_idle_connections, limits.upstream_idle);
         Self {
             connector,
             target,
             chosen: Cell::new(None),
-            connections: all_connections.keep(idle, patience, turns.is_some()),
+            connections: all_connections.keep(idle, patience, shadows.is_some()),
             all_connections: Rc::clone(all_connections),
             lookups: Rc::clone(lookups),
-            turns,
+            shadows,
         }
     }
 
@@ -218,18 +227,16 @@ impl<B: RequestBody> Service<B> {
     }
 
     fn serves_shadows(&self) -> bool {
-        self.turns.is_some()
+        self.shadows.is_some()
     }
 
     /// Reserves a descriptor for a shadow's connection, closing an idle one if necessary; clients need none.
     fn place(&self) -> Result<Option<Descriptor>, SendError> {
-        if !self.serves_shadows() {
+        let Some(shadows) = &self.shadows else {
             return Ok(None);
-        }
-        self.all_connections
-            .place()
-            .map(Some)
-            .ok_or(SendError::Spared)
+        };
+        let place = self.all_connections.place(&shadows.connections);
+        place.map(Some).ok_or(SendError::Spared)
     }
 
     fn offer(&self, grpc: bool) -> Offer {
@@ -266,7 +273,8 @@ impl<B: RequestBody> Service<B> {
         let shared = offer == Offer::Http2 || self.chosen.get() == Some(Wire::Http2);
         let _opening = shared.then(|| self.connections.http2().opening());
         let place = self.place()?;
-        let account = self.turns.as_ref().map(Account::open);
+        let account = self.shadows.as_ref();
+        let account = account.map(|shadows| Account::open(&shadows.turns));
         let flooded = || account.as_ref().is_some_and(|account| account.is_flooded());
         let payer = account.clone();
         let connected = self.connect_for(offer, payer).await;

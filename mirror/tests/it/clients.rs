@@ -6,7 +6,7 @@ use parity_mirror::Mode;
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::verdict::Reason;
 
-use crate::support::h2::H2Client;
+use crate::support::h2_client::H2Client;
 use crate::support::{Next, Rig, Running, Service, ok};
 
 const GET: &str = "GET / HTTP/1.1\r\nhost: test\r\n\r\n";

@@ -7,7 +7,8 @@ use http::{HeaderMap, HeaderValue, Request, Response};
 use parity_mirror::{Protocol, Target};
 use parity_schemas::verdict::Reason;
 
-use crate::support::h2::{Act, H2Client, H2Service};
+use crate::support::h2::{Act, H2Service};
+use crate::support::h2_client::H2Client;
 use crate::support::{Next, Rig, Running, Service, ok};
 
 fn answer(body: &'static [u8]) -> Act {
@@ -15,7 +16,8 @@ fn answer(body: &'static [u8]) -> Act {
     Act::Answer(head.body(()).expect("a head"), vec![body], None)
 }
 
-fn target(service: &H2Service) -> Target {
+/// A service that speaks HTTP/2 by prior knowledge.
+pub(crate) fn target(service: &H2Service) -> Target {
     let mut target = Target::new(service.url().parse().expect("a URL"));
     target.protocol = Protocol::Http2;
     target

@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
+use http::Response;
+use parity_mirror::{Mode, Target};
 use parity_schemas::exchange::Omitted;
 use parity_schemas::verdict::Reason;
 
+use crate::support::h2::{Act, H2Service};
 use crate::support::{Next, Rig, Running, Service, ok};
 
 fn before(legacy: &Service) -> Running {
@@ -140,6 +143,96 @@ fn a_cut_answer_is_cut_for_the_client_too() {
         assert!(head.starts_with("HTTP/1.1 200 OK"), "{head}");
         assert_eq!(rest, body);
         assert_eq!(mirror.ledger.reason(), Reason::LegacyTruncated);
+    }
+}
+
+#[test]
+fn a_failure_has_one_reason_whether_a_client_waits_for_the_legacy_or_a_tap_asks_it() {
+    let nonsense = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\nsome\r\nnonsense\r\n";
+    let short = "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nsome";
+    let services = [
+        (Service::refusing(), Reason::LegacyUnreachable),
+        (Service::raw(drop), Reason::LegacyUnreachable),
+        (Service::new(|_, _| Next::Reset), Reason::LegacyUnreachable),
+        (
+            Service::saying_then("not http\r\n\r\n", || Next::Close),
+            Reason::LegacyUnreachable,
+        ),
+        (
+            Service::saying("HTTP/1.1 101 Switching Protocols\r\n\r\n"),
+            Reason::LegacyUnreachable,
+        ),
+        (
+            Service::saying_then(short, || Next::Close),
+            Reason::LegacyTruncated,
+        ),
+        (
+            Service::saying_then(short, || Next::Reset),
+            Reason::LegacyTruncated,
+        ),
+        (
+            Service::saying_then(nonsense, || Next::Hang),
+            Reason::LegacyTruncated,
+        ),
+    ];
+    let breaks = |reason| H2Service::new(move |_| Act::Break(Response::new(()), b"some", reason));
+    let http2_services = [
+        (
+            H2Service::new(|_| Act::Reset(h2::Reason::INTERNAL_ERROR)),
+            Reason::LegacyUnreachable,
+        ),
+        (
+            H2Service::new(|_| Act::Reset(h2::Reason::PROTOCOL_ERROR)),
+            Reason::LegacyUnreachable,
+        ),
+        (H2Service::new(|_| Act::GoAway), Reason::LegacyUnreachable),
+        (breaks(h2::Reason::CANCEL), Reason::LegacyTruncated),
+        (breaks(h2::Reason::PROTOCOL_ERROR), Reason::LegacyTruncated),
+    ];
+    let of_http1 = services
+        .iter()
+        .map(|(service, expected)| (Target::new(service.url()), *expected));
+    let of_http2 = http2_services
+        .iter()
+        .map(|(service, expected)| (crate::http2::target(service), *expected));
+    let candidate = Service::saying(ok("candidate"));
+    for (number, (legacy, expected)) in of_http1.chain(of_http2).enumerate() {
+        for mode in [Mode::Proxy, Mode::Tap] {
+            let legacy = legacy.clone();
+            let mirror = Rig::new(&candidate, &candidate)
+                .policy(move |policy| {
+                    policy.legacy = legacy;
+                    policy.mode = mode;
+                })
+                .start();
+            let mut client = mirror.client();
+            client.send("GET / HTTP/1.1\r\nhost: test\r\n\r\n");
+            assert!(client.head().is_some(), "case {number} in {mode:?}");
+            let reason = mirror.ledger.reason();
+            assert_eq!(reason, expected, "case {number} in {mode:?}");
+        }
+    }
+}
+
+#[test]
+fn a_legacy_that_violates_http2_is_told_from_one_that_is_down() {
+    for (reason, words) in [
+        (
+            h2::Reason::PROTOCOL_ERROR,
+            "parity: the legacy service answered something that cannot be passed on as HTTP\n",
+        ),
+        (
+            h2::Reason::INTERNAL_ERROR,
+            "parity: the legacy service did not answer\n",
+        ),
+    ] {
+        let legacy = H2Service::new(move |_| Act::Reset(reason));
+        let candidate = Service::saying(ok("candidate"));
+        let mirror = Rig::new(&candidate, &candidate)
+            .policy(|policy| policy.legacy = crate::http2::target(&legacy))
+            .start();
+        let reply = mirror.client().get("/");
+        assert_eq!((reply.status(), reply.text()), (502, words));
     }
 }
 

@@ -5,7 +5,8 @@ use parity_mirror::{Protocol, Target};
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::verdict::Reason;
 
-use crate::support::h2::{Act, H2Client, H2Reply, H2Service};
+use crate::support::h2::{Act, H2Service};
+use crate::support::h2_client::{H2Client, H2Reply};
 use crate::support::{Next, Rig, Running, Service, ok};
 
 /// The method and the first line of an answer that has no body.

@@ -8,7 +8,7 @@ use parity_schemas::clients::ClientOutcome;
 use parity_schemas::exchange::Omitted;
 use parity_schemas::verdict::Reason;
 
-use crate::support::h2::H2Client;
+use crate::support::h2_client::H2Client;
 use crate::support::{Next, Rig, Service, ok};
 
 const SOON: Duration = Duration::from_millis(100);

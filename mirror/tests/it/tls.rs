@@ -10,7 +10,8 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, StreamOwned};
 
 use crate::support::authority::Authority;
-use crate::support::h2::{Act, H2Client, H2Service};
+use crate::support::h2::{Act, H2Service};
+use crate::support::h2_client::H2Client;
 use crate::support::{Rig, Running, Service, ok};
 
 fn localhost() -> ServerName<'static> {

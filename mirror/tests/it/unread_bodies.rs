@@ -11,7 +11,8 @@ use parity_mirror::Target;
 use rustls::{ClientConnection, StreamOwned};
 
 use crate::support::authority::Authority;
-use crate::support::h2::{Act, H2Client, H2Service};
+use crate::support::h2::{Act, H2Service};
+use crate::support::h2_client::H2Client;
 use crate::support::service::Conn;
 use crate::support::wire::{fill_until, find};
 use crate::support::{Client, Rig, Running, Service, ok};

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use parity_schemas::verdict::Reason;
 
+use crate::support::h2::{Act, H2Service};
 use crate::support::wire::{fill_until, find, read_request};
 use crate::support::{Next, Rig, Running, Service, ok};
 
@@ -59,6 +60,70 @@ fn the_candidate_does_not_wait_for_the_legacys_answer() {
     go.send(()).expect("the legacy waits");
     assert_eq!(client.reply().text(), "late");
     mirror.ledger.exchange();
+}
+
+/// A legacy that speaks HTTP/2, whose connection and not the request's task reads the client's body.
+fn http2(legacy: &H2Service, candidate: &Service) -> Running {
+    let target = crate::http2::target(legacy);
+    Rig::new(&Service::refusing(), candidate)
+        .policy(|policy| policy.legacy = target)
+        .route("POST /{*any}", Some(true))
+        .start()
+}
+
+#[test]
+fn the_candidate_waits_for_no_answer_of_a_legacy_of_http2_either() {
+    let legacy = H2Service::new(|_| Act::Hang);
+    let candidate = Service::saying(ok("early"));
+    let mirror = http2(&legacy, &candidate);
+    for (round, (first, second)) in [("body", ""), ("bo", "dy")].into_iter().enumerate() {
+        let mut client = mirror.client();
+        client.send("POST / HTTP/1.1\r\nhost: test\r\ncontent-length: 4\r\n\r\n");
+        client.send(first);
+        client.send(second);
+        assert_eq!(candidate.requests(round + 1)[round].body, b"body");
+        // The legacy still says nothing; a client that leaves now is the reason.
+        client.reset();
+        assert_eq!(
+            mirror.ledger.reasons(round + 1)[round],
+            Reason::ClientAborted
+        );
+    }
+}
+
+#[test]
+fn a_legacy_of_http2_that_begins_its_answer_early_keeps_nothing_from_the_candidate() {
+    let legacy = H2Service::new(|_| Act::Early);
+    let candidate = Service::saying(ok("8"));
+    let mirror = http2(&legacy, &candidate);
+    let mut client = mirror.client();
+    client.send("POST / HTTP/1.1\r\nhost: test\r\nx-early: 1\r\ncontent-length: 8\r\n\r\nhalf");
+    client.read_until(b"\r\n\r\n");
+    assert_eq!(candidate.connections(), 0);
+    client.send("half");
+    client.read_until(b"1\r\n8\r\n");
+    assert_eq!(candidate.requests(1)[0].body, b"halfhalf");
+    mirror.ledger.exchange();
+}
+
+#[test]
+fn a_client_that_sends_its_last_byte_and_closes_its_side_is_compared() {
+    let service = Service::saying(ok("a"));
+    let (http1, http2) = (
+        rig(&service, &service),
+        http2(
+            &H2Service::new(|_| Act::Answer(http::Response::new(()), vec![b"a"], None)),
+            &service,
+        ),
+    );
+    for mirror in [http1, http2] {
+        let mut client = mirror.client();
+        client.send("POST / HTTP/1.1\r\nhost: test\r\ncontent-length: 4\r\n\r\nbo");
+        client.send("dy").close_writing();
+        client.read_until(b"a");
+        let exchange = mirror.ledger.exchange();
+        assert_eq!(&*exchange.request.body.contiguous(), b"body");
+    }
 }
 
 #[test]

@@ -27,7 +27,7 @@ use self::replicas::{BY_ORIGIN, ORIGIN, Replicas, SETTINGS};
 use self::rows::{GROUP, GroupRow, SET, SetRow, TALLY, TallyRow, folded, grouped_by, select};
 use super::assemble::{Sums, nothing};
 use super::groups::EXAMPLES_TRIED;
-use super::{Known, MismatchFilter, RecordReader, Selection};
+use super::{Found, Known, MismatchFilter, RecordReader, Selection};
 use crate::clickhouse::{Server, schema, within};
 use crate::error::StoreError;
 use crate::runtime::runtime;
@@ -251,18 +251,42 @@ impl ClickHouseReader {
 }
 
 impl ClickHouseReader {
-    fn read_evidence(&self, selection: &Selection) -> Result<Option<Evidence>, StoreError> {
+    /// Which migrations and versions the store holds.
+    fn known(&self, migration: &str) -> Result<Known, StoreError> {
+        let names = |question: clickhouse::query::Query| {
+            let rows = self.ask::<NameRow>(question)?;
+            Ok::<_, StoreError>(rows.into_iter().map(|row| row.name).collect())
+        };
+        let client = self.server.client();
+        Ok(Known {
+            migrations: names(client.query(SELECT_MIGRATIONS))?,
+            candidate_versions: names(
+                client
+                    .query(SELECT_VERSIONS)
+                    .bind(migration)
+                    .bind(migration),
+            )?,
+        })
+    }
+
+    fn read_evidence(&self, selection: &Selection) -> Result<Found<Option<Evidence>>, StoreError> {
         let Some(identity) = self.identity(selection)? else {
-            return Ok(None);
+            return Ok(Found {
+                value: None,
+                instead: Some(self.known(selection.migration())?),
+            });
         };
         let runs_seen = self.run_watermarks(&identity, selection)?;
         let sums = self.sums(&identity, selection, false)?;
-        Ok(sums.into_evidence(identity, runs_seen))
+        Ok(sums.into_evidence(identity, runs_seen).into())
     }
 
-    fn read_report(&self, selection: &Selection) -> Result<Report, StoreError> {
+    fn read_report(&self, selection: &Selection) -> Result<Found<Report>, StoreError> {
         let Some(identity) = self.identity(selection)? else {
-            return nothing(selection);
+            return Ok(Found {
+                value: nothing(selection)?,
+                instead: Some(self.known(selection.migration())?),
+            });
         };
         let runs_seen = self.run_watermarks(&identity, selection)?;
         let mut sums = self.sums(&identity, selection, true)?;
@@ -281,33 +305,17 @@ impl ClickHouseReader {
             examples.extend(self.examples(&identity, &ids)?);
         }
         sums.into_report(identity, runs_seen, |id| Ok(examples.get(&id).cloned()))
+            .map(Found::from)
     }
 }
 
 impl RecordReader for ClickHouseReader {
-    fn evidence(&self, selection: &Selection) -> Result<Option<Evidence>, StoreError> {
+    fn evidence(&self, selection: &Selection) -> Result<Found<Option<Evidence>>, StoreError> {
         self.of_one_replica(|| self.read_evidence(selection))
     }
 
-    fn report(&self, selection: &Selection) -> Result<Report, StoreError> {
+    fn report(&self, selection: &Selection) -> Result<Found<Report>, StoreError> {
         self.of_one_replica(|| self.read_report(selection))
-    }
-
-    fn known(&self, migration: &str) -> Result<Known, StoreError> {
-        let names = |question: clickhouse::query::Query| {
-            let rows = self.ask::<NameRow>(question)?;
-            Ok::<_, StoreError>(rows.into_iter().map(|row| row.name).collect())
-        };
-        let client = self.server.client();
-        Ok(Known {
-            migrations: names(client.query(SELECT_MIGRATIONS))?,
-            candidate_versions: names(
-                client
-                    .query(SELECT_VERSIONS)
-                    .bind(migration)
-                    .bind(migration),
-            )?,
-        })
     }
 
     fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError> {

@@ -22,7 +22,7 @@ use self::fields::Fields;
 use self::rows::{all_of, group_tally, mismatch, needed_of, set_tally, tally};
 use super::assemble::{Sums, nothing};
 use super::groups::ExampleRow;
-use super::{Known, MismatchFilter, RecordReader, Selection};
+use super::{Found, Known, MismatchFilter, RecordReader, Selection};
 use crate::error::StoreError;
 use crate::sqlite::{failed, open_read_only};
 
@@ -42,38 +42,31 @@ impl SqliteReader {
 }
 
 impl RecordReader for SqliteReader {
-    fn evidence(&self, selection: &Selection) -> Result<Option<Evidence>, StoreError> {
+    fn evidence(&self, selection: &Selection) -> Result<Found<Option<Evidence>>, StoreError> {
         let _moment = self.moment()?;
         let Some(identity) = self.identity(selection)? else {
-            return Ok(None);
+            return Ok(Found {
+                value: None,
+                instead: Some(self.known(selection.migration())?),
+            });
         };
         let sums = self.sums(&identity, selection, false)?;
         let runs_seen = self.run_watermarks(&identity, selection)?;
-        Ok(sums.into_evidence(identity, runs_seen))
+        Ok(sums.into_evidence(identity, runs_seen).into())
     }
 
-    fn report(&self, selection: &Selection) -> Result<Report, StoreError> {
+    fn report(&self, selection: &Selection) -> Result<Found<Report>, StoreError> {
         let _moment = self.moment()?;
         let Some(identity) = self.identity(selection)? else {
-            return nothing(selection);
+            return Ok(Found {
+                value: nothing(selection)?,
+                instead: Some(self.known(selection.migration())?),
+            });
         };
         let sums = self.sums(&identity, selection, true)?;
         let runs_seen = self.run_watermarks(&identity, selection)?;
         sums.into_report(identity, runs_seen, |id| self.example(id))
-    }
-
-    fn known(&self, migration: &str) -> Result<Known, StoreError> {
-        let _moment = self.moment()?;
-        let names = |sql: &str, values: &[&str]| {
-            let values = rusqlite::params_from_iter(values);
-            self.rows(sql, values, "tallies", |row| {
-                Ok(row.text(0, "migration")?.to_owned())
-            })
-        };
-        Ok(Known {
-            migrations: names(SELECT_MIGRATIONS, &[])?,
-            candidate_versions: names(SELECT_VERSIONS, &[migration])?,
-        })
+            .map(Found::from)
     }
 
     fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError> {
@@ -124,6 +117,20 @@ impl SqliteReader {
         self.connection
             .unchecked_transaction()
             .map_err(|error| self.failed(error))
+    }
+
+    /// Which migrations and versions the store holds.
+    fn known(&self, migration: &str) -> Result<Known, StoreError> {
+        let names = |sql: &str, values: &[&str]| {
+            let values = rusqlite::params_from_iter(values);
+            self.rows(sql, values, "tallies", |row| {
+                Ok(row.text(0, "migration")?.to_owned())
+            })
+        };
+        Ok(Known {
+            migrations: names(SELECT_MIGRATIONS, &[])?,
+            candidate_versions: names(SELECT_VERSIONS, &[migration])?,
+        })
     }
 
     /// The identity of the newest matching interval, or of a run that began later and has not ended.

@@ -16,6 +16,7 @@ use parity_schemas::clients::ClientOutcome;
 use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::recheck::{EvidenceCounts, RecheckEvent, add_counts};
 use parity_schemas::record::MismatchClass;
+use parity_schemas::side::CUT_MARK;
 use parity_schemas::tally::Group;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Kind, Reason};
@@ -345,7 +346,7 @@ fn bounded(group: &Group) -> Group {
     if group.pattern.len() > MAX_PATTERN_BYTES {
         let end = group.pattern.floor_char_boundary(MAX_PATTERN_BYTES);
         group.pattern.truncate(end);
-        group.pattern.push('…');
+        group.pattern.push(CUT_MARK);
     }
     group
 }

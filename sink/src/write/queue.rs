@@ -173,7 +173,7 @@ fn mismatch_bytes(mismatch: &Mismatch) -> usize {
     let tolerated: usize = mismatch
         .tolerated
         .iter()
-        .map(|tolerated| 64 + tolerated.path.len() + tolerated.why.len())
+        .map(|tolerated| 64 + tolerated.path.len() + tolerated.why.held())
         .sum();
     let sample = mismatch.sample.as_ref().map_or(0, |sample| {
         message_bytes(&sample.request)

@@ -10,7 +10,7 @@ use parity_schemas::id::new_id;
 use parity_schemas::record::Record;
 use parity_schemas::report::Report;
 use parity_schemas::time::Timestamp;
-use parity_schemas::verdict::{Explanation, Reason, Tolerated};
+use parity_schemas::verdict::{Explanation, Reason, Tolerated, Why};
 use parity_schemas::watermark::{Run, Watermark};
 use parity_sink::write::Retention;
 use parity_sink::{
@@ -65,7 +65,7 @@ fn traffic() -> Vec<Record> {
                     one.tolerated = vec![Tolerated {
                         part: one.findings[0].part,
                         path: "/t".to_owned(),
-                        why: "rule:x".to_owned(),
+                        why: Why::Rule("x".to_owned()),
                     }];
                     // The newest example of one group was never stored.
                     let example = if minute == 5 && index == 1 {

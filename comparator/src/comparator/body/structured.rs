@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use parity_schemas::verdict::{EqualByDefault, Kind, Note, Part, Reason, Side};
+use parity_schemas::verdict::{EqualByDefault, Kind, Note, Part, Reason, Side, Why};
 
 use super::super::give_up;
 use super::{as_text, finding, reason_by_blame};
@@ -61,7 +61,7 @@ impl Structured<'_, '_> {
                 out.tolerated(
                     Part::Body,
                     String::new,
-                    EqualByDefault::ByteOrderMark.as_str(),
+                    Why::Default(EqualByDefault::ByteOrderMark),
                 );
             }
             if one == two {

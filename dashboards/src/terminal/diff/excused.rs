@@ -6,8 +6,8 @@ use parity_schemas::visible::visible_up_to;
 
 use super::Writer;
 use crate::terminal::{DIM, OPEN, styled};
-use crate::view::words::{grouped, plural, shown};
-use crate::view::{Place, diff::Equal};
+use crate::view::words::{plural, shown};
+use crate::view::{Equal, Place};
 
 /// Places named for each reason.
 const MAX_PLACES: usize = 3;
@@ -18,7 +18,7 @@ pub(super) fn write(writer: &Writer<'_>, out: &mut String) -> std::fmt::Result {
     if writer.layout.all {
         for tolerated in &writer.diff.comparison.tolerated {
             let place = writer.place(Place::from(tolerated));
-            let why = shown(&tolerated.why);
+            let why = shown(&tolerated.why.to_string());
             writeln!(out, "{}", styled(DIM, format_args!("= {place} ({why})")))?;
         }
     }
@@ -57,9 +57,7 @@ fn line(writer: &Writer<'_>, equal: &Equal<'_>) -> String {
     } else {
         writer.layout.width.saturating_sub("equal: ".len())
     };
-    let least = if equal.at_least { "at least " } else { "" };
-    let (count, why) = (grouped(equal.count), &equal.why);
-    let line = format!("{least}{count} × {why}: {}", named.join(", "));
+    let line = format!("{}: {}", equal.summary(), named.join(", "));
     visible_up_to(&line, room)
 }
 

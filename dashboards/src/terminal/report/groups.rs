@@ -5,9 +5,11 @@ use std::fmt::Write;
 use parity_schemas::visible::visible_value;
 
 use super::more;
-use crate::terminal::{BOLD, CANDIDATE, DIM, LEGACY, diff_lines, place, shown_value, styled};
+use crate::terminal::{
+    BOLD, CANDIDATE, DIM, LEGACY, MAX_VALUE_CHARS, place, signed, styled, unsigned,
+};
 use crate::view::words::{grouped, plural, shown};
-use crate::view::{Cause, CauseName, Group, ReportView, Values};
+use crate::view::{Cause, CauseName, Group, Ink, ReportView, Room, Values};
 
 /// Causes and groups listed, about a screen. Further ones are only counted.
 const MAX_CAUSES: usize = 20;
@@ -16,8 +18,14 @@ const MAX_GROUPS: usize = 30;
 const MAX_PLACES: usize = 5;
 /// Groups shown that coincide with another one.
 const MAX_ALSO: usize = 8;
-/// Lines shown of a text diff.
-const MAX_DIFF_LINES: usize = 12;
+/// What is shown of two values: each in one line, the JSON output and the store have them whole.
+const ROOM: Room = Room {
+    line: MAX_VALUE_CHARS,
+    wrap: MAX_VALUE_CHARS,
+    value_lines: 1,
+    diff_lines: 12,
+    elements: 0,
+};
 /// Longest value where both stand in one line with their place.
 const SHORT_VALUE_CHARS: usize = 32;
 
@@ -147,14 +155,16 @@ fn write_group(out: &mut String, group: &Group<'_>) -> std::fmt::Result {
             "         {}",
             styled(DIM, format_args!("for example {at}"))
         )?;
-        if let Some(diff) = values.text_diff {
-            for line in diff_lines(diff).take(MAX_DIFF_LINES) {
-                writeln!(out, "         | {line}")?;
-            }
-        } else {
-            let (legacy, candidate) = (values.legacy.as_deref(), values.candidate.as_deref());
-            writeln!(out, "         legacy     {}", side(LEGACY, legacy))?;
-            writeln!(out, "         candidate  {}", side(CANDIDATE, candidate))?;
+    }
+    if let Some(drawing) = difference.draw(ROOM) {
+        for row in &drawing.rows {
+            let line = match row.ink {
+                _ if drawing.by_line => format!("| {}", signed(row)),
+                Ink::Legacy => format!("legacy    {}", unsigned(row)),
+                Ink::Candidate => format!("candidate {}", unsigned(row)),
+                Ink::Place | Ink::Faint => format!("          {}", unsigned(row)),
+            };
+            writeln!(out, "         {line}")?;
         }
     }
     if let Some(near) = difference.near() {
@@ -194,15 +204,8 @@ fn values(values: Option<&Values<'_>>) -> String {
     values.map_or(String::new(), |values| {
         format!(
             "  {} → {}",
-            short(LEGACY, values.legacy.as_deref()),
-            short(CANDIDATE, values.candidate.as_deref())
+            short(LEGACY, values.sides.legacy.as_deref()),
+            short(CANDIDATE, values.sides.candidate.as_deref())
         )
     })
-}
-
-fn side(style: anstyle::Style, value: Option<&str>) -> String {
-    value.map_or_else(
-        || styled(DIM, "(absent)"),
-        |value| styled(style, shown_value(value)),
-    )
 }

@@ -15,7 +15,6 @@ use crate::exchange::asker::Asker;
 use crate::exchange::copied::Copied;
 use crate::exchange::fixture::{Log, asks, head, resources, terms_with};
 use crate::exchange::head::RequestHead;
-use crate::exchange::intake::StartAsk as _;
 use crate::exchange::purpose::Purpose;
 use crate::exchange::services::Services;
 use crate::exchange::side::{BySide, Side};

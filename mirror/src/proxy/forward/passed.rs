@@ -6,7 +6,7 @@ use http::{Method, Response, Version};
 use http_body::Body as _;
 
 use super::OpenRequest;
-use crate::exchange::{Asker, Capturing};
+use crate::exchange::{Asker, Capturing, Completion};
 use crate::headers::{self, Wire};
 use crate::proxy::answer::Answer;
 use crate::proxy::client::Client;
@@ -18,12 +18,14 @@ use crate::proxy::unread::close_unread;
 use crate::proxy::upload::UploadState;
 use crate::upstream::{Link, Sent};
 
-/// Builds the client's answer from the legacy's, and begins to capture it.
+/// Builds the client's answer from the legacy's, and begins to capture it. `completion` is there if the candidate waits
+/// for the rest of the request.
 pub(super) fn answer(
     client: &Client,
     asker: &Rc<Asker<Outbound>>,
     open: OpenRequest,
     sent: Sent<Outbound>,
+    completion: Option<Completion>,
 ) -> Response<Answer> {
     let OpenRequest {
         subject,
@@ -70,7 +72,15 @@ pub(super) fn answer(
             if !ends_here && version != Version::HTTP_2 {
                 upload.promise();
             }
-            Driven::ByTask(LinkTask::drive(asker, link, upload))
+            Driven::ByTask(LinkTask::drive(asker, link, upload, completion))
+        }
+        // The connection's own task sends the rest.
+        (Some(_), link @ Link::Stream(_)) => {
+            if let Some(completion) = completion {
+                let tasks = asker.terms().tasks();
+                drop(tasks.spawn(Rc::clone(asker).start_after(completion)));
+            }
+            Driven::ByReader(link)
         }
         (_, link) => Driven::ByReader(link),
     };

@@ -3,6 +3,7 @@
 pub(crate) mod authority;
 pub(crate) mod client;
 pub(crate) mod h2;
+pub(crate) mod h2_client;
 pub(crate) mod ledger;
 pub(crate) mod rig;
 pub(crate) mod service;

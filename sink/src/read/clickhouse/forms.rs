@@ -176,7 +176,7 @@ impl FromColumn<Vec<Tolerated>> for Tolerations {
                 Ok(Tolerated {
                     part: word(TABLE, column, &part)?,
                     path,
-                    why,
+                    why: why.into(),
                 })
             })
             .collect()

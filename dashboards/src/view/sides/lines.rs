@@ -1,23 +1,18 @@
 //! Diffs by line: of texts, of strings of several lines, of the elements of a reordered array.
 
-use std::fmt::Write;
+use parity_schemas::verdict::TextDiff;
 
-use super::Layout;
-use super::value::{Side, context, spans};
-use crate::terminal::{DIM, PLACE, styled};
-use crate::view::diff::changed::Changed;
-use crate::view::diff::{Order, Step, TextDiff};
+use super::changed::Changed;
+use super::order::{Order, Step};
+use super::rows::{Ink, Room, Row};
+use super::value::context;
 use crate::view::words::grouped;
 
-/// Lines shown of one unified diff: a screen.
-const MAX_LINES: usize = 60;
-/// Lines shown of a reordered array.
-const MAX_ELEMENTS: usize = 12;
-
-/// A unified diff in colours. Where each removed line has an added one beside it, the changed parts are marked.
-pub(super) fn unified(out: &mut String, diff: &TextDiff<'_>, layout: Layout) -> std::fmt::Result {
-    let (lines, was_cut) = diff.lines();
-    let limit = if layout.all { usize::MAX } else { MAX_LINES };
+/// A unified diff. Where each removed line has an added one beside it, the changed parts are marked.
+pub(super) fn unified(diff: &TextDiff, room: Room) -> Vec<Row> {
+    let lines: Vec<&str> = diff.lines.lines().collect();
+    let limit = room.diff_lines;
+    let mut rows = Vec::new();
     let mut at = 0;
     while at < lines.len().min(limit) {
         let run = |from: usize, sign: char| {
@@ -27,7 +22,7 @@ pub(super) fn unified(out: &mut String, diff: &TextDiff<'_>, layout: Layout) -> 
         let removed = run(at, '-');
         let added = run(at + removed, '+');
         if removed + added == 0 {
-            writeln!(out, "{}", other(lines[at], layout))?;
+            rows.push(other(lines[at], room));
             at += 1;
             continue;
         }
@@ -41,38 +36,41 @@ pub(super) fn unified(out: &mut String, diff: &TextDiff<'_>, layout: Layout) -> 
             .take(if removed == added { fits } else { 0 })
             .map(|(one, two)| Changed::between(behind_sign(one), behind_sign(two)))
             .collect();
-        for (side, block) in Side::BOTH.into_iter().zip([legacy, candidate]) {
+        for (side, block) in Ink::SIDES.into_iter().zip([legacy, candidate]) {
             let shown = if removed + added > limit - at {
                 block.len().min(fits)
             } else {
                 block.len()
             };
             for (position, line) in block.iter().take(shown).enumerate() {
-                match pairs.get(position) {
-                    Some(changed) => writeln!(out, "{}", spans(side, changed, "", layout))?,
-                    None => writeln!(out, "{}", styled(side.style(), context(line, layout)))?,
-                }
+                rows.push(match pairs.get(position) {
+                    Some(changed) => Row::of_changed(side, changed, "", room),
+                    None => Row::of_both(side, context(line, room)),
+                });
             }
         }
         at += removed + added;
     }
-    if was_cut || limit < lines.len() {
+    if diff.is_cut || limit < lines.len() {
         let (removed, added) = diff.counts();
-        let note = format!(
+        rows.push(Row::remark(format!(
             "… cut here; in all {} lines are removed and {} added{}",
             grouped(removed),
             grouped(added),
-            if was_cut { " at least" } else { "" }
-        );
-        writeln!(out, "{}", styled(DIM, note))?;
+            if diff.is_cut { " at least" } else { "" }
+        )));
     }
-    Ok(())
+    rows
 }
 
 /// A line that belongs to neither side: a header, context, a remark.
-fn other(line: &str, layout: Layout) -> String {
-    let style = if line.starts_with("@@") { PLACE } else { DIM };
-    styled(style, context(line, layout))
+fn other(line: &str, room: Room) -> Row {
+    let ink = if line.starts_with("@@") {
+        Ink::Place
+    } else {
+        Ink::Faint
+    };
+    Row::of_both(ink, context(line, room))
 }
 
 fn behind_sign(line: &str) -> &str {
@@ -80,50 +78,51 @@ fn behind_sign(line: &str) -> &str {
 }
 
 /// A reordered array: which elements have moved.
-pub(super) fn order(out: &mut String, order: &Order, layout: Layout) -> std::fmt::Result {
+pub(super) fn order(order: &Order, room: Room) -> Vec<Row> {
     let steps = order.steps();
-    if steps.len() <= MAX_ELEMENTS || layout.all {
-        let dim = |text: &str| styled(DIM, format_args!("  {}", context(text, layout)));
-        return steps.into_iter().try_for_each(|step| {
-            let line = match step {
-                Step::InPlace(text) => dim(text),
-                Step::MoreInPlace(count) => dim(&format!("… {count} more in place")),
-                Step::Removed(text) => Side::Legacy.line(&context(text, layout)),
-                Step::Added(text) => Side::Candidate.line(&context(text, layout)),
-            };
-            writeln!(out, "{line}")
-        });
+    if steps.len() <= room.elements {
+        let in_place = |text: &str| Row::remark(format!("  {}", context(text, room)));
+        return steps
+            .into_iter()
+            .map(|step| match step {
+                Step::InPlace(text) => in_place(text),
+                Step::MoreInPlace(count) => in_place(&format!("… {count} more in place")),
+                Step::Removed(text) => Row::of_side(Ink::Legacy, context(text, room)),
+                Step::Added(text) => Row::of_side(Ink::Candidate, context(text, room)),
+            })
+            .collect();
     }
     let (from, rest) = order.parted();
-    for (side, texts) in Side::BOTH.into_iter().zip(rest) {
-        writeln!(out, "{}", side.line(&context(&texts, layout)))?;
-    }
-    let note = format!("  from element {} on", grouped(from as u64));
-    writeln!(out, "{}", styled(DIM, note))
+    let mut rows: Vec<Row> = Ink::SIDES
+        .into_iter()
+        .zip(rest)
+        .map(|(side, texts)| Row::of_side(side, context(&texts, room)))
+        .collect();
+    let from = grouped(from as u64);
+    rows.push(Row::remark(format!("  from element {from} on")));
+    rows
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::rows::tests::plain;
     use super::*;
 
-    const LAYOUT: Layout = Layout {
-        width: 80,
-        all: false,
+    const ROOM: Room = Room {
+        line: 78,
+        wrap: 78,
+        value_lines: 12,
+        diff_lines: 60,
+        elements: 12,
     };
 
-    fn plain(write: impl FnOnce(&mut String) -> std::fmt::Result) -> String {
-        let mut out = String::new();
-        write(&mut out).expect("a String takes all");
-        anstream::adapter::strip_str(&out).to_string()
-    }
-
-    fn reordered(out: &mut String, legacy: &str, candidate: &str) -> std::fmt::Result {
+    fn reordered(legacy: &str, candidate: &str) -> String {
         let found = Order::of(legacy, candidate).expect("two arrays");
-        order(out, &found, LAYOUT)
+        plain(&order(&found, ROOM))
     }
 
-    fn diff(text: &str) -> TextDiff<'_> {
-        TextDiff::of(text.into())
+    fn diff(text: &str) -> TextDiff {
+        TextDiff::read(text)
     }
 
     #[test]
@@ -141,13 +140,13 @@ mod tests {
                 "+ 0\n  1\n  … 4 more in place\n  6\n- 0\n",
             ),
         ] {
-            let text = plain(|out| reordered(out, legacy, candidate));
+            let text = reordered(legacy, candidate);
             assert_eq!(text, expected);
         }
         let many: Vec<String> = (0..400).map(|number| number.to_string()).collect();
         let back: Vec<String> = many.iter().rev().cloned().collect();
         let [many, back] = [many, back].map(|list| format!("[{}]", list.join(",")));
-        let text = plain(|out| reordered(out, &many, &back));
+        let text = reordered(&many, &back);
         assert!(
             text.starts_with("- 0, 1, 2, 3,") && text.contains("+ 399, 398, 397,"),
             "{text}"
@@ -161,24 +160,25 @@ mod tests {
             .map(|line| format!("-old {line}\n+new {line}\n"))
             .collect();
         let text = format!("@@ -1,500 +1,500 @@\n{}", lines.concat());
-        let text = plain(|out| unified(out, &diff(&text), LAYOUT));
-        assert!(text.lines().count() <= MAX_LINES + 2, "{text}");
+        let text = plain(&unified(&diff(&text), ROOM));
+        assert!(text.lines().count() <= ROOM.diff_lines + 2, "{text}");
         assert!(
             text.ends_with("500 lines are removed and 500 added\n"),
             "{text}"
         );
-        let all = Layout {
-            all: true,
-            ..LAYOUT
+        let all = Room {
+            line: usize::MAX,
+            diff_lines: usize::MAX,
+            ..ROOM
         };
-        let text = plain(|out| unified(out, &diff("@@ -1,1 +1,1 @@\n-a…\n+b\n…"), all));
+        let text = plain(&unified(&diff("@@ -1,1 +1,1 @@\n-a…\n+b\n…"), all));
         assert!(
             text.ends_with("+b\n… cut here; in all 1 lines are removed and 1 added at least\n"),
             "{text}"
         );
         let block = format!("{}{}", "-a\n".repeat(1_000), "+b\n".repeat(1_000));
-        let text = plain(|out| unified(out, &diff(&block), LAYOUT));
+        let text = plain(&unified(&diff(&block), ROOM));
         assert!(text.contains("-a\n+b\n"), "both sides are seen: {text}");
-        assert!(text.lines().count() <= MAX_LINES + 2, "{text}");
+        assert!(text.lines().count() <= ROOM.diff_lines + 2, "{text}");
     }
 }

@@ -22,12 +22,12 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use tokio::sync::watch;
 
-use crate::admin::{AdminPort, bind_admin, register_build_info};
 use crate::config::MirrorSettings;
-use crate::descriptors::{self, Shares};
 use crate::error;
-use crate::handover::Inherited;
 use crate::pipeline::Pipeline;
+use crate::process::admin::{AdminPort, bind_admin, register_build_info};
+use crate::process::descriptors::{self, Shares};
+use crate::process::handover::Inherited;
 
 /// A mirror at work.
 pub(crate) struct Instance {
