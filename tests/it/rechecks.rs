@@ -336,7 +336,9 @@ fn a_legacy_that_fails_now_and_then_is_not_held_against_the_candidate() {
     let candidate = Service::json("1");
     let place = Place::new();
     let mirror = mirror(&place, &legacy, &candidate, &[]);
-    gets(mirror.address, "/", 200);
+    for number in 0..200 {
+        client::get(mirror.address, &format!("/{number}"));
+    }
     let report = mirror.settled(200);
     assert_eq!(report.count("match"), 198, "{}", report.0);
     assert_eq!(classes(&report), counts(&[("transient", 2)]));

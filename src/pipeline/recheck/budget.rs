@@ -60,7 +60,8 @@ impl Group {
 impl Budget {
     pub(super) fn new(now: Instant) -> Self {
         Self {
-            tokens: LEAST_BURST,
+            // As much as the rate allows at once.
+            tokens: f64::INFINITY,
             since: now,
             groups: HashMap::new(),
         }
