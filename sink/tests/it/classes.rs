@@ -221,7 +221,7 @@ fn classes_groups_and_sets_are_counted_to_the_unit_through_kafka_and_without() {
     let topic = kafka.topic(3);
     let folder = tempfile::tempdir().expect("a folder");
     let mut source = StoreConfig::from(kafka.url(&topic).parse::<StoreUrl>().expect("a URL"));
-    source.spool.directory = folder.path().to_owned();
+    source.spool.folder = folder.path().join("spool");
     write_all([&source, &source]);
     let sink = Sink::open(&source, &target, SinkOptions::default()).expect("it opens");
     let stopper = sink.stopper();
