@@ -35,6 +35,8 @@ fn evidence(routes: Vec<(&str, Counts)>) -> Evidence {
         instances: vec!["one".to_owned()],
         runs: Vec::new(),
         other_rules: Vec::new(),
+        groups: Vec::new(),
+        sets: Vec::new(),
         routes: routes
             .into_iter()
             .map(|(route, counts)| RouteEvidence {

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::id::new_id;
+use parity_schemas::record::MismatchClass;
 use parity_schemas::tally::INTERVAL_MICROS;
 use parity_schemas::verdict::{Kind, Part, Reason};
 use prometheus_client::encoding::text::encode;
@@ -190,6 +191,7 @@ proptest! {
                     let groups: Vec<Group> = names.iter().map(|name| group(&name.to_string())).collect();
                     threads[thread].mismatch(&routes[route], 100, 200, &Sighting::unconfirmed(new_id(), now, &groups));
                     expected.route(route).mismatch += 1;
+                    *expected.route(route).classes.entry(MismatchClass::Unconfirmed).or_default() += 1;
                     expected.compared += 1;
                     names.sort_unstable();
                     names.dedup();

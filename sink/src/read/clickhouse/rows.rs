@@ -54,7 +54,8 @@ pub(super) fn plain(column: &Column) -> String {
 pub(super) fn folded(column: &Column, with_details: bool) -> String {
     let name = column.name;
     if !column.is_read(with_details) {
-        return format!("defaultValueOfTypeName('{}')", column.sent);
+        let name_of_type = column.sent.replace('\'', "\\'");
+        return format!("defaultValueOfTypeName('{name_of_type}')");
     }
     let is_map = column.sent.starts_with("Map(");
     match column.fold {
