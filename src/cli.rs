@@ -194,6 +194,10 @@ pub(crate) struct GateArgs {
     /// Confidence that each bound must have.
     #[arg(long, default_value_t = Thresholds::default().confidence, value_name = "SHARE", value_parser = confidence)]
     pub(crate) confidence: f64,
+    /// Use exact bounds, which need fewer requests but are right only for a gate that is asked once; otherwise the bounds hold
+    /// however often it is asked.
+    #[arg(long, conflicts_with = "wait")]
+    pub(crate) one_look: bool,
     /// With fewer compared requests than this the decision is undecided.
     #[arg(long, default_value_t = Thresholds::default().min_requests, value_name = "N")]
     pub(crate) min_requests: u64,

@@ -85,6 +85,16 @@ vocabulary! {
     }
 }
 
+vocabulary! {
+    /// What makes a bound.
+    Bound as "kind of bound" {
+        /// It holds for all looks together.
+        AnyTime = "any_time" => "holds however often one looks",
+        /// Exact for the only look; who looks again is wrong more often than he says.
+        OneLook = "one_look" => "exact, for who looks once",
+    }
+}
+
 /// What is allowed, and how sure we must be.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Thresholds {
@@ -92,6 +102,9 @@ pub struct Thresholds {
     pub max_mismatch_rate: f64,
     /// Of each one-sided bound, 0.5..1.
     pub confidence: f64,
+    /// What the bounds are. Absent in decisions of older programs, which were exact for one look.
+    #[serde(default = "one_look")]
+    pub bound: Bound,
     /// Fewer compared requests than this are undecided.
     pub min_requests: u64,
     /// Highest allowed share of our own drops, 0..=1.
@@ -106,6 +119,10 @@ pub struct Thresholds {
     pub max_errors: f64,
     /// Routes that must be proven one by one.
     pub required_routes: Vec<String>,
+}
+
+const fn one_look() -> Bound {
+    Bound::OneLook
 }
 
 const fn no_cap() -> f64 {
@@ -125,6 +142,8 @@ impl Default for Thresholds {
         Self {
             max_mismatch_rate: 0.001,
             confidence: 0.95,
+            // Rollouts look again and again, and a page is looked at by anybody.
+            bound: Bound::AnyTime,
             min_requests: 0,
             max_dropped: 0.05,
             // As for our own drops: what cannot be compared proves nothing, whoever caused it.
@@ -148,11 +167,15 @@ pub struct RouteDecision {
     /// Pairs that could not be compared because of the client, the legacy or both services; part of neither.
     #[serde(default)]
     pub uncomparable: u64,
+    /// It was asked for a few times, and clients never got more than a client error (4xx): a path that is not served. Nothing is
+    /// decided by it alone. Absent in documents of older programs.
+    #[serde(default)]
+    pub unserved: bool,
     /// differing / compared; 0 without any.
     pub rate: f64,
-    /// One-sided Clopper-Pearson lower bound.
+    /// One-sided lower bound, of the kind that the thresholds name. Of several routes and the total all hold together.
     pub lower: f64,
-    /// One-sided Clopper-Pearson upper bound; 1 without any.
+    /// One-sided upper bound; 1 where nothing was compared.
     pub upper: f64,
     /// Of this route alone.
     pub outcome: Outcome,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use parity_dashboards::{terminal, view};
-use parity_schemas::evidence::{Decision, Outcome, Thresholds};
+use parity_schemas::evidence::{Bound, Decision, Outcome, Thresholds};
 use parity_sink::{Reader, Selection, StoreConfig, record_decision};
 
 use super::selection;
@@ -22,6 +22,11 @@ pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
     let thresholds = Thresholds {
         max_mismatch_rate: args.max_mismatch_rate,
         confidence: args.confidence,
+        bound: if args.one_look {
+            Bound::OneLook
+        } else {
+            Bound::AnyTime
+        },
         min_requests: args.min_requests,
         max_dropped: args.max_dropped,
         max_uncomparable: args.max_uncomparable,

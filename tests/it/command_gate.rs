@@ -43,8 +43,14 @@ fn the_three_outcomes_have_three_exit_codes_and_are_stored() {
         (&document["schema"], &document["outcome"]),
         (&"parity.gate/v1".into(), &"undecided".into())
     );
-    // 2,995 equal requests prove at most 0.1 % at 95 %: ln 0.05 / ln 0.999.
-    assert_eq!(document["total"]["needed"], 2595);
+    // 3,787 equal requests prove at most 0.1 % at 95 % however often one looks; for one look 2,995 do, ln 0.05 / ln 0.999.
+    assert_eq!(document["total"]["needed"], 3387);
+    assert_eq!(document["thresholds"]["bound"], "any_time");
+    let once = place
+        .run(&["gate", "--one-look", "--output", "json"])
+        .json();
+    assert_eq!(once["total"]["needed"], 2595);
+    assert_eq!(once["thresholds"]["bound"], "one_look");
     let min = place.run(&[
         "gate",
         "--max-mismatch-rate",
@@ -71,7 +77,7 @@ fn the_three_outcomes_have_three_exit_codes_and_are_stored() {
             |row| row.get(0),
         )
         .expect("decisions are stored");
-    assert_eq!(outcomes, "pass undecided undecided undecided");
+    assert_eq!(outcomes, "pass undecided undecided undecided undecided");
 }
 
 #[test]
@@ -215,6 +221,7 @@ fn bad_thresholds_are_usage_errors() {
         ["gate", "--require-route", "garbage"],
         ["gate", "--require-route", "GET items"],
         ["gate", "--max-errors", "2"],
+        ["gate", "--one-look", "--wait=1m"],
         ["gate", "--no-such-flag", "1"],
     ] {
         let ended = place.run(&arguments);
@@ -290,7 +297,7 @@ fn what_is_not_there_is_told_with_what_is() {
         0,
         &[
             "UNDECIDED",
-            "2,595 more requests, if all match, would settle it",
+            "3,387 more requests, if all match, would settle it",
             "complete up to 20",
         ],
     );

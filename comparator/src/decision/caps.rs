@@ -7,8 +7,10 @@ use parity_schemas::route::OTHER;
 use parity_schemas::tally::Counts;
 use parity_schemas::verdict::Reason;
 
-use super::bounds;
+use super::bounds::{self, Seen};
+use super::served::is_unserved;
 use super::words::{number, percent, percents};
+use super::wrong;
 
 /// Whether we dropped too much, as a share of what was to be compared. Not as a share of what was received: most of
 /// that may be meant for the legacy only.
@@ -41,9 +43,13 @@ pub(super) fn too_many_dropped(
 /// Routes beyond the record's limit are counted together, so one that differs may hide among them. All their
 /// differences may be those of one route.
 pub(super) fn hidden_routes(counts: &Counts, thresholds: &Thresholds) -> Option<String> {
+    if is_unserved(counts) {
+        return None;
+    }
     let differing = counts.differing();
-    let worst = bounds::lower(differing, differing, thresholds.confidence);
-    (worst > thresholds.max_mismatch_rate).then(|| {
+    let worst = Seen::new(differing, differing);
+    let (allowed, alpha) = (thresholds.max_mismatch_rate, wrong(thresholds));
+    bounds::is_beyond(thresholds.bound, worst, allowed, alpha).then(|| {
         format!(
             "{OTHER}: {} of {} differ, on routes that are counted together because there are too many; a route that always \
              differs may be among them: give the routes that count a [[route]] each, and start anew with another --migration",

@@ -1,10 +1,13 @@
 //! Pass, fail or undecided: what the counts prove.
 //!
 //! Each compared request is a trial that either agrees or differs. A candidate that failed to answer, or whose answer
-//! alone could not be compared, differs. Exact one-sided Clopper-Pearson bounds ([`bounds`]) on the share of requests
-//! that differ follow from the counts. The gate fails if a lower bound is above what is allowed, passes if the upper
-//! bounds of the total and of every required route are within it, and is otherwise undecided and tells how many more
-//! requests would settle it.
+//! alone could not be compared, differs. One-sided bounds ([`bounds`]) on the share of requests that differ follow from
+//! the counts. The gate fails if a lower bound is above what is allowed, passes if the upper bounds of the total and of
+//! every required route are within it, and is otherwise undecided and tells how many more requests would settle it.
+//!
+//! The chance that a decision is wrong is at most 1 − confidence, for all its bounds together. A pass needs no correction
+//! for several routes: all that are required must hold, so a wrong pass needs one particular bound to be wrong. For a fail
+//! one route is enough, so the routes share the chance of a wrong fail ([`share_of_wrong_fails`]).
 //!
 //! In this order:
 //! 1. Nothing recorded, or fewer compared requests than `min_requests`: undecided.
@@ -27,6 +30,7 @@
 
 pub mod bounds;
 mod caps;
+mod served;
 mod standing;
 mod words;
 
@@ -43,7 +47,9 @@ use parity_schemas::verdict::Reason;
 use parity_schemas::watermark::Standing;
 use uuid::Uuid;
 
+use bounds::Seen;
 use caps::{Answers, most_frequent};
+use served::is_unserved;
 pub use words::number;
 use words::{percent, percents};
 
@@ -61,7 +67,13 @@ pub fn decide(
     time: Timestamp,
 ) -> Decision {
     let counts = evidence.map(Evidence::total).unwrap_or_default();
-    let mut total = judge("", &counts, thresholds);
+    let seen = evidence.iter().flat_map(|evidence| &evidence.routes);
+    let is_required = |route: &str| thresholds.required_routes.iter().any(|name| name == route);
+    let tested = seen.filter(|route| {
+        route.counts.compared() > 0 && (is_required(&route.route) || !is_unserved(&route.counts))
+    });
+    let alpha = share_of_wrong_fails(thresholds, tested.count());
+    let mut total = judge("", &counts, thresholds, alpha);
     // The minimum number of requests applies to the total.
     let short = thresholds.min_requests.saturating_sub(total.compared);
     if short > 0 {
@@ -71,11 +83,18 @@ pub fn decide(
     let mut routes: Vec<RouteDecision> = evidence
         .iter()
         .flat_map(|evidence| &evidence.routes)
-        .map(|route| judge(&route.route, &route.counts, thresholds))
+        .map(|route| {
+            let mut judged = judge(&route.route, &route.counts, thresholds, alpha);
+            judged.unserved = !is_required(&route.route) && is_unserved(&route.counts);
+            if judged.unserved && judged.outcome == Outcome::Fail {
+                judged.outcome = Outcome::Undecided;
+            }
+            judged
+        })
         .collect();
     for wanted in &thresholds.required_routes {
         if !routes.iter().any(|route| route.route == *wanted) {
-            routes.push(judge(wanted, &Counts::default(), thresholds));
+            routes.push(judge(wanted, &Counts::default(), thresholds, alpha));
         }
     }
     routes.sort_by(worst_first);
@@ -150,38 +169,50 @@ fn summary(evidence: &Evidence, standing: &Standing) -> EvidenceSummary {
     }
 }
 
-/// What the counts of one route prove.
-fn judge(route: &str, counts: &Counts, thresholds: &Thresholds) -> RouteDecision {
+/// Which chance of a wrong fail is left for each of so many routes: a fail on any one is a fail, and so is one of all
+/// together, which is a test of its own where there are several.
+fn share_of_wrong_fails(thresholds: &Thresholds, routes: usize) -> f64 {
+    let tests = if routes > 1 { routes + 1 } else { 1 };
+    wrong(thresholds) / tests as f64
+}
+
+/// How likely a decision may be wrong.
+fn wrong(thresholds: &Thresholds) -> f64 {
+    1.0 - thresholds.confidence
+}
+
+/// What the counts of one route prove: that it passes with a chance to be wrong of 1 − confidence, that it fails with
+/// `alpha`.
+fn judge(route: &str, counts: &Counts, thresholds: &Thresholds, alpha: f64) -> RouteDecision {
     let (compared, differing) = (counts.compared(), counts.differing());
-    let (allowed, confidence) = (thresholds.max_mismatch_rate, thresholds.confidence);
-    let lower = bounds::lower(differing, compared, confidence);
-    let upper = bounds::upper(differing, compared, confidence);
-    let outcome = if lower > allowed {
+    let (allowed, bound) = (thresholds.max_mismatch_rate, thresholds.bound);
+    let seen = Seen::new(differing, compared);
+    let outcome = if bounds::is_beyond(bound, seen, allowed, alpha) {
         Outcome::Fail
-    } else if compared > 0 && upper <= allowed {
+    } else if bounds::is_within(bound, seen, allowed, wrong(thresholds)) {
         Outcome::Pass
     } else {
         Outcome::Undecided
+    };
+    let needed = match outcome {
+        Outcome::Undecided => bounds::needed(bound, seen, allowed, wrong(thresholds)).unwrap_or(0),
+        Outcome::Pass | Outcome::Fail => 0,
     };
     RouteDecision {
         route: route.to_owned(),
         compared,
         differing,
         uncomparable: counts.uncomparable(),
+        unserved: false,
         rate: if compared == 0 {
             0.0
         } else {
             differing as f64 / compared as f64
         },
-        lower,
-        upper,
+        lower: bounds::lower(bound, seen, alpha),
+        upper: bounds::upper(bound, seen, wrong(thresholds)),
         outcome,
-        needed: match outcome {
-            Outcome::Undecided => {
-                bounds::needed(differing, compared, allowed, confidence).unwrap_or(0)
-            }
-            Outcome::Pass | Outcome::Fail => 0,
-        },
+        needed,
     }
 }
 
