@@ -210,8 +210,8 @@ fn requests_under_way_are_counted_as_if_they_differed() {
         "{}",
         open.stdout
     );
-    // With one that differs, 4,742 are enough.
-    send(&mirror, "/items", 2_000);
+    // With one that differs, 6,655 are enough.
+    send(&mirror, "/items", 3_000);
     let worst = gate(&place, &["--wait", "1m"]);
     assert_eq!(worst.code, 0, "{}", worst.stdout);
     assert!(

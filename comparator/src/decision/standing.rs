@@ -7,8 +7,8 @@ use parity_schemas::verdict::Reason;
 use parity_schemas::watermark::{InstanceWatermark, RunState, Standing};
 
 use super::bounds::{self, Seen};
+use super::judged::wrong;
 use super::words::{number, percents};
-use super::wrong;
 
 /// Most instances that are named one by one; the rest are counted.
 const MAX_NAMED: usize = 5;

@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use parity_schemas::clients::ClientOutcome;
-use parity_schemas::evidence::{OtherRules, RouteEvidence, Window};
-use parity_schemas::tally::Identity;
+use parity_schemas::evidence::{OtherRules, Outcome, RouteEvidence, Window};
+use parity_schemas::tally::{Counts, Identity};
 use parity_schemas::verdict::Reason;
 use parity_schemas::watermark::{Apart, Run, Watermark};
 
 use super::*;
 
 mod caps;
+mod scope;
 mod served;
 mod standing;
 

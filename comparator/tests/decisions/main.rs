@@ -142,3 +142,21 @@ fn a_good_candidate_passes_and_a_bad_one_fails_after_a_few_times_what_proves_it(
     }
     table.print();
 }
+
+#[test]
+fn ten_thousand_routes_are_decided_in_a_moment() {
+    let mut random = random::Random::seeded(7);
+    let routes = (0..10_000_u64).map(|number| {
+        let requests = 1 + random.binomial(1 << (number % 20), 0.5);
+        let differing = random.binomial(requests, 0.000_8);
+        (format!("GET /{number}"), requests, differing)
+    });
+    let evidence = traffic::evidence(routes);
+    let begin = std::time::Instant::now();
+    let decision = traffic::decided(&evidence, &Thresholds::default());
+    let took = begin.elapsed();
+    assert_eq!(decision.routes.len(), 10_000);
+    table::say(&format!("10,000 routes decided in {took:?}"));
+    // A build that is not optimized takes ten times as long as one that is.
+    assert!(took.as_secs() < 10, "{took:?}");
+}

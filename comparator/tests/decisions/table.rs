@@ -29,7 +29,7 @@ impl Table {
             let middle = counts.get(counts.len() / 2);
             middle.map_or_else(|| "-".to_owned(), u64::to_string)
         };
-        self.0.push_str(&format!(
+        self.0 += &format!(
             "{name:32} {:8} {:>10} {:>7} {:>6} {:>7} {:>7} {:>9} {:>13} {:>13}\n",
             thresholds.bound,
             thresholds.confidence,
@@ -40,14 +40,18 @@ impl Table {
             share(runs.undecided()),
             median(&runs.until_pass),
             median(&runs.until_fail),
-        ));
+        );
     }
 
-    #[expect(
-        clippy::print_stdout,
-        reason = "the table is what the simulation is for"
-    )]
     pub(crate) fn print(&self) {
-        println!("{}", self.0);
+        say(&self.0);
     }
+}
+
+#[expect(
+    clippy::print_stdout,
+    reason = "what is found is what the simulation is for"
+)]
+pub(crate) fn say(text: &str) {
+    println!("{text}");
 }

@@ -1,7 +1,7 @@
 //! Requests to routes of which a known share differs, and what the gate says of them after each interval.
 
 use parity_comparator::decision::decide;
-use parity_schemas::evidence::{Evidence, Outcome, RouteEvidence, Thresholds, Window};
+use parity_schemas::evidence::{Decision, Evidence, Outcome, RouteEvidence, Thresholds, Window};
 use parity_schemas::tally::{Counts, Identity};
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::Standing;
@@ -84,28 +84,13 @@ fn one(
     looks: u64,
 ) -> (Option<u64>, Option<u64>) {
     let mut random = Random::seeded(seed);
-    let mut evidence = Evidence {
-        identity: Identity::default(),
-        window: Window {
-            from: Timestamp::from_micros(0),
-            to: Timestamp::from_micros(1),
-        },
-        instances: Vec::new(),
-        runs: Vec::new(),
-        other_rules: Vec::new(),
-        routes: Vec::new(),
-    };
+    let mut evidence = evidence(std::iter::empty());
     let (mut pass, mut fail) = (None, None);
     for look in 0..looks {
         for route in routes.iter().filter(|route| route.from_look <= look) {
             let requests = (interval as f64 * route.share).round() as u64;
             let differing = random.binomial(requests, route.rate);
-            let more = Counts {
-                received: requests,
-                matched: requests - differing,
-                mismatch: differing,
-                ..Counts::default()
-            };
+            let more = counts(requests, differing);
             match evidence
                 .routes
                 .iter_mut()
@@ -118,14 +103,7 @@ fn one(
                 }),
             }
         }
-        let decision = decide(
-            "default",
-            Some(&evidence),
-            &Standing::default(),
-            thresholds,
-            Uuid::nil(),
-            Timestamp::from_micros(1),
-        );
+        let decision = decided(&evidence, thresholds);
         let compared = Some(decision.total.compared);
         match decision.outcome {
             Outcome::Pass => pass = pass.or(compared),
@@ -135,10 +113,51 @@ fn one(
         // Where the rate is what is allowed both are mistakes, and one does not excuse the other.
         let settled = routes
             .iter()
-            .all(|route| route.rate != thresholds.max_mismatch_rate);
+            .all(|route| (route.rate - thresholds.max_mismatch_rate).abs() > f64::EPSILON);
         if (pass.is_some() && fail.is_some()) || (settled && (pass.is_some() || fail.is_some())) {
             break;
         }
     }
     (pass, fail)
+}
+
+fn counts(requests: u64, differing: u64) -> Counts {
+    Counts {
+        received: requests,
+        matched: requests - differing,
+        mismatch: differing,
+        ..Counts::default()
+    }
+}
+
+/// Evidence of routes, each with its requests and how many of them differ.
+pub(crate) fn evidence(routes: impl Iterator<Item = (String, u64, u64)>) -> Evidence {
+    Evidence {
+        identity: Identity::default(),
+        window: Window {
+            from: Timestamp::from_micros(0),
+            to: Timestamp::from_micros(1),
+        },
+        instances: Vec::new(),
+        runs: Vec::new(),
+        other_rules: Vec::new(),
+        routes: routes
+            .map(|(route, requests, differing)| RouteEvidence {
+                route,
+                counts: counts(requests, differing),
+            })
+            .collect(),
+    }
+}
+
+/// What the gate says of it.
+pub(crate) fn decided(evidence: &Evidence, thresholds: &Thresholds) -> Decision {
+    decide(
+        "default",
+        Some(evidence),
+        &Standing::default(),
+        thresholds,
+        Uuid::nil(),
+        Timestamp::from_micros(1),
+    )
 }

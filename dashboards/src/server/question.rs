@@ -84,7 +84,7 @@ impl Question {
                 default.max_uncomparable,
             )?,
             max_errors: share("max_errors", self.max_errors, default.max_errors)?,
-            required_routes: default.required_routes,
+            ..default
         })
     }
 }

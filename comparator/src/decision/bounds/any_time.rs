@@ -1,5 +1,5 @@
-//! Evidence that may be looked at any number of times: a mixture of likelihood ratios (Robbins 1970; see Howard, Ramdas,
-//! McAuliffe and Sekhon 2021, "Time-uniform, nonparametric, nonasymptotic confidence sequences").
+//! Evidence that may be looked at any number of times: a mixture of likelihood ratios (Robbins 1970; see Howard and
+//! others 2021, "Time-uniform, nonparametric, nonasymptotic confidence sequences").
 //!
 //! The hypothesis is that the rate is at least p. Against it stands a Beta(½, ½) that is cut off at p. The mean of the
 //! likelihood ratios over it is a supermartingale as long as the hypothesis holds, so that it *ever* reaches 1/α has at most

@@ -5,6 +5,11 @@
 //! from some ten thousand requests on). Its terms grow with the root of the smaller parameter, so where both are large the
 //! tail is integrated, at a cost that does not depend on them.
 
+#![expect(
+    clippy::many_single_char_names,
+    reason = "the letters of the formulas in the literature"
+)]
+
 use std::f64::consts::PI;
 
 use statrs::function::gamma::ln_gamma;
@@ -83,8 +88,8 @@ fn deviance(x: f64, mean: f64) -> f64 {
     loop {
         power *= ratio * ratio;
         let next = sum + power / odd;
-        if next == sum {
-            return sum;
+        if (next - sum).abs() <= sum.abs() * f64::EPSILON {
+            return next;
         }
         sum = next;
         odd += 2.0;
@@ -133,7 +138,7 @@ pub(super) fn integrated(x: f64, y: f64, p: f64, q: f64) -> f64 {
     terms.sum::<f64>() * STEP / p / q
 }
 
-/// The same by the continued fraction of A. R. DiDonato and A. H. Morris (TOMS 708), which takes the distance of p from the
+/// The same by the continued fraction of algorithm 708 of the ACM, which takes the distance of p from the
 /// mean as such and so loses nothing where q is almost 1.
 pub(super) fn fraction(x: f64, y: f64, p: f64, q: f64) -> f64 {
     let n = x + y;
