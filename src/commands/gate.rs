@@ -1,12 +1,15 @@
 //! `parity gate`: prints pass, fail or undecided, stores the decision, and exits with its code.
 
+mod openapi;
+
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use parity_dashboards::{terminal, view};
-use parity_schemas::evidence::{Decision, Outcome, Thresholds};
+use parity_schemas::evidence::{Bound, Decision, Outcome, Thresholds};
+use parity_schemas::visible::visible;
 use parity_sink::{Reader, Selection, StoreConfig, record_decision};
 
 use super::selection;
@@ -19,14 +22,28 @@ const LOOK_FOR_STORE: Duration = Duration::from_millis(200);
 /// Runs it.
 pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
     let (store, selection) = selection::resolve(&args.selection)?;
+    let operations = match &args.openapi {
+        Some(file) => openapi::operations(file)?,
+        None => Vec::new(),
+    };
     let thresholds = Thresholds {
         max_mismatch_rate: args.max_mismatch_rate,
         confidence: args.confidence,
+        bound: if args.one_look {
+            Bound::OneLook
+        } else {
+            Bound::AnyTime
+        },
         min_requests: args.min_requests,
         max_dropped: args.max_dropped,
         max_uncomparable: args.max_uncomparable,
         max_errors: args.max_errors,
         required_routes: args.require_route.clone(),
+        require_all_routes: args.require_all_routes,
+        operations,
+        min_duration_ms: u64::try_from(args.min_duration.unwrap_or_default().as_millis())
+            .unwrap_or(u64::MAX),
+        max_not_compared: args.max_not_compared.iter().copied().collect(),
     };
     let wait = args.wait.unwrap_or_default();
     let began = Instant::now();
@@ -82,7 +99,19 @@ fn decide(
     gone: &[String],
 ) -> Result<Decision> {
     let progress = spinner()?;
+    let mut told = false;
     let decided = view::settled(reader, selection, thresholds, wait, gone, |so_far| {
+        if !told {
+            // A slip in a name is told at once, so that nobody waits in vain for its traffic.
+            told = true;
+            for reason in so_far
+                .reasons
+                .iter()
+                .filter(|reason| reason.contains(" never "))
+            {
+                terminal::note(&visible(reason));
+            }
+        }
         progress.set_message(so_far.reasons.first().cloned().unwrap_or_default());
         progress.tick();
     });
