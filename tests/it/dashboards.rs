@@ -251,3 +251,48 @@ fn a_page_without_comparisons_says_so() {
     );
     assert!(place.run(&["report"]).stdout.contains("NOTHING COMPARED"));
 }
+
+#[test]
+fn the_page_shows_what_the_text_of_the_report_shows() {
+    let (legacy, candidate) = (Service::json("{\"a\":null}"), Service::json("{\"a\":[]}"));
+    let place = Place::new();
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    for id in 1..=3 {
+        mirror.get(&format!("/items/{id}"));
+    }
+    client::send(mirror.address, "POST", "/orders", &[], b"");
+    mirror.settled(4);
+    let page = mirror.ask("/").text();
+    let text = place.run(&["report"]).stdout;
+    mirror.stop();
+    for told in [
+        "legacy (no version) · candidate (no version)",
+        "explanations = [",
+    ] {
+        assert!(text.contains(told), "{told}: {text}");
+    }
+    assert!(text.contains("NOT COMPARED"), "{text}");
+    // The hint has quotation marks, which HTML writes as numbers.
+    let hint = "explanations = [&#34;null_vs_empty&#34;], or a profile (`parity rules`)";
+    for told in ["legacy (no version) · candidate (no version)", hint] {
+        assert!(page.contains(told), "{told}: {page}");
+    }
+    let rows: Vec<&str> = page.split("<tr>").collect();
+    let row = |name: &str| rows.iter().find(|row| row.contains(name)).expect("a row");
+    let cell = |name: &str, column: usize| row(name).split("</t").nth(column).map(str::to_owned);
+    // Route, received, clients failed, match, differ, rate, not compared.
+    assert!(
+        row(">Route<")
+            .split("</t")
+            .nth(6)
+            .is_some_and(|cell| cell.ends_with(">Not compared"))
+    );
+    for (name, count) in [
+        ("POST /orders", "1"),
+        ("GET /items/{id}", "0"),
+        (">all<", "1"),
+    ] {
+        let cell = cell(name, 6).expect("a cell");
+        assert!(cell.ends_with(&format!("<td>{count}")), "{name}: {cell}");
+    }
+}
