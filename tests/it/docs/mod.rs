@@ -39,6 +39,7 @@ pages!(
     sessions_about_the_api_run_as_they_are_printed: "docs/api.md",
     sessions_about_ci_run_as_they_are_printed: "docs/ci.md",
     sessions_about_many_mirrors_run_as_they_are_printed: "docs/many-mirrors.md",
+    sessions_about_a_migration_run_as_they_are_printed: "docs/migration.md",
     sessions_about_production_run_as_they_are_printed: "docs/production.md",
     sessions_about_the_report_run_as_they_are_printed: "docs/report.md",
     sessions_about_rules_run_as_they_are_printed: "docs/rules.md",
