@@ -251,3 +251,50 @@ fn a_page_without_comparisons_says_so() {
     );
     assert!(place.run(&["report"]).stdout.contains("NOTHING COMPARED"));
 }
+
+#[test]
+fn the_page_shows_what_the_text_of_the_report_shows() {
+    let (legacy, candidate) = (Service::json("{\"a\":null}"), Service::json("{\"a\":[]}"));
+    let place = Place::new();
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    for id in 1..=3 {
+        mirror.get(&format!("/items/{id}"));
+    }
+    client::send(mirror.address, "POST", "/orders", &[], b"");
+    mirror.settled(4);
+    let page = mirror.ask("/").text();
+    let text = place.run(&["report"]).stdout;
+    mirror.stop();
+    for told in [
+        "legacy (no version) · candidate (no version)",
+        "explanations = [",
+    ] {
+        assert!(text.contains(told), "{told}: {text}");
+    }
+    assert!(text.contains("NOT COMPARED"), "{text}");
+    // The hint has quotation marks, which HTML writes as numbers.
+    let hint = "explanations = [&#34;null_vs_empty&#34;], or a profile (`parity rules`)";
+    for told in ["legacy (no version) · candidate (no version)", hint] {
+        assert!(page.contains(told), "{told}: {page}");
+    }
+    // What stands before the first row names routes, too.
+    let rows: Vec<&str> = page.split("<tr>").skip(1).collect();
+    let cells = |first: &str| -> Vec<&str> {
+        let first = format!(">{first}<");
+        let row = rows.iter().find(|row| row.contains(&first));
+        let cells = row.expect("a row").split("</t");
+        cells
+            .filter_map(|cell| Some(cell.rsplit_once('>')?.1))
+            .collect()
+    };
+    let heads = cells("Route");
+    let column = heads.iter().position(|head| *head == "Not compared");
+    let column = column.expect("a column");
+    for (route, count) in [
+        ("POST /orders", "1"),
+        ("GET /items/{id}", "0"),
+        ("all", "1"),
+    ] {
+        assert_eq!(cells(route)[column], count, "{route}: {page}");
+    }
+}
