@@ -12,6 +12,7 @@ mod needs;
 mod policy;
 pub(crate) mod problem;
 pub(crate) mod render;
+mod routes;
 mod rules;
 pub(crate) mod settings;
 mod stores;
