@@ -11,6 +11,7 @@ mod loops;
 mod needs;
 mod policy;
 pub(crate) mod problem;
+mod refused;
 pub(crate) mod render;
 mod routes;
 mod rules;

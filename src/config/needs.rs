@@ -163,16 +163,6 @@ impl Layers {
         Some(AdminSettings { address, token })
     }
 
-    fn redact(&mut self) -> Option<RedactConfig> {
-        let text = self.get(&redact::TEXT);
-        Some(RedactConfig {
-            keep_headers: self.list(&redact::KEEP_HEADERS),
-            keep_query: self.list(&redact::KEEP_QUERY),
-            mask_keys: self.list(&redact::MASK_KEYS),
-            text: text?,
-        })
-    }
-
     fn redaction_key(&mut self) -> Option<Vec<u8>> {
         if self.is_given(&redact::KEY_FILE) {
             return self.secret(&redact::KEY_FILE, MIN_KEY_BYTES);
@@ -244,6 +234,10 @@ impl Layers {
                 (&*mirror::CANDIDATE, &policy.candidate.url),
             ];
             self.refuse_loops(upstreams, &ports);
+            self.look_at_certificates(policy);
+        }
+        if let (Some(proxy), Some(admin)) = (listen, &admin) {
+            self.refuse_one_port_twice(proxy, admin.address);
         }
         let fixed = settings::all()
             .filter(|setting| setting.needs_restart)

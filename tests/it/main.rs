@@ -14,6 +14,7 @@ mod command_report;
 mod command_rules;
 mod configuration;
 mod configuration_mistakes;
+mod configuration_refused;
 mod configuration_routes;
 mod configuration_start;
 mod configuration_stores;
