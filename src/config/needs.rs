@@ -3,6 +3,7 @@
 //! A command asks once and gets either everything or every problem. Secrets are read from their files here,
 //! and settings become those of the other crates.
 
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -18,7 +19,7 @@ use parity_sink::write::Retention;
 use super::Layers;
 use super::file::Raw;
 use super::loops::Ports;
-use super::problem::{Problem, Problems, read_named_file};
+use super::problem::{Origin, Problem, Problems, read_named_file};
 use super::settings::{self, Kind, One, Setting, limits, mirror, redact, retention, top};
 
 /// A key or a token is one line; a larger file is another one.
@@ -59,6 +60,8 @@ pub(crate) struct MirrorSettings {
     pub(crate) handover: Option<PathBuf>,
     /// The settings that only a restart can change, each with a hash of its value.
     pub(crate) fixed: Vec<(&'static str, u64)>,
+    /// Settings of the file that do not apply, and the variable or flag that is stronger.
+    pub(crate) overridden: BTreeMap<&'static str, Origin>,
 }
 
 impl MirrorSettings {
@@ -276,6 +279,7 @@ impl Layers {
                 redaction_key: redaction_key?,
                 handover: handover.map(|(path, _)| path),
                 fixed,
+                overridden: self.overridden.clone(),
             })
         };
         let settings = complete();
