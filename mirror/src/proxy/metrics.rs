@@ -145,7 +145,7 @@ impl Collector for Metrics {
         for (name, help, value) in [
             (
                 "parity_client_connections_accepted",
-                "ConnectionLimits accepted from clients",
+                "Connections accepted from clients",
                 self.total(|worker| worker.accepted.get()),
             ),
             (
