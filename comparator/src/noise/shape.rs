@@ -302,7 +302,10 @@ fn is_pattern_diff(diff: &TextDiff) -> bool {
         return false;
     }
     let lines = |sign: char| -> Vec<_> {
-        let lines = diff.lines.lines().filter_map(|line| line.strip_prefix(sign));
+        let lines = diff
+            .lines
+            .lines()
+            .filter_map(|line| line.strip_prefix(sign));
         lines.map(skeleton).collect()
     };
     lines('-') == lines('+')

@@ -159,8 +159,9 @@ fn attribute(cookie: &str) -> Option<(&str, &str)> {
         "value",
     ];
     let (name, attribute) = cookie.rsplit_once('/')?;
-    let known = |known: &&str| attribute.eq_ignore_ascii_case(known);
-    ATTRIBUTES.iter().find(known).map(|_| (name, attribute))
+    let mut known = ATTRIBUTES.iter();
+    let is_known = known.any(|known| attribute.eq_ignore_ascii_case(known));
+    is_known.then_some((name, attribute))
 }
 
 fn header_segment(text: &str) -> Segment {
