@@ -5,6 +5,7 @@
 //! name the place in the file.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use parity_comparator::redact::{RedactConfig, RedactError, Redactor};
 use parity_comparator::rules::Rules;
@@ -62,7 +63,8 @@ impl Layers {
         let Err(error) = Mirror::check(policy.clone()) else {
             return;
         };
-        let of_clients = |path| Some(path) == policy.tls.as_ref().map(|tls| &tls.certificate_file);
+        let of_clients =
+            |path: &PathBuf| Some(path) == policy.tls.as_ref().map(|tls| &tls.certificate_file);
         let setting: &'static Setting = match &error {
             TlsError::NoKey { .. } | TlsError::Pair { .. } => &mirror::TLS_KEY_FILE,
             TlsError::File { path, .. } | TlsError::Empty { path } if of_clients(path) => {
