@@ -5,6 +5,7 @@
 
 mod diff;
 mod flags;
+mod unknown;
 
 use std::path::PathBuf;
 
@@ -14,6 +15,7 @@ use parity_schemas::verdict::Reason;
 
 pub(crate) use diff::{DiffArgs, DiffKind};
 use flags::{Flags, OfMirror, OfReader, OfSchema, OfSink, OfUi};
+pub(crate) use unknown::parse;
 
 /// Proves, from live traffic, that a candidate service answers as the legacy service does.
 #[derive(Debug, Parser)]

@@ -2,6 +2,7 @@
 
 mod openapi;
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -9,6 +10,7 @@ use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use parity_dashboards::{terminal, view};
 use parity_schemas::evidence::{Bound, Decision, Outcome, Thresholds};
+use parity_schemas::spelling;
 use parity_schemas::visible::visible;
 use parity_sink::{Reader, Selection, StoreConfig, record_decision};
 
@@ -51,6 +53,7 @@ pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
     let left = wait.saturating_sub(began.elapsed());
     let decision = decide(&reader, &selection, &thresholds, left, &args.gone)?;
     record_decision(&store, &decision).context("the decision could not be stored")?;
+    name_strangers(&args.gone, &decision);
     match args.output {
         OutputFormat::Json => terminal::print_json(&decision)?,
         OutputFormat::Text => terminal::print(&terminal::gate(&decision))?,
@@ -117,4 +120,25 @@ fn decide(
     });
     progress.finish_and_clear();
     Ok(decided?)
+}
+
+/// Says which names after `--gone` no instance of the evidence has: they excuse nobody.
+fn name_strangers(gone: &[String], decision: &Decision) {
+    let Some(evidence) = &decision.evidence else {
+        return;
+    };
+    let watched = evidence.watermarks.iter().map(|one| &one.instance);
+    let known: BTreeSet<&str> = evidence
+        .instances
+        .iter()
+        .chain(watched)
+        .map(String::as_str)
+        .collect();
+    let known: Vec<&str> = known.into_iter().collect();
+    for name in gone.iter().filter(|name| !known.contains(&name.as_str())) {
+        let hint = spelling::hint(name, &known);
+        terminal::note(&visible(&format!(
+            "--gone: no instance of this evidence is called `{name}`; {hint}"
+        )));
+    }
 }

@@ -3,6 +3,7 @@
 //! A command asks once and gets either everything or every problem. Secrets are read from their files here,
 //! and settings become those of the other crates.
 
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -19,7 +20,7 @@ use parity_sink::write::Retention;
 use super::Layers;
 use super::file::Raw;
 use super::loops::Ports;
-use super::problem::{Problem, Problems, read_named_file};
+use super::problem::{Origin, Problem, Problems, read_named_file};
 use super::settings::{self, Kind, One, Setting, limits, mirror, recheck, redact, retention, top};
 
 /// A key or a token is one line; a larger file is another one.
@@ -62,6 +63,8 @@ pub(crate) struct MirrorSettings {
     pub(crate) handover: Option<PathBuf>,
     /// The settings that only a restart can change, each with a hash of its value.
     pub(crate) fixed: Vec<(&'static str, u64)>,
+    /// Settings of the file that do not apply, and the variable or flag that is stronger.
+    pub(crate) overridden: BTreeMap<&'static str, Origin>,
 }
 
 impl MirrorSettings {
@@ -181,16 +184,6 @@ impl Layers {
         Some(AdminSettings { address, token })
     }
 
-    fn redact(&mut self) -> Option<RedactConfig> {
-        let text = self.get(&redact::TEXT);
-        Some(RedactConfig {
-            keep_headers: self.list(&redact::KEEP_HEADERS),
-            keep_query: self.list(&redact::KEEP_QUERY),
-            mask_keys: self.list(&redact::MASK_KEYS),
-            text: text?,
-        })
-    }
-
     fn redaction_key(&mut self) -> Option<Vec<u8>> {
         if self.is_given(&redact::KEY_FILE) {
             return self.secret(&redact::KEY_FILE, MIN_KEY_BYTES);
@@ -263,6 +256,10 @@ impl Layers {
                 (&*mirror::CANDIDATE, &policy.candidate.url),
             ];
             self.refuse_loops(upstreams, &ports);
+            self.look_at_certificates(policy);
+        }
+        if let (Some(proxy), Some(admin)) = (listen, &admin) {
+            self.refuse_one_port_twice(proxy, admin.address);
         }
         let fixed = settings::all()
             .filter(|setting| setting.needs_restart)
@@ -302,6 +299,7 @@ impl Layers {
                 redaction_key: redaction_key?,
                 handover: handover.map(|(path, _)| path),
                 fixed,
+                overridden: self.overridden.clone(),
             })
         };
         let settings = complete();

@@ -20,7 +20,8 @@ const A_QUARTER_MICROS: i64 = 90 * 24 * 60 * 60 * 1_000_000;
 /// filled in for the user to change. What has no default stands further in, with an example.
 pub(crate) fn starting_file() -> String {
     let mut text = String::from(
-        "#:schema ./schemas/json/config.v1.json\n\
+        "# An editor completes and checks this file by its JSON Schema: `parity config schema > parity.schema.json`, and then\n\
+         # `#:schema ./parity.schema.json` as the first line.\n\
          # Every key is also an environment variable (PARITY_…), most are flags of `parity mirror`.\n\
          # Precedence: this file < environment < flags. Check it with `parity config check`.\n\
          # A setting behind `# ` shows its default; one that stands further in has none, and shows an example.\n\n",

@@ -126,6 +126,37 @@ fn health_metrics_report_and_gate_are_served() {
             .status,
         404
     );
+    for (asked, status, told) in [
+        (
+            "/api/v1/report?migration=nope",
+            404,
+            "no traffic recorded for migration `nope`; recorded are `default`",
+        ),
+        (
+            "/api/v1/gate?max_mismatch_rate=1%25",
+            400,
+            "max_mismatch_rate: `1%` is not a share; write a number between 0 and 1, for example 0.25",
+        ),
+        (
+            "/api/v1/mismatches?limit=many",
+            400,
+            "limit: `many` is not a whole number",
+        ),
+        ("/api/v1/report?nonsense=1", 400, "unknown field `nonsense`"),
+        ("/api/v1/reports", 404, "nothing is at `/api/v1/reports`"),
+        ("/nowhere", 404, "nothing is at `/nowhere`"),
+    ] {
+        let answer = mirror.ask(asked);
+        assert_eq!(answer.status, status, "{asked}");
+        let error = answer.json()["error"].clone();
+        assert!(
+            error.as_str().is_some_and(|error| error.starts_with(told)),
+            "{error}"
+        );
+    }
+    let page = mirror.ask("/?max_mismatch_rate=1%25");
+    assert_eq!(page.status, 400);
+    assert!(page.text().contains("is not a share"), "{}", page.text());
     mirror.stop();
 }
 

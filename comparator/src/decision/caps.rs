@@ -227,8 +227,13 @@ impl Answers {
             format!("{}{share} % of the legacy's answers to what was compared were {what}", self.at_worst())
         })
         .chain((self.unseen > 0).then(|| {
-            let unseen = number(self.unseen);
-            format!("{unseen} of the compared are copies from a tap: whether those answers were errors is not counted")
+            match self.unseen {
+                1 => "1 of the compared is a copy from a tap: whether that answer was an error is not counted".to_owned(),
+                more => format!(
+                    "{} of the compared are copies from a tap: whether those answers were errors is not counted",
+                    number(more)
+                ),
+            }
         }))
         .collect()
     }

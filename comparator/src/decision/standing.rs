@@ -147,6 +147,7 @@ pub(super) fn other_rules(evidence: &EvidenceSummary) -> Option<String> {
     let (newest, others) = evidence.other_rules.split_first()?;
     let more = match others.len() {
         0 => String::new(),
+        1 => ", and 1 other".to_owned(),
         more => format!(", and {} others", number(more as u64)),
     };
     Some(format!(
