@@ -3,9 +3,11 @@
 //! Names have no case and fields no order. Most values are compared as text. Those that no service controls, or that
 //! follow from the transport, are compared only by presence, as sets, or not at all ([`FieldKind`]). A field in several
 //! lines, and one that is known to be a comma list (RFC 9110 §5.3), is compared by its elements, whose order counts.
-//! `Set-Cookie` is compared cookie by cookie, and the clocks of `Date` must agree.
+//! `Set-Cookie` is compared cookie by cookie, the clocks of `Date` must agree, and the client must be able to read the
+//! candidate's `Content-Encoding`.
 
 mod clock;
+mod coding;
 mod cookie;
 mod kind;
 mod list;
@@ -34,6 +36,8 @@ pub(crate) struct FieldComparison<'a, 'c> {
     pub(crate) part: Part,
     pub(crate) legacy: &'a FieldLines,
     pub(crate) candidate: &'a FieldLines,
+    /// The fields of the request; `None` if not known.
+    pub(crate) request: Option<&'a FieldLines>,
     /// Whether there is no body, so that the fields are all that is known of it: the answer to HEAD.
     pub(crate) for_body: bool,
     /// How far apart in time the answers may have been written; `None` if not known.
@@ -124,7 +128,9 @@ impl FieldComparison<'_, '_> {
             return Flow::Continue(());
         }
         let agrees = match default {
-            FieldKind::Ignored => !(*name == CONTENT_LENGTH && self.tells_a_length(lines)),
+            FieldKind::Ignored if *name == CONTENT_LENGTH => !self.tells_a_length(lines),
+            FieldKind::Ignored if *name == CONTENT_ENCODING => !self.is_refused(),
+            FieldKind::Ignored => true,
             FieldKind::Clock => clock::agree(self.legacy, self.candidate, self.apart),
             _ => self.nominated(name),
         };
@@ -181,6 +187,12 @@ impl FieldComparison<'_, '_> {
             && matches!(legacy.kind, Some(BodyKind::Text | BodyKind::Bytes))
             && legacy == candidate
             && encodings[0] == encodings[1]
+    }
+
+    /// Whether the client cannot read the candidate's coding.
+    fn is_refused(&self) -> bool {
+        self.request
+            .is_some_and(|request| coding::is_refused(request, self.legacy, self.candidate))
     }
 
     /// Whether both sides list the field in `Connection`, so that it is meant for the next hop only. One side alone is

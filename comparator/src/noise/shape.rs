@@ -140,7 +140,8 @@ impl Shape {
         }
         if let (Side::Line(_), Side::Line(_)) = (&finding.legacy, &finding.candidate) {
             // The first line that differs says nothing of the others; the whole diff does.
-            let alike = finding.text_diff.as_deref().is_some_and(is_pattern_diff);
+            let whole = finding.text_diff.as_ref().filter(|diff| !diff.is_cut);
+            let alike = whole.is_some_and(|diff| is_pattern_diff(&diff.lines));
             return both(if alike {
                 ValueShape::Pattern
             } else {
