@@ -158,6 +158,9 @@ impl Structured<'_, '_> {
             (Ok(one), Ok(two)) => (one, two),
             (Err(ReadError::Syntax(..)), Err(ReadError::Syntax(..))) => {
                 out.note(Note::BothInvalid);
+                if legacy == candidate {
+                    return Flow::Continue(());
+                }
                 return as_text(legacy, candidate, self.scope, out);
             }
             (Err(ReadError::Syntax(problem, detail)), _) => {
