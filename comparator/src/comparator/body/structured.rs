@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use parity_schemas::verdict::{EqualByDefault, Kind, Note, Part, Reason, Side, Why};
+use parity_schemas::verdict::{Explanation, Kind, Note, Part, Reason, Side};
 
 use super::super::give_up;
 use super::{as_text, finding, reason_by_blame};
@@ -20,7 +20,8 @@ use crate::notation::index::{Index, IndexError, Layout, without_separators};
 use crate::rules::Scope;
 use crate::yaml::{self, YamlError};
 
-/// A byte order mark is not content.
+/// The byte order mark of UTF-8. In YAML and server-sent events it is not content. In JSON it must not be added, and many
+/// parsers refuse it (RFC 8259 §8.1), so there it is a difference if only one side has it.
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
 /// Why a body cannot be parsed as what it claims to be.
@@ -58,11 +59,7 @@ impl Structured<'_, '_> {
         let out = self.out;
         if one.len() != legacy.len() || two.len() != candidate.len() {
             if legacy.len() - one.len() != candidate.len() - two.len() {
-                out.tolerated(
-                    Part::Body,
-                    String::new,
-                    Why::Default(EqualByDefault::ByteOrderMark),
-                );
+                one_byte_order_mark([legacy, candidate], self.scope, out)?;
             }
             if one == two {
                 return Flow::Continue(());
@@ -197,6 +194,26 @@ impl Structured<'_, '_> {
             }
         }
     }
+}
+
+/// Two JSON documents of which only one begins with a byte order mark.
+fn one_byte_order_mark(bodies: [&[u8]; 2], scope: &Scope, out: &mut Collector<'_>) -> Flow {
+    let explanation = Explanation::ByteOrderMark;
+    if let Some(rule) = scope.accepting(out.rules, || Some(explanation)) {
+        out.excused(rule, Part::Body, String::new);
+        return Flow::Continue(());
+    }
+    out.finding(|_| {
+        let [legacy, candidate] = bodies.map(|body| {
+            let words = if body.starts_with(BOM) {
+                "a byte order mark at the start"
+            } else {
+                "no byte order mark"
+            };
+            Side::Described(words.into())
+        });
+        finding(Kind::Value, legacy, candidate, Some(explanation))
+    })
 }
 
 /// Whether an embedded text is JSON. If it exceeds a limit, that is stored in `limit`, because compared as text it
