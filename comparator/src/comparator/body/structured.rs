@@ -108,10 +108,57 @@ impl Structured<'_, '_> {
             self.out.limits.honoured_depth(),
             self.out.limits.decoded_bytes,
         );
-        self.converted(|_, body, _| {
+        let Self {
+            bodies,
+            declared,
+            scope,
+            out,
+            scratch,
+        } = self;
+        let read = Structured {
+            bodies,
+            declared,
+            scope,
+            out: &mut *out,
+            scratch: &mut *scratch,
+        };
+        read.converted(|_, body, _| {
             let text = text(without_bom(body))?;
             Ok(yaml::documents(text, depth, limit)?)
-        })
+        })?;
+        if out.differs {
+            return Flow::Continue(());
+        }
+        let older = bodies.map(|body| {
+            let text = std::str::from_utf8(without_bom(body)).ok()?;
+            yaml::for_older_readers(text, depth, limit).ok()?
+        });
+        if older.iter().all(Option::is_none) {
+            return Flow::Continue(());
+        }
+        // What is excused again is counted once.
+        let (hits, listed) = (out.hits.clone(), out.tolerated.len());
+        out.hits.fill(0);
+        let again = Structured {
+            bodies,
+            declared,
+            scope,
+            out: &mut *out,
+            scratch,
+        };
+        let flow = again.converted(|side, body, _| match &older[side] {
+            Some(documents) => Ok(documents.clone()),
+            None => Ok(yaml::documents(text(without_bom(body))?, depth, limit)?),
+        });
+        for (again, before) in out.hits.iter_mut().zip(hits) {
+            *again = before.max(*again);
+        }
+        for again in out.tolerated.split_off(listed) {
+            if !out.tolerated.contains(&again) {
+                out.tolerated.push(again);
+            }
+        }
+        flow
     }
 
     pub(super) fn events(self) -> Flow {
