@@ -4,6 +4,8 @@
 //! the same data to one half of the clients only. Of `y` and `n` the readers of 1.1 disagree, and most take them for text,
 //! so they are not among these.
 
+use super::plain_number;
+
 /// The type that YAML 1.1 gives to a plain scalar, if YAML 1.2 reads another value.
 pub(super) fn older_type(value: &str) -> Option<&'static str> {
     const BOOLEANS: [&str; 12] = [
@@ -19,7 +21,7 @@ pub(super) fn older_type(value: &str) -> Option<&'static str> {
     if is_date(value) {
         return Some("!!timestamp");
     }
-    of_number(unsigned)
+    of_number(value, unsigned)
 }
 
 /// `2026-01-31`, or a date of that kind and a time of day.
@@ -46,8 +48,8 @@ fn is_date(value: &str) -> bool {
     }
 }
 
-/// Of a number without its sign.
-fn of_number(unsigned: &str) -> Option<&'static str> {
+/// Of a number, with its sign and without.
+fn of_number(value: &str, unsigned: &str) -> Option<&'static str> {
     let all = |text: &str, allowed: fn(&u8) -> bool| {
         !text.is_empty() && text.bytes().all(|byte| allowed(&byte) || byte == b'_')
     };
@@ -58,18 +60,12 @@ fn of_number(unsigned: &str) -> Option<&'static str> {
         let grouped = digits.contains('_') && all(digits, u8::is_ascii_hexdigit);
         return grouped.then_some("!!int");
     }
-    if let Some(digits) = unsigned.strip_prefix("0o") {
-        return all(digits, u8::is_ascii_digit).then_some("!!str");
+    if unsigned.starts_with("0o") {
+        return plain_number(value).map(|_| "!!str");
     }
     if let Some((mantissa, exponent)) = unsigned.split_once(['e', 'E']) {
-        let is_number = exponent
-            .strip_prefix(['-', '+'])
-            .unwrap_or(exponent)
-            .bytes()
-            .all(|byte| byte.is_ascii_digit())
-            && all(mantissa, |byte| byte.is_ascii_digit() || *byte == b'.');
         let also_older = mantissa.contains('.') && exponent.starts_with(['-', '+']);
-        return (is_number && !also_older).then_some("!!str");
+        return plain_number(value).filter(|_| !also_older).map(|_| "!!str");
     }
     let (whole, fraction) = unsigned
         .split_once('.')
@@ -151,6 +147,10 @@ mod tests {
             ("1.0e3", Some("!!str")),
             ("1.0e+3", None),
             ("1ex", None),
+            ("1e", None),
+            ("1_0e3", None),
+            ("0o18", None),
+            ("-0o17", None),
             ("2026-01-31", Some("!!timestamp")),
             ("2026-1-31", None),
             ("2026-01-31T10:00:00Z", Some("!!timestamp")),
