@@ -1,10 +1,8 @@
 //! Plain scalars that readers of YAML 1.1 (PyYAML, Go's yaml.v2, Ruby's Psych) take for something else than YAML 1.2 does.
 //!
-//! `no` is false to them, `12:30` is 750, `010` is 8, a date is no string and `1e3` is no number. So `no` and `"no"` are
-//! the same data to one half of the clients only. Of `y` and `n` the readers of 1.1 disagree, and most take them for text,
-//! so they are not among these.
-
-use super::plain_number;
+//! `no` is false to them, `12:30` is 750, `010` is 8, and a date is no string. So `no` and `"no"` are the same data to one
+//! half of the clients only. Of `y` and `n` the readers of 1.1 disagree, and most take them for text, so they are not among
+//! these; nor are `1e3` and `0o17`, numbers that only some readers of 1.1 take for text.
 
 /// The type that YAML 1.1 gives to a plain scalar, if YAML 1.2 reads another value.
 pub(super) fn older_type(value: &str) -> Option<&'static str> {
@@ -21,7 +19,7 @@ pub(super) fn older_type(value: &str) -> Option<&'static str> {
     if is_date(value) {
         return Some("!!timestamp");
     }
-    of_number(value, unsigned)
+    of_number(unsigned)
 }
 
 /// `2026-01-31`, or a date of that kind and a time of day.
@@ -48,8 +46,8 @@ fn is_date(value: &str) -> bool {
     }
 }
 
-/// Of a number, with its sign and without.
-fn of_number(value: &str, unsigned: &str) -> Option<&'static str> {
+/// Of a number without its sign.
+fn of_number(unsigned: &str) -> Option<&'static str> {
     let all = |text: &str, allowed: fn(&u8) -> bool| {
         !text.is_empty() && text.bytes().all(|byte| allowed(&byte) || byte == b'_')
     };
@@ -59,13 +57,6 @@ fn of_number(value: &str, unsigned: &str) -> Option<&'static str> {
     if let Some(digits) = unsigned.strip_prefix("0x") {
         let grouped = digits.contains('_') && all(digits, u8::is_ascii_hexdigit);
         return grouped.then_some("!!int");
-    }
-    if unsigned.starts_with("0o") {
-        return plain_number(value).map(|_| "!!str");
-    }
-    if let Some((mantissa, exponent)) = unsigned.split_once(['e', 'E']) {
-        let also_older = mantissa.contains('.') && exponent.starts_with(['-', '+']);
-        return plain_number(value).filter(|_| !also_older).map(|_| "!!str");
     }
     let (whole, fraction) = unsigned
         .split_once('.')
@@ -142,10 +133,8 @@ mod tests {
             ("0b11", Some("!!int")),
             ("0x1F", None),
             ("0x1_F", Some("!!int")),
-            ("0o17", Some("!!str")),
-            ("1e3", Some("!!str")),
-            ("1.0e3", Some("!!str")),
-            ("1.0e+3", None),
+            ("0o17", None),
+            ("1e3", None),
             ("1ex", None),
             ("1e", None),
             ("1_0e3", None),
