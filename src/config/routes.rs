@@ -48,6 +48,7 @@ impl Layers {
         let policy = RoutePolicy {
             shadow: self.route_value(entry, &route::SHADOW, value::switch),
             sample: self.route_value(entry, &route::SAMPLE, value::share),
+            recheck: self.route_value(entry, &route::RECHECK, value::switch),
         };
         let problem = |error| {
             let origin = entry.origin_of(&route::MATCH);
