@@ -139,6 +139,8 @@ pub(crate) fn evidence(routes: impl Iterator<Item = (String, u64, u64)>) -> Evid
             to: Timestamp::from_micros(1),
         },
         instances: Vec::new(),
+        groups: Vec::new(),
+        sets: Vec::new(),
         runs: Vec::new(),
         other_rules: Vec::new(),
         routes: routes
