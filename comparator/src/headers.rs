@@ -330,7 +330,7 @@ fn names<'a>(lines: &'a [Cow<'_, str>]) -> impl Iterator<Item = &'a str> {
 
 /// Of each line of `ETag`: whether it is empty, and whether the tag is weak; `None` if it is no entity tag (RFC 9110
 /// §8.8.3), which caches ignore.
-fn strengths<'a>(lines: Lines<'a>) -> impl Iterator<Item = (bool, Option<bool>)> + use<'a> {
+fn strengths(lines: Lines<'_>) -> impl Iterator<Item = (bool, Option<bool>)> {
     lines.iter().map(|(_, value)| {
         let tag = value.as_bytes();
         let (weak, quoted) = match tag.strip_prefix(b"W/") {

@@ -7,8 +7,25 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::record::MismatchClass;
 use crate::vocabulary::{UnknownWord, vocabulary};
+
+vocabulary! {
+    /// What asking both services once more said of a mismatch; the gravest first.
+    #[derive(Default)]
+    MismatchClass as "class of mismatch" {
+        /// Asked again, they differ again, and the legacy stands still or the answers are of another shape.
+        Confirmed = "confirmed" => "differs again when both are asked once more",
+        /// Asked again, they agree, and it was the candidate that changed its answer.
+        Unstable = "unstable" => "the candidate changed its answer, the legacy did not",
+        /// Seen once; not asked again, or nothing could be told from the second answers.
+        #[default]
+        Unconfirmed = "unconfirmed" => "seen once, not asked again",
+        /// Asked again, they agree, and the legacy changed its answer, too.
+        Transient = "transient" => "the data changed between the answers, and both agree now",
+        /// The legacy does not agree with itself here either, and all values look alike.
+        Noise = "noise" => "the legacy does not agree with itself here",
+    }
+}
 
 vocabulary! {
     /// What is counted of a group of findings when both services are asked once more. Most come in pairs: for services that

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::evidence::Decision;
+pub use crate::recheck::MismatchClass;
 use crate::tally::{GroupTally, Identity, SetTally, Tally};
 use crate::time::Timestamp;
 use crate::verdict::{Explanation, Kind, Part, Tolerated};
-use crate::vocabulary::{UnknownWord, vocabulary};
 use crate::watermark::Watermark;
 
 /// Version of the records as JSON, sent with each one (see [`VERSION_HEADER`]). Raised for a change that an older
@@ -160,24 +160,6 @@ pub struct RecordedFinding {
     pub explanation: Option<Explanation>,
     /// For text bodies: a unified diff, capped and redacted.
     pub text_diff: Option<String>,
-}
-
-vocabulary! {
-    /// What asking both services once more said of a mismatch; the gravest first.
-    #[derive(Default)]
-    MismatchClass as "class of mismatch" {
-        /// Asked again, they differ again, and the legacy stands still or the answers are of another shape.
-        Confirmed = "confirmed" => "differs again when both are asked once more",
-        /// Asked again, they agree, and it was the candidate that changed its answer.
-        Unstable = "unstable" => "the candidate changed its answer, the legacy did not",
-        /// Seen once; not asked again, or nothing could be told from the second answers.
-        #[default]
-        Unconfirmed = "unconfirmed" => "seen once, not asked again",
-        /// Asked again, they agree, and the legacy changed its answer, too.
-        Transient = "transient" => "the data changed between the answers, and both agree now",
-        /// The legacy does not agree with itself here either, and all values look alike.
-        Noise = "noise" => "the legacy does not agree with itself here",
-    }
 }
 
 /// A request or an answer as it may leave the process.

@@ -76,7 +76,8 @@ impl Column {
         }
     }
 
-    /// The same column, added up so.
+    /// The same column, summed this way.
+    #[must_use]
     pub const fn folded(mut self, fold: Fold) -> Self {
         self.fold = fold;
         self

@@ -202,9 +202,7 @@ impl Comparing {
 
     /// Compares the legacy with itself.
     fn control(&mut self, exchange: &Exchange, control: &ControlCapture) {
-        let failed = self
-            .looks
-            .compare_control(&mut self.comparator, exchange, control);
+        let failed = SecondLooks::compare_control(&mut self.comparator, exchange, control);
         if let Some(Unsettled::Control(route)) = self.under_way.take() {
             self.looks.settling().events(&route, failed);
         }

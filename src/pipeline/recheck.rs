@@ -241,6 +241,7 @@ impl SecondLooks {
         let answers = Answers {
             route: exchange.route.label(),
             method: &exchange.request.method,
+            request: &exchange.request.headers,
             time: exchange.time,
             legacy: [&exchange.legacy, legacy],
             candidate: [&exchange.candidate, candidate],
@@ -305,7 +306,6 @@ impl SecondLooks {
 
     /// Compares the legacy with itself, and says what to count.
     pub(super) fn compare_control(
-        &self,
         comparator: &mut Comparator,
         exchange: &Exchange,
         control: &ControlCapture,
@@ -313,6 +313,7 @@ impl SecondLooks {
         let compared = comparator.compare_answers(AnswerPair {
             route: exchange.route.label(),
             method: &exchange.request.method,
+            request: None,
             time: exchange.time,
             legacy: &exchange.legacy,
             candidate: &control.legacy,

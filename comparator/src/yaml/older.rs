@@ -1,4 +1,4 @@
-//! Plain scalars that readers of YAML 1.1 (PyYAML, Go's yaml.v2, Ruby's Psych) take for something else than YAML 1.2 does.
+//! Plain scalars that readers of YAML 1.1 (`PyYAML`, Go's yaml.v2, Ruby's Psych) take for something else than YAML 1.2 does.
 //!
 //! `no` is false to them, `12:30` is 750, `010` is 8, and a date is no string. So `no` and `"no"` are the same data to one
 //! half of the clients only. Of `y` and `n` the readers of 1.1 disagree, and most take them for text, so they are not among
@@ -35,8 +35,7 @@ fn is_date(value: &str) -> bool {
         .match_indices('-')
         .nth(1)
         .map_or(value.len(), |(at, _)| at + 1);
-    let time = &value[day_at + days..];
-    match time.as_bytes() {
+    match &value.as_bytes()[day_at + days..] {
         [] => value.len() == 10,
         [b'T' | b't' | b' ' | b'\t', clock @ ..] => {
             let clock = clock.trim_ascii_start();

@@ -89,12 +89,11 @@ impl Groups {
             row.exchange_digest = ExchangeDigest::UNKNOWN;
             row.evidence.clear();
         }
-        match groups.get_mut(&row.group.fingerprint) {
-            Some(sums) => sums.add(row),
-            None => {
-                self.count += 1;
-                groups.insert(row.group.fingerprint.clone(), Sums::of(row));
-            }
+        if let Some(sums) = groups.get_mut(&row.group.fingerprint) {
+            sums.add(row);
+        } else {
+            self.count += 1;
+            groups.insert(row.group.fingerprint.clone(), Sums::of(row));
         }
     }
 

@@ -1,6 +1,6 @@
 //! Which files are accepted as a store, and the messages for the others.
 
-use parity_schemas::evidence::{Decision, GATE_SCHEMA, Outcome, RouteDecision, Thresholds};
+use parity_schemas::evidence::{Decision, GATE_SCHEMA, Outcome, RouteDecision, Scope, Thresholds};
 use parity_schemas::id::new_id;
 use parity_schemas::time::Timestamp;
 use parity_sink::{Reader, StoreError, Writer, WriterOptions, record_decision};
@@ -10,9 +10,13 @@ use crate::support::{Store, book, number};
 pub(crate) fn decision() -> Decision {
     let total = RouteDecision {
         route: String::new(),
+        received: 1_000,
+        traffic: 1.0,
+        required: false,
         compared: 998,
         differing: 8,
         uncomparable: 0,
+        unserved: false,
         rate: 0.008,
         lower: 0.004,
         upper: 0.0144,
@@ -26,6 +30,8 @@ pub(crate) fn decision() -> Decision {
         migration: "default".to_owned(),
         outcome: Outcome::Fail,
         clients: parity_schemas::clients::Clients::new(),
+        headline: "8 of 998 differ".to_owned(),
+        scope: Scope::default(),
         reasons: vec!["8 of 998 differ".to_owned()],
         thresholds: Thresholds::default(),
         evidence: None,

@@ -72,7 +72,7 @@ impl Pace {
         let recent: [f64; BUCKETS] =
             std::array::from_fn(|index| self.recent[index].swap(0, Ordering::Relaxed) as f64);
         let mut usual = self.usual.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_slow = match (median(&recent), median(&*usual)) {
+        let is_slow = match (median(&recent), median(&usual)) {
             (Some(recent), Some(usual)) => {
                 recent > usual * SLOW && recent - usual > LEAST.as_micros() as f64
             }
@@ -158,7 +158,11 @@ mod tests {
         let begin = Instant::now() + Duration::from_hours(1);
         let pace = Pace::new(begin);
         let (now, _) = answers(&pace, begin, 10, 60);
-        for at in [now, begin, begin - Duration::from_mins(30)] {
+        for at in [
+            now,
+            begin,
+            begin.checked_sub(Duration::from_mins(30)).unwrap_or(begin),
+        ] {
             for _ in 0..1_000 {
                 pace.answered(Duration::from_secs(1), at);
             }

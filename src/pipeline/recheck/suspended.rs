@@ -41,12 +41,13 @@ impl RecheckDone for Suspended {
                 let stage = Stage::Second(Box::new((pledge, captures)));
                 come_back(&entrance, &settling, *answers.exchange, stage);
             }
-            // Not reached without a candidate: both were asked.
-            Ok((_, None, _)) => pledge.unconfirmed(FAILED),
             Err(NotAnswered::ShadowingOff | NotAnswered::BreakerOpen) => {
                 pledge.unconfirmed(&[RecheckEvent::RefusedPaused]);
             }
-            Err(NotAnswered::Legacy(_) | NotAnswered::Candidate(_)) => pledge.unconfirmed(FAILED),
+            // Both were asked, so there is no answer of the legacy without one of the candidate.
+            Ok((_, None, _)) | Err(NotAnswered::Legacy(_) | NotAnswered::Candidate(_)) => {
+                pledge.unconfirmed(FAILED);
+            }
         }
     }
 }

@@ -39,9 +39,12 @@ pub(super) fn all_of(table: RecordType) -> String {
 /// The same for a table whose rows are added up: columns that are not needed are as in a row that lacks them.
 pub(super) fn needed_of(table: RecordType, with_details: bool) -> String {
     let columns = table.columns().iter();
-    let selected = columns.map(|column| match column.is_read(with_details) {
-        true => format!("\"{}\"", column.name),
-        false => column.absent.to_owned(),
+    let selected = columns.map(|column| {
+        if column.is_read(with_details) {
+            format!("\"{}\"", column.name)
+        } else {
+            column.absent.to_owned()
+        }
     });
     selected.collect::<Vec<_>>().join(", ")
 }
