@@ -32,7 +32,11 @@ pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
     let began = Instant::now();
     let reader = open(&store, wait)?;
     let left = wait.saturating_sub(began.elapsed());
-    let decision = decide(&reader, &selection, &thresholds, left, &args.gone)?;
+    let instances = view::Instances {
+        gone: &args.gone,
+        expected: &args.expect_instance,
+    };
+    let decision = decide(&reader, &selection, &thresholds, left, instances)?;
     record_decision(&store, &decision).context("the decision could not be stored")?;
     match args.output {
         OutputFormat::Json => terminal::print_json(&decision)?,
@@ -79,10 +83,10 @@ fn decide(
     selection: &Selection,
     thresholds: &Thresholds,
     wait: Duration,
-    gone: &[String],
+    instances: view::Instances<'_>,
 ) -> Result<Decision> {
     let progress = spinner()?;
-    let decided = view::settled(reader, selection, thresholds, wait, gone, |so_far| {
+    let decided = view::settled(reader, selection, thresholds, wait, instances, |so_far| {
         progress.set_message(so_far.reasons.first().cloned().unwrap_or_default());
         progress.tick();
     });

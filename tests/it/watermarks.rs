@@ -2,6 +2,7 @@
 
 mod clocks;
 mod servers;
+mod unheard;
 mod versions;
 mod window;
 

@@ -79,6 +79,11 @@ fn doubt(watermark: &InstanceWatermark, asked: Option<&EvidenceSummary>) -> Stri
                 &asked.candidate_version
             )),
         ),
+        RunState::Unheard => format!(
+            "instance `{name}` is expected (--expect-instance), and the store has nothing of it here: it was never started, \
+             cannot reach the store, or was left out by --since. What it received is in no count: see its log, and its \
+             `store_error` in /api/v1/status"
+        ),
         _ => format!(
             "instance `{name}` was last heard of at {since} and did not say that it ended: it was killed, or cannot reach \
              the store. What it received after that is in no count: wait until it writes again; if it is gone for good, say \

@@ -84,6 +84,8 @@ pub enum RunState {
     Replaced,
     /// It has written nothing since.
     Silent,
+    /// It is expected, and no run of it is known.
+    Unheard,
     /// Its watermark exists, but not all tallies that it lists.
     Behind,
     /// Its clock is ahead, so times cannot be compared.
@@ -107,6 +109,7 @@ impl RunState {
             Self::UnderWay => "under way",
             Self::Replaced => "replaced",
             Self::Silent => "silent",
+            Self::Unheard => "never heard of",
             Self::Behind => "behind",
             Self::Ahead => "clock ahead",
             Self::Unknown => "unknown",
@@ -126,6 +129,7 @@ impl RunState {
                 "it did not say that it ended, and another process of its name has begun since"
             }
             Self::Silent => "nothing was heard of it since",
+            Self::Unheard => "it is expected, and has written nothing here",
             Self::Behind => "not all that it counted is here",
             Self::Ahead => "its clock is ahead, so times cannot be compared",
             Self::Unknown => "an older program recorded it, which did not say how far it came",
@@ -260,6 +264,29 @@ impl Standing {
         self.complete_until = complete_until(&self.watermarks);
     }
 
+    /// Adds those of these instances that no run is known of: they are doubtful, because what they received is in no
+    /// count.
+    pub fn expect(&mut self, instances: &[String]) {
+        for instance in instances {
+            let is_known = |one: &InstanceWatermark| one.instance == *instance;
+            if !self.watermarks.iter().any(is_known) {
+                self.watermarks.push(InstanceWatermark {
+                    instance: instance.clone(),
+                    started: None,
+                    complete_until: None,
+                    last_heard: None,
+                    under_way: 0,
+                    state: RunState::Unheard,
+                    rules_hash: None,
+                    legacy_version: None,
+                    candidate_version: None,
+                    succeeded: None,
+                });
+            }
+        }
+        self.complete_until = complete_until(&self.watermarks);
+    }
+
     /// The state for a reader that does not wait: a run that has written nothing for [`SILENT_AFTER_MICROS`] is silent.
     pub fn at_a_glance(runs: &[Run], now: Timestamp) -> Self {
         let ahead = now.saturating_add_micros(CLOCKS_APART_MICROS);
@@ -276,6 +303,7 @@ impl Standing {
             matches!(
                 watermark.state,
                 RunState::Silent
+                    | RunState::Unheard
                     | RunState::Replaced
                     | RunState::Behind
                     | RunState::Ahead

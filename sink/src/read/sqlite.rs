@@ -24,6 +24,7 @@ use super::assemble::{Sums, nothing};
 use super::groups::ExampleRow;
 use super::{Found, Known, MismatchFilter, RecordReader, Selection};
 use crate::error::StoreError;
+use crate::sqlite::begun::{self, Note};
 use crate::sqlite::{failed, open_read_only};
 
 /// The file, open for reading.
@@ -43,6 +44,7 @@ impl SqliteReader {
 
 impl RecordReader for SqliteReader {
     fn evidence(&self, selection: &Selection) -> Result<Found<Option<Evidence>>, StoreError> {
+        let notes = self.notes()?;
         let _moment = self.moment()?;
         let Some(identity) = self.identity(selection)? else {
             return Ok(Found {
@@ -55,11 +57,12 @@ impl RecordReader for SqliteReader {
             sums.add_counts(&counts(row)?);
             Ok(())
         })?;
-        let runs_seen = self.run_watermarks(&identity, selection)?;
+        let runs_seen = self.run_watermarks(&identity, selection, notes)?;
         Ok(sums.into_evidence(identity, runs_seen).into())
     }
 
     fn report(&self, selection: &Selection) -> Result<Found<Report>, StoreError> {
+        let notes = self.notes()?;
         let _moment = self.moment()?;
         let Some(identity) = self.identity(selection)? else {
             return Ok(Found {
@@ -79,7 +82,7 @@ impl RecordReader for SqliteReader {
             sums.groups.add(group_tally(row)?);
             Ok(())
         })?;
-        let runs_seen = self.run_watermarks(&identity, selection)?;
+        let runs_seen = self.run_watermarks(&identity, selection, notes)?;
         sums.into_report(identity, runs_seen, |id| self.example(id))
             .map(Found::from)
     }
@@ -132,6 +135,14 @@ impl SqliteReader {
         self.connection
             .unchecked_transaction()
             .map_err(|error| self.failed(error))
+    }
+
+    /// The runs that the file has not heard of. To be read before the file, see [`begun`].
+    fn notes(&self) -> Result<Vec<Note>, StoreError> {
+        begun::list(&self.path).map_err(|error| StoreError::Unguarded {
+            path: self.path.clone(),
+            why: format!("its folder cannot be read: {error}"),
+        })
     }
 
     /// Which migrations and versions the store holds.
