@@ -8,6 +8,7 @@ mod causes;
 mod clickhouse;
 mod groups;
 mod hints;
+mod in_force;
 mod others;
 mod sqlite;
 
