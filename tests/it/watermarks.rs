@@ -1,6 +1,7 @@
 //! A gate decides on everything that was received before it began, or says why it cannot.
 
 mod clocks;
+mod gone;
 mod in_force;
 mod servers;
 mod unheard;

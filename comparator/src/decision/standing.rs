@@ -135,9 +135,18 @@ fn gone(standing: &Standing) -> Vec<String> {
         let since = run
             .last_heard
             .map_or_else(|| "its start".to_owned(), |time| time.to_string());
+        let is_alive = |other: &InstanceWatermark| {
+            other.instance == run.instance
+                && matches!(other.state, RunState::Complete | RunState::UnderWay)
+        };
+        let which = if standing.watermarks.iter().any(is_alive) {
+            "a process of instance `{}`, of which another one goes on,"
+        } else {
+            "instance `{}`"
+        };
         let sentence = format!(
-            "instance `{}` was taken for gone (--gone): what it received after {since} is unknown, and was not waited for",
-            run.instance
+            "{} was taken for gone (--gone): what it received after {since} is unknown, and was not waited for",
+            which.replace("{}", &run.instance)
         );
         if !sentences.contains(&sentence) {
             sentences.push(sentence);

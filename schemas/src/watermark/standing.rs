@@ -239,9 +239,11 @@ impl Standing {
         }
     }
 
-    /// Marks these instances as gone where their state is in doubt, so that nothing waits for what they had not
-    /// written. An instance with a watermark after `after` is alive and is never marked. Missing tallies that a
-    /// watermark lists are not excused either: the process has sent them, so the store must deliver them.
+    /// Marks the runs of these instances as gone where their state is in doubt, so that nothing waits for what they had
+    /// not written. A run with a watermark after `after` is alive and is never marked, but a silent run of its name may
+    /// be: a process writes the watermarks of all its runs at once, so that one is of another process. One that was
+    /// replaced is not, as long as its name is alive: a later window leaves it out. Missing tallies that a watermark
+    /// lists are not excused either: the process has sent them, so the store must deliver them.
     pub fn take_for_gone(&mut self, gone: &[String], after: Timestamp) {
         let alive: Vec<String> = self
             .watermarks
@@ -257,7 +259,9 @@ impl Standing {
                     | RunState::OtherRules
                     | RunState::OtherVersions
             );
-            if in_doubt && gone.contains(&one.instance) && !alive.contains(&one.instance) {
+            let is_alive = one.last_heard > Some(after)
+                || one.state == RunState::Replaced && alive.contains(&one.instance);
+            if in_doubt && gone.contains(&one.instance) && !is_alive {
                 one.state = RunState::Gone;
             }
         }
