@@ -5,14 +5,17 @@
 
 mod diff;
 mod flags;
+mod unknown;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use parity_schemas::evidence::Thresholds;
+use parity_schemas::verdict::Reason;
 
 pub(crate) use diff::{DiffArgs, DiffKind};
 use flags::{Flags, OfMirror, OfReader, OfSchema, OfSink, OfUi};
+pub(crate) use unknown::parse;
 
 /// Proves, from live traffic, that a candidate service answers as the legacy service does.
 #[derive(Debug, Parser)]
@@ -194,6 +197,10 @@ pub(crate) struct GateArgs {
     /// Confidence that each bound must have.
     #[arg(long, default_value_t = Thresholds::default().confidence, value_name = "SHARE", value_parser = confidence)]
     pub(crate) confidence: f64,
+    /// Use exact bounds, which need fewer requests but are right only for a gate that is asked once; otherwise the bounds hold
+    /// however often it is asked.
+    #[arg(long, conflicts_with = "wait")]
+    pub(crate) one_look: bool,
     /// With fewer compared requests than this the decision is undecided.
     #[arg(long, default_value_t = Thresholds::default().min_requests, value_name = "N")]
     pub(crate) min_requests: u64,
@@ -211,6 +218,19 @@ pub(crate) struct GateArgs {
     /// A route that must be proven on its own, such as "GET /users/{id}"; may be repeated.
     #[arg(long, value_name = "ROUTE", value_parser = route)]
     pub(crate) require_route: Vec<String>,
+    /// Every route that was received must be proven on its own, except paths that nobody serves.
+    #[arg(long)]
+    pub(crate) require_all_routes: bool,
+    /// An OpenAPI 3 description, JSON or YAML, each of whose operations must be proven on its own.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) openapi: Option<PathBuf>,
+    /// Evidence of a shorter time than this is undecided (30m, 12h, 7d).
+    #[arg(long, value_name = "DURATION", value_parser = crate::config::value::duration)]
+    pub(crate) min_duration: Option<std::time::Duration>,
+    /// Highest allowed share of received requests that were not compared for this reason, such as stream=0.01: in all, and of
+    /// each required route; may be repeated.
+    #[arg(long, value_name = "REASON=SHARE", value_parser = not_compared)]
+    pub(crate) max_not_compared: Vec<(Reason, f64)>,
     /// An instance that will not come back: its missing counts are not waited for; may be repeated.
     #[arg(long, value_name = "INSTANCE")]
     pub(crate) gone: Vec<String>,
@@ -227,6 +247,19 @@ pub(crate) struct GateArgs {
 
 fn share(text: &str) -> Result<f64, String> {
     crate::config::value::share(text)
+}
+
+/// A reason and a share.
+fn not_compared(text: &str) -> Result<(Reason, f64), String> {
+    let (word, allowed) = text
+        .split_once('=')
+        .ok_or_else(|| format!("`{text}` is not REASON=SHARE; write for example stream=0.01"))?;
+    let reason = word.trim().parse().map_err(|_| {
+        let known: Vec<&str> = Reason::ALL.iter().map(|reason| reason.as_str()).collect();
+        let hint = parity_schemas::spelling::hint(word, &known);
+        format!("`{word}` is no reason why a request is not compared; {hint}")
+    })?;
+    Ok((reason, share(allowed.trim())?))
 }
 
 /// Checks that `text` is the label of a route as reports write it. A label in another form would name a route that can

@@ -11,7 +11,9 @@ mod loops;
 mod needs;
 mod policy;
 pub(crate) mod problem;
+mod refused;
 pub(crate) mod render;
+mod routes;
 mod rules;
 pub(crate) mod settings;
 mod stores;
@@ -27,7 +29,7 @@ use file::{File, Raw, RouteEntry, RuleEntry, Written};
 use problem::{Origin, Problem, Problems, read_named_file};
 use settings::{Kind, Many, One, Setting};
 
-pub(crate) use needs::{AdminSettings, MirrorSettings};
+pub(crate) use needs::{AdminSettings, MirrorSettings, RecheckSettings};
 
 /// The file that is read when none is named.
 pub(crate) const DEFAULT_FILE: &str = "parity.toml";
@@ -42,6 +44,8 @@ pub(crate) struct Layers {
     rules: Vec<RuleEntry>,
     problems: Vec<Problem>,
     renamed: Vec<Problem>,
+    /// Settings of the file that do not apply, and the variable or flag that is stronger.
+    overridden: BTreeMap<&'static str, Origin>,
     broken_file: bool,
 }
 
@@ -58,6 +62,7 @@ impl Layers {
             .map(|path| read_file(path, &mut problems))
             .unwrap_or_default();
         let mut values = std::mem::take(&mut file.settings);
+        let mut overridden = BTreeMap::new();
         problems.extend(environment.problems());
         for setting in settings::all() {
             let variable = setting.variable();
@@ -82,14 +87,16 @@ impl Layers {
                     let message = format!("{}: {error}", setting.key);
                     problems.push(Problem::new(origin.clone(), message));
                 }
-                values.insert(setting.key, Written::of(setting, text, origin));
+                let stronger = Written::of(setting, text, origin);
+                put(&mut values, &mut overridden, setting, stronger);
             }
         }
         for (setting, text) in flags {
             let origin = setting
                 .flag
                 .map_or(Origin::Default, |flag| Origin::Flag(flag.name));
-            values.insert(setting.key, Written::of(setting, text, origin));
+            let stronger = Written::of(setting, text, origin);
+            put(&mut values, &mut overridden, setting, stronger);
         }
         Self {
             values,
@@ -97,6 +104,7 @@ impl Layers {
             rules: file.rules,
             problems,
             renamed: file.renamed,
+            overridden,
             broken_file: file.broken,
         }
     }
@@ -240,6 +248,24 @@ impl Layers {
         let mut problems = Problems::default();
         problems.merge(Problems(self.problems));
         problems
+    }
+}
+
+/// Sets a value that is stronger than those before it. If the file says another one, that is noted: it does not apply.
+fn put(
+    values: &mut BTreeMap<&'static str, Written>,
+    overridden: &mut BTreeMap<&'static str, Origin>,
+    setting: &Setting,
+    stronger: Written,
+) {
+    let origin = stronger.origin.clone();
+    let value = stronger.value.clone();
+    let Some(weaker) = values.insert(setting.key, stronger) else {
+        return;
+    };
+    let of_file = matches!(weaker.origin, Origin::File { .. }) && weaker.value != value;
+    if of_file || overridden.contains_key(setting.key) {
+        overridden.insert(setting.key, origin);
     }
 }
 

@@ -14,13 +14,11 @@ mod reference;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use cli::{Cli, Command};
 use process::{signals, telemetry};
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli: Cli = cli::parse();
     // The only place that decides about colours, for everything that is printed.
     anstream::ColorChoice::from(cli.color).write_global();
     let started = telemetry::start(&cli).and_then(|()| signals::survive_file_size_limit());

@@ -11,7 +11,10 @@
 
 mod comparing;
 mod fair;
+mod pledge;
 mod queue;
+mod recheck;
+mod waiting;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -23,7 +26,7 @@ use anyhow::{Context, Result, bail};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use parity_comparator::Comparator;
 use parity_comparator::redact::Redactor;
-use parity_mirror::{Observer, Receipt};
+use parity_mirror::{Observer, Receipt, RecheckReceiver};
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::exchange::Exchange;
 use parity_schemas::route::Route;
@@ -33,7 +36,9 @@ use parity_sink::{Epoch, OutcomeRecorder, TallyBook, TallyConfig, Writer, Writer
 use prometheus_client::registry::Registry;
 
 use self::comparing::{Comparing, ComparingContext, UnderWay};
-use self::queue::{Entrance, Queue, Room, Waiting};
+use self::queue::{Entrance, Queue, Room};
+use self::recheck::{RecheckProcess, SecondLooks};
+use self::waiting::{Stage, Waiting};
 use crate::config::MirrorSettings;
 
 /// Least time to compare what was captured at the very end of a drain.
@@ -57,6 +62,8 @@ pub(crate) struct Pipeline {
     /// Each comparing thread holds a clone of `alive`. When all have ended, `ended` is disconnected.
     alive: Sender<()>,
     ended: Receiver<()>,
+    /// What is known of second looks.
+    rechecks: Arc<RecheckProcess>,
     redaction_key: Vec<u8>,
     instance: String,
 }
@@ -64,7 +71,9 @@ pub(crate) struct Pipeline {
 /// The comparing threads of one loaded configuration (a generation of the mirror), and the queue before them.
 struct Generation {
     /// `None` once another configuration is in force, which closes the queue.
-    entrance: Option<Entrance>,
+    entrance: Option<Arc<Entrance>>,
+    /// What the mirror must send again, until it is given to it.
+    to_ask_again: Option<RecheckReceiver>,
     queue: Arc<Queue>,
     threads: Vec<Thread>,
     book: Arc<TallyBook>,
@@ -112,9 +121,16 @@ impl Pipeline {
         let (alive, ended) = bounded(0);
         let over = Arc::default();
         let idle = Idle::start(settings, &alive)?;
-        let current = Generation::start(idle, settings, context, &book, &writer, &over);
+        let rechecks = RecheckProcess::new();
+        let sinks = Sinks {
+            book: &book,
+            writer: &writer,
+            rechecks: &rechecks,
+        };
+        let current = Generation::start(idle, settings, context, &sinks, &over);
         Ok(Self {
             current,
+            rechecks,
             book,
             writer,
             retired: Vec::new(),
@@ -144,14 +160,12 @@ impl Pipeline {
     fn change(&mut self, idle: Idle, settings: &MirrorSettings, context: ComparingContext) {
         self.book
             .begin_generation(settings.identity.clone(), rule_ids(settings));
-        let next = Generation::start(
-            idle,
-            settings,
-            context,
-            &self.book,
-            &self.writer,
-            &self.over,
-        );
+        let sinks = Sinks {
+            book: &self.book,
+            writer: &self.writer,
+            rechecks: &self.rechecks,
+        };
+        let next = Generation::start(idle, settings, context, &sinks, &self.over);
         let mut before = std::mem::replace(&mut self.current, next);
         before.entrance = None;
         self.retired.retain(|generation| !generation.has_ended());
@@ -162,6 +176,7 @@ impl Pipeline {
     pub(crate) fn register_metrics(&self, registry: &mut Registry) {
         tally::register(Arc::clone(&self.book), registry);
         self.writer.register(registry);
+        self.rechecks.register_metrics(registry);
     }
 
     /// The counts since the process began.
@@ -186,6 +201,11 @@ impl Pipeline {
                 entrance: entrance.clone(),
             }) as Rc<dyn Observer>
         }
+    }
+
+    /// What the mirror must send again, under the settings now in force; `None` if nothing, or if it was taken before.
+    pub(crate) fn take_rechecks(&mut self) -> Option<RecheckReceiver> {
+        self.current.to_ask_again.take()
     }
 
     /// Compares what waits until `until`, but for one second at least; counts the rest as `shutdown`, writes the counts
@@ -229,6 +249,13 @@ impl Pipeline {
     }
 }
 
+/// Where outcomes go, and what the process knows of second looks: all outlive generations.
+struct Sinks<'a> {
+    book: &'a Arc<TallyBook>,
+    writer: &'a Writer,
+    rechecks: &'a Arc<RecheckProcess>,
+}
+
 impl Idle {
     fn start(settings: &MirrorSettings, alive: &Sender<()>) -> Result<Self> {
         // Comparing costs about a third of proxying, so one thread serves three workers.
@@ -259,10 +286,10 @@ impl Generation {
         idle: Idle,
         settings: &MirrorSettings,
         context: ComparingContext,
-        book: &Arc<TallyBook>,
-        writer: &Writer,
+        sinks: &Sinks<'_>,
         over: &Arc<AtomicBool>,
     ) -> Self {
+        let Sinks { book, writer, .. } = *sinks;
         let count = idle.0.len();
         let limits = comparison_limits(settings);
         let room = Room {
@@ -273,6 +300,14 @@ impl Generation {
         let (entrance, queue) = queue::queue(room, over);
         let context = Arc::new(context);
         let generation = book.generation();
+        let (asked_again, to_ask_again) = parity_mirror::rechecks(settings.recheck.in_flight);
+        let looks = Arc::new(SecondLooks::new(
+            settings.recheck,
+            sinks.rechecks,
+            asked_again,
+            &entrance,
+            (book.recorder(generation), writer.handle()),
+        ));
         let threads = idle
             .0
             .into_iter()
@@ -282,7 +317,7 @@ impl Generation {
                     comparator: Comparator::new(Arc::clone(&settings.rules), limits),
                     recorder: book.recorder(generation),
                     book: Arc::clone(book),
-                    records: writer.handle(),
+                    looks: Arc::clone(&looks),
                     context: Arc::clone(&context),
                     queue: Arc::clone(&queue),
                     under_way: under_way.clone(),
@@ -295,6 +330,7 @@ impl Generation {
             .collect();
         Self {
             entrance: Some(entrance),
+            to_ask_again: (settings.recheck.rate > 0).then_some(to_ask_again),
             queue,
             threads,
             book: Arc::clone(book),
@@ -318,8 +354,8 @@ impl Generation {
         let mut left = 0;
         let recorder = self.recorder();
         self.queue.take_all(|waiting| {
+            left += usize::from(matches!(waiting.stage, Stage::First(_)));
             waiting.not_compared(&recorder, Reason::Shutdown);
-            left += 1;
         });
         left
     }
@@ -367,7 +403,7 @@ fn comparison_limits(settings: &MirrorSettings) -> parity_comparator::Limits {
 struct Observing {
     recorder: OutcomeRecorder,
     /// `None` once this generation has ended.
-    entrance: Option<Entrance>,
+    entrance: Option<Arc<Entrance>>,
 }
 
 impl Observer for Observing {
@@ -382,7 +418,8 @@ impl Observer for Observing {
 
     fn exchange(&self, exchange: Exchange, receipt: Receipt) {
         let epoch = Epoch::from_number(receipt.0);
-        let waiting = Waiting { exchange, epoch };
+        let stage = Stage::First(epoch);
+        let waiting = Waiting { exchange, stage };
         match &self.entrance {
             Some(entrance) => entrance.offer(waiting, |shed| {
                 shed.not_compared(&self.recorder, Reason::QueueFull);

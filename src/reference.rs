@@ -37,7 +37,11 @@ pub(crate) fn page() -> Result<String, fmt::Error> {
         }
         settings(&mut out, section.settings)?;
     }
-    former(&mut out)?;
+    writeln!(
+        out,
+        "A former name of a setting still holds, with a warning that names the new one. A setting that is no more is an error \
+         that\nsays what to write instead.\n"
+    )?;
     writeln!(out, "## Routes\n\nEach `[[route]]` has these keys:\n")?;
     keys(&mut out, route::ALL.iter().copied())?;
     writeln!(out, "## Rules\n\nEach `[[rule]]` has these keys:\n")?;
@@ -66,7 +70,7 @@ fn name(kind: Kind) -> &'static str {
         Kind::Path => "path",
         Kind::Duration => "duration",
         Kind::Size => "size",
-        Kind::Count => "number",
+        Kind::Count | Kind::Number => "number",
         Kind::Share => "share",
         Kind::Switch => "switch",
         Kind::List => "list",
@@ -145,30 +149,6 @@ fn settings(out: &mut String, settings: &[&Setting]) -> fmt::Result {
             if *needs_restart { "yes" } else { "" },
             cell(about)
         )?;
-    }
-    writeln!(out)
-}
-
-/// Former names of settings, which configuration files may still use.
-fn former(out: &mut String) -> fmt::Result {
-    writeln!(
-        out,
-        "## Former names\n\n\
-         They hold in the file, and where the variable was another one in the environment, with a warning. Both names of one\n\
-         setting are an error.\n\n\
-         | former | now |\n|---|---|"
-    )?;
-    for setting in settings::all() {
-        if let Some(former) = setting.formerly {
-            writeln!(out, "| `{former}` | `{}` |", setting.key)?;
-        }
-    }
-    writeln!(
-        out,
-        "\nThese are no more; one that is given is an error:\n\n| was | instead |\n|---|---|"
-    )?;
-    for dropped in settings::all_dropped() {
-        writeln!(out, "| `{}` | {} |", dropped.key, cell(dropped.instead))?;
     }
     writeln!(out)
 }

@@ -64,6 +64,7 @@ fn ours(
         asked_together: true,
         route: "GET /accounts/{id}",
         method: &Method::GET,
+        request: None,
         time: Timestamp::from_micros(0),
         legacy: &legacy,
         candidate: &candidate,

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use http::Method;
 use parity_schemas::exchange::{Capture, Exchange, Omitted};
+use parity_schemas::fields::FieldLines;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Finding, Kind, Note, Part, Reason, Side, Tolerated, Verdict};
 
@@ -52,6 +53,8 @@ pub struct AnswerPair<'a> {
     pub route: &'a str,
     /// Method of the request: the answer to HEAD has no body.
     pub method: &'a Method,
+    /// Header fields of the request, which tell what the client can read; `None` for answers without a request.
+    pub request: Option<&'a FieldLines>,
     /// When the request came, for rules that expire.
     pub time: Timestamp,
     /// What the legacy answered.
@@ -104,6 +107,7 @@ impl Comparator {
         self.compare_answers(AnswerPair {
             route: exchange.route.label(),
             method: &exchange.request.method,
+            request: Some(&exchange.request.headers),
             time: exchange.time,
             legacy: &exchange.legacy,
             candidate: &exchange.candidate,
@@ -141,6 +145,7 @@ impl Comparator {
         let mut comparison = self.explain_answers(AnswerPair {
             route: "",
             method: &Method::GET,
+            request: None,
             time: now,
             legacy,
             candidate,
@@ -289,6 +294,7 @@ fn answers(
         part: Part::Header,
         legacy: &legacy.0,
         candidate: &candidate.0,
+        request: pair.request,
         for_body: *pair.method == Method::HEAD,
         apart: pair.asked_together.then_some(apart),
         scope,
@@ -301,6 +307,7 @@ fn answers(
             part: Part::Trailer,
             legacy: &legacy.1,
             candidate: &candidate.1,
+            request: None,
             for_body: false,
             apart: None,
             scope,

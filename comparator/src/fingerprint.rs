@@ -28,6 +28,7 @@ pub(crate) fn groups(
             pattern: key.pattern,
             kind: key.kind,
             explanation: key.explanation,
+            shape: String::new(),
             legacy_status,
             candidate_status,
         })

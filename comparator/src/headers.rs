@@ -3,9 +3,11 @@
 //! Names have no case and fields no order. Most values are compared as text. Those that no service controls, or that
 //! follow from the transport, are compared only by presence, as sets, or not at all ([`FieldKind`]). A field in several
 //! lines, and one that is known to be a comma list (RFC 9110 §5.3), is compared by its elements, whose order counts.
-//! `Set-Cookie` is compared cookie by cookie, and the clocks of `Date` must agree.
+//! `Set-Cookie` is compared cookie by cookie, the clocks of `Date` must agree, and the client must be able to read the
+//! candidate's `Content-Encoding`.
 
 mod clock;
+mod coding;
 mod cookie;
 mod kind;
 mod list;
@@ -34,6 +36,8 @@ pub(crate) struct FieldComparison<'a, 'c> {
     pub(crate) part: Part,
     pub(crate) legacy: &'a FieldLines,
     pub(crate) candidate: &'a FieldLines,
+    /// The fields of the request; `None` if not known.
+    pub(crate) request: Option<&'a FieldLines>,
     /// Whether there is no body, so that the fields are all that is known of it: the answer to HEAD.
     pub(crate) for_body: bool,
     /// How far apart in time the answers may have been written; `None` if not known.
@@ -124,7 +128,10 @@ impl FieldComparison<'_, '_> {
             return Flow::Continue(());
         }
         let agrees = match default {
-            FieldKind::Ignored => !(*name == CONTENT_LENGTH && self.tells_a_length(lines)),
+            FieldKind::Ignored if *name == CONTENT_LENGTH => !self.tells_a_length(lines),
+            FieldKind::Ignored if *name == CONTENT_ENCODING => !self.is_refused(),
+            FieldKind::Ignored if *name == CONNECTION => !self.drops_a_field(),
+            FieldKind::Ignored => true,
             FieldKind::Clock => clock::agree(self.legacy, self.candidate, self.apart),
             _ => self.nominated(name),
         };
@@ -132,7 +139,11 @@ impl FieldComparison<'_, '_> {
             self.note(path);
             return Flow::Continue(());
         }
-        let (one, two) = match (joined(lines[0]), joined(lines[1])) {
+        let separator = match default {
+            FieldKind::Single => "\n",
+            _ => ", ",
+        };
+        let (one, two) = match (joined(lines[0], separator), joined(lines[1], separator)) {
             (None, None) => return Flow::Continue(()),
             (Some(one), None) => return self.finding(path, Kind::Missing, Some(&one), None),
             (None, Some(two)) => return self.finding(path, Kind::Extra, None, Some(&two)),
@@ -143,13 +154,18 @@ impl FieldComparison<'_, '_> {
         let exact = values.all(|(_, value)| value.as_str().is_some());
         let equal = match default {
             _ if !exact && !matches!(default, FieldKind::Validator | FieldKind::Presence) => false,
-            FieldKind::Validator => one.starts_with("W/") == two.starts_with("W/"),
+            FieldKind::Validator => strengths(lines[0]).eq(strengths(lines[1])),
             FieldKind::Presence => true,
             FieldKind::Set => set(&one.to_ascii_lowercase()) == set(&two.to_ascii_lowercase()),
             FieldKind::Directives => directives(&one) == directives(&two),
             FieldKind::Parameters => parameters(&one) == parameters(&two),
             FieldKind::Parameterized => parameterized(&one).eq(parameterized(&two)),
-            FieldKind::MediaType => MediaType::parse(&one).means_the_same(&MediaType::parse(&two)),
+            FieldKind::MediaType => {
+                lines[0].len() == lines[1].len()
+                    && MediaType::parse(&one).means_the_same(&MediaType::parse(&two))
+            }
+            // The lines differ, and they are no list.
+            FieldKind::Single => false,
             FieldKind::List => elements(&one).eq(elements(&two)),
             // Only a list may be in several lines (RFC 9110 §5.3).
             FieldKind::Text if lines.iter().any(|lines| lines.len() > 1) => {
@@ -170,29 +186,67 @@ impl FieldComparison<'_, '_> {
         self.finding(path, Kind::Value, Some(&one), Some(&two))
     }
 
-    /// Whether both sides state the length of a body that is not here but would be compared byte for byte. A structured
-    /// body may have another length and still be equal.
+    /// Whether the stated lengths of a body that is not here show that it differs. A structured body may have another
+    /// length and still be equal, but not if one of them is empty.
     fn tells_a_length(&self, lines: [Lines<'_>; 2]) -> bool {
+        if !self.for_body || lines.iter().any(|lines| lines.is_empty()) {
+            return false;
+        }
         let sides = [self.legacy, self.candidate];
         let [legacy, candidate] = sides.map(Declared::of);
         let encodings = sides.map(|side| side.lines_of(&CONTENT_ENCODING));
-        self.for_body
-            && lines.iter().all(|lines| !lines.is_empty())
-            && matches!(legacy.kind, Some(BodyKind::Text | BodyKind::Bytes))
+        let by_bytes = matches!(legacy.kind, Some(BodyKind::Text | BodyKind::Bytes))
             && legacy == candidate
-            && encodings[0] == encodings[1]
+            && encodings[0] == encodings[1];
+        let is_zero = |line: &FieldLine<'_>| line.1.as_bytes().iter().all(|digit| *digit == b'0');
+        let empty = lines.map(|lines| lines.iter().all(is_zero));
+        // Nothing may be some bytes in a coding.
+        let one_is_empty = match empty {
+            [true, false] => encodings[1].is_empty(),
+            [false, true] => encodings[0].is_empty(),
+            _ => false,
+        };
+        by_bytes || one_is_empty
+    }
+
+    /// Whether the client cannot read the candidate's coding.
+    fn is_refused(&self) -> bool {
+        self.request
+            .is_some_and(|request| coding::is_refused(request, self.legacy, self.candidate))
     }
 
     /// Whether both sides list the field in `Connection`, so that it is meant for the next hop only. One side alone is
     /// not enough: a candidate could hide whatever it adds or changes.
     fn nominated(&mut self, name: &HeaderName) -> bool {
+        let connections = self.connections();
+        connections
+            .iter()
+            .all(|lines| names(lines).any(|named| named.eq_ignore_ascii_case(name.as_str())))
+    }
+
+    /// Whether only one side lists a field in `Connection` that both have. The next proxy drops it there, so that no
+    /// client gets it, however equal it is here.
+    fn drops_a_field(&mut self) -> bool {
         let sides = [self.legacy, self.candidate];
-        let connections = self.connections.get_or_insert_with(|| {
+        let [one, two] = self.connections();
+        let drops = |ours: &[Cow<'_, str>], theirs: &[Cow<'_, str>]| {
+            names(ours).any(|name| {
+                let is = |other: &str| other.eq_ignore_ascii_case(name);
+                !names(theirs).any(is)
+                    && !OF_A_CONNECTION.iter().any(|own| is(own))
+                    && sides
+                        .iter()
+                        .all(|side| side.iter().any(|(other, _)| is(other.as_str())))
+            })
+        };
+        drops(one, two) || drops(two, one)
+    }
+
+    /// The values of `Connection` on both sides.
+    fn connections(&mut self) -> &[Vec<Cow<'_, str>>; 2] {
+        let sides = [self.legacy, self.candidate];
+        self.connections.get_or_insert_with(|| {
             sides.map(|side| side.get_all(&CONNECTION).map(FieldValue::lossy).collect())
-        });
-        connections.iter().all(|lines| {
-            let mut tokens = lines.iter().flat_map(|line| line.split(','));
-            tokens.any(|token| token.trim().eq_ignore_ascii_case(name.as_str()))
         })
     }
 
@@ -256,15 +310,53 @@ fn shown_path(path: &str) -> String {
     shown(path.as_bytes(), PATH_BYTES)
 }
 
+/// Fields that are for a single connection whether `Connection` names them or not.
+const OF_A_CONNECTION: [&str; 8] = [
+    "close",
+    "connection",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// The names that lines of `Connection` list.
+fn names<'a>(lines: &'a [Cow<'_, str>]) -> impl Iterator<Item = &'a str> {
+    let parts = lines.iter().flat_map(|line| line.split(','));
+    parts.map(str::trim)
+}
+
+/// Of each line of `ETag`: whether it is empty, and whether the tag is weak; `None` if it is no entity tag (RFC 9110
+/// §8.8.3), which caches ignore.
+fn strengths<'a>(lines: Lines<'a>) -> impl Iterator<Item = (bool, Option<bool>)> + use<'a> {
+    lines.iter().map(|(_, value)| {
+        let tag = value.as_bytes();
+        let (weak, quoted) = match tag.strip_prefix(b"W/") {
+            Some(rest) => (true, rest),
+            None => (false, tag),
+        };
+        let opaque = quoted
+            .strip_prefix(b"\"")
+            .and_then(|rest| rest.strip_suffix(b"\""));
+        let is_tag = opaque.is_some_and(|text| {
+            text.iter()
+                .all(|byte| *byte > b' ' && !matches!(byte, b'"' | 0x7f))
+        });
+        (tag.is_empty(), is_tag.then_some(weak))
+    })
+}
+
 /// The lines of a field as one list; `None` if there are none. Bytes that are not UTF-8 become U+FFFD.
-fn joined(lines: Lines<'_>) -> Option<Cow<'_, str>> {
+fn joined<'a>(lines: Lines<'a>, separator: &str) -> Option<Cow<'a, str>> {
     let mut texts = lines.iter().map(|line| line.1.lossy());
     let first = texts.next()?;
     if lines.len() == 1 {
         return Some(first);
     }
     let all: Vec<_> = std::iter::once(first).chain(texts).collect();
-    Some(all.join(", ").into())
+    Some(all.join(separator).into())
 }
 
 /// Whether a rule makes two different values equal.

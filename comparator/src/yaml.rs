@@ -2,13 +2,14 @@
 //!
 //! The core schema of YAML 1.2 decides what a plain scalar is: `no` and `on` are strings, `0o17` is 15, `017` is 17,
 //! `1:30`, `1_000` and dates are strings, and `<<` is a key like any other. A `%YAML 1.1` directive does not change
-//! that. Number text is kept if it is valid JSON. Aliases are expanded, and all output counts against a limit, so a few
+//! that. Where readers of YAML 1.1 see other data, [`for_older_readers`] shows it. Number text is kept if it is valid JSON. Aliases are expanded, and all output counts against a limit, so a few
 //! lines that expand to gigabytes are refused.
 //!
 //! What JSON cannot express becomes an object with one key, as serde writes an enum: `!a 1` is `{"!a":1}`, `.inf` is
 //! `{"!!float":".inf"}`. So neither passes for a plain string or number.
 
 mod doubt;
+mod older;
 
 use std::rc::Rc;
 
@@ -18,6 +19,7 @@ use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle, Tag};
 
 use crate::notation::{number, string};
 pub(crate) use doubt::is_doubtful;
+use older::older_type;
 
 /// A text may expand to this many times its own size. Without aliases JSON takes at most five times as many bytes; with
 /// them, nothing that people write comes near.
@@ -48,11 +50,33 @@ pub(crate) fn documents(
     max_depth: usize,
     limit: usize,
 ) -> Result<Vec<Vec<u8>>, YamlError> {
+    read(text, max_depth, limit, false).map(|(documents, _)| documents)
+}
+
+/// The same, with each value that YAML 1.1 reads as another one replaced by a text that names its type there; `None` if
+/// there is no such value. Keys stay as they are, so that the same paths lead to the values.
+pub(crate) fn for_older_readers(
+    text: &str,
+    max_depth: usize,
+    limit: usize,
+) -> Result<Option<Vec<Vec<u8>>>, YamlError> {
+    let (documents, replaced) = read(text, max_depth, limit, true)?;
+    Ok(replaced.then_some(documents))
+}
+
+fn read(
+    text: &str,
+    max_depth: usize,
+    limit: usize,
+    older: bool,
+) -> Result<(Vec<Vec<u8>>, bool), YamlError> {
     let mut writer = Writer {
         out: Vec::new(),
         open: Vec::new(),
         anchors: HashMap::default(),
         written: 0,
+        older,
+        replaced: false,
         max_depth,
         limit: limit.min(
             text.len()
@@ -70,7 +94,7 @@ pub(crate) fn documents(
             writer.event(event)?;
         }
     }
-    Ok(documents)
+    Ok((documents, writer.replaced))
 }
 
 /// The documents as one JSON text: a `single` one as itself, several, or none, as a list.
@@ -102,6 +126,9 @@ struct Writer {
     /// By anchor id, which continues to count from one document to the next: the JSON of each anchor of this document.
     anchors: HashMap<usize, Rc<[u8]>, foldhash::fast::FixedState>,
     written: usize,
+    /// Whether values that YAML 1.1 reads as others are replaced, and whether one was.
+    older: bool,
+    replaced: bool,
     max_depth: usize,
     limit: usize,
 }
@@ -124,7 +151,15 @@ impl Writer {
             }
             Event::Scalar(value, style, anchor, tag) => {
                 let key = self.key_is_due();
-                let json = scalar(&value, style, tag.as_deref(), key);
+                let older = self.older && !key && tag.is_none() && style == ScalarStyle::Plain;
+                let name = older.then(|| older_type(&value)).flatten();
+                let json = match name {
+                    Some(name) => {
+                        self.replaced = true;
+                        older_value(name, &value)
+                    }
+                    None => scalar(&value, style, tag.as_deref(), key),
+                };
                 self.scalar(&json, anchor)
             }
             Event::SequenceStart(_, anchor, tag) => self.begin(false, anchor, tag.as_deref()),
@@ -257,6 +292,15 @@ fn scalar(value: &str, style: ScalarStyle, tag: Option<&Tag>, key: bool) -> Vec<
     out.extend(spelling);
     out.push(b'}');
     out
+}
+
+/// Stands for a value that YAML 1.1 reads as another one. Of a time only the type is told, because rules may make two
+/// times equal that are written otherwise.
+fn older_value(name: &str, value: &str) -> Vec<u8> {
+    if name == "!!timestamp" {
+        return quoted(name);
+    }
+    quoted(&format!("{name} {value}"))
 }
 
 fn quoted(text: &str) -> Vec<u8> {

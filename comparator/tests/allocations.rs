@@ -35,6 +35,7 @@ fn allocations(rules: Rules, [legacy, candidate]: [&Capture; 2]) -> (u64, Verdic
             asked_together: true,
             route: "GET /orders",
             method: &Method::GET,
+            request: None,
             time: Timestamp::from_micros(0),
             legacy,
             candidate,

@@ -2,11 +2,13 @@
 //! a `profile`, and `route`, and in `expected.json` the document that `parity diff --output json` must print.
 //!
 //! The extension tells how the two are compared: `json`, `yaml`, `txt`, `bin`, or `http` for a whole answer. `route`
-//! holds the label of the route, whose first word is the method; `GET /` without it. With `UPDATE_CASES=1` the expected
-//! documents are rewritten, to be reviewed in the diff before they are committed.
+//! holds the label of the route, whose first word is the method; `GET /` without it. `request` holds the value of the
+//! request's `Accept-Encoding`, or nothing if it has none; without the file the request is not known. With `UPDATE_CASES=1`
+//! the expected documents are rewritten, to be reviewed in the diff before they are committed.
 //!
 //! Every case is also compared with the sides swapped, and documents also as the bodies of answers: neither may change
-//! the result. A file `one-way` marks a case whose findings (never its verdict) depend on the direction, and says why.
+//! the result. A file `one-way` marks a case whose findings (never its verdict) depend on the direction, and says why. With
+//! a `request` the sides are not swapped, because only the candidate must answer it as the legacy does.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -15,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::Method;
-use http::header::CONTENT_TYPE;
+use http::header::{ACCEPT_ENCODING, CONTENT_TYPE};
 use parity_comparator::document::DiffDocument;
 use parity_comparator::message::read_answer;
 use parity_comparator::rules::Profile;
@@ -63,7 +65,9 @@ fn check_case(case: &Path, failures: &mut String) {
     let pair = Pair::read(case);
     let comparison = pair.compare();
     let name = case.file_name().unwrap_or_default().display();
-    if let Err(problem) = mirrors(case, &comparison, &pair.swapped().compare()) {
+    if pair.request.is_none()
+        && let Err(problem) = mirrors(case, &comparison, &pair.swapped().compare())
+    {
         writeln!(failures, "case {name}, with its sides exchanged: {problem}").expect("memory");
     }
     let mut actual =
@@ -87,6 +91,7 @@ struct Pair {
     name: String,
     extension: String,
     route: String,
+    request: Option<FieldLines>,
     rules: Vec<RuleConfig>,
     legacy: Vec<u8>,
     candidate: Vec<u8>,
@@ -105,10 +110,19 @@ impl Pair {
         let (candidate, other) = side(case, "candidate");
         assert_eq!(extension, other, "{}", case.display());
         let route = fs::read_to_string(case.join("route")).unwrap_or_else(|_| "GET /".to_owned());
+        let request = fs::read_to_string(case.join("request")).ok();
+        let request = request.map(|value| {
+            let value = Some(value.trim()).filter(|value| !value.is_empty());
+            value
+                .map(|value| (ACCEPT_ENCODING, value))
+                .into_iter()
+                .collect()
+        });
         Self {
             name: case.display().to_string(),
             extension,
             route: route.trim().to_owned(),
+            request,
             rules,
             legacy,
             candidate,
@@ -192,6 +206,7 @@ impl Pair {
         let pair = AnswerPair {
             route: &self.route,
             method: &method,
+            request: self.request.as_ref(),
             time: time(EXCHANGED),
             legacy,
             candidate,

@@ -12,10 +12,10 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::visible::{visible, visible_value};
 use rust_embed::RustEmbed;
 
-use crate::view::words::{elapsed, grouped, rate};
+use crate::view::words::{elapsed, grouped, rate, version};
 use crate::view::{
     CauseName, ClientsView, Decided, Equal, Headline, MismatchView, ReportView, Room, Status, Tone,
-    Weight,
+    Weight, not_compared,
 };
 
 /// Longest value in a table cell; the page of the mismatch shows all that was recorded.

@@ -4,6 +4,7 @@
 //! another origin could cause (`guard`).
 
 mod api;
+mod asked;
 mod connections;
 mod guard;
 mod html;
@@ -50,6 +51,7 @@ fn router(site: Arc<Site>) -> Router {
         .route("/api/v1/mismatches/{id}", get(api::mismatch))
         .route("/api/v1/status", get(api::status))
         .route("/api/v1/shadowing/{state}", post(api::set_shadowing))
+        .fallback(api::unknown)
         .layer(middleware::from_fn_with_state(
             Arc::clone(&site),
             guard::admit,

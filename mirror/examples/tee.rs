@@ -82,7 +82,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     });
     let counter = Counter::default();
     let observed = counter.clone();
-    let drained = mirror.run(move |_| Rc::new(observed.clone()), &shutdown)?;
+    let drained = mirror.run(move |_| Rc::new(observed.clone()), None, &shutdown)?;
 
     let counts = &counter.0;
     let mut out = std::io::stdout();

@@ -2,14 +2,18 @@
 //! ends.
 //!
 //! It knows services ([`crate::upstream`]), but no clients. The caller has a request, live or recorded. It creates a
-//! [`Ticket`], opens a [`Pending`], and creates one [`Ask`] for each time that a service gets the request. It ends each
-//! ask by capturing an answer while it forwards it ([`Capturing`]), or lets an [`Asker`] send the request and capture
-//! the answer.
+//! [`Ticket`] and opens a [`Pending`], which gives it one [`Ask`] for each service. It ends each ask by capturing an answer
+//! while it forwards it ([`Capturing`]), or lets an [`Asker`] send the request and capture the answer. A request that was
+//! captured can be sent [`again`](ask), to one service at a time and as often as the caller likes.
+//!
+//! What all this needs is made here, too: [`ProcessResources`] once, [`WorkerResources`] on each thread, [`Services`] and
+//! an [`Asker`] for each policy.
 //!
 //! **Conservation** begins here: a ticket is settled exactly once, even if it is dropped, and an ask that is dropped
 //! settles its request with a reason.
 
 mod admission;
+mod again;
 mod asker;
 mod asks;
 mod breaker;
@@ -23,10 +27,14 @@ mod grpc;
 mod head;
 mod intake;
 mod meters;
+mod metrics;
 mod observer;
 mod pending;
+mod purpose;
 mod rate;
+mod resources;
 mod sampling;
+mod services;
 mod side;
 mod terms;
 mod ticket;
@@ -35,6 +43,7 @@ pub use observer::{Observer, Receipt};
 pub use sampling::{SampleBy, Sampling};
 
 pub(crate) use admission::Admission;
+pub(crate) use again::ask;
 pub(crate) use asker::Asker;
 pub(crate) use capturing::Capturing;
 pub(crate) use copied::Copied;
@@ -42,7 +51,12 @@ pub(crate) use eligibility::refusal;
 pub(crate) use head::RequestHead;
 pub(crate) use intake::{Completion, Intake};
 pub(crate) use meters::Meters;
+pub(crate) use metrics::ExchangeMetrics;
+pub(crate) use observer::Unobserved;
 pub(crate) use pending::{Ask, Pending};
-pub(crate) use side::{BySide, Side};
-pub(crate) use terms::{ExchangeResources, Terms};
-pub(crate) use ticket::Ticket;
+pub(crate) use purpose::Purpose;
+pub(crate) use resources::{ProcessResources, WorkerResources};
+pub(crate) use services::Services;
+pub(crate) use side::Side;
+pub(crate) use terms::Terms;
+pub(crate) use ticket::{Answer, Ticket};

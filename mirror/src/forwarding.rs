@@ -14,6 +14,7 @@ use std::net::IpAddr;
 use http::header::{FORWARDED, HeaderMap, HeaderName, HeaderValue, VIA};
 use http::{Version, header};
 use ipnet::IpNet;
+use parity_schemas::exchange::Client;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
@@ -79,6 +80,14 @@ impl Peer {
         }
     }
 
+    /// As it is kept with an exchange.
+    pub(crate) fn client(&self) -> Client {
+        Client {
+            address: self.address,
+            secure: self.secure,
+        }
+    }
+
     fn scheme(&self) -> &'static str {
         if self.secure { "https" } else { "http" }
     }
@@ -94,7 +103,15 @@ impl Peer {
 
 impl Forwarding {
     /// Sets the fields of a request; `headers` are the client's, with `Host`.
-    pub(crate) fn request(&self, headers: &mut HeaderMap, peer: &Peer, version: Version) {
+    pub(crate) fn request(&self, headers: &mut HeaderMap, peer: Option<&Peer>, version: Version) {
+        // Of a request that no client sent, nothing is told.
+        if let Some(peer) = peer {
+            self.tell_of(peer, headers);
+        }
+        self.via(headers, version);
+    }
+
+    fn tell_of(&self, peer: &Peer, headers: &mut HeaderMap) {
         let believed = self.trusted.as_ref().is_none_or(|trusted| {
             trusted
                 .iter()
@@ -119,7 +136,6 @@ impl Forwarding {
         if self.forwarded {
             append(headers, &FORWARDED, &element(headers, peer));
         }
-        self.via(headers, version);
     }
 
     /// Adds the mirror to `Via` (RFC 9110 §7.6.3), with the HTTP version of the message that it received.
@@ -181,7 +197,7 @@ mod tests {
             headers.append(*name, HeaderValue::from_static(value));
         }
         let peer = Peer::new(from.parse().expect("an address"), true);
-        forwarding.request(&mut headers, &peer, Version::HTTP_11);
+        forwarding.request(&mut headers, Some(&peer), Version::HTTP_11);
         let mut lines: Vec<_> = headers
             .iter()
             .map(|(name, value)| format!("{name}: {}", value.to_str().expect("text")))

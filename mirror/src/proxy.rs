@@ -21,6 +21,7 @@ mod outbound;
 mod own_answers;
 mod passing;
 mod process;
+mod rechecking;
 mod relay;
 mod serve;
 mod socket_state;

@@ -48,6 +48,25 @@ impl Spelling {
         (!replaced.is_empty()).then(|| Self(replaced.into()))
     }
 
+    /// Reads a target with such bytes; the bytes that [`Uri`] accepts come with their spelling.
+    pub(crate) fn of_target(target: &[u8]) -> (Vec<u8>, Option<Self>) {
+        const BEFORE: &[u8] = b"GET ";
+        const BEHIND: &[u8] = b" HTTP/1.1";
+        let mut line = [BEFORE, target, BEHIND].concat();
+        let spelling = Self::take(&mut line);
+        line.truncate(BEFORE.len() + target.len());
+        (line.split_off(BEFORE.len()), spelling)
+    }
+
+    /// The bytes of a target as the client sent them.
+    pub(crate) fn bytes(&self, target: &str) -> Vec<u8> {
+        let mut bytes = target.as_bytes().to_vec();
+        for (at, byte) in self.places(target.len()) {
+            bytes[at] = byte;
+        }
+        bytes
+    }
+
     /// Keeps only the bytes within the last `length` bytes of the target, which a path rewrite has not changed.
     pub(crate) fn within(mut self, length: usize) -> Self {
         self.0 = self.0.into_iter().filter(|(at, _)| *at < length).collect();
@@ -147,6 +166,12 @@ mod tests {
         let spelling = spelling.expect("one is replaced");
         assert_eq!(spelling.places(5).collect::<Vec<_>>(), [(4, 0xe9)]);
         assert_eq!(spelling.text("/caf!"), "/caf%E9");
+        let bytes = spelling.bytes("/caf!");
+        assert_eq!(bytes, b"/caf\xe9");
+        assert_eq!(
+            Spelling::of_target(&bytes),
+            (b"/caf!".to_vec(), Some(spelling))
+        );
     }
 
     #[test]

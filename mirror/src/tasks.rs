@@ -55,14 +55,14 @@ impl Tasks {
     }
 
     /// The reason that is recorded for a request that was dropped before it was settled: a panic that is just
-    /// unwinding, the end of the drain, or else a client that closed its connection.
-    pub(crate) fn drop_reason(&self) -> Reason {
+    /// unwinding, the end of the drain, or else `lost`.
+    pub(crate) fn drop_reason(&self, lost: Reason) -> Reason {
         if std::thread::panicking() {
             Reason::InternalPanic
         } else if self.cutting.get() {
             Reason::Shutdown
         } else {
-            Reason::ClientAborted
+            lost
         }
     }
 }

@@ -64,7 +64,7 @@ impl ExchangeDigest {
 
 /// The finalizer of `SplitMix64`: every input bit changes half of the output bits. Stored sums depend on it, so it
 /// never changes.
-const fn mixed(number: u64) -> u64 {
+pub(crate) const fn mixed(number: u64) -> u64 {
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     number ^ (number >> 31)

@@ -3,17 +3,20 @@
 //! Evidence is the sum of the tallies of one identity within one window. A [`Decision`] repeats what it was bound to,
 //! so that it can be checked years later without the tallies.
 
-use std::ops::{Range, RangeInclusive};
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::clients::Clients;
-use crate::tally::{Counts, Identity};
+use crate::recheck::{ClassCounts, EvidenceCounts};
+use crate::tally::{Counts, Group, Identity};
 use crate::time::Timestamp;
 use crate::vocabulary::{UnknownWord, vocabulary};
 use crate::watermark::{InstanceWatermark, Run};
+
+mod thresholds;
+
+pub use thresholds::{Bound, Thresholds};
 
 /// From the begin of the first interval to the end of the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -45,10 +48,48 @@ pub struct Evidence {
     pub instances: Vec<String>,
     /// By route, sorted by name.
     pub routes: Vec<RouteEvidence>,
+    /// The groups of the mismatches, sorted by route and fingerprint.
+    pub groups: Vec<GroupEvidence>,
+    /// How many mismatches had exactly the same groups, sorted by route and groups. Not all mismatches are in a set.
+    pub sets: Vec<SetEvidence>,
     /// The runs that counted it, with their watermarks.
     pub runs: Vec<Run>,
     /// What there is of the same versions under other rules, the newest first; none of it is counted here.
     pub other_rules: Vec<OtherRules>,
+}
+
+/// What was counted of one group of mismatches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupEvidence {
+    /// `METHOD /template`.
+    pub route: String,
+    /// What the mismatches have in common.
+    pub group: Group,
+    /// Mismatches with a finding of the group.
+    pub count: u64,
+    /// Them by the class of the group in them; their sum is `count`.
+    pub classes: ClassCounts,
+    /// What was counted of the second answers. Of [`RecheckEvidence::Targets`](crate::recheck::RecheckEvidence::Targets),
+    /// the largest number of a single process, because two processes may have seen the same ones.
+    pub evidence: EvidenceCounts,
+}
+
+impl GroupEvidence {
+    /// The order of [`Evidence::groups`].
+    pub fn order(one: &Self, other: &Self) -> std::cmp::Ordering {
+        (&one.route, &one.group.fingerprint).cmp(&(&other.route, &other.group.fingerprint))
+    }
+}
+
+/// How many mismatches of a route had exactly these groups.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct SetEvidence {
+    /// `METHOD /template`.
+    pub route: String,
+    /// The groups, sorted.
+    pub fingerprints: Vec<String>,
+    /// The mismatches by class.
+    pub classes: ClassCounts,
 }
 
 /// Evidence of the same migration and versions under other rules: it answers another question, so it is never added.
@@ -85,62 +126,20 @@ vocabulary! {
     }
 }
 
-/// What is allowed, and how sure we must be.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Thresholds {
-    /// Highest allowed share of differing requests, 0..=1.
-    pub max_mismatch_rate: f64,
-    /// Of each one-sided bound, 0.5..1.
-    pub confidence: f64,
-    /// Fewer compared requests than this are undecided.
-    pub min_requests: u64,
-    /// Highest allowed share of our own drops, 0..=1.
-    pub max_dropped: f64,
-    /// Highest allowed share of pairs that cannot be compared because of the client, the legacy or both services, 0..=1: of
-    /// all requests, and of each required route. Absent in decisions of older programs, which had no such cap.
-    #[serde(default = "no_cap")]
-    pub max_uncomparable: f64,
-    /// Highest allowed share of server errors (5xx) among the legacy's answers on the routes that were compared, 0..=1: in
-    /// all, and on each required route. Absent in decisions of older programs, which had no such cap.
-    #[serde(default = "no_cap")]
-    pub max_errors: f64,
-    /// Routes that must be proven one by one.
-    pub required_routes: Vec<String>,
-}
-
-const fn no_cap() -> f64 {
-    1.0
-}
-
-impl Thresholds {
-    /// What a share can be.
-    pub const SHARE: RangeInclusive<f64> = 0.0..=1.0;
-    /// What the confidence can be: nothing is certain, and below one half a bound bounds nothing.
-    pub const CONFIDENCE: Range<f64> = 0.5..1.0;
-}
-
-/// What the command, the API, the page and the report have in common: each of them begins with these.
-impl Default for Thresholds {
-    fn default() -> Self {
-        Self {
-            max_mismatch_rate: 0.001,
-            confidence: 0.95,
-            min_requests: 0,
-            max_dropped: 0.05,
-            // As for our own drops: what cannot be compared proves nothing, whoever caused it.
-            max_uncomparable: 0.05,
-            // More errors than answers: that both services fail alike does not show that they answer alike.
-            max_errors: 0.5,
-            required_routes: Vec::new(),
-        }
-    }
-}
-
 /// What a decision says of one route, or of all together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RouteDecision {
     /// `METHOD /template`; empty in the total.
     pub route: String,
+    /// Requests received. 0 in documents of older programs.
+    #[serde(default)]
+    pub received: u64,
+    /// Their share of all requests received, 0..=1. 0 in documents of older programs.
+    #[serde(default)]
+    pub traffic: f64,
+    /// It must be proven on its own. Absent in documents of older programs.
+    #[serde(default)]
+    pub required: bool,
     /// match + mismatch + candidate failures.
     pub compared: u64,
     /// mismatch + candidate failures.
@@ -148,16 +147,38 @@ pub struct RouteDecision {
     /// Pairs that could not be compared because of the client, the legacy or both services; part of neither.
     #[serde(default)]
     pub uncomparable: u64,
+    /// It was asked for a few times, and clients never got more than a client error (4xx): a path that is not served. Nothing is
+    /// decided by it alone. Absent in documents of older programs.
+    #[serde(default)]
+    pub unserved: bool,
     /// differing / compared; 0 without any.
     pub rate: f64,
-    /// One-sided Clopper-Pearson lower bound.
+    /// One-sided lower bound, of the kind that the thresholds name. Of several routes and the total all hold together.
     pub lower: f64,
-    /// One-sided Clopper-Pearson upper bound; 1 without any.
+    /// One-sided upper bound; 1 where nothing was compared.
     pub upper: f64,
     /// Of this route alone.
     pub outcome: Outcome,
     /// How many more requests, if all match, would make it pass; 0 when it is settled.
     pub needed: u64,
+}
+
+/// How much a decision says: of how many routes, and of which it says nothing. Routes that are not served are in none of
+/// these counts but `unserved`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Scope {
+    /// Routes that were received or required.
+    pub routes: u64,
+    /// Among them, those that are proven on their own to be within what is allowed.
+    pub proven: u64,
+    /// Those that are proven to be outside of it.
+    pub failed: u64,
+    /// Those of which too little was compared to prove either.
+    pub open: u64,
+    /// Those of which nothing was ever compared.
+    pub never_compared: Vec<String>,
+    /// Routes that are not served.
+    pub unserved: u64,
 }
 
 /// What a decision was bound to.
@@ -207,6 +228,13 @@ pub struct Decision {
     /// What became of the clients meanwhile. Nothing is decided from it. Absent in documents of older programs.
     #[serde(default)]
     pub clients: Clients,
+    /// What is decided and for how much of the traffic, in one sentence that claims no more than was proven. Empty in documents
+    /// of older programs.
+    #[serde(default)]
+    pub headline: String,
+    /// For which routes it is decided. Absent in documents of older programs.
+    #[serde(default)]
+    pub scope: Scope,
     /// Why, one sentence each; the first is the weightiest.
     pub reasons: Vec<String>,
     /// What was allowed.

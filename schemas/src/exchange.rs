@@ -26,11 +26,12 @@
 mod budget;
 
 use std::borrow::Cow;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderName, Method};
+use http::{HeaderName, Method, Version};
 use smallvec::SmallVec;
 
 pub use self::budget::{ByteBudget, ByteHold};
@@ -78,12 +79,48 @@ pub struct Request {
     pub headers: FieldLines,
     /// The whole body; empty when there was none.
     pub body: Body,
+    /// What else is needed to send it again as it came.
+    pub origin: Origin,
+}
+
+/// How a request came, as far as the services can see it. It is neither compared nor recorded: it is kept so that the
+/// same request can be sent again. The default is a request that no client sent.
+#[derive(Clone, Default)]
+pub struct Origin {
+    /// The client, which the services are told of; `None` if there was none.
+    pub client: Option<Client>,
+    /// The HTTP version that the client used.
+    pub version: Version,
+    /// The host of a target in absolute form or of HTTP/2's `:authority`.
+    pub authority: Option<Box<str>>,
+    /// The bytes of the target, where they are not those of [`Request::target`].
+    pub target: Option<Box<[u8]>>,
+    /// Trailer fields, if any came.
+    pub trailers: Option<FieldLines>,
+}
+
+impl Origin {
+    /// Bytes of memory that it takes besides its own size.
+    fn held(&self) -> usize {
+        self.authority.as_ref().map_or(0, |text| text.len())
+            + self.target.as_ref().map_or(0, |bytes| bytes.len())
+            + self.trailers.as_ref().map_or(0, FieldLines::held)
+    }
+}
+
+/// Who sent a request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Client {
+    /// The address of its connection.
+    pub address: IpAddr,
+    /// Whether that connection used TLS.
+    pub secure: bool,
 }
 
 impl Request {
-    /// Bytes of memory that target and header fields take.
+    /// Bytes of memory that everything but the body takes.
     pub fn head_held(&self) -> usize {
-        self.target.len() + self.headers.held()
+        self.target.len() + self.headers.held() + self.origin.held()
     }
 
     /// The path without the query.

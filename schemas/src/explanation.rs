@@ -62,5 +62,7 @@ vocabulary! {
         Truncated = "truncated" => "one is the beginning of the other",
         /// The same fields under names in another case style.
         Renamed = "renamed" => "the same value under another field name",
+        /// Only one of two JSON documents begins with a byte order mark, which many parsers refuse.
+        ByteOrderMark = "byte_order_mark" => "a byte order mark on one side only",
     }
 }

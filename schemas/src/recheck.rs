@@ -1,8 +1,13 @@
 //! What the second answers of both services said, as counts that add up.
+//!
+//! Only counts and words leave: values and targets that were compared to get them stay in the process.
+
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::record::MismatchClass;
 use crate::vocabulary::{UnknownWord, vocabulary};
 
 vocabulary! {
@@ -38,4 +43,73 @@ vocabulary! {
         /// A matching request was asked of the legacy once more, and its answer differed here.
         ControlMoved = "control_moved" => "the legacy differed from itself in a request that matched",
     }
+}
+
+vocabulary! {
+    /// What happened to rechecks and controls, counted for each route. An exchange that is asked again may fail, so `failed`
+    /// is part of `asked`; what was refused was not asked.
+    RecheckEvent as "event of a recheck" {
+        /// Both services were asked again about a mismatch.
+        Asked = "asked" => "mismatches that both services were asked about once more",
+        /// One of the second answers did not come, or could not be compared.
+        Failed = "failed" => "of them, those without two second answers that can be compared",
+        /// The request may change something, so it must not be repeated.
+        RefusedMethod = "refused_method" => "mismatches of requests that must not be repeated",
+        /// More mismatches than the process may ask again about.
+        RefusedRate = "refused_rate" => "mismatches beyond the rate of rechecks",
+        /// More mismatches of one group than are asked again about.
+        RefusedGroupRate = "refused_group_rate" => "mismatches beyond the rate of rechecks of one group",
+        /// Too many rechecks wait, or hold too much memory.
+        RefusedWaiting = "refused_waiting" => "mismatches that came while too many rechecks were waiting",
+        /// The services are not burdened now: the breaker is open, or the legacy is slower than usual.
+        RefusedPaused = "refused_paused" => "mismatches that came while rechecks were paused, to spare the services",
+        /// The process ended first.
+        RefusedShutdown = "refused_shutdown" => "mismatches whose recheck had not ended when the process did",
+        /// The legacy was asked again about a match.
+        ControlAsked = "control_asked" => "matches that the legacy was asked about once more",
+        /// Its two answers differ.
+        ControlMoved = "control_moved" => "of them, those that the legacy answered otherwise the second time",
+        /// The second answer did not come, or could not be compared.
+        ControlFailed = "control_failed" => "of them, those without a second answer that can be compared",
+    }
+}
+
+/// Mismatches by class; classes without a count are absent.
+pub type ClassCounts = BTreeMap<MismatchClass, u64>;
+/// What was counted of one group, by kind; kinds without a count are absent.
+pub type EvidenceCounts = BTreeMap<RecheckEvidence, u64>;
+
+/// The counts by class of this many mismatches, when those of older programs are among them: mismatches without a class
+/// are unconfirmed.
+pub fn complete_classes(mut classes: ClassCounts, mismatches: u64) -> ClassCounts {
+    let classified: u64 = classes.values().sum();
+    if let Some(rest @ 1..) = mismatches.checked_sub(classified) {
+        *classes.entry(MismatchClass::Unconfirmed).or_default() += rest;
+    }
+    classes
+}
+
+/// Adds one map of counts to another.
+pub fn add_counts<K: Ord + Copy>(sums: &mut BTreeMap<K, u64>, more: &BTreeMap<K, u64>) {
+    for (word, count) in more {
+        *sums.entry(*word).or_default() += count;
+    }
+}
+
+/// What a recheck found out about one mismatch. The default is that of a mismatch which was not rechecked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecheckSummary {
+    /// The class of the exchange: the gravest of its groups.
+    pub class: MismatchClass,
+    /// By fingerprint. A group that is not here is unconfirmed.
+    pub groups: BTreeMap<String, GroupSummary>,
+}
+
+/// What a recheck found out about one group of a mismatch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GroupSummary {
+    /// The class of the group in this exchange.
+    pub class: MismatchClass,
+    /// What is counted besides.
+    pub evidence: EvidenceCounts,
 }

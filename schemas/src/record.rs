@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::evidence::Decision;
-use crate::tally::{GroupTally, Identity, Tally};
+use crate::tally::{GroupTally, Identity, SetTally, Tally};
 use crate::time::Timestamp;
 use crate::verdict::{Explanation, Kind, Part, Tolerated};
 use crate::vocabulary::{UnknownWord, vocabulary};
@@ -31,6 +31,8 @@ pub enum RecordType {
     Tally,
     /// [`GroupTally`].
     GroupTally,
+    /// [`SetTally`].
+    SetTally,
     /// [`Decision`].
     Decision,
     /// [`Watermark`].
@@ -38,11 +40,12 @@ pub enum RecordType {
 }
 
 impl RecordType {
-    /// Every type, in the order in which a store should get them: a tally never comes behind its groups, and what says
+    /// Every type, in the order in which a store should get them: a tally never comes behind its groups and sets, and what says
     /// how far the record is complete comes last.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Tally,
         Self::GroupTally,
+        Self::SetTally,
         Self::Mismatch,
         Self::Decision,
         Self::Watermark,
@@ -54,6 +57,7 @@ impl RecordType {
             Self::Mismatch => "mismatch",
             Self::Tally => "tally",
             Self::GroupTally => "group_tally",
+            Self::SetTally => "set_tally",
             Self::Decision => "decision",
             Self::Watermark => "watermark",
         }
@@ -65,6 +69,7 @@ impl RecordType {
             Self::Mismatch => "mismatches",
             Self::Tally => "tallies",
             Self::GroupTally => "group_tallies",
+            Self::SetTally => "set_tallies",
             Self::Decision => "decisions",
             Self::Watermark => "watermarks",
         }
@@ -85,6 +90,8 @@ pub enum Record {
     Tally(Box<Tally>),
     /// Counts of a group within a tally.
     GroupTally(Box<GroupTally>),
+    /// Counts of a set of groups within a tally.
+    SetTally(Box<SetTally>),
     /// A decision of the gate.
     Decision(Box<Decision>),
     /// How far the record of a process is complete.
@@ -98,6 +105,7 @@ impl Record {
             Self::Mismatch(_) => RecordType::Mismatch,
             Self::Tally(_) => RecordType::Tally,
             Self::GroupTally(_) => RecordType::GroupTally,
+            Self::SetTally(_) => RecordType::SetTally,
             Self::Decision(_) => RecordType::Decision,
             Self::Watermark(_) => RecordType::Watermark,
         }
@@ -109,6 +117,7 @@ impl Record {
             Self::Mismatch(mismatch) => mismatch.id,
             Self::Tally(tally) => tally.id,
             Self::GroupTally(group) => group.tally_id,
+            Self::SetTally(set) => set.tally_id,
             Self::Decision(decision) => decision.decision_id,
             Self::Watermark(watermark) => watermark.id,
         }
@@ -120,6 +129,7 @@ impl Record {
             Self::Mismatch(mismatch) => serde_json::to_writer(to, mismatch),
             Self::Tally(tally) => serde_json::to_writer(to, tally),
             Self::GroupTally(group) => serde_json::to_writer(to, group),
+            Self::SetTally(set) => serde_json::to_writer(to, set),
             Self::Decision(decision) => serde_json::to_writer(to, decision),
             Self::Watermark(watermark) => serde_json::to_writer(to, watermark),
         };

@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::evidence::{Evidence, OtherRules, RouteEvidence, Window};
-use crate::tally::{Counts, Identity};
+use crate::evidence::{Evidence, GroupEvidence, OtherRules, RouteEvidence, SetEvidence, Window};
+use crate::recheck::{ClassCounts, EvidenceCounts};
+use crate::tally::{Counts, Group, Identity};
 use crate::time::Timestamp;
 use crate::verdict::{Explanation, Kind, Part};
 use crate::watermark::InstanceWatermark;
@@ -60,6 +61,10 @@ pub struct Report {
     pub causes: Vec<CauseReport>,
     /// Most frequent first. Those with the very same exchanges are one.
     pub groups: Vec<GroupReport>,
+    /// How many mismatches had exactly the same groups, by route and groups. Not all mismatches are in a set. Absent in
+    /// documents of older programs.
+    #[serde(default)]
+    pub sets: Vec<SetEvidence>,
     /// Rules that excused a difference, most hits first.
     pub rules: Vec<RuleHits>,
 }
@@ -106,6 +111,9 @@ pub struct GroupReport {
     pub kind: Kind,
     /// How near they are.
     pub explanation: Option<Explanation>,
+    /// What kind of values both sides have, such as `uuid→uuid`. Empty in documents of older programs.
+    #[serde(default)]
+    pub shape: String,
     /// Mismatches at the same place, with the same codes, that speak against the explanation: it may be near by chance. 0
     /// without an explanation, and in documents of older programs.
     #[serde(default)]
@@ -116,6 +124,12 @@ pub struct GroupReport {
     pub candidate_status: u16,
     /// Mismatches with a finding of this group.
     pub count: u64,
+    /// Them by the class of this group in them.
+    #[serde(default)]
+    pub classes: ClassCounts,
+    /// What was counted of the second answers; of targets, the largest number of a single process.
+    #[serde(default)]
+    pub evidence: EvidenceCounts,
     /// The first of them.
     pub first_seen: Timestamp,
     /// The last of them.
@@ -144,6 +158,15 @@ pub struct CoincidingGroup {
     pub kind: Kind,
     /// How near they are.
     pub explanation: Option<Explanation>,
+    /// What kind of values both sides have.
+    #[serde(default)]
+    pub shape: String,
+    /// The mismatches by the class of this group in them.
+    #[serde(default)]
+    pub classes: ClassCounts,
+    /// What was counted of the second answers.
+    #[serde(default)]
+    pub evidence: EvidenceCounts,
     /// Mismatches at its place that speak against the explanation.
     #[serde(default)]
     pub against: u64,
@@ -167,12 +190,38 @@ pub struct Member<'a> {
     /// Its own.
     pub explanation: Option<Explanation>,
     /// Its own.
+    pub shape: &'a str,
+    /// Its own.
+    pub classes: &'a ClassCounts,
+    /// Its own.
+    pub evidence: &'a EvidenceCounts,
+    /// Its own.
     pub against: u64,
     /// Its own.
     pub example: Option<&'a GroupExample>,
 }
 
 impl Member<'_> {
+    /// What was counted of it.
+    pub fn counted(&self) -> GroupEvidence {
+        GroupEvidence {
+            route: self.group.route.clone(),
+            group: Group {
+                fingerprint: self.fingerprint.to_owned(),
+                part: self.part,
+                pattern: self.pattern.to_owned(),
+                kind: self.kind,
+                explanation: self.explanation,
+                shape: self.shape.to_owned(),
+                legacy_status: self.group.legacy_status,
+                candidate_status: self.group.candidate_status,
+            },
+            count: self.group.count,
+            classes: self.classes.clone(),
+            evidence: self.evidence.clone(),
+        }
+    }
+
     /// The explanation, where nothing speaks against it.
     pub fn hint(&self) -> Option<Explanation> {
         self.explanation.filter(|_| self.against == 0)
@@ -189,6 +238,9 @@ impl GroupReport {
             pattern: &self.pattern,
             kind: self.kind,
             explanation: self.explanation,
+            shape: &self.shape,
+            classes: &self.classes,
+            evidence: &self.evidence,
             against: self.against,
             example: self.example.as_ref(),
         };
@@ -199,6 +251,9 @@ impl GroupReport {
             pattern: &other.pattern,
             kind: other.kind,
             explanation: other.explanation,
+            shape: &other.shape,
+            classes: &other.classes,
+            evidence: &other.evidence,
             against: other.against,
             example: other.example.as_ref(),
         }))
@@ -215,6 +270,9 @@ impl Report {
             from: began,
             to: began,
         });
+        let members = self.groups.iter().flat_map(GroupReport::members);
+        let mut groups: Vec<GroupEvidence> = members.map(|member| member.counted()).collect();
+        groups.sort_unstable_by(GroupEvidence::order);
         Some(Evidence {
             identity: Identity {
                 migration: self.migration.clone(),
@@ -234,6 +292,8 @@ impl Report {
                     counts: route.counts.clone(),
                 })
                 .collect(),
+            groups,
+            sets: self.sets.clone(),
         })
     }
 

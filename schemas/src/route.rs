@@ -5,6 +5,9 @@
 //! gets the same route on every instance and after every restart, and tallies of different instances can be added up.
 //! How many different routes may be *counted* is a limit of the tally, not of this module.
 
+mod foreign;
+mod reach;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -13,6 +16,8 @@ use http::Method;
 
 use crate::ident::is_value_in_path;
 use crate::secret::{Trail, is_secret_name};
+
+pub use reach::label_of_requests;
 
 /// Longer templates end in `{*rest}`: a label is stored with every tally and shown in every table.
 const MAX_LABEL_BYTES: usize = 200;
@@ -38,6 +43,9 @@ pub struct RoutePolicy {
     pub shadow: Option<bool>,
     /// Share of them that is shadowed, 0..=1.
     pub sample: Option<f64>,
+    /// Whether both services may be asked again when their answers differ, whatever the method (`true`), or never
+    /// (`false`).
+    pub recheck: Option<bool>,
 }
 
 impl Route {
@@ -104,6 +112,9 @@ pub enum RouteError {
         "segment `{0}`: a placeholder is a whole segment, `{{name}}`, or `{{*name}}` as the last one"
     )]
     Placeholder(String),
+    /// A placeholder as other routers write it.
+    #[error("segment `{0}`: a placeholder is written in braces; write `{1}`")]
+    Foreign(String, String),
     /// A query or fragment in the path.
     #[error("`{0}` has a query or fragment; a route matches the path alone")]
     Query(String),
@@ -130,6 +141,9 @@ impl RouteRule {
             ),
         };
         let count = rest.split('/').count();
+        if let Some((segment, ours)) = foreign::translated(rest) {
+            return Err(RouteError::Foreign(segment, ours));
+        }
         let segments = rest
             .split('/')
             .enumerate()

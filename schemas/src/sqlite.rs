@@ -15,6 +15,7 @@ const FILES: &[(u32, &str)] = &[
     (0, include_str!("../sqlite/0004_clients.sql")),
     (0, include_str!("../sqlite/0005_watermarks.sql")),
     (0, include_str!("../sqlite/0006_legacy_answers.sql")),
+    (0, include_str!("../sqlite/0007_set_tallies.sql")),
 ];
 
 /// The version that this program reads and writes.

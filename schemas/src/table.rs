@@ -6,15 +6,18 @@
 //! Fixed query: Text = query, since 1;
 //! ```
 //!
-//! In this order: what a repeated write does with it ([`Role`]), its name, how it is stored ([`Form`]), the field of
+//! In this order: what a repeated write does with it ([`Role`]), for tables whose rows are added up also how ([`Fold`], as in
+//! `Grown(Sum)`), its name, how it is stored ([`Form`]), the field of
 //! the record, and the step that adds the column, if it is not in the tables of `sqlite/` and `clickhouse/`. Code that
 //! reads or writes a table is generated from these lines: lists of names, types, order, and steps.
 //!
 //! Such a macro takes the name of another macro, and calls it with `[the other arguments]` and the lines.
 
+mod fold;
 mod form;
 mod steps;
 
+pub use fold::Fold;
 pub use form::*;
 pub(crate) use steps::{STEPS, clickhouse_steps, in_order, sqlite_steps};
 
@@ -50,6 +53,8 @@ pub struct Column {
     pub sent: &'static str,
     /// How many pieces it has in the `Native` format of `ClickHouse`.
     pub pieces: usize,
+    /// How a reader adds it up.
+    pub fold: Fold,
     /// The step that adds it; 0 if it is in the files.
     pub since: u32,
 }
@@ -66,8 +71,15 @@ impl Column {
             codec: F::CODEC,
             sent: F::SENT,
             pieces: F::PIECES,
+            fold: Fold::Nothing,
             since,
         }
+    }
+
+    /// The same column, added up so.
+    pub const fn folded(mut self, fold: Fold) -> Self {
+        self.fold = fold;
+        self
     }
 }
 
@@ -80,8 +92,8 @@ pub const fn column_name(identifier: &'static str) -> &'static str {
 }
 
 macro_rules! columns {
-    ([] $($role:ident $name:ident: $form:ident = $($path:ident).+ $(, since $step:literal)?;)*) => {
-        &[$(Column::new::<$form>(stringify!($name), Role::$role, 0 $(+ $step)?)),*]
+    ([] $($role:ident $(($fold:ident))? $name:ident: $form:ident = $($path:ident).+ $(, since $step:literal)?;)*) => {
+        &[$(Column::new::<$form>(stringify!($name), Role::$role, 0 $(+ $step)?)$(.folded(Fold::$fold))?),*]
     };
 }
 
@@ -91,6 +103,8 @@ pub const MISMATCHES: &[Column] = crate::mismatch_columns!(columns);
 pub const TALLIES: &[Column] = crate::tally_columns!(columns);
 /// The columns of `group_tallies`.
 pub const GROUP_TALLIES: &[Column] = crate::group_tally_columns!(columns);
+/// The columns of `set_tallies`.
+pub const SET_TALLIES: &[Column] = crate::set_tally_columns!(columns);
 /// The columns of `watermarks`.
 pub const WATERMARKS: &[Column] = crate::watermark_columns!(columns);
 /// The columns of `decisions`.
@@ -103,6 +117,7 @@ impl RecordType {
             Self::Mismatch => MISMATCHES,
             Self::Tally => TALLIES,
             Self::GroupTally => GROUP_TALLIES,
+            Self::SetTally => SET_TALLIES,
             Self::Decision => DECISIONS,
             Self::Watermark => WATERMARKS,
         }

@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::clients::{ClientOutcome, Clients};
-use crate::digest::ExchangeDigest;
+use crate::digest::{ExchangeDigest, mixed};
 use crate::histogram::Histogram;
+use crate::recheck::{ClassCounts, EvidenceCounts, RecheckEvent, add_counts, complete_classes};
 use crate::time::Timestamp;
 use crate::verdict::{Explanation, Kind, Part, Reason};
 
@@ -50,6 +51,10 @@ pub struct Counts {
     pub matched: u64,
     /// Verdict `mismatch`.
     pub mismatch: u64,
+    /// The mismatches by class; their sum is `mismatch`. Those of older programs are unconfirmed.
+    pub classes: ClassCounts,
+    /// What happened to rechecks and controls; what did not happen is absent.
+    pub rechecks: BTreeMap<RecheckEvent, u64>,
     /// Verdict `not_compared`, by reason; reasons without a count are absent.
     pub not_compared: BTreeMap<Reason, u64>,
     /// Answers of the legacy in exchanges with a verdict, `match` or `mismatch`, by status class. Counts of older
@@ -69,6 +74,12 @@ struct WrittenCounts {
     matched: u64,
     /// Verdict `mismatch`.
     mismatch: u64,
+    /// The mismatches by class; their sum is `mismatch`. Older programs do not tell: unconfirmed.
+    #[serde(default)]
+    classes: ClassCounts,
+    /// What happened to rechecks and controls; what did not happen is absent.
+    #[serde(default)]
+    rechecks: BTreeMap<RecheckEvent, u64>,
     /// Verdict `not_compared`, by reason; reasons without a count are absent.
     not_compared: BTreeMap<Reason, u64>,
     /// What the legacy answered where there is a verdict, `match` or `mismatch`, by the class of the status. Older programs
@@ -86,6 +97,8 @@ impl From<WrittenCounts> for Counts {
                 .unwrap_or_else(|| Self::clients_not_recorded(written.received)),
             matched: written.matched,
             mismatch: written.mismatch,
+            classes: complete_classes(written.classes, written.mismatch),
+            rechecks: written.rechecks,
             not_compared: written.not_compared,
             legacy_answers: written.legacy_answers,
         }
@@ -104,17 +117,13 @@ impl Counts {
     /// Adds what `other` counted.
     pub fn merge(&mut self, other: &Self) {
         self.received += other.received;
-        for (outcome, count) in &other.clients {
-            *self.clients.entry(*outcome).or_default() += count;
-        }
+        add_counts(&mut self.clients, &other.clients);
         self.matched += other.matched;
         self.mismatch += other.mismatch;
-        for (reason, count) in &other.not_compared {
-            *self.not_compared.entry(*reason).or_default() += count;
-        }
-        for (class, count) in &other.legacy_answers {
-            *self.legacy_answers.entry(*class).or_default() += count;
-        }
+        add_counts(&mut self.classes, &other.classes);
+        add_counts(&mut self.rechecks, &other.rechecks);
+        add_counts(&mut self.not_compared, &other.not_compared);
+        add_counts(&mut self.legacy_answers, &other.legacy_answers);
     }
 
     /// Requests that have an outcome. At rest this equals `received` (invariant 2).
@@ -230,22 +239,24 @@ macro_rules! tally_columns {
             Fixed legacy_version: Label = identity.legacy_version;
             Fixed candidate_version: Label = identity.candidate_version;
             Fixed rules_hash: Label = identity.rules_hash;
-            Fixed instance: Label = instance;
-            Fixed interval_start: Time = interval_start;
-            Grown interval_us: Span = interval_us;
-            Fixed route: Label = route;
-            Grown received: Count = counts.received;
-            Grown r#match: Count = counts.matched;
-            Grown mismatch: Count = counts.mismatch;
-            Grown not_compared: Counts = counts.not_compared;
-            Grown rule_hits: Counts = rule_hits;
-            Grown legacy_latency: Buckets = legacy_latency;
-            Grown candidate_latency: Buckets = candidate_latency;
-            Grown clients: ClientCounts = counts.clients;
-            Grown legacy_head_latency: Buckets = legacy_head_latency;
-            Grown candidate_head_latency: Buckets = candidate_head_latency;
-            Fixed run: Run = run;
-            Grown legacy_answers: Counts = counts.legacy_answers;
+            Fixed(By) instance: Label = instance;
+            Fixed(Min) interval_start: Time = interval_start;
+            Grown(Interval) interval_us: Span = interval_us;
+            Fixed(By) route: Label = route;
+            Grown(Sum) received: Count = counts.received;
+            Grown(Sum) r#match: Count = counts.matched;
+            Grown(Sum) mismatch: Count = counts.mismatch;
+            Grown(Sum) not_compared: Counts = counts.not_compared;
+            Grown(Detail) rule_hits: Counts = rule_hits;
+            Grown(Detail) legacy_latency: Buckets = legacy_latency;
+            Grown(Detail) candidate_latency: Buckets = candidate_latency;
+            Grown(Sum) clients: ClientCounts = counts.clients;
+            Grown(Detail) legacy_head_latency: Buckets = legacy_head_latency;
+            Grown(Detail) candidate_head_latency: Buckets = candidate_head_latency;
+            Fixed(By) run: Run = run;
+            Grown(Sum) legacy_answers: Counts = counts.legacy_answers;
+            Grown(Sum) classes: Counts = counts.classes, since 1;
+            Grown(Sum) rechecks: Counts = counts.rechecks, since 1;
         }
     };
 }
@@ -265,6 +276,9 @@ pub struct Group {
     pub kind: Kind,
     /// How near they are.
     pub explanation: Option<Explanation>,
+    /// What kind of values both sides have, as one label: `uuid→uuid`. Empty in records of older programs.
+    #[serde(default)]
+    pub shape: String,
     /// The legacy's status code.
     pub legacy_status: u16,
     /// The candidate's status code.
@@ -283,6 +297,9 @@ pub struct GroupTally {
     pub identity: Identity,
     /// The tally's.
     pub interval_start: Timestamp,
+    /// The tally's. Absent in records of older programs, which is nil.
+    #[serde(default)]
+    pub run: Uuid,
     /// The tally's.
     pub route: String,
     /// What is counted.
@@ -300,6 +317,13 @@ pub struct GroupTally {
     /// programs, which means 0: unknown.
     #[serde(default)]
     pub exchange_digest: ExchangeDigest,
+    /// These mismatches by the class of this group in them; their sum is `count`. Absent in records of older programs:
+    /// those are unconfirmed.
+    #[serde(default)]
+    pub classes: ClassCounts,
+    /// What was counted of the second answers.
+    #[serde(default)]
+    pub evidence: EvidenceCounts,
 }
 
 /// Gives the columns of `group_tallies` to a macro, see [`crate::table`].
@@ -315,21 +339,87 @@ macro_rules! group_tally_columns {
             Fixed candidate_version: Label = identity.candidate_version;
             Fixed rules_hash: Label = identity.rules_hash;
             Fixed interval_start: Time = interval_start;
-            Fixed route: Label = route;
-            Key fingerprint: Hash = group.fingerprint;
-            Fixed part: Word = group.part;
-            Fixed pattern: Label = group.pattern;
-            Fixed kind: Word = group.kind;
-            Fixed explanation: OptionalWord = group.explanation;
-            Fixed legacy_status: Status = group.legacy_status;
-            Fixed candidate_status: Status = group.candidate_status;
-            Grown count: Count = count;
-            Grown first_seen: Time = first_seen;
-            Grown last_seen: Time = last_seen;
-            Grown example_id: Id = example_id;
-            Grown exchange_digest: Number = exchange_digest;
+            Fixed(By) route: Label = route;
+            Key(By) fingerprint: Hash = group.fingerprint;
+            Fixed(Any) part: Word = group.part;
+            Fixed(Any) pattern: Label = group.pattern;
+            Fixed(Any) kind: Word = group.kind;
+            Fixed(Any) explanation: OptionalWord = group.explanation;
+            Fixed(Any) legacy_status: Status = group.legacy_status;
+            Fixed(Any) candidate_status: Status = group.candidate_status;
+            Grown(Sum) count: Count = count;
+            Grown(Min) first_seen: Time = first_seen;
+            Grown(Max) last_seen: Time = last_seen;
+            Grown(Newest) example_id: Id = example_id;
+            Grown(Digest) exchange_digest: Number = exchange_digest;
+            Fixed(By) run: Run = run, since 1;
+            Fixed(Any) shape: Label = group.shape, since 1;
+            Grown(Sum) classes: Counts = classes, since 1;
+            Grown(Sum) evidence: Counts = evidence, since 1;
         }
     };
+}
+
+/// Longest set that is counted; a mismatch with more groups counts in no set. That much does not differ by chance.
+pub const MAX_GROUPS_OF_SET: usize = 32;
+
+/// How many mismatches within one tally had exactly the same groups.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SetTally {
+    /// The tally that this is part of.
+    pub tally_id: Uuid,
+    /// Rises with every write of the same tally and set.
+    pub revision: u32,
+    /// The tally's.
+    #[serde(flatten)]
+    pub identity: Identity,
+    /// The tally's.
+    pub interval_start: Timestamp,
+    /// The tally's.
+    pub run: Uuid,
+    /// The tally's.
+    pub route: String,
+    /// See [`set_id`].
+    pub set_id: String,
+    /// The groups, sorted, each once.
+    pub fingerprints: Vec<String>,
+    /// The mismatches by class.
+    pub classes: ClassCounts,
+}
+
+/// Gives the columns of `set_tallies` to a macro, see [`crate::table`].
+#[macro_export]
+macro_rules! set_tally_columns {
+    ($with:ident $($given:tt)*) => {
+        $with! {
+            [$($given)*]
+            Key tally_id: Id = tally_id;
+            Grown revision: Number = revision;
+            Fixed migration: Label = identity.migration;
+            Fixed legacy_version: Label = identity.legacy_version;
+            Fixed candidate_version: Label = identity.candidate_version;
+            Fixed rules_hash: Label = identity.rules_hash;
+            Fixed interval_start: Time = interval_start;
+            Fixed run: Run = run;
+            Fixed(By) route: Label = route;
+            Key(By) set_id: Hash = set_id;
+            Fixed(Any) fingerprints: Texts = fingerprints;
+            Grown(Sum) classes: Counts = classes;
+        }
+    };
+}
+
+/// The id of a set of groups: sixteen hex digits that every program makes of the same fingerprints. They must be sorted.
+pub fn set_id<'a>(fingerprints: impl IntoIterator<Item = &'a str>) -> String {
+    let mut hash = 0;
+    for fingerprint in fingerprints {
+        for byte in fingerprint.bytes() {
+            hash = mixed(hash ^ u64::from(byte));
+        }
+        // No byte of UTF-8, so that no two lists of texts are hashed alike.
+        hash = mixed(hash ^ 0xff);
+    }
+    format!("{hash:016x}")
 }
 
 #[cfg(test)]

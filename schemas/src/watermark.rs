@@ -6,7 +6,8 @@
 //! was killed, or cannot reach its store.
 //!
 //! A watermark says not only until when counts are complete, but also which tallies must exist: those of the open
-//! interval by id and revision, and the sums of those before. So a reader notices that tallies are missing, even if
+//! interval by id and revision, and the sums of those before, each with what its groups and sets of groups count. So a
+//! reader notices that tallies are missing, even if
 //! they were delivered by another way than the watermark: another partition, another sink, a spool, or a replica that
 //! lags.
 
@@ -58,6 +59,12 @@ pub struct Watermark {
     pub received: u64,
     /// Requests with an outcome in them.
     pub settled: u64,
+    /// The sum of the counts of their groups. Absent in records of older programs, which do not tell.
+    #[serde(default)]
+    pub in_groups: u64,
+    /// The sum of the counts of their sets of groups.
+    #[serde(default)]
+    pub in_sets: u64,
     /// Tallies of the open interval. A store must have this revision of each, or a higher one.
     pub open: Vec<OpenTally>,
 }
@@ -86,6 +93,8 @@ macro_rules! watermark_columns {
             Grown received: Count = received;
             Grown settled: Count = settled;
             Grown open: Document = open;
+            Grown in_groups: Count = in_groups, since 1;
+            Grown in_sets: Count = in_sets, since 1;
         }
     };
 }
@@ -129,6 +138,12 @@ pub struct OpenTally {
     pub id: Uuid,
     /// The tally's, when the watermark was written.
     pub revision: u32,
+    /// The sum of the counts of its groups then. Absent in records of older programs, which do not tell.
+    #[serde(default)]
+    pub in_groups: u64,
+    /// The sum of the counts of its sets of groups then.
+    #[serde(default)]
+    pub in_sets: u64,
 }
 
 #[cfg(test)]

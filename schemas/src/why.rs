@@ -21,8 +21,6 @@ vocabulary! {
         EqualString = "equal_string" => "the same text, escaped in another way",
         /// Only one of two texts ends with a newline.
         FinalNewline = "final_newline" => "a newline at the very end",
-        /// Only one of two texts begins with one.
-        ByteOrderMark = "byte_order_mark" => "a byte order mark",
     }
 }
 

@@ -10,7 +10,9 @@ use parity_schemas::clients::ClientOutcome;
 use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::histogram::Histogram;
 use parity_schemas::id::new_id;
-use parity_schemas::record::{Mismatch, Record, RecordedFinding, RecordedMessage, Sample};
+use parity_schemas::record::{
+    Mismatch, MismatchClass, Record, RecordedFinding, RecordedMessage, Sample,
+};
 use parity_schemas::route::Route;
 use parity_schemas::tally::{Counts, Group, GroupTally, Identity, Tally};
 use parity_schemas::time::Timestamp;
@@ -201,8 +203,10 @@ fn tally(number: u32, started: Timestamp) -> Vec<Record> {
             .into(),
             matched: 980,
             mismatch: 10,
+            classes: [(MismatchClass::Unconfirmed, 10)].into(),
             not_compared: [(Reason::UnsafeMethod, 5), (Reason::CandidateTimeout, 5)].into(),
             legacy_answers: [(ClientOutcome::Success, 990)].into(),
+            ..Counts::default()
         },
         rule_hits: [("updated-at".to_owned(), 980)].into(),
         legacy_latency: latency.clone(),
@@ -225,6 +229,7 @@ fn tally(number: u32, started: Timestamp) -> Vec<Record> {
                 pattern: "/items/*/price".to_owned(),
                 kind: Kind::Value,
                 explanation: None,
+                shape: "integer→integer".to_owned(),
                 legacy_status: 200,
                 candidate_status: 200,
             },
@@ -233,6 +238,9 @@ fn tally(number: u32, started: Timestamp) -> Vec<Record> {
             last_seen: start,
             example_id: new_id(),
             exchange_digest: ExchangeDigest::of(new_id()),
+            run: tally.run,
+            classes: [(MismatchClass::Unconfirmed, 5)].into(),
+            ..GroupTally::default()
         }))
     });
     let groups: Vec<_> = groups.collect();

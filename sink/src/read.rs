@@ -10,6 +10,7 @@ mod groups;
 mod hints;
 mod in_force;
 mod others;
+mod sets;
 mod sqlite;
 
 use std::time::Duration;

@@ -20,14 +20,17 @@ mod recorder;
 mod routes;
 mod runs;
 mod samples;
+mod sets;
+mod sighting;
 mod totals;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use parity_schemas::evidence::RouteEvidence;
+use parity_schemas::record::Record;
 use parity_schemas::route::Route;
-use parity_schemas::tally::{Counts, Group, GroupTally, Identity, Tally};
+use parity_schemas::tally::{Counts, Group, GroupTally, Identity, SetTally, Tally};
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::Watermark;
 
@@ -37,6 +40,7 @@ pub use self::epochs::Epoch;
 pub use self::recorder::OutcomeRecorder;
 pub use self::routes::GenerationId;
 pub use self::samples::SAMPLES_PER_GROUP;
+pub use self::sighting::Sighting;
 pub use self::totals::{Totals, register};
 
 use self::counters::{Shard, lock};
@@ -110,6 +114,8 @@ pub struct Snapshot {
     pub tallies: Vec<Tally>,
     /// Groups that are new or changed.
     pub groups: Vec<GroupTally>,
+    /// Sets of groups that are new or changed.
+    pub sets: Vec<SetTally>,
     /// Of every run whose end the store has not acknowledged, as of this snapshot. To be written with its rows or after
     /// them.
     pub watermarks: Vec<Watermark>,
@@ -118,7 +124,21 @@ pub struct Snapshot {
 impl Snapshot {
     /// Whether there are no counts to write. There may still be watermarks.
     pub fn is_empty(&self) -> bool {
-        self.tallies.is_empty() && self.groups.is_empty()
+        self.tallies.is_empty() && self.groups.is_empty() && self.sets.is_empty()
+    }
+
+    /// All rows: tallies before their groups and sets, and watermarks last.
+    pub(crate) fn records(&self) -> impl Iterator<Item = Record> + '_ {
+        fn boxed<T: Clone>(
+            rows: &[T],
+            record: fn(Box<T>) -> Record,
+        ) -> impl Iterator<Item = Record> {
+            rows.iter().map(move |row| record(Box::new(row.clone())))
+        }
+        boxed(&self.tallies, Record::Tally)
+            .chain(boxed(&self.groups, Record::GroupTally))
+            .chain(boxed(&self.sets, Record::SetTally))
+            .chain(boxed(&self.watermarks, Record::Watermark))
     }
 }
 
@@ -201,6 +221,7 @@ impl TallyBook {
                     let shape = self.shape(generation, label);
                     let row = tally.row(interval.start, shape, &generation.rule_ids);
                     snapshot.groups.extend(tally.group_rows(acknowledged, &row));
+                    snapshot.sets.extend(tally.set_rows(acknowledged, &row));
                     snapshot.tallies.push(row);
                 }
             }
@@ -221,6 +242,9 @@ impl TallyBook {
             .sort_unstable_by_key(|tally| (tally.interval_start, tally.id));
         snapshot.groups.sort_unstable_by(|one, other| {
             (one.tally_id, &one.group.fingerprint).cmp(&(other.tally_id, &other.group.fingerprint))
+        });
+        snapshot.sets.sort_unstable_by(|one, other| {
+            (one.tally_id, &one.set_id).cmp(&(other.tally_id, &other.set_id))
         });
         snapshot
     }

@@ -2,6 +2,7 @@
 
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::evidence::Outcome;
+use parity_schemas::recheck::{RecheckEvent, RecheckEvidence};
 use parity_schemas::record::MismatchClass;
 use parity_schemas::verdict::{Explanation, Kind, Part, Reason};
 
@@ -32,5 +33,7 @@ words!(
     MismatchClass,
     Outcome,
     Part,
-    Reason
+    Reason,
+    RecheckEvent,
+    RecheckEvidence
 );

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use parity_dashboards::terminal::{self, plural};
 
 use crate::cli::{ConfigCommand, MirrorArgs, OutputFormat};
-use crate::config::problem::Problems;
+use crate::config::problem::{Origin, Problem, Problems};
 use crate::config::settings::{mirror, sink};
 use crate::config::{DEFAULT_FILE, Layers, render};
 
@@ -60,7 +60,10 @@ fn init(file: &PathBuf) -> Result<ExitCode> {
 /// Checks a file for each command that it configures: for `sink` when it names Kafka or ClickHouse, for `mirror` when it
 /// names an upstream, routes or rules, or configures no sink. A file without upstreams expects them from flags.
 fn check(file: Option<&Path>) -> Result<ExitCode> {
-    let file = file.unwrap_or(Path::new(DEFAULT_FILE));
+    let file = match file {
+        None if !Path::new(DEFAULT_FILE).exists() => return Err(no_file().into()),
+        file => file.unwrap_or(Path::new(DEFAULT_FILE)),
+    };
     let layers = Layers::load_here(Some(file), &[]);
     let sinks = layers.is_given(&sink::KAFKA) || layers.is_given(&sink::CLICKHOUSE);
     let upstreams = layers.is_given(&mirror::LEGACY) || layers.is_given(&mirror::CANDIDATE);
@@ -108,6 +111,12 @@ fn check(file: Option<&Path>) -> Result<ExitCode> {
         holds.join(", ")
     ));
     Ok(ExitCode::SUCCESS)
+}
+
+fn no_file() -> Problems {
+    let message = format!("there is no {DEFAULT_FILE} in the working directory");
+    let hint = "`parity config init` writes one; or name the file to check";
+    Problems(vec![Problem::new(Origin::Default, message).hint(hint)])
 }
 
 fn show(args: &MirrorArgs, origin: bool, format: OutputFormat) -> Result<ExitCode> {

@@ -1,12 +1,17 @@
 //! `parity gate`: prints pass, fail or undecided, stores the decision, and exits with its code.
 
+mod openapi;
+
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use parity_dashboards::{terminal, view};
-use parity_schemas::evidence::{Decision, Outcome, Thresholds};
+use parity_schemas::evidence::{Bound, Decision, Outcome, Thresholds};
+use parity_schemas::spelling;
+use parity_schemas::visible::visible;
 use parity_sink::{Reader, Selection, StoreConfig, record_decision};
 
 use super::selection;
@@ -19,14 +24,28 @@ const LOOK_FOR_STORE: Duration = Duration::from_millis(200);
 /// Runs it.
 pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
     let (store, selection) = selection::resolve(&args.selection)?;
+    let operations = match &args.openapi {
+        Some(file) => openapi::operations(file)?,
+        None => Vec::new(),
+    };
     let thresholds = Thresholds {
         max_mismatch_rate: args.max_mismatch_rate,
         confidence: args.confidence,
+        bound: if args.one_look {
+            Bound::OneLook
+        } else {
+            Bound::AnyTime
+        },
         min_requests: args.min_requests,
         max_dropped: args.max_dropped,
         max_uncomparable: args.max_uncomparable,
         max_errors: args.max_errors,
         required_routes: args.require_route.clone(),
+        require_all_routes: args.require_all_routes,
+        operations,
+        min_duration_ms: u64::try_from(args.min_duration.unwrap_or_default().as_millis())
+            .unwrap_or(u64::MAX),
+        max_not_compared: args.max_not_compared.iter().copied().collect(),
     };
     let wait = args.wait.unwrap_or_default();
     let began = Instant::now();
@@ -38,6 +57,7 @@ pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
     };
     let decision = decide(&reader, &selection, &thresholds, left, instances)?;
     record_decision(&store, &decision).context("the decision could not be stored")?;
+    name_strangers(&args.gone, &decision);
     match args.output {
         OutputFormat::Json => terminal::print_json(&decision)?,
         OutputFormat::Text => terminal::print(&terminal::gate(&decision))?,
@@ -86,10 +106,43 @@ fn decide(
     instances: view::Instances<'_>,
 ) -> Result<Decision> {
     let progress = spinner()?;
+    let mut told = false;
     let decided = view::settled(reader, selection, thresholds, wait, instances, |so_far| {
+        if !told {
+            // A slip in a name is told at once, so that nobody waits in vain for its traffic.
+            told = true;
+            for reason in so_far
+                .reasons
+                .iter()
+                .filter(|reason| reason.contains(" never "))
+            {
+                terminal::note(&visible(reason));
+            }
+        }
         progress.set_message(so_far.reasons.first().cloned().unwrap_or_default());
         progress.tick();
     });
     progress.finish_and_clear();
     Ok(decided?)
+}
+
+/// Says which names after `--gone` no instance of the evidence has: they excuse nobody.
+fn name_strangers(gone: &[String], decision: &Decision) {
+    let Some(evidence) = &decision.evidence else {
+        return;
+    };
+    let watched = evidence.watermarks.iter().map(|one| &one.instance);
+    let known: BTreeSet<&str> = evidence
+        .instances
+        .iter()
+        .chain(watched)
+        .map(String::as_str)
+        .collect();
+    let known: Vec<&str> = known.into_iter().collect();
+    for name in gone.iter().filter(|name| !known.contains(&name.as_str())) {
+        let hint = spelling::hint(name, &known);
+        terminal::note(&visible(&format!(
+            "--gone: no instance of this evidence is called `{name}`; {hint}"
+        )));
+    }
 }

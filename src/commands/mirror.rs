@@ -71,7 +71,10 @@ pub(crate) fn run(args: &MirrorArgs) -> Result<ExitCode> {
                 .map_err(anyhow::Error::from)
                 .and_then(|next| reload(&mut instance, &mut settings, next));
             match &outcome {
-                Ok(()) => terminal::note("configuration reloaded"),
+                Ok(()) => {
+                    terminal::note("configuration reloaded");
+                    name_overridden(&settings);
+                }
                 Err(error) => {
                     terminal::note("configuration not reloaded, the old one stays in force");
                     let _reported = error::report(error);
@@ -151,6 +154,15 @@ fn expire(instance: &mut Instance, settings: &mut MirrorSettings) -> Option<Time
     }
     *settings = next;
     settings.next_expiry
+}
+
+/// Says what of the file has no effect: who has changed a setting there may wait for it.
+fn name_overridden(settings: &MirrorSettings) {
+    for (setting, stronger) in &settings.overridden {
+        terminal::note(&format!(
+            "{setting} of the file does not apply: {stronger} is stronger, until a restart without it"
+        ));
+    }
 }
 
 /// Applies new settings. If any of them needs a restart, none is applied.

@@ -63,7 +63,7 @@ impl Layers {
 }
 
 impl Layers {
-    /// Reports a candidate that is the legacy: it would always pass. Where that is allowed, it is a warning. A candidate
+    /// Reports a candidate that is the legacy: what differs is noise. Where that is allowed, it is a warning. A candidate
     /// that is asked in another way, by another path, host or header, may be another service behind the same address.
     pub(super) fn look_at_self_comparison(
         &mut self,
@@ -86,7 +86,7 @@ impl Layers {
             );
         } else {
             let message = format!(
-                "{}: {} is the legacy itself, so its answers would be compared with themselves and always pass",
+                "{}: {} is the legacy itself, so its answers would be compared with themselves, which says nothing of a candidate",
                 mirror::CANDIDATE.key,
                 candidate.url
             );

@@ -3,10 +3,12 @@
 //! A command asks once and gets either everything or every problem. Secrets are read from their files here,
 //! and settings become those of the other crates.
 
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parity_comparator::redact::RedactConfig;
 use parity_comparator::rules::Rules;
@@ -18,8 +20,8 @@ use parity_sink::write::Retention;
 use super::Layers;
 use super::file::Raw;
 use super::loops::Ports;
-use super::problem::{Problem, Problems, read_named_file};
-use super::settings::{self, Kind, One, Setting, limits, mirror, redact, retention, top};
+use super::problem::{Origin, Problem, Problems, read_named_file};
+use super::settings::{self, Kind, One, Setting, limits, mirror, recheck, redact, retention, top};
 
 /// A key or a token is one line; a larger file is another one.
 pub(super) const MAX_SECRET_BYTES: u64 = 64 << 10;
@@ -45,6 +47,8 @@ pub(crate) struct MirrorSettings {
     pub(crate) retention: Retention,
     /// Exchanges that may wait for comparison.
     pub(crate) queue: usize,
+    /// How both services are asked again.
+    pub(crate) recheck: RecheckSettings,
     /// What counts as equal now: the rules that have not expired.
     pub(crate) rules: Arc<Rules>,
     /// All rules, also those that have expired.
@@ -59,6 +63,8 @@ pub(crate) struct MirrorSettings {
     pub(crate) handover: Option<PathBuf>,
     /// The settings that only a restart can change, each with a hash of its value.
     pub(crate) fixed: Vec<(&'static str, u64)>,
+    /// Settings of the file that do not apply, and the variable or flag that is stronger.
+    pub(crate) overridden: BTreeMap<&'static str, Origin>,
 }
 
 impl MirrorSettings {
@@ -87,6 +93,21 @@ impl MirrorSettings {
             .map(|((name, _), _)| *name)
             .collect()
     }
+}
+
+/// How both services are asked again when their answers differ.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RecheckSettings {
+    /// Requests in a second; 0 is off.
+    pub(crate) rate: usize,
+    /// Time between the first answers and the second look.
+    pub(crate) delay: Duration,
+    /// Requests at once, those that wait for the delay included.
+    pub(crate) in_flight: usize,
+    /// Requests in a minute with differences of one group that was confirmed.
+    pub(crate) per_group: usize,
+    /// Share of the matching requests that the legacy is asked again.
+    pub(crate) control: f64,
 }
 
 /// Where the admin port listens and what it demands.
@@ -163,16 +184,6 @@ impl Layers {
         Some(AdminSettings { address, token })
     }
 
-    fn redact(&mut self) -> Option<RedactConfig> {
-        let text = self.get(&redact::TEXT);
-        Some(RedactConfig {
-            keep_headers: self.list(&redact::KEEP_HEADERS),
-            keep_query: self.list(&redact::KEEP_QUERY),
-            mask_keys: self.list(&redact::MASK_KEYS),
-            text: text?,
-        })
-    }
-
     fn redaction_key(&mut self) -> Option<Vec<u8>> {
         if self.is_given(&redact::KEY_FILE) {
             return self.secret(&redact::KEY_FILE, MIN_KEY_BYTES);
@@ -225,6 +236,7 @@ impl Layers {
         let store = self.store();
         let admin = self.admin(&mirror::ADMIN, &mirror::ADMIN_TOKEN_FILE);
         let queue = self.get(&limits::QUEUE);
+        let recheck = self.recheck();
         let retention = self.retention();
         let rules = self.rules(now);
         let redact = self.redact();
@@ -244,6 +256,10 @@ impl Layers {
                 (&*mirror::CANDIDATE, &policy.candidate.url),
             ];
             self.refuse_loops(upstreams, &ports);
+            self.look_at_certificates(policy);
+        }
+        if let (Some(proxy), Some(admin)) = (listen, &admin) {
+            self.refuse_one_port_twice(proxy, admin.address);
         }
         let fixed = settings::all()
             .filter(|setting| setting.needs_restart)
@@ -275,6 +291,7 @@ impl Layers {
                 store: store?,
                 retention: retention?,
                 queue: queue?,
+                recheck: recheck?,
                 next_expiry: rules_as_given.next_expiry(now),
                 rules,
                 rules_as_given,
@@ -282,6 +299,7 @@ impl Layers {
                 redaction_key: redaction_key?,
                 handover: handover.map(|(path, _)| path),
                 fixed,
+                overridden: self.overridden.clone(),
             })
         };
         let settings = complete();
@@ -289,6 +307,21 @@ impl Layers {
             Some(settings) if self.problems.is_empty() => Ok(settings),
             _ => Err(self.into_problems()),
         }
+    }
+
+    fn recheck(&mut self) -> Option<RecheckSettings> {
+        let rate = self.get(&recheck::RATE);
+        let delay = self.get(&recheck::DELAY);
+        let in_flight = self.get(&recheck::IN_FLIGHT);
+        let per_group = self.get(&recheck::PER_GROUP);
+        let control = self.get(&recheck::CONTROL);
+        Some(RecheckSettings {
+            rate: rate?,
+            delay: delay?,
+            in_flight: in_flight?,
+            per_group: per_group?,
+            control: control?,
+        })
     }
 
     /// A hash of a setting's value, by which a change is seen: also of secrets, and of the content of files.

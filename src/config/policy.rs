@@ -2,18 +2,14 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use http::header::{HeaderName, HeaderValue};
 use parity_mirror::{Forwarding, Limits, Policy, Sampling, ServerTls, Target};
-use parity_schemas::route::{RoutePolicy, RouteRule};
 
-use super::file::RouteEntry;
 use super::needs::MAX_SECRET_BYTES;
 use super::problem::{Origin, Problem, read_named_file};
-use super::settings::entries::{EntryKey, route};
 use super::settings::{One, Side, candidate, forwarding, legacy, limits, mirror};
-use super::value::{self, services};
+use super::value::services;
 use super::{Layers, MAX_FILE_BYTES};
 
 impl Layers {
@@ -162,48 +158,5 @@ impl Layers {
             drain: drain?,
             ..Limits::default()
         })
-    }
-
-    /// Reads a key of a [[route]] that is not text.
-    fn route_value<T>(
-        &mut self,
-        route: &RouteEntry,
-        key: &EntryKey,
-        read: impl FnOnce(&str) -> Result<T, String>,
-    ) -> Option<T> {
-        match read(route.text(key)?) {
-            Ok(value) => Some(value),
-            Err(error) => {
-                let origin = route.origin_of(key);
-                self.problems
-                    .push(Problem::new(origin, format!("{}: {error}", key.name)));
-                None
-            }
-        }
-    }
-
-    fn routes(&mut self) -> Arc<[RouteRule]> {
-        let mut routes = Vec::new();
-        for entry in std::mem::take(&mut self.routes) {
-            let Some(wanted) = entry.text(&route::MATCH) else {
-                let problem = Problem::new(entry.origin, "a [[route]] needs `match`");
-                self.problems
-                    .push(problem.hint("write for example match = \"GET /users/{id}\""));
-                continue;
-            };
-            let policy = RoutePolicy {
-                shadow: self.route_value(&entry, &route::SHADOW, value::switch),
-                sample: self.route_value(&entry, &route::SAMPLE, value::share),
-            };
-            match RouteRule::parse(wanted, policy) {
-                Ok(route) => routes.push(route),
-                Err(error) => {
-                    let origin = entry.origin_of(&route::MATCH);
-                    self.problems
-                        .push(Problem::new(origin, format!("match: {error}")));
-                }
-            }
-        }
-        routes.into()
     }
 }

@@ -20,7 +20,8 @@ const A_QUARTER_MICROS: i64 = 90 * 24 * 60 * 60 * 1_000_000;
 /// filled in for the user to change. What has no default stands further in, with an example.
 pub(crate) fn starting_file() -> String {
     let mut text = String::from(
-        "#:schema ./schemas/json/config.v1.json\n\
+        "# An editor completes and checks this file by its JSON Schema: `parity config schema > parity.schema.json`, and then\n\
+         # `#:schema ./parity.schema.json` as the first line.\n\
          # Every key is also an environment variable (PARITY_…), most are flags of `parity mirror`.\n\
          # Precedence: this file < environment < flags. Check it with `parity config check`.\n\
          # A setting behind `# ` shows its default; one that stands further in has none, and shows an example.\n\n",
@@ -66,14 +67,14 @@ fn example(setting: &Setting) -> String {
     let value = setting.default().or(setting.example.map(str::to_owned));
     let value = value.unwrap_or_else(|| {
         let value = match setting.kind {
-            Kind::Count => "2",
+            Kind::Count | Kind::Number => "2",
             Kind::Path => "path/to/file",
             _ => "…",
         };
         value.to_owned()
     });
     match setting.kind {
-        Kind::Count | Kind::Share => value,
+        Kind::Count | Kind::Number | Kind::Share => value,
         Kind::Switch => (value == "on").to_string(),
         Kind::List => format!("{:?}", value::list(&value)),
         _ => format!("{value:?}"),
@@ -174,6 +175,7 @@ fn form(kind: Kind, words: Option<fn() -> Vec<&'static str>>) -> Value {
         }
         (_, Some(words)) => json!({"enum": words()}),
         (Kind::Count, None) => json!({"type": "integer", "minimum": 1}),
+        (Kind::Number, None) => json!({"type": "integer", "minimum": 0}),
         (Kind::Share, None) => json!({"type": "number", "minimum": 0, "maximum": 1}),
         (Kind::Switch, None) => json!({"enum": [true, false, "on", "off"]}),
         (Kind::List, None) => json!({"type": "array", "items": {"type": "string"}}),
@@ -196,7 +198,7 @@ fn property(setting: &Setting) -> Value {
     property["description"] = setting.about.into();
     if let Some(default) = setting.default() {
         property["default"] = match setting.kind {
-            Kind::Count => default.parse::<u64>().map_or(Value::Null, Value::from),
+            Kind::Count | Kind::Number => default.parse::<u64>().map_or(Value::Null, Value::from),
             Kind::Share => default.parse::<f64>().map_or(Value::Null, Value::from),
             Kind::Switch => Value::Bool(default == "on"),
             Kind::List => value::list(&default).into(),

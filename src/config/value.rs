@@ -79,6 +79,12 @@ pub(crate) fn count(text: &str) -> Result<usize, String> {
         .ok_or_else(|| format!("`{text}` is not a whole number of at least 1"))
 }
 
+/// A whole number.
+pub(crate) fn number(text: &str) -> Result<usize, String> {
+    text.parse()
+        .map_err(|_| format!("`{text}` is not a whole number"))
+}
+
 /// Most exchanges that may wait: room for all of them is made at the start, about a kilobyte each.
 const MOST_WAITING: usize = 100_000;
 

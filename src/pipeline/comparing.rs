@@ -1,6 +1,6 @@
 //! A comparing thread: takes exchanges from the queue, compares and counts them, and hands mismatches to the writer.
 
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -8,15 +8,19 @@ use parity_comparator::redact::{RecordContext, Redactor};
 use parity_comparator::{Comparator, Comparison};
 use parity_schemas::exchange::{Capture, Exchange};
 use parity_schemas::id::new_id;
-use parity_schemas::record::Record;
+use parity_schemas::recheck::RecheckEvent;
+use parity_schemas::record;
 use parity_schemas::route::Route;
 use parity_schemas::tally::{Group, Identity};
 use parity_schemas::verdict::{Reason, Verdict};
 use parity_sink::tally::Elapsed;
-use parity_sink::{Epoch, OutcomeRecorder, RecordSender, TallyBook};
+use parity_sink::{Epoch, OutcomeRecorder, TallyBook};
 use uuid::Uuid;
 
-use super::queue::{Next, Queue, Waiting};
+use super::pledge::{Mismatch, Pledge};
+use super::queue::{Next, Queue};
+use super::recheck::SecondLooks;
+use super::waiting::{ControlCapture, SecondCaptures, Stage, Waiting};
 
 /// A comparing thread that finds the queue empty looks again after a pause instead of waiting to be woken: waking it
 /// for each exchange was measured to cost the proxy a tenth of its CPU. A millisecond at 16,000 requests a second is
@@ -42,26 +46,32 @@ pub(super) struct ComparingContext {
 #[derive(Clone, Default)]
 pub(super) struct UnderWay(Arc<Mutex<Option<Unsettled>>>);
 
-/// A request without an outcome.
-pub(super) struct Unsettled {
-    route: Arc<Route>,
-    epoch: Epoch,
+/// A request without an outcome, or one whose pledge counts it.
+pub(super) enum Unsettled {
+    /// Nothing is known of it.
+    First(Arc<Route>, Epoch),
+    /// Its answers differ, and its second ones are being compared.
+    Second(Pledge),
+    /// It is counted; the legacy's second answer is being compared.
+    Control(Arc<Route>),
 }
 
 impl Unsettled {
-    /// Ends it without a verdict.
-    pub(super) fn not_compared(&self, recorder: &OutcomeRecorder, reason: Reason) {
-        recorder.not_compared(&self.route, reason);
-        recorder.settled(self.epoch);
+    /// Ends it without a verdict, or as what is known of it.
+    pub(super) fn not_compared(self, recorder: &OutcomeRecorder, reason: Reason) {
+        match self {
+            Self::First(route, epoch) => {
+                recorder.not_compared(&route, reason);
+                recorder.settled(epoch);
+            }
+            Self::Second(pledge) => drop(pledge),
+            Self::Control(route) => recorder.recheck(&route, RecheckEvent::ControlFailed),
+        }
     }
 }
 
 impl UnderWay {
-    fn begin(&self, Waiting { exchange, epoch }: &Waiting) {
-        let request = Unsettled {
-            route: Arc::clone(&exchange.route),
-            epoch: *epoch,
-        };
+    fn begin(&self, request: Unsettled) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(request);
     }
 
@@ -77,7 +87,7 @@ pub(super) struct Comparing {
     pub(super) comparator: Comparator,
     pub(super) recorder: OutcomeRecorder,
     pub(super) book: Arc<TallyBook>,
-    pub(super) records: RecordSender,
+    pub(super) looks: Arc<SecondLooks>,
     pub(super) context: Arc<ComparingContext>,
     pub(super) queue: Arc<Queue>,
     pub(super) under_way: UnderWay,
@@ -94,7 +104,7 @@ impl Comparing {
                 Next::Compare(waiting, bill) => {
                     (pause, pauses) = (SHORTEST_PAUSE, 0);
                     let began = Instant::now();
-                    self.contain(&waiting);
+                    self.contain(*waiting);
                     self.queue.took(bill, began.elapsed());
                 }
                 Next::Wait if pauses >= PAUSES => self.queue.wait(SLEEP, shed),
@@ -108,69 +118,118 @@ impl Comparing {
         }
     }
 
-    /// A bug in comparing code costs one exchange, not the thread.
-    fn contain(&mut self, waiting: &Waiting) {
-        let exchange = &waiting.exchange;
-        self.under_way.begin(waiting);
-        let mut ours = false;
-        // The scratch space of the comparator is cleared at the beginning of each comparison, so that a broken one
-        // leaves nothing behind.
-        let settled = std::panic::catch_unwind(AssertUnwindSafe(|| {
-            let comparison = self.comparator.compare(exchange);
-            // Redaction may take as long as the comparison. Until it is done, the drain may still count the request.
-            let found = match comparison.verdict {
-                Verdict::Mismatch => Some(self.found(exchange, &comparison)),
-                _ => None,
-            };
-            ours = self.under_way.take().is_some();
-            if ours {
-                self.settle(exchange, &comparison, found);
+    /// A bug in comparing code costs one exchange, not the thread. The scratch space of the comparator is cleared at the
+    /// beginning of each comparison, so that a broken one leaves nothing behind.
+    fn contain(&mut self, waiting: Waiting) {
+        let Waiting { exchange, stage } = waiting;
+        let route = Arc::clone(&exchange.route);
+        let ended = match stage {
+            Stage::First(epoch) => {
+                self.under_way.begin(Unsettled::First(route, epoch));
+                catch_unwind(AssertUnwindSafe(|| self.compare(exchange)))
             }
-        }));
-        ours |= self.under_way.take().is_some();
-        if settled.is_err() && ours {
-            self.recorder
-                .not_compared(&exchange.route, Reason::InternalPanic);
-        }
-        if ours {
-            self.recorder.settled(waiting.epoch);
+            Stage::Second(second) => {
+                let (pledge, captures) = *second;
+                self.under_way.begin(Unsettled::Second(pledge));
+                catch_unwind(AssertUnwindSafe(|| self.classify(&exchange, &captures)))
+            }
+            Stage::Control(control) => {
+                self.under_way.begin(Unsettled::Control(route));
+                catch_unwind(AssertUnwindSafe(|| self.control(&exchange, &control)))
+            }
+        };
+        // Whatever was not counted before the panic. Only a panic leaves something here.
+        if let (Some(left), Err(_)) = (self.under_way.take(), ended) {
+            left.not_compared(&self.recorder, Reason::InternalPanic);
         }
     }
 
-    /// Counts the outcome last, so that a panic anywhere before leaves it to the caller to count.
-    fn settle(&self, exchange: &Exchange, comparison: &Comparison, found: Option<Found>) {
+    /// Compares the first answers. Until the outcome is known and about to be counted, the drain may count the request.
+    fn compare(&mut self, exchange: Exchange) {
+        self.looks.saw(&exchange.legacy);
+        let comparison = self.comparator.compare(&exchange);
         let route = &exchange.route;
-        if !comparison.rule_hits.is_empty() {
-            self.recorder.rule_hits(route, &comparison.rule_hits);
-        }
-        let micros = |elapsed: Duration| u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
-        let elapsed = |capture: &Capture| Elapsed {
-            head_us: micros(capture.head_elapsed),
-            end_us: micros(capture.elapsed),
-        };
-        let (legacy, candidate) = (elapsed(&exchange.legacy), elapsed(&exchange.candidate));
-        if matches!(comparison.verdict, Verdict::Match | Verdict::Mismatch) {
-            let status = exchange.legacy.status;
-            self.recorder.legacy_answered(route, status);
-        }
-        match (comparison.verdict, found) {
-            (Verdict::NotCompared(reason), _) => self.recorder.not_compared(route, reason),
-            (Verdict::Match, _) => self.recorder.matched(route, legacy, candidate),
-            // A mismatch without findings is a bug; it must not count as a match.
-            (Verdict::Mismatch, None) => self.recorder.not_compared(route, Reason::InternalPanic),
-            (Verdict::Mismatch, Some(Found { id, groups, record })) => {
-                // If the queue is full, this row is lost and the sender counts the loss. The verdict is counted all the
-                // same.
-                let _counted = self.records.send(record);
-                let time = exchange.time;
-                self.recorder
-                    .mismatch(route, legacy, candidate, id, time, &groups);
+        match comparison.verdict {
+            Verdict::NotCompared(reason) => {
+                self.settle(|recorder| {
+                    count_rule_hits(recorder, route, &comparison);
+                    recorder.not_compared(route, reason);
+                });
+            }
+            Verdict::Match => {
+                let settled = self.settle(|recorder| {
+                    count_rule_hits(recorder, route, &comparison);
+                    recorder.legacy_answered(route, exchange.legacy.status);
+                    let (legacy, candidate) = (&exchange.legacy, &exchange.candidate);
+                    recorder.matched(route, elapsed(legacy), elapsed(candidate));
+                });
+                if settled {
+                    self.looks.control(exchange);
+                }
+            }
+            Verdict::Mismatch => {
+                // Redaction may take as long as the comparison.
+                let (id, groups, record) = self.found(&exchange, &comparison);
+                let Some(Unsettled::First(route, epoch)) = self.under_way.take() else {
+                    return;
+                };
+                let mismatch = Mismatch {
+                    route,
+                    epoch,
+                    time: exchange.time,
+                    legacy_status: exchange.legacy.status,
+                    legacy: elapsed(&exchange.legacy),
+                    candidate: elapsed(&exchange.candidate),
+                    rule_hits: comparison.rule_hits,
+                    id,
+                    groups,
+                    is_complete: !comparison.findings_cut && comparison.body_not_compared.is_none(),
+                    record: Some(Box::new(record)),
+                };
+                let pledge = Pledge::new(mismatch, self.looks.settling());
+                self.looks.look_again(exchange, pledge);
             }
         }
+    }
+
+    /// Says of a mismatch which kind it is, by the second answers.
+    fn classify(&mut self, exchange: &Exchange, second: &SecondCaptures) {
+        let rechecked = self.looks.classify(&mut self.comparator, exchange, second);
+        if let Some(Unsettled::Second(pledge)) = self.under_way.take() {
+            self.looks.settle(exchange, &rechecked, pledge);
+        }
+    }
+
+    /// Compares the legacy with itself.
+    fn control(&mut self, exchange: &Exchange, control: &ControlCapture) {
+        let failed = self
+            .looks
+            .compare_control(&mut self.comparator, exchange, control);
+        if let Some(Unsettled::Control(route)) = self.under_way.take() {
+            self.looks.settling().events(&route, failed);
+        }
+    }
+
+    /// Counts the outcome of a request that is still this thread's to count; returns whether it was. A panic while it
+    /// is counted is counted as such.
+    fn settle(&self, count: impl FnOnce(&OutcomeRecorder)) -> bool {
+        let Some(Unsettled::First(route, epoch)) = self.under_way.take() else {
+            return false;
+        };
+        let counted = catch_unwind(AssertUnwindSafe(|| count(&self.recorder)));
+        if counted.is_err() {
+            self.recorder.not_compared(&route, Reason::InternalPanic);
+        }
+        self.recorder.settled(epoch);
+        true
     }
 
     /// Redacts a mismatch: its groups for the counts, and its record.
-    fn found(&self, exchange: &Exchange, comparison: &Comparison) -> Found {
+    fn found(
+        &self,
+        exchange: &Exchange,
+        comparison: &Comparison,
+    ) -> (Uuid, Vec<Group>, record::Mismatch) {
         let id = new_id();
         let context = RecordContext {
             id,
@@ -180,14 +239,21 @@ impl Comparing {
         let keep_sample = |groups: &[Group]| self.book.keep_sample(groups);
         let redactor = &self.context.redactor;
         let (groups, record) = redactor.mismatch(exchange, comparison, &context, keep_sample);
-        let record = Record::Mismatch(Box::new(record));
-        Found { id, groups, record }
+        (id, groups, record)
     }
 }
 
-/// A mismatch for the writer, redacted.
-struct Found {
-    id: Uuid,
-    groups: Vec<Group>,
-    record: Record,
+/// How often each rule excused a difference.
+fn count_rule_hits(recorder: &OutcomeRecorder, route: &Route, comparison: &Comparison) {
+    if !comparison.rule_hits.is_empty() {
+        recorder.rule_hits(route, &comparison.rule_hits);
+    }
+}
+
+fn elapsed(capture: &Capture) -> Elapsed {
+    let micros = |elapsed: Duration| u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
+    Elapsed {
+        head_us: micros(capture.head_elapsed),
+        end_us: micros(capture.elapsed),
+    }
 }

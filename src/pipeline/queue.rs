@@ -13,11 +13,10 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, TrySendError, bounded};
 use http::header::CONTENT_ENCODING;
-use parity_schemas::exchange::{Capture, Exchange};
-use parity_schemas::verdict::Reason;
-use parity_sink::{Epoch, OutcomeRecorder};
+use parity_schemas::exchange::Capture;
 
 use super::fair::{Bill, Bounds, Fair, Taken};
+use super::waiting::Waiting;
 
 /// Estimated comparing time that may wait for each thread. It is a fraction of the default drain, so that the estimate may
 /// be several times too low; and results that are later are of little use to a reader.
@@ -32,22 +31,7 @@ const ASSUMED_NANOS: u64 = 10;
 /// flood of decompression bombs is not admitted before the first of them has been compared.
 const ASSUMED_RATIO: usize = 64;
 
-/// An exchange that waits for comparison, with the epoch in which it was received.
-pub(super) struct Waiting {
-    pub(super) exchange: Exchange,
-    pub(super) epoch: Epoch,
-}
-
-impl Waiting {
-    /// Ends it without a verdict.
-    pub(super) fn not_compared(&self, recorder: &OutcomeRecorder, reason: Reason) {
-        recorder.not_compared(&self.exchange.route, reason);
-        recorder.settled(self.epoch);
-    }
-}
-
 /// The end of the queue at which workers put exchanges in. The queue is closed when the last entrance is dropped.
-#[derive(Clone)]
 pub(super) struct Entrance {
     arrivals: Sender<Waiting>,
     queue: Arc<Queue>,
@@ -86,7 +70,7 @@ pub(super) enum Next {
 }
 
 /// A queue and its entrance. Setting `over` ends it at once, whatever still waits.
-pub(super) fn queue(room: Room, over: &Arc<AtomicBool>) -> (Entrance, Arc<Queue>) {
+pub(super) fn queue(room: Room, over: &Arc<AtomicBool>) -> (Arc<Entrance>, Arc<Queue>) {
     let (sender, receiver) = bounded(room.exchanges);
     let nanos = WAITING.as_nanos() as u64 * room.threads as u64;
     let queue = Arc::new(Queue {
@@ -98,10 +82,10 @@ pub(super) fn queue(room: Room, over: &Arc<AtomicBool>) -> (Entrance, Arc<Queue>
         over: Arc::clone(over),
         decoded: room.decoded,
     });
-    let entrance = Entrance {
+    let entrance = Arc::new(Entrance {
         arrivals: sender,
         queue: Arc::clone(&queue),
-    };
+    });
     (entrance, queue)
 }
 
@@ -201,12 +185,10 @@ impl Queue {
         waiting: Waiting,
         shed: &mut impl FnMut(Waiting),
     ) {
-        let exchange = &waiting.exchange;
-        let line = lines.line(exchange.route.label());
-        let captures = [&exchange.legacy, &exchange.candidate];
-        let bytes: usize = captures.iter().map(|answer| answer.body.len()).sum();
+        let line = lines.line(waiting.exchange.route.label());
+        let bytes: usize = waiting.answers().map(|answer| answer.body.len()).sum();
         let units = bytes as u64 + UNITS_BESIDE;
-        let decoded: usize = captures.map(|answer| self.assumed(answer)).iter().sum();
+        let decoded: usize = waiting.answers().map(|answer| self.assumed(answer)).sum();
         let nanos = (decoded as u64 + UNITS_BESIDE).saturating_mul(ASSUMED_NANOS);
         // Boxed, because an exchange is large and is moved several times from here on.
         let waiting = Box::new(waiting);

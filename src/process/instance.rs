@@ -8,7 +8,7 @@
 use std::future::Future;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -16,6 +16,7 @@ use anyhow::{Context, Result, anyhow};
 use parity_dashboards::server::{MirrorAdmin, Process, Site};
 use parity_dashboards::view::Status;
 use parity_mirror::{Drained, Mirror, RunError};
+use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
 use parity_sink::{RecordSender, TallyBook};
 use prometheus_client::metrics::gauge::Gauge;
@@ -72,7 +73,7 @@ impl Instance {
             .listener()
             .and_then(|proxy| Ok([proxy, listener.try_clone()?]))
             .context("the listening sockets")?;
-        let pipeline = Pipeline::start(settings)?;
+        let mut pipeline = Pipeline::start(settings)?;
 
         let mut registry = Registry::default();
         mirror.metrics().register(&mut registry);
@@ -88,6 +89,7 @@ impl Instance {
             accepting: AtomicBool::new(true),
             descriptors_low,
             config_error: Mutex::default(),
+            identity: Mutex::new(settings.identity.clone()),
         });
         let site = Site {
             store: settings.store.clone(),
@@ -100,10 +102,11 @@ impl Instance {
         let (stop, stopped) = watch::channel(false);
         let (end, ended) = watch::channel(false);
         let observers = pipeline.observers();
+        let rechecks = pipeline.take_rechecks();
         let proxy = std::thread::Builder::new()
             .name("mirror".to_owned())
             .spawn(move || {
-                let ended = mirror.run(observers, &stopped);
+                let ended = mirror.run(observers, rechecks, &stopped);
                 end.send_replace(true);
                 ended
             })
@@ -143,8 +146,11 @@ impl Instance {
         // Checked before the pipeline is changed: files that the policy names (certificates) may be missing.
         let policy = Mirror::check(settings.mirror.policy.clone())?;
         self.pipeline.reload(settings)?;
-        self.handle.mirror.apply(policy, self.pipeline.observers());
+        let observers = self.pipeline.observers();
+        let rechecks = self.pipeline.take_rechecks();
+        self.handle.mirror.apply(policy, observers, rechecks);
         self.drain = settings.mirror.policy.limits.drain;
+        *self.handle.identity() = settings.identity.clone();
         Ok(())
     }
 
@@ -226,6 +232,14 @@ struct AdminHandle {
     descriptors_low: Option<String>,
     /// Why the last reload failed; `None` if it succeeded.
     config_error: Mutex<Option<String>>,
+    /// What the record of new requests is filed under.
+    identity: Mutex<Identity>,
+}
+
+impl AdminHandle {
+    fn identity(&self) -> MutexGuard<'_, Identity> {
+        self.identity.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// How often the configuration was reloaded, as metrics.
@@ -274,7 +288,17 @@ impl MirrorAdmin for AdminHandle {
     fn status(&self) -> Status {
         let store = self.records.health();
         let totals = self.book.totals();
+        let Identity {
+            migration,
+            legacy_version,
+            candidate_version,
+            rules_hash,
+        } = self.identity().clone();
         Status {
+            migration,
+            legacy_version,
+            candidate_version,
+            rules_hash,
             clients: totals.total.clients,
             last_failed_client: totals.last_failed_client,
             ready: self.accepting.load(Ordering::Relaxed),

@@ -202,7 +202,8 @@ fn rules_are_told_with_what_they_excused_or_did_not() {
     place.write(
         "rules.toml",
         "[[rule]]\nid = \"times\"\npath = \"/*/t\"\naction = \"ignore\"\n\
-         [[rule]]\nid = \"nothing\"\npath = \"/x\"\naction = \"ignore\"\n",
+         [[rule]]\nid = \"nothing\"\npath = \"/x\"\naction = \"ignore\"\n\
+         [[rule]]\nid = \"there\"\nroute = \"GET /x\"\npath = \"/**/t\"\naction = \"ignore\"\n",
     );
     let files = [
         ("a.json", &br#"[{"t":1},{"t":2},{"t":3},{"t":4}]"#[..]),
@@ -213,7 +214,7 @@ fn rules_are_told_with_what_they_excused_or_did_not() {
         (ended.code, &*ended.stdout),
         (
             0,
-            "equal: 4 × by rule times: /0/t, /1/t, /2/t, …\n1 rule excused nothing here: nothing\nmatch\n"
+            "equal: 4 × by rule times: /0/t, /1/t, /2/t, …\n1 rule excused nothing here: nothing\n1 rule is for one route, not applied: there\nmatch\n"
         )
     );
     let ended = diff_in(

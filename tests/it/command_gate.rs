@@ -43,8 +43,14 @@ fn the_three_outcomes_have_three_exit_codes_and_are_stored() {
         (&document["schema"], &document["outcome"]),
         (&"parity.gate/v1".into(), &"undecided".into())
     );
-    // 2,995 equal requests prove at most 0.1 % at 95 %: ln 0.05 / ln 0.999.
-    assert_eq!(document["total"]["needed"], 2595);
+    // 3,787 equal requests prove at most 0.1 % at 95 % however often one looks; for one look 2,995 do, ln 0.05 / ln 0.999.
+    assert_eq!(document["total"]["needed"], 3387);
+    assert_eq!(document["thresholds"]["bound"], "any_time");
+    let once = place
+        .run(&["gate", "--one-look", "--output", "json"])
+        .json();
+    assert_eq!(once["total"]["needed"], 2595);
+    assert_eq!(once["thresholds"]["bound"], "one_look");
     let min = place.run(&[
         "gate",
         "--max-mismatch-rate",
@@ -71,7 +77,7 @@ fn the_three_outcomes_have_three_exit_codes_and_are_stored() {
             |row| row.get(0),
         )
         .expect("decisions are stored");
-    assert_eq!(outcomes, "pass undecided undecided undecided");
+    assert_eq!(outcomes, "pass undecided undecided undecided undecided");
 }
 
 #[test]
@@ -215,6 +221,12 @@ fn bad_thresholds_are_usage_errors() {
         ["gate", "--require-route", "garbage"],
         ["gate", "--require-route", "GET items"],
         ["gate", "--max-errors", "2"],
+        ["gate", "--one-look", "--wait=1m"],
+        ["gate", "--max-not-compared", "stream"],
+        ["gate", "--max-not-compared", "streem=0.1"],
+        ["gate", "--max-not-compared", "stream=2"],
+        ["gate", "--openapi", "none.yaml"],
+        ["gate", "--min-duration", "soon"],
         ["gate", "--no-such-flag", "1"],
     ] {
         let ended = place.run(&arguments);
@@ -229,6 +241,62 @@ fn bad_thresholds_are_usage_errors() {
         "{}",
         garbage.stderr
     );
+}
+
+#[test]
+fn each_operation_of_a_description_can_be_demanded() {
+    let place = Place::new();
+    traffic(&place, 400, 0, &[]);
+    let description = |more: &str| {
+        let paths = format!("openapi: 3.0.3\npaths:\n  /items/{{itemId}}:\n    get: {{}}\n{more}");
+        place.write("api.yaml", paths);
+        let arguments = [
+            "gate",
+            "--max-mismatch-rate",
+            "0.01",
+            "--openapi",
+            "api.yaml",
+        ];
+        place.run(&arguments)
+    };
+    let pass = description("");
+    assert_eq!(pass.code, 0, "{}{}", pass.stdout, pass.stderr);
+    assert!(
+        pass.stdout
+            .starts_with("PASS for all 2 routes; 95 % confidence, however often it is asked\n"),
+        "{}",
+        pass.stdout
+    );
+    let missing = description("    delete: {}\n  /orders:\n    get: {}\n");
+    assert_eq!(missing.code, 3, "{}", missing.stdout);
+    let told = "2 of 3 operations of the API description were never requested: DELETE /items/{itemId}, GET /orders";
+    assert!(missing.stdout.contains(told), "{}", missing.stdout);
+    place.write("api.json", "{\"swagger\":\"2.0\"}");
+    let older = place.run(&["gate", "--openapi", "api.json"]);
+    assert_eq!(older.code, 2, "{}", older.stdout);
+    assert!(
+        older.stderr.contains("only OpenAPI 3 is read"),
+        "{}",
+        older.stderr
+    );
+}
+
+#[test]
+fn a_name_that_was_never_seen_is_told_before_the_gate_waits() {
+    let place = Place::new();
+    traffic(&place, 40, 0, &[]);
+    let arguments = [
+        "gate",
+        "--require-route",
+        "GET /item/{id}",
+        "--wait",
+        "300ms",
+    ];
+    let ended = place.run(&arguments);
+    assert_eq!(ended.code, 3, "{}", ended.stdout);
+    let told =
+        "GET /item/{id}: never seen, so nothing is known of it; did you mean `GET /items/{id}`?";
+    assert!(ended.stderr.contains(told), "{}", ended.stderr);
 }
 
 #[test]
@@ -290,7 +358,7 @@ fn what_is_not_there_is_told_with_what_is() {
         0,
         &[
             "UNDECIDED",
-            "2,595 more requests, if all match, would settle it",
+            "3,387 more requests, if all match, would settle it",
             "complete up to 20",
         ],
     );

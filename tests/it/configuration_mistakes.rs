@@ -301,3 +301,21 @@ fn a_comparison_of_files_reads_the_variable_of_its_one_setting_and_no_other() {
     let flag = [&command[..], &["--profile", "go-to-rust"]].concat();
     says(&place.run_with(&flag, &wrong, ""), 0, &[]);
 }
+
+#[test]
+fn a_flag_that_only_a_setting_has_and_a_file_that_is_not_there_are_told_with_what_to_do() {
+    let place = Place::new();
+    says(
+        &place.run(&["mirror", "--drain", "5s"]),
+        2,
+        &[
+            "'--drain'",
+            "`limits.drain` is set by the file or by PARITY_LIMITS_DRAIN",
+        ],
+    );
+    says(
+        &place.run(&["config", "check"]),
+        2,
+        &["there is no parity.toml", "`parity config init` writes one"],
+    );
+}

@@ -126,6 +126,37 @@ fn health_metrics_report_and_gate_are_served() {
             .status,
         404
     );
+    for (asked, status, told) in [
+        (
+            "/api/v1/report?migration=nope",
+            404,
+            "no traffic recorded for migration `nope`; recorded are `default`",
+        ),
+        (
+            "/api/v1/gate?max_mismatch_rate=1%25",
+            400,
+            "max_mismatch_rate: `1%` is not a share; write a number between 0 and 1, for example 0.25",
+        ),
+        (
+            "/api/v1/mismatches?limit=many",
+            400,
+            "limit: `many` is not a whole number",
+        ),
+        ("/api/v1/report?nonsense=1", 400, "unknown field `nonsense`"),
+        ("/api/v1/reports", 404, "nothing is at `/api/v1/reports`"),
+        ("/nowhere", 404, "nothing is at `/nowhere`"),
+    ] {
+        let answer = mirror.ask(asked);
+        assert_eq!(answer.status, status, "{asked}");
+        let error = answer.json()["error"].clone();
+        assert!(
+            error.as_str().is_some_and(|error| error.starts_with(told)),
+            "{error}"
+        );
+    }
+    let page = mirror.ask("/?max_mismatch_rate=1%25");
+    assert_eq!(page.status, 400);
+    assert!(page.text().contains("is not a share"), "{}", page.text());
     mirror.stop();
 }
 
@@ -250,4 +281,51 @@ fn a_page_without_comparisons_says_so() {
         "{page}"
     );
     assert!(place.run(&["report"]).stdout.contains("NOTHING COMPARED"));
+}
+
+#[test]
+fn the_page_shows_what_the_text_of_the_report_shows() {
+    let (legacy, candidate) = (Service::json("{\"a\":null}"), Service::json("{\"a\":[]}"));
+    let place = Place::new();
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    for id in 1..=3 {
+        mirror.get(&format!("/items/{id}"));
+    }
+    client::send(mirror.address, "POST", "/orders", &[], b"");
+    mirror.settled(4);
+    let page = mirror.ask("/").text();
+    let text = place.run(&["report"]).stdout;
+    mirror.stop();
+    for told in [
+        "legacy (no version) · candidate (no version)",
+        "explanations = [",
+    ] {
+        assert!(text.contains(told), "{told}: {text}");
+    }
+    assert!(text.contains("NOT COMPARED"), "{text}");
+    // The hint has quotation marks, which HTML writes as numbers.
+    let hint = "explanations = [&#34;null_vs_empty&#34;], or a profile (`parity rules`)";
+    for told in ["legacy (no version) · candidate (no version)", hint] {
+        assert!(page.contains(told), "{told}: {page}");
+    }
+    // What stands before the first row names routes, too.
+    let rows: Vec<&str> = page.split("<tr>").skip(1).collect();
+    let cells = |first: &str| -> Vec<&str> {
+        let first = format!(">{first}<");
+        let row = rows.iter().find(|row| row.contains(&first));
+        let cells = row.expect("a row").split("</t");
+        cells
+            .filter_map(|cell| Some(cell.rsplit_once('>')?.1))
+            .collect()
+    };
+    let heads = cells("Route");
+    let column = heads.iter().position(|head| *head == "Not compared");
+    let column = column.expect("a column");
+    for (route, count) in [
+        ("POST /orders", "1"),
+        ("GET /items/{id}", "0"),
+        ("all", "1"),
+    ] {
+        assert_eq!(cells(route)[column], count, "{route}: {page}");
+    }
 }

@@ -4,7 +4,7 @@ use parity_schemas::documents::{CONFIG_SCHEMA, ConfigDocument, MismatchPage};
 use parity_schemas::evidence::Decision;
 use parity_schemas::record::Mismatch;
 use parity_schemas::report::Report;
-use parity_schemas::tally::{GroupTally, Tally};
+use parity_schemas::tally::{GroupTally, SetTally, Tally};
 use parity_schemas::watermark::Watermark;
 use serde_json::Value;
 
@@ -38,6 +38,10 @@ fn committed_schemas_are_those_of_the_types() {
     check(
         "group_tally.v1.json",
         &schemars::schema_for!(GroupTally).to_value(),
+    );
+    check(
+        "set_tally.v1.json",
+        &schemars::schema_for!(SetTally).to_value(),
     );
     check(
         "watermark.v1.json",

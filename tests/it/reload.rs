@@ -196,3 +196,36 @@ fn a_rule_that_expires_under_a_running_mirror_begins_other_evidence() {
     mirror.get("/items/1");
     assert_eq!(hash(&mirror.settled(5)), hash(&second));
 }
+
+#[test]
+fn what_a_flag_or_a_variable_overrides_is_named_and_the_status_shows_what_is_in_force() {
+    let place = Place::new();
+    let service = Service::json("{}");
+    place.write("parity.toml", "[mirror]\ncandidate_version = \"0.9.0\"\n");
+    let flags = ["--candidate-version", "0.9.0"];
+    let mirror = place.mirror(&service.url(), &service.url(), &flags);
+    let status = || mirror.ask("/api/v1/status").json();
+    let before = status();
+    assert_eq!(before["candidate_version"], "0.9.0");
+    assert_eq!(before["migration"], "default");
+    place.write(
+        "parity.toml",
+        format!("[mirror]\ncandidate_version = \"0.10.0\"\nlegacy_version = \"7\"\n{RULE}"),
+    );
+    reload(
+        &mirror,
+        "mirror.candidate_version of the file does not apply: --candidate-version is stronger",
+    );
+    assert!(!mirror.log().contains("mirror.legacy_version of the file"));
+    let after = wait_for("the new rules", || {
+        let after = status();
+        (after["rules_hash"] != before["rules_hash"]).then_some(after)
+    });
+    assert_eq!(after["candidate_version"], "0.9.0");
+    assert_eq!(after["legacy_version"], "7");
+    // The file now says what the flag says, so nothing is lost.
+    place.write("parity.toml", "[mirror]\ncandidate_version = \"0.9.0\"\n");
+    reload(&mirror, "configuration reloaded");
+    assert_eq!(mirror.log().matches("does not apply").count(), 1);
+    assert_eq!(mirror.stop().0, 0);
+}

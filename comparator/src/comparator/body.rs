@@ -6,7 +6,9 @@
 use std::borrow::Cow;
 
 use http::Method;
+use http::header::CONTENT_TYPE;
 use parity_schemas::exchange::{Body, Capture};
+use parity_schemas::fields::FieldValue;
 use parity_schemas::verdict::{Explanation, Finding, Kind, Part, Reason, Side};
 
 use super::{AnswerPair, give_up};
@@ -54,7 +56,7 @@ pub(super) fn compare(
         (Some(legacy), Some(candidate)) => legacy.same_bytes(candidate),
         (legacy, candidate) => legacy.or(candidate).is_none_or(Body::is_empty),
     };
-    if same && one == two {
+    if same && one == two && !is_parted_otherwise(pair) {
         return Flow::Continue(());
     }
     let [legacy, candidate] = [legacy, candidate].map(|body| match body {
@@ -102,6 +104,21 @@ pub(super) fn compare(
             _ => charset::to_utf8(body, declared.charset.as_deref()),
         });
     decoded(&legacy, &candidate, &declared, scope, out, scratch)
+}
+
+/// Whether the same bytes of two answers are not the same parts.
+fn is_parted_otherwise(pair: &AnswerPair<'_>) -> bool {
+    let [legacy, candidate] = [pair.legacy, pair.candidate].map(|answer| &answer.headers);
+    let written = [legacy, candidate].map(|headers| headers.get(&CONTENT_TYPE));
+    let [one, two] = written.map(|value| value.map(FieldValue::as_bytes));
+    one != two && have_other_boundaries(&[Declared::of(legacy), Declared::of(candidate)])
+}
+
+/// Whether two multipart bodies are read by different boundaries. The choice of a boundary means nothing, but it must be
+/// the one in the body, or no client can read it.
+fn have_other_boundaries([legacy, candidate]: &[Declared; 2]) -> bool {
+    let is_multipart = |side: &Declared| side.kind == Some(BodyKind::Multipart);
+    is_multipart(legacy) && is_multipart(candidate) && legacy.boundary != candidate.boundary
 }
 
 /// Two bodies of which at least one could not be decoded. `texts` has those that could.
@@ -176,7 +193,7 @@ pub(super) fn decoded(
     out: &mut Collector<'_>,
     scratch: &mut json::Scratch,
 ) -> Flow {
-    if legacy == candidate {
+    if legacy == candidate && (legacy.is_empty() || !have_other_boundaries(declared)) {
         return Flow::Continue(());
     }
     if let Some(rule) = scope.ignores_body {

@@ -1,273 +1,259 @@
-//! Exact one-sided binomial bounds (Clopper and Pearson 1934).
+//! What s differing of n compared requests say of the rate of differences.
 //!
-//! With k of n differing, the upper bound at confidence c is the rate p at which seeing k or fewer would have the
-//! probability 1 − c; the lower bound is the p at which seeing k or more would. Both tails are regularized incomplete
-//! beta functions: P(X ≤ k) = I₁₋ₚ(n − k, k + 1) and P(X ≥ k) = Iₚ(k, n − k + 1).
+//! Both kinds of bound are tests: how strong is the evidence that the rate is below p? With enough of it, 1/α, that is
+//! proven with a chance of at most α to be wrong. The upper bound is the highest rate that is not excluded so; the lower one
+//! is that of the reverse question, how often two answers agree. What `enough` is worth is the difference between the kinds:
+//! [`Bound::AnyTime`] holds for all looks together, [`Bound::OneLook`] for the only one.
 //!
-//! The continued fraction is our own, because statrs stops it after 140 terms, which is wrong from some ten thousand
-//! differing requests on; the gamma function is statrs's. The bound itself is found by bisection, which cannot fail to
-//! end.
+//! Evidence is a logarithm throughout, and a rate p comes with q = 1 − p beside it: the smallest share of differences and
+//! the smallest share of agreement have all their digits, with 10¹² requests as with one.
 
-use statrs::function::gamma::ln_gamma;
+mod any_time;
+mod beta;
+mod one_look;
 
-/// Terms of the continued fraction; about the square root of the counts are needed, so this serves 10¹⁰ requests.
-const MAX_TERMS: u32 = 200_000;
-/// A term this near to 1 changes no digit that is shown.
-const TERM_PRECISION: f64 = 1e-15;
-/// Halvings of an interval of length 1: beyond the precision of a double.
-const HALVINGS: u32 = 80;
+use parity_schemas::evidence::Bound;
+
 /// Most requests that are said to be needed: 2^53, the largest number that every JSON reader keeps.
 const MAX_NEEDED: u64 = 1 << 53;
+/// Looks at a function before its root is taken as found; ten are usual.
+const MAX_LOOKS: u32 = 200;
+/// A bound is found when the evidence against it is so near to what is enough.
+const PRECISION: f64 = 1e-10;
 
-/// The rate that is exceeded with a probability of at most `1 - confidence`, given that `differing` of `compared`
-/// requests differ. 1 without any.
-pub fn upper(differing: u64, compared: u64, confidence: f64) -> f64 {
-    if compared == 0 || differing >= compared || confidence >= 1.0 {
+/// Counts of one route, or of several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// That differ.
+    pub differing: u64,
+    /// All that were compared; `differing` at least.
+    pub compared: u64,
+}
+
+impl Seen {
+    /// `differing` of `compared`.
+    pub fn new(differing: u64, compared: u64) -> Self {
+        Self {
+            differing,
+            compared: compared.max(differing),
+        }
+    }
+
+    fn agreeing(self) -> u64 {
+        self.compared - self.differing
+    }
+
+    /// Seen from the other side: what agrees takes the place of what differs.
+    fn reversed(self) -> Self {
+        Self::new(self.agreeing(), self.compared)
+    }
+}
+
+/// That the rate is at most `allowed`, with a chance of at most `alpha` to be wrong.
+pub fn is_within(bound: Bound, seen: Seen, allowed: f64, alpha: f64) -> bool {
+    seen.compared > 0 && (allowed >= 1.0 || is_below(bound, seen, Rate::of(allowed), enough(alpha)))
+}
+
+/// That the rate is above `allowed`, with a chance of at most `alpha` to be wrong.
+pub fn is_beyond(bound: Bound, seen: Seen, allowed: f64, alpha: f64) -> bool {
+    allowed < 1.0
+        && is_below(
+            bound,
+            seen.reversed(),
+            Rate::of(allowed).reversed(),
+            enough(alpha),
+        )
+}
+
+/// The highest rate that is not excluded with a chance of at most `alpha` to be wrong; 1 where nothing was compared.
+pub fn upper(bound: Bound, seen: Seen, alpha: f64) -> f64 {
+    if seen.agreeing() == 0 {
         return 1.0;
     }
-    if differing == 0 {
-        // 1 - (1-c)^(1/n)
-        return -((-confidence).ln_1p() / compared as f64).exp_m1();
-    }
-    let rate = differing as f64 / compared as f64;
-    bisect(rate, 1.0, |p| {
-        at_most(differing, compared, p) > 1.0 - confidence
-    })
+    highest(bound, seen, enough(alpha)).p
 }
 
-/// The rate that is missed with a probability of at most `1 - confidence`; 0 when nothing differs.
-pub fn lower(differing: u64, compared: u64, confidence: f64) -> f64 {
-    if differing == 0 || compared == 0 || confidence >= 1.0 {
+/// The lowest such rate; 0 where nothing differs.
+pub fn lower(bound: Bound, seen: Seen, alpha: f64) -> f64 {
+    if seen.differing == 0 {
         return 0.0;
     }
-    if differing >= compared {
-        // (1-c)^(1/n)
-        return ((-confidence).ln_1p() / compared as f64).exp();
-    }
-    let rate = differing as f64 / compared as f64;
-    bisect(0.0, rate, |p| {
-        at_least(differing, compared, p) < 1.0 - confidence
-    })
+    highest(bound, seen.reversed(), enough(alpha)).q
 }
 
-/// How many more requests, if all match, bring the upper bound to `allowed`; `None` when no number does.
-pub fn needed(differing: u64, compared: u64, allowed: f64, confidence: f64) -> Option<u64> {
-    let enough = |more: u64| {
-        let compared = compared.saturating_add(more);
-        if compared == 0 {
-            return false;
-        }
-        if differing == 0 {
-            return upper(0, compared, confidence) <= allowed;
-        }
-        // The bound is within what is allowed exactly when the tail is at the allowed rate; no bisection is needed.
-        allowed >= 1.0 || at_most(differing, compared, allowed) <= 1.0 - confidence
-    };
-    if enough(0) {
+/// How many more requests, if all match, prove that the rate is at most `allowed`; `None` when no number does.
+pub fn needed(bound: Bound, seen: Seen, allowed: f64, alpha: f64) -> Option<u64> {
+    if is_within(bound, seen, allowed, alpha) {
         return Some(0);
     }
-    if allowed <= 0.0 || confidence >= 1.0 || !enough(MAX_NEEDED) {
+    if allowed >= 1.0 {
+        return Some(1);
+    }
+    let (rate, enough) = (Rate::of(allowed), enough(alpha));
+    if rate.p <= 0.0 || !enough.is_finite() {
         return None;
     }
-    // More matching requests only ever lower the bound.
-    let (mut too_few, mut plenty) = (0, MAX_NEEDED);
-    while plenty - too_few > 1 {
-        let middle = too_few + (plenty - too_few) / 2;
-        if enough(middle) {
-            plenty = middle;
-        } else {
-            too_few = middle;
-        }
-    }
-    Some(plenty)
-}
-
-/// The point between `low` and `high` up to which `holds` is true.
-fn bisect(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
-    for _ in 0..HALVINGS {
-        let middle = f64::midpoint(low, high);
-        if middle <= low || middle >= high {
+    // More matching requests only ever add to the evidence, and far out each adds as much as the one before.
+    let lacking = |more: u64| {
+        let seen = Seen::new(seen.differing, seen.compared.saturating_add(more));
+        evidence(bound, seen, rate) - enough
+    };
+    let mut low = (0, lacking(0));
+    let mut high = (1 + seen.compared / 8, 0.0);
+    loop {
+        high.1 = lacking(high.0);
+        if high.1 >= 0.0 {
             break;
         }
-        if holds(middle) {
-            low = middle;
-        } else {
-            high = middle;
+        if high.0 >= MAX_NEEDED {
+            return None;
+        }
+        low = high;
+        high.0 = high.0.saturating_mul(2).min(MAX_NEEDED);
+    }
+    let mut halve = false;
+    while high.0 - low.0 > 1 {
+        let width = high.0 - low.0;
+        let share = if halve { 0.5 } else { low.1 / (low.1 - high.1) };
+        let step = ((width as f64 * share) as u64).clamp(1, width - 1);
+        let middle = (low.0 + step, lacking(low.0 + step));
+        let side = if middle.1 >= 0.0 { &mut high } else { &mut low };
+        *side = middle;
+        // A secant that hardly narrows it gives way to a bisection.
+        halve = !halve && (high.0 - low.0) * 2 > width;
+    }
+    Some(high.0)
+}
+
+/// A rate, with what it lacks of 1.
+#[derive(Clone, Copy, Debug)]
+struct Rate {
+    p: f64,
+    q: f64,
+}
+
+impl Rate {
+    fn of(p: f64) -> Self {
+        Self { p, q: 1.0 - p }
+    }
+
+    fn reversed(self) -> Self {
+        Self {
+            p: self.q,
+            q: self.p,
         }
     }
-    f64::midpoint(low, high)
 }
 
-/// Probability of at most `k` of `n` at rate `p`; `k < n`.
-fn at_most(k: u64, n: u64, p: f64) -> f64 {
-    regularized_beta((n - k) as f64, k as f64 + 1.0, 1.0 - p, p)
+/// The logarithm of 1/α.
+fn enough(alpha: f64) -> f64 {
+    -alpha.max(0.0).ln()
 }
 
-/// Probability of at least `k` of `n` at rate `p`; `0 < k`.
-fn at_least(k: u64, n: u64, p: f64) -> f64 {
-    regularized_beta(k as f64, (n - k) as f64 + 1.0, p, 1.0 - p)
+fn is_below(bound: Bound, seen: Seen, rate: Rate, enough: f64) -> bool {
+    enough.is_finite() && evidence(bound, seen, rate) >= enough
 }
 
-/// Iₓ(a, b), given `x` and `y = 1 - x` so that neither loses digits.
-fn regularized_beta(a: f64, b: f64, x: f64, y: f64) -> f64 {
-    if x <= 0.0 {
+/// How much speaks against a rate of `rate` or more.
+fn evidence(bound: Bound, seen: Seen, rate: Rate) -> f64 {
+    let (differing, agreeing) = (seen.differing as f64, seen.agreeing() as f64);
+    if rate.p <= 0.0 {
+        // No rate is below 0.
         return 0.0;
     }
-    if y <= 0.0 {
-        return 1.0;
+    if rate.q <= 0.0 {
+        // One answer that agrees excludes that all differ.
+        return if agreeing > 0.0 { f64::INFINITY } else { 0.0 };
     }
-    // ln(y) by ln_1p keeps the digits of a tiny x.
-    let log = |small: f64, other: f64| {
-        if small < 0.5 {
-            small.ln()
-        } else {
-            (-other).ln_1p()
-        }
-    };
-    let front = (ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) + a * log(x, y) + b * log(y, x)).exp();
-    let value = if x < (a + 1.0) / (a + b + 2.0) {
-        front * continued_fraction(a, b, x) / a
-    } else {
-        1.0 - front * continued_fraction(b, a, y) / b
-    };
-    value.clamp(0.0, 1.0)
+    match bound {
+        Bound::AnyTime => any_time::evidence(differing, agreeing, rate.p, rate.q),
+        Bound::OneLook => one_look::evidence(differing, agreeing, rate.p, rate.q),
+    }
 }
 
-/// The continued fraction of the incomplete beta function (DLMF 8.17.22) by Lentz's method.
-fn continued_fraction(a: f64, b: f64, x: f64) -> f64 {
-    let away_from_zero = |value: f64| {
-        if value.abs() < f64::MIN_POSITIVE {
-            f64::MIN_POSITIVE
+/// The way from the rate that was seen to 1. Rates are squares of sines: by angles, what is likely is equally wide
+/// everywhere.
+struct Way {
+    /// The angle of the rate that was seen.
+    start: f64,
+    /// What it lacks of a right angle. Both, because of two near numbers only the smaller one has all its digits.
+    length: f64,
+}
+
+impl Way {
+    fn of(seen: Seen) -> Self {
+        let (differing, agreeing) = (seen.differing as f64, seen.agreeing() as f64);
+        Self {
+            start: differing.sqrt().atan2(agreeing.sqrt()),
+            length: agreeing.sqrt().atan2(differing.sqrt()),
+        }
+    }
+
+    fn rate(&self, gone: f64) -> Rate {
+        let (sine, cosine) = if self.start < self.length {
+            (self.start + gone).sin_cos()
         } else {
-            value
+            let (sine, cosine) = (self.length - gone).sin_cos();
+            (cosine, sine)
+        };
+        Rate {
+            p: sine * sine,
+            q: cosine * cosine,
         }
+    }
+}
+
+/// The highest rate against which there is not `enough` evidence; some answers agree. From the rate that was seen on, the
+/// evidence only rises.
+fn highest(bound: Bound, seen: Seen, enough: f64) -> Rate {
+    if !enough.is_finite() {
+        return Rate { p: 1.0, q: 0.0 };
+    }
+    let way = Way::of(seen);
+    let lacking = |gone| evidence(bound, seen, way.rate(gone)) - enough;
+    let mut near = (0.0, -enough);
+    let deviation = 0.5 / (seen.compared as f64).sqrt();
+    let mut width = deviation * (1.0 + 2.0 * enough).sqrt();
+    let mut far = loop {
+        // It grows beyond all bounds towards a rate of 1; half of the way is never too far.
+        let gone = if width < way.length {
+            width
+        } else {
+            f64::midpoint(near.0, way.length)
+        };
+        let there = (gone, lacking(gone));
+        if there.1 >= 0.0 {
+            break there;
+        }
+        if gone <= near.0 || gone >= way.length {
+            return Rate { p: 1.0, q: 0.0 };
+        }
+        near = there;
+        width *= 2.0;
     };
-    let mut ratio = 1.0;
-    let mut inverse = 1.0 / away_from_zero(1.0 - (a + b) * x / (a + 1.0));
-    let mut fraction = inverse;
-    for term in 1..=MAX_TERMS {
-        let term = f64::from(term);
-        let even = term * (b - term) * x / ((a + 2.0 * term - 1.0) * (a + 2.0 * term));
-        let odd = -(a + term) * (a + b + term) * x / ((a + 2.0 * term) * (a + 2.0 * term + 1.0));
-        for coefficient in [even, odd] {
-            inverse = 1.0 / away_from_zero(1.0 + coefficient * inverse);
-            ratio = away_from_zero(1.0 + coefficient / ratio);
-            fraction *= inverse * ratio;
+    for look in 0..MAX_LOOKS {
+        if far.1 < PRECISION {
+            break;
         }
-        if (inverse * ratio - 1.0).abs() < TERM_PRECISION {
+        // A secant, and every third time a half, which cannot fail to end.
+        let share = if look % 3 == 2 {
+            0.5
+        } else {
+            near.1 / (near.1 - far.1)
+        };
+        let gone = near.0 + (far.0 - near.0) * share;
+        let there = (gone, lacking(gone));
+        if there.1 > -PRECISION {
+            far = there;
+        } else if gone > near.0 {
+            near = there;
+        } else if look % 3 == 2 {
+            // No number is between them.
             break;
         }
     }
-    fraction
+    way.rate(far.0)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn near(one: f64, two: f64, relative: f64) {
-        assert!(
-            (one - two).abs() <= relative * two.abs().max(1e-300),
-            "{one} {two}"
-        );
-    }
-
-    #[test]
-    fn closed_forms() {
-        for n in [1_u64, 2, 10, 1_000, 1_000_000, 1_000_000_000] {
-            for confidence in [0.5, 0.95, 0.999_999] {
-                let power = (1.0_f64 - confidence).powf(1.0 / n as f64);
-                near(upper(0, n, confidence), 1.0 - power, 1e-6);
-                near(lower(n, n, confidence), power, 1e-12);
-                // One of n: (1-p)^n = c for the lower bound. Differences of large logarithms cost digits.
-                near(
-                    lower(1, n, confidence),
-                    -(confidence.ln() / n as f64).exp_m1(),
-                    1e-5,
-                );
-            }
-        }
-        assert_eq!((upper(0, 0, 0.95), lower(0, 0, 0.95)), (1.0, 0.0));
-        assert_eq!((upper(5, 5, 0.95), lower(0, 5, 0.95)), (1.0, 0.0));
-        assert_eq!((upper(1, 5, 1.0), lower(1, 5, 1.0)), (1.0, 0.0));
-    }
-
-    #[test]
-    fn published_values_and_statrs_agree() {
-        // 8 of 998 at 95 %, as in the documentation of the gate.
-        near(lower(8, 998, 0.95), 0.004_0, 0.01);
-        near(upper(8, 998, 0.95), 0.014_4, 0.01);
-        for (k, n) in [(1, 10), (3, 50), (8, 998), (40, 400), (500, 1_000)] {
-            let (a, b) = (k as f64, n as f64);
-            near(
-                upper(k, n, 0.95),
-                statrs::function::beta::inv_beta_reg(a + 1.0, b - a, 0.95),
-                1e-7,
-            );
-            near(
-                lower(k, n, 0.95),
-                statrs::function::beta::inv_beta_reg(a, b - a + 1.0, 0.05),
-                1e-7,
-            );
-        }
-    }
-
-    #[test]
-    fn large_counts_stay_right() {
-        // Where the normal approximation is good to four digits.
-        for (k, n) in [
-            (100_000_u64, 10_000_000_u64),
-            (5_000_000, 10_000_000),
-            (1_000_000, 1_000_000_000),
-        ] {
-            let rate = k as f64 / n as f64;
-            let deviation = (rate * (1.0 - rate) / n as f64).sqrt();
-            near(upper(k, n, 0.95) - rate, 1.645 * deviation, 0.01);
-            near(rate - lower(k, n, 0.95), 1.645 * deviation, 0.01);
-        }
-    }
-
-    #[test]
-    fn the_bounds_hold_the_tail_they_promise() {
-        // By adding up the distribution itself.
-        let tail = |k: u64, n: u64, p: f64| {
-            let mut term = (n as f64 * (1.0 - p).ln()).exp();
-            let mut sum = term;
-            for i in 0..k {
-                term *= (n - i) as f64 / (i + 1) as f64 * p / (1.0 - p);
-                sum += term;
-            }
-            sum
-        };
-        for (k, n) in [(0, 7), (1, 100), (5, 300), (17, 1_000)] {
-            near(tail(k, n, upper(k, n, 0.95)), 0.05, 1e-6);
-            if k > 0 {
-                near(1.0 - tail(k - 1, n, lower(k, n, 0.95)), 0.05, 1e-6);
-            }
-        }
-    }
-
-    #[test]
-    fn what_is_needed_is_enough_and_one_less_is_not() {
-        for (k, n, allowed) in [
-            (0, 0, 0.001),
-            (0, 10, 0.001),
-            (1, 10, 0.01),
-            (8, 998, 0.02),
-            (3, 5, 0.5),
-        ] {
-            let more = needed(k, n, allowed, 0.95).expect("reachable");
-            assert!(
-                upper(k, n + more, 0.95) <= allowed * (1.0 + 1e-9),
-                "{k} {n}"
-            );
-            if more > 0 {
-                assert!(upper(k, n + more - 1, 0.95) > allowed, "{k} {n}");
-            }
-        }
-        assert_eq!(needed(0, 0, 0.001, 0.95), Some(2_995));
-        assert_eq!(needed(0, 5, 0.0, 0.95), None);
-        assert_eq!(needed(0, 5, 0.5, 1.0), None);
-        assert_eq!(needed(3, 5, 1.0, 0.95), Some(0));
-    }
-}
+mod tests;

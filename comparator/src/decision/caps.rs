@@ -7,8 +7,10 @@ use parity_schemas::route::OTHER;
 use parity_schemas::tally::Counts;
 use parity_schemas::verdict::Reason;
 
-use super::bounds;
-use super::words::{number, percent, percents};
+use super::bounds::{self, Seen};
+use super::judged::wrong;
+use super::served::is_unserved;
+use super::words::{TOTAL, duration, number, percent, percents};
 
 /// Whether we dropped too much, as a share of what was to be compared. Not as a share of what was received: most of
 /// that may be meant for the legacy only.
@@ -41,9 +43,13 @@ pub(super) fn too_many_dropped(
 /// Routes beyond the record's limit are counted together, so one that differs may hide among them. All their
 /// differences may be those of one route.
 pub(super) fn hidden_routes(counts: &Counts, thresholds: &Thresholds) -> Option<String> {
+    if is_unserved(counts) {
+        return None;
+    }
     let differing = counts.differing();
-    let worst = bounds::lower(differing, differing, thresholds.confidence);
-    (worst > thresholds.max_mismatch_rate).then(|| {
+    let worst = Seen::new(differing, differing);
+    let (allowed, alpha) = (thresholds.max_mismatch_rate, wrong(thresholds));
+    bounds::is_beyond(thresholds.bound, worst, allowed, alpha).then(|| {
         format!(
             "{OTHER}: {} of {} differ, on routes that are counted together because there are too many; a route that always \
              differs may be among them: give the routes that count a [[route]] each, and start anew with another --migration",
@@ -90,6 +96,46 @@ pub(super) fn too_many_uncomparable(
     Some(format!(
         "{name}: {share} % of the pairs could not be compared{mostly}, {allowed} % allowed; what they would have shown is unknown"
     ))
+}
+
+/// Requests that were not compared for a reason that has a cap of its own. A share of all that was received: whatever the
+/// reason is, nothing is known of those.
+pub(super) fn too_many_not_compared(
+    name: &str,
+    counts: &Counts,
+    thresholds: &Thresholds,
+) -> Vec<String> {
+    let beyond = thresholds
+        .max_not_compared
+        .iter()
+        .filter_map(|(reason, allowed)| {
+            let count = counts.not_compared.get(reason).copied().unwrap_or(0);
+            let share = count as f64 / counts.received.max(1) as f64;
+            (share > *allowed).then(|| {
+                let (share, allowed) = percents(share, *allowed);
+                format!(
+                    "{name}: {share} % were not compared because of `{reason}`, {allowed} % allowed"
+                )
+            })
+        });
+    beyond.collect()
+}
+
+/// Evidence of a shorter time than was demanded: a day has other traffic than an hour of it.
+pub(super) fn too_short(evidence: Option<&Evidence>, thresholds: &Thresholds) -> Option<String> {
+    let window = evidence?.window;
+    let micros = window
+        .to
+        .as_micros()
+        .saturating_sub(window.from.as_micros());
+    let millis = u64::try_from(micros / 1_000).unwrap_or(0);
+    (millis < thresholds.min_duration_ms).then(|| {
+        format!(
+            "{TOTAL}: counted for {}, at least {} wanted",
+            duration(millis),
+            duration(thresholds.min_duration_ms)
+        )
+    })
 }
 
 /// How the legacy answered the compared requests. Older programs did not count classes; of what they counted, as many
@@ -181,8 +227,13 @@ impl Answers {
             format!("{}{share} % of the legacy's answers to what was compared were {what}", self.at_worst())
         })
         .chain((self.unseen > 0).then(|| {
-            let unseen = number(self.unseen);
-            format!("{unseen} of the compared are copies from a tap: whether those answers were errors is not counted")
+            match self.unseen {
+                1 => "1 of the compared is a copy from a tap: whether that answer was an error is not counted".to_owned(),
+                more => format!(
+                    "{} of the compared are copies from a tap: whether those answers were errors is not counted",
+                    number(more)
+                ),
+            }
         }))
         .collect()
     }

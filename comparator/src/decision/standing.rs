@@ -6,7 +6,8 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 use parity_schemas::watermark::{InstanceWatermark, RunState, Standing};
 
-use super::bounds;
+use super::bounds::{self, Seen};
+use super::judged::wrong;
 use super::words::{number, percents};
 
 /// Most instances that are named one by one; the rest are counted.
@@ -160,6 +161,7 @@ pub(super) fn other_rules(evidence: &EvidenceSummary) -> Option<String> {
     let (newest, others) = evidence.other_rules.split_first()?;
     let more = match others.len() {
         0 => String::new(),
+        1 => ", and 1 other".to_owned(),
         more => format!(", and {} others", number(more as u64)),
     };
     Some(format!(
@@ -185,13 +187,11 @@ pub(super) fn unknown(
     if unknown == 0 {
         return None;
     }
-    let upper = bounds::upper(
-        route.differing + unknown,
-        route.compared + unknown,
-        thresholds.confidence,
-    );
-    (upper > thresholds.max_mismatch_rate).then(|| {
-        let (upper, allowed) = percents(upper, thresholds.max_mismatch_rate);
+    let seen = Seen::new(route.differing + unknown, route.compared + unknown);
+    let (bound, alpha) = (thresholds.bound, wrong(thresholds));
+    let allowed = thresholds.max_mismatch_rate;
+    (!bounds::is_within(bound, seen, allowed, alpha)).then(|| {
+        let (upper, allowed) = percents(bounds::upper(bound, seen, alpha), allowed);
         let mut what = Vec::new();
         if under_way > 0 {
             what.push(format!(

@@ -1,5 +1,8 @@
 //! Numbers as people read them.
 
+/// The name of all routes together in sentences.
+pub(super) const TOTAL: &str = "all requests";
+
 /// Decimal places of a percentage, unless more are needed to distinguish two.
 const PLACES: usize = 2;
 /// Most decimal places of a percentage.
@@ -42,6 +45,31 @@ pub fn number(value: u64) -> String {
         out.push(digit);
     }
     out
+}
+
+/// A time in the two largest units that it has.
+pub(super) fn duration(millis: u64) -> String {
+    const UNITS: [(u64, &str); 5] = [
+        (86_400_000, "d"),
+        (3_600_000, "h"),
+        (60_000, "m"),
+        (1_000, "s"),
+        (1, "ms"),
+    ];
+    let mut left = millis;
+    let mut parts = Vec::new();
+    for (length, unit) in UNITS {
+        if left >= length && parts.len() < 2 {
+            parts.push(format!("{}{unit}", left / length));
+            left %= length;
+        } else if !parts.is_empty() {
+            break;
+        }
+    }
+    if parts.is_empty() {
+        return "0s".to_owned();
+    }
+    parts.join(" ")
 }
 
 #[cfg(test)]

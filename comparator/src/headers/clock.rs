@@ -33,9 +33,14 @@ pub(super) fn agree(legacy: &FieldLines, candidate: &FieldLines, apart: Option<D
 /// When an answer was sent, in Unix seconds. A cache keeps the date and adds the age of the answer.
 fn written(headers: &FieldLines) -> Option<i64> {
     let date = Instant::parse(headers.get(&DATE)?.as_bytes())?;
+    Some(date.utc_seconds() + age(headers))
+}
+
+/// How many seconds after its `Date` an answer was sent.
+pub(super) fn age(headers: &FieldLines) -> i64 {
     let age = headers.get(&AGE).and_then(FieldValue::as_str);
-    let age = age.and_then(|age| age.parse::<u32>().ok());
-    Some(date.utc_seconds() + i64::from(age.unwrap_or(0)))
+    age.and_then(|age| age.parse::<u32>().ok())
+        .map_or(0, i64::from)
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@
 //! be the same. Attributes have no order and their names no case.
 //!
 //! `Expires` is a point in time, however it is written. Services compute it as now plus a constant, and the two answer
-//! at different moments; so if both have a `Date`, the lifetimes are compared. If both have `Max-Age`, that decides and
-//! `Expires` is ignored (RFC 6265 §5.3).
+//! at different moments; so if both have a `Date`, the lifetimes are compared, without the time that an answer spent in a
+//! cache (`Age`). If both have `Max-Age`, that decides and `Expires` is ignored (RFC 6265 §5.3).
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use http::header::{DATE, SET_COOKIE};
 use parity_schemas::fields::FieldLines;
 use parity_schemas::verdict::Kind;
 
-use super::{FieldComparison, shown_path};
+use super::{FieldComparison, clock, shown_path};
 use crate::collect::Flow;
 use crate::instant::Instant;
 use crate::rules::Action;
@@ -22,6 +22,10 @@ use crate::rules::Action;
 /// Allowed difference of two equal lifetimes, in seconds. The clock is read twice for each answer, for `Expires` and
 /// for `Date`, and many servers update `Date` only once a second.
 const LIFETIME_SLACK: i64 = 2;
+
+/// The name of a `Max-Age` that is no number. Clients ignore it, so it must not stand for one that they honour; but it is
+/// compared.
+const INVALID_MAX_AGE: &str = "invalid max-age";
 
 /// One parsed line.
 struct Cookie {
@@ -31,20 +35,17 @@ struct Cookie {
     /// The line as received, if it is not text. Such a cookie equals only the same bytes.
     raw: Option<Vec<u8>>,
     value: String,
-    /// Sorted; names in lower case, values normalized. `Expires` is not among them.
+    /// Sorted; names in lower case, values normalized. `Expires` is among them only if it cannot be read, so
+    /// that clients ignore it.
     attributes: Vec<(String, String)>,
     expires: Option<Expiry>,
 }
 
 /// Until when a cookie is kept.
-enum Expiry {
-    At {
-        time: Instant,
-        /// Seconds since the `Date` of the answer, if it has one.
-        lifetime: Option<i64>,
-    },
-    /// A date that cannot be parsed.
-    Unknown(String),
+struct Expiry {
+    time: Instant,
+    /// Seconds from the sending of the answer, if it has a `Date`.
+    lifetime: Option<i64>,
 }
 
 impl Cookie {
@@ -78,43 +79,29 @@ impl Cookie {
 }
 
 impl Expiry {
-    fn parse(text: &str, date: Option<&Instant>) -> Self {
-        match Instant::parse(text.as_bytes()) {
-            Some(time) => Self::At {
-                lifetime: date.and_then(|date| time.seconds_since(date)),
-                time,
-            },
-            None => Self::Unknown(text.to_owned()),
-        }
+    fn parse(text: &str, headers: &FieldLines) -> Option<Self> {
+        let time = Instant::parse(text.as_bytes())?;
+        let date = headers.get(&DATE);
+        let date = date.and_then(|date| Instant::parse(date.as_bytes()));
+        let since_date = date.and_then(|date| time.seconds_since(&date));
+        Some(Self {
+            lifetime: since_date.map(|seconds| seconds - clock::age(headers)),
+            time,
+        })
     }
 
     fn same(&self, other: &Self) -> bool {
-        match (self, other) {
-            (
-                Self::At { time, lifetime },
-                Self::At {
-                    time: other_time,
-                    lifetime: other_lifetime,
-                },
-            ) => {
-                time == other_time
-                    || match (lifetime, other_lifetime) {
-                        // A cookie that has expired when it arrives is deleted, however long ago that was.
-                        (Some(..=0), Some(..=0)) => true,
-                        (Some(one), Some(two)) => (one - two).abs() <= LIFETIME_SLACK,
-                        _ => false,
-                    }
+        self.time == other.time
+            || match (self.lifetime, other.lifetime) {
+                // A cookie that has expired when it arrives is deleted, however long ago that was.
+                (Some(..=0), Some(..=0)) => true,
+                (Some(one), Some(two)) => (one - two).abs() <= LIFETIME_SLACK,
+                _ => false,
             }
-            (Self::Unknown(one), Self::Unknown(two)) => one == two,
-            _ => false,
-        }
     }
 }
 
 fn by_name(headers: &FieldLines) -> BTreeMap<String, Vec<Cookie>> {
-    let date = headers
-        .get(&DATE)
-        .and_then(|date| Instant::parse(date.as_bytes()));
     let mut cookies: BTreeMap<String, Vec<Cookie>> = BTreeMap::new();
     for (place, line) in headers.get_all(&SET_COOKIE).enumerate() {
         let raw = line.as_str().is_none().then(|| line.as_bytes().to_vec());
@@ -123,14 +110,17 @@ fn by_name(headers: &FieldLines) -> BTreeMap<String, Vec<Cookie>> {
         let pair = parts.next().unwrap_or_default();
         let (name, value) = pair.split_once('=').unwrap_or(("", pair));
         let mut attributes: Vec<_> = parts.filter_map(attribute).collect();
-        // The last of several decides (RFC 6265 §5.3).
+        // The last of several decides (RFC 6265 §5.3), of those that can be read.
         let mut expires = None;
         attributes.retain(|(name, value)| {
-            let is_expires = name == "expires";
-            if is_expires {
-                expires = Some(Expiry::parse(value, date.as_ref()));
+            let valid = (name == "expires").then(|| Expiry::parse(value, headers));
+            match valid.flatten() {
+                Some(valid) => {
+                    expires = Some(valid);
+                    false
+                }
+                None => true,
             }
-            !is_expires
         });
         let attributes: Vec<_> = attributes
             .into_iter()
@@ -149,10 +139,7 @@ fn by_name(headers: &FieldLines) -> BTreeMap<String, Vec<Cookie>> {
     }
     // Equality with a tolerance is not transitive; in this order the first partner that fits is also the right one.
     for lines in cookies.values_mut() {
-        lines.sort_by_key(|cookie| match &cookie.expires {
-            Some(Expiry::At { lifetime, .. }) => *lifetime,
-            _ => None,
-        });
+        lines.sort_by_key(|cookie| cookie.expires.as_ref().and_then(|expiry| expiry.lifetime));
     }
     cookies
 }
@@ -189,10 +176,16 @@ fn attribute(text: &str) -> Option<(String, String)> {
             .to_ascii_lowercase(),
         "samesite" | "priority" => value.to_ascii_lowercase(),
         // RFC 6265 §5.2.2: nothing and less delete the cookie alike.
-        "max-age" => match value.parse::<i64>() {
-            Ok(seconds) if !value.starts_with('+') => seconds.max(0).to_string(),
-            _ => value.to_owned(),
-        },
+        "max-age" => {
+            let digits = value.strip_prefix('-').unwrap_or(value);
+            if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+                return Some((INVALID_MAX_AGE.to_owned(), value.to_owned()));
+            }
+            match value.parse::<i64>() {
+                Ok(seconds) => seconds.max(0).to_string(),
+                Err(_) => value.to_owned(),
+            }
+        }
         _ => value.to_owned(),
     };
     Some((name, value))

@@ -25,6 +25,7 @@ use std::collections::HashMap;
 
 use http::Method;
 use parity_schemas::exchange::Capture;
+use parity_schemas::fields::FieldLines;
 use parity_schemas::record::MismatchClass;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Finding, Part, Side, Verdict};
@@ -44,6 +45,8 @@ pub struct Answers<'a> {
     pub route: &'a str,
     /// Method of the request.
     pub method: &'a Method,
+    /// Header fields of the request.
+    pub request: &'a FieldLines,
     /// When the request came.
     pub time: Timestamp,
     /// What the legacy answered, first and second.
@@ -122,20 +125,26 @@ pub fn recheck(
     answers: &Answers<'_>,
     hash: &dyn Fn(&[u8]) -> u64,
 ) -> Rechecked {
-    let mut compare = |legacy, candidate, asked_together| {
+    let mut compare = |legacy, candidate, request: Option<_>| {
         comparator.compare_answers(AnswerPair {
             route: answers.route,
             method: answers.method,
+            request,
             time: answers.time,
             legacy,
             candidate,
-            asked_together,
+            asked_together: request.is_some(),
         })
     };
-    let second = compare(answers.legacy[1], answers.candidate[1], true);
-    // Whole clocks are not compared over the time between the looks.
-    let legacy = compare(answers.legacy[0], answers.legacy[1], false);
-    let candidate = compare(answers.candidate[0], answers.candidate[1], false);
+    let second = compare(
+        answers.legacy[1],
+        answers.candidate[1],
+        Some(answers.request),
+    );
+    // Clocks are not compared over the time between the looks, and what the client can read is a question to the
+    // candidate beside the legacy.
+    let legacy = compare(answers.legacy[0], answers.legacy[1], None);
+    let candidate = compare(answers.candidate[0], answers.candidate[1], None);
     let is_error = |answer: &Capture| answer.status >= 500;
     let comparisons = Comparisons {
         first,

@@ -4,9 +4,9 @@
 //! bounds a group learns no more values, for both services alike, and what it has is still recognized.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
-use parity_schemas::recheck::RecheckEvidence;
+use parity_schemas::recheck::{EvidenceCounts, RecheckEvidence};
 
 use super::class::Observation;
 
@@ -23,9 +23,6 @@ const TARGETS: usize = 256;
 /// Powers of two by which a distance must be beyond all before it to be far: eight times as much. Of values without a
 /// limit (times that a request takes), the largest of n is passed eight times over with a chance of about 1 in 8 n.
 const FAR: i32 = 3;
-
-/// Counts of one kind of evidence each.
-pub type EvidenceCounts = BTreeMap<RecheckEvidence, u64>;
 
 /// What is remembered of all groups.
 #[derive(Default)]

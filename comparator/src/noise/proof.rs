@@ -24,13 +24,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use parity_schemas::recheck::RecheckEvidence;
+use parity_schemas::evidence::Bound;
+use parity_schemas::recheck::{EvidenceCounts, RecheckEvidence};
 use parity_schemas::record::MismatchClass;
 use statrs::function::gamma::ln_gamma;
 
-use super::memory::EvidenceCounts;
 use super::shape::Shape;
-use crate::decision::bounds;
+use crate::decision::bounds::{self, Seen};
 
 /// Fewest rechecks. With fewer even the smallest group says nothing: a coin falls on one side ten times in a thousand.
 pub const MIN_RECHECKS: u64 = 20;
@@ -253,9 +253,16 @@ impl Proof {
 /// The most by which the rate of one may exceed that of its counterpart: the bounds of both, or the bound of the rate of
 /// either times that of how unequal they are, whichever is narrower.
 fn excess(times: u64, counterpart: u64, of: u64) -> f64 {
-    let upper = |differing, of| bounds::upper(differing, of, CONFIDENCE);
+    let upper = |differing, of| {
+        let seen = Seen::new(differing, of);
+        bounds::upper(Bound::OneLook, seen, 1.0 - CONFIDENCE)
+    };
+    let lower = |differing, of| {
+        let seen = Seen::new(differing, of);
+        bounds::lower(Bound::OneLook, seen, 1.0 - CONFIDENCE)
+    };
     let (times, counterpart) = (times.min(of), counterpart.min(of));
-    let apart = upper(times, of) - bounds::lower(counterpart, of, CONFIDENCE);
+    let apart = upper(times, of) - lower(counterpart, of);
     let either = (times + counterpart).min(of);
     let together = upper(either, of) * (2.0 * upper(times, either) - 1.0);
     apart.min(together).max(0.0)

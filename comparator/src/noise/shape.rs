@@ -14,8 +14,8 @@
 mod label;
 mod text;
 
-use parity_schemas::side::{CUT_MARK, Side};
-use parity_schemas::verdict::{Finding, Kind, Part};
+use parity_schemas::side::Side;
+use parity_schemas::verdict::{Finding, Kind, Part, TextDiff};
 
 use crate::notation::number::is_number;
 pub use label::UnknownShape;
@@ -140,7 +140,7 @@ impl Shape {
         }
         if let (Side::Line(_), Side::Line(_)) = (&finding.legacy, &finding.candidate) {
             // The first line that differs says nothing of the others; the whole diff does.
-            let alike = finding.text_diff.as_deref().is_some_and(is_pattern_diff);
+            let alike = finding.text_diff.as_ref().is_some_and(is_pattern_diff);
             return both(if alike {
                 ValueShape::Pattern
             } else {
@@ -296,13 +296,16 @@ impl Seen {
 }
 
 /// Whether the lines that a unified diff takes away are, but for the numbers and ids in them, those that it adds.
-fn is_pattern_diff(diff: &str) -> bool {
+fn is_pattern_diff(diff: &TextDiff) -> bool {
     // What was cut may hide anything.
-    if diff.contains(CUT_MARK) {
+    if diff.is_cut {
         return false;
     }
     let lines = |sign: char| -> Vec<_> {
-        let lines = diff.lines().filter_map(|line| line.strip_prefix(sign));
+        let lines = diff
+            .lines
+            .lines()
+            .filter_map(|line| line.strip_prefix(sign));
         lines.map(skeleton).collect()
     };
     lines('-') == lines('+')

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http::{HeaderName, Method};
-use parity_schemas::exchange::{Body, ByteHold, Capture, Request};
+use parity_schemas::exchange::{Body, ByteHold, Capture, Origin, Request};
 use parity_schemas::fields::FieldLines;
 use parity_schemas::route::Route;
 use parity_schemas::time::Timestamp;
@@ -80,6 +80,7 @@ fn exchange(
             target: target.into(),
             headers: headers(request),
             body: Body::from(body.to_vec()),
+            origin: Origin::default(),
         },
         legacy,
         candidate,

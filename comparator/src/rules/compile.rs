@@ -12,7 +12,7 @@ use parity_schemas::verdict::{Explanation, Part};
 
 use super::action::{Action, Explanations};
 use super::config::{self, RuleConfig};
-use super::pattern::Pattern;
+use super::pattern::{self, Pattern};
 use super::{Rule, RuleError};
 use crate::notation::number::Decimal;
 
@@ -294,21 +294,32 @@ impl Check<'_> {
     }
 
     fn action_fits_part(&mut self, action: &Action, part: Part) {
-        let fits = match part {
-            Part::Body => true,
-            Part::Header | Part::Trailer => !matches!(action, Action::Key(_)),
-            Part::Status => matches!(action, Action::Ignore),
+        let of_cookies = matches!(part, Part::Header | Part::Trailer)
+            && pattern::is_of_cookies(&self.config.path);
+        let what = if of_cookies {
+            "cookies".to_owned()
+        } else {
+            format!("part `{part}`")
+        };
+        let (fits, hint) = match part {
+            Part::Body => return,
+            // A cookie is one value: without the rule it is the same or another one.
+            Part::Header | Part::Trailer if of_cookies => (
+                matches!(action, Action::Ignore | Action::Mask),
+                "a cookie can only be ignored",
+            ),
+            Part::Header | Part::Trailer => (
+                !matches!(action, Action::Key(_)),
+                "use `unordered` for a header that is a list",
+            ),
+            Part::Status => (
+                matches!(action, Action::Ignore),
+                "the status can only be ignored",
+            ),
         };
         if !fits {
-            let hint = match part {
-                Part::Status => "the status can only be ignored",
-                _ => "use `unordered` for a header that is a list",
-            };
-            self.error(
-                "action",
-                format!("`{}` has no meaning for part `{part}`", self.config.action),
-                Some(hint.to_owned()),
-            );
+            let message = format!("`{}` has no meaning for {what}", self.config.action);
+            self.error("action", message, Some(hint.to_owned()));
         }
     }
 

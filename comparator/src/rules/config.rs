@@ -31,7 +31,7 @@ pub const TYPES: &[&str] = &["timestamp", "uuid", "number"];
 pub struct RuleConfig {
     /// Under which hits are counted; unique.
     pub id: String,
-    /// `METHOD /template`; every route without it.
+    /// `METHOD /template`, exactly as the route is called; every route without it.
     pub route: Option<String>,
     /// `status`, `header`, `trailer` or `body`; the body without it.
     pub part: Option<String>,
@@ -92,7 +92,7 @@ pub static KEYS: &[Key] = &[
     .required(),
     Key::new(
         "route",
-        "Only on this route",
+        "Only on this route, by its exact text in a report or in `match`",
         Slot::Optional(|rule| &mut rule.route),
     ),
     Key::new(

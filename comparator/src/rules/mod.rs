@@ -104,6 +104,12 @@ impl Rules {
         self.all.iter().map(|rule| &*rule.id)
     }
 
+    /// The ids of those that apply to one route only: never to two files, which have none.
+    pub fn ids_of_one_route(&self) -> impl Iterator<Item = &str> {
+        let of_one = self.all.iter().filter(|rule| rule.route.is_some());
+        of_one.map(|rule| &*rule.id)
+    }
+
     /// The rules that apply at a time, as if there were no others and none of them ever expired: for a mirror, which
     /// takes the next ones at [`Rules::next_expiry`]. The hash is then that of the rules that really apply.
     #[must_use]

@@ -79,6 +79,14 @@ impl Pattern {
                     None,
                 ));
             }
+            if let Some((name, attribute)) = attribute(cookie) {
+                return Err((
+                    format!("`{path}`: there is no path to the attribute {attribute} of a cookie"),
+                    Some(format!(
+                        "write `set-cookie/{name}`, which is the cookie with its attributes"
+                    )),
+                ));
+            }
             segments.push(header_segment(cookie));
         }
         Ok(Self(segments.into()))
@@ -128,6 +136,32 @@ impl Pattern {
         }
         text
     }
+}
+
+/// Whether a path of a header names cookies: all of them, or one.
+pub(super) fn is_of_cookies(path: &str) -> bool {
+    let name = path.split('/').next().unwrap_or(path);
+    name.eq_ignore_ascii_case("set-cookie")
+}
+
+/// The name and the attribute, if what should be a cookie's name is a path to an attribute. Another name with a slash is
+/// not refused: no cookie should have one, but some do.
+fn attribute(cookie: &str) -> Option<(&str, &str)> {
+    const ATTRIBUTES: [&str; 9] = [
+        "expires",
+        "max-age",
+        "domain",
+        "path",
+        "secure",
+        "httponly",
+        "samesite",
+        "partitioned",
+        "value",
+    ];
+    let (name, attribute) = cookie.rsplit_once('/')?;
+    let mut known = ATTRIBUTES.iter();
+    let is_known = known.any(|known| attribute.eq_ignore_ascii_case(known));
+    is_known.then_some((name, attribute))
 }
 
 fn header_segment(text: &str) -> Segment {

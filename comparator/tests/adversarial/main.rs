@@ -79,6 +79,7 @@ fn compared(pair: &Pair) -> (Verdict, Duration) {
         asked_together: true,
         route: "GET /",
         method: &Method::GET,
+        request: None,
         time: now,
         legacy: &legacy,
         candidate: &candidate,

@@ -106,6 +106,7 @@ fn compare_by(
     let pair = AnswerPair {
         route: "GET /",
         method,
+        request: None,
         time: now,
         legacy,
         candidate,

@@ -12,6 +12,7 @@ use parity_comparator::noise::proof::{GroupSums, Proof, prove};
 use parity_comparator::noise::shape::Shape;
 use parity_comparator::{AnswerPair, Comparator, Limits, Rules};
 use parity_schemas::exchange::Capture;
+use parity_schemas::fields::FieldLines;
 use parity_schemas::record::MismatchClass;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Finding, Verdict};
@@ -183,10 +184,11 @@ impl Mirror {
         let candidate_first = self.world.random.chance(0.5);
         let apart = self.world.random.below(2_000).cast_signed();
         let ([l1, c1], faulty) = self.ask(target, time, !candidate_first, apart);
-        let method = Method::GET;
+        let (method, request) = (Method::GET, FieldLines::default());
         let first = self.comparator.compare_answers(AnswerPair {
             route: "GET /a",
             method: &method,
+            request: Some(&request),
             time: Timestamp::from_micros(time),
             legacy: &l1,
             candidate: &c1,
@@ -222,6 +224,7 @@ impl Mirror {
             let answers = Answers {
                 route: "GET /a",
                 method: &method,
+                request: &request,
                 time: Timestamp::from_micros(time),
                 legacy: [&l1, &l2],
                 candidate: [&c1, &c2],

@@ -8,7 +8,7 @@ use super::source::{Document, Source};
 use super::{limits, oracle, parts};
 
 const JSON: &str = "application/json";
-/// A byte order mark, which is not content.
+/// A byte order mark. On one side only it is a difference, on both it is not content.
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
 /// Two texts that claim to be JSON, or two documents built from the bytes.
@@ -79,7 +79,10 @@ fn expected(legacy: &[u8], candidate: &[u8], limits: Limits) -> Option<Verdict> 
     }
     let [one, two] = [legacy, candidate].map(|text| text.strip_prefix(BOM).unwrap_or(text));
     match (oracle::is_json(one), oracle::is_json(two)) {
-        (true, true) => differ(oracle::meaning(one)? != oracle::meaning(two)?),
+        (true, true) => {
+            let marks = legacy.starts_with(BOM) != candidate.starts_with(BOM);
+            differ(marks || oracle::meaning(one)? != oracle::meaning(two)?)
+        }
         (true, false) | (false, true) => Some(Verdict::Mismatch),
         // Compared as texts, which the oracle knows nothing of.
         (false, false) => None,

@@ -88,6 +88,7 @@ impl Judge {
         let pair = AnswerPair {
             route: "GET /",
             method: &self.method,
+            request: None,
             time: Timestamp::from_micros(0),
             legacy,
             candidate,

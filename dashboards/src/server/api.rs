@@ -6,10 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
+use axum::http::Uri;
 use axum::response::{IntoResponse, Response};
 use parity_schemas::documents::{MISMATCHES_SCHEMA, MismatchPage};
+use parity_schemas::evidence::Thresholds;
 
+use super::asked::Asked;
 use super::question::{ErrorAnswer, MismatchQuestion, Question, find_mismatch, read};
 use super::site::{Process, Site};
 use crate::view;
@@ -17,18 +20,28 @@ use crate::view;
 /// `parity.report/v1`.
 pub(super) async fn report(
     State(site): State<Arc<Site>>,
-    Query(question): Query<Question>,
+    Asked(question): Asked<Question>,
 ) -> Result<Response, ErrorAnswer> {
     let selection = question.selection(&site)?;
-    let report = read(&site, move |reader| reader.report(&selection)).await?;
-    Ok(Json(report).into_response())
+    let is_own = selection.migration() == site.migration;
+    let decided = read(&site, move |reader| {
+        view::decided(reader, &selection, &Thresholds::default())
+    })
+    .await?;
+    // A migration that is misspelt has no report of zeros. That of this process is no slip: nothing came yet.
+    match decided.absent {
+        Some(absent) if absent.is_unknown_migration && !is_own => {
+            Err(ErrorAnswer::missing(absent.sentence))
+        }
+        _ => Ok(Json(decided.report).into_response()),
+    }
 }
 
 /// `parity.gate/v1`. It waits for watermarks as the command does, but does not store the decision: only the command
 /// `parity gate` does.
 pub(super) async fn gate(
     State(site): State<Arc<Site>>,
-    Query(question): Query<Question>,
+    Asked(question): Asked<Question>,
 ) -> Result<Response, ErrorAnswer> {
     let selection = question.selection(&site)?;
     let thresholds = question.thresholds()?;
@@ -49,7 +62,7 @@ pub(super) async fn gate(
 /// `parity.mismatches/v1`: recorded mismatches, newest first; `next` is null on the last page.
 pub(super) async fn mismatches(
     State(site): State<Arc<Site>>,
-    Query(question): Query<MismatchQuestion>,
+    Asked(question): Asked<MismatchQuestion>,
 ) -> Result<Response, ErrorAnswer> {
     let (filter, limit) = (question.filter(&site)?, question.limit()?);
     // One more than asked for tells whether there is a next page.
@@ -112,6 +125,14 @@ pub(super) async fn set_shadowing(
     } else {
         Json(mirror.status()).into_response()
     })
+}
+
+/// Every other path.
+pub(super) async fn unknown(uri: Uri) -> ErrorAnswer {
+    ErrorAnswer::missing(format!(
+        "nothing is at `{}`; the API begins at /api/v1/report, the page is at /",
+        uri.path()
+    ))
 }
 
 fn no_mirror() -> ErrorAnswer {

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 
+use super::asked::Asked;
 use super::question::{ErrorAnswer, Question, find_mismatch, read};
 use super::site::Site;
 use crate::{pages, view};
@@ -13,9 +14,10 @@ use crate::{pages, view};
 /// The report page.
 pub(super) async fn report(
     State(site): State<Arc<Site>>,
-    Query(question): Query<Question>,
+    question: Result<Asked<Question>, ErrorAnswer>,
 ) -> Response {
     let decided = async {
+        let Asked(question) = question?;
         let selection = question.selection(&site)?;
         let thresholds = question.thresholds()?;
         read(&site, move |reader| {

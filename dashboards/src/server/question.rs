@@ -4,7 +4,7 @@
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use parity_schemas::evidence::Thresholds;
+use parity_schemas::evidence::{Bound, Thresholds};
 use parity_schemas::record::Mismatch;
 use parity_schemas::time::Timestamp;
 use parity_sink::read::MAX_MISMATCHES;
@@ -23,6 +23,7 @@ pub(super) struct Question {
     since: Option<String>,
     max_mismatch_rate: Option<f64>,
     confidence: Option<f64>,
+    one_look: Option<bool>,
     min_requests: Option<u64>,
     max_dropped: Option<f64>,
     max_uncomparable: Option<f64>,
@@ -71,6 +72,10 @@ impl Question {
                 default.max_mismatch_rate,
             )?,
             confidence,
+            bound: match self.one_look {
+                Some(true) => Bound::OneLook,
+                Some(false) | None => default.bound,
+            },
             min_requests: self.min_requests.unwrap_or(default.min_requests),
             max_dropped: share("max_dropped", self.max_dropped, default.max_dropped)?,
             max_uncomparable: share(
@@ -79,7 +84,7 @@ impl Question {
                 default.max_uncomparable,
             )?,
             max_errors: share("max_errors", self.max_errors, default.max_errors)?,
-            required_routes: default.required_routes,
+            ..default
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use parity_schemas::evidence::Decision;
+use parity_schemas::evidence::{Decision, Outcome};
 
 use super::report::clients_line;
 use super::{BOLD, DIM, style, styled};
@@ -26,13 +26,17 @@ fn write(out: &mut String, view: DecisionView<'_>) -> std::fmt::Result {
     let decision = view.decision;
     let word = decision.outcome.as_str().to_uppercase();
     let word = styled(style(decision.outcome.into()), word);
-    let first = decision
-        .reasons
-        .first()
-        .map(|reason| format!("  {}", sentence(reason)))
-        .unwrap_or_default();
-    writeln!(out, "{word}{first}")?;
-    for reason in decision.reasons.iter().skip(1) {
+    // What a pass is proven for comes first, and otherwise what stands in its way.
+    let mut reasons = decision.reasons.iter();
+    if decision.outcome == Outcome::Pass {
+        writeln!(out, "{word}{}", sentence(view.claim()))?;
+    } else {
+        let first = reasons
+            .next()
+            .map(|reason| format!("  {}", sentence(reason)));
+        writeln!(out, "{word}{}", first.unwrap_or_default())?;
+    }
+    for reason in reasons {
         writeln!(out, "  {}", sentence(reason))?;
     }
     routes(out, view)?;

@@ -14,7 +14,7 @@ use parity_schemas::report::Report;
 
 use super::{BAD, BOLD, DIM, style, styled};
 use crate::view::words::{elapsed, grouped, percent, rate, sentence, shown, version};
-use crate::view::{Decided, ReportView};
+use crate::view::{Decided, ReportView, not_compared};
 
 pub(super) use clients::headline as clients_line;
 
@@ -112,7 +112,6 @@ fn routes(out: &mut String, report: &Report) -> std::fmt::Result {
         let counts = &route.counts;
         let (differing, compared) = (counts.differing(), counts.compared());
         let rate = rate(differing, compared).unwrap_or_else(|| "-".to_owned());
-        let rest = counts.not_compared.values().sum::<u64>() - counts.candidate_failures();
         let median = |quantiles: &BTreeMap<String, u64>| {
             quantiles
                 .get("p50")
@@ -135,7 +134,7 @@ fn routes(out: &mut String, report: &Report) -> std::fmt::Result {
             } else {
                 differ.clone()
             },
-            grouped(rest),
+            grouped(not_compared(counts)),
         )?;
     }
     more(out, report.routes.len(), MAX_ROUTES, "routes")

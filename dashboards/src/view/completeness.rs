@@ -7,7 +7,7 @@ use parity_schemas::report::Report;
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::{InstanceWatermark, RunState};
 
-use super::words::{grouped, shown};
+use super::words::{plural, shown};
 
 /// Processes that are named; more are counted, and the JSON document has all.
 const MAX_NAMED: usize = 5;
@@ -84,7 +84,8 @@ impl Completeness<'_> {
             moment(newest.to)
         );
         if !more.is_empty() {
-            let _infallible = write!(text, ", and {} others", grouped(more.len() as u64));
+            let more = plural(more.len() as u64, "other", "others");
+            let _infallible = write!(text, ", and {more}");
         }
         Some(text)
     }

@@ -42,6 +42,13 @@ impl<'a> DecisionView<'a> {
         })
     }
 
+    /// The headline behind its first word, which is the outcome.
+    pub(crate) fn claim(self) -> &'a str {
+        let word = self.decision.outcome.as_str().to_uppercase();
+        let headline = self.decision.headline.as_str();
+        headline.strip_prefix(&word).unwrap_or(headline)
+    }
+
     /// The routes, the worst first.
     pub(crate) fn routes(self) -> Vec<RouteRow> {
         self.decision.routes.iter().map(RouteRow::from).collect()

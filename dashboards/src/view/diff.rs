@@ -86,6 +86,7 @@ impl<'a> Diff<'a> {
         let listed = &self.comparison.tolerated;
         let is_cut = listed.len() >= self.limits.tolerated;
         Excused::by_hits(listed, is_cut, hits(self.comparison, self.rules))
+            .without_route(self.rules.ids_of_one_route())
     }
 
     /// A remark that the verdict alone does not give: two files may be equal and both broken.

@@ -27,6 +27,8 @@ pub(crate) struct Excused<'a> {
     pub(crate) headers: Vec<&'a str>,
     /// Rules that excused nothing.
     pub(crate) unused: Vec<&'a str>,
+    /// Rules that were not applied, because each is for one route.
+    pub(crate) of_one_route: Vec<&'a str>,
 }
 
 impl<'a> Excused<'a> {
@@ -46,6 +48,13 @@ impl<'a> Excused<'a> {
             excused.equal.push(Equal::by_rule(id, hits, false, places));
         }
         excused
+    }
+
+    /// Of two files, to which no rule for one route applies.
+    pub(crate) fn without_route(mut self, of_one_route: impl Iterator<Item = &'a str>) -> Self {
+        self.of_one_route = of_one_route.collect();
+        self.unused.retain(|id| !self.of_one_route.contains(id));
+        self
     }
 
     /// Of a record, of which only the list is known.
@@ -89,6 +98,7 @@ impl<'a> Excused<'a> {
             equal: equal.collect(),
             headers,
             unused: Vec::new(),
+            of_one_route: Vec::new(),
         };
         (excused, by_rule)
     }
@@ -168,6 +178,9 @@ mod tests {
             ["1 × the same number in other digits", "7 × by rule times"]
         );
         assert_eq!(compared.unused, ["unused"]);
+        let of_files = compared.without_route(["unused"].into_iter());
+        assert!(of_files.unused.is_empty());
+        assert_eq!(of_files.of_one_route, ["unused"]);
         assert!(Excused::recorded(&listed[..1], false).is_empty());
     }
 }

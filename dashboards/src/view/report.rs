@@ -130,7 +130,7 @@ impl<'a> ReportView<'a> {
                 })
                 .collect(),
             groups: rest.into_iter().map(Group::from).collect(),
-            acceptable: members.find_map(|member| member.hint()),
+            hint: members.find_map(|member| member.hint()).map(hint),
         }
     }
 
@@ -214,14 +214,27 @@ impl ClientsView<'_> {
     }
 }
 
+/// A sentence with the rule that accepts differences of this explanation.
+fn hint(explanation: Explanation) -> String {
+    format!(
+        "What is meant to differ like that: a [[rule]] with action = \"accept\" and explanations = [\"{explanation}\"], or a \
+         profile (`parity rules`)"
+    )
+}
+
+/// Requests that nothing was compared of and that do not count against the candidate.
+pub(crate) fn not_compared(counts: &Counts) -> u64 {
+    counts.not_compared.values().sum::<u64>() - counts.candidate_failures()
+}
+
 /// Differences: first the causes that several groups share; then the groups without a common cause.
 pub(crate) struct Differing<'a> {
     /// The most frequent first.
     pub(crate) causes: Vec<Cause<'a>>,
     /// Groups that belong to no cause, the most frequent first.
     pub(crate) groups: Vec<Group<'a>>,
-    /// An explanation that a rule could accept: one that all mismatches at its place have.
-    pub(crate) acceptable: Option<Explanation>,
+    /// How to accept what is meant to differ. Only where all mismatches at a place have the same explanation.
+    pub(crate) hint: Option<String>,
 }
 
 /// What several groups share. Its count is that of its findings. An answer may be in several of the groups, so the number of

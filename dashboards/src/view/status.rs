@@ -11,6 +11,14 @@ use serde::Serialize;
     reason = "a document: each says something else, and none depends on another"
 )]
 pub struct Status {
+    /// The migration under which requests are recorded.
+    pub migration: String,
+    /// The version of the legacy; empty if none is given.
+    pub legacy_version: String,
+    /// The version of the candidate; empty if none is given.
+    pub candidate_version: String,
+    /// Hash of the rules in force.
+    pub rules_hash: String,
     /// Clients since the process began, by outcome; outcomes without a count are absent.
     pub clients: Clients,
     /// When a client last got no whole answer although it had not gone away; `None` if that never happened.

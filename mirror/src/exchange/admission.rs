@@ -103,12 +103,12 @@ impl Admission {
         let families: [(_, _, &dyn Fn(Side) -> usize); 2] = [
             (
                 "parity_shadow_queue_depth",
-                "Shadows that wait for a service; for the legacy only in a tap",
+                "Shadows that wait for a service; for the legacy in a tap, or when it is asked again",
                 &|side| self.in_flight_to(side),
             ),
             (
                 "parity_shadow_connections",
-                "Open connections of shadows to a service, in use and idle; to the legacy only in a tap",
+                "Open connections of shadows to a service, in use and idle; to the legacy in a tap, or when it is asked again",
                 &|side| self.connections(side).count(),
             ),
         ];

@@ -8,6 +8,7 @@
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Instant;
 
@@ -23,13 +24,16 @@ use crate::exchange::head::{RequestForm, RequestHead};
 use crate::exchange::intake::Completion;
 use crate::exchange::meters::ShadowEnd;
 use crate::exchange::pending::{Ask, Pending};
+use crate::exchange::purpose::Purpose;
+use crate::exchange::resources::WorkerResources;
+use crate::exchange::services::Services;
 use crate::exchange::side::{BySide, Side};
 use crate::exchange::terms::Terms;
 use crate::forwarding::Forwarding;
 use crate::framing;
 use crate::headers::{self, Wire};
 use crate::turns;
-use crate::upstream::{RequestBody, SendError, Sent, Service, ServiceFault};
+use crate::upstream::{RequestBody, SendError, Sent, Service, ServiceFault, Shadows};
 
 /// A request body type that a shadow can send.
 pub(crate) trait AskBody: RequestBody + From<Copied> {}
@@ -45,15 +49,36 @@ pub(crate) struct Asker<B: AskBody> {
 }
 
 impl<B: AskBody> Asker<B> {
+    /// `is_shadowed` says of each service whether it is asked only by shadows, whose work and connections are limited;
+    /// answers that a client waits for are not.
     pub(crate) fn new(
+        resources: &WorkerResources<B>,
         terms: Rc<Terms>,
         forwarding: Forwarding,
-        services: BySide<Service<B>>,
+        services: &Services,
+        is_shadowed: impl Fn(Side) -> bool,
     ) -> Rc<Self> {
+        let service = |side| {
+            let (connector, target) = services.of(side);
+            let shadows = is_shadowed(side).then(|| Shadows {
+                turns: Rc::clone(terms.turns()),
+                connections: Arc::clone(terms.admission().connections(side)),
+            });
+            let lookups = &resources.lookups[side];
+            let connections = &resources.all_connections;
+            Service::new(
+                connector,
+                target,
+                terms.limits(),
+                lookups,
+                connections,
+                shadows,
+            )
+        };
         Rc::new(Self {
-            terms,
             forwarding,
-            services,
+            services: BySide::new(service),
+            terms,
         })
     }
 
@@ -99,7 +124,8 @@ impl<B: AskBody> Asker<B> {
                 if reason == Reason::ByteBudget {
                     // Other reasons for not sending it are counted when the request is settled. This one also occurs
                     // after sending, so it is counted here.
-                    self.terms.meters().shadow(ShadowEnd::Shed);
+                    let purpose = ask.pending().purpose();
+                    self.terms.meters().shadow(purpose, ShadowEnd::Shed);
                 }
                 ask.fail(reason);
             }
@@ -160,6 +186,7 @@ async fn run<B: AskBody>(asker: Rc<Asker<B>>, ask: Ask, reservation: Reservation
     let side = ask.side();
     let mut attempt = Attempt {
         side,
+        purpose: pending.purpose(),
         reservation: Some(reservation),
         ask: Some(ask),
         capturing: None,
@@ -174,13 +201,13 @@ async fn run<B: AskBody>(asker: Rc<Asker<B>>, ask: Ask, reservation: Reservation
     // Released before the ask ends, so that nobody sees the outcome before the limits are free again.
     attempt.reservation = None;
     if side == Side::Candidate {
-        judge(terms, outcome);
+        judge(terms, pending.purpose(), outcome);
     }
     attempt.end(terms, outcome);
 }
 
 /// Updates the breaker and the counters with the candidate's result.
-fn judge(terms: &Terms, outcome: Result<(), Unanswered>) {
+fn judge(terms: &Terms, purpose: Purpose, outcome: Result<(), Unanswered>) {
     let (limits, breaker) = (terms.limits(), terms.admission().breaker());
     let end = match outcome {
         Err(Unanswered::ServiceFault(
@@ -216,13 +243,14 @@ fn judge(terms: &Terms, outcome: Result<(), Unanswered>) {
             ShadowEnd::Sent
         }
     };
-    terms.meters().shadow(end);
+    terms.meters().shadow(purpose, end);
 }
 
 /// One attempt to get an answer. It owns the ask and the capture outside of the future that the deadline drops, so that
 /// the ask can end with the right reason.
 struct Attempt {
     side: Side,
+    purpose: Purpose,
     reservation: Option<Reservation>,
     ask: Option<Ask>,
     capturing: Option<(Capturing, Instant)>,
@@ -299,7 +327,7 @@ impl Attempt {
             (Ok(()), Some((capturing, ended)), _) => {
                 let elapsed = ended.saturating_duration_since(capturing.sent());
                 if capturing.keeps_body() {
-                    terms.meters().answered(self.side, elapsed);
+                    terms.meters().answered(self.purpose, self.side, elapsed);
                 }
                 capturing.complete(elapsed);
             }
@@ -345,6 +373,3 @@ fn body<B: AskBody>(pending: &Pending) -> (B, bool) {
         None => (B::default(), true),
     }
 }
-
-#[cfg(test)]
-mod tests;

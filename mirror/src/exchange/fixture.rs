@@ -1,4 +1,4 @@
-//! Test fixtures of this module: terms with default limits, and a request.
+//! Test fixtures of this module: resources and terms with default limits, and a request.
 
 use std::cell::RefCell;
 use std::net::Ipv4Addr;
@@ -13,24 +13,35 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 
 use crate::counters::OfWorker;
-use crate::exchange::admission::Admission;
+use crate::descriptors::ConnectionLimits;
+use crate::exchange::copied::Copied;
 use crate::exchange::head::RequestHead;
 use crate::exchange::meters::Meters;
 use crate::exchange::observer::{Observer, Receipt};
-use crate::exchange::pending::Pending;
+use crate::exchange::pending::{Ask, Pending};
+use crate::exchange::resources::{ProcessResources, WorkerResources};
 use crate::exchange::sampling::Sampling;
-use crate::exchange::terms::{ExchangeResources, Terms};
+use crate::exchange::terms::Terms;
 use crate::exchange::ticket::Ticket;
 use crate::forwarding::Peer;
 use crate::limits::Limits;
 
 /// Remembers how requests were settled: with a reason, or as an exchange.
 #[derive(Default)]
-pub(super) struct Log(RefCell<Vec<Option<Reason>>>);
+pub(super) struct Log {
+    outcomes: RefCell<Vec<Option<Reason>>>,
+    exchanges: RefCell<Vec<Exchange>>,
+}
 
 impl Log {
     pub(super) fn outcomes(&self) -> Vec<Option<Reason>> {
-        self.0.borrow().clone()
+        self.outcomes.borrow().clone()
+    }
+
+    /// Takes the last exchange.
+    pub(super) fn exchange(&self) -> Exchange {
+        let last = self.exchanges.borrow_mut().pop();
+        last.expect("it became an exchange")
     }
 }
 
@@ -39,37 +50,54 @@ impl Observer for Log {
         Receipt::default()
     }
     fn not_compared(&self, _: &Arc<Route>, reason: Reason, _: Receipt) {
-        self.0.borrow_mut().push(Some(reason));
+        self.outcomes.borrow_mut().push(Some(reason));
     }
-    fn exchange(&self, _: Exchange, _: Receipt) {
-        self.0.borrow_mut().push(None);
+    fn exchange(&self, exchange: Exchange, _: Receipt) {
+        self.outcomes.borrow_mut().push(None);
+        self.exchanges.borrow_mut().push(exchange);
     }
     fn answered(&self, _: &Arc<Route>, _: u16) {}
     fn client(&self, _: &Arc<Route>, _: ClientOutcome) {}
 }
 
-pub(super) fn terms(log: &Rc<Log>) -> Rc<Terms> {
+/// What a thread of a process with default limits has.
+pub(super) fn resources() -> WorkerResources<Copied> {
     let limits = Limits::default();
-    let resources = ExchangeResources {
-        admission: Arc::new(Admission::new(true, limits.shadow_bytes)),
-        meters: OfWorker::new(&Arc::from([Meters::new()]), 0),
-        tasks: Rc::default(),
-        turns: Rc::default(),
-    };
-    let observer = Rc::clone(log) as Rc<dyn Observer>;
-    Terms::new(resources, limits, Sampling::default(), observer)
+    let process = ProcessResources::new(true, &limits, ConnectionLimits::default());
+    let meters = OfWorker::new(&Arc::from([Meters::new()]), 0);
+    WorkerResources::new(&process, meters, Reason::ClientAborted)
 }
 
-pub(super) fn pending(terms: &Rc<Terms>) -> Rc<Pending> {
-    let ticket = Ticket::receive(terms, Arc::new(Route::new("GET /")));
-    let head = RequestHead {
+pub(super) fn terms_with(resources: &WorkerResources<Copied>, log: &Rc<Log>) -> Rc<Terms> {
+    let observer = Rc::clone(log) as Rc<dyn Observer>;
+    let sampling = Sampling::default();
+    Terms::new(
+        resources.exchange().clone(),
+        Limits::default(),
+        sampling,
+        observer,
+    )
+}
+
+pub(super) fn terms(log: &Rc<Log>) -> Rc<Terms> {
+    terms_with(&resources(), log)
+}
+
+/// The head of a request for `/`.
+pub(super) fn head() -> RequestHead {
+    RequestHead {
         method: Method::GET,
         uri: Uri::from_static("/"),
         spelling: None,
         headers: HeaderMap::new(),
         keeps_buffer: true,
         version: Version::HTTP_11,
-        peer: Rc::new(Peer::new(Ipv4Addr::LOCALHOST.into(), false)),
-    };
-    Pending::open(ticket, head, Timestamp::now())
+        peer: Some(Rc::new(Peer::new(Ipv4Addr::LOCALHOST.into(), false))),
+    }
+}
+
+/// The asks of a received request.
+pub(super) fn asks(terms: &Rc<Terms>, head: RequestHead) -> (Ask, Ask) {
+    let ticket = Ticket::receive(terms, Arc::new(Route::new("GET /")));
+    Pending::for_both(ticket, head, Timestamp::now())
 }

@@ -5,11 +5,12 @@
 
 use std::rc::Rc;
 
+use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
-use http::uri::Scheme;
+use http::uri::{self, PathAndQuery, Scheme};
 use http::{HeaderMap, HeaderValue, Method, Request, Uri, Version};
 use http_body::Body;
-use parity_schemas::exchange;
+use parity_schemas::exchange::{self, Origin};
 
 use crate::exchange::detach;
 use crate::forwarding::{Forwarding, Peer};
@@ -27,7 +28,8 @@ pub(crate) struct RequestHead {
     /// Whether it was read into a buffer that is much larger than it.
     pub(crate) keeps_buffer: bool,
     pub(crate) version: Version,
-    pub(crate) peer: Rc<Peer>,
+    /// Who sent it, if anybody did.
+    pub(crate) peer: Option<Rc<Peer>>,
 }
 
 /// How a request is written for one service.
@@ -59,7 +61,7 @@ impl RequestHead {
     pub(crate) fn request<B: Body>(&self, form: &RequestForm<'_>, body: B) -> Request<B> {
         let mut headers = headers::for_upstream(&self.headers, &self.uri, form.host);
         form.forwarding
-            .request(&mut headers, &self.peer, self.version);
+            .request(&mut headers, self.peer.as_deref(), self.version);
         form.target.change(&mut headers);
         let mut target = form.target.target(&self.uri);
         let mut request = Request::new(body);
@@ -110,17 +112,53 @@ impl RequestHead {
         detach::target(&mut self.uri);
     }
 
-    /// Moves out what is compared and recorded; the head must not be used afterwards.
+    /// Moves out what is compared, recorded, or needed to send it again; the head must not be used afterwards.
     pub(super) fn taken(&mut self, body: exchange::Body) -> exchange::Request {
+        let target = target(&self.uri);
         exchange::Request {
             method: std::mem::take(&mut self.method),
             target: match &self.spelling {
-                Some(spelling) => spelling.text(target(&self.uri)).into(),
-                None => target(&self.uri).into(),
+                Some(spelling) => spelling.text(target).into(),
+                None => target.into(),
             },
             headers: (&self.headers).into(),
             body,
+            origin: Origin {
+                client: self.peer.as_ref().map(|peer| peer.client()),
+                version: self.version,
+                authority: self.uri.authority().map(|it| it.as_str().into()),
+                target: self.spelling.as_ref().map(|it| it.bytes(target).into()),
+                trailers: None,
+            },
         }
+    }
+
+    /// The head of a request that was taken apart, or recorded. `None` if it is not one that HTTP can send.
+    pub(super) fn of(request: &exchange::Request) -> Option<Self> {
+        let origin = &request.origin;
+        let bytes = origin.target.as_deref();
+        let (target, spelling) = Spelling::of_target(bytes.unwrap_or(request.target.as_bytes()));
+        let mut uri = uri::Parts::default();
+        uri.path_and_query = Some(PathAndQuery::from_maybe_shared(Bytes::from(target)).ok()?);
+        if let Some(authority) = &origin.authority {
+            // The scheme is that of the service; without any, there could be no authority.
+            uri.scheme = Some(Scheme::HTTP);
+            uri.authority = Some(authority.parse().ok()?);
+        }
+        let mut headers = HeaderMap::with_capacity(request.headers.len());
+        for (name, value) in request.headers.iter() {
+            headers.append(name, HeaderValue::from_bytes(value.as_bytes()).ok()?);
+        }
+        let peer = |client: exchange::Client| Rc::new(Peer::new(client.address, client.secure));
+        Some(Self {
+            method: request.method.clone(),
+            uri: Uri::from_parts(uri).ok()?,
+            spelling,
+            headers,
+            keeps_buffer: false,
+            version: origin.version,
+            peer: origin.client.map(peer),
+        })
     }
 }
 

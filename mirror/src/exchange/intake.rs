@@ -116,10 +116,10 @@ impl Intake {
         }
     }
 
-    /// The client disconnected before the body was complete.
-    pub(crate) fn fail(&mut self) {
+    /// The body will not be complete, for this reason.
+    pub(crate) fn fail(&mut self, reason: Reason) {
         if let Some(ask) = self.ask.take() {
-            ask.fail(Reason::ClientAborted);
+            ask.fail(reason);
         }
     }
 
@@ -134,8 +134,9 @@ impl Drop for Intake {
     fn drop(&mut self) {
         // The legacy answered before the body was complete. A panic or a shutdown is the better reason.
         if let Some(ask) = self.ask.take() {
-            let reason = match ask.pending().terms().drop_reason() {
-                Reason::ClientAborted => Reason::LegacyEarly,
+            let terms = ask.pending().terms();
+            let reason = match terms.drop_reason() {
+                lost if lost == terms.lost() => Reason::LegacyEarly,
                 ours => ours,
             };
             ask.fail(reason);
@@ -151,8 +152,7 @@ mod tests {
     use std::task::Wake;
 
     use super::*;
-    use crate::exchange::fixture::{Log, pending, terms};
-    use crate::exchange::side::Side;
+    use crate::exchange::fixture::{Log, asks, head, terms};
 
     #[derive(Default)]
     struct Woken(AtomicUsize);
@@ -168,8 +168,8 @@ mod tests {
         for looks_itself in [true, false] {
             let log = Rc::<Log>::default();
             let terms = terms(&log);
-            let ask = pending(&terms).ask(Side::Candidate);
-            let (mut intake, completion) = Intake::new(ask, false);
+            let (_legacy, candidate) = asks(&terms, head());
+            let (mut intake, completion) = Intake::new(candidate, false);
             let woken = Arc::<Woken>::default();
             let waker = Waker::from(Arc::clone(&woken));
             let context = Context::from_waker(&waker);
@@ -205,7 +205,7 @@ mod tests {
             ),
             (
                 |mut intake, completion| {
-                    intake.fail();
+                    intake.fail(Reason::ClientAborted);
                     drop((intake, completion));
                 },
                 Reason::ClientAborted,
@@ -214,8 +214,10 @@ mod tests {
         for (end, expected) in cases {
             let log = Rc::<Log>::default();
             let terms = terms(&log);
-            let (intake, completion) = Intake::new(pending(&terms).ask(Side::Candidate), false);
+            let (legacy, candidate) = asks(&terms, head());
+            let (intake, completion) = Intake::new(candidate, false);
             end(intake, completion);
+            legacy.abandon();
             assert_eq!(log.outcomes(), [Some(expected)]);
         }
     }

@@ -38,3 +38,16 @@ pub trait Observer {
     /// The client's outcome. Called when its answer is complete or will not come.
     fn client(&self, route: &Arc<Route>, outcome: ClientOutcome);
 }
+
+/// Observes nothing: for a thread that receives no requests and gets each answer itself.
+pub(crate) struct Unobserved;
+
+impl Observer for Unobserved {
+    fn received(&self, _: &Arc<Route>) -> Receipt {
+        Receipt::default()
+    }
+    fn not_compared(&self, _: &Arc<Route>, _: Reason, _: Receipt) {}
+    fn exchange(&self, _: Exchange, _: Receipt) {}
+    fn answered(&self, _: &Arc<Route>, _: u16) {}
+    fn client(&self, _: &Arc<Route>, _: ClientOutcome) {}
+}

@@ -3,10 +3,12 @@
 //! Each ask ends once: with a capture, or with the reason why there is none. When all have ended the request is
 //! settled. If several reasons apply, the first in the order of [`Reason`] counts. So after a candidate failure the
 //! request still waits for the legacy and the client. A reason that no later one could precede settles the request at
-//! once and aborts the other asks.
+//! once and aborts the other ask.
 //!
-//! An exchange is made of the first answer of each side. Its memory is charged to the byte budget until it has been
-//! compared; only this module does that.
+//! A request of a client is sent to both services, and their answers make an exchange. A request that is sent again is
+//! sent to one service and ends with its answer; who wants both answers asks twice, in the order and at the times that
+//! it likes. The memory of answers is charged to the byte budget until they have been compared; only this module does
+//! that.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -15,17 +17,19 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::HeaderMap;
 use parity_schemas::exchange::{Body, ByteHold, Capture, Exchange, Omitted};
+use parity_schemas::fields::FieldLines;
 use parity_schemas::route::Route;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 use tokio::task::JoinHandle;
 
-use crate::exchange::asks::{AskId, Asks};
+use crate::exchange::asks::Asks;
 use crate::exchange::copied::Copied;
 use crate::exchange::head::RequestHead;
+use crate::exchange::purpose::Purpose;
 use crate::exchange::side::Side;
 use crate::exchange::terms::Terms;
-use crate::exchange::ticket::Ticket;
+use crate::exchange::ticket::{Answer, Ticket};
 
 /// Reasons up to this one settle a request as soon as they are known: no result of the candidate can change them.
 const LAST_DECISIVE: Reason = Reason::LegacyTruncated;
@@ -34,9 +38,10 @@ const LAST_DECISIVE: Reason = Reason::LegacyTruncated;
 /// that the buffers take little memory, and a copy for each request would cost more.
 const MANY: usize = 4;
 
-/// A shadowed request that may become an exchange.
+/// A request whose answers are captured.
 pub(crate) struct Pending {
     terms: Rc<Terms>,
+    purpose: Purpose,
     head: RefCell<RequestHead>,
     /// Complete once an ask that needed all of it has been started.
     body: RefCell<Body>,
@@ -49,8 +54,28 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
-    /// Begins with no asks.
-    pub(crate) fn open(ticket: Ticket, mut head: RequestHead, time: Timestamp) -> Rc<Self> {
+    /// A request for both services, with the asks of the legacy and of the candidate.
+    pub(crate) fn for_both(ticket: Ticket, head: RequestHead, time: Timestamp) -> (Ask, Ask) {
+        let pending = Self::open(ticket, head, time, &Side::ALL);
+        let ask = |side| Ask::of(&pending, side);
+        (ask(Side::Legacy), ask(Side::Candidate))
+    }
+
+    /// A request that one service gets once more. Its body is that of the exchange before, which pays for it.
+    pub(super) fn for_one(
+        ticket: Ticket,
+        side: Side,
+        head: RequestHead,
+        body: Body,
+        trailers: Option<HeaderMap>,
+    ) -> Ask {
+        let pending = Self::open(ticket, head, Timestamp::now(), &[side]);
+        *pending.body.borrow_mut() = body;
+        *pending.trailers.borrow_mut() = trailers;
+        Ask::of(&pending, side)
+    }
+
+    fn open(ticket: Ticket, mut head: RequestHead, time: Timestamp, sides: &[Side]) -> Rc<Self> {
         let terms = Rc::clone(ticket.terms());
         let admission = terms.admission();
         if head.keeps_buffer || admission.in_flight() >= terms.limits().in_flight / MANY {
@@ -61,27 +86,23 @@ impl Pending {
             body: RefCell::default(),
             trailers: RefCell::default(),
             hold: RefCell::new(admission.budget().hold()),
-            asks: Asks::default(),
+            asks: Asks::of(sides),
             time,
+            purpose: ticket.purpose(),
             ticket: Cell::new(Some(ticket)),
             reason: Cell::new(None),
             terms,
         })
     }
 
-    /// Adds an ask. The request is settled when every ask has ended, so all asks that it needs must be added before the
-    /// first of them can end.
-    pub(crate) fn ask(self: &Rc<Self>, side: Side) -> Ask {
-        Ask {
-            pending: Rc::clone(self),
-            id: self.asks.add(side),
-            open: true,
-        }
-    }
-
     /// The terms that it began under.
     pub(super) fn terms(&self) -> &Rc<Terms> {
         &self.terms
+    }
+
+    /// Why the services are asked.
+    pub(super) fn purpose(&self) -> Purpose {
+        self.purpose
     }
 
     /// Reads its head.
@@ -156,7 +177,7 @@ impl Pending {
 
     /// Keeps a capture whose body is already charged. Its headers are charged here, because the shadow's own
     /// reservation ends now and the other side may take long.
-    fn keep(&self, id: AskId, mut capture: Capture) {
+    fn keep(&self, side: Side, mut capture: Capture) {
         if self.is_doomed() {
             self.release(capture.body.len());
             return;
@@ -165,21 +186,18 @@ impl Pending {
             self.release(capture.body.len());
             return self.note(Reason::ByteBudget);
         }
-        if self.asks.is_let_go(id) {
+        if self.asks.is_let_go(side) {
             self.let_go(&mut capture);
         }
-        self.asks.keep(id, capture);
+        self.asks.keep(side, capture);
     }
 
     /// Drops the candidate's body because the legacy's is too large. The legacy's answer may go on for hours, and the
     /// body would take byte budget from other requests all the time.
-    fn let_other_go(&self, id: AskId) {
-        let Some(other) = self.asks.let_other_go(id) else {
-            return;
-        };
-        if let Some(mut capture) = self.asks.take(other) {
+    fn let_other_go(&self, side: Side) {
+        if let Some(mut capture) = self.asks.let_other_go(side) {
             self.let_go(&mut capture);
-            self.asks.keep(other, capture);
+            self.asks.keep(Side::Candidate, capture);
         }
     }
 
@@ -193,11 +211,11 @@ impl Pending {
         }
     }
 
-    fn end(&self, id: AskId, reason: Option<Reason>) {
+    fn end(&self, side: Side, reason: Option<Reason>) {
         if let Some(reason) = reason {
             self.note(reason);
         }
-        let all_ended = self.asks.end(id);
+        let all_ended = self.asks.end(side);
         if all_ended || reason.is_some_and(|reason| reason <= LAST_DECISIVE) {
             self.settle();
         }
@@ -207,20 +225,27 @@ impl Pending {
         let Some(ticket) = self.ticket.take() else {
             return;
         };
-        let answer = |side| self.asks.take(AskId::first(side));
-        if let (None, Some(legacy), Some(candidate)) = (
-            self.reason.get(),
-            answer(Side::Legacy),
-            answer(Side::Candidate),
-        ) {
-            let mut exchange = self.exchange(ticket.route().clone(), legacy, candidate);
-            // Until now the client's request needed the head anyway, so it was not charged.
-            let head = exchange.request.head_held();
-            if exchange.hold.grow(head) {
-                ticket.exchange(exchange);
+        let captured = match self.reason.get() {
+            None => Side::ALL.map(|side| self.asks.take(side)),
+            Some(_) => [None, None],
+        };
+        match captured {
+            [Some(legacy), Some(candidate)] => {
+                let mut exchange = self.exchange(ticket.route().clone(), legacy, candidate);
+                // Until now the client's request needed the head anyway, so it was not charged.
+                let head = exchange.request.head_held();
+                if exchange.hold.grow(head) {
+                    ticket.exchange(exchange);
+                    return;
+                }
+                self.reason.set(Some(Reason::ByteBudget));
+            }
+            [Some(capture), None] | [None, Some(capture)] if self.purpose != Purpose::Traffic => {
+                let hold = self.hold.take();
+                ticket.answer(Answer { capture, hold });
                 return;
             }
-            self.reason.set(Some(Reason::ByteBudget));
+            _ => {}
         }
         // An ask without a capture has a reason, or relies on one that was recorded before.
         let reason = self.reason.get();
@@ -241,7 +266,12 @@ impl Pending {
         Exchange {
             time: self.time,
             route,
-            request: self.head.borrow_mut().taken(self.body.take()),
+            request: {
+                let mut request = self.head.borrow_mut().taken(self.body.take());
+                let trailers = self.trailers.take();
+                request.origin.trailers = trailers.as_ref().map(FieldLines::from);
+                request
+            },
             legacy,
             candidate,
             hold: self.hold.take(),
@@ -252,11 +282,19 @@ impl Pending {
 /// One ask, which must end. Dropping it ends it with the reason of [`Terms::drop_reason`].
 pub(crate) struct Ask {
     pending: Rc<Pending>,
-    id: AskId,
+    side: Side,
     open: bool,
 }
 
 impl Ask {
+    fn of(pending: &Rc<Pending>, side: Side) -> Self {
+        Self {
+            pending: Rc::clone(pending),
+            side,
+            open: true,
+        }
+    }
+
     /// The request that it is for.
     pub(crate) fn pending(&self) -> &Rc<Pending> {
         &self.pending
@@ -264,38 +302,38 @@ impl Ask {
 
     /// The side that it asks.
     pub(super) fn side(&self) -> Side {
-        self.id.side()
+        self.side
     }
 
     /// Has `run` start a task for it. The task is aborted once the request is settled without an exchange.
     pub(super) fn run(self, run: impl FnOnce(Self) -> JoinHandle<()>) {
-        let (pending, id) = (Rc::clone(&self.pending), self.id);
-        pending.asks.own(id, run(self));
+        let (pending, side) = (Rc::clone(&self.pending), self.side);
+        pending.asks.own(side, run(self));
     }
 
     /// The body of its answer is too large to be captured. If this is the legacy's ask, the candidate's body is dropped
     /// too.
     pub(super) fn let_other_go(&self) {
-        self.pending.let_other_go(self.id);
+        self.pending.let_other_go(self.side);
     }
 
     /// Ends with a capture.
     pub(super) fn complete(mut self, capture: Capture) {
         self.open = false;
-        self.pending.keep(self.id, capture);
-        self.pending.end(self.id, None);
+        self.pending.keep(self.side, capture);
+        self.pending.end(self.side, None);
     }
 
     /// Ends with the reason why there is no capture.
     pub(crate) fn fail(mut self, reason: Reason) {
         self.open = false;
-        self.pending.end(self.id, Some(reason));
+        self.pending.end(self.side, Some(reason));
     }
 
     /// Ends with neither: a reason is already recorded.
     pub(crate) fn abandon(mut self) {
         self.open = false;
-        self.pending.end(self.id, None);
+        self.pending.end(self.side, None);
     }
 }
 
@@ -303,7 +341,7 @@ impl Drop for Ask {
     fn drop(&mut self) {
         if self.open {
             let reason = self.pending.terms.drop_reason();
-            self.pending.end(self.id, Some(reason));
+            self.pending.end(self.side, Some(reason));
         }
     }
 }

@@ -3,7 +3,7 @@
 //! [`BySide`] holds one value for each. The same failure has a different reason on each side; only this module maps one
 //! to the other.
 
-use std::ops::Index;
+use std::ops::{Index, IndexMut};
 
 use parity_schemas::verdict::Reason;
 
@@ -77,5 +77,11 @@ impl<T> Index<Side> for BySide<T> {
 
     fn index(&self, side: Side) -> &T {
         &self.0[side as usize]
+    }
+}
+
+impl<T> IndexMut<Side> for BySide<T> {
+    fn index_mut(&mut self, side: Side) -> &mut T {
+        &mut self.0[side as usize]
     }
 }

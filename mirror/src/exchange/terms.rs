@@ -27,6 +27,8 @@ pub(crate) struct ExchangeResources {
     pub(crate) tasks: Rc<Tasks>,
     /// Schedules shadows in slices, so that clients go first.
     pub(crate) turns: Rc<Turns>,
+    /// What a request counts as that is dropped before it was settled, unless a panic or the end of the drain drops it.
+    pub(crate) lost: Reason,
 }
 
 /// The part of a generation that exchanges use.
@@ -72,6 +74,16 @@ impl Terms {
         &self.resources.admission
     }
 
+    /// Whether requests are shadowed now.
+    pub(crate) fn shadowing(&self) -> bool {
+        self.admission().shadowing()
+    }
+
+    /// Whether the candidate is known to fail.
+    pub(crate) fn is_breaker_open(&self) -> bool {
+        self.admission().breaker().is_open()
+    }
+
     pub(super) fn sampler(&self) -> &Sampler {
         &self.sampler
     }
@@ -82,6 +94,11 @@ impl Terms {
 
     /// The reason that is recorded for a request that was dropped before it was settled.
     pub(crate) fn drop_reason(&self) -> Reason {
-        self.resources.tasks.drop_reason()
+        self.resources.tasks.drop_reason(self.resources.lost)
+    }
+
+    /// What [`Self::drop_reason`] is when neither a panic nor the end of the drain is the reason.
+    pub(super) fn lost(&self) -> Reason {
+        self.resources.lost
     }
 }

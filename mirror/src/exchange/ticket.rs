@@ -1,23 +1,40 @@
-//! The ticket of a received request, which makes sure that its outcome is reported exactly once.
+//! The ticket of a request, which makes sure that its outcome is reported exactly once.
 //!
-//! It is separate from the request's data, so that every way a request can end, a panic included, goes through it.
+//! It is separate from the request's data, so that every way a request can end, a panic included, goes through it. There
+//! are two kinds: a *received* request is counted by the observer, which gets both answers; a request that is *asked
+//! again* is counted by nobody, and whoever asked gets the one answer.
 
 use std::rc::Rc;
 use std::sync::Arc;
 
-use parity_schemas::exchange::Exchange;
+use parity_schemas::exchange::{ByteHold, Capture, Exchange};
 use parity_schemas::route::Route;
 use parity_schemas::verdict::Reason;
+use tokio::sync::oneshot;
 
 use crate::exchange::observer::Receipt;
+use crate::exchange::purpose::Purpose;
 use crate::exchange::terms::Terms;
 
-/// One received request that must end in exactly one outcome. It cannot be forgotten: dropping it settles it.
+/// One answer, with the memory that is charged for it.
+pub(crate) struct Answer {
+    pub(crate) capture: Capture,
+    pub(crate) hold: ByteHold,
+}
+
+/// One request that must end in exactly one outcome. It cannot be forgotten: dropping it settles it.
 pub(crate) struct Ticket {
     terms: Rc<Terms>,
     route: Arc<Route>,
-    receipt: Receipt,
-    settled: bool,
+    purpose: Purpose,
+    /// Who is told; `None` once that has been done.
+    told: Option<Told>,
+}
+
+/// Who is told of the outcome.
+enum Told {
+    Observer(Receipt),
+    Asker(oneshot::Sender<Result<Answer, Reason>>),
 }
 
 impl Ticket {
@@ -25,10 +42,26 @@ impl Ticket {
     pub(crate) fn receive(terms: &Rc<Terms>, route: Arc<Route>) -> Self {
         Self {
             terms: Rc::clone(terms),
-            receipt: terms.observer().received(&route),
+            purpose: Purpose::Traffic,
+            told: Some(Told::Observer(terms.observer().received(&route))),
             route,
-            settled: false,
         }
+    }
+
+    /// For a request that one service gets once more; the answer or the reason why there is none comes by the receiver.
+    pub(super) fn again(
+        terms: &Rc<Terms>,
+        route: Arc<Route>,
+        purpose: Purpose,
+    ) -> (Self, oneshot::Receiver<Result<Answer, Reason>>) {
+        let (asker, answered) = oneshot::channel();
+        let ticket = Self {
+            terms: Rc::clone(terms),
+            purpose,
+            told: Some(Told::Asker(asker)),
+            route,
+        };
+        (ticket, answered)
     }
 
     /// The terms that it began under.
@@ -41,6 +74,11 @@ impl Ticket {
         &self.route
     }
 
+    /// Why the services are asked.
+    pub(super) fn purpose(&self) -> Purpose {
+        self.purpose
+    }
+
     /// Ends without a verdict.
     pub(crate) fn not_compared(mut self, reason: Reason) {
         self.end(reason);
@@ -48,21 +86,45 @@ impl Ticket {
 
     /// Ends as an exchange, whose verdict the observer counts.
     pub(super) fn exchange(mut self, exchange: Exchange) {
-        self.settled = true;
-        self.terms.observer().exchange(exchange, self.receipt);
+        match self.told {
+            Some(Told::Observer(receipt)) => {
+                self.told = None;
+                self.terms.observer().exchange(exchange, receipt);
+            }
+            // Not reached: who asks one service gets one answer.
+            _ => self.end(Reason::InternalPanic),
+        }
+    }
+
+    /// Ends with the one answer that was asked for.
+    pub(super) fn answer(mut self, answer: Answer) {
+        match self.told.take() {
+            // Whoever asked may have stopped waiting.
+            Some(Told::Asker(asker)) => drop(asker.send(Ok(answer))),
+            // Not reached: a received request is sent to both services.
+            observer => {
+                self.told = observer;
+                self.end(Reason::InternalPanic);
+            }
+        }
     }
 
     fn end(&mut self, reason: Reason) {
-        self.settled = true;
-        self.terms.meters().not_sent(reason);
-        let observer = self.terms.observer();
-        observer.not_compared(&self.route, reason, self.receipt);
+        self.terms.meters().not_sent(self.purpose, reason);
+        match self.told.take() {
+            Some(Told::Observer(receipt)) => {
+                let observer = self.terms.observer();
+                observer.not_compared(&self.route, reason, receipt);
+            }
+            Some(Told::Asker(asker)) => drop(asker.send(Err(reason))),
+            None => {}
+        }
     }
 }
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        if !self.settled {
+        if self.told.is_some() {
             let reason = self.terms.drop_reason();
             self.end(reason);
         }

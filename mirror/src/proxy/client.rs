@@ -170,8 +170,13 @@ impl Client {
             return known;
         }
         let (client, here) = self.ends;
-        let ourselves =
-            here.is_some_and(|here| self.worker.process().own_connections().has(client, here));
+        let ourselves = here.is_some_and(|here| {
+            self.worker
+                .process()
+                .exchange()
+                .own_connections()
+                .has(client, here)
+        });
         self.ourselves.set(Some(ourselves));
         ourselves
     }

@@ -16,7 +16,7 @@ use parity_schemas::clients::ClientOutcome;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 
-use crate::exchange::{self, Pending, RequestHead, Side, Ticket};
+use crate::exchange::{self, Pending, RequestHead, Ticket};
 use crate::framing;
 use crate::headers;
 use crate::proxy::answer::Answer;
@@ -162,8 +162,7 @@ async fn answer_to(
         ticket.not_compared(reason);
         (Subject::Alone(Box::new(head)), None)
     } else {
-        let pending = Pending::open(ticket, head, time);
-        let (legacy, candidate) = (pending.ask(Side::Legacy), pending.ask(Side::Candidate));
+        let (legacy, candidate) = Pending::for_both(ticket, head, time);
         (Subject::Shadowed(legacy), Some(candidate))
     };
 
@@ -192,7 +191,7 @@ fn received(client: &Client, parts: request::Parts, spelling: Option<Spelling>) 
             .http1_socket()
             .is_none_or(|socket| socket.has_large_buffer()),
         version: parts.version,
-        peer: Rc::clone(client.peer()),
+        peer: Some(Rc::clone(client.peer())),
     }
 }
 

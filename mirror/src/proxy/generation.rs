@@ -8,20 +8,19 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use http::Method;
 use parity_schemas::route::{Route, RouteResolver};
 use tokio_rustls::TlsAcceptor;
 
-use crate::exchange::{Asker, BySide, ExchangeResources, Observer, Side, Terms};
+use crate::exchange::{Asker, Observer, Services, Side, Terms, WorkerResources};
 use crate::limits::Limits;
 use crate::proxy::config::{Mode, Policy};
 use crate::proxy::outbound::Outbound;
 use crate::proxy::tls;
-use crate::upstream::{
-    self, Connector, Lookups, Service, Shadows, TlsError, UpstreamUrl, WorkerConnections,
-};
+use crate::recheck::{RecheckPolicy, RecheckReceiver, Rechecker};
+use crate::upstream::TlsError;
 
 /// Creates the observer of a worker, on the worker's thread, from the worker's number.
 pub(crate) type Observers = Arc<dyn Fn(usize) -> Rc<dyn Observer> + Send + Sync>;
@@ -30,27 +29,17 @@ pub(crate) type Observers = Arc<dyn Fn(usize) -> Rc<dyn Observer> + Send + Sync>
 #[derive(Clone)]
 pub struct LoadedPolicy {
     policy: Policy,
-    connectors: BySide<Connector>,
+    services: Services,
     tls: Option<TlsAcceptor>,
 }
 
 impl LoadedPolicy {
     pub(crate) fn load(policy: Policy) -> Result<Self, TlsError> {
-        let mut client = None;
-        let mut connector = |url: &UpstreamUrl| {
-            Connector::new(url, || {
-                if let Some(client) = &client {
-                    return Ok(Arc::clone(client));
-                }
-                let loaded = upstream::client_config(policy.ca_file.as_deref(), &url.to_string())?;
-                Ok(Arc::clone(client.insert(loaded)))
-            })
-        };
-        let legacy = connector(&policy.legacy.url)?;
-        let candidate = connector(&policy.candidate.url)?;
+        let ca_file = policy.ca_file.as_deref();
+        let services = Services::load(&policy.legacy, &policy.candidate, ca_file)?;
         let tls = policy.tls.as_ref().map(tls::server_config).transpose()?;
         Ok(Self {
-            connectors: BySide::of(legacy, candidate),
+            services,
             tls: tls.map(TlsAcceptor::from),
             policy,
         })
@@ -66,17 +55,30 @@ impl LoadedPolicy {
 pub(crate) struct PolicyUpdate {
     pub(crate) loaded: LoadedPolicy,
     pub(crate) observers: Observers,
-    /// Each worker sends a message here once it has applied the policy.
+    /// Requests that are sent again under this policy; taken by the thread that does it.
+    pub(crate) rechecks: Mutex<Option<RecheckReceiver>>,
+    /// Each worker, and the thread of the rechecks, sends a message here once it has applied the policy.
     pub(crate) taken: mpsc::Sender<()>,
 }
 
-/// What a worker keeps over all generations.
-pub(crate) struct WorkerResources {
-    pub(crate) exchange: ExchangeResources,
-    /// DNS look-ups, separate for each side, so that neither waits for the other's.
-    pub(crate) lookups: BySide<Rc<Lookups>>,
-    /// Connections to services.
-    pub(crate) all_connections: Rc<WorkerConnections<Outbound>>,
+impl PolicyUpdate {
+    /// Lets the thread of the rechecks serve those of this policy.
+    pub(crate) fn recheck_by(&self, rechecker: &Rechecker) {
+        let mut rechecks = self.rechecks.lock().unwrap_or_else(PoisonError::into_inner);
+        let LoadedPolicy {
+            policy, services, ..
+        } = &self.loaded;
+        if let Some(rechecks) = rechecks.take() {
+            let policy = RecheckPolicy {
+                services,
+                forwarding: &policy.forwarding,
+                limits: policy.limits,
+            };
+            rechecker.serve(&policy, rechecks);
+        }
+        // Nobody waits for the first policy.
+        let _unheard = self.taken.send(());
+    }
 }
 
 /// A loaded policy and everything that serves under it, on one worker.
@@ -89,37 +91,27 @@ pub(crate) struct Generation {
 
 impl Generation {
     pub(crate) fn new(
-        resources: &WorkerResources,
+        resources: &WorkerResources<Outbound>,
         loaded: &LoadedPolicy,
         observer: Rc<dyn Observer>,
     ) -> Self {
         let policy = &loaded.policy;
-        let service = |side| {
-            let (target, limited) = match side {
-                // Answers that a client waits for are not limited. In a tap no client waits for the legacy.
-                Side::Legacy => (&policy.legacy, policy.mode == Mode::Tap),
-                Side::Candidate => (&policy.candidate, true),
-            };
-            Service::new(
-                loaded.connectors[side].clone(),
-                target.clone(),
-                &policy.limits,
-                &resources.lookups[side],
-                &resources.all_connections,
-                limited.then(|| Shadows {
-                    turns: Rc::clone(&resources.exchange.turns),
-                    connections: Arc::clone(resources.exchange.admission.connections(side)),
-                }),
-            )
-        };
         let terms = Terms::new(
-            resources.exchange.clone(),
+            resources.exchange().clone(),
             policy.limits,
             policy.sampling.clone(),
             observer,
         );
+        // In a tap no client waits for the legacy.
+        let is_shadowed = |side| side == Side::Candidate || policy.mode == Mode::Tap;
         Self {
-            asker: Asker::new(terms, policy.forwarding.clone(), BySide::new(service)),
+            asker: Asker::new(
+                resources,
+                terms,
+                policy.forwarding.clone(),
+                &loaded.services,
+                is_shadowed,
+            ),
             mode: policy.mode,
             routes: RefCell::new(RouteResolver::new(Arc::clone(&policy.routes))),
             tls: loaded.tls.clone(),

@@ -4,7 +4,7 @@
 //! applied it.
 
 use std::rc::Rc;
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use crate::exchange::Observer;
 use crate::proxy::generation::{LoadedPolicy, PolicyUpdate};
 use crate::proxy::process::ProcessState;
+use crate::recheck::RecheckReceiver;
 
 /// How long to wait for a worker to apply a policy. A worker that takes longer is shutting down, or the machine is
 /// overloaded and it will apply the policy later.
@@ -52,12 +53,13 @@ impl MirrorHandle {
     }
 
     /// Applies a policy to all requests that arrive from now on, observed by `observers` (called once on each worker's
-    /// thread, with the worker's number). Client connections stay open. Returns when every worker has applied it. Does
-    /// nothing once the mirror has ended.
+    /// thread, with the worker's number). What comes from `rechecks` is sent again under this policy. Client connections
+    /// stay open. Returns when every worker has applied it. Does nothing once the mirror has ended.
     pub fn apply(
         &self,
         loaded: LoadedPolicy,
         observers: impl Fn(usize) -> Rc<dyn Observer> + Send + Sync + 'static,
+        rechecks: Option<RecheckReceiver>,
     ) {
         let policy = loaded.policy();
         let admission = self.process.admission();
@@ -75,6 +77,7 @@ impl MirrorHandle {
         let next = Arc::new(PolicyUpdate {
             loaded,
             observers: Arc::new(observers),
+            rechecks: Mutex::new(rechecks),
             taken,
         });
         let told = self.applied.send_if_modified(|applied| {

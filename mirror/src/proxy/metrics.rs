@@ -1,4 +1,5 @@
-//! The metrics for Prometheus. Those of clients are counted here, those of services and shadows in [`Meters`].
+//! The metrics for Prometheus. Those of clients are counted here, those of services and shadows in
+//! [`crate::exchange`].
 //!
 //! Labels are fixed; nothing that a client sends becomes one.
 
@@ -14,7 +15,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
 use crate::counters::{Count, DurationHistogram, OfWorker, sum};
-use crate::exchange::Meters;
+use crate::exchange::{ExchangeMetrics, Meters};
 use crate::proxy::process::ProcessState;
 
 /// Upper bounds in microseconds: what a proxy adds is between 50 µs and 50 ms, or something is wrong.
@@ -65,8 +66,7 @@ impl ClientMeters {
 #[derive(Clone)]
 pub struct Metrics {
     clients: Arc<[ClientMeters]>,
-    exchanges: Arc<[Meters]>,
-    process: Arc<ProcessState>,
+    exchanges: ExchangeMetrics,
 }
 
 impl fmt::Debug for Metrics {
@@ -78,11 +78,10 @@ impl fmt::Debug for Metrics {
 }
 
 impl Metrics {
-    pub(crate) fn new(workers: usize, process: Arc<ProcessState>) -> Self {
+    pub(crate) fn new(workers: usize, process: &ProcessState) -> Self {
         Self {
             clients: (0..workers).map(|_| ClientMeters::new()).collect(),
-            exchanges: (0..workers).map(|_| Meters::new()).collect(),
-            process,
+            exchanges: ExchangeMetrics::new(workers + 1, Arc::clone(process.exchange())),
         }
     }
 
@@ -93,7 +92,12 @@ impl Metrics {
 
     /// What one worker counts of services and shadows.
     pub(crate) fn of_exchanges(&self, worker: usize) -> OfWorker<Meters> {
-        OfWorker::new(&self.exchanges, worker)
+        self.exchanges.of_thread(worker)
+    }
+
+    /// What the thread counts that sends requests again.
+    pub(crate) fn of_rechecks(&self) -> OfWorker<Meters> {
+        self.exchanges.of_thread(self.clients.len())
     }
 
     /// Adds the `parity_upstream_…`, `parity_proxy_…`, `parity_shadow_…` and `parity_client_…` families.
@@ -108,8 +112,7 @@ impl Metrics {
 
 impl Collector for Metrics {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        let admission = self.process.admission();
-        Meters::encode_answers(&self.exchanges, &mut encoder)?;
+        self.exchanges.encode(&mut encoder)?;
         let summed = sum(
             &OVERHEAD_BOUNDS,
             self.clients.iter().map(|worker| &worker.overhead),
@@ -122,30 +125,20 @@ impl Collector for Metrics {
                 MetricType::Histogram,
             )?
             .encode_histogram::<NoLabelSet>(summed.sum, summed.count, &summed.buckets, None)?;
-        Meters::encode_shadows(&self.exchanges, &mut encoder)?;
-        admission.encode_by_side(&mut encoder)?;
         let open = self
             .total(|worker| worker.accepted.get())
             .saturating_sub(self.total(|worker| worker.closed.get()));
-        for (name, help, value) in [
-            (
-                "parity_shadow_bytes",
-                "Bytes held for shadows and for exchanges that are not compared yet",
-                admission.budget().held() as u64,
-            ),
-            (
-                "parity_client_connections",
-                "Open connections of clients",
-                open,
-            ),
-        ] {
-            let gauge = ConstGauge::new(value);
-            gauge.encode(encoder.encode_descriptor(name, help, None, MetricType::Gauge)?)?;
-        }
+        let gauge = ConstGauge::new(open);
+        gauge.encode(encoder.encode_descriptor(
+            "parity_client_connections",
+            "Open connections of clients",
+            None,
+            MetricType::Gauge,
+        )?)?;
         for (name, help, value) in [
             (
                 "parity_client_connections_accepted",
-                "ConnectionLimits accepted from clients",
+                "Connections accepted from clients",
                 self.total(|worker| worker.accepted.get()),
             ),
             (

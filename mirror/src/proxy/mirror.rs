@@ -7,7 +7,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroUsize;
 use std::rc::Rc;
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 
 use socket2::{Domain, Protocol, Socket, Type};
@@ -21,7 +21,9 @@ use crate::proxy::handle::MirrorHandle;
 use crate::proxy::listen;
 use crate::proxy::metrics::Metrics;
 use crate::proxy::process::ProcessState;
+use crate::proxy::rechecking::Rechecking;
 use crate::proxy::worker::Worker;
+use crate::recheck::RecheckReceiver;
 use crate::upstream::TlsError;
 
 /// Length of the accept queue; Linux caps it at `net.core.somaxconn`, 4,096 by default.
@@ -144,7 +146,7 @@ impl Mirror {
             address,
             loaded,
             workers: config.workers,
-            metrics: Metrics::new(config.workers.get(), Arc::clone(&process)),
+            metrics: Metrics::new(config.workers.get(), &process),
             handle: MirrorHandle::new(process),
         })
     }
@@ -171,10 +173,12 @@ impl Mirror {
 
     /// Serves until `shutdown` becomes `true` (or its sender is dropped), drains, and returns when every request has
     /// been settled and every thread has ended. Blocks the calling thread. `observer` is called once on each worker's
-    /// thread, with the worker's number.
+    /// thread, with the worker's number. What comes from `rechecks` is sent again, by a thread of its own, until the
+    /// shutdown begins.
     pub fn run(
         self,
         observer: impl Fn(usize) -> Rc<dyn Observer> + Send + Sync + 'static,
+        rechecks: Option<RecheckReceiver>,
         shutdown: &watch::Receiver<bool>,
     ) -> Result<Drained, RunError> {
         let failed = |worker| move |source| RunError::Worker { worker, source };
@@ -182,6 +186,7 @@ impl Mirror {
         let first = PolicyUpdate {
             loaded: self.loaded.clone(),
             observers: Arc::new(observer),
+            rechecks: Mutex::new(rechecks),
             taken: mpsc::channel().0,
         };
         self.handle.begin(first);
@@ -196,7 +201,13 @@ impl Mirror {
             stop.send_replace(true);
         };
         let stop_all = &stop_all;
+        let rechecking = Rechecking {
+            handle: self.handle.clone(),
+            metrics: self.metrics.clone(),
+            ends: [shutdown.clone(), stopped.clone()],
+        };
         thread::scope(|scope| {
+            let rechecking = rechecking.start(scope);
             let threads: Vec<_> = starts
                 .into_iter()
                 .map(|start| {
@@ -225,6 +236,9 @@ impl Mirror {
                         .map_err(failed(worker))
                 })
                 .collect();
+            // It ends with the same signal as the workers, or else with the last of them.
+            stop_all();
+            rechecking.join();
             let cut = ends.into_iter().sum::<Result<usize, _>>()?;
             Ok(Drained { cut })
         })

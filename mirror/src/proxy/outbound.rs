@@ -9,6 +9,7 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
+use parity_schemas::verdict::Reason;
 
 use crate::exchange::{Copied, Intake};
 use crate::headers;
@@ -100,7 +101,7 @@ impl Tee {
             }
             Some(Err(_)) => {
                 if let Some(copy) = &mut self.copy {
-                    copy.fail();
+                    copy.fail(Reason::ClientAborted);
                 }
             }
             None => self.complete(),

@@ -1,32 +1,26 @@
 //! The state that all workers of a process share, independent of the policy.
 //!
-//! All of it is atomic, because every worker reads and writes it. State about shadows is in [`Admission`], state about
-//! clients is here.
+//! All of it is atomic, because every worker reads and writes it. State about shadows is in [`ProcessResources`], state
+//! about clients is here.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::descriptors::{ConnectionLimits, Descriptors};
-use crate::exchange::Admission;
+use crate::descriptors::ConnectionLimits;
+use crate::exchange::{Admission, ProcessResources};
 use crate::limits::Limits;
-use crate::upstream::OwnConnections;
 
 /// The shared state.
 pub(crate) struct ProcessState {
-    admission: Arc<Admission>,
-    own: Arc<OwnConnections>,
+    exchange: Arc<ProcessResources>,
     /// Slots for client connections.
     connections: Arc<Semaphore>,
     /// Clients that were accepted and wait for a slot.
     without_place: AtomicUsize,
     /// Slots for HTTP/2 requests, over all client connections.
     streams: Arc<Semaphore>,
-    /// Connections to the candidate.
-    candidates: Arc<Descriptors>,
-    /// Idle connections that each worker keeps to each service.
-    idle: usize,
     legacy_down: AtomicBool,
     /// Whether the workers have ended.
     ended: AtomicBool,
@@ -40,38 +34,25 @@ impl ProcessState {
         limits: &Limits,
     ) -> Self {
         Self {
-            admission: Arc::new(Admission::new(shadowing, limits.shadow_bytes)),
-            own: Arc::default(),
+            exchange: Arc::new(ProcessResources::new(shadowing, limits, others)),
             connections: Arc::new(Semaphore::new(connections.min(Semaphore::MAX_PERMITS))),
             without_place: AtomicUsize::new(0),
             streams: Arc::new(Semaphore::new(
                 others.streams.clamp(1, Semaphore::MAX_PERMITS),
             )),
-            candidates: Descriptors::new(others.candidate),
-            idle: others.idle,
             legacy_down: AtomicBool::new(false),
             ended: AtomicBool::new(false),
         }
     }
 
+    /// What sending requests to services needs.
+    pub(crate) fn exchange(&self) -> &Arc<ProcessResources> {
+        &self.exchange
+    }
+
     /// The current use of the limits on shadows.
     pub(crate) fn admission(&self) -> &Arc<Admission> {
-        &self.admission
-    }
-
-    /// The registry of our own connections to services.
-    pub(crate) fn own_connections(&self) -> &Arc<OwnConnections> {
-        &self.own
-    }
-
-    /// Descriptors for connections to the candidate.
-    pub(crate) fn candidates(&self) -> &Arc<Descriptors> {
-        &self.candidates
-    }
-
-    /// Idle connections that each worker keeps to each service.
-    pub(crate) fn idle(&self) -> usize {
-        self.idle
+        self.exchange.admission()
     }
 
     /// Takes a slot for one more client, if one is free.

@@ -15,7 +15,7 @@ use parity_schemas::exchange::Omitted;
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
-use crate::exchange::{Asker, Capturing, Completion, Side};
+use crate::exchange::{Asker, Capturing, Completion, Purpose, Side};
 use crate::headers;
 use crate::proxy::outbound::Outbound;
 use crate::proxy::ticket::ClientTicket;
@@ -240,7 +240,7 @@ impl Relay {
             .saturating_duration_since(self.sent)
             .saturating_sub(self.client_took);
         let meters = self.asker.terms().meters();
-        meters.answered(Side::Legacy, elapsed);
+        meters.answered(Purpose::Traffic, Side::Legacy, elapsed);
         if let Some(capturing) = self.capturing.take() {
             capturing.complete(elapsed);
         }

@@ -16,7 +16,7 @@ use parity_schemas::clients::ClientOutcome;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 
-use crate::exchange::{Asker, Intake, Pending, RequestHead, Side, Ticket};
+use crate::exchange::{Asker, Intake, Pending, RequestHead, Ticket};
 use crate::proxy::answer::{Answer, Content};
 use crate::proxy::client::Busy;
 use crate::proxy::outbound::{Outbound, Tee};
@@ -61,8 +61,7 @@ pub(crate) async fn serve(
         ticket.not_compared(reason);
         None
     } else {
-        let pending = Pending::open(ticket, head, time);
-        Some((pending.ask(Side::Legacy), pending.ask(Side::Candidate)))
+        Some(Pending::for_both(ticket, head, time))
     };
     let (legacy, candidate) = asks.unzip();
     if let Some(upload) = upload {

@@ -8,16 +8,17 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
+use parity_schemas::verdict::Reason;
 use tokio::task::JoinHandle;
 
 use crate::counters::OfWorker;
-use crate::exchange::{BySide, ExchangeResources};
-use crate::proxy::generation::{Generation, PolicyUpdate, WorkerResources};
+use crate::exchange::WorkerResources;
+use crate::proxy::generation::{Generation, PolicyUpdate};
 use crate::proxy::metrics::{ClientMeters, Metrics};
+use crate::proxy::outbound::Outbound;
 use crate::proxy::process::ProcessState;
 use crate::proxy::streams::StreamTasks;
 use crate::tasks::Tasks;
-use crate::upstream::{Lookups, WorkerConnections};
 
 /// A worker's own state.
 pub(crate) struct Worker {
@@ -28,7 +29,7 @@ pub(crate) struct Worker {
     /// Set when the drain begins.
     draining: Cell<bool>,
     /// What all generations share.
-    resources: WorkerResources,
+    resources: WorkerResources<Outbound>,
     /// `None` before the first policy, and after the end.
     current: RefCell<Option<Rc<Generation>>>,
     streams: Rc<StreamTasks>,
@@ -36,27 +37,15 @@ pub(crate) struct Worker {
 
 impl Worker {
     pub(crate) fn new(index: usize, process: Arc<ProcessState>, metrics: &Metrics) -> Self {
-        let own = process.own_connections();
-        let exchange = ExchangeResources {
-            admission: Arc::clone(process.admission()),
-            meters: metrics.of_exchanges(index),
-            tasks: Rc::default(),
-            turns: Rc::default(),
-        };
+        let meters = metrics.of_exchanges(index);
+        let resources = WorkerResources::new(process.exchange(), meters, Reason::ClientAborted);
         Self {
             index,
             meters: metrics.of_clients(index),
             draining: Cell::new(false),
             current: RefCell::new(None),
-            streams: StreamTasks::new(&exchange.tasks),
-            resources: WorkerResources {
-                lookups: BySide::new(|_| Rc::new(Lookups::new(own))),
-                all_connections: Rc::new(WorkerConnections::new(
-                    Arc::clone(process.candidates()),
-                    process.idle(),
-                )),
-                exchange,
-            },
+            streams: StreamTasks::new(&resources.exchange().tasks),
+            resources,
             process,
         }
     }
@@ -73,7 +62,7 @@ impl Worker {
 
     /// The tasks that its shutdown waits for.
     pub(crate) fn tasks(&self) -> &Rc<Tasks> {
-        &self.resources.exchange.tasks
+        &self.resources.exchange().tasks
     }
 
     /// The tasks of clients' streams.
@@ -112,7 +101,7 @@ impl Worker {
 
     /// Closes connections to services that have been idle for too long, and frees spare memory of the byte budget.
     pub(crate) fn sweep(&self, now: Instant) {
-        self.resources.all_connections.sweep(now);
+        self.resources.sweep(now);
         // The budget belongs to the process, so only one worker does it.
         if self.index == 0 {
             self.process.admission().budget().trim();
@@ -121,7 +110,7 @@ impl Worker {
 
     /// Descriptors have run out: closes idle connections to the candidate, now in this worker and soon in the others.
     pub(crate) fn yield_descriptors(&self) {
-        self.resources.all_connections.yield_descriptors();
+        self.resources.yield_descriptors();
     }
 
     /// The drain begins: each answer from here on is the last one on its connection.

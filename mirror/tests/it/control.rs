@@ -143,7 +143,9 @@ fn another_policy_holds_from_the_next_request_on_the_same_connection() {
     policy.sampling.share = 0.0;
     let checked = Mirror::check(policy).expect("nothing to load");
     let ledger = mirror.ledger.clone();
-    mirror.control.apply(checked, move |_| ledger.observer());
+    mirror
+        .control
+        .apply(checked, move |_| ledger.observer(), None);
     for client in &mut clients {
         // The workers take it as soon as they turn to it.
         mirror.wait("served by the new policy", |_| {
@@ -185,7 +187,9 @@ fn a_request_under_way_ends_under_the_policy_that_it_began_with() {
     let policy = Policy::new(Target::new(later.url()), Target::new(later.url()));
     let checked = Mirror::check(policy).expect("nothing to load");
     let ledger = mirror.ledger.clone();
-    mirror.control.apply(checked, move |_| ledger.observer());
+    mirror
+        .control
+        .apply(checked, move |_| ledger.observer(), None);
     let mut client = mirror.client();
     mirror.wait("served by the new policy", |_| {
         client.get("/").text() == "new"
@@ -209,7 +213,9 @@ fn requests_that_come_from_the_mirror_itself_are_refused() {
     let apply = |legacy: Target, candidate: Target| {
         let policy = Mirror::check(Policy::new(legacy, candidate)).expect("a policy");
         let ledger = mirror.ledger.clone();
-        mirror.control.apply(policy, move |_| ledger.observer());
+        mirror
+            .control
+            .apply(policy, move |_| ledger.observer(), None);
     };
     apply(own(), Target::new(candidate.url()));
     let reply = mirror.client().get("/");

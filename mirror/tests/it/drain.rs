@@ -198,6 +198,7 @@ fn the_end_of_the_owner_is_the_end() {
                 let ledger = ledger.clone();
                 move |_| ledger.observer()
             },
+            None,
             &signal,
         )
         .expect("workers run");

@@ -19,6 +19,7 @@ mod lengths;
 mod limits;
 mod metrics;
 mod passthrough;
+mod rechecks;
 mod setup;
 mod slow_clients;
 mod support;

@@ -29,12 +29,12 @@ fn every_family_is_there_and_counts() {
     mirror.ledger.exchanges(3);
     let text = scrape(&mirror.metrics);
     for line in [
-        "parity_upstream_request_duration_seconds_count{upstream=\"legacy\"} 4",
-        "parity_upstream_request_duration_seconds_count{upstream=\"candidate\"} 3",
-        "parity_upstream_request_duration_seconds_bucket{le=\"+Inf\",upstream=\"legacy\"} 4",
+        "parity_upstream_request_duration_seconds_count{purpose=\"traffic\",upstream=\"legacy\"} 4",
+        "parity_upstream_request_duration_seconds_count{purpose=\"traffic\",upstream=\"candidate\"} 3",
+        "parity_upstream_request_duration_seconds_bucket{le=\"+Inf\",purpose=\"traffic\",upstream=\"legacy\"} 4",
         "parity_proxy_overhead_seconds_count 4",
-        "parity_shadow_requests_total{outcome=\"sent\"} 3",
-        "parity_shadow_requests_total{outcome=\"shed\"} 0",
+        "parity_shadow_requests_total{outcome=\"sent\",purpose=\"traffic\"} 3",
+        "parity_shadow_requests_total{outcome=\"shed\",purpose=\"traffic\"} 0",
         "parity_shadow_queue_depth{upstream=\"legacy\"} 0",
         "parity_shadow_queue_depth{upstream=\"candidate\"} 0",
         "parity_shadow_connections{upstream=\"legacy\"} 0",

@@ -43,6 +43,7 @@ impl Building {
             RecordType::Mismatch => rows::mismatch(&mut self.block, json, now),
             RecordType::Tally => rows::tally(&mut self.block, json, now),
             RecordType::GroupTally => rows::group_tally(&mut self.block, json, now),
+            RecordType::SetTally => rows::set_tally(&mut self.block, json, now),
             RecordType::Decision => rows::decision(&mut self.block, json, now),
             RecordType::Watermark => rows::watermark(&mut self.block, json, now),
         }?;

@@ -2,7 +2,7 @@
 
 use parity_schemas::evidence::{Decision, DecisionRow};
 use parity_schemas::table;
-use parity_schemas::tally::{GroupTally, Tally};
+use parity_schemas::tally::{GroupTally, SetTally, Tally};
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::Watermark;
 use serde::Deserialize;
@@ -16,7 +16,7 @@ const MAX_WHY_BYTES: usize = 200;
 
 /// A struct with the columns of a record, borrowed from its JSON, and the function that writes them.
 macro_rules! borrowed {
-    ([$name:ident, $write:ident] $($role:ident $field:ident: $form:ident = $($path:ident).+ $(, since $step:literal)?;)*) => {
+    ([$name:ident, $write:ident] $($role:ident $(($fold:ident))? $field:ident: $form:ident = $($path:ident).+ $(, since $step:literal)?;)*) => {
         #[derive(Deserialize)]
         #[serde(bound(deserialize = "'de: 'a"))]
         struct $name<'a> {
@@ -36,7 +36,7 @@ parity_schemas::mismatch_columns!(borrowed MismatchJson, write_mismatch);
 
 /// The function that writes the columns of a record in the order of its table.
 macro_rules! written {
-    ([$write:ident, $record:ty] $($role:ident $field:ident: $form:ident = $($path:ident).+ $(, since $step:literal)?;)*) => {
+    ([$write:ident, $record:ty] $($role:ident $(($fold:ident))? $field:ident: $form:ident = $($path:ident).+ $(, since $step:literal)?;)*) => {
         fn $write(row: &mut Encoder<'_>, record: &$record) {
             $(<table::$form as WriteColumn<_>>::write(&record.$($path).+, row);)*
         }
@@ -44,6 +44,7 @@ macro_rules! written {
 }
 parity_schemas::tally_columns!(written write_tally, Tally);
 parity_schemas::group_tally_columns!(written write_group_tally, GroupTally);
+parity_schemas::set_tally_columns!(written write_set_tally, SetTally);
 parity_schemas::watermark_columns!(written write_watermark, Watermark);
 parity_schemas::decision_columns!(written write_decision, DecisionRow<'_>);
 
@@ -65,6 +66,13 @@ pub(super) fn group_tally(block: &mut Block, json: &[u8], now: Timestamp) -> Res
     let group: GroupTally = read(json)?;
     within_range(group.interval_start, now)?;
     block.add(|row| write_group_tally(row, &group));
+    Ok(())
+}
+
+pub(super) fn set_tally(block: &mut Block, json: &[u8], now: Timestamp) -> Result<(), Poison> {
+    let set: SetTally = read(json)?;
+    within_range(set.interval_start, now)?;
+    block.add(|row| write_set_tally(row, &set));
     Ok(())
 }
 

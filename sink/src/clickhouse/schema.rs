@@ -245,6 +245,7 @@ fn retention_statements(layout: &Layout, retention: &Retention) -> Vec<String> {
         ("mismatches", "time", retention.mismatches),
         ("tallies", "interval_start", retention.tallies),
         ("group_tallies", "interval_start", retention.tallies),
+        ("set_tallies", "interval_start", retention.tallies),
         ("watermarks", "written", retention.tallies),
     ] {
         statements.push(format!(

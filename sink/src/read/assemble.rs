@@ -8,8 +8,9 @@ use std::rc::Rc;
 
 use parity_schemas::evidence::{Evidence, RouteEvidence, Window};
 use parity_schemas::histogram::Histogram;
+use parity_schemas::recheck::complete_classes;
 use parity_schemas::report::{REPORT_SCHEMA, Report, RouteReport, RuleHits};
-use parity_schemas::tally::{Counts, Identity};
+use parity_schemas::tally::{Counts, Identity, Tally};
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::{Run, Standing, Watermark};
 use uuid::Uuid;
@@ -18,30 +19,11 @@ use super::Selection;
 use super::causes::causes;
 use super::groups::{ExampleRow, Groups};
 use super::others::{self, OtherRun, Starts};
+use super::sets::SetSums;
 use crate::error::StoreError;
 
 /// The quantiles of a report.
 const QUANTILES: [(&str, f64); 3] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)];
-
-/// The counts of one tally.
-pub(super) struct CountsRow<'a> {
-    pub(super) instance: &'a str,
-    /// Nil in tallies of programs without runs.
-    pub(super) run: Uuid,
-    pub(super) interval_start: Timestamp,
-    pub(super) interval_us: i64,
-    pub(super) route: &'a str,
-    pub(super) counts: Counts,
-}
-
-/// What a report needs of a tally besides its counts.
-pub(super) struct DetailsRow {
-    pub(super) rule_hits: BTreeMap<String, u64>,
-    pub(super) legacy_latency: Histogram,
-    pub(super) candidate_latency: Histogram,
-    pub(super) legacy_head_latency: Histogram,
-    pub(super) candidate_head_latency: Histogram,
-}
 
 /// The tallies of runs whose watermark is older than this are not verified: no row takes a week to arrive, and
 /// retention may remove rows of that age at any time, in some tables before others.
@@ -53,14 +35,43 @@ pub(super) struct StoredTallies {
     pub(super) tallies: u64,
     pub(super) received: u64,
     pub(super) settled: u64,
+    /// What the rows of their groups count.
+    pub(super) in_groups: StoredParts,
+    /// What the rows of their sets count.
+    pub(super) in_sets: StoredParts,
     /// Revision by id.
     pub(super) open: HashMap<String, u32>,
 }
 
+/// What the rows of groups, or of sets, of one run count.
+#[derive(Default)]
+pub(super) struct StoredParts {
+    /// In closed intervals.
+    pub(super) closed: u64,
+    /// In the open interval, by id of the tally.
+    pub(super) open: HashMap<String, u64>,
+}
+
+impl StoredParts {
+    fn lacks(&self, closed: u64, open: impl Iterator<Item = (Uuid, u64)>) -> bool {
+        let mut open = open.filter(|(_, count)| *count > 0);
+        self.closed < closed
+            || open.any(|(tally, count)| {
+                let stored = self.open.get(&tally.to_string());
+                stored.is_none_or(|stored| *stored < count)
+            })
+    }
+}
+
 impl StoredTallies {
-    /// Whether tallies of the watermark are missing, because they are late or lost.
+    /// Whether tallies of the watermark are missing, or rows of their groups or sets, because they are late or lost.
     pub(super) fn lacks(&self, watermark: &Watermark) -> bool {
-        self.tallies < watermark.tallies
+        let open = watermark.open.iter();
+        let groups = open.clone().map(|tally| (tally.id, tally.in_groups));
+        let sets = open.map(|tally| (tally.id, tally.in_sets));
+        self.in_groups.lacks(watermark.in_groups, groups)
+            || self.in_sets.lacks(watermark.in_sets, sets)
+            || self.tallies < watermark.tallies
             || self.received < watermark.received
             || self.settled < watermark.settled
             || watermark.open.iter().any(|tally| {
@@ -137,6 +148,7 @@ pub(super) struct Sums {
     routes: BTreeMap<String, RouteSums>,
     rules: BTreeMap<String, u64>,
     pub(super) groups: Groups,
+    pub(super) sets: SetSums,
 }
 
 #[derive(Default)]
@@ -149,36 +161,34 @@ struct RouteSums {
 }
 
 impl Sums {
-    pub(super) fn add_counts(&mut self, row: &CountsRow<'_>) {
-        let to = row.interval_start.saturating_add_micros(row.interval_us);
+    /// Adds the row of one tally, or of several that a store has added up. Columns that the store was not asked for are
+    /// empty.
+    pub(super) fn add(&mut self, mut tally: Tally) {
+        let to = tally
+            .interval_start
+            .saturating_add_micros(tally.interval_us);
         let window = self.window.get_or_insert(Window {
-            from: row.interval_start,
+            from: tally.interval_start,
             to,
         });
-        window.from = window.from.min(row.interval_start);
+        window.from = window.from.min(tally.interval_start);
         window.to = window.to.max(to);
-        if !self.instances.contains(row.instance) {
-            self.instances.insert(row.instance.to_owned());
+        if !self.instances.contains(&tally.instance) {
+            self.instances.insert(tally.instance.clone());
         }
-        match self.runs.get_mut(&(row.instance.to_owned(), row.run)) {
-            Some(end) => *end = to.max(*end),
-            None => {
-                self.runs.insert((row.instance.to_owned(), row.run), to);
-            }
-        }
-        self.route(row.route).counts.merge(&row.counts);
-    }
-
-    pub(super) fn add_details(&mut self, route: &str, row: DetailsRow) {
-        let sums = self.route(route);
-        sums.legacy_latency.merge(&row.legacy_latency);
-        sums.candidate_latency.merge(&row.candidate_latency);
-        sums.legacy_head_latency.merge(&row.legacy_head_latency);
-        sums.candidate_head_latency
-            .merge(&row.candidate_head_latency);
-        for (rule, hits) in row.rule_hits {
+        let end = self.runs.entry((tally.instance, tally.run)).or_insert(to);
+        *end = to.max(*end);
+        tally.counts.classes = complete_classes(tally.counts.classes, tally.counts.mismatch);
+        for (rule, hits) in tally.rule_hits {
             *self.rules.entry(rule).or_default() += hits;
         }
+        let sums = self.routes.entry(tally.route).or_default();
+        sums.counts.merge(&tally.counts);
+        sums.legacy_latency.merge(&tally.legacy_latency);
+        sums.candidate_latency.merge(&tally.candidate_latency);
+        sums.legacy_head_latency.merge(&tally.legacy_head_latency);
+        sums.candidate_head_latency
+            .merge(&tally.candidate_head_latency);
     }
 
     /// The evidence; `None` without any row or run. With runs that have counted nothing yet, it is empty.
@@ -209,6 +219,8 @@ impl Sums {
                     counts: sums.counts,
                 })
                 .collect(),
+            groups: self.groups.into_evidence(),
+            sets: self.sets.into_evidence(),
         })
     }
 
@@ -251,17 +263,9 @@ impl Sums {
             routes: routes(self.routes),
             causes: causes(&groups),
             groups,
+            sets: self.sets.into_evidence(),
             rules,
         })
-    }
-
-    fn route(&mut self, route: &str) -> &mut RouteSums {
-        if !self.routes.contains_key(route) {
-            self.routes.insert(route.to_owned(), RouteSums::default());
-        }
-        self.routes
-            .get_mut(route)
-            .expect("it was inserted if it was not there")
     }
 }
 

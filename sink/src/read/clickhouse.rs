@@ -4,8 +4,8 @@
 //! report from them, as for every store. Tallies and groups are read with FINAL, which keeps the highest revision of
 //! each; mismatches that were written twice are identical, and deduplicated by id.
 //!
-//! Groups are read before tallies, because there is no transaction over both. So a report may show a mismatch in the
-//! counts before its group, but never a group without its counts.
+//! Groups and sets are read before tallies, because there is no transaction over both. So a report may show a mismatch in
+//! the counts before its group, but never a group without its counts.
 
 mod forms;
 mod mismatches;
@@ -15,7 +15,7 @@ mod watermarks;
 
 use clickhouse::Row;
 use parity_schemas::evidence::Evidence;
-use parity_schemas::record::Mismatch;
+use parity_schemas::record::{Mismatch, RecordType};
 use parity_schemas::report::Report;
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
@@ -24,7 +24,7 @@ use tokio::runtime::Runtime;
 use uuid::Uuid;
 
 use self::replicas::{BY_ORIGIN, ORIGIN, Replicas, SETTINGS};
-use self::rows::{ExampleRow, GroupRow, TallyRow};
+use self::rows::{GROUP, GroupRow, SET, SetRow, TALLY, TallyRow, folded, grouped_by, select};
 use super::assemble::{Sums, nothing};
 use super::groups::EXAMPLES_TRIED;
 use super::in_force::last_in_force;
@@ -124,7 +124,7 @@ impl ClickHouseReader {
         tail: &str,
     ) -> clickhouse::query::Query {
         let sql = format!(
-            "{select} WHERE migration = ? AND legacy_version = ? AND candidate_version = ? AND rules_hash = ?{} {tail} \
+            "{select} WHERE t.migration = ? AND t.legacy_version = ? AND t.candidate_version = ? AND t.rules_hash = ?{} {tail} \
              SETTINGS do_not_merge_across_partitions_select_final = 1",
             since_condition(selection)
         );
@@ -142,73 +142,50 @@ impl ClickHouseReader {
         }
     }
 
-    fn add_tallies(
+    /// A query on a table of counts of one identity, added up by its columns of [`Fold::By`].
+    fn summed(
         &self,
-        sums: &mut Sums,
+        table: RecordType,
+        forms: &[&str],
+        (identity, selection): (&Identity, &Selection),
+        with_details: bool,
+    ) -> clickhouse::query::Query {
+        let columns = table.columns();
+        let list = select(columns, forms, |column| folded(column, with_details));
+        let query = format!("SELECT {ORIGIN}, {list} FROM {} AS t FINAL", table.table());
+        // In a fixed order, because a report merges what is beyond its caps in the order of the rows.
+        let by = grouped_by(columns);
+        let tail =
+            format!("GROUP BY {by}, {BY_ORIGIN} ORDER BY min(t.interval_start), {by}, shard");
+        self.of_identity(&query, identity, selection, &tail)
+    }
+
+    /// All counts of an identity, added up. Tallies are read last: what they count may then be missing in the groups and
+    /// sets for a moment, and never the other way round, so that no more can be excused than was counted.
+    fn sums(
+        &self,
         identity: &Identity,
         selection: &Selection,
         with_details: bool,
-    ) -> Result<(), StoreError> {
-        let detail = |column: &str, kind: &str| {
-            if with_details {
-                format!(", sumMap(t.{column}) AS {column}")
-            } else {
-                format!(", CAST(map(), 'Map({kind}, UInt64)') AS {column}")
-            }
-        };
-        let details: String = [
-            ("rule_hits", "String"),
-            ("legacy_latency", "UInt16"),
-            ("candidate_latency", "UInt16"),
-            ("legacy_head_latency", "UInt16"),
-            ("candidate_head_latency", "UInt16"),
-        ]
-        .map(|(column, kind)| detail(column, kind))
-        .concat();
-        let select = format!(
-            "SELECT {ORIGIN}, instance, toString(t.run) AS run, route, \
-             min(toUnixTimestamp64Micro(t.interval_start)) AS begins, \
-             max(toUnixTimestamp64Micro(t.interval_start) + t.interval_us) AS ends, \
-             sum(t.received) AS received, sum(t.match) AS matched, sum(t.mismatch) AS mismatch, \
-             sumMap(t.clients) AS clients, sumMap(t.legacy_answers) AS legacy_answers, sumMap(t.not_compared) AS not_compared{details} FROM tallies AS t FINAL"
-        );
-        let tail = format!("GROUP BY instance, t.run, route, {BY_ORIGIN}");
-        let question = self.of_identity(&select, identity, selection, &tail);
-        for mut row in self.ask::<TallyRow>(question)? {
+    ) -> Result<Sums, StoreError> {
+        let mut sums = Sums::default();
+        let of = (identity, selection);
+        let sets = self.summed(RecordType::SetTally, SET, of, with_details);
+        for mut row in self.ask::<SetRow>(sets)? {
             self.came_from(row.shard, std::mem::take(&mut row.server))?;
-            row.add(sums, with_details)?;
+            sums.sets.add(row.into_record()?);
         }
-        Ok(())
-    }
-
-    fn add_groups(
-        &self,
-        sums: &mut Sums,
-        identity: &Identity,
-        selection: &Selection,
-    ) -> Result<(), StoreError> {
-        // Only the newest example of each. Older ones are fetched only if that one is missing, because they cost
-        // several times as much as all the rest.
-        let select = format!(
-            "SELECT {ORIGIN}, route, fingerprint, any(t.part) AS part, any(t.pattern) AS pattern, any(t.kind) AS kind, \
-             any(t.explanation) AS explanation, any(t.legacy_status) AS legacy_status, \
-             any(t.candidate_status) AS candidate_status, sum(t.count) AS count, \
-             toUnixTimestamp64Micro(min(t.first_seen)) AS first_seen, \
-             toUnixTimestamp64Micro(max(t.last_seen)) AS last_seen, \
-             toString(argMax(t.example_id, (t.last_seen, toUInt128(t.example_id)))) AS example_id, \
-             toUInt32(if(min(t.exchange_digest) = 0, 0, (sum(t.exchange_digest) - 1) % 4294967295 + 1)) AS exchange_digest \
-             FROM group_tallies AS t FINAL"
-        );
-        // In a fixed order, because a report merges groups beyond its cap in the order of the rows.
-        let tail = format!(
-            "GROUP BY route, fingerprint, {BY_ORIGIN} ORDER BY min(t.interval_start), fingerprint, route, shard"
-        );
-        let question = self.of_identity(&select, identity, selection, &tail);
-        for mut row in self.ask::<GroupRow>(question)? {
+        let groups = self.summed(RecordType::GroupTally, GROUP, of, with_details);
+        for mut row in self.ask::<GroupRow>(groups)? {
             self.came_from(row.shard, std::mem::take(&mut row.server))?;
-            row.add(sums, identity)?;
+            sums.groups.add(row.into_record()?);
         }
-        Ok(())
+        let tallies = self.summed(RecordType::Tally, TALLY, of, with_details);
+        for mut row in self.ask::<TallyRow>(tallies)? {
+            self.came_from(row.shard, std::mem::take(&mut row.server))?;
+            sums.add(row.into_record()?);
+        }
+        Ok(sums)
     }
 }
 
@@ -280,8 +257,7 @@ impl ClickHouseReader {
             });
         };
         let runs_seen = self.run_watermarks(&identity, selection)?;
-        let mut sums = Sums::default();
-        self.add_tallies(&mut sums, &identity, selection, false)?;
+        let sums = self.sums(&identity, selection, false)?;
         Ok(sums.into_evidence(identity, runs_seen).into())
     }
 
@@ -293,17 +269,17 @@ impl ClickHouseReader {
             });
         };
         let runs_seen = self.run_watermarks(&identity, selection)?;
-        let mut sums = Sums::default();
-        self.add_groups(&mut sums, &identity, selection)?;
-        self.add_tallies(&mut sums, &identity, selection, true)?;
-        let ids: Vec<Uuid> = sums.groups.example_ids().collect();
+        let mut sums = self.sums(&identity, selection, true)?;
+        // Only the newest example of each. Older ones are fetched only if that one is missing, because they cost several
+        // times as much as all the rest.
+        let ids: Vec<Uuid> = sums.groups.example_ids(1).collect();
         let mut examples = self.examples(&identity, &ids)?;
         if self.add_older_examples(&mut sums, &identity, selection, |id| {
             examples.contains_key(id)
         })? {
             let ids: Vec<Uuid> = sums
                 .groups
-                .example_ids()
+                .example_ids(EXAMPLES_TRIED)
                 .filter(|id| !examples.contains_key(id))
                 .collect();
             examples.extend(self.examples(&identity, &ids)?);
@@ -337,7 +313,7 @@ impl RecordReader for ClickHouseReader {
 
 fn since_condition(selection: &Selection) -> &'static str {
     if selection.since.is_some() {
-        " AND interval_start >= fromUnixTimestamp64Micro(toInt64(?), 'UTC')"
+        " AND t.interval_start >= fromUnixTimestamp64Micro(toInt64(?), 'UTC')"
     } else {
         ""
     }
@@ -352,6 +328,14 @@ struct Newest {
     began_at: i64,
     shard: u32,
     server: String,
+}
+
+#[derive(Row, Deserialize)]
+struct ExampleRow {
+    route: String,
+    fingerprint: String,
+    last_seen: i64,
+    example_id: String,
 }
 
 #[derive(Row, Deserialize)]

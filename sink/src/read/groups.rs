@@ -10,6 +10,10 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use parity_schemas::digest::ExchangeDigest;
+use parity_schemas::evidence::GroupEvidence;
+use parity_schemas::recheck::{
+    ClassCounts, EvidenceCounts, RecheckEvidence, add_counts, complete_classes,
+};
 use parity_schemas::record::RecordedFinding;
 use parity_schemas::report::{CoincidingGroup, GroupExample, GroupReport};
 use parity_schemas::tally::{Group, GroupTally};
@@ -48,6 +52,11 @@ struct Sums {
     digest: ExchangeDigest,
     first_seen: Timestamp,
     last_seen: Timestamp,
+    classes: ClassCounts,
+    /// Without targets.
+    evidence: EvidenceCounts,
+    /// Different targets by run: two processes may have seen the same ones.
+    targets: HashMap<Uuid, u64>,
     /// Newest first.
     examples: Vec<(Timestamp, Uuid)>,
 }
@@ -65,7 +74,8 @@ struct Exchanges {
 }
 
 impl Groups {
-    pub(super) fn add(&mut self, row: GroupTally) {
+    /// Adds the row of a group, or of several that a store has added up.
+    pub(super) fn add(&mut self, mut row: GroupTally) {
         let route = row.route.as_str();
         let full = self.count >= MAX_REPORT_GROUPS;
         if !self.by_route.contains_key(route) {
@@ -74,38 +84,40 @@ impl Groups {
         let Some(groups) = self.by_route.get_mut(route) else {
             return;
         };
-        let (group, digest) = if full && !groups.contains_key(&row.group.fingerprint) {
-            (other_group(), ExchangeDigest::UNKNOWN)
-        } else {
-            (row.group, row.exchange_digest)
-        };
-        if let Some(sums) = groups.get_mut(&group.fingerprint) {
-            sums.count += row.count;
-            sums.digest.add(digest);
-            sums.first_seen = sums.first_seen.min(row.first_seen);
-            sums.last_seen = sums.last_seen.max(row.last_seen);
-            sums.add_example(row.last_seen, row.example_id);
-            return;
+        if full && !groups.contains_key(&row.group.fingerprint) {
+            row.group = other_group();
+            row.exchange_digest = ExchangeDigest::UNKNOWN;
+            row.evidence.clear();
         }
-        self.count += 1;
-        let fingerprint = group.fingerprint.clone();
-        let sums = Sums {
-            group,
-            count: row.count,
-            digest,
-            first_seen: row.first_seen,
-            last_seen: row.last_seen,
-            examples: vec![(row.last_seen, row.example_id)],
-        };
-        groups.insert(fingerprint, sums);
+        match groups.get_mut(&row.group.fingerprint) {
+            Some(sums) => sums.add(row),
+            None => {
+                self.count += 1;
+                groups.insert(row.group.fingerprint.clone(), Sums::of(row));
+            }
+        }
     }
 
-    /// Ids of the mismatches that may serve as examples.
-    pub(super) fn example_ids(&self) -> impl Iterator<Item = Uuid> + '_ {
-        self.by_route
-            .values()
-            .flat_map(HashMap::values)
-            .flat_map(|sums| sums.examples.iter().map(|(_, id)| *id))
+    /// Ids of the mismatches that may serve as examples, of each group at most so many.
+    pub(super) fn example_ids(&self, of_each: usize) -> impl Iterator<Item = Uuid> + '_ {
+        let sums = self.by_route.values().flat_map(HashMap::values);
+        sums.flat_map(move |sums| sums.examples.iter().take(of_each).map(|(_, id)| *id))
+    }
+
+    /// What was counted of each group, sorted by route and fingerprint.
+    pub(super) fn into_evidence(self) -> Vec<GroupEvidence> {
+        let mut all = Vec::with_capacity(self.count);
+        for (route, groups) in self.by_route {
+            all.extend(groups.into_values().map(|sums| GroupEvidence {
+                route: route.clone(),
+                count: sums.count,
+                evidence: sums.evidence(),
+                classes: sums.classes,
+                group: sums.group,
+            }));
+        }
+        all.sort_unstable_by(GroupEvidence::order);
+        all
     }
 
     /// Groups (route and fingerprint) of whose examples none was found.
@@ -216,6 +228,48 @@ fn telling(group: &Group) -> (bool, bool, usize, u8, u8, usize, &str, &str) {
 }
 
 impl Sums {
+    fn of(row: GroupTally) -> Self {
+        let mut sums = Self {
+            group: row.group.clone(),
+            count: 0,
+            digest: row.exchange_digest,
+            first_seen: row.first_seen,
+            last_seen: row.last_seen,
+            classes: ClassCounts::new(),
+            evidence: EvidenceCounts::new(),
+            targets: HashMap::new(),
+            examples: Vec::new(),
+        };
+        sums.add_counts(row);
+        sums
+    }
+
+    fn add(&mut self, row: GroupTally) {
+        self.digest.add(row.exchange_digest);
+        self.first_seen = self.first_seen.min(row.first_seen);
+        self.last_seen = self.last_seen.max(row.last_seen);
+        self.add_counts(row);
+    }
+
+    fn add_counts(&mut self, mut row: GroupTally) {
+        self.count += row.count;
+        add_counts(&mut self.classes, &complete_classes(row.classes, row.count));
+        if let Some(targets) = row.evidence.remove(&RecheckEvidence::Targets) {
+            *self.targets.entry(row.run).or_default() += targets;
+        }
+        add_counts(&mut self.evidence, &row.evidence);
+        self.add_example(row.last_seen, row.example_id);
+    }
+
+    /// What was counted of the second answers.
+    fn evidence(&self) -> EvidenceCounts {
+        let mut evidence = self.evidence.clone();
+        if let Some(targets) = self.targets.values().max() {
+            evidence.insert(RecheckEvidence::Targets, *targets);
+        }
+        evidence
+    }
+
     /// Keeps the newest examples, without duplicates.
     fn add_example(&mut self, seen: Timestamp, id: Uuid) {
         self.examples.push((seen, id));
@@ -258,6 +312,9 @@ impl Sums {
             .map(|other| CoincidingGroup {
                 example: shown(&other.group),
                 against: hints.against(&other.group),
+                evidence: other.evidence(),
+                classes: other.classes,
+                shape: other.group.shape,
                 fingerprint: other.group.fingerprint,
                 part: other.group.part,
                 pattern: other.group.pattern,
@@ -268,6 +325,9 @@ impl Sums {
         Ok(GroupReport {
             example: shown(&self.group),
             against: hints.against(&self.group),
+            evidence: self.evidence(),
+            classes: self.classes,
+            shape: self.group.shape,
             fingerprint: self.group.fingerprint,
             route: route.to_owned(),
             part: self.group.part,

@@ -19,7 +19,7 @@ use rusqlite::{Connection, Row, params};
 use uuid::Uuid;
 
 use self::fields::Fields;
-use self::rows::{all_of, counts, details, group_tally, mismatch};
+use self::rows::{all_of, group_tally, mismatch, needed_of, set_tally, tally};
 use super::assemble::{Sums, nothing};
 use super::groups::ExampleRow;
 use super::in_force::{RunTimes, last_in_force};
@@ -53,11 +53,7 @@ impl RecordReader for SqliteReader {
                 instead: Some(self.known(selection.migration())?),
             });
         };
-        let mut sums = Sums::default();
-        self.tallies(SELECT_COUNTS, &identity, selection, |row| {
-            sums.add_counts(&counts(row)?);
-            Ok(())
-        })?;
+        let sums = self.sums(&identity, selection, false)?;
         let runs_seen = self.run_watermarks(&identity, selection, notes)?;
         Ok(sums.into_evidence(identity, runs_seen).into())
     }
@@ -71,18 +67,7 @@ impl RecordReader for SqliteReader {
                 instead: Some(self.known(selection.migration())?),
             });
         };
-        let mut sums = Sums::default();
-        self.tallies(SELECT_TALLIES, &identity, selection, |row| {
-            let counts = counts(row)?;
-            sums.add_counts(&counts);
-            sums.add_details(counts.route, details(row)?);
-            Ok(())
-        })?;
-        let groups = format!("SELECT {} {GROUPS}", all_of(RecordType::GroupTally));
-        self.tallies(("group_tallies", &groups), &identity, selection, |row| {
-            sums.groups.add(group_tally(row)?);
-            Ok(())
-        })?;
+        let sums = self.sums(&identity, selection, true)?;
         let runs_seen = self.run_watermarks(&identity, selection, notes)?;
         sums.into_report(identity, runs_seen, |id| self.example(id))
             .map(Found::from)
@@ -191,10 +176,41 @@ impl SqliteReader {
         Ok(last_in_force(runs, selection, counted.into_iter().next()))
     }
 
-    /// Calls `each` with every row of a query on tallies.
-    fn tallies(
+    /// All counts of an identity, added up.
+    fn sums(
         &self,
-        (table, sql): (&'static str, &str),
+        identity: &Identity,
+        selection: &Selection,
+        with_details: bool,
+    ) -> Result<Sums, StoreError> {
+        let mut sums = Sums::default();
+        for (table, order) in [
+            (RecordType::Tally, ""),
+            (RecordType::GroupTally, IN_ORDER),
+            (RecordType::SetTally, IN_ORDER),
+        ] {
+            let columns = needed_of(table, with_details);
+            let sql = format!(
+                "SELECT {columns} FROM {} {OF_IDENTITY} {order}",
+                table.table()
+            );
+            self.each(&sql, table, identity, selection, |row| {
+                match table {
+                    RecordType::GroupTally => sums.groups.add(group_tally(row)?),
+                    RecordType::SetTally => sums.sets.add(set_tally(row)?),
+                    _ => sums.add(tally(row)?),
+                }
+                Ok(())
+            })?;
+        }
+        Ok(sums)
+    }
+
+    /// Calls `each` with every row of a query on the counts of an identity.
+    fn each(
+        &self,
+        sql: &str,
+        table: RecordType,
         identity: &Identity,
         selection: &Selection,
         mut each: impl FnMut(&Fields<'_>) -> Result<(), StoreError>,
@@ -211,7 +227,7 @@ impl SqliteReader {
             ])
             .map_err(failed)?;
         while let Some(row) = rows.next().map_err(failed)? {
-            each(&self.fields(row, table))?;
+            each(&self.fields(row, table.table()))?;
         }
         Ok(())
     }
@@ -265,26 +281,11 @@ const SELECT_NEWEST: &str = "SELECT legacy_version, candidate_version, rules_has
 const SELECT_RUNS: &str = "SELECT legacy_version, candidate_version, rules_hash, instance, started, written \
      FROM watermarks WHERE migration = ?1 ORDER BY id";
 
-const SELECT_COUNTS: (&str, &str) = (
-    "tallies",
-    "SELECT instance, interval_start, interval_us, route, received, \"match\", mismatch, not_compared, run, clients, \
-     legacy_answers FROM tallies \
-     WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash = ?4 \
-     AND interval_start >= ?5",
-);
+const OF_IDENTITY: &str = "WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 \
+     AND rules_hash = ?4 AND interval_start >= ?5";
 
-const SELECT_TALLIES: (&str, &str) = (
-    "tallies",
-    "SELECT instance, interval_start, interval_us, route, received, \"match\", mismatch, not_compared, run, clients, \
-     legacy_answers, rule_hits, legacy_latency, candidate_latency, legacy_head_latency, candidate_head_latency FROM tallies \
-     WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash = ?4 \
-     AND interval_start >= ?5",
-);
-
-/// In a fixed order, because beyond its cap a report folds groups in the order in which they come.
-const GROUPS: &str = "FROM group_tallies \
-     WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash = ?4 \
-     AND interval_start >= ?5 ORDER BY interval_start, tally_id, fingerprint";
+/// The order of groups and sets: fixed, because a report folds those beyond its cap in the order in which they come.
+const IN_ORDER: &str = "ORDER BY interval_start, tally_id";
 
 const SELECT_MIGRATIONS: &str =
     "SELECT migration FROM tallies UNION SELECT migration FROM watermarks ORDER BY 1 LIMIT 100";

@@ -14,6 +14,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use foldhash::fast::RandomState;
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::digest::ExchangeDigest;
+use parity_schemas::recheck::{EvidenceCounts, RecheckEvent, add_counts};
+use parity_schemas::record::MismatchClass;
 use parity_schemas::side::CUT_MARK;
 use parity_schemas::tally::Group;
 use parity_schemas::time::Timestamp;
@@ -23,6 +25,8 @@ use uuid::Uuid;
 use super::durations::Durations;
 use super::epochs::EpochCounters;
 use super::owned::add;
+use super::sets::Sets;
+use super::sighting::{Classes, Sighting};
 
 /// A map with the fast hasher; keys are bounded in number, and its seed differs per process.
 pub(super) type FastMap<K, V> = HashMap<K, V, RandomState>;
@@ -47,7 +51,8 @@ pub(super) const REASONS: usize = CLASSES + CODE_CLASSES.len();
 pub(super) const CLIENTS: usize = REASONS + Reason::COUNT;
 /// Answers of the legacy in exchanges with a verdict, by status class.
 pub(super) const LEGACY_ANSWERS: usize = CLIENTS + ClientOutcome::COUNT;
-pub(super) const OUTCOMES: usize = LEGACY_ANSWERS + ClientOutcome::COUNT;
+pub(super) const RECHECKS: usize = LEGACY_ANSWERS + ClientOutcome::COUNT;
+pub(super) const OUTCOMES: usize = RECHECKS + RecheckEvent::ALL.len();
 
 /// Indices into [`Compared::durations`].
 pub(super) const LEGACY: usize = 0;
@@ -194,32 +199,14 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One mismatch, for [`Shard::add_mismatch`].
-pub(super) struct Sighting<'a> {
-    id: Uuid,
-    digest: ExchangeDigest,
-    time: Timestamp,
-    groups: &'a [Group],
-}
-
-impl<'a> Sighting<'a> {
-    pub(super) const fn new(id: Uuid, time: Timestamp, groups: &'a [Group]) -> Self {
-        Self {
-            id,
-            digest: ExchangeDigest::of(id),
-            time,
-            groups,
-        }
-    }
-}
-
 /// Mismatches of one route.
 #[derive(Default)]
 pub(super) struct Mismatches {
-    pub(super) count: u64,
+    pub(super) classes: Classes,
     /// Mismatches with at least one finding of the kind.
     pub(super) kinds: [u64; KINDS],
     pub(super) groups: FastMap<String, GroupCount>,
+    pub(super) sets: Sets,
 }
 
 /// How often one group was seen.
@@ -232,13 +219,16 @@ pub(super) struct GroupCount {
     pub(super) example_id: Uuid,
     /// Digest of the ids of these mismatches.
     pub(super) digest: ExchangeDigest,
+    /// These mismatches by the class of this group in them.
+    pub(super) classes: Classes,
+    pub(super) evidence: EvidenceCounts,
     /// The last mismatch that was counted, so that several findings of one mismatch count once.
     last_id: Uuid,
 }
 
 impl Mismatches {
     fn add(&mut self, seen: &Sighting<'_>, max_groups: usize) {
-        self.count += 1;
+        self.classes.add(&Classes::one(seen.class()));
         let mut kinds = [false; KINDS];
         // Fingerprints of this mismatch beyond the cap.
         let mut folded: Vec<&str> = Vec::new();
@@ -251,8 +241,11 @@ impl Mismatches {
                 folded.push(fingerprint);
             }
         }
-        for _ in folded {
-            self.add_other(seen);
+        if folded.is_empty() && seen.is_complete {
+            self.sets.add(seen);
+        }
+        for fingerprint in folded {
+            self.add_other(fingerprint, seen);
         }
         for (count, present) in self.kinds.iter_mut().zip(kinds) {
             *count += u64::from(present);
@@ -263,19 +256,20 @@ impl Mismatches {
     fn add_group(&mut self, fingerprint: &str, group: impl FnOnce() -> Group, seen: &Sighting<'_>) {
         match self.groups.get_mut(fingerprint) {
             Some(count) if count.last_id == seen.id => {}
-            Some(count) => count.add(seen),
+            Some(count) => count.add(fingerprint, seen),
             None => {
-                let count = GroupCount::new(group(), seen);
+                let count = GroupCount::new(group(), fingerprint, seen);
                 self.groups.insert(fingerprint.to_owned(), count);
             }
         }
     }
 
-    fn add_other(&mut self, seen: &Sighting<'_>) {
+    fn add_other(&mut self, fingerprint: &str, seen: &Sighting<'_>) {
         if let Some(count) = self.groups.get_mut(OTHER) {
-            count.add(seen);
+            count.add(fingerprint, seen);
+            count.fold();
         } else {
-            let mut count = GroupCount::new(other_group(), seen);
+            let mut count = GroupCount::new(other_group(), fingerprint, seen);
             count.fold();
             self.groups.insert(OTHER.to_owned(), count);
         }
@@ -283,28 +277,40 @@ impl Mismatches {
 }
 
 impl GroupCount {
-    fn new(group: Group, seen: &Sighting<'_>) -> Self {
+    fn new(group: Group, fingerprint: &str, seen: &Sighting<'_>) -> Self {
+        let summary = seen.summary(fingerprint);
         Self {
             group,
             count: 1,
             first_seen: seen.time,
             last_seen: seen.time,
             example_id: seen.id,
-            digest: seen.digest,
+            digest: seen.digest(),
+            classes: Classes::one(summary.map_or(MismatchClass::Unconfirmed, |group| group.class)),
+            evidence: summary.map_or_else(EvidenceCounts::new, |group| group.evidence.clone()),
             last_id: seen.id,
         }
     }
 
-    /// Makes it a part of [`OTHER`]. That group may count one mismatch several times, so it has no digest.
+    /// Makes it a part of [`OTHER`]. That group may count one mismatch several times, so it has no digest; and evidence
+    /// of different groups proves nothing.
     pub(super) fn fold(&mut self) {
         self.group = other_group();
         self.digest = ExchangeDigest::UNKNOWN;
+        self.evidence.clear();
     }
 
-    fn add(&mut self, seen: &Sighting<'_>) {
+    fn add(&mut self, fingerprint: &str, seen: &Sighting<'_>) {
         self.last_id = seen.id;
         self.count += 1;
-        self.digest.add(seen.digest);
+        self.digest.add(seen.digest());
+        match seen.summary(fingerprint) {
+            Some(group) => {
+                self.classes.add(&Classes::one(group.class));
+                add_counts(&mut self.evidence, &group.evidence);
+            }
+            None => self.classes.add(&Classes::one(MismatchClass::Unconfirmed)),
+        }
         self.first_seen = self.first_seen.min(seen.time);
         self.last_seen = self.last_seen.max(seen.time);
     }
@@ -313,6 +319,8 @@ impl GroupCount {
     pub(super) fn merge(&mut self, later: &Self) {
         self.count += later.count;
         self.digest.add(later.digest);
+        self.classes.add(&later.classes);
+        add_counts(&mut self.evidence, &later.evidence);
         self.first_seen = self.first_seen.min(later.first_seen);
         self.last_seen = self.last_seen.max(later.last_seen);
     }
@@ -327,6 +335,7 @@ pub(crate) fn other_group() -> Group {
         pattern: String::new(),
         kind: Kind::Value,
         explanation: None,
+        shape: String::new(),
         legacy_status: 0,
         candidate_status: 0,
     }

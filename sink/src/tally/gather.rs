@@ -15,8 +15,9 @@ use super::counters::{
 };
 use super::durations::Seen;
 use super::epochs::Epochs;
-use super::interval::{Interval, minute};
+use super::interval::{Interval, Room, minute};
 use super::runs::Runs;
+use super::sets::MAX_SETS_HELD;
 use super::totals::RouteTotals;
 use super::{MAX_UNWRITTEN_INTERVALS, TallyBook};
 
@@ -93,9 +94,12 @@ impl TallyBook {
         // Verdicts first and `received` afterwards: a request whose outcome is read is then also read as received, so
         // no snapshot has more outcomes than requests. Then new threads and routes are collected once more, because
         // their requests may have had a verdict on another thread that was already read.
-        let mut room = MAX_GROUPS_HELD.saturating_sub(
-            interval.groups() + state.closed.iter().map(Interval::groups).sum::<usize>(),
-        );
+        let held =
+            |of: fn(&Interval) -> usize| of(&interval) + state.closed.iter().map(of).sum::<usize>();
+        let mut room = Room {
+            groups: MAX_GROUPS_HELD.saturating_sub(held(Interval::groups)),
+            sets: MAX_SETS_HELD.saturating_sub(held(Interval::sets)),
+        };
         let mut ended = Vec::with_capacity(sources.len());
         for source in &mut sources {
             // The book is the only owner: the recorder was dropped, and everything that it wrote is visible.
@@ -149,22 +153,20 @@ impl TallyBook {
         source: &mut Source,
         state: &mut State,
         interval: &mut Interval,
-        room: &mut usize,
+        room: &mut Room,
         now: Timestamp,
     ) {
         source.adopt_added();
         for (route, mismatches) in source.shard.take_mismatches() {
             let totals = state.totals_of(route);
-            totals.mismatch += mismatches.count;
+            totals.classes.add(&mismatches.classes);
             for (total, count) in totals.kinds.iter_mut().zip(mismatches.kinds) {
                 *total += count;
             }
             state.last_comparison = Some(now);
-            let tally = interval.change(route);
-            let own_room = self.config.max_groups.saturating_sub(tally.group_count());
-            *room -= tally
-                .add_mismatches(mismatches, own_room.min(*room))
-                .min(*room);
+            interval
+                .change(route)
+                .add_mismatches(mismatches, self.config.max_groups, room);
         }
         for baseline in &mut source.routes {
             baseline.gather(state, interval, now);

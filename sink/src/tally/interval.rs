@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use parity_schemas::clients::{ClientOutcome, Clients};
 use parity_schemas::histogram::Histogram;
 use parity_schemas::id::new_id;
-use parity_schemas::tally::{Counts, GroupTally, INTERVAL_MICROS, Tally};
+use parity_schemas::recheck::RecheckEvent;
+use parity_schemas::tally::{Counts, GroupTally, INTERVAL_MICROS, SetTally, Tally};
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 use parity_schemas::watermark::OpenTally;
@@ -16,8 +17,10 @@ use uuid::Uuid;
 
 use super::counters::{
     CANDIDATE, CANDIDATE_HEAD, CLIENTS, DURATIONS, FastMap, GroupCount, LEGACY, LEGACY_ANSWERS,
-    LEGACY_HEAD, MATCHED, Mismatches, OTHER, OUTCOMES, REASONS, RECEIVED,
+    LEGACY_HEAD, MATCHED, Mismatches, OTHER, OUTCOMES, REASONS, RECEIVED, RECHECKS,
 };
+use super::sets::SetStates;
+use super::sighting::Classes;
 
 /// The number of the minute (interval) that contains a time.
 pub(super) fn minute(time: Timestamp) -> i64 {
@@ -41,11 +44,18 @@ pub(super) struct RouteTally {
     changed: bool,
     end: Timestamp,
     outcomes: [u64; OUTCOMES],
-    mismatch: u64,
+    classes: Classes,
     durations: [Histogram; DURATIONS],
     /// Hits by rule; empty until something was compared.
     rules: Vec<u64>,
     groups: FastMap<String, GroupState>,
+    sets: SetStates,
+}
+
+/// How many new groups and sets all tallies in memory may still get.
+pub(super) struct Room {
+    pub(super) groups: usize,
+    pub(super) sets: usize,
 }
 
 struct GroupState {
@@ -87,10 +97,11 @@ impl Interval {
             changed: true,
             end,
             outcomes: [0; OUTCOMES],
-            mismatch: 0,
+            classes: Classes::default(),
             durations: Default::default(),
             rules: Vec::new(),
             groups: FastMap::default(),
+            sets: SetStates::default(),
         });
         tally.changed = true;
         tally.end = end;
@@ -100,6 +111,11 @@ impl Interval {
     /// Groups held.
     pub(super) fn groups(&self) -> usize {
         self.routes.values().map(|tally| tally.groups.len()).sum()
+    }
+
+    /// Sets of groups held.
+    pub(super) fn sets(&self) -> usize {
+        self.routes.values().map(|tally| tally.sets.len()).sum()
     }
 
     /// Whether a store that has everything up to snapshot `acknowledged` has all of this interval.
@@ -127,11 +143,23 @@ impl RouteTally {
         self.rules[rule] += hits;
     }
 
-    /// Adds mismatches; new groups beyond `room` count under `_other`. Returns how many groups were new.
-    pub(super) fn add_mismatches(&mut self, mismatches: Mismatches, room: usize) -> usize {
-        self.mismatch += mismatches.count;
+    /// Adds mismatches; new groups beyond `most` count under `_other`, and new sets beyond what there is room for are not
+    /// counted. Takes what is new from the room.
+    pub(super) fn add_mismatches(&mut self, mismatches: Mismatches, most: usize, room: &mut Room) {
+        self.classes.add(&mismatches.classes);
+        let own_room = most.saturating_sub(self.groups.len());
+        let new = self.add_groups(mismatches.groups, own_room.min(room.groups));
+        room.groups = room.groups.saturating_sub(new);
+        let before = self.sets.len();
+        let (sets, groups) = (&mut self.sets, &self.groups);
+        sets.merge(mismatches.sets, room.sets, |name| groups.contains_key(name));
+        room.sets = room.sets.saturating_sub(sets.len() - before);
+    }
+
+    /// Adds groups; new ones beyond `room` count under `_other`. Returns how many were new.
+    fn add_groups(&mut self, groups: FastMap<String, GroupCount>, room: usize) -> usize {
         let before = self.groups.len();
-        for (fingerprint, mut count) in mismatches.groups {
+        for (fingerprint, mut count) in groups {
             if let Some(state) = self.groups.get_mut(&fingerprint) {
                 state.count.merge(&count);
                 state.changed = true;
@@ -164,19 +192,28 @@ impl RouteTally {
 
     /// Requests with an outcome.
     pub(super) fn settled(&self) -> u64 {
-        self.outcomes[MATCHED] + self.mismatch + self.outcomes[REASONS..CLIENTS].iter().sum::<u64>()
+        let not_compared: u64 = self.outcomes[REASONS..CLIENTS].iter().sum();
+        self.outcomes[MATCHED] + self.classes.total() + not_compared
     }
 
-    /// Its id and revision.
+    /// The sum of the counts of its groups.
+    pub(super) fn in_groups(&self) -> u64 {
+        self.groups.values().map(|state| state.count.count).sum()
+    }
+
+    /// The sum of the counts of its sets.
+    pub(super) fn in_sets(&self) -> u64 {
+        self.sets.total()
+    }
+
+    /// Its id and revision, and what its groups and sets count.
     pub(super) fn place(&self) -> OpenTally {
         OpenTally {
             id: self.id,
             revision: self.revision,
+            in_groups: self.in_groups(),
+            in_sets: self.in_sets(),
         }
-    }
-
-    pub(super) fn group_count(&self) -> usize {
-        self.groups.len()
     }
 
     /// Stamps what changed with the number of the snapshot being taken.
@@ -190,6 +227,7 @@ impl RouteTally {
             group.changed = false;
             group.revision = snapshot;
         }
+        self.sets.stamp(snapshot);
     }
 
     /// Whether a store that has everything up to `acknowledged` lacks this tally.
@@ -205,7 +243,7 @@ impl RouteTally {
         tally.interval_start = start;
         // The end is exclusive, so an interval with counts has at least one microsecond.
         tally.interval_us = (self.end.as_micros() - start.as_micros()).max(1);
-        tally.counts = counts(&self.outcomes, self.mismatch);
+        tally.counts = counts(&self.outcomes, &self.classes);
         tally.legacy_latency = self.durations[LEGACY].clone();
         tally.candidate_latency = self.durations[CANDIDATE].clone();
         tally.legacy_head_latency = self.durations[LEGACY_HEAD].clone();
@@ -235,6 +273,7 @@ impl RouteTally {
                 revision: state.revision,
                 identity: tally.identity.clone(),
                 interval_start: tally.interval_start,
+                run: tally.run,
                 route: tally.route.clone(),
                 group: state.count.group.clone(),
                 count: state.count.count,
@@ -242,12 +281,34 @@ impl RouteTally {
                 last_seen: state.count.last_seen,
                 example_id: state.count.example_id,
                 exchange_digest: state.count.digest,
+                classes: state.count.classes.counts(),
+                evidence: state.count.evidence.clone(),
             })
+    }
+
+    /// The same of its sets.
+    pub(super) fn set_rows<'a>(
+        &'a self,
+        acknowledged: u32,
+        tally: &'a Tally,
+    ) -> impl Iterator<Item = SetTally> + 'a {
+        let due = self.sets.due(acknowledged);
+        due.map(|(id, revision, count)| SetTally {
+            tally_id: self.id,
+            revision,
+            identity: tally.identity.clone(),
+            interval_start: tally.interval_start,
+            run: tally.run,
+            route: tally.route.clone(),
+            set_id: id.to_owned(),
+            fingerprints: count.fingerprints.clone(),
+            classes: count.classes.counts(),
+        })
     }
 }
 
 /// The outcomes as the shared type.
-pub(super) fn counts(outcomes: &[u64; OUTCOMES], mismatch: u64) -> Counts {
+pub(super) fn counts(outcomes: &[u64; OUTCOMES], classes: &Classes) -> Counts {
     let not_compared: BTreeMap<Reason, u64> = Reason::ALL
         .iter()
         .map(|reason| (*reason, outcomes[REASONS + reason.index()]))
@@ -260,11 +321,17 @@ pub(super) fn counts(outcomes: &[u64; OUTCOMES], mismatch: u64) -> Counts {
             .filter(|(_, count)| *count > 0)
             .collect()
     };
+    let rechecks = RecheckEvent::ALL
+        .iter()
+        .map(|event| (*event, outcomes[RECHECKS + *event as usize]))
+        .filter(|(_, count)| *count > 0);
     Counts {
         received: outcomes[RECEIVED],
         clients: by_client_outcome(CLIENTS),
         matched: outcomes[MATCHED],
-        mismatch,
+        mismatch: classes.total(),
+        classes: classes.counts(),
+        rechecks: rechecks.collect(),
         not_compared,
         legacy_answers: by_client_outcome(LEGACY_ANSWERS),
     }

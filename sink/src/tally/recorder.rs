@@ -7,17 +7,16 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use parity_schemas::clients::ClientOutcome;
+use parity_schemas::recheck::RecheckEvent;
 use parity_schemas::route::Route;
-use parity_schemas::tally::Group;
-use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
-use uuid::Uuid;
 
 use super::counters::{
-    CLASSES, CLIENTS, Elapsed, FastMap, LEGACY_ANSWERS, MATCHED, REASONS, RECEIVED, RouteCounters,
-    Shard, Sighting,
+    CLASSES, CLIENTS, Elapsed, FastMap, LEGACY_ANSWERS, MATCHED, REASONS, RECEIVED, RECHECKS,
+    RouteCounters, Shard,
 };
 use super::epochs::Epoch;
+use super::sighting::Sighting;
 use super::{GenerationId, TallyBook};
 
 /// The counters of one thread. `Send`, so that it can be created before the thread starts; not `Sync`.
@@ -109,22 +108,25 @@ impl OutcomeRecorder {
         }
     }
 
-    /// The answers differ. `id` and `time` are those of the mismatch record; `groups` may name the same group for
-    /// several findings: each fingerprint counts once.
+    /// The answers differ. To be called once for an exchange, when its class is known.
     pub fn mismatch(
         &self,
         route: &Route,
         legacy: impl Into<Elapsed>,
         candidate: impl Into<Elapsed>,
-        id: Uuid,
-        time: Timestamp,
-        groups: &[Group],
+        seen: &Sighting<'_>,
     ) {
         self.with(route, |counters| {
-            let seen = Sighting::new(id, time, groups);
             self.shard
-                .add_mismatch(counters.route, &seen, self.book.max_groups());
+                .add_mismatch(counters.route, seen, self.book.max_groups());
             counters.elapsed(legacy.into(), candidate.into());
+        });
+    }
+
+    /// What happened to a recheck or a control. Independent of the outcome of the request.
+    pub fn recheck(&self, route: &Route, event: RecheckEvent) {
+        self.with(route, |counters| {
+            counters.outcome(RECHECKS + event as usize);
         });
     }
 

@@ -48,6 +48,8 @@ struct Part {
     tallies: u64,
     received: u64,
     settled: u64,
+    in_groups: u64,
+    in_sets: u64,
 }
 
 /// What all watermarks of one snapshot share.
@@ -72,6 +74,8 @@ impl Runs {
             part.tallies += 1;
             part.received += tally.received();
             part.settled += tally.settled();
+            part.in_groups += tally.in_groups();
+            part.in_sets += tally.in_sets();
         }
     }
 
@@ -167,6 +171,8 @@ impl Sums {
             tallies: sum(|part| part.tallies),
             received: sum(|part| part.received),
             settled: sum(|part| part.settled),
+            in_groups: sum(|part| part.in_groups),
+            in_sets: sum(|part| part.in_sets),
             open,
         }
     }

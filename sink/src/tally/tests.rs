@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::id::new_id;
+use parity_schemas::record::MismatchClass;
 use parity_schemas::tally::INTERVAL_MICROS;
 use parity_schemas::verdict::{Kind, Part, Reason};
 use prometheus_client::encoding::text::encode;
@@ -31,6 +32,7 @@ fn group(fingerprint: &str) -> Group {
         pattern: format!("/{fingerprint}"),
         kind: Kind::Value,
         explanation: None,
+        shape: String::new(),
         legacy_status: 200,
         candidate_status: 200,
     }
@@ -187,8 +189,9 @@ proptest! {
                 }
                 Step::Mismatch(thread, route, mut names) => {
                     let groups: Vec<Group> = names.iter().map(|name| group(&name.to_string())).collect();
-                    threads[thread].mismatch(&routes[route], 100, 200, new_id(), now, &groups);
+                    threads[thread].mismatch(&routes[route], 100, 200, &Sighting::unconfirmed(new_id(), now, &groups));
                     expected.route(route).mismatch += 1;
+                    *expected.route(route).classes.entry(MismatchClass::Unconfirmed).or_default() += 1;
                     expected.compared += 1;
                     names.sort_unstable();
                     names.dedup();
@@ -283,7 +286,12 @@ fn threads_and_snapshots_run_into_each_other_and_nothing_is_lost() {
                             2 => recorder.not_compared(route, Reason::QueueFull),
                             _ => {
                                 let time = Timestamp::from_micros(START);
-                                recorder.mismatch(route, 1, 1, new_id(), time, &[group("x")]);
+                                recorder.mismatch(
+                                    route,
+                                    1,
+                                    1,
+                                    &Sighting::unconfirmed(new_id(), time, &[group("x")]),
+                                );
                             }
                         }
                     }

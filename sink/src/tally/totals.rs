@@ -22,6 +22,7 @@ use prometheus_client::registry::Registry;
 use super::TallyBook;
 use super::counters::{CLASSES, CLIENTS, CODE_CLASSES, KINDS, MATCHED, OTHER, OUTCOMES, REASONS};
 use super::interval::counts;
+use super::sighting::Classes;
 
 /// Counts since the start of the process.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +43,7 @@ pub struct Totals {
 /// Counts of one route since the process began.
 pub(super) struct RouteTotals {
     pub(super) outcomes: [u64; OUTCOMES],
-    pub(super) mismatch: u64,
+    pub(super) classes: Classes,
     pub(super) kinds: [u64; KINDS],
 }
 
@@ -50,7 +51,7 @@ impl Default for RouteTotals {
     fn default() -> Self {
         Self {
             outcomes: [0; OUTCOMES],
-            mismatch: 0,
+            classes: Classes::default(),
             kinds: [0; KINDS],
         }
     }
@@ -58,11 +59,11 @@ impl Default for RouteTotals {
 
 impl RouteTotals {
     pub(super) fn counts(&self) -> Counts {
-        counts(&self.outcomes, self.mismatch)
+        counts(&self.outcomes, &self.classes)
     }
 
     fn add(&mut self, other: &Self) {
-        self.mismatch += other.mismatch;
+        self.classes.add(&other.classes);
         let outcomes = self.outcomes.iter_mut().zip(&other.outcomes);
         let kinds = self.kinds.iter_mut().zip(&other.kinds);
         for (sum, more) in outcomes.chain(kinds) {
@@ -71,7 +72,7 @@ impl RouteTotals {
     }
 
     fn is_empty(&self) -> bool {
-        self.mismatch == 0 && self.outcomes.iter().all(|count| *count == 0)
+        self.classes.total() == 0 && self.outcomes.iter().all(|count| *count == 0)
     }
 }
 
@@ -217,7 +218,7 @@ fn comparisons(routes: &[(String, RouteTotals)]) -> Vec<Series<'_>> {
     let mut series = Vec::new();
     for (route, totals) in routes {
         series.push((route.as_str(), "match", totals.outcomes[MATCHED]));
-        series.push((route.as_str(), "mismatch", totals.mismatch));
+        series.push((route.as_str(), "mismatch", totals.classes.total()));
         for reason in Reason::ALL {
             let count = totals.outcomes[REASONS + reason.index()];
             if count > 0 {

@@ -83,14 +83,8 @@ impl BatchStore for ClickHouseStore {
         for queued in records {
             add(&queued.record);
         }
-        for tally in snapshot.iter().flat_map(|snapshot| &snapshot.tallies) {
-            add(&Record::Tally(Box::new(tally.clone())));
-        }
-        for group in snapshot.iter().flat_map(|snapshot| &snapshot.groups) {
-            add(&Record::GroupTally(Box::new(group.clone())));
-        }
-        for watermark in snapshot.iter().flat_map(|snapshot| &snapshot.watermarks) {
-            add(&Record::Watermark(Box::new(watermark.clone())));
+        for record in snapshot.into_iter().flat_map(Snapshot::records) {
+            add(&record);
         }
         for table in batch.into_tables() {
             self.insert(&table, &encoded, &mut written)?;

@@ -150,7 +150,7 @@ fn approximate_bytes(record: &Record) -> usize {
         + match record {
             Record::Mismatch(mismatch) => mismatch_bytes(mismatch),
             // Of bounded size by construction: labels and counters.
-            Record::Tally(_) | Record::GroupTally(_) => 4 << 10,
+            Record::Tally(_) | Record::GroupTally(_) | Record::SetTally(_) => 4 << 10,
             Record::Decision(decision) => FIXED * decision.routes.len(),
             Record::Watermark(watermark) => 64 * watermark.open.len(),
         }

@@ -104,12 +104,13 @@ fn remove_tallies(connection: &mut Connection, before: i64) -> rusqlite::Result<
         .query_map((before, ROWS_PER_STEP), |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     for id in &old {
-        transaction
-            .prepare_cached("DELETE FROM group_tallies WHERE tally_id = ?1")?
-            .execute([id])?;
-        transaction
-            .prepare_cached("DELETE FROM tallies WHERE id = ?1")?
-            .execute([id])?;
+        for remove in [
+            "DELETE FROM group_tallies WHERE tally_id = ?1",
+            "DELETE FROM set_tallies WHERE tally_id = ?1",
+            "DELETE FROM tallies WHERE id = ?1",
+        ] {
+            transaction.prepare_cached(remove)?.execute([id])?;
+        }
     }
     transaction.commit()?;
     Ok(!old.is_empty())

@@ -176,8 +176,9 @@ impl BatchStore for SqliteStore {
             .chain(snapshot.into_iter().flat_map(|snapshot| {
                 let tallies = snapshot.tallies.iter().map(Row::tally);
                 let groups = snapshot.groups.iter().map(Row::group);
+                let sets = snapshot.sets.iter().map(Row::set);
                 let watermarks = snapshot.watermarks.iter().map(Row::watermark);
-                tallies.chain(groups).chain(watermarks)
+                tallies.chain(groups).chain(sets).chain(watermarks)
             }))
             .collect();
         let written = self.insert(&rows).map_err(|error| self.fault(error))?;

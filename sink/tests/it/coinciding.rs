@@ -10,6 +10,7 @@ use parity_schemas::report::Report;
 use parity_schemas::sqlite;
 use parity_schemas::tally::{Group, Tally};
 use parity_schemas::time::Timestamp;
+use parity_sink::tally::Sighting;
 use parity_sink::write::Retention;
 use parity_sink::{Reader, Selection, StoreConfig, StoreUrl, WriterOptions, apply_schema};
 
@@ -79,7 +80,12 @@ fn what_always_differs_together_is_one_group_and_the_example_shows_all_of_it() {
         let groups: Vec<Group> = patterns.iter().map(|pattern| at(pattern)).collect();
         let recorder = &recorders[number % 2];
         recorder.received(&route());
-        recorder.mismatch(&route(), 1, 1, record.id, record.time, &groups);
+        recorder.mismatch(
+            &route(),
+            1,
+            1,
+            &Sighting::unconfirmed(record.id, record.time, &groups),
+        );
         let record = Record::Mismatch(Box::new(record));
         sender.send(record).expect("there is room");
     }
@@ -203,7 +209,7 @@ fn a_store_of_an_older_program_is_brought_up_to_date_and_its_groups_stay_apart()
     store
         .sql()
         .execute_batch(
-            "ALTER TABLE group_tallies DROP COLUMN exchange_digest; ALTER TABLE tallies DROP COLUMN clients; \
+            "DROP TABLE set_tallies; ALTER TABLE group_tallies DROP COLUMN exchange_digest; ALTER TABLE tallies DROP COLUMN clients; \
              ALTER TABLE tallies DROP COLUMN legacy_head_latency; \
              ALTER TABLE tallies DROP COLUMN candidate_head_latency; ALTER TABLE tallies DROP COLUMN run; \
              ALTER TABLE tallies DROP COLUMN legacy_answers; DROP TABLE watermarks; PRAGMA user_version = 2",

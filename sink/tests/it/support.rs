@@ -15,6 +15,7 @@ use parity_schemas::route::Route;
 use parity_schemas::tally::{Counts, Group, GroupTally, Identity, Tally};
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Kind, Part};
+use parity_sink::tally::Sighting;
 use parity_sink::write::Retention;
 use parity_sink::{
     OutcomeRecorder, Reader, Selection, StoreConfig, StoreUrl, TallyBook, TallyConfig, Writer,
@@ -174,6 +175,7 @@ pub(crate) fn group(fingerprint: &str) -> Group {
         pattern: "/balance".to_owned(),
         kind: Kind::Value,
         explanation: None,
+        shape: String::new(),
         legacy_status: 200,
         candidate_status: 200,
     }
@@ -243,7 +245,12 @@ pub(crate) fn mismatched(recorder: &OutcomeRecorder, route: &Route, body: usize)
     recorder.received(route);
     recorder.answered(route, 200);
     recorder.client(route, ClientOutcome::Success);
-    recorder.mismatch(route, 1_000, 900, record.id, record.time, &[group("f00d")]);
+    recorder.mismatch(
+        route,
+        1_000,
+        900,
+        &Sighting::unconfirmed(record.id, record.time, &[group("f00d")]),
+    );
     Record::Mismatch(Box::new(record))
 }
 

@@ -60,9 +60,14 @@ pub(crate) mod route {
         "Share of its requests that is shadowed, in the place of mirror.sample",
     )
     .kind(Kind::Share);
+    pub(crate) static RECHECK: EntryKey = key(
+        "recheck",
+        "true: safe to send again when the answers differ, whatever the method; false: never send again",
+    )
+    .kind(Kind::Switch);
 
     /// All of them, in the order in which they are described.
-    pub(crate) static ALL: &[&EntryKey] = &[&MATCH, &SHADOW, &SAMPLE];
+    pub(crate) static ALL: &[&EntryKey] = &[&MATCH, &SHADOW, &SAMPLE, &RECHECK];
 }
 
 /// Keys of a `[[rule]]`, which the comparator declares.

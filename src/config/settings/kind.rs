@@ -23,6 +23,8 @@ pub(crate) enum Kind {
     Size,
     /// A whole number of at least one.
     Count,
+    /// A whole number.
+    Number,
     /// A number between 0 and 1.
     Share,
     /// `on` or `off` (`true` or `false` in the file).
@@ -39,6 +41,7 @@ impl Kind {
             Self::Duration => value::duration(text).map(drop),
             Self::Size => value::size(text).map(drop),
             Self::Count => value::count(text).map(drop),
+            Self::Number => value::number(text).map(drop),
             Self::Share => value::share(text).map(drop),
             Self::Switch => value::switch(text).map(drop),
             Self::Text | Self::Upstream | Self::Store | Self::Secret | Self::Path | Self::List => {

@@ -28,6 +28,7 @@ pub(crate) static SECTIONS: &[Section] = &[
     Section::new("candidate", candidate::ALL),
     Section::new("forwarding", forwarding::ALL),
     Section::new("limits", limits::ALL),
+    Section::new("recheck", recheck::ALL),
     Section::new("record", record::ALL),
     Section::new("redact", redact::ALL),
     Section::new("retention", retention::ALL),
@@ -265,6 +266,25 @@ pub(crate) mod limits {
         QUEUE: One<usize> = count("limits.queue", "Exchanges that wait for comparison").read_as(value::waiting).default("4096");
         DRAIN: One<Duration> = duration("limits.drain", "Time for accepted requests to finish at shutdown")
             .default_of(|| default::duration(Limits::default().drain));
+    }
+}
+
+/// Asking both services again when their answers differ.
+pub(crate) mod recheck {
+    #[allow(clippy::wildcard_imports, reason = "what a definition is written with")]
+    use super::*;
+
+    settings! {
+        RATE: One<usize> = One::new("recheck.rate", Kind::Number, value::number, "Requests that are asked again in a second; 0 asks nothing again")
+            .default("10");
+        DELAY: One<Duration> = duration("recheck.delay", "How long after the first answers the services are asked again")
+            .default("500ms");
+        IN_FLIGHT: One<usize> = count("recheck.in_flight", "Requests that wait to be asked again, or for their second answers, at once").read_as(value::waiting)
+            .default("64");
+        PER_GROUP: One<usize> = count("recheck.per_group", "Second looks in a minute at differences of one group that was confirmed")
+            .default("20");
+        CONTROL: One<f64> = share("recheck.control", "Share of the matching requests that only the legacy is asked again, to see how often it differs from itself")
+            .default("0.001");
     }
 }
 

@@ -8,11 +8,13 @@
 //!   checked.
 //! - ```` ```toml ````: `parity config check` finds no problem. A variable that must be set is named in the fence. `equal`:
 //!   the two documents in the comments differ without the rules, and do not with them.
-//! - ```` ```yaml ci ````, ```` ```yaml envoy ````, ```` ```nginx ````: run by `recipe` and by `tap`.
+//! - ```` ```yaml ci ````, ```` ```yaml envoy ````, ```` ```nginx ````: run by `recipe` and by `tap`. ```` ```ini systemd ````
+//!   and ```` ```dockerfile ````: by `service`, as far as that is possible without systemd and Docker.
 //! - ```` ```text demo ````: compared with the demo by `demo`. ```` ```text diagram ````: nothing to run.
 
 mod page;
 mod recipe;
+mod service;
 mod session;
 mod shown;
 mod spans;
@@ -39,6 +41,7 @@ pages!(
     sessions_about_the_api_run_as_they_are_printed: "docs/api.md",
     sessions_about_ci_run_as_they_are_printed: "docs/ci.md",
     sessions_about_many_mirrors_run_as_they_are_printed: "docs/many-mirrors.md",
+    sessions_about_a_migration_run_as_they_are_printed: "docs/migration.md",
     sessions_about_production_run_as_they_are_printed: "docs/production.md",
     sessions_about_the_report_run_as_they_are_printed: "docs/report.md",
     sessions_about_rules_run_as_they_are_printed: "docs/rules.md",

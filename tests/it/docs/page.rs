@@ -60,7 +60,10 @@ impl Block {
             ("toml", [variable]) if variable.starts_with("PARITY_") => {
                 Check::Configuration(Some((*variable).to_owned()))
             }
-            ("yaml", ["ci" | "envoy"]) | ("nginx", []) | ("text", ["demo"]) => Check::Elsewhere,
+            ("yaml", ["ci" | "envoy"])
+            | ("nginx" | "dockerfile", [])
+            | ("ini", ["systemd"])
+            | ("text", ["demo"]) => Check::Elsewhere,
             ("text", ["diagram"]) => Check::Drawing,
             (language, _) => panic!(
                 "{self}: nobody checks a block of `{language} {}`; see tests/it/docs for the kinds that are",

@@ -68,7 +68,7 @@ fn run(place: &Place, legacy: &Service, candidate: &Service, drive: &str) -> End
     }
 }
 
-const DRIVE: &str = "curl --silent --fail \"$1/items/[1-3500]\" --output /dev/null";
+const DRIVE: &str = "curl --silent --fail \"$1/items/[1-4000]\" --output /dev/null";
 
 #[test]
 fn the_recipe_for_ci_passes_an_equal_candidate() {

@@ -20,7 +20,7 @@ use crate::support::service::Service;
 use crate::support::wait_for;
 
 /// Enough to prove 0.1 % at 95 %.
-const REQUESTS: u64 = 3_200;
+const REQUESTS: u64 = 4_000;
 /// How a command is shown that the tests run with their own build.
 pub(super) const CARGO_RUN: &str = "cargo run --release -- ";
 /// Longer than any printed command takes.

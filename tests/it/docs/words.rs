@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::Block;
+use super::{Block, only};
 use crate::support::process::Place;
 use crate::support::root;
 
@@ -56,9 +56,14 @@ pub(super) fn checks_words(place: &Place, block: &Block, command: &str) {
                 .status();
             assert!(checked.expect("bash runs").success(), "{block}: {script}");
         }
-        // Containers and clusters: the words behind the program's name are for it.
+        ["docker", "build", ..] => {
+            // Its folder is where the only Dockerfile of the pages is meant to be.
+            assert!(command.ends_with(" ."), "{block}: `{command}`");
+            assert!(!only("dockerfile", "").is_empty());
+        }
+        // Containers and clusters: the words behind the last name of the program are for it.
         ["docker" | "podman" | "kubectl", ..] => {
-            let ours = command.split_once("parity ").map(|(_, words)| words);
+            let ours = command.rsplit_once("parity ").map(|(_, words)| words);
             let words = ours.unwrap_or_else(|| panic!("{block}: `{command}` runs no parity"));
             checks_flags(place, &block.to_string(), &format!("parity {words}"));
         }

@@ -161,7 +161,7 @@ impl Service {
         })
     }
 
-    fn raw(act: impl Fn(&mut TcpStream, &AtomicUsize) + Send + Sync + 'static) -> Self {
+    pub(crate) fn raw(act: impl Fn(&mut TcpStream, &AtomicUsize) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("bound");
         let (seen, ended) = (

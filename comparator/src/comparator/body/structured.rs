@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use parity_schemas::verdict::{EqualByDefault, Kind, Note, Part, Reason, Side, Why};
+use parity_schemas::verdict::{Explanation, Kind, Note, Part, Reason, Side};
 
 use super::super::give_up;
 use super::{as_text, finding, reason_by_blame};
@@ -20,7 +20,8 @@ use crate::notation::index::{Index, IndexError, Layout, without_separators};
 use crate::rules::Scope;
 use crate::yaml::{self, YamlError};
 
-/// A byte order mark is not content.
+/// The byte order mark of UTF-8. In YAML and server-sent events it is not content. In JSON it must not be added, and many
+/// parsers refuse it (RFC 8259 §8.1), so there it is a difference if only one side has it.
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
 /// Why a body cannot be parsed as what it claims to be.
@@ -58,11 +59,7 @@ impl Structured<'_, '_> {
         let out = self.out;
         if one.len() != legacy.len() || two.len() != candidate.len() {
             if legacy.len() - one.len() != candidate.len() - two.len() {
-                out.tolerated(
-                    Part::Body,
-                    String::new,
-                    Why::Default(EqualByDefault::ByteOrderMark),
-                );
+                one_byte_order_mark([legacy, candidate], self.scope, out)?;
             }
             if one == two {
                 return Flow::Continue(());
@@ -111,10 +108,57 @@ impl Structured<'_, '_> {
             self.out.limits.honoured_depth(),
             self.out.limits.decoded_bytes,
         );
-        self.converted(|_, body, _| {
+        let Self {
+            bodies,
+            declared,
+            scope,
+            out,
+            scratch,
+        } = self;
+        let read = Structured {
+            bodies,
+            declared,
+            scope,
+            out: &mut *out,
+            scratch: &mut *scratch,
+        };
+        read.converted(|_, body, _| {
             let text = text(without_bom(body))?;
             Ok(yaml::documents(text, depth, limit)?)
-        })
+        })?;
+        if out.differs {
+            return Flow::Continue(());
+        }
+        let older = bodies.map(|body| {
+            let text = std::str::from_utf8(without_bom(body)).ok()?;
+            yaml::for_older_readers(text, depth, limit).ok()?
+        });
+        if older.iter().all(Option::is_none) {
+            return Flow::Continue(());
+        }
+        // What is excused again is counted once.
+        let (hits, listed) = (out.hits.clone(), out.tolerated.len());
+        out.hits.fill(0);
+        let again = Structured {
+            bodies,
+            declared,
+            scope,
+            out: &mut *out,
+            scratch,
+        };
+        let flow = again.converted(|side, body, _| match &older[side] {
+            Some(documents) => Ok(documents.clone()),
+            None => Ok(yaml::documents(text(without_bom(body))?, depth, limit)?),
+        });
+        for (again, before) in out.hits.iter_mut().zip(hits) {
+            *again = before.max(*again);
+        }
+        for again in out.tolerated.split_off(listed) {
+            if !out.tolerated.contains(&again) {
+                out.tolerated.push(again);
+            }
+        }
+        flow
     }
 
     pub(super) fn events(self) -> Flow {
@@ -158,6 +202,9 @@ impl Structured<'_, '_> {
             (Ok(one), Ok(two)) => (one, two),
             (Err(ReadError::Syntax(..)), Err(ReadError::Syntax(..))) => {
                 out.note(Note::BothInvalid);
+                if legacy == candidate {
+                    return Flow::Continue(());
+                }
                 return as_text(legacy, candidate, self.scope, out);
             }
             (Err(ReadError::Syntax(problem, detail)), _) => {
@@ -194,6 +241,26 @@ impl Structured<'_, '_> {
             }
         }
     }
+}
+
+/// Two JSON documents of which only one begins with a byte order mark.
+fn one_byte_order_mark(bodies: [&[u8]; 2], scope: &Scope, out: &mut Collector<'_>) -> Flow {
+    let explanation = Explanation::ByteOrderMark;
+    if let Some(rule) = scope.accepting(out.rules, || Some(explanation)) {
+        out.excused(rule, Part::Body, String::new);
+        return Flow::Continue(());
+    }
+    out.finding(|_| {
+        let [legacy, candidate] = bodies.map(|body| {
+            let words = if body.starts_with(BOM) {
+                "a byte order mark at the start"
+            } else {
+                "no byte order mark"
+            };
+            Side::Described(words.into())
+        });
+        finding(Kind::Value, legacy, candidate, Some(explanation))
+    })
 }
 
 /// Whether an embedded text is JSON. If it exceeds a limit, that is stored in `limit`, because compared as text it

@@ -101,20 +101,20 @@ fn errors_are_not_made_few_by_answers_that_were_never_compared_and_a_tap_says_wh
         counts.clients = clients.iter().copied().collect();
         gate(vec![("GET /a", counts)], &Thresholds::default())
     };
-    let clients = [(Success, 3_600), (ServerError, 3_300)];
-    let switched_off = of(3_300, Reason::ShadowingOff, 3_600, &clients);
+    let clients = [(Success, 4_600), (ServerError, 4_300)];
+    let switched_off = of(4_300, Reason::ShadowingOff, 4_600, &clients);
     assert_eq!(switched_off.outcome, Outcome::Undecided);
     assert!(
         switched_off.reasons[0].starts_with("all requests: up to 100.00 % of the legacy's answers"),
         "{:?}",
         switched_off.reasons
     );
-    let sampled = of(3_300, Reason::SampledOut, 3_600, &clients);
+    let sampled = of(4_300, Reason::SampledOut, 4_600, &clients);
     assert_eq!(sampled.outcome, Outcome::Undecided, "{:?}", sampled.reasons);
-    let tapped = of(3_300, Reason::UnsafeMethod, 0, &[(Tapped, 3_300)]);
+    let tapped = of(4_300, Reason::UnsafeMethod, 0, &[(Tapped, 4_300)]);
     assert_eq!(tapped.outcome, Outcome::Pass, "{:?}", tapped.reasons);
     assert!(
-        tapped.reasons.iter().any(|told| told == "3,300 of the compared are copies from a tap: whether those answers were errors is not counted"),
+        tapped.reasons.iter().any(|told| told == "4,300 of the compared are copies from a tap: whether those answers were errors is not counted"),
         "{:?}",
         tapped.reasons
     );

@@ -31,6 +31,7 @@ fn recheck_of(legacy: [(u16, &str); 2], candidate: [(u16, &str); 2]) -> Rechecke
     let answers = Answers {
         route: "GET /a",
         method: &Method::GET,
+        request: &FieldLines::default(),
         time,
         legacy: [&l1, &l2],
         candidate: [&c1, &c2],
@@ -38,6 +39,7 @@ fn recheck_of(legacy: [(u16, &str); 2], candidate: [(u16, &str); 2]) -> Rechecke
     let first = comparator.compare_answers(AnswerPair {
         route: answers.route,
         method: answers.method,
+        request: Some(answers.request),
         time,
         legacy: &l1,
         candidate: &c1,

@@ -123,3 +123,42 @@ fn a_rule_ceases_at_its_date() {
             .is_empty()
     );
 }
+
+#[test]
+fn rules_that_cookies_cannot_have_are_refused() {
+    let cookie = |path: &str, action: &str| {
+        let mut rule = config("a", path, action);
+        rule.part = Some("header".to_owned());
+        rule
+    };
+    let refused = |rule: RuleConfig| errors(&[rule]).remove(0);
+    for attribute in ["expires", "Max-Age", "secure"] {
+        let path = format!("set-cookie/session/{attribute}");
+        let (_, key, message) = refused(cookie(&path, "ignore"));
+        assert_eq!(key, "path");
+        let hint = "write `set-cookie/session`, which is the cookie with its attributes";
+        assert_eq!(
+            message,
+            format!("`{path}`: there is no path to the attribute {attribute} of a cookie [{hint}]")
+        );
+    }
+    let mut tolerance = cookie("Set-Cookie", "tolerance");
+    tolerance.absolute = Some("1".to_owned());
+    let mut accept = cookie("set-cookie/*", "accept");
+    accept.explanations = vec!["case_only".to_owned()];
+    for rule in [tolerance, accept, cookie("set-cookie/sid", "unordered")] {
+        let action = rule.action.clone();
+        let (_, key, message) = refused(rule);
+        assert_eq!(key, "action");
+        assert_eq!(
+            message,
+            format!("`{action}` has no meaning for cookies [a cookie can only be ignored]")
+        );
+    }
+    let right = ["ignore", "mask"].map(|action| {
+        let mut rule = cookie("set-cookie/session", action);
+        rule.id = action.to_owned();
+        rule
+    });
+    assert!(Rules::compile(&right, time("2026-06-01T00:00:00Z")).is_ok());
+}

@@ -1,4 +1,4 @@
-//! Differences that count as equal: a line for each reason, and the rules that excused nothing.
+//! Differences that count as equal: a line for each reason, and the rules that excused nothing or do not apply.
 
 use std::fmt::Write;
 
@@ -41,6 +41,16 @@ pub(super) fn write(writer: &Writer<'_>, out: &mut String) -> std::fmt::Result {
         let rules = plural(excused.unused.len() as u64, "rule", "rules");
         let note = styled(OPEN, format_args!("{rules} excused nothing here"));
         writeln!(out, "{note}: {}", names(&excused.unused))?;
+    }
+    if !excused.of_one_route.is_empty() {
+        let many = "rules are each for one route";
+        let rules = plural(
+            excused.of_one_route.len() as u64,
+            "rule is for one route",
+            many,
+        );
+        let note = styled(DIM, format_args!("{rules}, not applied"));
+        writeln!(out, "{note}: {}", names(&excused.of_one_route))?;
     }
     Ok(())
 }

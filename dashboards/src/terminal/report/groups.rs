@@ -56,12 +56,8 @@ pub(super) fn write(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result
         }
         more(out, rest.len(), MAX_GROUPS, "groups")?;
     }
-    if let Some(explanation) = differing.acceptable {
-        let line = format!(
-            "What is meant to differ like that: a [[rule]] with action = \"accept\" and explanations = \
-             [\"{explanation}\"], or a profile (`parity rules`)"
-        );
-        writeln!(out, "{}", styled(DIM, line))?;
+    if let Some(hint) = differing.hint {
+        writeln!(out, "{}", styled(DIM, hint))?;
     }
     Ok(())
 }

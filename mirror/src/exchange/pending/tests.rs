@@ -1,22 +1,27 @@
 //! How asks settle a request, without sockets.
 
+use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::HeaderMap;
+use parity_schemas::exchange::Body;
+use parity_schemas::route::Route;
 use parity_schemas::verdict::Reason;
 use tokio::runtime::{Builder, LocalOptions};
 
-use super::Ask;
+use super::{Ask, Pending};
 use crate::exchange::capturing::Capturing;
-use crate::exchange::fixture::{Log, pending, terms};
+use crate::exchange::fixture::{Log, asks, head, terms};
+use crate::exchange::purpose::Purpose;
 use crate::exchange::side::Side;
 use crate::exchange::terms::Terms;
+use crate::exchange::ticket::{Answer, Ticket};
 
 fn open(terms: &Rc<Terms>) -> (Ask, Ask) {
-    let pending = pending(terms);
-    (pending.ask(Side::Legacy), pending.ask(Side::Candidate))
+    asks(terms, head())
 }
 
 fn complete(ask: Ask) {
@@ -46,6 +51,9 @@ fn settled(steps: &[Step]) -> (usize, Option<Reason>) {
     }
     drop((legacy, candidate));
     assert_eq!(log.outcomes().len(), 1, "settled exactly once");
+    if log.outcomes() == [None] {
+        drop(log.exchange());
+    }
     assert_eq!(terms.admission().budget().held(), 0);
     (at.max(1), log.outcomes()[0])
 }
@@ -175,21 +183,60 @@ fn a_panic_in_a_shadow_is_contained_and_counted() {
 }
 
 #[test]
-fn a_request_is_settled_when_every_ask_of_it_has_ended_however_many_there_are() {
+fn an_exchange_has_both_answers_and_pays_for_them_until_it_is_dropped() {
     let log = Rc::<Log>::default();
     let terms = terms(&log);
-    let pending = pending(&terms);
-    let sides = [
-        Side::Legacy,
-        Side::Candidate,
-        Side::Legacy,
-        Side::Candidate,
-        Side::Candidate,
-    ];
-    let mut asks = sides.map(|side| Some(pending.ask(side)));
-    for (index, ask) in asks.iter_mut().enumerate() {
-        assert!(log.outcomes().is_empty(), "settled after {index}");
-        complete(take(ask));
-    }
+    let (legacy, candidate) = open(&terms);
+    complete(candidate);
+    complete(legacy);
     assert_eq!(log.outcomes(), [None]);
+    let exchange = log.exchange();
+    for capture in [&exchange.legacy, &exchange.candidate] {
+        assert_eq!(
+            (capture.status, &*capture.body.contiguous()),
+            (200, &b"body"[..])
+        );
+    }
+    let held = || terms.admission().budget().held();
+    assert_eq!(held(), 2 * b"body".len() + exchange.heads_held());
+    drop(exchange);
+    assert_eq!(held(), 0);
+}
+
+/// A request that one service gets once more.
+fn again(terms: &Rc<Terms>, side: Side) -> (Ask, impl Fn() -> Option<Result<Answer, Reason>>) {
+    let route = Arc::new(Route::new("GET /"));
+    let (ticket, answered) = Ticket::again(terms, route, Purpose::Recheck);
+    let ask = Pending::for_one(ticket, side, head(), Body::default(), None);
+    let answered = RefCell::new(answered);
+    (ask, move || answered.borrow_mut().try_recv().ok())
+}
+
+#[test]
+fn a_request_that_is_sent_again_ends_with_its_one_answer_and_counts_for_nobody() {
+    for side in Side::ALL {
+        let log = Rc::<Log>::default();
+        let terms = terms(&log);
+        let held = || terms.admission().budget().held();
+        let (ask, answered) = again(&terms, side);
+        assert!(answered().is_none());
+        complete(ask);
+        let answer = answered().expect("it has ended").expect("an answer");
+        assert_eq!(&*answer.capture.body.contiguous(), b"body");
+        assert_eq!(held(), b"body".len() + answer.capture.fields_held());
+        drop(answer);
+        assert_eq!(held(), 0);
+
+        let (ask, answered) = again(&terms, side);
+        ask.fail(Reason::CandidateReset);
+        assert!(matches!(answered(), Some(Err(Reason::CandidateReset))));
+        let (ask, answered) = again(&terms, side);
+        drop(ask);
+        assert!(matches!(answered(), Some(Err(Reason::ClientAborted))));
+        // Nobody waits for this one any more.
+        let (ask, answered) = again(&terms, side);
+        drop(answered);
+        complete(ask);
+        assert_eq!((log.outcomes(), held()), (Vec::new(), 0));
+    }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use parity_mirror::{
     BindError, Config, ConnectionLimits, Drained, Limits, Metrics, Mirror, MirrorHandle, Policy,
-    Target,
+    RecheckReceiver, Target,
 };
 use parity_schemas::route::{RoutePolicy, RouteRule};
 use tokio::sync::watch;
@@ -20,6 +20,7 @@ use super::{Client, PATIENCE, Service};
 /// A mirror to be.
 pub(crate) struct Rig {
     config: Config,
+    rechecks: Option<RecheckReceiver>,
 }
 
 impl Rig {
@@ -33,7 +34,14 @@ impl Rig {
                 shadowing: true,
                 policy: Policy::new(Target::new(legacy.url()), Target::new(candidate.url())),
             },
+            rechecks: None,
         }
+    }
+
+    /// Sends what comes from here again.
+    pub(crate) fn rechecks(mut self, rechecks: RecheckReceiver) -> Self {
+        self.rechecks = Some(rechecks);
+        self
     }
 
     pub(crate) fn listen(mut self, address: SocketAddr) -> Self {
@@ -74,14 +82,19 @@ impl Rig {
     }
 
     pub(crate) fn route(self, text: &str, shadow: Option<bool>) -> Self {
-        let sample = None;
-        self.routed(text, RoutePolicy { shadow, sample })
+        let policy = RoutePolicy {
+            shadow,
+            ..RoutePolicy::default()
+        };
+        self.routed(text, policy)
     }
 
     pub(crate) fn route_sampled(self, text: &str, share: f64) -> Self {
-        let sample = Some(share);
-        let shadow = None;
-        self.routed(text, RoutePolicy { shadow, sample })
+        let policy = RoutePolicy {
+            sample: Some(share),
+            ..RoutePolicy::default()
+        };
+        self.routed(text, policy)
     }
 
     fn routed(mut self, text: &str, policy: RoutePolicy) -> Self {
@@ -96,11 +109,17 @@ impl Rig {
         self
     }
 
+    /// Its policy alone, for another mirror.
+    pub(crate) fn into_policy(self) -> Policy {
+        self.config.policy
+    }
+
     pub(crate) fn bind(self) -> Result<Mirror, BindError> {
         Mirror::bind(self.config)
     }
 
-    pub(crate) fn start(self) -> Running {
+    pub(crate) fn start(mut self) -> Running {
+        let rechecks = self.rechecks.take();
         let mirror = self.bind().expect("a free port");
         let (shutdown, signal) = watch::channel(false);
         let ledger = Ledger::default();
@@ -117,6 +136,7 @@ impl Rig {
                         threads.lock().expect("no panic").push(thread);
                         observers.observer()
                     },
+                    rechecks,
                     &signal,
                 )
                 .expect("workers run")

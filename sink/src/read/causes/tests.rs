@@ -1,5 +1,6 @@
 //! Reports in one line a group, and the causes that must be found in them.
 
+use parity_schemas::recheck::{ClassCounts, EvidenceCounts};
 use parity_schemas::report::{CoincidingGroup, GroupExample};
 use parity_schemas::time::Timestamp;
 use uuid::Uuid;
@@ -28,6 +29,9 @@ fn groups(lines: &[&str]) -> Vec<GroupReport> {
                 pattern: first.pattern,
                 kind: first.kind,
                 explanation: first.explanation,
+                shape: String::new(),
+                classes: ClassCounts::new(),
+                evidence: EvidenceCounts::new(),
                 against: first.against,
                 legacy_status: 200,
                 candidate_status: 200,
@@ -51,6 +55,9 @@ fn coinciding(fingerprint: String, member: &str) -> CoincidingGroup {
         pattern: words[1].to_owned(),
         kind: words[2].parse().expect("a kind"),
         explanation: words[3].trim_end_matches('?').parse().ok(),
+        shape: String::new(),
+        classes: ClassCounts::new(),
+        evidence: EvidenceCounts::new(),
         against: u64::from(words[3].ends_with('?')),
         example: value(4).map(|legacy| GroupExample {
             target: "/".to_owned(),

@@ -1,11 +1,14 @@
 //! Conversion of column values to values.
 
+use std::collections::{BTreeMap, HashMap};
 use std::str::FromStr;
 
+use parity_schemas::digest::ExchangeDigest;
+use parity_schemas::histogram::Histogram;
 use parity_schemas::record::RecordedFinding;
 use parity_schemas::table::{
-    Count, Findings, Flag, Hash, Id, Label, Number, OptionalDocument, Status, Text, Texts, Time,
-    Tolerations, Word,
+    Buckets, ClientCounts, Count, Counts, Findings, Flag, Hash, Id, Label, Number,
+    OptionalDocument, OptionalWord, Run, Span, Status, Text, Texts, Time, Tolerations, Word,
 };
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Tolerated;
@@ -17,8 +20,8 @@ use crate::error::StoreError;
 
 /// How a column of this form is selected.
 pub(super) trait SelectColumn {
-    /// The expression, with `{}` for the name of the column; the table is called `m`.
-    const AS: &'static str = "m.{} AS {}";
+    /// The expression, with `{}` for the column, or for what rows are added up to.
+    const AS: &'static str = "{}";
     /// The type of the result.
     type Value;
 }
@@ -42,7 +45,8 @@ type FindingRow = (
     Option<String>,
 );
 
-const TABLE: &str = "mismatches";
+/// Where a value was read that is not what it must be. The column says in which table.
+const TABLE: &str = "record";
 
 macro_rules! select_column {
     ($($form:ident: $value:ty $(= $as:literal)?;)*) => {$(
@@ -53,8 +57,10 @@ macro_rules! select_column {
     )*};
 }
 select_column! {
-    Id: String = "toString(m.{}) AS {}";
-    Time: i64 = "toUnixTimestamp64Micro(m.{}) AS {}";
+    Id: String = "toString({})";
+    Run: String = "toString({})";
+    Time: i64 = "toUnixTimestamp64Micro({})";
+    Span: i64;
     Status: u16;
     Number: u32;
     Count: u64;
@@ -63,10 +69,14 @@ select_column! {
     Label: String;
     Hash: String;
     Word: String;
+    OptionalWord: String;
+    Counts: HashMap<String, u64>;
+    ClientCounts: HashMap<String, u64>;
+    Buckets: HashMap<u16, u64>;
     Texts: Vec<String>;
     OptionalDocument: String;
-    Findings: Vec<FindingRow> = "CAST(m.{}, 'Array(Tuple(String, String, String, Nullable(String), String, String, Nullable(String), Nullable(String), String, Nullable(String)))') AS {}";
-    Tolerations: Vec<(String, String, String)> = "CAST(m.{}, 'Array(Tuple(String, String, String))') AS {}";
+    Findings: Vec<FindingRow> = "CAST({}, 'Array(Tuple(String, String, String, Nullable(String), String, String, Nullable(String), Nullable(String), String, Nullable(String)))')";
+    Tolerations: Vec<(String, String, String)> = "CAST({}, 'Array(Tuple(String, String, String))')";
 }
 
 macro_rules! as_it_is {
@@ -79,7 +89,7 @@ macro_rules! as_it_is {
     )*};
 }
 as_it_is!(
-    Status: u16, Number: u32, Count: u64, Flag: bool, Text: String, Label: String, Hash: String,
+    Span: i64, Status: u16, Number: u32, Count: u64, Flag: bool, Text: String, Label: String, Hash: String,
     Texts: Vec<String>
 );
 
@@ -100,6 +110,50 @@ impl<T: FromStr> FromColumn<T> for Word {
         word(TABLE, column, &text)
     }
 }
+
+impl<T: FromStr> FromColumn<Option<T>> for OptionalWord {
+    fn from_column(text: String, column: &'static str) -> Result<Option<T>, StoreError> {
+        optional_word(TABLE, column, &text)
+    }
+}
+
+impl FromColumn<Uuid> for Run {
+    fn from_column(id: String, column: &'static str) -> Result<Uuid, StoreError> {
+        word(TABLE, column, &id)
+    }
+}
+
+impl FromColumn<ExchangeDigest> for Number {
+    fn from_column(number: u32, _column: &'static str) -> Result<ExchangeDigest, StoreError> {
+        Ok(ExchangeDigest::from_number(number))
+    }
+}
+
+impl FromColumn<Histogram> for Buckets {
+    fn from_column(
+        buckets: HashMap<u16, u64>,
+        _column: &'static str,
+    ) -> Result<Histogram, StoreError> {
+        Ok(Histogram(buckets.into_iter().collect()))
+    }
+}
+
+macro_rules! counts {
+    ($($form:ident),*) => {$(
+        impl<K: FromStr + Ord> FromColumn<BTreeMap<K, u64>> for $form {
+            fn from_column(
+                counts: HashMap<String, u64>,
+                column: &'static str,
+            ) -> Result<BTreeMap<K, u64>, StoreError> {
+                let counted = counts.into_iter().filter(|(_, count)| *count > 0);
+                counted
+                    .map(|(text, count)| Ok((word(TABLE, column, &text)?, count)))
+                    .collect()
+            }
+        }
+    )*};
+}
+counts!(Counts, ClientCounts);
 
 impl<T: DeserializeOwned> FromColumn<Option<T>> for OptionalDocument {
     fn from_column(json: String, column: &'static str) -> Result<Option<T>, StoreError> {

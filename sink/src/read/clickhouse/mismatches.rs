@@ -5,13 +5,14 @@ use std::rc::Rc;
 
 use clickhouse::Row;
 use parity_schemas::record::Mismatch;
-use parity_schemas::table;
+use parity_schemas::table::{self, Column, Role};
 use parity_schemas::tally::Identity;
 use serde::Deserialize;
 use uuid::Uuid;
 
 use super::ClickHouseReader;
 use super::forms::{FromColumn, SelectColumn};
+use super::rows::{MISMATCH, MismatchRow, plain, select};
 use crate::error::StoreError;
 use crate::read::MismatchFilter;
 use crate::read::groups::ExampleRow;
@@ -19,33 +20,9 @@ use crate::read::groups::ExampleRow;
 /// Ids of one query.
 const IDS_PER_QUESTION: usize = 1_000;
 
-macro_rules! whole {
-    ([] $($role:ident $name:ident: $form:ident = $($path:ident).+ $(, since $step:literal)?;)*) => {
-        /// A row of all columns, in their order.
-        #[derive(Row, Deserialize)]
-        struct MismatchRow {
-            $($name: <table::$form as SelectColumn>::Value,)*
-        }
-
-        impl MismatchRow {
-            fn into_mismatch(self) -> Result<Mismatch, StoreError> {
-                let mut record = Mismatch::default();
-                $(record.$($path).+ = <table::$form as FromColumn<_>>::from_column(self.$name, stringify!($name))?;)*
-                Ok(record)
-            }
-        }
-
-        /// The expression that selects each column.
-        const COLUMNS: &[(&str, &str)] = &[$((stringify!($name), <table::$form as SelectColumn>::AS)),*];
-    };
-}
-parity_schemas::mismatch_columns!(whole);
-
-fn select_list(columns: &[(&str, &str)]) -> String {
-    let columns = columns
-        .iter()
-        .map(|(name, expression)| expression.replace("{}", name));
-    columns.collect::<Vec<_>>().join(", ")
+/// All columns, for a SELECT.
+fn all_columns() -> String {
+    select(table::MISMATCHES, MISMATCH, plain)
 }
 
 /// The columns for an example.
@@ -57,16 +34,29 @@ struct ExampleColumns {
     findings: <table::Findings as SelectColumn>::Value,
 }
 
+const EXAMPLE: [Column; 4] = [
+    Column::new::<table::Id>("id", Role::Key, 0),
+    Column::new::<table::Text>("path", Role::Fixed, 0),
+    Column::new::<table::Text>("query", Role::Fixed, 0),
+    Column::new::<table::Findings>("findings", Role::Fixed, 0),
+];
+const EXAMPLE_FORMS: [&str; 4] = [
+    table::Id::AS,
+    table::Text::AS,
+    table::Text::AS,
+    table::Findings::AS,
+];
+
 impl ClickHouseReader {
     pub(super) fn find_mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError> {
         let sql = format!(
-            "SELECT {} FROM mismatches AS m WHERE m.id = toUUID(?) LIMIT 1",
-            select_list(COLUMNS)
+            "SELECT {} FROM mismatches AS t WHERE t.id = toUUID(?) LIMIT 1",
+            all_columns()
         );
         let question = self.server.client().query(&sql).bind(id.to_string());
         self.ask::<MismatchRow>(question)?
             .pop()
-            .map(MismatchRow::into_mismatch)
+            .map(MismatchRow::into_record)
             .transpose()
     }
 
@@ -88,12 +78,12 @@ impl ClickHouseReader {
         }
         if filter.before.is_some() {
             // The first condition uses the primary key; the second one orders rows of the same microsecond.
-            conditions.push("m.time <= fromUnixTimestamp64Micro(toInt64(?), 'UTC')");
-            conditions.push("(toUnixTimestamp64Micro(m.time), toString(m.id)) < (?, ?)");
+            conditions.push("t.time <= fromUnixTimestamp64Micro(toInt64(?), 'UTC')");
+            conditions.push("(toUnixTimestamp64Micro(t.time), toString(t.id)) < (?, ?)");
         }
         let sql = format!(
-            "SELECT {} FROM mismatches AS m WHERE {} ORDER BY m.time DESC, toString(m.id) DESC LIMIT 1 BY m.id LIMIT ?",
-            select_list(COLUMNS),
+            "SELECT {} FROM mismatches AS t WHERE {} ORDER BY t.time DESC, toString(t.id) DESC LIMIT 1 BY t.id LIMIT ?",
+            all_columns(),
             conditions.join(" AND ")
         );
         let mut question = self.server.client().query(&sql);
@@ -111,7 +101,7 @@ impl ClickHouseReader {
         let question = question.bind(limit);
         self.ask::<MismatchRow>(question)?
             .into_iter()
-            .map(MismatchRow::into_mismatch)
+            .map(MismatchRow::into_record)
             .collect()
     }
 
@@ -125,13 +115,8 @@ impl ClickHouseReader {
         for ids in ids.chunks(IDS_PER_QUESTION) {
             let list: Vec<String> = ids.iter().map(|id| format!("'{id}'")).collect();
             let sql = format!(
-                "SELECT {} FROM mismatches AS m WHERE migration = ? AND m.id IN ({}) LIMIT 1 BY m.id",
-                select_list(&[
-                    ("id", table::Id::AS),
-                    ("path", table::Text::AS),
-                    ("query", table::Text::AS),
-                    ("findings", table::Findings::AS),
-                ]),
+                "SELECT {} FROM mismatches AS t WHERE migration = ? AND t.id IN ({}) LIMIT 1 BY t.id",
+                select(&EXAMPLE, &EXAMPLE_FORMS, plain),
                 list.join(", ")
             );
             let question = self.server.client().query(&sql).bind(&identity.migration);

@@ -1,142 +1,84 @@
-//! Rows of tallies and groups that the server has summed.
-
-use std::collections::{BTreeMap, HashMap};
+//! Rows of all columns of a table, and the expressions that select them.
 
 use clickhouse::Row;
-use parity_schemas::digest::ExchangeDigest;
-use parity_schemas::tally::{Counts, Group, GroupTally, Identity};
-use parity_schemas::time::Timestamp;
-use serde::{Deserialize, Serialize};
-use uuid::Uuid;
+use parity_schemas::record::Mismatch;
+use parity_schemas::table::{self, Column, Fold};
+use parity_schemas::tally::{GroupTally, SetTally, Tally};
+use serde::Deserialize;
 
-use super::{optional_word, word};
+use super::forms::{FromColumn, SelectColumn};
 use crate::error::StoreError;
-use crate::read::assemble::{CountsRow, DetailsRow, Sums};
 
-#[derive(Row, Serialize, Deserialize)]
-pub(super) struct TallyRow {
-    pub(super) shard: u32,
-    pub(super) server: String,
-    instance: String,
-    run: String,
-    route: String,
-    begins: i64,
-    ends: i64,
-    received: u64,
-    matched: u64,
-    mismatch: u64,
-    clients: HashMap<String, u64>,
-    legacy_answers: HashMap<String, u64>,
-    not_compared: HashMap<String, u64>,
-    rule_hits: HashMap<String, u64>,
-    legacy_latency: HashMap<u16, u64>,
-    candidate_latency: HashMap<u16, u64>,
-    legacy_head_latency: HashMap<u16, u64>,
-    candidate_head_latency: HashMap<u16, u64>,
-}
-
-impl TallyRow {
-    pub(super) fn add(self, sums: &mut Sums, with_details: bool) -> Result<(), StoreError> {
-        let not_compared = by_word("not_compared", self.not_compared)?;
-        let clients = by_word("clients", self.clients)?;
-        let legacy_answers = by_word("legacy_answers", self.legacy_answers)?;
-        sums.add_counts(&CountsRow {
-            instance: &self.instance,
-            run: word("tallies", "run", &self.run)?,
-            interval_start: Timestamp::from_micros(self.begins),
-            interval_us: self.ends - self.begins,
-            route: &self.route,
-            counts: Counts {
-                received: self.received,
-                clients,
-                matched: self.matched,
-                mismatch: self.mismatch,
-                not_compared,
-                legacy_answers,
-            },
-        });
-        if with_details {
-            let histogram = |map: HashMap<u16, u64>| {
-                parity_schemas::histogram::Histogram(map.into_iter().collect())
-            };
-            sums.add_details(
-                &self.route,
-                DetailsRow {
-                    rule_hits: self.rule_hits.into_iter().collect(),
-                    legacy_latency: histogram(self.legacy_latency),
-                    candidate_latency: histogram(self.candidate_latency),
-                    legacy_head_latency: histogram(self.legacy_head_latency),
-                    candidate_head_latency: histogram(self.candidate_head_latency),
-                },
-            );
+/// A struct with all columns of a table in their order, behind those that are given, with the conversion to its record.
+/// `$columns` has the expression of each column's form.
+macro_rules! rows {
+    ([$row:ident { $($before:ident: $type:ty),* }, $record:ident, $columns:ident]
+     $($role:ident $(($fold:ident))? $name:ident: $form:ident = $($path:ident).+ $(, since $step:literal)?;)*) => {
+        #[derive(Row, Deserialize)]
+        pub(super) struct $row {
+            $(pub(super) $before: $type,)*
+            $($name: <table::$form as SelectColumn>::Value,)*
         }
-        Ok(())
+
+        impl $row {
+            pub(super) fn into_record(self) -> Result<$record, StoreError> {
+                let mut record = $record::default();
+                $(record.$($path).+ = <table::$form as FromColumn<_>>::from_column(self.$name, stringify!($name))?;)*
+                Ok(record)
+            }
+        }
+
+        pub(super) const $columns: &[&str] = &[$(<table::$form as SelectColumn>::AS),*];
+    };
+}
+parity_schemas::mismatch_columns!(rows MismatchRow {}, Mismatch, MISMATCH);
+parity_schemas::tally_columns!(rows TallyRow { shard: u32, server: String }, Tally, TALLY);
+parity_schemas::group_tally_columns!(rows GroupRow { shard: u32, server: String }, GroupTally, GROUP);
+parity_schemas::set_tally_columns!(rows SetRow { shard: u32, server: String }, SetTally, SET);
+
+/// The list of columns of a SELECT, by `of` from a table that is called `t`.
+pub(super) fn select(columns: &[Column], forms: &[&str], of: impl Fn(&Column) -> String) -> String {
+    let selected = columns.iter().zip(forms).map(|(column, form)| {
+        let expression = form.replace("{}", &of(column));
+        format!("{expression} AS {}", column.name)
+    });
+    selected.collect::<Vec<_>>().join(", ")
+}
+
+/// A column as it is.
+pub(super) fn plain(column: &Column) -> String {
+    format!("t.{}", column.name)
+}
+
+/// What the rows of one GROUP BY have in a column when they are added up.
+pub(super) fn folded(column: &Column, with_details: bool) -> String {
+    let name = column.name;
+    if !column.is_read(with_details) {
+        let name_of_type = column.sent.replace('\'', "\\'");
+        return format!("defaultValueOfTypeName('{name_of_type}')");
+    }
+    let is_map = column.sent.starts_with("Map(");
+    match column.fold {
+        Fold::By | Fold::Nothing => plain(column),
+        Fold::Any => format!("any(t.{name})"),
+        Fold::Sum | Fold::Detail if is_map => format!("sumMap(t.{name})"),
+        Fold::Sum | Fold::Detail => format!("sum(t.{name})"),
+        Fold::Min => format!("min(t.{name})"),
+        Fold::Max => format!("max(t.{name})"),
+        Fold::Interval => format!(
+            "max(toUnixTimestamp64Micro(t.interval_start) + t.{name}) - min(toUnixTimestamp64Micro(t.interval_start))"
+        ),
+        Fold::Newest => format!("argMax(t.{name}, (t.last_seen, toUInt128(t.{name})))"),
+        // As `ExchangeDigest::add` does it.
+        Fold::Digest => format!(
+            "toUInt32(if(min(t.{name}) = 0, 0, (sum(t.{name}) - 1) % {modulus} + 1))",
+            modulus = u32::MAX
+        ),
     }
 }
 
-/// Counts by the words of a vocabulary.
-fn by_word<T: std::str::FromStr + Ord>(
-    column: &'static str,
-    counts: HashMap<String, u64>,
-) -> Result<BTreeMap<T, u64>, StoreError> {
-    counts
-        .into_iter()
-        .filter(|(_, count)| *count > 0)
-        .map(|(text, count)| Ok((word("tallies", column, &text)?, count)))
-        .collect()
-}
-
-#[derive(Row, Serialize, Deserialize)]
-pub(super) struct GroupRow {
-    pub(super) shard: u32,
-    pub(super) server: String,
-    route: String,
-    fingerprint: String,
-    part: String,
-    pattern: String,
-    kind: String,
-    explanation: String,
-    legacy_status: u16,
-    candidate_status: u16,
-    count: u64,
-    first_seen: i64,
-    last_seen: i64,
-    example_id: String,
-    exchange_digest: u32,
-}
-
-#[derive(Row, Serialize, Deserialize)]
-pub(super) struct ExampleRow {
-    pub(super) route: String,
-    pub(super) fingerprint: String,
-    pub(super) last_seen: i64,
-    pub(super) example_id: String,
-}
-
-impl GroupRow {
-    pub(super) fn add(self, sums: &mut Sums, identity: &Identity) -> Result<(), StoreError> {
-        let group = Group {
-            fingerprint: self.fingerprint,
-            part: word("group_tallies", "part", &self.part)?,
-            pattern: self.pattern,
-            kind: word("group_tallies", "kind", &self.kind)?,
-            explanation: optional_word("group_tallies", "explanation", &self.explanation)?,
-            legacy_status: self.legacy_status,
-            candidate_status: self.candidate_status,
-        };
-        sums.groups.add(GroupTally {
-            tally_id: Uuid::nil(),
-            revision: 0,
-            identity: identity.clone(),
-            interval_start: Timestamp::from_micros(self.first_seen),
-            route: self.route,
-            group,
-            count: self.count,
-            first_seen: Timestamp::from_micros(self.first_seen),
-            last_seen: Timestamp::from_micros(self.last_seen),
-            example_id: word("group_tallies", "example_id", &self.example_id)?,
-            exchange_digest: ExchangeDigest::from_number(self.exchange_digest),
-        });
-        Ok(())
-    }
+/// What rows are grouped by.
+pub(super) fn grouped_by(columns: &[Column]) -> String {
+    let columns = columns.iter().filter(|column| column.fold == Fold::By);
+    columns.map(plain).collect::<Vec<_>>().join(", ")
 }

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use clickhouse::Row;
+use parity_schemas::record::RecordType;
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::{OpenTally, UnderWay, Watermark};
@@ -186,6 +187,39 @@ impl ClickHouseReader {
             sums.settled += row.settled;
             sums.open.extend(row.open);
         }
+        for (table, count) in [
+            (RecordType::GroupTally, "t.count"),
+            (RecordType::SetTally, "arraySum(mapValues(t.classes))"),
+        ] {
+            let question = SELECT_PARTS.replace("ORIGIN", ORIGIN);
+            let question = question
+                .replace("TABLE", table.table())
+                .replace("COUNT", count);
+            let question = self
+                .server
+                .client()
+                .query(&question)
+                .bind(times(|watermark| watermark.open_from))
+                .bind(&runs)
+                .bind(times(|watermark| watermark.counted_from))
+                .bind(&runs)
+                .bind(&identity.migration)
+                .bind(&identity.legacy_version)
+                .bind(&identity.candidate_version)
+                .bind(&identity.rules_hash)
+                .bind(from.as_micros())
+                .bind(&runs);
+            for row in self.ask::<StoredPartsRow>(question)? {
+                self.came_from(row.shard, row.server)?;
+                let sums = found.entry(row.run_id).or_default();
+                let parts = match table {
+                    RecordType::SetTally => &mut sums.in_sets,
+                    _ => &mut sums.in_groups,
+                };
+                parts.closed += row.closed;
+                parts.open.extend(row.open);
+            }
+        }
         for (watermark, lacks) in watermarks {
             if watermark.written >= oldest {
                 let found = found.remove(&watermark.id.to_string());
@@ -213,6 +247,8 @@ struct WatermarkRow {
     tallies: u64,
     received: u64,
     settled: u64,
+    in_groups: u64,
+    in_sets: u64,
     open: String,
 }
 
@@ -235,6 +271,8 @@ impl WatermarkRow {
             tallies: self.tallies,
             received: self.received,
             settled: self.settled,
+            in_groups: self.in_groups,
+            in_sets: self.in_sets,
             open,
         })
     }
@@ -295,11 +333,22 @@ struct StoredTalliesRow {
     open: Vec<(String, u32)>,
 }
 
+/// What the groups or sets of one run count.
+#[derive(Row, Deserialize)]
+struct StoredPartsRow {
+    shard: u32,
+    server: String,
+    run_id: String,
+    closed: u64,
+    open: Vec<(String, u64)>,
+}
+
 const WATERMARKS: &str = "toString(w.id) AS run_id, w.revision AS revision, w.instance AS instance, \
      toUnixTimestamp64Micro(w.started) AS started, toUnixTimestamp64Micro(w.written) AS written, \
      toUnixTimestamp64Micro(w.complete_until) AS complete_until, w.ended AS ended, w.under_way AS under_way, \
      toUnixTimestamp64Micro(w.counted_from) AS counted_from, toUnixTimestamp64Micro(w.open_from) AS open_from, \
-     w.tallies AS tallies, w.received AS received, w.settled AS settled, w.open AS open FROM watermarks AS w FINAL \
+     w.tallies AS tallies, w.received AS received, w.settled AS settled, w.in_groups AS in_groups, \
+     w.in_sets AS in_sets, w.open AS open FROM watermarks AS w FINAL \
      WHERE w.migration = ? AND w.legacy_version = ? AND w.candidate_version = ? AND w.rules_hash = ? \
      ORDER BY w.instance, w.started, w.id";
 
@@ -335,3 +384,14 @@ const SELECT_FOUND: &str = "SELECT shard, server, run_id, countIf(is_closed) AS 
      FROM tallies AS t FINAL WHERE t.migration = ? AND t.legacy_version = ? AND t.candidate_version = ? \
      AND t.rules_hash = ? AND t.interval_start >= fromUnixTimestamp64Micro(toInt64(?), 'UTC') \
      AND run_id IN ?) GROUP BY run_id, shard, server SETTINGS do_not_merge_across_partitions_select_final = 1";
+
+/// For each run, what the rows of groups or sets count between its two times, and later by tally.
+const SELECT_PARTS: &str = "SELECT shard, server, run_id, sumIf(counted, NOT is_open) AS closed, \
+     groupArrayIf((tally_id, counted), is_open) AS open FROM (\
+     SELECT ORIGIN, toString(t.run) AS run_id, toString(t.tally_id) AS tally_id, \
+     any(toUnixTimestamp64Micro(t.interval_start) >= toInt64(arrayElement(?, indexOf(?, toString(t.run))))) AS is_open, \
+     sumIf(COUNT, toUnixTimestamp64Micro(t.interval_start) >= toInt64(arrayElement(?, indexOf(?, toString(t.run))))) AS counted \
+     FROM TABLE AS t FINAL WHERE t.migration = ? AND t.legacy_version = ? AND t.candidate_version = ? \
+     AND t.rules_hash = ? AND t.interval_start >= fromUnixTimestamp64Micro(toInt64(?), 'UTC') \
+     AND toString(t.run) IN ? GROUP BY t.run, t.tally_id, shard, server) GROUP BY run_id, shard, server \
+     SETTINGS do_not_merge_across_partitions_select_final = 1";

@@ -3,9 +3,10 @@
 use std::str::FromStr;
 
 use parity_schemas::digest::ExchangeDigest;
+use parity_schemas::histogram::Histogram;
 use parity_schemas::table::{
-    Count, Document, Findings, Flag, Hash, Id, Label, Number, OptionalDocument, OptionalWord,
-    Status, Text, Texts, Time, Tolerations, Word,
+    Buckets, ClientCounts, Count, Counts, Document, Findings, Flag, Hash, Id, Label, Number,
+    OptionalDocument, OptionalWord, Run, Span, Status, Text, Texts, Time, Tolerations, Word,
 };
 use parity_schemas::time::Timestamp;
 use serde::de::DeserializeOwned;
@@ -34,7 +35,12 @@ macro_rules! from_column {
 }
 from_column! {
     Id: Uuid = |row, at, column| row.word(at, column);
+    Run: Uuid = |row, at, column| match row.text(at, column)? {
+        "" => Ok(Uuid::nil()),
+        _ => row.word(at, column),
+    };
     Time: Timestamp = |row, at, column| row.time(at, column);
+    Span: i64 = |row, at, column| row.integer(at, column);
     Status: u16 = |row, at, column| row.number(at, column);
     Number: u32 = |row, at, column| row.number(at, column);
     Number: ExchangeDigest = |row, at, column| row.number(at, column).map(ExchangeDigest::from_number);
@@ -43,6 +49,7 @@ from_column! {
     Text: String = |row, at, column| row.text(at, column).map(str::to_owned);
     Label: String = |row, at, column| row.text(at, column).map(str::to_owned);
     Hash: String = |row, at, column| row.text(at, column).map(str::to_owned);
+    Buckets: Histogram = |row, at, column| row.histogram(at, column);
     Texts: Vec<String> = |row, at, column| row.json(at, column);
 }
 
@@ -72,6 +79,12 @@ impl<T: DeserializeOwned> FromColumn<Option<T>> for OptionalDocument {
     }
 }
 
+impl<T: DeserializeOwned + Default> FromColumn<T> for ClientCounts {
+    fn from_column(row: &Fields<'_>, at: usize, column: &'static str) -> Result<T, StoreError> {
+        row.optional_json(at, column).map(Option::unwrap_or_default)
+    }
+}
+
 macro_rules! json {
     ($($form:ident),*) => {$(
         impl<T: DeserializeOwned> FromColumn<T> for $form {
@@ -81,4 +94,4 @@ macro_rules! json {
         }
     )*};
 }
-json!(Findings, Tolerations, Document);
+json!(Counts, Findings, Tolerations, Document);

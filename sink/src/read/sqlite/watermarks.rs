@@ -13,7 +13,7 @@ use super::SqliteReader;
 use super::rows::{all_of, watermark};
 use crate::error::StoreError;
 use crate::read::Selection;
-use crate::read::assemble::{RunWatermarks, StoredTallies, VERIFIED_MICROS};
+use crate::read::assemble::{RunWatermarks, StoredParts, StoredTallies, VERIFIED_MICROS};
 use crate::read::others::{self, OtherRun, Starts};
 use crate::sqlite::begun::Note;
 
@@ -170,7 +170,11 @@ impl SqliteReader {
                 ))
             },
         )?;
-        let mut found = StoredTallies::default();
+        let mut found = StoredTallies {
+            in_groups: self.stored_parts(watermark, "group_tallies", "count")?,
+            in_sets: self.stored_parts(watermark, "set_tallies", COUNT_OF_SET)?,
+            ..StoredTallies::default()
+        };
         for (id, revision, begins, [received, compared], not_compared) in rows {
             if begins >= watermark.open_from {
                 found.open.insert(id, revision);
@@ -182,7 +186,50 @@ impl SqliteReader {
         }
         Ok(found)
     }
+
+    /// What the groups or sets of a run count.
+    fn stored_parts(
+        &self,
+        watermark: &Watermark,
+        table: &'static str,
+        count: &str,
+    ) -> Result<StoredParts, StoreError> {
+        let identity = &watermark.identity;
+        let sql = format!(
+            "SELECT tally_id, interval_start, sum({count}) FROM {table} \
+             WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash = ?4 \
+             AND interval_start >= ?5 AND run = ?6 GROUP BY tally_id, interval_start"
+        );
+        let values = params![
+            identity.migration,
+            identity.legacy_version,
+            identity.candidate_version,
+            identity.rules_hash,
+            watermark.counted_from.as_micros(),
+            watermark.id.to_string(),
+        ];
+        let rows = self.rows(&sql, values, table, |row| {
+            let tally = row.text(0, "tally_id")?.to_owned();
+            Ok((
+                tally,
+                row.time(1, "interval_start")?,
+                row.count(2, "count")?,
+            ))
+        })?;
+        let mut found = StoredParts::default();
+        for (tally, begins, count) in rows {
+            if begins >= watermark.open_from {
+                found.open.insert(tally, count);
+            } else {
+                found.closed += count;
+            }
+        }
+        Ok(found)
+    }
 }
+
+/// How many mismatches a row of a set counts.
+const COUNT_OF_SET: &str = "(SELECT sum(value) FROM json_each(classes))";
 
 const WATERMARKS: &str = "FROM watermarks \
      WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash = ?4 \

@@ -19,7 +19,7 @@ fn groups_of_the_same_mismatches_have_one_digest_however_they_were_gathered() {
         };
         let groups: Vec<Group> = names.iter().map(|name| group(name)).collect();
         let id = new_id();
-        recorder.mismatch(&route, 1, 1, id, now, &groups);
+        recorder.mismatch(&route, 1, 1, &Sighting::unconfirmed(id, now, &groups));
         for name in ["a", "b", "c"] {
             if names.contains(&name) {
                 expected.entry(name).or_default().push(id);
@@ -61,7 +61,12 @@ fn groups_beyond_the_cap_are_no_set_of_mismatches() {
         for names in [&["a"][..], &names, &names] {
             let recorder = book.recorder(book.generation());
             let groups: Vec<Group> = names.iter().map(|name| group(name)).collect();
-            recorder.mismatch(&route, 1, 1, new_id(), time, &groups);
+            recorder.mismatch(
+                &route,
+                1,
+                1,
+                &Sighting::unconfirmed(new_id(), time, &groups),
+            );
         }
         let snapshot = book.snapshot(time);
         let of = |name: &str| {

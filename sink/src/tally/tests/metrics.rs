@@ -28,7 +28,12 @@ fn metrics_have_the_promised_names_and_labels() {
     let mut missing = group("y");
     missing.kind = Kind::Missing;
     let groups = [group("x"), group("z"), missing];
-    recorder.mismatch(&known, 1, 1, new_id(), Timestamp::now(), &groups);
+    recorder.mismatch(
+        &known,
+        1,
+        1,
+        &Sighting::unconfirmed(new_id(), Timestamp::now(), &groups),
+    );
     let text = metrics(&book);
     for line in [
         "# TYPE parity_requests counter",
@@ -56,7 +61,12 @@ fn a_long_pattern_is_cut_and_an_unknown_status_has_a_class() {
     let mut long = group("long");
     long.pattern = "ö".repeat(10_000);
     let time = Timestamp::from_micros(START);
-    recorder.mismatch(&route, 1, 1, new_id(), time, &[long]);
+    recorder.mismatch(
+        &route,
+        1,
+        1,
+        &Sighting::unconfirmed(new_id(), time, &[long]),
+    );
     let snapshot = book.snapshot(time);
     assert!(snapshot.groups[0].group.pattern.len() < 1_100);
     recorder.answered(&route, 0);

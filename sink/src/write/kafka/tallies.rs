@@ -11,7 +11,6 @@
 
 use std::time::{Duration, Instant};
 
-use parity_schemas::record::Record;
 use parity_schemas::time::Timestamp;
 
 use super::encoded::Encoded;
@@ -96,7 +95,7 @@ impl Tallies {
         self.attempt = (self.attempt + 1) & ATTEMPT_MASK;
         let rows = encoded(&snapshot);
         let mut under_way = UnderWay {
-            counts: snapshot.tallies.len() + snapshot.groups.len(),
+            counts: rows.len() - snapshot.watermarks.len(),
             snapshot,
             acknowledged: vec![false; rows.len()],
             left: rows.len(),
@@ -206,21 +205,9 @@ pub(super) fn leave(book: &TallyBook, spool: &Spool) -> usize {
     }
 }
 
-/// Encodes tallies before their groups, and watermarks last.
 fn encoded(snapshot: &Snapshot) -> Vec<Encoded> {
-    let tallies = snapshot
-        .tallies
-        .iter()
-        .map(|tally| Encoded::of(&Record::Tally(Box::new(tally.clone()))));
-    let groups = snapshot
-        .groups
-        .iter()
-        .map(|group| Encoded::of(&Record::GroupTally(Box::new(group.clone()))));
-    let watermarks = snapshot
-        .watermarks
-        .iter()
-        .map(|watermark| Encoded::of(&Record::Watermark(Box::new(watermark.clone()))));
-    tallies.chain(groups).chain(watermarks).collect()
+    let records = snapshot.records();
+    records.map(|record| Encoded::of(&record)).collect()
 }
 
 fn frames(snapshot: &Snapshot) -> Vec<u8> {

@@ -5,7 +5,7 @@
 use parity_schemas::evidence::Decision;
 use parity_schemas::record::{Record, RecordType};
 use parity_schemas::table::{self, Role};
-use parity_schemas::tally::{GroupTally, Tally};
+use parity_schemas::tally::{GroupTally, SetTally, Tally};
 use parity_schemas::watermark::Watermark;
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{Transaction, params_from_iter};
@@ -14,7 +14,7 @@ use super::forms::ToColumn;
 
 /// The values of the columns of a record, in their order.
 macro_rules! values {
-    ([$record:ident] $($role:ident $name:ident: $form:ident = $($path:ident).+ $(, since $step:literal)?;)*) => {
+    ([$record:ident] $($role:ident $(($fold:ident))? $name:ident: $form:ident = $($path:ident).+ $(, since $step:literal)?;)*) => {
         vec![$(<table::$form as ToColumn<_>>::to_column(&$record.$($path).+)),*]
     };
 }
@@ -40,6 +40,7 @@ impl<'a> Row<'a> {
             ),
             Record::Tally(tally) => Self::tally(tally),
             Record::GroupTally(group) => Self::group(group),
+            Record::SetTally(set) => Self::set(set),
             Record::Decision(decision) => Self::decision(decision),
             Record::Watermark(watermark) => Self::watermark(watermark),
         }
@@ -56,6 +57,13 @@ impl<'a> Row<'a> {
         Self::ready(
             RecordType::GroupTally,
             parity_schemas::group_tally_columns!(values group),
+        )
+    }
+
+    pub(super) fn set(set: &'a SetTally) -> Self {
+        Self::ready(
+            RecordType::SetTally,
+            parity_schemas::set_tally_columns!(values set),
         )
     }
 

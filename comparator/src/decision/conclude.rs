@@ -1,0 +1,166 @@
+//! From what is proven of each route to one outcome: what prevents a pass, in the order that the parent module gives.
+
+use parity_schemas::evidence::{Evidence, EvidenceSummary, Outcome, RouteDecision, Thresholds};
+use parity_schemas::route::OTHER;
+use parity_schemas::tally::Counts;
+use parity_schemas::watermark::Standing;
+
+use super::caps::{self, Answers};
+use super::judged::Judged;
+use super::words::{TOTAL, number, percent, percents};
+use super::{sentences, standing};
+
+/// What a decision is based on, besides the bounds.
+pub(super) struct Question<'a> {
+    pub(super) migration: &'a str,
+    pub(super) evidence: Option<&'a Evidence>,
+    pub(super) summary: Option<&'a EvidenceSummary>,
+    pub(super) counts: &'a Counts,
+    pub(super) standing: &'a Standing,
+    pub(super) thresholds: &'a Thresholds,
+}
+
+impl Question<'_> {
+    /// Reasons why the evidence is not complete.
+    fn doubts(&self) -> Vec<String> {
+        standing::doubts(self.standing, self.summary)
+    }
+
+    /// Facts that do not prevent a decision but that its reader must know.
+    fn told(&self) -> Vec<String> {
+        let mut told = standing::told(self.standing);
+        told.extend(self.summary.and_then(standing::other_rules));
+        told
+    }
+}
+
+/// The outcome and its reasons, the weightiest first.
+pub(super) fn conclude(
+    question: &Question<'_>,
+    total: &RouteDecision,
+    routes: &[Judged<'_>],
+) -> (Outcome, Vec<String>) {
+    let Question {
+        counts,
+        standing,
+        thresholds,
+        ..
+    } = question;
+    if counts.received == 0 && total.compared == 0 {
+        let mut reasons = vec![sentences::nothing(question.migration, question.summary)];
+        reasons.extend(question.doubts());
+        reasons.extend(question.told());
+        return (Outcome::Undecided, reasons);
+    }
+    if total.compared < thresholds.min_requests {
+        let reason = format!(
+            "{TOTAL}: {} compared, at least {} wanted",
+            number(total.compared),
+            number(thresholds.min_requests)
+        );
+        let mut reasons = vec![reason];
+        reasons.extend(question.doubts());
+        reasons.extend(question.told());
+        return (Outcome::Undecided, reasons);
+    }
+    let allowed = thresholds.max_mismatch_rate;
+    let mut reasons: Vec<String> = routes
+        .iter()
+        .filter(|route| route.decision.outcome == Outcome::Fail)
+        .map(|route| sentences::proven(&route.decision, allowed))
+        .collect();
+    if total.outcome == Outcome::Fail && (reasons.is_empty() || routes.len() > 1) {
+        reasons.push(sentences::proven(total, allowed));
+    }
+    if !reasons.is_empty() {
+        reasons.extend(sentences::candidate_failures(counts));
+        reasons.extend(question.doubts());
+        reasons.extend(question.told());
+        return (Outcome::Fail, reasons);
+    }
+    reasons.extend(question.doubts());
+    let other = routes.iter().find(|route| route.decision.route == OTHER);
+    reasons.extend(
+        other
+            .and_then(|route| route.counts.as_deref())
+            .and_then(|counts| caps::hidden_routes(counts, thresholds)),
+    );
+    let answers = Answers::of(question.evidence);
+    reasons.extend(caps::too_short(question.evidence, thresholds));
+    reasons.extend(beyond_caps(TOTAL, counts, &answers, thresholds));
+    if total.outcome == Outcome::Pass {
+        let unknown = standing::unknown(TOTAL, total, counts, standing, thresholds);
+        reasons.extend(unknown);
+    } else {
+        reasons.push(sentences::open(TOTAL, total, thresholds));
+    }
+    reasons.extend(never_received(routes, thresholds));
+    let required = routes.iter().filter(|route| route.decision.required);
+    for (route, counts) in
+        required.filter_map(|route| Some((&route.decision, route.counts.as_deref()?)))
+    {
+        let name = route.route.as_str();
+        reasons.extend(beyond_caps(name, counts, &Answers::on(counts), thresholds));
+        if route.outcome == Outcome::Pass {
+            let unknown = standing::unknown(name, route, counts, standing, thresholds);
+            reasons.extend(unknown);
+        } else {
+            reasons.push(sentences::open(name, route, thresholds));
+        }
+    }
+    if reasons.is_empty() {
+        let (upper, allowed) = percents(total.upper, allowed);
+        let reason = format!(
+            "{TOTAL}: at most {upper} % differ, {allowed} % allowed ({} compared, {} % confidence)",
+            number(total.compared),
+            percent(thresholds.confidence)
+        );
+        let mut reasons = vec![reason];
+        reasons.extend(caps::never_compared(counts));
+        reasons.extend(answers.mostly_errors());
+        reasons.extend(question.told());
+        return (Outcome::Pass, reasons);
+    }
+    reasons.extend(sentences::candidate_failures(counts));
+    reasons.extend(question.told());
+    (Outcome::Undecided, reasons)
+}
+
+/// What there is too much of, on one route or on all together, to prove anything.
+fn beyond_caps(
+    name: &str,
+    counts: &Counts,
+    answers: &Answers,
+    thresholds: &Thresholds,
+) -> Vec<String> {
+    let mut reasons = Vec::new();
+    reasons.extend(caps::too_many_dropped(name, counts, thresholds));
+    reasons.extend(caps::too_many_uncomparable(name, counts, thresholds));
+    reasons.extend(caps::too_many_not_compared(name, counts, thresholds));
+    reasons.extend(answers.too_many_errors(name, thresholds));
+    reasons
+}
+
+/// Which required routes and operations were never received.
+fn never_received(routes: &[Judged<'_>], thresholds: &Thresholds) -> Vec<String> {
+    let missing = routes.iter().filter(|route| route.counts.is_none());
+    let (operations, named): (Vec<_>, Vec<_>) = missing.partition(|route| route.is_operation);
+    let seen = || {
+        let seen = routes.iter().filter(|route| route.counts.is_some());
+        seen.map(|route| route.decision.route.as_str())
+    };
+    let mut reasons: Vec<String> = named
+        .into_iter()
+        .map(|route| sentences::never_seen(&route.decision.route, seen()))
+        .collect();
+    let mut names: Vec<&str> = operations
+        .into_iter()
+        .map(|route| route.decision.route.as_str())
+        .collect();
+    names.sort_unstable();
+    reasons.extend(sentences::never_exercised(
+        &names,
+        thresholds.operations.len(),
+    ));
+    reasons
+}

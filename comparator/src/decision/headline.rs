@@ -1,0 +1,145 @@
+//! One sentence that says what was decided and for how much of the traffic. It claims no more than was proven: a pass is
+//! drawn from all requests together, so it names how many routes are proven on their own, and what was never compared.
+
+use parity_schemas::evidence::{Bound, Outcome, RouteDecision, Scope, Thresholds};
+
+use super::sentences::listed;
+use super::words::{number, percent};
+
+/// Names of routes in a headline; more are counted.
+const MAX_NAMED: usize = 2;
+
+/// How many routes say what.
+pub(super) fn scope(routes: &[RouteDecision]) -> Scope {
+    let mut scope = Scope::default();
+    for route in routes {
+        if route.unserved {
+            scope.unserved += 1;
+            continue;
+        }
+        scope.routes += 1;
+        match route.outcome {
+            Outcome::Pass => scope.proven += 1,
+            Outcome::Fail => scope.failed += 1,
+            Outcome::Undecided if route.compared == 0 => {
+                scope.never_compared.push(route.route.clone());
+            }
+            Outcome::Undecided => scope.open += 1,
+        }
+    }
+    scope
+}
+
+/// The headline of a decision.
+pub(super) fn headline(
+    outcome: Outcome,
+    total: &RouteDecision,
+    routes: &[RouteDecision],
+    scope: &Scope,
+    thresholds: &Thresholds,
+) -> String {
+    let word = outcome.as_str().to_uppercase();
+    if total.received == 0 && total.compared == 0 {
+        return format!("{word}: nothing was received");
+    }
+    let mut parts = vec![claim(&word, outcome, routes, scope)];
+    let of = |wanted: fn(&RouteDecision) -> bool| {
+        routes
+            .iter()
+            .filter(move |route| !route.unserved && wanted(route))
+    };
+    if outcome != Outcome::Fail && scope.open > 0 {
+        let open = of(|route| route.outcome == Outcome::Undecided && route.compared > 0);
+        let (which, are) = told(open.collect());
+        parts.push(format!(
+            "{which} {are} not proven on {} own",
+            if scope.open == 1 { "its" } else { "their" }
+        ));
+    }
+    if !scope.never_compared.is_empty() {
+        let never = of(|route| route.compared == 0);
+        let (which, _) = told(never.collect());
+        let were = if scope.never_compared.len() == 1 {
+            "was"
+        } else {
+            "were"
+        };
+        parts.push(format!("{which} {were} never compared"));
+    }
+    let sure = percent(thresholds.confidence);
+    parts.push(match thresholds.bound {
+        Bound::AnyTime => format!("{sure} % confidence, however often it is asked"),
+        Bound::OneLook => format!("{sure} % confidence, if it is asked once"),
+    });
+    parts.join("; ")
+}
+
+/// What is claimed, before what is left open.
+fn claim(word: &str, outcome: Outcome, routes: &[RouteDecision], scope: &Scope) -> String {
+    let (all, proven) = (number(scope.routes), number(scope.proven));
+    let some = if scope.proven == scope.routes {
+        match scope.routes {
+            1 => "the only route".to_owned(),
+            _ => format!("all {all} routes"),
+        }
+    } else {
+        format!("{proven} of {all} routes")
+    };
+    match outcome {
+        Outcome::Pass if scope.proven == 0 => {
+            format!(
+                "{word} for all requests that were compared, together; for none of {all} routes on its own"
+            )
+        }
+        Outcome::Pass => format!("{word} for {some}"),
+        Outcome::Fail if scope.failed == 0 => format!("{word} for all requests together"),
+        Outcome::Fail => {
+            let failed = routes.iter().filter(|route| route.outcome == Outcome::Fail);
+            let names: Vec<&str> = failed.map(|route| route.route.as_str()).collect();
+            let failed = number(scope.failed);
+            format!(
+                "{word} for {failed} of {all} routes: {}",
+                listed(&names, MAX_NAMED)
+            )
+        }
+        Outcome::Undecided if scope.proven == 0 => {
+            format!("{word}: none of {all} routes is proven")
+        }
+        Outcome::Undecided if scope.proven == 1 => format!("{word}: {some} is proven"),
+        Outcome::Undecided => format!("{word}: {some} are proven"),
+    }
+}
+
+/// Routes with their share of the traffic, those with the most first: one by name, several by number. With the verb.
+fn told(mut routes: Vec<&RouteDecision>) -> (String, &'static str) {
+    routes.sort_by(|one, two| {
+        two.received
+            .cmp(&one.received)
+            .then_with(|| one.route.cmp(&two.route))
+    });
+    let share = |traffic: f64| format!("{} of traffic", share(traffic));
+    if let [one] = routes[..] {
+        return (format!("{} ({})", one.route, share(one.traffic)), "is");
+    }
+    let names: Vec<&str> = routes.iter().map(|route| route.route.as_str()).collect();
+    let traffic = routes.iter().map(|route| route.traffic).sum();
+    let count = number(routes.len() as u64);
+    (
+        format!(
+            "{count} routes ({}; {})",
+            share(traffic),
+            listed(&names, MAX_NAMED)
+        ),
+        "are",
+    )
+}
+
+/// A share of the traffic as a percentage, as exact as a reader needs it.
+fn share(traffic: f64) -> String {
+    match traffic * 100.0 {
+        0.0 => "0 %".to_owned(),
+        percent if percent < 0.1 => "under 0.1 %".to_owned(),
+        percent if percent < 1.0 => format!("{percent:.1} %"),
+        percent => format!("{percent:.0} %"),
+    }
+}

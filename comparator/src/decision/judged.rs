@@ -1,0 +1,191 @@
+//! What the counts of each route and of all together prove, one by one.
+//!
+//! A fail takes only one of them, so they share the chance of a wrong one. Routes on which nothing was compared cannot fail,
+//! and those that are not served may not, so neither takes a share.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::collections::HashSet;
+
+use parity_schemas::evidence::{Outcome, RouteDecision, RouteEvidence, Thresholds};
+use parity_schemas::tally::Counts;
+
+use super::bounds::{self, Seen};
+use super::operations;
+use super::served::is_unserved;
+
+/// A route, what was counted of it, and what that proves.
+pub(super) struct Judged<'a> {
+    pub(super) decision: RouteDecision,
+    /// `None` if it was required but never received.
+    pub(super) counts: Option<Cow<'a, Counts>>,
+    /// It is an operation of an API description.
+    pub(super) is_operation: bool,
+}
+
+/// All routes together, and each one, the worst first.
+pub(super) fn judge_all<'a>(
+    seen: &'a [RouteEvidence],
+    all: &Counts,
+    thresholds: &'a Thresholds,
+) -> (RouteDecision, Vec<Judged<'a>>) {
+    let candidates = Candidate::all(seen, thresholds);
+    let tested = candidates
+        .iter()
+        .filter(|route| !route.unserved && route.compared() > 0);
+    let alpha = share_of_wrong_fails(thresholds, tested.count());
+    let mut total = judge("", all, thresholds, alpha);
+    total.traffic = if all.received > 0 { 1.0 } else { 0.0 };
+    // The minimum number of requests applies to the total.
+    let short = thresholds.min_requests.saturating_sub(total.compared);
+    if short > 0 {
+        total.outcome = Outcome::Undecided;
+        total.needed = total.needed.max(short);
+    }
+    let mut routes: Vec<Judged<'a>> = candidates
+        .into_iter()
+        .map(|route| route.judged(all, thresholds, alpha))
+        .collect();
+    routes.sort_by(|one, two| worst_first(&one.decision, &two.decision));
+    (total, routes)
+}
+
+/// A route that is to be judged.
+struct Candidate<'a> {
+    name: &'a str,
+    counts: Option<Cow<'a, Counts>>,
+    required: bool,
+    unserved: bool,
+    is_operation: bool,
+}
+
+impl<'a> Candidate<'a> {
+    fn all(seen: &'a [RouteEvidence], thresholds: &'a Thresholds) -> Vec<Self> {
+        let required: HashSet<&str> = thresholds
+            .required_routes
+            .iter()
+            .map(String::as_str)
+            .collect();
+        let operations: HashSet<&str> = thresholds.operations.iter().map(String::as_str).collect();
+        let mut covered = operations::cover(&thresholds.operations, seen);
+        let mut all: Vec<Self> = seen
+            .iter()
+            .map(|route| {
+                let name = route.route.as_str();
+                let is_operation = operations.contains(name);
+                let named = required.contains(name) || is_operation;
+                let unserved = !named && is_unserved(&route.counts);
+                Self {
+                    name,
+                    // Other routes may belong to the same operation.
+                    counts: covered
+                        .remove(name)
+                        .map(Cow::Owned)
+                        .or(Some(Cow::Borrowed(&route.counts))),
+                    required: named || (thresholds.require_all_routes && !unserved),
+                    unserved,
+                    is_operation,
+                }
+            })
+            .collect();
+        let known: HashSet<&str> = all.iter().map(|route| route.name).collect();
+        let mut told = HashSet::new();
+        let named = thresholds
+            .required_routes
+            .iter()
+            .chain(&thresholds.operations);
+        let missing: Vec<&str> = named
+            .map(String::as_str)
+            .filter(|name| !known.contains(name) && told.insert(*name))
+            .collect();
+        all.extend(missing.into_iter().map(|name| Self {
+            name,
+            counts: covered.remove(name).map(Cow::Owned),
+            required: true,
+            unserved: false,
+            is_operation: operations.contains(name),
+        }));
+        all
+    }
+
+    fn compared(&self) -> u64 {
+        self.counts.as_ref().map_or(0, |counts| counts.compared())
+    }
+
+    fn judged(self, all: &Counts, thresholds: &Thresholds, alpha: f64) -> Judged<'a> {
+        let none = Counts::default();
+        let counts = self.counts.as_deref().unwrap_or(&none);
+        let mut decision = judge(self.name, counts, thresholds, alpha);
+        decision.traffic = counts.received as f64 / all.received.max(1) as f64;
+        decision.required = self.required;
+        decision.unserved = self.unserved;
+        if self.unserved && decision.outcome == Outcome::Fail {
+            decision.outcome = Outcome::Undecided;
+        }
+        Judged {
+            decision,
+            counts: self.counts,
+            is_operation: self.is_operation,
+        }
+    }
+}
+
+/// Which chance of a wrong fail is left for each of so many routes: a fail on any one is a fail, and so is one of all
+/// together, which is a test of its own where there are several.
+fn share_of_wrong_fails(thresholds: &Thresholds, routes: usize) -> f64 {
+    let tests = if routes > 1 { routes + 1 } else { 1 };
+    wrong(thresholds) / tests as f64
+}
+
+/// How likely a decision may be wrong.
+pub(super) fn wrong(thresholds: &Thresholds) -> f64 {
+    1.0 - thresholds.confidence
+}
+
+/// What the counts of one route prove: that it passes with a chance to be wrong of 1 − confidence, that it fails with
+/// `alpha`.
+fn judge(route: &str, counts: &Counts, thresholds: &Thresholds, alpha: f64) -> RouteDecision {
+    let (compared, differing) = (counts.compared(), counts.differing());
+    let (allowed, bound) = (thresholds.max_mismatch_rate, thresholds.bound);
+    let seen = Seen::new(differing, compared);
+    let outcome = if bounds::is_beyond(bound, seen, allowed, alpha) {
+        Outcome::Fail
+    } else if bounds::is_within(bound, seen, allowed, wrong(thresholds)) {
+        Outcome::Pass
+    } else {
+        Outcome::Undecided
+    };
+    let needed = match outcome {
+        Outcome::Undecided => bounds::needed(bound, seen, allowed, wrong(thresholds)).unwrap_or(0),
+        Outcome::Pass | Outcome::Fail => 0,
+    };
+    RouteDecision {
+        route: route.to_owned(),
+        received: counts.received,
+        traffic: 0.0,
+        required: false,
+        compared,
+        differing,
+        uncomparable: counts.uncomparable(),
+        unserved: false,
+        rate: if compared == 0 {
+            0.0
+        } else {
+            differing as f64 / compared as f64
+        },
+        lower: bounds::lower(bound, seen, alpha),
+        upper: bounds::upper(bound, seen, wrong(thresholds)),
+        outcome,
+        needed,
+    }
+}
+
+fn worst_first(one: &RouteDecision, two: &RouteDecision) -> Ordering {
+    let failed = |route: &RouteDecision| route.outcome == Outcome::Fail;
+    failed(two)
+        .cmp(&failed(one))
+        .then(two.lower.total_cmp(&one.lower))
+        .then(two.rate.total_cmp(&one.rate))
+        .then(two.compared.cmp(&one.compared))
+        .then_with(|| one.route.cmp(&two.route))
+}

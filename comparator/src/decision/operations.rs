@@ -1,0 +1,139 @@
+//! Which recorded routes belong to an operation of an API description.
+//!
+//! A description calls a segment of a path `{userId}`, and a route calls it `{id}` if its values look like ids, or by the
+//! value if they do not (`/users/alice`). So a placeholder of an operation stands for any one segment of a route. A route
+//! belongs to one operation only, the one that fits it most closely: `/users/me` is no user. The text of an operation may
+//! stand for no other: a request that a `[[route]]` named `/users/{name}` may have been to `/users/me` or not, so it is
+//! not counted for `/users/me`.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use parity_schemas::evidence::RouteEvidence;
+use parity_schemas::tally::Counts;
+
+/// The counts of each operation of which anything was received: of all its routes together.
+pub(super) fn cover<'a>(
+    operations: &'a [String],
+    seen: &[RouteEvidence],
+) -> HashMap<&'a str, Counts> {
+    let mut covered: HashMap<&str, Counts> = HashMap::new();
+    if operations.is_empty() {
+        return covered;
+    }
+    for route in seen {
+        let fitting = operations.iter().filter_map(|operation| {
+            let exact = fit(operation, &route.route)?;
+            Some((exact, operation.as_str()))
+        });
+        // Of several that fit as well, the first in the order of their names.
+        let closest = fitting.max_by_key(|(exact, operation)| (*exact, Reverse(*operation)));
+        if let Some((_, operation)) = closest {
+            covered.entry(operation).or_default().merge(&route.counts);
+        }
+    }
+    covered
+}
+
+/// How many segments of a route are just those of the operation; `None` if it does not belong to it.
+fn fit(operation: &str, route: &str) -> Option<usize> {
+    let (wanted_method, wanted) = operation.split_once(' ')?;
+    let (method, path) = route.split_once(' ')?;
+    if method != wanted_method && method != "*" {
+        return None;
+    }
+    let (mut wanted, mut path) = (wanted.split('/'), path.split('/'));
+    let mut exact = 0;
+    loop {
+        match (wanted.next(), path.next()) {
+            (None, None) => return Some(exact),
+            // What is too long for a name ends so.
+            (Some(_), Some(rest)) if rest.starts_with("{*") => return Some(exact),
+            (Some(wanted), Some(segment)) if wanted == segment => exact += 1,
+            (Some(wanted), Some(segment)) if stands_for(wanted, segment) => {}
+            _ => return None,
+        }
+    }
+}
+
+/// Whether a segment with a placeholder, which may have text around it as in `report.{format}`, stands for this one.
+fn stands_for(wanted: &str, segment: &str) -> bool {
+    let Some((before, rest)) = wanted.split_once('{') else {
+        return false;
+    };
+    let after = rest.rsplit_once('}').map_or("", |(_, after)| after);
+    let is_placeholder = segment.starts_with('{') && segment.ends_with('}');
+    let is_long_enough = segment.len() > before.len() + after.len();
+    is_placeholder || (is_long_enough && segment.starts_with(before) && segment.ends_with(after))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn covered(operations: &[&str], routes: &[&str]) -> Vec<(String, u64)> {
+        let operations: Vec<String> = operations.iter().map(|&name| name.to_owned()).collect();
+        let seen: Vec<RouteEvidence> = routes
+            .iter()
+            .map(|&route| RouteEvidence {
+                route: route.to_owned(),
+                counts: Counts {
+                    received: 1,
+                    ..Counts::default()
+                },
+            })
+            .collect();
+        let covered = cover(&operations, &seen);
+        let mut counts: Vec<(String, u64)> = covered
+            .into_iter()
+            .map(|(operation, counts)| (operation.to_owned(), counts.received))
+            .collect();
+        counts.sort();
+        counts
+    }
+
+    #[test]
+    fn a_placeholder_stands_for_one_segment_and_the_closest_operation_takes_the_route() {
+        let operations = [
+            "GET /users/{userId}",
+            "GET /users/me",
+            "GET /users/{userId}/orders",
+        ];
+        let routes = [
+            "GET /users/{id}",
+            "GET /users/alice",
+            "GET /users/me",
+            "POST /users/{id}",
+            "GET /users/",
+            "GET /users",
+            "GET /users/{id}/orders/{id}",
+        ];
+        assert_eq!(
+            covered(&operations, &routes),
+            [
+                ("GET /users/me".to_owned(), 1),
+                ("GET /users/{userId}".to_owned(), 2)
+            ]
+        );
+    }
+
+    #[test]
+    fn what_a_route_names_more_widely_is_not_taken_for_one_path() {
+        assert!(covered(&["GET /users/me"], &["GET /users/{name}"]).is_empty());
+        assert!(covered(&["GET /a/b"], &["GET /{*rest}", "_other", "OPTIONS *"]).len() <= 1);
+    }
+
+    #[test]
+    fn text_around_a_placeholder_counts() {
+        let operations = ["GET /report.{format}"];
+        assert_eq!(
+            covered(
+                &operations,
+                &["GET /report.csv", "GET /report.", "GET /other.csv"]
+            )
+            .len(),
+            1
+        );
+        assert_eq!(covered(&operations, &["GET /{id}"]).len(), 1);
+    }
+}

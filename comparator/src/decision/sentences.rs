@@ -1,0 +1,114 @@
+//! Why a decision is what it is, in sentences about one route each.
+
+use parity_schemas::evidence::{EvidenceSummary, RouteDecision, Thresholds};
+use parity_schemas::spelling;
+use parity_schemas::tally::Counts;
+use parity_schemas::verdict::Reason;
+
+use super::caps::most_frequent;
+use super::words::{TOTAL, number, percent, percents};
+
+/// Names in one sentence; more are counted.
+const MAX_NAMED: usize = 5;
+
+/// The sentence that says that there is no evidence, and for what.
+pub(super) fn nothing(migration: &str, summary: Option<&EvidenceSummary>) -> String {
+    match summary {
+        Some(evidence) if !evidence.candidate_version.is_empty() => format!(
+            "no traffic recorded yet for candidate version `{}` of migration `{migration}`",
+            evidence.candidate_version
+        ),
+        Some(_) => format!(
+            "no traffic recorded yet for migration `{migration}` since the mirror was started or its rules were changed"
+        ),
+        None => format!("no traffic recorded for migration `{migration}`"),
+    }
+}
+
+/// The sentence for a required route that was never requested, with the one that may be meant among those that were.
+pub(super) fn never_seen<'a>(name: &str, seen: impl Iterator<Item = &'a str>) -> String {
+    let hint = match spelling::nearest(name, seen) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => "`parity report` lists those that were".to_owned(),
+    };
+    format!("{name}: never seen, so nothing is known of it; {hint}")
+}
+
+/// The sentence for operations of an API description that were never requested; `None` if all were.
+pub(super) fn never_exercised(names: &[&str], of: usize) -> Option<String> {
+    (!names.is_empty()).then(|| {
+        format!(
+            "{} of {} operations of the API description were never requested: {}",
+            number(names.len() as u64),
+            number(of as u64),
+            listed(names, MAX_NAMED)
+        )
+    })
+}
+
+/// Names with commas between them; those beyond `most` are counted.
+pub(super) fn listed(names: &[&str], most: usize) -> String {
+    let more = names.len().saturating_sub(most);
+    let mut text = names
+        .iter()
+        .take(most)
+        .copied()
+        .collect::<Vec<_>>()
+        .join(", ");
+    if more > 0 {
+        text.extend([" and ", &number(more as u64), " more"]);
+    }
+    text
+}
+
+/// The sentence for a route that is proven to differ too much.
+pub(super) fn proven(route: &RouteDecision, allowed: f64) -> String {
+    let name = if route.route.is_empty() {
+        TOTAL
+    } else {
+        &route.route
+    };
+    let (lower, allowed) = percents(route.lower, allowed);
+    format!("{name}: at least {lower} % differ, {allowed} % allowed")
+}
+
+/// The sentence that says why a route is undecided, and what would settle it.
+pub(super) fn open(name: &str, route: &RouteDecision, thresholds: &Thresholds) -> String {
+    let allowed = thresholds.max_mismatch_rate;
+    if route.compared == 0 {
+        return if route.needed > 0 {
+            format!(
+                "{name}: no request compared; {} matching ones would settle it",
+                number(route.needed)
+            )
+        } else {
+            format!("{name}: no request compared")
+        };
+    }
+    if route.needed == 0 {
+        return format!(
+            "{name}: {} of {} differ, but no number of requests can prove that at most {} % do; allow a higher rate",
+            number(route.differing),
+            number(route.compared),
+            percent(allowed)
+        );
+    }
+    let (upper, shown) = percents(route.upper, allowed);
+    format!(
+        "{name}: up to {upper} % may differ, {shown} % allowed; {} more requests, if all match, would settle it",
+        number(route.needed)
+    )
+}
+
+/// The sentence that says how often the candidate failed.
+pub(super) fn candidate_failures(counts: &Counts) -> Option<String> {
+    let failures = counts.candidate_failures();
+    let reason = most_frequent(counts, Reason::is_candidate_failure)?;
+    (failures > 0).then(|| {
+        format!(
+            "the candidate failed, or gave no answer that can be compared, for {} of {} requests (mostly `{reason}`); each counts as different",
+            number(failures),
+            number(counts.compared())
+        )
+    })
+}

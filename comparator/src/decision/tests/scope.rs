@@ -1,0 +1,190 @@
+//! For how much of the traffic something is decided, and what must be decided for a pass.
+
+use parity_schemas::evidence::Bound;
+
+use super::*;
+
+/// Four routes of which enough is compared, and one that is never compared.
+fn four_of_five() -> Vec<(&'static str, Counts)> {
+    vec![
+        ("GET /a", counts(40_000, 0, &[])),
+        ("GET /b", counts(30_000, 0, &[])),
+        ("GET /c", counts(12_000, 0, &[])),
+        ("GET /d", counts(10_000, 0, &[])),
+        (
+            "POST /v1/payments",
+            counts(0, 0, &[(Reason::UnsafeMethod, 8_000)]),
+        ),
+    ]
+}
+
+#[test]
+fn a_headline_names_what_was_never_compared() {
+    let decision = gate(four_of_five(), &Thresholds::default());
+    assert_eq!(decision.outcome, Outcome::Pass);
+    assert_eq!(
+        decision.headline,
+        "PASS for 4 of 5 routes; POST /v1/payments (8 % of traffic) was never compared; 95 % confidence, however often it \
+         is asked"
+    );
+    let scope = &decision.scope;
+    assert_eq!((scope.routes, scope.proven, scope.open), (5, 4, 0));
+    assert_eq!(scope.never_compared, ["POST /v1/payments"]);
+    let once = Thresholds {
+        bound: Bound::OneLook,
+        ..Thresholds::default()
+    };
+    let once = gate(four_of_five()[..4].to_vec(), &once);
+    assert_eq!(
+        once.headline,
+        "PASS for all 4 routes; 95 % confidence, if it is asked once"
+    );
+}
+
+#[test]
+fn a_headline_claims_no_route_that_is_not_proven() {
+    let mut routes = four_of_five();
+    routes.truncate(3);
+    routes.push(("GET /rare", counts(40, 0, &[])));
+    let decision = gate(routes, &Thresholds::default());
+    assert_eq!(decision.outcome, Outcome::Pass);
+    assert!(
+        decision.headline.starts_with(
+            "PASS for 3 of 4 routes; GET /rare (under 0.1 % of traffic) is not proven on its own; 95 %"
+        ),
+        "{}",
+        decision.headline
+    );
+    let names: Vec<String> = (0..100).map(|number| format!("GET /{number}")).collect();
+    let thin = names
+        .iter()
+        .map(|name| (name.as_str(), counts(100, 0, &[])));
+    let thin = gate(thin.collect(), &Thresholds::default());
+    assert_eq!(thin.outcome, Outcome::Pass);
+    assert!(
+        thin.headline.starts_with(
+            "PASS for all requests that were compared, together; for none of 100 routes on its own; 100 routes (100 % of \
+             traffic; GET /0, GET /1 and 98 more) are not proven"
+        ),
+        "{}",
+        thin.headline
+    );
+    let failed = gate(
+        vec![
+            ("GET /a", counts(10_000, 0, &[])),
+            ("GET /b", counts(90, 10, &[])),
+        ],
+        &Thresholds::default(),
+    );
+    assert!(
+        failed
+            .headline
+            .starts_with("FAIL for 1 of 2 routes: GET /b;"),
+        "{}",
+        failed.headline
+    );
+    let open = gate(vec![("GET /a", counts(10, 0, &[]))], &Thresholds::default());
+    assert!(
+        open.headline.starts_with(
+            "UNDECIDED: none of 1 routes is proven; GET /a (100 % of traffic) is not proven"
+        ),
+        "{}",
+        open.headline
+    );
+}
+
+#[test]
+fn all_routes_may_be_required() {
+    let required = Thresholds {
+        require_all_routes: true,
+        ..Thresholds::default()
+    };
+    let decision = gate(four_of_five(), &required);
+    assert_eq!(decision.outcome, Outcome::Undecided);
+    assert_eq!(
+        decision.reasons,
+        ["POST /v1/payments: no request compared; 3,787 matching ones would settle it"]
+    );
+    assert!(decision.routes.iter().all(|route| route.required));
+    let mut served = four_of_five();
+    served.truncate(4);
+    let mut scanned = counts(1, 0, &[]);
+    scanned.clients = [(ClientOutcome::ClientError, 1)].into();
+    served.push(("GET /wp-login.php", scanned));
+    let decision = gate(served, &required);
+    assert_eq!(decision.outcome, Outcome::Pass, "{:?}", decision.reasons);
+    assert_eq!((decision.scope.routes, decision.scope.unserved), (4, 1));
+}
+
+#[test]
+fn operations_of_a_description_are_proven_each_on_all_its_routes() {
+    let with = |operations: &[&str]| Thresholds {
+        operations: operations.iter().map(|&name| name.to_owned()).collect(),
+        ..Thresholds::default()
+    };
+    let routes = || {
+        vec![
+            ("GET /users/{id}", counts(2_000, 0, &[])),
+            ("GET /users/alice", counts(2_000, 0, &[])),
+            ("GET /users/me", counts(5_000, 0, &[])),
+        ]
+    };
+    let covered = gate(routes(), &with(&["GET /users/{userId}", "GET /users/me"]));
+    assert_eq!(covered.outcome, Outcome::Pass, "{:?}", covered.reasons);
+    let operation = covered
+        .routes
+        .iter()
+        .find(|route| route.route == "GET /users/{userId}");
+    assert_eq!(operation.expect("it is judged").compared, 4_000);
+    let missing = gate(
+        routes(),
+        &with(&["GET /users/me", "GET /b", "DELETE /users/{id}"]),
+    );
+    assert_eq!(missing.outcome, Outcome::Undecided);
+    assert_eq!(
+        missing.reasons,
+        [
+            "2 of 3 operations of the API description were never requested: DELETE /users/{id}, GET /b"
+        ]
+    );
+    let mut broken = routes();
+    broken.push(("GET /users/bob", counts(0, 3, &[])));
+    let broken = gate(broken, &with(&["GET /users/{userId}"]));
+    assert_eq!(broken.outcome, Outcome::Fail);
+}
+
+#[test]
+fn a_reason_may_have_a_cap_of_its_own() {
+    let capped = |allowed| Thresholds {
+        max_not_compared: [(Reason::UnsafeMethod, allowed)].into(),
+        ..Thresholds::default()
+    };
+    let decision = gate(four_of_five(), &capped(0.05));
+    assert_eq!(decision.outcome, Outcome::Undecided);
+    assert_eq!(
+        decision.reasons,
+        ["all requests: 8.00 % were not compared because of `unsafe_method`, 5.00 % allowed"]
+    );
+    assert_eq!(gate(four_of_five(), &capped(0.08)).outcome, Outcome::Pass);
+}
+
+#[test]
+fn a_pass_may_have_to_wait_for_a_day_and_a_fail_does_not() {
+    let day = Thresholds {
+        min_duration_ms: 86_400_000,
+        ..Thresholds::default()
+    };
+    let short = gate(four_of_five(), &day);
+    assert_eq!(short.outcome, Outcome::Undecided);
+    assert_eq!(
+        short.reasons,
+        ["all requests: counted for 1m, at least 1d wanted"]
+    );
+    let minute = Thresholds {
+        min_duration_ms: 60_000,
+        ..Thresholds::default()
+    };
+    assert_eq!(gate(four_of_five(), &minute).outcome, Outcome::Pass);
+    let failed = gate(vec![("GET /a", counts(90, 10, &[]))], &day);
+    assert_eq!(failed.outcome, Outcome::Fail);
+}

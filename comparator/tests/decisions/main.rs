@@ -1,0 +1,162 @@
+//! How often the gate is wrong, and how many requests it takes, found by simulation: traffic with a known rate of
+//! differences, and the real decision after every interval.
+//!
+//! The table is printed. `PARITY_TEST_LENGTH=long` (tests/long) makes it from ten times as many runs.
+
+mod random;
+mod table;
+mod traffic;
+
+use parity_comparator::decision::bounds::{Seen, lower, needed};
+use parity_schemas::evidence::{Bound, Thresholds};
+
+use table::Table;
+use traffic::{Route, Runs, simulate};
+
+/// So unlikely may a wrong alarm of these tests be that rest on chance; the seeds are fixed, so it does not come and go.
+const CHANCE: f64 = 1e-6;
+
+fn is_long() -> bool {
+    std::env::var("PARITY_TEST_LENGTH").is_ok_and(|length| length == "long")
+}
+
+fn runs() -> u64 {
+    if is_long() { 2_000 } else { 200 }
+}
+
+fn thresholds(bound: Bound, confidence: f64, allowed: f64) -> Thresholds {
+    Thresholds {
+        bound,
+        confidence,
+        max_mismatch_rate: allowed,
+        ..Thresholds::default()
+    }
+}
+
+/// That `wrong` of `runs` is more than chance makes of `allowed`.
+fn is_more_than(allowed: f64, wrong: u64, runs: u64) -> bool {
+    lower(Bound::OneLook, Seen::new(wrong, runs), CHANCE) > allowed
+}
+
+#[track_caller]
+fn holds(runs: &Runs, thresholds: &Thresholds) {
+    let allowed = 1.0 - thresholds.confidence;
+    for wrong in [runs.passed, runs.failed] {
+        assert!(!is_more_than(allowed, wrong, runs.all), "{runs:?}");
+    }
+}
+
+#[test]
+fn at_exactly_the_allowed_rate_few_gates_pass_or_fail_however_often_they_look() {
+    let mut table = Table::new("the true rate is the allowed one; a look after each interval");
+    let levels: &[(f64, u64)] = if is_long() {
+        &[(0.01, 5), (0.001, 50), (0.0001, 500)]
+    } else {
+        &[(0.001, 50)]
+    };
+    for (allowed, interval) in levels {
+        for confidence in [0.95, 0.99] {
+            for bound in [Bound::AnyTime, Bound::OneLook] {
+                let thresholds = thresholds(bound, confidence, *allowed);
+                let route = Route::new("GET /a", 1.0, *allowed);
+                let runs = simulate(runs(), &[route], &thresholds, *interval, 400);
+                table.row("one route", &thresholds, &runs);
+                if bound == Bound::AnyTime {
+                    holds(&runs, &thresholds);
+                } else if confidence < 0.99 {
+                    // Looking again and again is not what it is for; a simulation that does not show it shows nothing.
+                    assert!(
+                        is_more_than(1.0 - confidence, runs.passed, runs.all),
+                        "{runs:?}"
+                    );
+                }
+            }
+        }
+    }
+    table.print();
+}
+
+#[test]
+fn several_routes_share_the_chance_of_a_wrong_fail_and_none_passes_for_another() {
+    let mut table = Table::new("several routes; a look after each interval");
+    let rare = [0.5, 0.25, 0.15, 0.08, 0.02];
+    let all = rare.map(|share| Route::new(format!("GET /{share}"), share, 0.01));
+    // As many as there are in the end are not known at the begin.
+    let mut late = all.clone();
+    for (number, route) in (0..).zip(&mut late) {
+        route.from_look = number * 15;
+    }
+    // Only the rarest has as many differences as are allowed.
+    let mut one = all.clone();
+    one[..4].iter_mut().for_each(|route| route.rate = 0.0);
+    for bound in [Bound::AnyTime, Bound::OneLook] {
+        for (name, routes) in [("all at the rate", &all), ("one after another", &late)] {
+            let thresholds = thresholds(bound, 0.95, 0.01);
+            let runs = simulate(runs(), routes, &thresholds, 50, 100);
+            table.row(name, &thresholds, &runs);
+            if bound == Bound::AnyTime {
+                holds(&runs, &thresholds);
+            }
+        }
+        let thresholds = Thresholds {
+            required_routes: vec![one[4].name.clone()],
+            ..thresholds(bound, 0.95, 0.01)
+        };
+        let runs = simulate(runs(), &one, &thresholds, 200, 100);
+        table.row("the rarest of them, required", &thresholds, &runs);
+        if bound == Bound::AnyTime {
+            holds(&runs, &thresholds);
+        }
+    }
+    table.print();
+}
+
+#[test]
+fn a_good_candidate_passes_and_a_bad_one_fails_after_a_few_times_what_proves_it() {
+    let mut table = Table::new("a tenth of what is allowed differs, and ten times as much");
+    for allowed in [0.01, 0.001, 0.0001] {
+        for confidence in [0.95, 0.99] {
+            for bound in [Bound::AnyTime, Bound::OneLook] {
+                let thresholds = thresholds(bound, confidence, allowed);
+                let least = needed(bound, Seen::new(0, 0), allowed, 1.0 - confidence);
+                let least = least.expect("some number is enough");
+                let interval = least / 8;
+                let good = Route::new("GET /a", 1.0, allowed / 10.0);
+                let runs_of_good = simulate(runs() / 4, &[good], &thresholds, interval, 40);
+                table.row(
+                    &format!("good (none differs: {least})"),
+                    &thresholds,
+                    &runs_of_good,
+                );
+                // A tenth is no proof of innocence to whom looks often; to fail it is a mistake.
+                assert!(
+                    runs_of_good.passed * 10 > runs_of_good.all * 9,
+                    "{runs_of_good:?}"
+                );
+                let bad = Route::new("GET /a", 1.0, (allowed * 10.0).min(1.0));
+                let runs_of_bad = simulate(runs() / 4, &[bad], &thresholds, interval, 40);
+                table.row("bad", &thresholds, &runs_of_bad);
+                assert_eq!(runs_of_bad.failed, runs_of_bad.all, "{runs_of_bad:?}");
+            }
+        }
+    }
+    table.print();
+}
+
+#[test]
+fn ten_thousand_routes_are_decided_in_a_moment() {
+    let mut random = random::Random::seeded(7);
+    let routes = (0..10_000_u64).map(|number| {
+        let requests = 1 + random.binomial(1 << (number % 20), 0.5);
+        let differing = random.binomial(requests, 0.000_8);
+        (format!("GET /{number}"), requests, differing)
+    });
+    let evidence = traffic::evidence(routes);
+    let begin = std::time::Instant::now();
+    let decision = traffic::decided(&evidence, &Thresholds::default());
+    let took = begin.elapsed();
+    assert_eq!(decision.routes.len(), 10_000);
+    table::say(&format!("10,000 routes decided in {took:?}"));
+    // A build that is not optimized takes ten times as long as one that is.
+    assert!(took.as_secs() < 10, "{took:?}");
+}

@@ -1,0 +1,39 @@
+//! How a reader adds up rows of tallies.
+
+use super::Column;
+
+/// What several rows have in a column when they are added up to one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fold {
+    /// Nothing: it has no meaning in a sum, or the reader knows it already.
+    Nothing,
+    /// The same: only rows that agree in it are added up.
+    By,
+    /// The same, as rows that agree in the columns of [`Fold::By`] agree in it.
+    Any,
+    /// The sum; of counts by word or bucket, word by word.
+    Sum,
+    /// The sum, which only a report needs: a decision does not read it.
+    Detail,
+    /// The least.
+    Min,
+    /// The greatest.
+    Max,
+    /// From the first begin of an interval to the last end.
+    Interval,
+    /// That of the row which was seen last.
+    Newest,
+    /// The sum of digests.
+    Digest,
+}
+
+impl Column {
+    /// Whether a reader that adds rows up needs it.
+    pub const fn is_read(&self, with_details: bool) -> bool {
+        match self.fold {
+            Fold::Nothing => false,
+            Fold::Detail => with_details,
+            _ => true,
+        }
+    }
+}

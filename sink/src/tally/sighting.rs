@@ -1,0 +1,84 @@
+//! One mismatch, as it is counted.
+
+use parity_schemas::digest::ExchangeDigest;
+use parity_schemas::recheck::{GroupSummary, RecheckSummary};
+use parity_schemas::record::MismatchClass;
+use parity_schemas::tally::Group;
+use parity_schemas::time::Timestamp;
+use uuid::Uuid;
+
+/// See the module.
+#[derive(Clone, Copy)]
+pub struct Sighting<'a> {
+    /// The id of its record.
+    pub id: Uuid,
+    /// The time of its record.
+    pub time: Timestamp,
+    /// The groups of its findings. Several findings may have the same one, which counts once.
+    pub groups: &'a [Group],
+    /// Whether these are all groups that it has: no finding was left out, and no part of the answers. Otherwise it
+    /// counts in no set, because a set must not hide what is not known.
+    pub is_complete: bool,
+    /// Its class and those of its groups; `None` if nothing was asked again, so that all are unconfirmed.
+    pub rechecked: Option<&'a RecheckSummary>,
+}
+
+impl<'a> Sighting<'a> {
+    /// One that nothing was asked again about, with all groups that it has.
+    pub const fn unconfirmed(id: Uuid, time: Timestamp, groups: &'a [Group]) -> Self {
+        Self {
+            id,
+            time,
+            groups,
+            is_complete: true,
+            rechecked: None,
+        }
+    }
+
+    pub(super) fn class(&self) -> MismatchClass {
+        self.rechecked
+            .map_or(MismatchClass::Unconfirmed, |found| found.class)
+    }
+
+    pub(super) const fn digest(&self) -> ExchangeDigest {
+        ExchangeDigest::of(self.id)
+    }
+
+    /// What is known of one of its groups.
+    pub(super) fn summary(&self, fingerprint: &str) -> Option<&GroupSummary> {
+        self.rechecked?.groups.get(fingerprint)
+    }
+}
+
+/// How many classes there are.
+const CLASSES: usize = MismatchClass::ALL.len();
+
+/// Mismatches by class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Classes([u64; CLASSES]);
+
+impl Classes {
+    /// One mismatch.
+    pub(super) fn one(class: MismatchClass) -> Self {
+        let mut classes = Self::default();
+        classes.0[class as usize] = 1;
+        classes
+    }
+
+    pub(super) fn add(&mut self, other: &Self) {
+        for (sum, more) in self.0.iter_mut().zip(other.0) {
+            *sum += more;
+        }
+    }
+
+    /// Of all classes.
+    pub(super) fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// Those with a count.
+    pub(super) fn counts(&self) -> parity_schemas::recheck::ClassCounts {
+        let counts = MismatchClass::ALL.iter().copied().zip(self.0);
+        counts.filter(|(_, count)| *count > 0).collect()
+    }
+}

@@ -1,0 +1,76 @@
+//! Parses the command line. An unknown flag that is the name of a setting without a flag is answered with where that
+//! setting is set; the nearest flag, which clap would suggest, is another one.
+
+use clap::Parser;
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use crate::config::settings;
+
+/// The command line of this process. A wrong one ends the process, as does `--help`.
+pub(crate) fn parse<C: Parser>() -> C {
+    C::try_parse().unwrap_or_else(|error| explained(error).exit())
+}
+
+fn explained(mut error: clap::Error) -> clap::Error {
+    let flag = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(flag)) if error.kind() == ErrorKind::UnknownArgument => flag,
+        _ => return error,
+    };
+    let tips = tips(flag);
+    if !tips.is_empty() {
+        error.remove(ContextKind::SuggestedArg);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+    }
+    error
+}
+
+/// Where the settings of this name are set that have no flag.
+fn tips(flag: &str) -> Vec<StyledStr> {
+    let name = flag.trim_start_matches('-').split('=').next();
+    let name = name.unwrap_or_default().replace(['-', '.'], "_");
+    let named = settings::all().filter(|setting| {
+        setting.flag.is_none() && (setting.name() == name || setting.key.replace('.', "_") == name)
+    });
+    named
+        .map(|setting| {
+            let variable = setting.variable();
+            StyledStr::from(format!(
+                "`{}` is set by the file or by {variable}",
+                setting.key
+            ))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Few {
+        #[arg(long)]
+        sample: Option<String>,
+        #[arg(long)]
+        admin: Option<String>,
+    }
+
+    fn told(flag: &str) -> String {
+        let parsed = Few::try_parse_from(["parity", flag]);
+        explained(parsed.expect_err("an unknown flag")).to_string()
+    }
+
+    #[test]
+    fn a_setting_without_a_flag_is_named_with_where_it_is_set() {
+        for flag in ["--drain", "--drain=5s", "--limits-drain"] {
+            let told = told(flag);
+            assert!(
+                told.contains("`limits.drain` is set by the file or by PARITY_LIMITS_DRAIN"),
+                "{told}"
+            );
+            assert!(!told.contains("similar argument"), "{told}");
+        }
+        let told = told("--smaple");
+        assert!(told.contains("'--sample'"), "{told}");
+    }
+}

@@ -1,0 +1,180 @@
+//! A mismatch that has been found and is counted once its class is known.
+//!
+//! It may wait for a second look, on several threads. Whatever happens meanwhile, it is counted exactly once: by whoever
+//! knows its class, or else when it is dropped, as unconfirmed. Nothing of the captured answers is needed for that.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use parity_schemas::recheck::{RecheckEvent, RecheckSummary};
+use parity_schemas::record::{self, MismatchClass, Record};
+use parity_schemas::route::Route;
+use parity_schemas::tally::Group;
+use parity_schemas::time::Timestamp;
+use parity_schemas::verdict::Reason;
+use parity_sink::tally::{Elapsed, Sighting};
+use parity_sink::{Epoch, OutcomeRecorder, RecordSender};
+use uuid::Uuid;
+
+/// How often each thing happened to rechecks and controls in this process.
+pub(super) type EventCounts = [AtomicU64; RecheckEvent::ALL.len()];
+
+/// Counts mismatches, on any thread.
+pub(super) struct Settling {
+    recorder: Mutex<OutcomeRecorder>,
+    records: RecordSender,
+    events: Arc<EventCounts>,
+}
+
+impl Settling {
+    pub(super) fn new(
+        recorder: OutcomeRecorder,
+        records: RecordSender,
+        events: Arc<EventCounts>,
+    ) -> Self {
+        Self {
+            recorder: Mutex::new(recorder),
+            records,
+            events,
+        }
+    }
+
+    /// Counts what happened to rechecks or controls of a route.
+    pub(super) fn events(&self, route: &Route, events: &[RecheckEvent]) {
+        if !events.is_empty() {
+            self.with(|recorder| self.count_events(recorder, route, events));
+        }
+    }
+
+    /// Counts a request that was not compared.
+    pub(super) fn not_compared(&self, route: &Route, reason: Reason, epoch: Epoch) {
+        self.with(|recorder| {
+            recorder.not_compared(route, reason);
+            recorder.settled(epoch);
+        });
+    }
+
+    fn count_events(&self, recorder: &OutcomeRecorder, route: &Route, events: &[RecheckEvent]) {
+        for event in events {
+            recorder.recheck(route, *event);
+            self.events[*event as usize].fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn with<T>(&self, count: impl FnOnce(&OutcomeRecorder) -> T) -> T {
+        // Its counters are whole whenever a panic may come.
+        let recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
+        count(&recorder)
+    }
+}
+
+/// What is counted and recorded of a mismatch.
+pub(super) struct Mismatch {
+    pub(super) route: Arc<Route>,
+    pub(super) epoch: Epoch,
+    pub(super) time: Timestamp,
+    pub(super) legacy_status: u16,
+    pub(super) legacy: Elapsed,
+    pub(super) candidate: Elapsed,
+    pub(super) rule_hits: Vec<(usize, u32)>,
+    pub(super) id: Uuid,
+    /// The group of each finding.
+    pub(super) groups: Vec<Group>,
+    /// Whether these are all groups that it has.
+    pub(super) is_complete: bool,
+    /// Its record, but for the class.
+    pub(super) record: Option<Box<record::Mismatch>>,
+}
+
+/// A mismatch that must be counted.
+pub(super) struct Pledge {
+    /// `None` once it is counted.
+    mismatch: Option<Box<Mismatch>>,
+    settling: Arc<Settling>,
+    /// What happened to its recheck, if it is dropped.
+    otherwise: &'static [RecheckEvent],
+    /// Set while it is being counted: a panic then says that something in the counting is wrong.
+    counting: bool,
+}
+
+impl Pledge {
+    pub(super) fn new(mismatch: Mismatch, settling: &Arc<Settling>) -> Self {
+        Self {
+            mismatch: Some(Box::new(mismatch)),
+            settling: Arc::clone(settling),
+            otherwise: &[],
+            counting: false,
+        }
+    }
+
+    /// What happened to its recheck if it is dropped from now on.
+    pub(super) fn otherwise(mut self, events: &'static [RecheckEvent]) -> Self {
+        self.otherwise = events;
+        self
+    }
+
+    /// The group of each finding.
+    pub(super) fn groups(&self) -> &[Group] {
+        self.mismatch
+            .as_ref()
+            .map_or(&[], |mismatch| &mismatch.groups)
+    }
+
+    /// Counts it with its class, and what happened to its recheck.
+    pub(super) fn settle(mut self, rechecked: &RecheckSummary, events: &[RecheckEvent]) {
+        self.count(Some(rechecked), events);
+    }
+
+    /// Counts it as unconfirmed, and what happened to its recheck.
+    pub(super) fn unconfirmed(mut self, events: &[RecheckEvent]) {
+        self.count(None, events);
+    }
+
+    fn count(&mut self, rechecked: Option<&RecheckSummary>, events: &[RecheckEvent]) {
+        let Some(mismatch) = &mut self.mismatch else {
+            return;
+        };
+        self.counting = true;
+        let settling = &self.settling;
+        settling.with(|recorder| {
+            let route = &*mismatch.route;
+            if !mismatch.rule_hits.is_empty() {
+                recorder.rule_hits(route, &mismatch.rule_hits);
+            }
+            settling.count_events(recorder, route, events);
+            recorder.legacy_answered(route, mismatch.legacy_status);
+            if let Some(mut record) = mismatch.record.take() {
+                record.class = rechecked.map_or(MismatchClass::Unconfirmed, |found| found.class);
+                // If the queue is full, this row is lost and the sender counts the loss. The verdict is counted all the
+                // same.
+                let _counted = settling.records.send(Record::Mismatch(record));
+            }
+            let seen = Sighting {
+                id: mismatch.id,
+                time: mismatch.time,
+                groups: &mismatch.groups,
+                is_complete: mismatch.is_complete,
+                rechecked,
+            };
+            recorder.mismatch(route, mismatch.legacy, mismatch.candidate, &seen);
+            recorder.settled(mismatch.epoch);
+        });
+        self.mismatch = None;
+    }
+}
+
+impl Drop for Pledge {
+    fn drop(&mut self) {
+        let Some(mismatch) = &self.mismatch else {
+            return;
+        };
+        if self.counting {
+            let (route, epoch) = (&mismatch.route, mismatch.epoch);
+            self.settling
+                .not_compared(route, Reason::InternalPanic, epoch);
+        } else {
+            let otherwise = self.otherwise;
+            self.count(None, otherwise);
+        }
+    }
+}

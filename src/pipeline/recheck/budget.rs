@@ -1,0 +1,225 @@
+//! How often services are asked again: bounds for the process, and for each group of mismatches.
+//!
+//! A difference that is systematic need not be asked about ten thousand times, and a group that looks like noise needs
+//! many looks before it is proven. So a group that was confirmed has a bound of its own, and what is left of the rate of the
+//! process goes to the other groups first: they may use all of it, the rest only what is over a reserve.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use parity_schemas::recheck::RecheckEvent;
+use parity_schemas::record::MismatchClass;
+
+/// The period that the bound of a group is for.
+const PERIOD: Duration = Duration::from_mins(1);
+/// Groups that are remembered: as many as several tallies hold. Of more, only the bound of the process is known.
+const MAX_GROUPS: usize = 4_096;
+/// The least that may be asked at once: with a single token, there would be no reserve.
+const LEAST_BURST: f64 = 2.0;
+
+/// The bounds, as the configuration has them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    /// Second looks in a second, controls included.
+    pub(super) rate: usize,
+    /// Second looks in a minute at a group that was confirmed.
+    pub(super) per_group: usize,
+}
+
+/// What has been used of the bounds. It outlives configurations.
+pub(super) struct Budget {
+    /// Second looks that may begin now; it grows with time, up to a second's worth.
+    tokens: f64,
+    since: Instant,
+    /// Groups by their fingerprint.
+    groups: HashMap<String, Group>,
+}
+
+#[derive(Default)]
+struct Group {
+    confirmed: bool,
+    /// When the current period began, and the looks in it.
+    period: Option<Instant>,
+    looks: usize,
+}
+
+impl Group {
+    fn is_spent(&self, bounds: Bounds, now: Instant) -> bool {
+        let is_current = |begun: Instant| now.saturating_duration_since(begun) < PERIOD;
+        self.confirmed && self.period.is_some_and(is_current) && self.looks >= bounds.per_group
+    }
+
+    fn look(&mut self, now: Instant) {
+        match self.period {
+            Some(begun) if now.saturating_duration_since(begun) < PERIOD => self.looks += 1,
+            _ => (self.period, self.looks) = (Some(now), 1),
+        }
+    }
+}
+
+impl Budget {
+    pub(super) fn new(now: Instant) -> Self {
+        Self {
+            // As much as the rate allows at once.
+            tokens: f64::INFINITY,
+            since: now,
+            groups: HashMap::new(),
+        }
+    }
+
+    /// Takes one second look at a mismatch of these groups, or says why not.
+    pub(super) fn take<'a>(
+        &mut self,
+        bounds: Bounds,
+        groups: impl Iterator<Item = &'a str> + Clone,
+        now: Instant,
+    ) -> Result<(), RecheckEvent> {
+        let known = |group: &str| self.groups.get(group);
+        let is_spent = |group| known(group).is_some_and(|group| group.is_spent(bounds, now));
+        if groups.clone().all(is_spent) {
+            return Err(RecheckEvent::RefusedGroupRate);
+        }
+        let is_confirmed = |group| known(group).is_some_and(|group| group.confirmed);
+        let goes_first = !groups.clone().all(is_confirmed);
+        if !self.take_token(bounds, goes_first, now) {
+            return Err(RecheckEvent::RefusedRate);
+        }
+        for group in groups {
+            if let Some(group) = self.group(group) {
+                group.look(now);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes one second look at a match. It comes after the mismatches that are not confirmed.
+    pub(super) fn take_control(&mut self, bounds: Bounds, now: Instant) -> bool {
+        self.take_token(bounds, false, now)
+    }
+
+    /// Remembers what a second look said of a group.
+    pub(super) fn learn(&mut self, group: &str, class: MismatchClass) {
+        if let Some(group) = self.group(group) {
+            match class {
+                MismatchClass::Confirmed | MismatchClass::Unstable => group.confirmed = true,
+                // It may have been confirmed by a candidate that is mended now.
+                MismatchClass::Noise | MismatchClass::Transient => group.confirmed = false,
+                MismatchClass::Unconfirmed => {}
+            }
+        }
+    }
+
+    fn group(&mut self, fingerprint: &str) -> Option<&mut Group> {
+        if !self.groups.contains_key(fingerprint) {
+            if self.groups.len() >= MAX_GROUPS {
+                return None;
+            }
+            self.groups.insert(fingerprint.to_owned(), Group::default());
+        }
+        self.groups.get_mut(fingerprint)
+    }
+
+    fn take_token(&mut self, bounds: Bounds, goes_first: bool, now: Instant) -> bool {
+        let rate = bounds.rate as f64;
+        let burst = rate.max(LEAST_BURST);
+        let elapsed = now.saturating_duration_since(self.since);
+        self.since = self.since.max(now);
+        self.tokens = (self.tokens + elapsed.as_secs_f64() * rate).min(burst);
+        let reserve = if goes_first { 0.0 } else { burst / 2.0 };
+        let takes = bounds.rate > 0 && self.tokens >= reserve + 1.0;
+        if takes {
+            self.tokens -= 1.0;
+        }
+        takes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BOUNDS: Bounds = Bounds {
+        rate: 10,
+        per_group: 3,
+    };
+
+    fn take(budget: &mut Budget, groups: &[&str], now: Instant) -> Result<(), RecheckEvent> {
+        budget.take(BOUNDS, groups.iter().copied(), now)
+    }
+
+    #[test]
+    fn the_rate_of_the_process_is_kept_over_time() {
+        let begin = Instant::now();
+        let mut budget = Budget::new(begin);
+        let at = |millis| begin + Duration::from_millis(millis);
+        let taken = (0..100_000).filter(|step| {
+            let group = format!("group {step}");
+            take(&mut budget, &[&group], at(*step)).is_ok()
+        });
+        // The first ones are those that may begin at once.
+        let taken = taken.count();
+        assert!((1_000..=1_000 + 10).contains(&taken), "{taken}");
+        assert!(budget.groups.len() <= MAX_GROUPS);
+        let off = Bounds { rate: 0, ..BOUNDS };
+        let refused = budget.take(off, ["new"].into_iter(), at(500_000));
+        assert_eq!(refused, Err(RecheckEvent::RefusedRate));
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_gives_nothing() {
+        let begin = Instant::now() + Duration::from_hours(1);
+        let mut budget = Budget::new(begin);
+        while take(&mut budget, &["a"], begin).is_ok() {}
+        for _ in 0..1_000 {
+            for now in [begin - Duration::from_mins(30), begin] {
+                assert_eq!(
+                    take(&mut budget, &["a"], now),
+                    Err(RecheckEvent::RefusedRate)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_group_that_was_confirmed_is_bounded_and_others_are_not() {
+        let begin = Instant::now();
+        let mut budget = Budget::new(begin);
+        let mut now = begin;
+        let mut looks = |budget: &mut Budget, groups: &[&str], from: Instant| {
+            now = from;
+            (0..10)
+                .filter(|_| {
+                    now += Duration::from_secs(1);
+                    take(budget, groups, now).is_ok()
+                })
+                .count()
+        };
+        assert_eq!(looks(&mut budget, &["a"], begin), 10);
+        budget.learn("a", MismatchClass::Confirmed);
+        let minute = |minutes| begin + minutes * PERIOD;
+        assert_eq!(looks(&mut budget, &["a"], minute(2)), BOUNDS.per_group);
+        assert_eq!(
+            take(&mut budget, &["a"], minute(2) + PERIOD / 2),
+            Err(RecheckEvent::RefusedGroupRate)
+        );
+        // With another group beside it there is something to learn.
+        assert_eq!(looks(&mut budget, &["a", "b"], minute(2) + PERIOD / 2), 10);
+        assert_eq!(looks(&mut budget, &["a"], minute(4)), BOUNDS.per_group);
+        budget.learn("a", MismatchClass::Noise);
+        assert_eq!(looks(&mut budget, &["a"], minute(6)), 10);
+    }
+
+    #[test]
+    fn groups_that_are_not_confirmed_go_first() {
+        let begin = Instant::now();
+        let mut budget = Budget::new(begin);
+        budget.learn("known", MismatchClass::Confirmed);
+        let now = begin + Duration::from_secs(10);
+        let known = (0..100).filter(|_| take(&mut budget, &["known"], now).is_ok());
+        assert_eq!(known.count(), BOUNDS.per_group);
+        let controls = (0..100).filter(|_| budget.take_control(BOUNDS, now));
+        assert_eq!(controls.count(), 10 / 2 - BOUNDS.per_group);
+        let new = (0..100).filter(|_| take(&mut budget, &["new"], now).is_ok());
+        assert_eq!(new.count(), 10 / 2);
+    }
+}

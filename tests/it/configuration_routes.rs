@@ -1,0 +1,114 @@
+//! Routes that nothing gets to, and rules for routes that no request has: each would be without effect, so each is refused.
+
+use crate::configuration::{UPSTREAMS, refused};
+use crate::support::process::Place;
+
+fn rule_for(route: &str) -> String {
+    format!(
+        "[[rule]]\nid = \"any\"\nroute = \"{route}\"\npath = \"/tags\"\naction = \"unordered\"\n"
+    )
+}
+
+fn declared(routes: &[&str]) -> String {
+    let routes = routes.iter();
+    routes
+        .map(|route| format!("[[route]]\nmatch = \"{route}\"\n"))
+        .collect()
+}
+
+#[test]
+fn a_rule_for_a_route_that_no_request_has_is_refused_with_the_one_that_they_have() {
+    for (route, called) in [
+        ("GET /shops/{shop}/stock", "GET /shops/{id}/stock"),
+        ("GET /users/{userId}", "GET /users/{id}"),
+        ("GET /users/42", "GET /users/{id}"),
+        ("* /users/{id}", "GET /users/{id}"),
+    ] {
+        refused(
+            &format!("{UPSTREAMS}{}", rule_for(route)),
+            &[
+                &format!(
+                    "parity.toml:6:1: rule `any`: no request has the route `{route}`: a report calls its requests `{called}`"
+                ),
+                &format!("write `route = \"{called}\"` if the report has that route"),
+                &format!("`match = \"{route}\"`"),
+            ],
+        );
+    }
+    // The name of the [[route]] is another one.
+    refused(
+        &format!(
+            "{UPSTREAMS}{}{}",
+            declared(&["GET /users/{name}"]),
+            rule_for("GET /users/{id}")
+        ),
+        &[
+            "parity.toml:8:1: rule `any`: no request has the route",
+            "write `route = \"GET /users/{name}\"`, as the [[route]] is called",
+        ],
+    );
+}
+
+#[test]
+fn a_rule_for_a_route_of_the_file_or_of_a_report_is_accepted() {
+    let place = Place::new();
+    for (routes, route) in [
+        (&[][..], "GET /users/{id}"),
+        (&[], "get  /users/{id}"),
+        (&[], "GET /shops/north/stock"),
+        (&["GET /shops/{shop}/stock"], "GET /shops/{shop}/stock"),
+        (&["* /files/{*path}"], "* /files/{*path}"),
+        (&["GET /users/me"], "GET /users/{id}"),
+    ] {
+        let text = format!("{UPSTREAMS}{}{}", declared(routes), rule_for(route));
+        place.write("parity.toml", &text);
+        let ended = place.run(&["config", "check"]);
+        assert_eq!(ended.code, 0, "{text}\n{}", ended.stderr);
+    }
+}
+
+#[test]
+fn a_route_that_gets_no_request_is_refused_and_both_lines_are_named() {
+    refused(
+        &format!(
+            "{UPSTREAMS}{}",
+            declared(&["* /{*rest}", "GET /users/{id}"])
+        ),
+        &[
+            "parity.toml:7:1: match: `GET /users/{id}` gets no request: `* /{*rest}` at parity.toml:5:1 takes them all",
+            "put it before that one",
+        ],
+    );
+    refused(
+        &format!(
+            "{UPSTREAMS}{}",
+            declared(&["GET /users/{id}", "GET /orders", "GET /users/{name}"])
+        ),
+        &[
+            "parity.toml:9:1: match: `GET /users/{name}` matches the same requests as `GET /users/{id}` at parity.toml:5:1",
+            "keep one of them",
+        ],
+    );
+    let place = Place::new();
+    let routes = ["GET /users/me", "GET /users/{id}", "* /{*rest}"];
+    place.write("parity.toml", format!("{UPSTREAMS}{}", declared(&routes)));
+    let ended = place.run(&["config", "check"]);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+}
+
+#[test]
+fn a_placeholder_as_other_routers_write_it_is_refused_with_ours() {
+    refused(
+        &format!("{UPSTREAMS}{}", declared(&["GET /invoices/:id"])),
+        &[
+            "parity.toml:5:1: match: segment `:id`: a placeholder is written in braces; write `/invoices/{id}`",
+        ],
+    );
+    refused(
+        &format!("{UPSTREAMS}{}", rule_for("GET /invoices/:id")),
+        &[
+            "parity.toml:6:1: rule `any`: segment `:id`",
+            "write `/invoices/{id}`",
+        ],
+    );
+}
