@@ -234,6 +234,9 @@ pub(crate) struct GateArgs {
     /// An instance that will not come back: its missing counts are not waited for; may be repeated.
     #[arg(long, value_name = "INSTANCE")]
     pub(crate) gone: Vec<String>,
+    /// An instance that must have written to the store; may be repeated.
+    #[arg(long, value_name = "INSTANCE")]
+    pub(crate) expect_instance: Vec<String>,
     /// While undecided, ask again for up to this long (30s, 10m, 2h).
     #[arg(long, value_name = "DURATION", value_parser = crate::config::value::duration)]
     pub(crate) wait: Option<std::time::Duration>,

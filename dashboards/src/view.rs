@@ -29,7 +29,7 @@ pub(crate) use difference::{Difference, Place, Values};
 pub(crate) use excused::{Equal, Excused};
 pub(crate) use mismatch::MismatchView;
 pub(crate) use report::{Cause, CauseName, ClientsView, Group, Headline, ReportView, not_compared};
-pub use settled::settled;
+pub use settled::{Instances, settled};
 pub(crate) use sides::{Ink, Piece, Room, Row, Weight};
 pub use status::Status;
 

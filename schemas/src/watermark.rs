@@ -100,6 +100,18 @@ macro_rules! watermark_columns {
 }
 
 impl Watermark {
+    /// What is known of a run that has only begun.
+    pub fn begun(started: Timestamp) -> Self {
+        Self {
+            started,
+            written: started,
+            complete_until: started,
+            counted_from: started,
+            open_from: started,
+            ..Self::default()
+        }
+    }
+
     /// Requests without an outcome that were received before `time`, or at about that time.
     pub fn under_way_before(&self, time: Timestamp) -> u64 {
         self.under_way

@@ -8,6 +8,7 @@ mod causes;
 mod clickhouse;
 mod groups;
 mod hints;
+mod in_force;
 mod others;
 mod sets;
 mod sqlite;
@@ -17,6 +18,7 @@ use std::time::Duration;
 use parity_schemas::evidence::Evidence;
 use parity_schemas::record::Mismatch;
 use parity_schemas::report::Report;
+use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::CLOCKS_APART_MICROS;
 use uuid::Uuid;
@@ -45,6 +47,15 @@ pub struct Selection {
 }
 
 impl Selection {
+    /// Whether it includes these versions.
+    fn allows(&self, identity: &Identity) -> bool {
+        let same = |asked: &Option<String>, found: &str| {
+            asked.as_deref().is_none_or(|asked| asked == found)
+        };
+        same(&self.legacy_version, &identity.legacy_version)
+            && same(&self.candidate_version, &identity.candidate_version)
+    }
+
     /// The name of the selected migration.
     pub fn migration(&self) -> &str {
         self.migration.as_deref().unwrap_or(DEFAULT_MIGRATION)

@@ -11,6 +11,7 @@
 //!
 //! Only `SQLite` ever opens a file of a store that has its name: see [`guard`].
 
+pub(crate) mod begun;
 pub(crate) mod guard;
 
 use std::fs::{OpenOptions, Permissions};

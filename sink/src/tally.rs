@@ -173,6 +173,12 @@ impl TallyBook {
         routes.current()
     }
 
+    /// The run of the current generation, as it began.
+    pub(crate) fn begun(&self) -> Watermark {
+        let routes = self.routes.read().unwrap_or_else(PoisonError::into_inner);
+        routes.begun(&self.config.instance)
+    }
+
     /// A recorder for one thread, which counts in this generation.
     pub fn recorder(self: &Arc<Self>, generation: GenerationId) -> OutcomeRecorder {
         let shard = Arc::new(Shard::of_generation(generation.place));

@@ -133,7 +133,8 @@ fn work(store: &StoreConfig, inputs: WriterInputs) -> Result<Work, StoreError> {
     Ok(match &store.url {
         StoreUrl::Sqlite(path) => {
             let (path, pages) = (path.clone(), inputs.options.max_page_count);
-            let open: Opener<_> = Box::new(move || SqliteStore::open(&path, pages));
+            let book = Arc::clone(&inputs.book);
+            let open: Opener<_> = Box::new(move || SqliteStore::open(&path, pages, &book.begun()));
             Box::new(move |opened| Worker::new(open, inputs).run(&opened))
         }
         StoreUrl::Kafka(url) => {

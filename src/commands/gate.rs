@@ -51,7 +51,11 @@ pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
     let began = Instant::now();
     let reader = open(&store, wait)?;
     let left = wait.saturating_sub(began.elapsed());
-    let decision = decide(&reader, &selection, &thresholds, left, &args.gone)?;
+    let instances = view::Instances {
+        gone: &args.gone,
+        expected: &args.expect_instance,
+    };
+    let decision = decide(&reader, &selection, &thresholds, left, instances)?;
     record_decision(&store, &decision).context("the decision could not be stored")?;
     name_strangers(&args.gone, &decision);
     match args.output {
@@ -99,11 +103,11 @@ fn decide(
     selection: &Selection,
     thresholds: &Thresholds,
     wait: Duration,
-    gone: &[String],
+    instances: view::Instances<'_>,
 ) -> Result<Decision> {
     let progress = spinner()?;
     let mut told = false;
-    let decided = view::settled(reader, selection, thresholds, wait, gone, |so_far| {
+    let decided = view::settled(reader, selection, thresholds, wait, instances, |so_far| {
         if !told {
             // A slip in a name is told at once, so that nobody waits in vain for its traffic.
             told = true;

@@ -1,7 +1,10 @@
 //! A gate decides on everything that was received before it began, or says why it cannot.
 
 mod clocks;
+mod gone;
+mod in_force;
 mod servers;
+mod unheard;
 mod versions;
 mod window;
 
@@ -267,8 +270,9 @@ fn a_mirror_that_was_restarted_with_another_version_is_the_latest_evidence_befor
     );
     assert_eq!(gate(&place, &["--candidate-version", "1"]).code, 0);
     assert_eq!(second.stop().0, 0);
-    // It ended without a request, so it has no evidence.
-    assert_eq!(gate(&place, &[]).code, 0);
+    // That it ended does not bring back the evidence of the first.
+    assert_eq!(gate(&place, &[]).code, 3);
+    assert_eq!(gate(&place, &["--candidate-version", "1"]).code, 0);
 }
 
 #[test]

@@ -80,6 +80,11 @@ fn doubt(watermark: &InstanceWatermark, asked: Option<&EvidenceSummary>) -> Stri
                 &asked.candidate_version
             )),
         ),
+        RunState::Unheard => format!(
+            "instance `{name}` is expected (--expect-instance), and the store has nothing of it here: it was never started, \
+             cannot reach the store, or was left out by --since. What it received is in no count: see its log, and its \
+             `store_error` in /api/v1/status"
+        ),
         _ => format!(
             "instance `{name}` was last heard of at {since} and did not say that it ended: it was killed, or cannot reach \
              the store. What it received after that is in no count: wait until it writes again; if it is gone for good, say \
@@ -131,9 +136,18 @@ fn gone(standing: &Standing) -> Vec<String> {
         let since = run
             .last_heard
             .map_or_else(|| "its start".to_owned(), |time| time.to_string());
+        let is_alive = |other: &InstanceWatermark| {
+            other.instance == run.instance
+                && matches!(other.state, RunState::Complete | RunState::UnderWay)
+        };
+        let which = if standing.watermarks.iter().any(is_alive) {
+            "a process of instance `{}`, of which another one goes on,"
+        } else {
+            "instance `{}`"
+        };
         let sentence = format!(
-            "instance `{}` was taken for gone (--gone): what it received after {since} is unknown, and was not waited for",
-            run.instance
+            "{} was taken for gone (--gone): what it received after {since} is unknown, and was not waited for",
+            which.replace("{}", &run.instance)
         );
         if !sentences.contains(&sentence) {
             sentences.push(sentence);

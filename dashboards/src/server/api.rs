@@ -46,7 +46,14 @@ pub(super) async fn gate(
     let selection = question.selection(&site)?;
     let thresholds = question.thresholds()?;
     let decision = read(&site, move |reader| {
-        view::settled(reader, &selection, &thresholds, Duration::ZERO, &[], |_| {})
+        view::settled(
+            reader,
+            &selection,
+            &thresholds,
+            Duration::ZERO,
+            view::Instances::default(),
+            |_| {},
+        )
     })
     .await?;
     Ok(Json(decision).into_response())

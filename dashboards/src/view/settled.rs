@@ -27,14 +27,23 @@ const LOOK_SOON: Duration = Duration::from_millis(200);
 /// Pause between two reads while waiting for more traffic. Mirrors write their counts several times a second.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// Decides; while undecided, decides again for up to `wait`. An instance named in `gone` is only waited for as long as a
-/// watermark takes: if one arrives, it is alive after all. `watch` gets the current decision before each pause.
+/// What the user knows of instances.
+#[derive(Clone, Copy, Default)]
+pub struct Instances<'a> {
+    /// They will not come back. They are only waited for as long as a watermark takes: if one arrives, that process is
+    /// alive after all.
+    pub gone: &'a [String],
+    /// They must have written to the store.
+    pub expected: &'a [String],
+}
+
+/// Decides; while undecided, decides again for up to `wait`. `watch` gets the current decision before each pause.
 pub fn settled(
     reader: &Reader,
     selection: &Selection,
     thresholds: &Thresholds,
     wait: Duration,
-    gone: &[String],
+    Instances { gone, expected }: Instances<'_>,
     mut watch: impl FnMut(&Decision),
 ) -> Result<Decision, StoreError> {
     let apart = reader.clocks_apart();
@@ -59,6 +68,7 @@ pub fn settled(
         if out_of_patience {
             standing.take_for_gone(gone, target.after);
         }
+        standing.expect(expected);
         let known = (found.value.as_ref(), found.instead.as_ref());
         let (mut decision, _) = decide(selection, known, &standing, thresholds);
         decision.waited_ms = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);

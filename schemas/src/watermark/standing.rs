@@ -84,6 +84,8 @@ pub enum RunState {
     Replaced,
     /// It has written nothing since.
     Silent,
+    /// It is expected, and no run of it is known.
+    Unheard,
     /// Its watermark exists, but not all tallies that it lists.
     Behind,
     /// Its clock is ahead, so times cannot be compared.
@@ -107,6 +109,7 @@ impl RunState {
             Self::UnderWay => "under way",
             Self::Replaced => "replaced",
             Self::Silent => "silent",
+            Self::Unheard => "never heard of",
             Self::Behind => "behind",
             Self::Ahead => "clock ahead",
             Self::Unknown => "unknown",
@@ -126,6 +129,7 @@ impl RunState {
                 "it did not say that it ended, and another process of its name has begun since"
             }
             Self::Silent => "nothing was heard of it since",
+            Self::Unheard => "it is expected, and has written nothing here",
             Self::Behind => "not all that it counted is here",
             Self::Ahead => "its clock is ahead, so times cannot be compared",
             Self::Unknown => "an older program recorded it, which did not say how far it came",
@@ -235,9 +239,11 @@ impl Standing {
         }
     }
 
-    /// Marks these instances as gone where their state is in doubt, so that nothing waits for what they had not
-    /// written. An instance with a watermark after `after` is alive and is never marked. Missing tallies that a
-    /// watermark lists are not excused either: the process has sent them, so the store must deliver them.
+    /// Marks the runs of these instances as gone where their state is in doubt, so that nothing waits for what they had
+    /// not written. A run with a watermark after `after` is alive and is never marked, but a silent run of its name may
+    /// be: a process writes the watermarks of all its runs at once, so that one is of another process. One that was
+    /// replaced is not, as long as its name is alive: a later window leaves it out. Missing tallies that a watermark
+    /// lists are not excused either: the process has sent them, so the store must deliver them.
     pub fn take_for_gone(&mut self, gone: &[String], after: Timestamp) {
         let alive: Vec<String> = self
             .watermarks
@@ -253,8 +259,33 @@ impl Standing {
                     | RunState::OtherRules
                     | RunState::OtherVersions
             );
-            if in_doubt && gone.contains(&one.instance) && !alive.contains(&one.instance) {
+            let is_alive = one.last_heard > Some(after)
+                || one.state == RunState::Replaced && alive.contains(&one.instance);
+            if in_doubt && gone.contains(&one.instance) && !is_alive {
                 one.state = RunState::Gone;
+            }
+        }
+        self.complete_until = complete_until(&self.watermarks);
+    }
+
+    /// Adds those of these instances that no run is known of: they are doubtful, because what they received is in no
+    /// count.
+    pub fn expect(&mut self, instances: &[String]) {
+        for instance in instances {
+            let is_known = |one: &InstanceWatermark| one.instance == *instance;
+            if !self.watermarks.iter().any(is_known) {
+                self.watermarks.push(InstanceWatermark {
+                    instance: instance.clone(),
+                    started: None,
+                    complete_until: None,
+                    last_heard: None,
+                    under_way: 0,
+                    state: RunState::Unheard,
+                    rules_hash: None,
+                    legacy_version: None,
+                    candidate_version: None,
+                    succeeded: None,
+                });
             }
         }
         self.complete_until = complete_until(&self.watermarks);
@@ -276,6 +307,7 @@ impl Standing {
             matches!(
                 watermark.state,
                 RunState::Silent
+                    | RunState::Unheard
                     | RunState::Replaced
                     | RunState::Behind
                     | RunState::Ahead

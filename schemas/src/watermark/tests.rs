@@ -130,6 +130,7 @@ fn only_who_is_in_doubt_and_not_alive_is_taken_for_gone() {
         // Two processes of one name, of which one is alive.
         run("twice", 50, 50),
         run("twice", 101, 101),
+        change(run("twice", 40, 40), |run| run.succeeded = Some(at(50))),
         run("not named", 50, 50),
         change(run("lost", 50, 50), |run| run.lacks_tallies = true),
     ];
@@ -143,11 +144,28 @@ fn only_who_is_in_doubt_and_not_alive_is_taken_for_gone() {
             RunState::Gone,
             RunState::Gone,
             RunState::Complete,
-            RunState::Silent,
+            RunState::Gone,
             RunState::Complete,
+            RunState::Replaced,
             RunState::Silent,
             RunState::Behind,
         ]
     );
     assert_eq!(standing.doubtful().count(), 3);
+}
+
+#[test]
+fn who_is_expected_and_not_known_is_in_doubt() {
+    let runs = [run("here", 101, 101)];
+    let mut standing = Standing::of(&runs, at(100), |_| at(102));
+    standing.expect(&["here".to_owned()]);
+    assert!(standing.is_complete());
+    standing.expect(&["here", "away"].map(ToOwned::to_owned));
+    let doubtful: Vec<_> = standing.doubtful().collect();
+    assert_eq!(doubtful.len(), 1);
+    assert_eq!(
+        (doubtful[0].instance.as_str(), doubtful[0].state),
+        ("away", RunState::Unheard)
+    );
+    assert_eq!(standing.complete_until, None);
 }

@@ -27,6 +27,7 @@ use self::replicas::{BY_ORIGIN, ORIGIN, Replicas, SETTINGS};
 use self::rows::{GROUP, GroupRow, SET, SetRow, TALLY, TallyRow, folded, grouped_by, select};
 use super::assemble::{Sums, nothing};
 use super::groups::EXAMPLES_TRIED;
+use super::in_force::last_in_force;
 use super::{Found, Known, MismatchFilter, RecordReader, Selection};
 use crate::clickhouse::{Server, schema, within};
 use crate::error::StoreError;
@@ -68,40 +69,18 @@ impl ClickHouseReader {
             .map_err(|fault| self.server.failed("read", &fault))
     }
 
-    /// The identity of the newest matching interval, or of a run that began later and has not ended.
+    /// The identity that was last in force.
     fn identity(&self, selection: &Selection) -> Result<Option<Identity>, StoreError> {
-        let counted = self.newest("tallies", "interval_start", "interval_start", "", selection)?;
-        let running = self.newest(
-            "watermarks FINAL",
-            "started",
-            "written",
-            " AND NOT ended",
-            selection,
-        )?;
-        let newest = counted
-            .into_iter()
-            .chain(running)
-            .max_by_key(|found| found.began_at);
-        Ok(newest.map(|found| Identity {
-            migration: selection.migration().to_owned(),
-            legacy_version: found.legacy_version,
-            candidate_version: found.candidate_version,
-            rules_hash: found.rules_hash,
-        }))
+        let counted = self.newest(selection)?;
+        let runs = self.run_times(selection.migration())?;
+        Ok(last_in_force(runs, selection, counted))
     }
 
-    /// The newest matching row by the column `began`; `since` is compared with the column `compared`.
-    fn newest(
-        &self,
-        table: &str,
-        began: &str,
-        compared: &str,
-        condition: &str,
-        selection: &Selection,
-    ) -> Result<Option<Newest>, StoreError> {
+    /// What the newest matching interval counts for, and when it began.
+    fn newest(&self, selection: &Selection) -> Result<Option<(Identity, Timestamp)>, StoreError> {
         let mut sql = format!(
-            "SELECT legacy_version, candidate_version, rules_hash, toUnixTimestamp64Micro({began}) AS began_at, \
-             {ORIGIN} FROM {table} WHERE migration = ?",
+            "SELECT legacy_version, candidate_version, rules_hash, toUnixTimestamp64Micro(interval_start) AS began_at, \
+             {ORIGIN} FROM tallies WHERE migration = ?",
         );
         let versions = [
             (" AND legacy_version = ?", &selection.legacy_version),
@@ -112,12 +91,7 @@ impl ClickHouseReader {
                 sql.push_str(condition);
             }
         }
-        if selection.since.is_some() {
-            sql.push_str(" AND ");
-            sql.push_str(compared);
-            sql.push_str(" >= fromUnixTimestamp64Micro(toInt64(?), 'UTC')");
-        }
-        sql.push_str(condition);
+        sql.push_str(since_condition(selection));
         sql.push_str(" ORDER BY began_at DESC, toString(id) DESC LIMIT 1");
         let mut question = self.server.client().query(&sql).bind(selection.migration());
         for (_, version) in &versions {
@@ -128,11 +102,17 @@ impl ClickHouseReader {
         if let Some(since) = selection.since {
             question = question.bind(since.as_micros());
         }
-        let Some(mut found) = self.ask::<Newest>(question)?.pop() else {
+        let Some(found) = self.ask::<Newest>(question)?.pop() else {
             return Ok(None);
         };
-        self.came_from(found.shard, std::mem::take(&mut found.server))?;
-        Ok(Some(found))
+        self.came_from(found.shard, found.server)?;
+        let identity = Identity {
+            migration: selection.migration().to_owned(),
+            legacy_version: found.legacy_version,
+            candidate_version: found.candidate_version,
+            rules_hash: found.rules_hash,
+        };
+        Ok(Some((identity, Timestamp::from_micros(found.began_at))))
     }
 
     /// A query on the tallies or groups of one identity; `tail` follows its conditions.
@@ -339,7 +319,7 @@ fn since_condition(selection: &Selection) -> &'static str {
     }
 }
 
-/// The newest interval, or the newest run.
+/// The newest interval.
 #[derive(Row, Deserialize)]
 struct Newest {
     legacy_version: String,

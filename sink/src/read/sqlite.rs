@@ -15,15 +15,17 @@ use parity_schemas::record::{Mismatch, RecordType};
 use parity_schemas::report::Report;
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, params};
 use uuid::Uuid;
 
 use self::fields::Fields;
 use self::rows::{all_of, group_tally, mismatch, needed_of, set_tally, tally};
 use super::assemble::{Sums, nothing};
 use super::groups::ExampleRow;
+use super::in_force::{RunTimes, last_in_force};
 use super::{Found, Known, MismatchFilter, RecordReader, Selection};
 use crate::error::StoreError;
+use crate::sqlite::begun::{self, Note};
 use crate::sqlite::{failed, open_read_only};
 
 /// The file, open for reading.
@@ -43,6 +45,7 @@ impl SqliteReader {
 
 impl RecordReader for SqliteReader {
     fn evidence(&self, selection: &Selection) -> Result<Found<Option<Evidence>>, StoreError> {
+        let notes = self.notes()?;
         let _moment = self.moment()?;
         let Some(identity) = self.identity(selection)? else {
             return Ok(Found {
@@ -51,11 +54,12 @@ impl RecordReader for SqliteReader {
             });
         };
         let sums = self.sums(&identity, selection, false)?;
-        let runs_seen = self.run_watermarks(&identity, selection)?;
+        let runs_seen = self.run_watermarks(&identity, selection, notes)?;
         Ok(sums.into_evidence(identity, runs_seen).into())
     }
 
     fn report(&self, selection: &Selection) -> Result<Found<Report>, StoreError> {
+        let notes = self.notes()?;
         let _moment = self.moment()?;
         let Some(identity) = self.identity(selection)? else {
             return Ok(Found {
@@ -64,7 +68,7 @@ impl RecordReader for SqliteReader {
             });
         };
         let sums = self.sums(&identity, selection, true)?;
-        let runs_seen = self.run_watermarks(&identity, selection)?;
+        let runs_seen = self.run_watermarks(&identity, selection, notes)?;
         sums.into_report(identity, runs_seen, |id| self.example(id))
             .map(Found::from)
     }
@@ -119,6 +123,14 @@ impl SqliteReader {
             .map_err(|error| self.failed(error))
     }
 
+    /// The runs that the file has not heard of. To be read before the file, see [`begun`].
+    fn notes(&self) -> Result<Vec<Note>, StoreError> {
+        begun::list(&self.path).map_err(|error| StoreError::Unguarded {
+            path: self.path.clone(),
+            why: format!("its folder cannot be read: {error}"),
+        })
+    }
+
     /// Which migrations and versions the store holds.
     fn known(&self, migration: &str) -> Result<Known, StoreError> {
         let names = |sql: &str, values: &[&str]| {
@@ -133,29 +145,35 @@ impl SqliteReader {
         })
     }
 
-    /// The identity of the newest matching interval, or of a run that began later and has not ended.
+    /// The identity that was last in force.
     fn identity(&self, selection: &Selection) -> Result<Option<Identity>, StoreError> {
         let migration = selection.migration();
-        self.connection
-            .query_row(
-                SELECT_IDENTITY,
-                params![
-                    migration,
-                    selection.legacy_version,
-                    selection.candidate_version,
-                    since(selection)
-                ],
-                |row| {
-                    Ok(Identity {
-                        migration: migration.to_owned(),
-                        legacy_version: row.get(0)?,
-                        candidate_version: row.get(1)?,
-                        rules_hash: row.get(2)?,
-                    })
-                },
-            )
-            .optional()
-            .map_err(|error| self.failed(error))
+        let identity = |row: &Fields<'_>| {
+            Ok::<_, StoreError>(Identity {
+                migration: migration.to_owned(),
+                legacy_version: row.text(0, "legacy_version")?.to_owned(),
+                candidate_version: row.text(1, "candidate_version")?.to_owned(),
+                rules_hash: row.text(2, "rules_hash")?.to_owned(),
+            })
+        };
+        let values = params![
+            migration,
+            selection.legacy_version,
+            selection.candidate_version,
+            since(selection)
+        ];
+        let counted = self.rows(SELECT_NEWEST, values, "tallies", |row| {
+            Ok((identity(row)?, row.time(3, "interval_start")?))
+        })?;
+        let runs = self.rows(SELECT_RUNS, [migration], "watermarks", |row| {
+            Ok(RunTimes {
+                identity: identity(row)?,
+                instance: row.text(3, "instance")?.to_owned(),
+                started: row.time(4, "started")?,
+                written: row.time(5, "written")?,
+            })
+        })?;
+        Ok(last_in_force(runs, selection, counted.into_iter().next()))
     }
 
     /// All counts of an identity, added up.
@@ -256,13 +274,12 @@ fn since(selection: &Selection) -> i64 {
     selection.since.map_or(i64::MIN, Timestamp::as_micros)
 }
 
-const SELECT_IDENTITY: &str = "SELECT legacy_version, candidate_version, rules_hash FROM (SELECT * FROM (\
-     SELECT legacy_version, candidate_version, rules_hash, interval_start AS began, id FROM tallies \
+const SELECT_NEWEST: &str = "SELECT legacy_version, candidate_version, rules_hash, interval_start FROM tallies \
      WHERE migration = ?1 AND (?2 IS NULL OR legacy_version = ?2) AND (?3 IS NULL OR candidate_version = ?3) \
-     AND interval_start >= ?4 ORDER BY interval_start DESC, id DESC LIMIT 1) UNION ALL SELECT * FROM (\
-     SELECT legacy_version, candidate_version, rules_hash, started AS began, id FROM watermarks \
-     WHERE migration = ?1 AND (?2 IS NULL OR legacy_version = ?2) AND (?3 IS NULL OR candidate_version = ?3) \
-     AND written >= ?4 AND NOT ended ORDER BY started DESC, id DESC LIMIT 1)) ORDER BY began DESC LIMIT 1";
+     AND interval_start >= ?4 ORDER BY interval_start DESC, id DESC LIMIT 1";
+
+const SELECT_RUNS: &str = "SELECT legacy_version, candidate_version, rules_hash, instance, started, written \
+     FROM watermarks WHERE migration = ?1 ORDER BY id";
 
 const OF_IDENTITY: &str = "WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 \
      AND rules_hash = ?4 AND interval_start >= ?5";

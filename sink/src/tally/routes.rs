@@ -8,6 +8,7 @@
 use parity_schemas::id::new_id;
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
+use parity_schemas::watermark::Watermark;
 use uuid::Uuid;
 
 use super::OTHER;
@@ -93,6 +94,17 @@ impl Routes {
             place,
             other: generation.other,
             rules: generation.rule_ids.len(),
+        }
+    }
+
+    /// The run of the current generation, as it began.
+    pub(super) fn begun(&self, instance: &str) -> Watermark {
+        let generation = &self.generations[self.generations.len() - 1];
+        Watermark {
+            id: generation.run,
+            identity: generation.identity.clone(),
+            instance: instance.to_owned(),
+            ..Watermark::begun(generation.started)
         }
     }
 

@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use parity_schemas::evidence::Decision;
 use parity_schemas::record::RecordType;
+use parity_schemas::watermark::Watermark;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
+use uuid::Uuid;
 
 use self::rows::{Row, Statements};
 use super::batch_store::{BatchStore, Written};
@@ -21,6 +23,7 @@ use super::retention::Step;
 use crate::error::StoreError;
 use crate::retention::Retention;
 use crate::sqlite;
+use crate::sqlite::begun;
 use crate::sqlite::guard::{Fault, FileId, Guard};
 use crate::tally::Snapshot;
 
@@ -40,6 +43,8 @@ pub(super) struct SqliteStore {
     statements: Statements,
     path: PathBuf,
     guard: Guard,
+    /// The present run left a note beside the file, which goes when the run has a watermark in it.
+    noted: Option<Uuid>,
 }
 
 /// Why the file cannot be written to, with its path.
@@ -60,7 +65,28 @@ impl fmt::Display for SqliteFault {
 }
 
 impl SqliteStore {
-    pub(super) fn open(path: &Path, max_page_count: Option<u32>) -> Result<Self, StoreError> {
+    /// Opens the file for the run that is at work; a note beside it tells readers of the run until it has written.
+    pub(super) fn open(
+        path: &Path,
+        max_page_count: Option<u32>,
+        run: &Watermark,
+    ) -> Result<Self, StoreError> {
+        let left = begun::leave(path, run).unwrap_or_else(|error| {
+            // Where not even a link can be made, a store is rarely opened: the error of that is told.
+            tracing::debug!(%error, path = %path.display(), "no note could be left beside the store");
+            None
+        });
+        let opened = Self::open_file(path, max_page_count, run.id);
+        if let (Err(error), Some(note)) = (&opened, left)
+            && error.is_configuration()
+        {
+            // Nothing begins with such an error, and the file may not be ours.
+            begun::withdraw(&note);
+        }
+        opened
+    }
+
+    fn open_file(path: &Path, max_page_count: Option<u32>, run: Uuid) -> Result<Self, StoreError> {
         let unguarded = |fault| StoreError::Unguarded {
             path: path.into(),
             why: format!("{fault}"),
@@ -80,6 +106,7 @@ impl SqliteStore {
             statements: Statements::new(),
             path: path.into(),
             guard,
+            noted: Some(run),
         })
     }
 
@@ -87,6 +114,23 @@ impl SqliteStore {
         SqliteFault {
             path: self.path.clone(),
             fault: fault.into(),
+        }
+    }
+
+    /// Replaces the notes beside the file by watermarks in it, which say the same. Our own run has one already.
+    fn take_notes(&mut self, ours: Uuid) {
+        let Ok(mut notes) = begun::list(&self.path) else {
+            return;
+        };
+        notes.retain(|note| note.has_identity || note.run.id == ours);
+        let rows: Vec<Row<'_>> = notes
+            .iter()
+            .filter(|note| note.run.id != ours)
+            .map(|note| Row::watermark(&note.run))
+            .collect();
+        if rows.is_empty() || self.insert(&rows).is_ok() {
+            begun::remove(&notes);
+            self.noted = None;
         }
     }
 
@@ -143,6 +187,13 @@ impl BatchStore for SqliteStore {
         self.guard
             .wrote(&self.connection, known)
             .map_err(|fault| self.fault(fault))?;
+        // Only now is it certain that the watermarks are in the file at the path.
+        if let (Some(_), Some(ours)) = (snapshot, self.noted) {
+            self.take_notes(ours);
+            self.guard
+                .wrote(&self.connection, None)
+                .map_err(|fault| self.fault(fault))?;
+        }
         Ok(written)
     }
 

@@ -40,7 +40,7 @@ fn a_mirror_that_was_killed_in_the_window_is_not_left_out() {
     assert_eq!(within.code, 3, "{}", within.stdout);
     let told = "another process of its name has begun since";
     assert!(within.stdout.contains(told), "{}", within.stdout);
-    // `--gone` has no effect on a name under which a mirror runs.
+    // `--gone` has no effect on a process that was replaced, while a mirror of its name runs: --since leaves it out.
     let gone = gate(&place, &["--since", &since, "--gone", "test"]);
     assert_eq!(gone.code, 3, "{}", gone.stdout);
     let after = gate(&place, &["--since", &last_start(&place), "--wait", "1m"]);

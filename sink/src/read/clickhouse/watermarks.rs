@@ -19,6 +19,7 @@ use super::{ClickHouseReader, word};
 use crate::error::StoreError;
 use crate::read::Selection;
 use crate::read::assemble::{RunWatermarks, StoredTallies, VERIFIED_MICROS};
+use crate::read::in_force::RunTimes;
 use crate::read::others::{self, OtherRun, Starts};
 
 impl ClickHouseReader {
@@ -58,6 +59,31 @@ impl ClickHouseReader {
             starts,
             others,
         })
+    }
+
+    /// When all runs of a migration were at work.
+    pub(super) fn run_times(&self, migration: &str) -> Result<Vec<RunTimes>, StoreError> {
+        let question = self
+            .server
+            .client()
+            .query(&format!("SELECT {ORIGIN}, {TIMES}"))
+            .bind(migration);
+        let mut runs = Vec::new();
+        for row in self.ask::<TimesRow>(question)? {
+            self.came_from(row.shard, row.server)?;
+            runs.push(RunTimes {
+                identity: Identity {
+                    migration: migration.to_owned(),
+                    legacy_version: row.legacy_version,
+                    candidate_version: row.candidate_version,
+                    rules_hash: row.rules_hash,
+                },
+                instance: row.instance,
+                started: Timestamp::from_micros(row.started),
+                written: Timestamp::from_micros(row.written),
+            });
+        }
+        Ok(runs)
     }
 
     /// Runs with another identity.
@@ -273,6 +299,18 @@ struct OtherRow {
 }
 
 #[derive(Row, Serialize, Deserialize)]
+struct TimesRow {
+    shard: u32,
+    server: String,
+    legacy_version: String,
+    candidate_version: String,
+    rules_hash: String,
+    instance: String,
+    started: i64,
+    written: i64,
+}
+
+#[derive(Row, Serialize, Deserialize)]
 struct ReceivedRow {
     tallies: u64,
 }
@@ -321,6 +359,11 @@ const OTHERS: &str = "toString(w.id) AS run_id, toString(w.legacy_version) AS le
      toBool(w.received > 0 OR w.open != '[]' OR w.under_way != '[]') AS counted FROM watermarks AS w FINAL \
      WHERE w.migration = ? AND (? OR w.legacy_version = ?) AND (? OR w.candidate_version = ?) \
      AND (w.legacy_version, w.candidate_version, w.rules_hash) != (?, ?, ?) ORDER BY w.id";
+
+const TIMES: &str = "toString(w.legacy_version) AS legacy_version, toString(w.candidate_version) AS candidate_version, \
+     toString(w.rules_hash) AS rules_hash, toString(w.instance) AS instance, \
+     toUnixTimestamp64Micro(w.started) AS started, toUnixTimestamp64Micro(w.written) AS written \
+     FROM watermarks AS w FINAL WHERE w.migration = ? ORDER BY w.id";
 
 const SELECT_RECEIVED: &str = "SELECT count() AS tallies FROM tallies WHERE migration = ? AND legacy_version = ? \
      AND candidate_version = ? AND rules_hash = ? AND interval_start >= fromUnixTimestamp64Micro(toInt64(?), 'UTC') \

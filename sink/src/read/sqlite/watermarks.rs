@@ -15,19 +15,41 @@ use crate::error::StoreError;
 use crate::read::Selection;
 use crate::read::assemble::{RunWatermarks, StoredParts, StoredTallies, VERIFIED_MICROS};
 use crate::read::others::{self, OtherRun, Starts};
+use crate::sqlite::begun::Note;
 
 impl SqliteReader {
-    /// The latest watermarks of the runs of one identity.
+    /// The latest watermarks of the runs of one identity. A note stands for the first watermark of a run that has none
+    /// in the file.
     pub(super) fn run_watermarks(
         &self,
         identity: &Identity,
         selection: &Selection,
+        mut notes: Vec<Note>,
     ) -> Result<RunWatermarks, StoreError> {
+        for note in notes.iter_mut().filter(|note| !note.has_identity) {
+            note.run.identity = identity.clone();
+        }
+        notes.retain(|note| note.run.identity.migration == identity.migration);
+        let mut unheard = Vec::new();
+        for note in notes {
+            let id = [note.run.id.to_string()];
+            if self
+                .rows(SELECT_RUN, id, "watermarks", |_| Ok(()))?
+                .is_empty()
+            {
+                unheard.push(note.run);
+            }
+        }
         let starts: Starts = self
             .rows(SELECT_STARTS, [&identity.migration], "watermarks", |row| {
                 Ok((row.text(0, "instance")?.to_owned(), row.time(1, "started")?))
             })?
             .into_iter()
+            .chain(
+                unheard
+                    .iter()
+                    .map(|run| (run.instance.clone(), run.started)),
+            )
             .collect();
         let values = params![
             identity.migration,
@@ -37,6 +59,10 @@ impl SqliteReader {
         ];
         let sql = format!("SELECT {} {WATERMARKS}", all_of(RecordType::Watermark));
         let mut watermarks = self.rows(&sql, values, "watermarks", watermark)?;
+        let (same, other): (Vec<_>, Vec<_>) = unheard
+            .into_iter()
+            .partition(|run| run.identity == *identity);
+        watermarks.extend(same);
         if let Some(since) = selection.since {
             watermarks.retain(|watermark| !starts.is_over(watermark, since));
         }
@@ -76,6 +102,22 @@ impl SqliteReader {
                 receives: false,
             })
         })?;
+        others.extend(
+            other
+                .into_iter()
+                .filter(|run| selection.allows(&run.identity))
+                .map(|run| OtherRun {
+                    id: run.id,
+                    identity: run.identity,
+                    instance: run.instance,
+                    started: run.started,
+                    written: run.written,
+                    complete_until: run.complete_until,
+                    ended: false,
+                    counted: false,
+                    receives: false,
+                }),
+        );
         others::find_receiving(&mut others, &starts, |run, since| {
             self.received_since(run, since)
         })?;
@@ -205,5 +247,7 @@ const SELECT_RECEIVED: &str = "SELECT 1 FROM tallies \
 const SELECT_FOUND: &str = "SELECT id, revision, interval_start, received, \"match\", mismatch, not_compared FROM tallies \
      WHERE migration = ?1 AND legacy_version = ?2 AND candidate_version = ?3 AND rules_hash = ?4 \
      AND interval_start >= ?5 AND run = ?6";
+
+const SELECT_RUN: &str = "SELECT 1 FROM watermarks WHERE id = ?1";
 
 const SELECT_STARTS: &str = "SELECT instance, started FROM watermarks WHERE migration = ?1";
