@@ -10,10 +10,9 @@ fn rule_for(route: &str) -> String {
 }
 
 fn declared(routes: &[&str]) -> String {
-    let routes = routes.iter();
-    routes
-        .map(|route| format!("[[route]]\nmatch = \"{route}\"\n"))
-        .collect()
+    routes.iter().fold(String::new(), |text, route| {
+        text + "[[route]]\nmatch = \"" + route + "\"\n"
+    })
 }
 
 #[test]

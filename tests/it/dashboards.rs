@@ -109,6 +109,15 @@ fn health_metrics_report_and_gate_are_served() {
         policy.contains("default-src 'none'") && !policy.contains("unsafe"),
         "{policy}"
     );
+    mirror.stop();
+}
+
+#[test]
+fn questions_that_cannot_be_answered_say_why() {
+    let place = Place::new();
+    let mirror = place.mirror(&nobody(), &nobody(), &[]);
+    mirror.get("/items/1");
+    mirror.settled(1);
     for bad in [
         "/api/v1/report?nonsense=1",
         "/api/v1/gate?confidence=2",

@@ -29,7 +29,7 @@ impl Table {
             let middle = counts.get(counts.len() / 2);
             middle.map_or_else(|| "-".to_owned(), u64::to_string)
         };
-        self.0 += &format!(
+        let row = format!(
             "{name:32} {:8} {:>10} {:>7} {:>6} {:>7} {:>7} {:>9} {:>13} {:>13}\n",
             thresholds.bound,
             thresholds.confidence,
@@ -41,6 +41,7 @@ impl Table {
             median(&runs.until_pass),
             median(&runs.until_fail),
         );
+        self.0.push_str(&row);
     }
 
     pub(crate) fn print(&self) {
