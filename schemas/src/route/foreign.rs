@@ -3,11 +3,11 @@
 /// The first such segment of a path, and the whole path in our spelling. The path is without its first slash.
 pub(super) fn translated(path: &str) -> Option<(String, String)> {
     let first = path.split('/').find(|segment| ours(segment).is_some())?;
-    let segments = path.split('/').map(|segment| ours(segment));
-    let whole = segments
-        .zip(path.split('/'))
-        .map(|(ours, given)| format!("/{}", ours.as_deref().unwrap_or(given)))
-        .collect();
+    let mut whole = String::new();
+    for segment in path.split('/') {
+        whole.push('/');
+        whole.push_str(ours(segment).as_deref().unwrap_or(segment));
+    }
     Some((first.to_owned(), whole))
 }
 
