@@ -114,7 +114,7 @@ fn check(file: Option<&Path>) -> Result<ExitCode> {
 }
 
 fn no_file() -> Problems {
-    let message = format!("there is no {DEFAULT_FILE} in the working directory");
+    let message = format!("cannot read {DEFAULT_FILE}: there is none in the working directory");
     let hint = "`parity config init` writes one; or name the file to check";
     Problems(vec![Problem::new(Origin::Default, message).hint(hint)])
 }

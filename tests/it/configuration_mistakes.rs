@@ -316,6 +316,9 @@ fn a_flag_that_only_a_setting_has_and_a_file_that_is_not_there_are_told_with_wha
     says(
         &place.run(&["config", "check"]),
         2,
-        &["there is no parity.toml", "`parity config init` writes one"],
+        &[
+            "cannot read parity.toml: there is none",
+            "`parity config init` writes one",
+        ],
     );
 }
