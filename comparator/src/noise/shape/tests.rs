@@ -143,7 +143,7 @@ fn a_text_is_a_pattern_only_if_all_of_its_diff_is() {
     let body = |diff: &str| {
         let line = |text: &str| Side::Line(Excerpt::whole(text));
         let mut finding = finding(Part::Body, Kind::Value, line("at 1"), line("at 2"));
-        finding.text_diff = Some(diff.to_owned());
+        finding.text_diff = Some(parity_schemas::verdict::TextDiff::read(diff));
         Shape::of(&finding).to_string()
     };
     assert_eq!(
