@@ -13,6 +13,7 @@
 mod counters;
 mod durations;
 mod epochs;
+mod fast_map;
 mod gather;
 mod interval;
 mod owned;

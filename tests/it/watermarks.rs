@@ -285,7 +285,7 @@ fn a_record_of_an_older_program_is_not_known_to_be_complete() {
     let store = rusqlite::Connection::open(place.path().join("parity.db")).expect("it opens");
     store
         .execute_batch(
-            "ALTER TABLE tallies DROP COLUMN run; ALTER TABLE tallies DROP COLUMN legacy_answers; DROP TABLE watermarks; \
+            "DROP TABLE set_tallies; ALTER TABLE tallies DROP COLUMN run; ALTER TABLE tallies DROP COLUMN legacy_answers; DROP TABLE watermarks; \
              ALTER TABLE tallies DROP COLUMN clients; ALTER TABLE tallies DROP COLUMN legacy_head_latency; \
              ALTER TABLE tallies DROP COLUMN candidate_head_latency; PRAGMA user_version = 3;",
         )

@@ -7,11 +7,9 @@
 //! Stores are `Release` and the book's loads are `Acquire`: a reader that sees a verdict also sees everything that
 //! happened before it, such as the `received` of the same request on another thread. On x86 this costs nothing.
 
-use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use foldhash::fast::RandomState;
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::recheck::{EvidenceCounts, RecheckEvent, add_counts};
@@ -24,12 +22,10 @@ use uuid::Uuid;
 
 use super::durations::Durations;
 use super::epochs::EpochCounters;
+use super::fast_map::FastMap;
 use super::owned::add;
 use super::sets::Sets;
 use super::sighting::{Classes, Sighting};
-
-/// A map with the fast hasher; keys are bounded in number, and its seed differs per process.
-pub(super) type FastMap<K, V> = HashMap<K, V, RandomState>;
 
 /// The label of routes beyond their cap, and the fingerprint of groups beyond theirs.
 pub use parity_schemas::route::OTHER;

@@ -12,7 +12,7 @@ use parity_schemas::watermark::Watermark;
 use uuid::Uuid;
 
 use super::OTHER;
-use super::counters::FastMap;
+use super::fast_map::FastMap;
 
 /// Names a generation for those who count in it.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@
 
 use parity_schemas::tally::Group;
 
-use super::counters::FastMap;
+use super::fast_map::FastMap;
 
 /// Full exchanges kept per fingerprint and interval: enough to see a pattern, few enough that a candidate which
 /// differs on every request cannot fill the store with bodies.

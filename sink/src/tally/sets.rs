@@ -6,7 +6,7 @@
 
 use parity_schemas::tally::{MAX_GROUPS_OF_SET, set_id};
 
-use super::counters::FastMap;
+use super::fast_map::FastMap;
 use super::sighting::{Classes, Sighting};
 
 /// Sets that one tally counts: all combinations of eight fields.

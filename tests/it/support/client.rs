@@ -73,11 +73,14 @@ impl Connection {
 
     pub(crate) fn send(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) {
         let mut head = format!("{method} {path} HTTP/1.1\r\n");
-        if !headers
-            .iter()
-            .any(|(name, _)| name.eq_ignore_ascii_case("host"))
-        {
-            head.push_str("host: localhost\r\n");
+        // A coding that no client asks for would be a difference of its own.
+        for (name, value) in [("host", "localhost"), ("accept-encoding", "*")] {
+            let given = headers
+                .iter()
+                .any(|(given, _)| given.eq_ignore_ascii_case(name));
+            if !given {
+                head.extend([name, ": ", value, "\r\n"]);
+            }
         }
         for (name, value) in headers {
             head.extend([name, ": ", value, "\r\n"]);
