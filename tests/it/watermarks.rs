@@ -285,7 +285,10 @@ fn a_record_of_an_older_program_is_not_known_to_be_complete() {
     let store = rusqlite::Connection::open(place.path().join("parity.db")).expect("it opens");
     store
         .execute_batch(
-            "DROP TABLE set_tallies; ALTER TABLE tallies DROP COLUMN run; ALTER TABLE tallies DROP COLUMN legacy_answers; DROP TABLE watermarks; \
+            "DROP TABLE set_tallies; ALTER TABLE tallies DROP COLUMN classes; ALTER TABLE tallies DROP COLUMN rechecks; \
+             ALTER TABLE group_tallies DROP COLUMN run; ALTER TABLE group_tallies DROP COLUMN shape; \
+             ALTER TABLE group_tallies DROP COLUMN classes; ALTER TABLE group_tallies DROP COLUMN evidence; \
+             ALTER TABLE tallies DROP COLUMN run; ALTER TABLE tallies DROP COLUMN legacy_answers; DROP TABLE watermarks; \
              ALTER TABLE tallies DROP COLUMN clients; ALTER TABLE tallies DROP COLUMN legacy_head_latency; \
              ALTER TABLE tallies DROP COLUMN candidate_head_latency; PRAGMA user_version = 3;",
         )
@@ -293,7 +296,7 @@ fn a_record_of_an_older_program_is_not_known_to_be_complete() {
     drop(store);
     let other = place.mirror(&legacy.url(), &candidate.url(), &["--instance", "new"]);
     let unknown = gate(&place, &[]);
-    assert_eq!(unknown.code, 3, "{}", unknown.stdout);
+    assert_eq!(unknown.code, 3, "{}{}", unknown.stdout, unknown.stderr);
     assert!(
         unknown
             .stdout

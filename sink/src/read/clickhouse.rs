@@ -80,7 +80,7 @@ impl ClickHouseReader {
     fn newest(&self, selection: &Selection) -> Result<Option<(Identity, Timestamp)>, StoreError> {
         let mut sql = format!(
             "SELECT legacy_version, candidate_version, rules_hash, toUnixTimestamp64Micro(interval_start) AS began_at, \
-             {ORIGIN} FROM tallies WHERE migration = ?",
+             {ORIGIN} FROM tallies AS t WHERE migration = ?",
         );
         let versions = [
             (" AND legacy_version = ?", &selection.legacy_version),

@@ -16,8 +16,8 @@ use parity_schemas::watermark::OpenTally;
 use uuid::Uuid;
 
 use super::counters::{
-    CANDIDATE, CANDIDATE_HEAD, CLIENTS, DURATIONS, GroupCount, LEGACY, LEGACY_ANSWERS,
-    LEGACY_HEAD, MATCHED, Mismatches, OTHER, OUTCOMES, REASONS, RECEIVED, RECHECKS,
+    CANDIDATE, CANDIDATE_HEAD, CLIENTS, DURATIONS, GroupCount, LEGACY, LEGACY_ANSWERS, LEGACY_HEAD,
+    MATCHED, Mismatches, OTHER, OUTCOMES, REASONS, RECEIVED, RECHECKS,
 };
 use super::fast_map::FastMap;
 use super::sets::SetStates;

@@ -12,11 +12,11 @@ use parity_schemas::route::Route;
 use parity_schemas::verdict::Reason;
 
 use super::counters::{
-    CLASSES, CLIENTS, Elapsed, LEGACY_ANSWERS, MATCHED, REASONS, RECEIVED, RECHECKS,
-    RouteCounters, Shard,
+    CLASSES, CLIENTS, Elapsed, LEGACY_ANSWERS, MATCHED, REASONS, RECEIVED, RECHECKS, RouteCounters,
+    Shard,
 };
-use super::fast_map::FastMap;
 use super::epochs::Epoch;
+use super::fast_map::FastMap;
 use super::sighting::Sighting;
 use super::{GenerationId, TallyBook};
 

@@ -86,8 +86,8 @@ fn every_type_arrives_with_its_id_type_and_version() {
     let finished = writer.finish(PATIENCE).expect("the writer ends");
     assert_eq!(finished.records_dropped, 0);
     assert_eq!((finished.spooled_records, finished.failure), (0, None));
-    // Those four, and the count of the one request with its group.
-    assert_eq!(finished.rows_written, 6);
+    // Those four, and the count of the one request with its group and set.
+    assert_eq!(finished.rows_written, 7);
 
     let (watermarks, messages): (Vec<_>, Vec<_>) = kafka
         .read(&topic)
