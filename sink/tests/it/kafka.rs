@@ -93,7 +93,7 @@ fn every_type_arrives_with_its_id_type_and_version() {
         .read(&topic)
         .into_iter()
         .partition(|message| header(message, TYPE_HEADER).as_deref() == Some("watermark"));
-    assert_eq!(messages.len(), 6);
+    assert_eq!(messages.len(), 7);
     let last = watermarks.last().and_then(|message| message.payload());
     let last = String::from_utf8_lossy(last.expect("a last word")).into_owned();
     assert!(last.contains("\"ended\":true"), "{last}");
