@@ -168,7 +168,8 @@ fn no_fault_of_a_candidate_reaches_a_client() {
 
 #[test]
 fn a_fault_of_the_legacy_is_the_clients_as_it_would_be_without_us_and_nothing_stays() {
-    let times = length(20, 1_000);
+    // More than idle connections are kept to the candidate on a busy machine, where many of its answers are awaited at once.
+    let times = length(40, 1_000);
     for fault in faults::all() {
         if matches!(
             fault.name,
