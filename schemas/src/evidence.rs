@@ -10,6 +10,7 @@ use uuid::Uuid;
 use crate::clients::Clients;
 use crate::recheck::{ClassCounts, EvidenceCounts};
 use crate::tally::{Counts, Group, Identity};
+use crate::targets::TargetEvidence;
 use crate::time::Timestamp;
 use crate::vocabulary::{UnknownWord, vocabulary};
 use crate::watermark::{InstanceWatermark, Run};
@@ -28,13 +29,16 @@ pub struct Window {
 }
 
 /// The counts of one route.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RouteEvidence {
     /// `METHOD /template`.
     pub route: String,
     /// Its outcomes.
     #[serde(flatten)]
     pub counts: Counts,
+    /// The targets of its requests with a verdict. In no document: what is shown of them is in those of a decision.
+    #[serde(skip)]
+    pub targets: TargetEvidence,
 }
 
 /// The tallies of one identity and window, added up.
@@ -112,6 +116,15 @@ impl Evidence {
         }
         total
     }
+
+    /// The targets of all routes.
+    pub fn targets(&self) -> TargetEvidence {
+        let mut all = TargetEvidence::default();
+        for route in &self.routes {
+            all.merge(&route.targets);
+        }
+        all
+    }
 }
 
 vocabulary! {
@@ -147,6 +160,13 @@ pub struct RouteDecision {
     /// Pairs that could not be compared because of the client, the legacy or both services; part of neither.
     #[serde(default)]
     pub uncomparable: u64,
+    /// How many distinct targets (method, path and query) the requests with a verdict had, about; of several processes with
+    /// keys of their own, the largest number of one. 0 where it is not known, as in what older programs counted.
+    #[serde(default)]
+    pub distinct_targets: u64,
+    /// At most this share of them had the same target, 0..=1; `None` where it is not known.
+    #[serde(default)]
+    pub most_frequent_share: Option<f64>,
     /// It was asked for a few times, and clients never got more than a client error (4xx): a path that is not served. Nothing is
     /// decided by it alone. Absent in documents of older programs.
     #[serde(default)]

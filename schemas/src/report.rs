@@ -9,6 +9,7 @@ use uuid::Uuid;
 use crate::evidence::{Evidence, GroupEvidence, OtherRules, RouteEvidence, SetEvidence, Window};
 use crate::recheck::{ClassCounts, EvidenceCounts};
 use crate::tally::{Counts, Group, Identity};
+use crate::targets::TargetEvidence;
 use crate::time::Timestamp;
 use crate::verdict::{Explanation, Kind, Part};
 use crate::watermark::InstanceWatermark;
@@ -17,7 +18,7 @@ use crate::watermark::InstanceWatermark;
 pub const REPORT_SCHEMA: &str = "parity.report/v1";
 
 /// Everything that a person or a program needs to know of one body of evidence.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
     /// [`REPORT_SCHEMA`].
     pub schema: String,
@@ -31,6 +32,13 @@ pub struct Report {
     /// programs.
     #[serde(default)]
     pub differing: u64,
+    /// How many distinct targets (method, path and query) the requests with a verdict had, about; of several processes with
+    /// keys of their own, the largest number of one. 0 where it is not known, as in documents of older programs.
+    #[serde(default)]
+    pub distinct_targets: u64,
+    /// At most this share of them had the same target, 0..=1; `None` where it is not known.
+    #[serde(default)]
+    pub most_frequent_share: Option<f64>,
     /// The name of the effort.
     pub migration: String,
     /// As recorded.
@@ -70,7 +78,7 @@ pub struct Report {
 }
 
 /// One route of a report.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RouteReport {
     /// `METHOD /template`.
     pub route: String,
@@ -83,6 +91,15 @@ pub struct RouteReport {
     /// As in the whole report.
     #[serde(default)]
     pub differing: u64,
+    /// As in the whole report.
+    #[serde(default)]
+    pub distinct_targets: u64,
+    /// As in the whole report.
+    #[serde(default)]
+    pub most_frequent_share: Option<f64>,
+    /// What these are made of, for a decision on the same evidence.
+    #[serde(skip)]
+    pub targets: TargetEvidence,
     /// Microseconds to the last byte of the answer, by quantile name (`p50`, `p95`, `p99`), of compared requests. Measured
     /// at the service: without the time in which we waited for the client.
     pub legacy_us: BTreeMap<String, u64>,
@@ -290,6 +307,7 @@ impl Report {
                 .map(|route| RouteEvidence {
                     route: route.route.clone(),
                     counts: route.counts.clone(),
+                    targets: route.targets.clone(),
                 })
                 .collect(),
             groups,

@@ -57,6 +57,9 @@ pub struct Thresholds {
     /// required route.
     #[serde(default)]
     pub max_not_compared: BTreeMap<Reason, f64>,
+    /// A pass that rests on fewer distinct targets (method, path and query) than this is undecided.
+    #[serde(default)]
+    pub min_distinct: u64,
 }
 
 const fn one_look() -> Bound {
@@ -93,6 +96,7 @@ impl Default for Thresholds {
             operations: Vec::new(),
             min_duration_ms: 0,
             max_not_compared: BTreeMap::new(),
+            min_distinct: 0,
         }
     }
 }
