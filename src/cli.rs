@@ -231,6 +231,9 @@ pub(crate) struct GateArgs {
     /// each required route; may be repeated.
     #[arg(long, value_name = "REASON=SHARE", value_parser = not_compared)]
     pub(crate) max_not_compared: Vec<(Reason, f64)>,
+    /// A pass that rests on fewer distinct targets (method, path and query) than this is undecided.
+    #[arg(long, default_value_t = Thresholds::default().min_distinct, value_name = "N")]
+    pub(crate) min_distinct: u64,
     /// An instance that will not come back: its missing counts are not waited for; may be repeated.
     #[arg(long, value_name = "INSTANCE")]
     pub(crate) gone: Vec<String>,

@@ -46,6 +46,7 @@ pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
         min_duration_ms: u64::try_from(args.min_duration.unwrap_or_default().as_millis())
             .unwrap_or(u64::MAX),
         max_not_compared: args.max_not_compared.iter().copied().collect(),
+        min_distinct: args.min_distinct,
     };
     let wait = args.wait.unwrap_or_default();
     let began = Instant::now();

@@ -7,6 +7,7 @@ use parity_schemas::watermark::Standing;
 
 use super::caps::{self, Answers};
 use super::judged::Judged;
+use super::spread::Spread;
 use super::words::{TOTAL, number, percent, percents};
 use super::{sentences, standing};
 
@@ -18,6 +19,7 @@ pub(super) struct Question<'a> {
     pub(super) counts: &'a Counts,
     pub(super) standing: &'a Standing,
     pub(super) thresholds: &'a Thresholds,
+    pub(super) spread: &'a Spread,
 }
 
 impl Question<'_> {
@@ -87,6 +89,7 @@ pub(super) fn conclude(
     );
     let answers = Answers::of(question.evidence);
     reasons.extend(caps::too_short(question.evidence, thresholds));
+    reasons.extend(question.spread.too_few(thresholds));
     reasons.extend(beyond_caps(TOTAL, counts, &answers, thresholds));
     if total.outcome == Outcome::Pass {
         let unknown = standing::unknown(TOTAL, total, counts, standing, thresholds);
@@ -116,6 +119,7 @@ pub(super) fn conclude(
             percent(thresholds.confidence)
         );
         let mut reasons = vec![reason];
+        reasons.extend(question.spread.told(routes));
         reasons.extend(caps::never_compared(counts));
         reasons.extend(answers.mostly_errors());
         reasons.extend(question.told());

@@ -168,6 +168,9 @@ fn judge(route: &str, counts: &Counts, thresholds: &Thresholds, alpha: f64) -> R
         differing,
         uncomparable: counts.uncomparable(),
         unserved: false,
+        // Known where all is known that was counted of it, see `spread`.
+        distinct_targets: 0,
+        most_frequent_share: None,
         rate: if compared == 0 {
             0.0
         } else {

@@ -22,8 +22,8 @@
 //! 6. More than `max_errors` of the legacy's answers, on the compared routes or on a required one, are server errors
 //!    (5xx): undecided. That both services fail alike does not show that they answer alike. Client errors (4xx) are
 //!    answers that clients got; if they are the majority, a pass says so.
-//! 7. More requests than `max_not_compared` allows were not compared for a reason, in all or on a required route, or the
-//!    evidence is of a shorter time than `min_duration_ms`: undecided.
+//! 7. More requests than `max_not_compared` allows were not compared for a reason, in all or on a required route, the
+//!    evidence is of a shorter time than `min_duration_ms`, or it has fewer distinct targets than `min_distinct`: undecided.
 //! 8. The bounds are within what is allowed: pass. If 0 is allowed, no number of requests can prove that, and the
 //!    decision says so. Requests that were received before the decision began and have no outcome yet, and those for
 //!    which the candidate was not asked because it had failed so often, count as if each differed.
@@ -38,6 +38,7 @@ mod judged;
 mod operations;
 mod sentences;
 mod served;
+mod spread;
 mod standing;
 mod words;
 
@@ -47,6 +48,7 @@ use parity_schemas::watermark::Standing;
 use uuid::Uuid;
 
 use conclude::{Question, conclude};
+use spread::Spread;
 pub use words::number;
 
 /// Decides from the evidence of a migration, which is `None` if nothing was recorded. `standing` tells whether it is
@@ -61,7 +63,8 @@ pub fn decide(
 ) -> Decision {
     let counts = evidence.map(Evidence::total).unwrap_or_default();
     let seen = evidence.map_or(&[][..], |evidence| &evidence.routes);
-    let (total, routes) = judged::judge_all(seen, &counts, thresholds);
+    let (mut total, mut routes) = judged::judge_all(seen, &counts, thresholds);
+    let spread = Spread::fill(evidence, thresholds, &mut total, &mut routes);
     let summary = evidence.map(|evidence| summary(evidence, standing));
     let question = Question {
         migration,
@@ -70,6 +73,7 @@ pub fn decide(
         counts: &counts,
         standing,
         thresholds,
+        spread: &spread,
     };
     let (outcome, reasons) = conclude(&question, &total, &routes);
     let routes = routes

@@ -17,7 +17,21 @@ pub(super) fn cover<'a>(
     operations: &'a [String],
     seen: &[RouteEvidence],
 ) -> HashMap<&'a str, Counts> {
-    let mut covered: HashMap<&str, Counts> = HashMap::new();
+    let sum = |routes: Vec<&RouteEvidence>| {
+        let mut counts = Counts::default();
+        routes.iter().for_each(|route| counts.merge(&route.counts));
+        counts
+    };
+    let covered = routes_of(operations, seen).into_iter();
+    covered.map(|(name, routes)| (name, sum(routes))).collect()
+}
+
+/// The routes of each operation of which anything was received.
+pub(super) fn routes_of<'a, 'b>(
+    operations: &'a [String],
+    seen: &'b [RouteEvidence],
+) -> HashMap<&'a str, Vec<&'b RouteEvidence>> {
+    let mut covered: HashMap<&str, Vec<&RouteEvidence>> = HashMap::new();
     if operations.is_empty() {
         return covered;
     }
@@ -29,7 +43,7 @@ pub(super) fn cover<'a>(
         // Of several that fit as well, the first in the order of their names.
         let closest = fitting.max_by_key(|(exact, operation)| (*exact, Reverse(*operation)));
         if let Some((_, operation)) = closest {
-            covered.entry(operation).or_default().merge(&route.counts);
+            covered.entry(operation).or_default().push(route);
         }
     }
     covered
@@ -81,6 +95,7 @@ mod tests {
                     received: 1,
                     ..Counts::default()
                 },
+                ..RouteEvidence::default()
             })
             .collect();
         let covered = cover(&operations, &seen);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::evidence::{OtherRules, Outcome, RouteEvidence, Window};
 use parity_schemas::tally::{Counts, Identity};
+use parity_schemas::targets::TargetEvidence;
 use parity_schemas::verdict::Reason;
 use parity_schemas::watermark::{Apart, Run, Watermark};
 
@@ -42,6 +43,7 @@ fn evidence(routes: Vec<(&str, Counts)>) -> Evidence {
         routes: routes
             .into_iter()
             .map(|(route, counts)| RouteEvidence {
+                targets: TargetEvidence::default(),
                 route: route.to_owned(),
                 counts,
             })

@@ -100,6 +100,7 @@ fn one(
                 None => evidence.routes.push(RouteEvidence {
                     route: route.name.clone(),
                     counts: more,
+                    ..RouteEvidence::default()
                 }),
             }
         }
@@ -147,6 +148,7 @@ pub(crate) fn evidence(routes: impl Iterator<Item = (String, u64, u64)>) -> Evid
             .map(|(route, requests, differing)| RouteEvidence {
                 route,
                 counts: counts(requests, differing),
+                ..RouteEvidence::default()
             })
             .collect(),
     }

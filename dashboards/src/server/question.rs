@@ -28,6 +28,7 @@ pub(super) struct Question {
     max_dropped: Option<f64>,
     max_uncomparable: Option<f64>,
     max_errors: Option<f64>,
+    min_distinct: Option<u64>,
 }
 
 impl Question {
@@ -84,6 +85,7 @@ impl Question {
                 default.max_uncomparable,
             )?,
             max_errors: share("max_errors", self.max_errors, default.max_errors)?,
+            min_distinct: self.min_distinct.unwrap_or(default.min_distinct),
             ..default
         })
     }

@@ -40,6 +40,9 @@ fn write(out: &mut String, view: DecisionView<'_>) -> std::fmt::Result {
         writeln!(out, "  {}", sentence(reason))?;
     }
     routes(out, view)?;
+    if let Some(line) = view.targets() {
+        writeln!(out, "{}", styled(DIM, line))?;
+    }
     if let Some(line) = view.bound_to() {
         writeln!(out, "\n{}", styled(DIM, line))?;
     }
@@ -57,15 +60,22 @@ fn routes(out: &mut String, view: DecisionView<'_>) -> std::fmt::Result {
     };
     let width = longest.max(5);
     let header = format!(
-        "{:width$}  {:>9}  {:>9}  {:>9}  {:>21}  {:9}  {:>7}",
-        "ROUTE", "COMPARED", "DIFFERING", "RATE", "BETWEEN", "OUTCOME", "NEEDED"
+        "{:width$}  {:>9}  {:>9}  {:>9}  {:>9}  {:>21}  {:9}  {:>7}",
+        "ROUTE", "COMPARED", "TARGETS", "DIFFERING", "RATE", "BETWEEN", "OUTCOME", "NEEDED"
     );
     writeln!(out, "\n{}", styled(BOLD, header))?;
     for row in routes.iter().take(MAX_ROUTES).chain([&view.total()]) {
         writeln!(
             out,
-            "{:width$}  {:>9}  {:>9}  {:>9}  {:>21}  {:9}  {:>7}",
-            row.name, row.compared, row.differing, row.rate, row.between, row.outcome, row.needed,
+            "{:width$}  {:>9}  {:>9}  {:>9}  {:>9}  {:>21}  {:9}  {:>7}",
+            row.name,
+            row.compared,
+            row.targets,
+            row.differing,
+            row.rate,
+            row.between,
+            row.outcome,
+            row.needed,
         )?;
     }
     Ok(())

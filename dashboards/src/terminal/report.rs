@@ -13,7 +13,9 @@ use parity_schemas::evidence::Outcome;
 use parity_schemas::report::Report;
 
 use super::{BAD, BOLD, DIM, style, styled};
-use crate::view::words::{elapsed, grouped, percent, rate, sentence, shown, version};
+use crate::view::words::{
+    elapsed, grouped, percent, rate, sentence, shown, targets, targets_line, version,
+};
 use crate::view::{Decided, ReportView, not_compared};
 
 pub(super) use clients::headline as clients_line;
@@ -104,8 +106,15 @@ fn routes(out: &mut String, report: &Report) -> std::fmt::Result {
         .unwrap_or(0)
         .max(5);
     let header = format!(
-        "{:width$}  {:>9}  {:>9}  {:>7}  {:>8}  {:>12}  {:>20}",
-        "ROUTE", "RECEIVED", "MATCH", "DIFFER", "RATE", "NOT COMPARED", "p50 LEGACY/CANDIDATE"
+        "{:width$}  {:>9}  {:>9}  {:>9}  {:>7}  {:>8}  {:>12}  {:>20}",
+        "ROUTE",
+        "RECEIVED",
+        "TARGETS",
+        "MATCH",
+        "DIFFER",
+        "RATE",
+        "NOT COMPARED",
+        "p50 LEGACY/CANDIDATE"
     );
     writeln!(out, "\n{}", styled(BOLD, header.trim_end()))?;
     for route in &listed {
@@ -125,9 +134,10 @@ fn routes(out: &mut String, report: &Report) -> std::fmt::Result {
         let differ = format!("{:>7}  {rate:>8}", grouped(differing));
         writeln!(
             out,
-            "{:width$}  {:>9}  {:>9}  {}  {:>12}  {latency:>20}",
+            "{:width$}  {:>9}  {:>9}  {:>9}  {}  {:>12}  {latency:>20}",
             shown(&route.route),
             grouped(counts.received),
+            targets(route.distinct_targets),
             grouped(counts.matched),
             if differing > 0 {
                 styled(BAD, &differ)
@@ -137,7 +147,11 @@ fn routes(out: &mut String, report: &Report) -> std::fmt::Result {
             grouped(not_compared(counts)),
         )?;
     }
-    more(out, report.routes.len(), MAX_ROUTES, "routes")
+    more(out, report.routes.len(), MAX_ROUTES, "routes")?;
+    match targets_line(report.distinct_targets, report.most_frequent_share) {
+        Some(line) => writeln!(out, "{}", styled(DIM, line)),
+        None => Ok(()),
+    }
 }
 
 fn more(out: &mut String, all: usize, listed: usize, what: &str) -> std::fmt::Result {

@@ -145,7 +145,10 @@ fn a_few_targets_are_counted_exactly() {
         let targets: Vec<u64> = (0..number * 30).map(|request| request % number).collect();
         let evidence = evidence("key", &targets);
         assert_eq!(evidence.distinct(), number);
-        assert_eq!(evidence.most_frequent().at_least, evidence.most_frequent().at_most);
+        assert_eq!(
+            evidence.most_frequent().at_least,
+            evidence.most_frequent().at_most
+        );
         assert_eq!(evidence.is_single(), number == 1);
     }
 }
@@ -161,7 +164,13 @@ fn the_same_target_under_two_keys_may_be_two_and_is_not_counted_twice() {
     other.merge(&evidence("other", &[3; 100]));
     assert_eq!((other.distinct(), other.keys()), (10, 2));
     // 10 of the one and 100 of the other may be one target.
-    assert_eq!(other.most_frequent(), Between { at_least: 100, at_most: 110 });
+    assert_eq!(
+        other.most_frequent(),
+        Between {
+            at_least: 100,
+            at_most: 110
+        }
+    );
     let mut two = evidence("key", &[1]);
     two.merge(&evidence("other", &[1]));
     assert!(!two.is_single(), "nobody knows");
@@ -170,7 +179,12 @@ fn the_same_target_under_two_keys_may_be_two_and_is_not_counted_twice() {
 #[test]
 fn older_programs_counted_no_targets() {
     let mut old = TargetEvidence::default();
-    old.add("", 50, &DistinctTargets::default(), &FrequentTargets::default());
+    old.add(
+        "",
+        50,
+        &DistinctTargets::default(),
+        &FrequentTargets::default(),
+    );
     assert_eq!((old.known(), old.unknown(), old.distinct()), (0, 50, 0));
     assert_eq!(old.most_frequent_share(), None);
     old.merge(&evidence("key", &[1, 1, 2]));
@@ -189,7 +203,15 @@ fn texts_are_short_and_what_is_none_is_refused() {
     for text in ["x", "001x", "0g1", "00~", of_full.as_str(), "éé"] {
         assert_eq!(DistinctTargets::from_text(text), None, "{text}");
     }
-    for text in ["x", "1", "1:", ":1", "1:-1", "10000000000000000:1", "1:1;2:1"] {
+    for text in [
+        "x",
+        "1",
+        "1:",
+        ":1",
+        "1:-1",
+        "10000000000000000:1",
+        "1:1;2:1",
+    ] {
         assert_eq!(FrequentTargets::from_text(text), None, "{text}");
     }
 }

@@ -11,6 +11,7 @@ use parity_schemas::histogram::Histogram;
 use parity_schemas::recheck::complete_classes;
 use parity_schemas::report::{REPORT_SCHEMA, Report, RouteReport, RuleHits};
 use parity_schemas::tally::{Counts, Identity, Tally};
+use parity_schemas::targets::TargetEvidence;
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::{Run, Standing, Watermark};
 use uuid::Uuid;
@@ -154,6 +155,7 @@ pub(super) struct Sums {
 #[derive(Default)]
 struct RouteSums {
     counts: Counts,
+    targets: TargetEvidence,
     legacy_latency: Histogram,
     candidate_latency: Histogram,
     legacy_head_latency: Histogram,
@@ -184,6 +186,12 @@ impl Sums {
         }
         let sums = self.routes.entry(tally.route).or_default();
         sums.counts.merge(&tally.counts);
+        sums.targets.add(
+            &tally.target_key,
+            tally.counts.matched + tally.counts.mismatch,
+            &tally.targets,
+            &tally.frequent_targets,
+        );
         sums.legacy_latency.merge(&tally.legacy_latency);
         sums.candidate_latency.merge(&tally.candidate_latency);
         sums.legacy_head_latency.merge(&tally.legacy_head_latency);
@@ -217,6 +225,7 @@ impl Sums {
                 .map(|(route, sums)| RouteEvidence {
                     route,
                     counts: sums.counts,
+                    targets: sums.targets,
                 })
                 .collect(),
             groups: self.groups.into_evidence(),
@@ -232,8 +241,10 @@ impl Sums {
         example: impl FnMut(Uuid) -> Result<Option<Rc<ExampleRow>>, StoreError>,
     ) -> Result<Report, StoreError> {
         let mut counts = Counts::default();
+        let mut targets = TargetEvidence::default();
         for sums in self.routes.values() {
             counts.merge(&sums.counts);
+            targets.merge(&sums.targets);
         }
         let other_rules = others::by_rules(&runs_seen.others, &identity);
         let runs = runs_seen.into_runs(&identity, self.runs, self.window.map(|window| window.from));
@@ -259,6 +270,8 @@ impl Sums {
             other_rules,
             compared: counts.compared(),
             differing: counts.differing(),
+            distinct_targets: targets.distinct(),
+            most_frequent_share: targets.most_frequent_share(),
             counts,
             routes: routes(self.routes),
             causes: causes(&groups),
@@ -287,6 +300,9 @@ fn routes(sums: BTreeMap<String, RouteSums>) -> Vec<RouteReport> {
             route,
             compared: sums.counts.compared(),
             differing: sums.counts.differing(),
+            distinct_targets: sums.targets.distinct(),
+            most_frequent_share: sums.targets.most_frequent_share(),
+            targets: sums.targets,
             counts: sums.counts,
             legacy_us: quantiles(&sums.legacy_latency),
             candidate_us: quantiles(&sums.candidate_latency),

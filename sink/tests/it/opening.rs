@@ -17,6 +17,8 @@ pub(crate) fn decision() -> Decision {
         differing: 8,
         uncomparable: 0,
         unserved: false,
+        distinct_targets: 0,
+        most_frequent_share: None,
         rate: 0.008,
         lower: 0.004,
         upper: 0.0144,
