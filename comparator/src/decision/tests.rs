@@ -14,6 +14,7 @@ use super::*;
 mod caps;
 mod scope;
 mod served;
+mod spread;
 mod standing;
 
 fn counts(matched: u64, mismatch: u64, not_compared: &[(Reason, u64)]) -> Counts {
