@@ -6,7 +6,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::evidence::{Evidence, GroupEvidence, OtherRules, RouteEvidence, SetEvidence, Window};
+use crate::evidence::{
+    Decision, Evidence, GroupEvidence, OtherRules, RouteDecision, RouteEvidence, SetEvidence,
+    Window,
+};
+use crate::noise::{Excused, NoiseGroup};
 use crate::recheck::{ClassCounts, EvidenceCounts};
 use crate::tally::{Counts, Group, Identity};
 use crate::targets::TargetEvidence;
@@ -28,8 +32,8 @@ pub struct Report {
     /// What the gate counts: `match`, `mismatch`, and the times that the candidate failed. 0 in documents of older programs.
     #[serde(default)]
     pub compared: u64,
-    /// What the gate counts against the candidate: `mismatch`, and the times that it failed. 0 in documents of older
-    /// programs.
+    /// What the gate counts against the candidate: `mismatch` without what `excused` says of transient mismatches and noise,
+    /// and the times that the candidate failed. 0 in documents of older programs.
     #[serde(default)]
     pub differing: u64,
     /// How many distinct targets (method, path and query) the requests with a verdict had, about; of several processes with
@@ -39,6 +43,9 @@ pub struct Report {
     /// At most this share of them had the same target, 0..=1; `None` where it is not known.
     #[serde(default)]
     pub most_frequent_share: Option<f64>,
+    /// Mismatches that do not count, or may not. Absent in documents of older programs.
+    #[serde(default)]
+    pub excused: Excused,
     /// The name of the effort.
     pub migration: String,
     /// As recorded.
@@ -73,8 +80,35 @@ pub struct Report {
     /// documents of older programs.
     #[serde(default)]
     pub sets: Vec<SetEvidence>,
+    /// Groups that are noise or may be: first those that are proven, the most frequent first. Absent in documents of older
+    /// programs.
+    #[serde(default)]
+    pub noise: Vec<NoiseGroup>,
     /// Rules that excused a difference, most hits first.
     pub rules: Vec<RuleHits>,
+}
+
+impl Report {
+    /// Takes over from the decision on the same counts what of them does not count, so that both say the same numbers.
+    pub fn without_noise(&mut self, decision: &Decision) {
+        self.noise.clone_from(&decision.noise);
+        self.differing = decision.total.differing;
+        self.excused = decision.total.excused;
+        let routes: HashMap<&str, &RouteDecision> = decision
+            .routes
+            .iter()
+            .map(|route| (route.route.as_str(), route))
+            .collect();
+        for route in &mut self.routes {
+            if let Some(decided) = routes.get(route.route.as_str()) {
+                route.excused = decided.excused;
+                route.differing = decided.differing;
+            }
+        }
+        // Of those that differ alike the order stays.
+        self.routes
+            .sort_by_key(|route| std::cmp::Reverse((route.differing, route.counts.received)));
+    }
 }
 
 /// One route of a report.
@@ -100,6 +134,9 @@ pub struct RouteReport {
     /// What these are made of, for a decision on the same evidence.
     #[serde(skip)]
     pub targets: TargetEvidence,
+    /// As in the whole report.
+    #[serde(default)]
+    pub excused: Excused,
     /// Microseconds to the last byte of the answer, by quantile name (`p50`, `p95`, `p99`), of compared requests. Measured
     /// at the service: without the time in which we waited for the client.
     pub legacy_us: BTreeMap<String, u64>,

@@ -47,6 +47,8 @@ pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
             .unwrap_or(u64::MAX),
         max_not_compared: args.max_not_compared.iter().copied().collect(),
         min_distinct: args.min_distinct,
+        noise: args.noise,
+        max_transient: args.max_transient,
     };
     let wait = args.wait.unwrap_or_default();
     let began = Instant::now();

@@ -397,7 +397,8 @@ fn a_pass_says_how_many_targets_it_rests_on_and_can_demand_some() {
     }
     let short = place.run(&[&allowed[..], &["--min-distinct", "11"]].concat());
     assert_eq!(short.code, 3, "{}", short.stdout);
-    let wanted = "what was compared had 10 distinct targets (method, path and query), at least 11 wanted";
+    let wanted =
+        "what was compared had 10 distinct targets (method, path and query), at least 11 wanted";
     assert!(short.stdout.contains(wanted), "{}", short.stdout);
     let report = place.run(&["report", "--output", "json"]).json();
     assert_eq!(report["distinct_targets"], 10);
@@ -419,11 +420,16 @@ fn a_pass_says_how_many_targets_it_rests_on_and_can_demand_some() {
 fn a_second_process_sees_the_same_targets_under_the_same_key_only() {
     for (key, sees) in [(true, 20), (false, 15)] {
         let place = Place::new();
-        std::fs::write(place.path().join("key"), "0123456789abcdef0123456789abcdef").expect("a key");
+        std::fs::write(place.path().join("key"), "0123456789abcdef0123456789abcdef")
+            .expect("a key");
         let service = Service::json("{\"a\":1}");
         let candidate = Service::json("{\"a\":1.0}");
         for from in [0, 5] {
-            let more: &[&str] = if key { &["--redaction-key-file", "key"] } else { &[] };
+            let more: &[&str] = if key {
+                &["--redaction-key-file", "key"]
+            } else {
+                &[]
+            };
             let mirror = place.mirror(&service.url(), &candidate.url(), more);
             let mut connection = crate::support::client::Connection::open(mirror.address);
             for number in 0..60 {

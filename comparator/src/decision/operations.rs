@@ -10,17 +10,25 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use parity_schemas::evidence::RouteEvidence;
+use parity_schemas::noise::Excused;
 use parity_schemas::tally::Counts;
 
-/// The counts of each operation of which anything was received: of all its routes together.
+use crate::noise::excused::Found;
+
+/// The counts of each operation of which anything was received: of all its routes together, and what does not count of them.
 pub(super) fn cover<'a>(
     operations: &'a [String],
     seen: &[RouteEvidence],
-) -> HashMap<&'a str, Counts> {
+    noise: &Found<'_>,
+) -> HashMap<&'a str, (Counts, Excused)> {
     let sum = |routes: Vec<&RouteEvidence>| {
-        let mut counts = Counts::default();
-        routes.iter().for_each(|route| counts.merge(&route.counts));
-        counts
+        let (mut counts, mut excused) = (Counts::default(), Excused::default());
+        for route in routes {
+            let (before, more) = (counts.compared(), route.counts.compared());
+            excused = excused.with(before, noise.of(&route.route), more);
+            counts.merge(&route.counts);
+        }
+        (counts, excused)
     };
     let covered = routes_of(operations, seen).into_iter();
     covered.map(|(name, routes)| (name, sum(routes))).collect()
@@ -98,10 +106,10 @@ mod tests {
                 ..RouteEvidence::default()
             })
             .collect();
-        let covered = cover(&operations, &seen);
+        let covered = cover(&operations, &seen, &Found::default());
         let mut counts: Vec<(String, u64)> = covered
             .into_iter()
-            .map(|(operation, counts)| (operation.to_owned(), counts.received))
+            .map(|(operation, (counts, _))| (operation.to_owned(), counts.received))
             .collect();
         counts.sort();
         counts

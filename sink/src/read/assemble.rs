@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use parity_schemas::evidence::{Evidence, RouteEvidence, Window};
 use parity_schemas::histogram::Histogram;
+use parity_schemas::noise::Excused;
 use parity_schemas::recheck::complete_classes;
 use parity_schemas::report::{REPORT_SCHEMA, Report, RouteReport, RuleHits};
 use parity_schemas::tally::{Counts, Identity, Tally};
@@ -272,11 +273,13 @@ impl Sums {
             differing: counts.differing(),
             distinct_targets: targets.distinct(),
             most_frequent_share: targets.most_frequent_share(),
+            excused: Excused::default(),
             counts,
             routes: routes(self.routes),
             causes: causes(&groups),
             groups,
             sets: self.sets.into_evidence(),
+            noise: Vec::new(),
             rules,
         })
     }
@@ -303,6 +306,7 @@ fn routes(sums: BTreeMap<String, RouteSums>) -> Vec<RouteReport> {
             distinct_targets: sums.targets.distinct(),
             most_frequent_share: sums.targets.most_frequent_share(),
             targets: sums.targets,
+            excused: Excused::default(),
             counts: sums.counts,
             legacy_us: quantiles(&sums.legacy_latency),
             candidate_us: quantiles(&sums.candidate_latency),
