@@ -122,7 +122,7 @@ fn one(
     (pass, fail)
 }
 
-fn counts(requests: u64, differing: u64) -> Counts {
+pub(crate) fn counts(requests: u64, differing: u64) -> Counts {
     Counts {
         received: requests,
         matched: requests - differing,

@@ -13,9 +13,7 @@ use parity_schemas::evidence::Outcome;
 use parity_schemas::report::Report;
 
 use super::{BAD, BOLD, DIM, style, styled};
-use crate::view::words::{
-    elapsed, grouped, percent, rate, sentence, shown, targets, targets_line, version,
-};
+use crate::view::words::{elapsed, grouped, percent, rate, sentence, shown, targets_line, version};
 use crate::view::{Decided, ReportView, not_compared};
 
 pub(super) use clients::headline as clients_line;
@@ -106,15 +104,8 @@ fn routes(out: &mut String, report: &Report) -> std::fmt::Result {
         .unwrap_or(0)
         .max(5);
     let header = format!(
-        "{:width$}  {:>9}  {:>9}  {:>9}  {:>7}  {:>8}  {:>12}  {:>20}",
-        "ROUTE",
-        "RECEIVED",
-        "TARGETS",
-        "MATCH",
-        "DIFFER",
-        "RATE",
-        "NOT COMPARED",
-        "p50 LEGACY/CANDIDATE"
+        "{:width$}  {:>9}  {:>9}  {:>7}  {:>8}  {:>12}  {:>20}",
+        "ROUTE", "RECEIVED", "MATCH", "DIFFER", "RATE", "NOT COMPARED", "p50 LEGACY/CANDIDATE"
     );
     writeln!(out, "\n{}", styled(BOLD, header.trim_end()))?;
     for route in &listed {
@@ -134,10 +125,9 @@ fn routes(out: &mut String, report: &Report) -> std::fmt::Result {
         let differ = format!("{:>7}  {rate:>8}", grouped(differing));
         writeln!(
             out,
-            "{:width$}  {:>9}  {:>9}  {:>9}  {}  {:>12}  {latency:>20}",
+            "{:width$}  {:>9}  {:>9}  {}  {:>12}  {latency:>20}",
             shown(&route.route),
             grouped(counts.received),
-            targets(route.distinct_targets),
             grouped(counts.matched),
             if differing > 0 {
                 styled(BAD, &differ)
