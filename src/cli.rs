@@ -10,7 +10,7 @@ mod unknown;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use parity_schemas::evidence::Thresholds;
+use parity_schemas::evidence::{LatencyLimit, Thresholds};
 use parity_schemas::noise::NoiseUse;
 use parity_schemas::verdict::Reason;
 
@@ -232,6 +232,10 @@ pub(crate) struct GateArgs {
     /// each required route; may be repeated.
     #[arg(long, value_name = "REASON=SHARE", value_parser = not_compared)]
     pub(crate) max_not_compared: Vec<(Reason, f64)>,
+    /// How slow the candidate may be, by a quantile of the time to the first byte, against the same quantile of the legacy:
+    /// p99=1.5x, or p99=1.5x+5ms; for all requests and on each required route; may be repeated.
+    #[arg(long, value_name = "QUANTILE=FACTORx")]
+    pub(crate) max_latency: Vec<LatencyLimit>,
     /// A pass that rests on fewer distinct targets (method, path and query) than this is undecided.
     #[arg(long, default_value_t = Thresholds::default().min_distinct, value_name = "N")]
     pub(crate) min_distinct: u64,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::clients::Clients;
+use crate::histogram::Histogram;
 use crate::noise::{Excused, NoiseGroup};
 use crate::recheck::{ClassCounts, EvidenceCounts};
 use crate::tally::{Counts, Group, Identity};
@@ -16,8 +17,10 @@ use crate::time::Timestamp;
 use crate::vocabulary::{UnknownWord, vocabulary};
 use crate::watermark::{InstanceWatermark, Run};
 
+mod latency;
 mod thresholds;
 
+pub use latency::{LatencyDecision, LatencyLimit, NoLatencyLimit, TimesBetween};
 pub use thresholds::{Bound, Thresholds};
 
 /// From the begin of the first interval to the end of the last.
@@ -40,6 +43,12 @@ pub struct RouteEvidence {
     /// The targets of its requests with a verdict. In no document: what is shown of them is in those of a decision.
     #[serde(skip)]
     pub targets: TargetEvidence,
+    /// The legacy's times to the first byte, if they were asked for. In no document, as before.
+    #[serde(skip)]
+    pub legacy_head_latency: Histogram,
+    /// The candidate's.
+    #[serde(skip)]
+    pub candidate_head_latency: Histogram,
 }
 
 /// The tallies of one identity and window, added up.
@@ -273,6 +282,10 @@ pub struct Decision {
     pub total: RouteDecision,
     /// One by one, worst first.
     pub routes: Vec<RouteDecision>,
+    /// What is proven of each limit of a latency, for all requests and for each required route. Absent in documents of older
+    /// programs.
+    #[serde(default)]
+    pub latency: Vec<LatencyDecision>,
     /// For how many milliseconds it paused between its looks, for watermarks or for traffic: 0 if the first look was enough.
     /// Absent in documents of older programs.
     #[serde(default)]

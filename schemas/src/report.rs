@@ -345,6 +345,7 @@ impl Report {
                     route: route.route.clone(),
                     counts: route.counts.clone(),
                     targets: route.targets.clone(),
+                    ..RouteEvidence::default()
                 })
                 .collect(),
             groups,

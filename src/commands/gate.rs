@@ -23,7 +23,8 @@ const LOOK_FOR_STORE: Duration = Duration::from_millis(200);
 
 /// Runs it.
 pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
-    let (store, selection) = selection::resolve(&args.selection)?;
+    let (store, mut selection) = selection::resolve(&args.selection)?;
+    selection.with_latency = !args.max_latency.is_empty();
     let operations = match &args.openapi {
         Some(file) => openapi::operations(file)?,
         None => Vec::new(),
@@ -47,6 +48,7 @@ pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
             .unwrap_or(u64::MAX),
         max_not_compared: args.max_not_compared.iter().copied().collect(),
         min_distinct: args.min_distinct,
+        max_latency: args.max_latency.clone(),
         noise: args.noise,
         max_transient: args.max_transient,
     };

@@ -445,3 +445,62 @@ fn a_second_process_sees_the_same_targets_under_the_same_key_only() {
         assert!(distinct.abs_diff(sees) <= 2, "{distinct} of {sees}");
     }
 }
+
+#[test]
+fn a_slow_candidate_fails_by_its_latency_and_a_fast_one_passes() {
+    let place = Place::new();
+    let legacy = Service::json("{\"a\":1}");
+    let candidate = Service::start(|_| {
+        // Far more than the time of a busy machine.
+        std::thread::sleep(std::time::Duration::from_millis(60));
+        Answer::json("{\"a\":1}")
+    });
+    for (candidate, version) in [(candidate.url(), "slow"), (legacy.url(), "fast")] {
+        let version = ["--candidate-version", version, "--self-comparison", "on"];
+        let mirror = place.mirror(&legacy.url(), &candidate, &version);
+        let mut connection = crate::support::client::Connection::open(mirror.address);
+        for number in 0..120 {
+            connection.send("GET", &format!("/items/{number}"), &[], b"");
+            assert_eq!(connection.answer("GET").expect("answered").status, 200);
+        }
+        let (code, log) = mirror.stop();
+        assert_eq!(code, 0, "{log}");
+    }
+    let gate = |version: &str, limit: &str| {
+        let allowed = [
+            "gate",
+            "--max-mismatch-rate",
+            "0.1",
+            "--candidate-version",
+            version,
+        ];
+        place.run(&[&allowed[..], &["--max-latency", limit, "--output", "json"]].concat())
+    };
+    let fail = gate("slow", "p50=1.5x+1ms");
+    assert_eq!(fail.code, 1, "{}", fail.stdout);
+    let document = fail.json();
+    let reason = document["reasons"][0].as_str().expect("a text");
+    assert!(
+        reason.contains("the candidate's p50 to the first byte is at least"),
+        "{reason}"
+    );
+    assert_eq!(document["latency"][0]["outcome"], "fail");
+    assert_eq!(document["latency"][0]["requests"], 120);
+    assert_eq!(document["thresholds"]["max_latency"][0]["plus_us"], 1_000);
+    assert!(document["latency"][0]["candidate"]["at_least_us"].as_u64() >= Some(58_000));
+    let pass = gate("slow", "p50=1.5x+30s");
+    assert_eq!(pass.code, 0, "{}", pass.stdout);
+    let pass = gate("fast", "p50=3x+30s");
+    assert_eq!(pass.code, 0, "{}", pass.stdout);
+    // A hundred requests do not show what the slowest of ten thousand take.
+    let open = gate("slow", "p99.99=100x+30s");
+    assert_eq!(open.code, 3, "{}", open.stdout);
+    let text = open.json()["reasons"].to_string();
+    assert!(
+        text.contains("more requests like these would settle it"),
+        "{text}"
+    );
+    let wrong = gate("slow", "p99=fast");
+    assert_eq!(wrong.code, 2, "{}", wrong.stdout);
+    assert!(wrong.stderr.contains("p99=1.5x+5ms"), "{}", wrong.stderr);
+}

@@ -1,6 +1,8 @@
 //! From what is proven of each route to one outcome: what prevents a pass, in the order that the parent module gives.
 
-use parity_schemas::evidence::{Evidence, EvidenceSummary, Outcome, RouteDecision, Thresholds};
+use parity_schemas::evidence::{
+    Evidence, EvidenceSummary, LatencyDecision, Outcome, RouteDecision, Thresholds,
+};
 use parity_schemas::noise::NoiseGroup;
 use parity_schemas::route::OTHER;
 use parity_schemas::tally::Counts;
@@ -10,7 +12,7 @@ use super::caps::{self, Answers};
 use super::judged::Judged;
 use super::spread::Spread;
 use super::words::{TOTAL, number, percent, percents};
-use super::{sentences, standing};
+use super::{latency, sentences, standing};
 
 /// What a decision is based on, besides the bounds.
 pub(super) struct Question<'a> {
@@ -21,6 +23,7 @@ pub(super) struct Question<'a> {
     pub(super) standing: &'a Standing,
     pub(super) thresholds: &'a Thresholds,
     pub(super) spread: &'a Spread,
+    pub(super) latency: &'a [LatencyDecision],
     /// What is noise, and what may be.
     pub(super) noise: &'a [NoiseGroup],
 }
@@ -77,6 +80,7 @@ pub(super) fn conclude(
     if total.outcome == Outcome::Fail && (reasons.is_empty() || routes.len() > 1) {
         reasons.push(sentences::proven(total, allowed));
     }
+    reasons.extend(latency::failed(question.latency));
     if !reasons.is_empty() {
         reasons.extend(sentences::candidate_failures(counts));
         reasons.extend(question.doubts());
@@ -93,6 +97,7 @@ pub(super) fn conclude(
     let answers = Answers::of(question.evidence);
     reasons.extend(caps::too_short(question.evidence, thresholds));
     reasons.extend(question.spread.too_few(thresholds));
+    reasons.extend(latency::open(question.latency));
     reasons.extend(beyond_caps(TOTAL, counts, &answers, thresholds));
     reasons.extend(caps::too_many_transient(TOTAL, total, thresholds));
     if total.outcome == Outcome::Pass {
@@ -124,6 +129,7 @@ pub(super) fn conclude(
             percent(thresholds.confidence)
         );
         let mut reasons = vec![reason];
+        reasons.extend(latency::kept(question.latency));
         reasons.extend(question.spread.told(routes));
         reasons.extend(caps::never_compared(counts));
         reasons.extend(sentences::excused(total));

@@ -11,8 +11,8 @@ use parity_schemas::evidence::{Outcome, RouteDecision, RouteEvidence, Thresholds
 use parity_schemas::noise::Excused;
 use parity_schemas::tally::Counts;
 
-use super::operations;
 use super::served::is_unserved;
+use super::{latency, operations};
 use crate::bounds::{self, Seen};
 use crate::noise::excused::Found;
 
@@ -25,18 +25,20 @@ pub(super) struct Judged<'a> {
     pub(super) is_operation: bool,
 }
 
-/// All routes together, and each one, the worst first.
+/// All routes together, and each one, the worst first; and the chance of a wrong fail that each test has.
 pub(super) fn judge_all<'a>(
     seen: &'a [RouteEvidence],
     all: &Counts,
     noise: &Found<'_>,
     thresholds: &'a Thresholds,
-) -> (RouteDecision, Vec<Judged<'a>>) {
+) -> (RouteDecision, Vec<Judged<'a>>, f64) {
     let candidates = Candidate::all(seen, noise, thresholds);
     let tested = candidates
         .iter()
         .filter(|route| !route.unserved && route.compared() > 0);
-    let alpha = share_of_wrong_fails(thresholds, tested.count());
+    let required = candidates.iter().filter(|route| route.required).count();
+    let more = latency::tests(thresholds, required);
+    let alpha = share_of_wrong_fails(thresholds, tested.count(), more);
     let mut total = judge("", all, of_all(seen, noise), thresholds, alpha);
     total.traffic = if all.received > 0 { 1.0 } else { 0.0 };
     // The minimum number of requests applies to the total.
@@ -50,7 +52,7 @@ pub(super) fn judge_all<'a>(
         .map(|route| route.judged(all, thresholds, alpha))
         .collect();
     routes.sort_by(|one, two| worst_first(&one.decision, &two.decision));
-    (total, routes)
+    (total, routes, alpha)
 }
 
 /// A route that is to be judged.
@@ -141,11 +143,11 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// Which chance of a wrong fail is left for each of so many routes: a fail on any one is a fail, and so is one of all
-/// together, which is a test of its own where there are several.
-fn share_of_wrong_fails(thresholds: &Thresholds, routes: usize) -> f64 {
+/// Which chance of a wrong fail is left for each of so many routes, and of so many other tests: a fail on any one is a fail,
+/// and so is one of all together, which is a test of its own where there are several.
+fn share_of_wrong_fails(thresholds: &Thresholds, routes: usize, more: usize) -> f64 {
     let tests = if routes > 1 { routes + 1 } else { 1 };
-    wrong(thresholds) / tests as f64
+    wrong(thresholds) / (tests + more) as f64
 }
 
 /// How likely a decision may be wrong.

@@ -12,6 +12,7 @@ use parity_schemas::watermark::{Apart, Run, Watermark};
 use super::*;
 
 mod caps;
+mod latency;
 mod scope;
 mod served;
 mod spread;

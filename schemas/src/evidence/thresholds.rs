@@ -6,6 +6,7 @@ use std::ops::{Range, RangeInclusive};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::LatencyLimit;
 use crate::noise::NoiseUse;
 use crate::verdict::Reason;
 use crate::vocabulary::{UnknownWord, vocabulary};
@@ -61,6 +62,9 @@ pub struct Thresholds {
     /// A pass that rests on fewer distinct targets (method, path and query) than this is undecided.
     #[serde(default)]
     pub min_distinct: u64,
+    /// How slow the candidate may be: for all requests, and on each required route.
+    #[serde(default)]
+    pub max_latency: Vec<LatencyLimit>,
     /// Whether what is proven to be noise counts. Absent in decisions of older programs, which counted it.
     #[serde(default = "no_noise")]
     pub noise: NoiseUse,
@@ -109,6 +113,7 @@ impl Default for Thresholds {
             min_duration_ms: 0,
             max_not_compared: BTreeMap::new(),
             min_distinct: 0,
+            max_latency: Vec::new(),
             noise: NoiseUse::Use,
             // How often data changes is a property of the service, which nobody knows beforehand.
             max_transient: 1.0,

@@ -227,6 +227,8 @@ impl Sums {
                     route,
                     counts: sums.counts,
                     targets: sums.targets,
+                    legacy_head_latency: sums.legacy_head_latency,
+                    candidate_head_latency: sums.candidate_head_latency,
                 })
                 .collect(),
             groups: self.groups.into_evidence(),

@@ -41,6 +41,7 @@ pub(crate) fn decision() -> Decision {
         noise: Vec::new(),
         total: total.clone(),
         routes: vec![total],
+        latency: Vec::new(),
         waited_ms: 0,
     }
 }
