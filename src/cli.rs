@@ -232,6 +232,10 @@ pub(crate) struct GateArgs {
     /// each required route; may be repeated.
     #[arg(long, value_name = "REASON=SHARE", value_parser = not_compared)]
     pub(crate) max_not_compared: Vec<(Reason, f64)>,
+    /// Highest allowed share of requests at which the candidate fails and the legacy does not (no answer, or one that cannot
+    /// be compared; 5xx where the legacy has another status): of all requests, and of each required route.
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(crate) max_candidate_errors: Option<f64>,
     /// How slow the candidate may be, by a quantile of the time to the first byte, against the same quantile of the legacy:
     /// p99=1.5x, or p99=1.5x+5ms; for all requests and on each required route; may be repeated.
     #[arg(long, value_name = "QUANTILE=FACTORx")]

@@ -17,9 +17,11 @@ use crate::time::Timestamp;
 use crate::vocabulary::{UnknownWord, vocabulary};
 use crate::watermark::{InstanceWatermark, Run};
 
+mod errors;
 mod latency;
 mod thresholds;
 
+pub use errors::ErrorDecision;
 pub use latency::{LatencyDecision, LatencyLimit, NoLatencyLimit, TimesBetween};
 pub use thresholds::{Bound, Thresholds};
 
@@ -286,6 +288,10 @@ pub struct Decision {
     /// programs.
     #[serde(default)]
     pub latency: Vec<LatencyDecision>,
+    /// What is proven of the candidate's own failures, if they have a cap: for all requests and for each required route.
+    /// Absent in documents of older programs.
+    #[serde(default)]
+    pub candidate_errors: Vec<ErrorDecision>,
     /// For how many milliseconds it paused between its looks, for watermarks or for traffic: 0 if the first look was enough.
     /// Absent in documents of older programs.
     #[serde(default)]

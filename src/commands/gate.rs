@@ -48,6 +48,7 @@ pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
             .unwrap_or(u64::MAX),
         max_not_compared: args.max_not_compared.iter().copied().collect(),
         min_distinct: args.min_distinct,
+        max_candidate_errors: args.max_candidate_errors,
         max_latency: args.max_latency.clone(),
         noise: args.noise,
         max_transient: args.max_transient,

@@ -1,7 +1,7 @@
 //! From what is proven of each route to one outcome: what prevents a pass, in the order that the parent module gives.
 
 use parity_schemas::evidence::{
-    Evidence, EvidenceSummary, LatencyDecision, Outcome, RouteDecision, Thresholds,
+    ErrorDecision, Evidence, EvidenceSummary, LatencyDecision, Outcome, RouteDecision, Thresholds,
 };
 use parity_schemas::noise::NoiseGroup;
 use parity_schemas::route::OTHER;
@@ -12,7 +12,7 @@ use super::caps::{self, Answers};
 use super::judged::Judged;
 use super::spread::Spread;
 use super::words::{TOTAL, number, percent, percents};
-use super::{latency, sentences, standing};
+use super::{errors, latency, sentences, standing};
 
 /// What a decision is based on, besides the bounds.
 pub(super) struct Question<'a> {
@@ -24,6 +24,7 @@ pub(super) struct Question<'a> {
     pub(super) thresholds: &'a Thresholds,
     pub(super) spread: &'a Spread,
     pub(super) latency: &'a [LatencyDecision],
+    pub(super) errors: &'a [ErrorDecision],
     /// What is noise, and what may be.
     pub(super) noise: &'a [NoiseGroup],
 }
@@ -80,6 +81,7 @@ pub(super) fn conclude(
     if total.outcome == Outcome::Fail && (reasons.is_empty() || routes.len() > 1) {
         reasons.push(sentences::proven(total, allowed));
     }
+    reasons.extend(errors::failed(question.errors, thresholds));
     reasons.extend(latency::failed(question.latency));
     if !reasons.is_empty() {
         reasons.extend(sentences::candidate_failures(counts));
@@ -97,6 +99,7 @@ pub(super) fn conclude(
     let answers = Answers::of(question.evidence);
     reasons.extend(caps::too_short(question.evidence, thresholds));
     reasons.extend(question.spread.too_few(thresholds));
+    reasons.extend(errors::open(question.errors, thresholds));
     reasons.extend(latency::open(question.latency));
     reasons.extend(beyond_caps(TOTAL, counts, &answers, thresholds));
     reasons.extend(caps::too_many_transient(TOTAL, total, thresholds));

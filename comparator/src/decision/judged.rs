@@ -12,7 +12,7 @@ use parity_schemas::noise::Excused;
 use parity_schemas::tally::Counts;
 
 use super::served::is_unserved;
-use super::{latency, operations};
+use super::{errors, latency, operations};
 use crate::bounds::{self, Seen};
 use crate::noise::excused::Found;
 
@@ -37,7 +37,7 @@ pub(super) fn judge_all<'a>(
         .iter()
         .filter(|route| !route.unserved && route.compared() > 0);
     let required = candidates.iter().filter(|route| route.required).count();
-    let more = latency::tests(thresholds, required);
+    let more = latency::tests(thresholds, required) + errors::tests(thresholds, required);
     let alpha = share_of_wrong_fails(thresholds, tested.count(), more);
     let mut total = judge("", all, of_all(seen, noise), thresholds, alpha);
     total.traffic = if all.received > 0 { 1.0 } else { 0.0 };

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::evidence::{OtherRules, Outcome, RouteEvidence, Window};
 use parity_schemas::tally::{Counts, Identity};
-use parity_schemas::targets::TargetEvidence;
 use parity_schemas::verdict::Reason;
 use parity_schemas::watermark::{Apart, Run, Watermark};
 
 use super::*;
 
 mod caps;
+mod errors;
 mod latency;
 mod scope;
 mod served;
@@ -45,9 +45,9 @@ fn evidence(routes: Vec<(&str, Counts)>) -> Evidence {
         routes: routes
             .into_iter()
             .map(|(route, counts)| RouteEvidence {
-                targets: TargetEvidence::default(),
                 route: route.to_owned(),
                 counts,
+                ..RouteEvidence::default()
             })
             .collect(),
     }

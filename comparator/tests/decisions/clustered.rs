@@ -47,6 +47,7 @@ fn passes(seed: u64, targets: u64, requests: u64, rate: f64, thresholds: &Thresh
             route: "GET /users/{id}".to_owned(),
             counts: traffic::counts(sent, differing),
             targets: counted.clone(),
+            ..RouteEvidence::default()
         }];
         let decision = decide(
             "default",

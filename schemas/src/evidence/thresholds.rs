@@ -62,6 +62,10 @@ pub struct Thresholds {
     /// A pass that rests on fewer distinct targets (method, path and query) than this is undecided.
     #[serde(default)]
     pub min_distinct: u64,
+    /// Highest allowed share of requests at which the candidate fails and the legacy does not, 0..=1: of all requests, and of
+    /// each required route. `None` is no cap besides that of differences.
+    #[serde(default)]
+    pub max_candidate_errors: Option<f64>,
     /// How slow the candidate may be: for all requests, and on each required route.
     #[serde(default)]
     pub max_latency: Vec<LatencyLimit>,
@@ -113,6 +117,7 @@ impl Default for Thresholds {
             min_duration_ms: 0,
             max_not_compared: BTreeMap::new(),
             min_distinct: 0,
+            max_candidate_errors: None,
             max_latency: Vec::new(),
             noise: NoiseUse::Use,
             // How often data changes is a property of the service, which nobody knows beforehand.

@@ -42,6 +42,7 @@ pub(crate) fn decision() -> Decision {
         total: total.clone(),
         routes: vec![total],
         latency: Vec::new(),
+        candidate_errors: Vec::new(),
         waited_ms: 0,
     }
 }

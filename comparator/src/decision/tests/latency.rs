@@ -49,7 +49,7 @@ fn decided(routes: Vec<RouteEvidence>, thresholds: &Thresholds) -> Decision {
     )
 }
 
-/// 1 % of the answers take `slow` instead of 1 ms.
+/// 2 % of the answers take `slow` instead of 1 ms.
 fn with_tail(requests: u64, slow: u64) -> Vec<(u64, u64)> {
     vec![(1_000, requests / 50 * 49), (slow, requests / 50)]
 }
@@ -109,7 +109,7 @@ fn few_requests_leave_it_open_and_as_many_more_as_it_says_settle_it() {
             .collect();
         decided(
             vec![route("GET /a", &times, &times)],
-            &at_most(&["p99.5=1.1x"]),
+            &at_most(&["p98.2=1.1x"]),
         )
     };
     let open = few(1);
@@ -221,7 +221,7 @@ fn numbers(seed: u64) -> impl FnMut() -> u64 {
 #[test]
 fn the_true_quantile_is_within_its_bounds_as_often_as_they_say() {
     // Times between 1,000 and 2,000 µs, each as likely: the quantile q is 1,000 + 1,000 q.
-    const RUNS: u64 = 400;
+    const RUNS: u64 = 200;
     for bound in [Bound::AnyTime, Bound::OneLook] {
         for quantile in [0.5, 0.9, 0.99] {
             let mut missed = 0;
@@ -231,7 +231,7 @@ fn the_true_quantile_is_within_its_bounds_as_often_as_they_say() {
                     (0..500).map(|_| (1_000 + next() % 1_000, 1)).collect();
                 let thresholds = Thresholds {
                     bound,
-                    ..at_most(&[&format!("p{}=1x", quantile * 100.0)])
+                    ..at_most(&[&format!("p{}=100x", quantile * 100.0)])
                 };
                 let decision = decided(vec![route("GET /a", &times, &times)], &thresholds);
                 let between = decision.latency[0].legacy;
@@ -244,7 +244,7 @@ fn the_true_quantile_is_within_its_bounds_as_often_as_they_say() {
                         .is_none_or(|most| true_one <= most as f64);
                 missed += u64::from(!is_within);
             }
-            // Each of the two bounds may be wrong in 2.5 % of all runs; 8 % of 400 would be five deviations more.
+            // Each of the two bounds may be wrong in 2.5 % of all runs; 8 % would be almost three deviations more, and any-time bounds are wider.
             assert!(missed <= RUNS * 8 / 100, "{bound} {quantile}: {missed}");
         }
     }

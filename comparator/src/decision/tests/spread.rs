@@ -1,6 +1,6 @@
 //! How many targets a decision rests on.
 
-use parity_schemas::targets::{DistinctTargets, FrequentTargets};
+use parity_schemas::targets::{DistinctTargets, FrequentTargets, TargetEvidence};
 
 use super::*;
 
@@ -18,6 +18,7 @@ fn route(requests: u64, distinct: u64, key: &str) -> RouteEvidence {
         route: "GET /users/{id}".to_owned(),
         counts: counts(requests, 0, &[]),
         targets,
+        ..RouteEvidence::default()
     }
 }
 
