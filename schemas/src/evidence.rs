@@ -19,10 +19,12 @@ use crate::watermark::{InstanceWatermark, Run};
 
 mod errors;
 mod latency;
+mod left_out;
 mod thresholds;
 
 pub use errors::ErrorDecision;
 pub use latency::{LatencyDecision, LatencyLimit, NoLatencyLimit, TimesBetween};
+pub use left_out::{LeftOut, LeftOutSpan};
 pub use thresholds::{Bound, Thresholds};
 
 /// From the begin of the first interval to the end of the last.
@@ -72,6 +74,8 @@ pub struct Evidence {
     pub runs: Vec<Run>,
     /// What there is of the same versions under other rules, the newest first; none of it is counted here.
     pub other_rules: Vec<OtherRules>,
+    /// What was left out on demand; none of it is counted here.
+    pub left_out: Vec<LeftOut>,
 }
 
 /// What was counted of one group of mismatches.
@@ -242,6 +246,9 @@ pub struct EvidenceSummary {
     /// of older programs.
     #[serde(default)]
     pub other_rules: Vec<OtherRules>,
+    /// What was left out on demand; none of it was counted. Absent in documents of older programs.
+    #[serde(default)]
+    pub left_out: Vec<LeftOut>,
 }
 
 /// Name and version of the decision document.

@@ -15,7 +15,7 @@ mod sqlite;
 
 use std::time::Duration;
 
-use parity_schemas::evidence::Evidence;
+use parity_schemas::evidence::{Evidence, LeftOutSpan};
 use parity_schemas::record::Mismatch;
 use parity_schemas::report::Report;
 use parity_schemas::tally::Identity;
@@ -46,6 +46,8 @@ pub struct Selection {
     pub since: Option<Timestamp>,
     /// Whether the evidence is to have times to the first byte, which take as long to read as all other counts.
     pub with_latency: bool,
+    /// Spans of which nothing is counted.
+    pub left_out: Vec<LeftOutSpan>,
 }
 
 impl Selection {

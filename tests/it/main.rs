@@ -10,6 +10,7 @@ mod command_diff;
 mod command_diff_input;
 mod command_diff_text;
 mod command_gate;
+mod command_gate_demands;
 mod command_gate_gone;
 mod command_report;
 mod command_rules;

@@ -13,6 +13,7 @@ use super::*;
 mod caps;
 mod errors;
 mod latency;
+mod noise;
 mod scope;
 mod served;
 mod spread;
@@ -40,6 +41,7 @@ fn evidence(routes: Vec<(&str, Counts)>) -> Evidence {
         instances: vec!["one".to_owned()],
         runs: Vec::new(),
         other_rules: Vec::new(),
+        left_out: Vec::new(),
         groups: Vec::new(),
         sets: Vec::new(),
         routes: routes
