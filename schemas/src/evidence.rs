@@ -14,17 +14,18 @@ use crate::recheck::{ClassCounts, EvidenceCounts};
 use crate::tally::{Counts, Group, Identity};
 use crate::targets::TargetEvidence;
 use crate::time::Timestamp;
-use crate::vocabulary::{UnknownWord, vocabulary};
 use crate::watermark::{InstanceWatermark, Run};
 
 mod errors;
 mod latency;
 mod left_out;
+mod outcome;
 mod thresholds;
 
 pub use errors::ErrorDecision;
 pub use latency::{LatencyDecision, LatencyLimit, NoLatencyLimit, TimesBetween};
 pub use left_out::{LeftOut, LeftOutSpan};
+pub use outcome::Outcome;
 pub use thresholds::{Bound, Thresholds};
 
 /// From the begin of the first interval to the end of the last.
@@ -140,18 +141,6 @@ impl Evidence {
             all.merge(&route.targets);
         }
         all
-    }
-}
-
-vocabulary! {
-    /// What the gate says.
-    Outcome as "outcome of the gate" {
-        /// Proven to be within what is allowed.
-        Pass = "pass" => "proven to be within what is allowed",
-        /// Proven to be outside of it.
-        Fail = "fail" => "proven to be outside of what is allowed",
-        /// Neither is proven.
-        Undecided = "undecided" => "neither is proven",
     }
 }
 

@@ -14,7 +14,7 @@ mod frequent;
 use std::collections::BTreeMap;
 
 pub use distinct::DistinctTargets;
-pub use frequent::{FREQUENT, FrequentTargets};
+pub use frequent::{Between, FREQUENT, FrequentTargets};
 
 /// The targets of one route, or of several, by the key of their hashes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,15 +29,6 @@ struct Keyed {
     counted: u64,
     distinct: DistinctTargets,
     frequent: FrequentTargets,
-}
-
-/// Between which two numbers a count is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Between {
-    /// It is this or more.
-    pub at_least: u64,
-    /// It is this or less.
-    pub at_most: u64,
 }
 
 impl TargetEvidence {

@@ -95,7 +95,7 @@ fn a_slow_candidate_fails_by_its_latency_and_a_fast_one_passes() {
         Answer::json("{\"a\":1}")
     });
     for (candidate, version) in [(candidate.url(), "slow"), (legacy.url(), "fast")] {
-        let version = ["--candidate-version", version, "--self-comparison", "on"];
+        let version = ["--candidate-version", version];
         let mirror = place.mirror(&legacy.url(), &candidate, &version);
         let mut connection = crate::support::client::Connection::open(mirror.address);
         for number in 0..120 {
@@ -142,4 +142,47 @@ fn a_slow_candidate_fails_by_its_latency_and_a_fast_one_passes() {
     let wrong = gate("slow", "p99=fast");
     assert_eq!(wrong.code, 2, "{}", wrong.stdout);
     assert!(wrong.stderr.contains("p99=1.5x+5ms"), "{}", wrong.stderr);
+}
+
+#[test]
+fn failures_of_the_candidate_alone_have_a_cap_of_their_own() {
+    let place = Place::new();
+    let number = |target: &str| {
+        let number = target.rsplit('/').next();
+        number
+            .and_then(|text| text.parse::<u32>().ok())
+            .expect("a number")
+    };
+    let failing = |every: u32| {
+        Service::start(move |request| {
+            let fails = number(&request.target).is_multiple_of(every);
+            Answer {
+                status: if fails { 503 } else { 200 },
+                ..Answer::json("{\"a\":1}")
+            }
+        })
+    };
+    // The legacy fails at every tenth request, and so does the candidate; at four of ten it fails alone.
+    let (legacy, candidate) = (failing(10), failing(2));
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    let mut connection = crate::support::client::Connection::open(mirror.address);
+    for number in 0..200 {
+        connection.send("GET", &format!("/items/{number}"), &[], b"");
+        connection.answer("GET").expect("answered");
+    }
+    let (code, log) = mirror.stop();
+    assert_eq!(code, 0, "{log}");
+    let gate = |share: &str| {
+        let loose = ["gate", "--max-mismatch-rate", "0.9", "--output", "json"];
+        place.run(&[&loose[..], &["--max-candidate-errors", share]].concat())
+    };
+    let fail = gate("0.1");
+    assert_eq!(fail.code, 1, "{}", fail.stdout);
+    let document = fail.json();
+    // 100 of the candidate's, of which 20 are the legacy's, too.
+    assert_eq!(document["candidate_errors"][0]["errors"], 80);
+    assert_eq!(document["candidate_errors"][0]["compared"], 200);
+    assert_eq!(document["thresholds"]["max_candidate_errors"], 0.1);
+    assert_eq!(gate("0.6").code, 0);
+    assert_eq!(gate("0.4").code, 3);
 }

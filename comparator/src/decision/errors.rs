@@ -43,11 +43,6 @@ impl Errors {
     }
 }
 
-/// How many tests there are: all requests, and each required route.
-pub(super) fn tests(thresholds: &Thresholds, required: usize) -> usize {
-    thresholds.max_candidate_errors.map_or(0, |_| 1 + required)
-}
-
 /// What is proven for all requests and for each required route. `alpha` is the chance of a wrong fail of each.
 pub(super) fn judge(
     evidence: Option<&Evidence>,

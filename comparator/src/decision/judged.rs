@@ -11,8 +11,8 @@ use parity_schemas::evidence::{Outcome, RouteDecision, RouteEvidence, Thresholds
 use parity_schemas::noise::Excused;
 use parity_schemas::tally::Counts;
 
+use super::operations;
 use super::served::is_unserved;
-use super::{errors, latency, operations};
 use crate::bounds::{self, Seen};
 use crate::noise::excused::Found;
 
@@ -37,7 +37,7 @@ pub(super) fn judge_all<'a>(
         .iter()
         .filter(|route| !route.unserved && route.compared() > 0);
     let required = candidates.iter().filter(|route| route.required).count();
-    let more = latency::tests(thresholds, required) + errors::tests(thresholds, required);
+    let more = further_tests(thresholds, required);
     let alpha = share_of_wrong_fails(thresholds, tested.count(), more);
     let mut total = judge("", all, of_all(seen, noise), thresholds, alpha);
     total.traffic = if all.received > 0 { 1.0 } else { 0.0 };
@@ -148,6 +148,14 @@ impl<'a> Candidate<'a> {
 fn share_of_wrong_fails(thresholds: &Thresholds, routes: usize, more: usize) -> f64 {
     let tests = if routes > 1 { routes + 1 } else { 1 };
     wrong(thresholds) / (tests + more) as f64
+}
+
+/// How many tests there are besides those of differences: each limit of a latency, and the cap of the candidate's failures,
+/// for all requests and for each required route.
+fn further_tests(thresholds: &Thresholds, required: usize) -> usize {
+    let limits = thresholds.max_latency.len();
+    let caps = usize::from(thresholds.max_candidate_errors.is_some());
+    (limits + caps) * (1 + required)
 }
 
 /// How likely a decision may be wrong.

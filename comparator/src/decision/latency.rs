@@ -44,11 +44,6 @@ struct Case {
     times: Times,
 }
 
-/// How many tests there are: for each limit all requests, and each required route.
-pub(super) fn tests(thresholds: &Thresholds, required: usize) -> usize {
-    thresholds.max_latency.len() * (1 + required)
-}
-
 /// What is proven of each limit, for all requests and for each required route. `alpha` is the chance of a wrong fail for
 /// each of them.
 pub(super) fn judge(

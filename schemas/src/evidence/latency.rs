@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::Outcome;
+use super::outcome::Outcome;
 
 /// A quantile of the candidate's times to the first byte may be at most the legacy's times a factor, and a constant more.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -6,7 +6,7 @@ use std::ops::{Range, RangeInclusive};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::LatencyLimit;
+use super::latency::LatencyLimit;
 use crate::noise::NoiseUse;
 use crate::verdict::Reason;
 use crate::vocabulary::{UnknownWord, vocabulary};

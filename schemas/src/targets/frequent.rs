@@ -11,11 +11,18 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::Between;
-
 /// Counters: a share is right to within a seventeenth. That of the most frequent target matters where it is large, and then
 /// it is much nearer.
 pub const FREQUENT: usize = 16;
+
+/// Between which two numbers a count is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Between {
+    /// It is this or more.
+    pub at_least: u64,
+    /// It is this or less.
+    pub at_most: u64,
+}
 
 /// See the module.
 #[derive(Clone, Debug, Default)]

@@ -1,3 +1,5 @@
+//! The summaries against direct counts.
+
 use std::collections::HashMap;
 
 use proptest::prelude::*;

@@ -7,11 +7,9 @@
 use std::collections::hash_map::DefaultHasher;
 use std::fmt;
 use std::hash::Hasher;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use parity_schemas::targets::{DistinctTargets, FrequentTargets};
-
-use super::counters::lock;
 
 /// Said before what is hashed, so that the key of the redaction is used for nothing else in the same way.
 const PURPOSE: &[u8] = b"parity targets\0";
@@ -95,12 +93,17 @@ pub(super) struct NewTargets(Mutex<Targets>);
 
 impl NewTargets {
     pub(super) fn add(&self, target: TargetHash) {
-        lock(&self.0).add(target);
+        self.lock().add(target);
+    }
+
+    /// Ignores poisoning: nothing here panics halfway.
+    fn lock(&self) -> MutexGuard<'_, Targets> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Calls `each` with those since the last call, if there are any.
     pub(super) fn take(&self, each: impl FnOnce(&Targets)) {
-        let mut targets = lock(&self.0);
+        let mut targets = self.lock();
         // Empty ones would set no register.
         if targets.distinct != DistinctTargets::default() {
             each(&targets);
