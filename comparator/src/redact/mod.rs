@@ -34,6 +34,7 @@ mod markup;
 mod name_value;
 mod names;
 mod place;
+mod prose;
 mod sample;
 mod strings;
 mod table;

@@ -1,7 +1,7 @@
 //! Redacts plain text by patterns. This is best effort, because nothing marks where a value begins and ends.
 //!
 //! A value counts as secret if it follows a secret name (`password=…`, `"token": "…"`, `:pin => …`, `api key: …`,
-//! `--secret …`), or if it looks like a secret: credentials in a URL, `Bearer …`, JSON web tokens, private keys, keys
+//! `--secret …`) or a sentence tells it (`prose`), or if it looks like a secret: credentials in a URL, `Bearer …`, JSON web tokens, private keys, keys
 //! of well-known services, card numbers. Percent encoding and escapes are undone before a name is checked. Where the
 //! end of a value is unclear, more is hidden rather than less.
 
@@ -69,6 +69,7 @@ impl Redactor {
         spans.extend(self.in_paths(text));
         spans.extend(self.in_statements(text));
         spans.extend(logins::in_addresses(text));
+        spans.extend(logins::in_oracle_addresses(text));
         spans.extend(logins::before_hosts(text));
         spans.extend(private_keys(text));
         self.encoded(text, depth, &mut spans);
@@ -142,7 +143,9 @@ impl Redactor {
                 .contains(':')
                 .then_some(from..from + length);
         }
-        let sign = separator_after(text, name)?;
+        let Some(sign) = separator_after(text, name) else {
+            return self.told(text, name);
+        };
         // A name may consist of several words: `pin code: 1234`.
         let parameter = text
             .get(..name.span.start)

@@ -243,7 +243,9 @@ impl<'a> Walker<'a> {
             _ => false,
         };
         let place = part.as_ref().unwrap_or(place);
-        let named = self.reading.named_by_members(at);
+        let mut named = self.reading.named_by_members(at);
+        let declared = self.reading.declared(at);
+        named.values |= declared.values;
         let columns = self.reading.columns_of(at, &place.context);
         let operation = self.reading.operation_of(at);
         let hides_scalars = named.all || place.context.hides_scalars;
@@ -255,11 +257,15 @@ impl<'a> Walker<'a> {
             let mut member = place.member(&name, self.reading.redactor, self.scope);
             member.secret |= nameless && name != multipart::HEADERS;
             member.secret |= place.context.names(&name) || (named.values && is_named(&name));
+            member.secret |= declared.hides(&name) || self.reading.is_secret_text(&name, key + 1);
             if let Some(columns) = &columns {
                 member.context = columns.clone();
             }
             member.context.hides_scalars = (hides_scalars || member.context.hides_scalars)
                 && !self.reading.says_what_it_is(&name, key + 1);
+            if let Some(names) = declared.names_within(&name) {
+                member.context.add_names(names);
+            }
             if let Some(operation) = operation.as_ref().filter(|_| is_variables(&name)) {
                 member.context.add(operation);
             }

@@ -104,6 +104,7 @@ impl MarkupReader<'_> {
         }
         if self.is_label(&plain) {
             self.labelled();
+            self.label_found();
             self.name_siblings(&plain);
             self.is_head_of_column(&plain);
         }
@@ -210,6 +211,29 @@ impl MarkupReader<'_> {
         if secret && (is_naming(lower) || last_word::says_name(&tag.name)) {
             parent.naming = Some(lower.to_owned());
             parent.rewritten = (2..=MAX_CHILDREN).contains(&parent.children);
+        }
+    }
+
+    /// The same for an empty element with nothing but the name in it: `<c n="password"/><c v="…"/>`. What follows directly
+    /// holds the value, too.
+    pub(super) fn names_what_follows(&mut self, lower: &str, tag: &Tag) {
+        if self.dialect == Dialect::Html || !tag.closed || tag.attributes.is_empty() {
+            return;
+        }
+        let names = &self.redactor.secret_names;
+        let mut secret = false;
+        for attribute in &tag.attributes {
+            if !self.is_naming(&attribute.name) {
+                return;
+            }
+            let value = self.text.get(attribute.value.clone()).unwrap_or_default();
+            secret |= names.contains_exactly(unescaped(value).trim());
+        }
+        if secret {
+            self.follows = true;
+            if let Some(parent) = self.open.last_mut().filter(|open| open.naming.is_none()) {
+                parent.naming = Some(lower.to_owned());
+            }
         }
     }
 
