@@ -34,19 +34,19 @@ const ENDS: [&str; 19] = [
 ];
 /// Other words that people write behind `password` and `password is`.
 #[rustfmt::skip]
-const PROSE: [&str; 154] = [
+const PROSE: [&str; 163] = [
     "a", "about", "above", "again", "age", "all", "alone", "already", "also", "always", "an", "and", "any", "as", "at",
     "attempt", "available", "bad", "be", "before", "below", "blank", "both", "box", "broken", "but", "by", "can", "case",
     "change", "check", "confirm", "correct", "different", "dialog", "do", "does", "done", "down", "due", "email", "empty",
     "entry", "error", "exact", "exists", "expiry", "fails", "false", "field", "fine", "first", "for", "forgotten", "form",
     "format", "found", "from", "gone", "good", "hash", "has", "help", "here", "hidden", "hint", "history", "how", "if",
-    "in", "input", "it", "its", "just", "kept", "known", "last", "length", "link", "list", "login", "long", "lost",
+    "in", "incorrect", "input", "insecure", "invalid", "it", "its", "just", "kept", "known", "last", "length", "link", "list", "login", "long", "lost",
     "manager", "match", "may", "mismatch", "missing", "must", "my", "necessary", "needs", "never", "new", "no", "not",
     "now", "null", "of", "off", "ok", "okay", "old", "on", "once", "one", "only", "optional", "or", "our", "out", "over",
-    "page", "policy", "prompt", "quality", "ready", "reset", "right", "rules", "safe", "same", "screen", "secret",
+    "page", "policy", "present", "private", "prompt", "public", "quality", "ready", "reset", "right", "rules", "safe", "same", "screen", "secret",
     "secure", "sent", "set", "settings", "short", "shown", "simple", "so", "still", "storage", "strength", "strong",
-    "than", "that", "the", "there", "to", "today", "token", "too", "twice", "unknown", "unset", "up", "update", "user",
-    "valid", "weak", "what", "your",
+    "than", "that", "the", "there", "to", "today", "token", "too", "twice", "unknown", "unset", "up", "update", "unsafe", "user",
+    "valid", "weak", "what", "wrong", "your", "yours",
 ];
 
 impl Redactor {

@@ -18,7 +18,7 @@ use crate::redact::context::{Context, MAX_HEADERS, SecretColumns};
 use crate::redact::last_word::ends_in;
 
 /// Last words of members that list column names as objects.
-const COLUMNS: [&[u8]; 21] = [
+const COLUMNS: [&[u8]; 22] = [
     b"attribute",
     b"col",
     b"column",
@@ -34,6 +34,8 @@ const COLUMNS: [&[u8]; 21] = [
     b"label",
     b"meta",
     b"metadata",
+    // The singular of `properties`, as words are parted here.
+    b"propertie",
     b"property",
     b"schema",
     b"structure",
@@ -43,7 +45,7 @@ const COLUMNS: [&[u8]; 21] = [
     b"variable",
 ];
 /// Those of them whose own members may be the names.
-const MAPS: [&[u8]; 4] = [b"col", b"column", b"field", b"property"];
+const MAPS: [&[u8]; 4] = [b"col", b"column", b"field", b"propertie"];
 /// Last words of members by which a column is called where its values are.
 const ALIASES: [&[u8]; 12] = [
     b"accessor",
@@ -130,7 +132,8 @@ impl NamedTree<'_> {
             let named = match self.tree.kind(element) {
                 NodeKind::String => self.is_column_name(element, names),
                 NodeKind::Object if names == Names::InObjects => {
-                    self.named_by_members(element).values
+                    let named = self.named_by_members(element);
+                    named.values || named.all
                 }
                 NodeKind::Object => {
                     let text = self.only_member(element);

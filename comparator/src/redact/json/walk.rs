@@ -201,9 +201,9 @@ impl<'a> Walker<'a> {
     fn array(&mut self, at: u32, place: &Place) {
         let elements: Vec<u32> = self.reading.tree.elements(at).collect();
         let rows = self.reading.rows_below(at, &elements, &place.context);
-        let context = rows.as_ref().unwrap_or(&place.context);
-        let hidden = context.hides(at, elements.len());
-        let header = context.is_header(at);
+        // What the first row says is for the rows, not for the list of them.
+        let hidden = place.context.hides(at, elements.len());
+        let header = place.context.is_header(at);
         let named = match place.content {
             Content::Parts { form } => self.reading.named_by_parts(&elements, form),
             _ => NamedByMembers::default(),

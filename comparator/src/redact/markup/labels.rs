@@ -57,6 +57,8 @@ impl Known {
 pub(super) struct Controls {
     /// Where the last control begins that no label names so far.
     unnamed: Option<usize>,
+    /// Whether that control is in a label of its own.
+    within: bool,
     /// Whether a label waits for its control.
     label: bool,
     /// Whether that label is one of a secret.
@@ -118,13 +120,17 @@ impl MarkupReader<'_> {
     pub(super) fn is_awaited(&mut self, lower: &str, tag: &Tag) -> bool {
         if lower == "label" {
             (self.controls.label, self.controls.awaited) = (true, false);
+            if std::mem::take(&mut self.controls.within) {
+                self.controls.unnamed = None;
+            }
             return false;
         }
         if !CONTROLS.contains(&lower) || UNLABELLED.contains(&&*value_of(self.text, tag, "type").to_ascii_lowercase()) {
             return false;
         }
         let label = std::mem::take(&mut self.controls.label);
-        self.controls.unnamed = (!label).then_some(tag.at);
+        self.controls.within = self.open.iter().any(|open| open.name == "label");
+        self.controls.unnamed = (!label || self.controls.within).then_some(tag.at);
         std::mem::take(&mut self.controls.awaited)
     }
 
