@@ -331,7 +331,10 @@ mod tests {
             ),
             ("/invite/token/./opensesame", "/invite/token/./{id}"),
             ("/invite/token//opensesame", "/invite/token//{id}"),
-            ("/invite/token/x/../opensesame", "/invite/token/{id}/../{id}"),
+            (
+                "/invite/token/x/../opensesame",
+                "/invite/token/{id}/../{id}",
+            ),
             ("/auth/login", "/auth/login"),
             ("/%70assword/opensesame", "/{id}/{id}"),
             ("/token/%2e/opensesame", "/token/{id}/{id}"),

@@ -36,6 +36,7 @@ mod names;
 mod place;
 mod prose;
 mod sample;
+mod statements;
 mod strings;
 mod table;
 mod text;

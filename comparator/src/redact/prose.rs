@@ -60,7 +60,9 @@ impl Redactor {
         let line = line.split(['\n', '\r']).next()?;
         // The end of the line is out of sight: no word can be taken for its last one.
         let whole = line.len() < MAX_BYTES;
-        let from = |word: &str| text.len() - rest.len() + (word.as_ptr() as usize - rest.as_ptr() as usize);
+        let from = |word: &str| {
+            text.len() - rest.len() + (word.as_ptr() as usize - rest.as_ptr() as usize)
+        };
         let mut words = line.split_whitespace();
         let first = words.next()?;
         let (value, sign) = if OF.contains(&first) {
@@ -94,7 +96,8 @@ impl Redactor {
         let phrase = text.get(name.phrase..name.span.end).unwrap_or_default();
         let two = phrase.rmatch_indices(char::is_whitespace).nth(1);
         let two = two.and_then(|(at, _)| phrase.get(at..)).unwrap_or(phrase);
-        text.get(name.span.clone()).is_some_and(|word| names.contains_exactly(word))
+        text.get(name.span.clone())
+            .is_some_and(|word| names.contains_exactly(word))
             || names.contains_exactly(two)
     }
 
@@ -126,7 +129,9 @@ fn may_follow(text: &str, name: &Name) -> bool {
     let mut words = line.unwrap_or_default().split_whitespace().rev();
     let is_user = |word: &str| {
         let word = word.trim_end_matches([',', ':', ';']);
-        ["account", "login", "user", "username"].iter().any(|user| word.eq_ignore_ascii_case(user))
+        ["account", "login", "user", "username"]
+            .iter()
+            .any(|user| word.eq_ignore_ascii_case(user))
     };
     match words.next() {
         None => true,
@@ -143,5 +148,8 @@ fn is_prose(word: &str) -> bool {
     let single = word.strip_suffix('s').unwrap_or(word);
     PROSE.contains(&word)
         || PROSE.contains(&single)
-        || (word.len() >= MIN_BYTES && ENDS.iter().any(|end| word.ends_with(end) || single.ends_with(end)))
+        || (word.len() >= MIN_BYTES
+            && ENDS
+                .iter()
+                .any(|end| word.ends_with(end) || single.ends_with(end)))
 }

@@ -133,8 +133,18 @@ impl Redactor {
                 return Some(from..from + length);
             }
         }
+        // `-uada:…`, without a space.
+        if word.starts_with("-u")
+            && !word.starts_with("--")
+            && after.starts_with(':')
+            && word.len() > 2
+        {
+            let length = after.find(char::is_whitespace).unwrap_or(after.len());
+            return Some(name.span.start + 2..name.span.end + length);
+        }
         if LOGIN_OPTIONS.contains(&word) {
-            let blank = after.len() - after.trim_start().len();
+            let sign = |sign: char| sign.is_whitespace() || sign == '=';
+            let blank = after.len() - after.trim_start_matches(sign).len();
             let value = after.get(blank..)?;
             let length = value.find(char::is_whitespace).unwrap_or(value.len());
             let from = name.span.end + blank;

@@ -248,9 +248,9 @@ pub(super) const STEMS: &[[u8; 3]] = &[
     *b"aro", *b"asa", *b"asl", *b"ass", *b"aut", *b"bea", *b"car", *b"cod", *b"con", *b"coo",
     *b"cre", *b"csc", *b"csr", *b"cvc", *b"cvn", *b"cvv", *b"dga", *b"eno", *b"esl", *b"geh",
     *b"gic", *b"htw", *b"ifr", *b"jwt", *b"ken", *b"key", *b"kod", *b"lav", *b"lsz", *b"mdp",
-    *b"mne", *b"nha", *b"nna", *b"non", *b"otp", *b"ozi", *b"pan", *b"pas", *b"phr", *b"pin", *b"psk", *b"puk",
-    *b"pwd", *b"sec", *b"see", *b"ses", *b"sid", *b"sig", *b"ssn", *b"ssw", *b"tkh", *b"tok", *b"xsr",
-    *b"zug",
+    *b"mne", *b"nha", *b"nna", *b"non", *b"otp", *b"ozi", *b"pan", *b"pas", *b"phr", *b"pin",
+    *b"psk", *b"puk", *b"pwd", *b"sec", *b"see", *b"ses", *b"sid", *b"sig", *b"ssn", *b"ssw",
+    *b"tkh", *b"tok", *b"xsr", *b"zug",
 ];
 /// By first letter, the second ones that begin a stem.
 pub(super) const PAIRS: [u32; 32] = {
@@ -317,6 +317,7 @@ pub(super) const QUALIFIERS: &[&[u8]] = &[
     b"account",
     b"admin",
     b"api",
+    b"app",
     b"auth",
     b"aws",
     b"bearer",
@@ -327,7 +328,10 @@ pub(super) const QUALIFIERS: &[&[u8]] = &[
     b"database",
     b"db",
     b"id",
+    b"ldap",
     b"login",
+    b"mail",
+    b"master",
     b"new",
     b"old",
     b"proxy",
@@ -338,6 +342,8 @@ pub(super) const QUALIFIERS: &[&[u8]] = &[
     b"security",
     b"session",
     b"shared",
+    b"smtp",
     b"user",
+    b"wifi",
     b"x",
 ];

@@ -137,7 +137,7 @@ impl NamedTree<'_> {
                 }
                 NodeKind::Object => {
                     let text = self.only_member(element);
-                    text.is_some_and(|text| self.is_column_name(text, names))
+                    text.is_some_and(|text| self.is_column_name(text, Names::Labels))
                 }
                 // Not a list of names.
                 NodeKind::Array => return SmallVec::new(),
@@ -186,9 +186,7 @@ impl NamedTree<'_> {
     /// under the names would be data.
     fn secret_members(&mut self, object: u32, name: &str) -> (SmallVec<[usize; 4]>, usize) {
         let keys: Vec<u32> = self.tree.keys(object).take(MAX_COLUMNS).collect();
-        let described = |kind| {
-            keys.iter().all(|key| self.tree.kind(key + 1) == kind)
-        };
+        let described = |kind| keys.iter().all(|key| self.tree.kind(key + 1) == kind);
         let typed = ends_in(name, &[b"col", b"column"]) && described(NodeKind::String);
         if !(typed || described(NodeKind::Object)) {
             return (SmallVec::new(), 0);
@@ -226,7 +224,10 @@ impl NamedTree<'_> {
     pub(super) fn columns_of(&mut self, object: u32, around: &Context) -> Option<Context> {
         let mut found = FoundColumns::default();
         self.tables_in(object, 0, &mut found);
-        let FoundColumns { mut tables, aliases } = found;
+        let FoundColumns {
+            mut tables,
+            aliases,
+        } = found;
         // With too many lists everything is hidden; see `with`.
         if (1..=MAX_HEADERS).contains(&tables.len()) {
             let lists: Vec<(u32, usize)> = (object..self.tree.next(object))
@@ -240,8 +241,7 @@ impl NamedTree<'_> {
                     .any(|(list, length)| *length == table.columns && *list != table.header)
             });
         }
-        (!tables.is_empty() || !aliases.is_empty())
-            .then(|| around.with(tables).with_keys(aliases))
+        (!tables.is_empty() || !aliases.is_empty()).then(|| around.with(tables).with_keys(aliases))
     }
 
     fn tables_in(&mut self, object: u32, depth: usize, found: &mut FoundColumns) {

@@ -2,7 +2,8 @@
 //!
 //! - A JSON Web Key (RFC 7517) has a `kty`; its private parts have names of one or two letters, which mean anything
 //!   elsewhere.
-//! - `{"sensitive": true, "value": …}`: a flag beside a value, as in Terraform, GitLab and their like.
+//! - `{"sensitive": true, "value": …}`: a flag beside a value, as in Terraform, GitLab and their like; the type
+//!   `SecureString` of AWS.
 //! - `sensitive_attributes` beside `attributes`, `sensitive_values` beside `values`, `after_sensitive` beside `after`:
 //!   the state and the plans of Terraform. A member with a secret anywhere in it is hidden whole.
 //! - `seed` and `nonce` are numbers in most services, and credentials where they are texts.
@@ -75,6 +76,8 @@ impl NamedTree<'_> {
             let name = self.tree.unescaped(key, &mut self.scratch);
             if kind == NodeKind::String {
                 declared.key |= name == b"kty";
+                declared.values |= name.eq_ignore_ascii_case(b"type")
+                    && self.tree.content(key + 1) == b"SecureString";
                 continue;
             }
             if kind == NodeKind::True && FLAGS.contains(&name) {

@@ -19,7 +19,7 @@ use crate::redact::last_word::{NAMING, ends_in};
 use crate::redact::{graphql, strings};
 
 /// Last words of members that hold a value which another member names.
-const NAMED: [&[u8]; 36] = [
+const NAMED: [&[u8]; 38] = [
     b"actual",
     b"after",
     b"before",
@@ -28,6 +28,7 @@ const NAMED: [&[u8]; 36] = [
     b"current",
     b"data",
     b"default",
+    b"example",
     b"expected",
     b"from",
     b"given",
@@ -45,6 +46,7 @@ const NAMED: [&[u8]; 36] = [
     b"rejected",
     b"replacement",
     b"result",
+    b"sample",
     b"string",
     b"stored",
     b"submitted",
@@ -205,7 +207,8 @@ impl NamedTree<'_> {
             }
             let text = self.key_text(inner + 1);
             let names = &self.redactor.secret_names;
-            named.values |= names.contains_exactly(&text) || (naming && names.contains_label(&text));
+            named.values |=
+                names.contains_exactly(&text) || (naming && names.contains_label(&text));
         }
     }
 

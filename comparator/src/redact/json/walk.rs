@@ -208,10 +208,11 @@ impl<'a> Walker<'a> {
             Content::Parts { form } => self.reading.named_by_parts(&elements, form),
             _ => NamedByMembers::default(),
         };
-        let after = if hidden.is_none() && !header {
-            self.reading.after_names(&elements)
-        } else {
-            SmallVec::new()
+        let after = match (&hidden, elements.as_slice()) {
+            (None, _) if !header => self.reading.after_names(&elements),
+            // Two names, or a name and a value that reads like one.
+            (None, [_, second]) if !self.is_a_name(*second) => self.reading.after_names(&elements),
+            _ => SmallVec::new(),
         };
         for (index, element) in (0_u32..).zip(elements) {
             let position = index as usize;

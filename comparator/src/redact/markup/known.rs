@@ -61,7 +61,9 @@ pub(super) fn is_of_html(name: &str) -> bool {
 /// Whether an attribute names the value in the other attributes or in the content.
 pub(super) fn is_naming(attribute: &str) -> bool {
     let local = attribute.rsplit(':').next().unwrap_or(attribute);
-    let data = local.get(..5).filter(|data| data.eq_ignore_ascii_case("data-"));
+    let data = local
+        .get(..5)
+        .filter(|data| data.eq_ignore_ascii_case("data-"));
     let local = local.get(data.map_or(0, str::len)..).unwrap_or(local);
     NAMING.iter().any(|name| local.eq_ignore_ascii_case(name))
 }

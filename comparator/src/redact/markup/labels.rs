@@ -125,7 +125,9 @@ impl MarkupReader<'_> {
             }
             return false;
         }
-        if !CONTROLS.contains(&lower) || UNLABELLED.contains(&&*value_of(self.text, tag, "type").to_ascii_lowercase()) {
+        if !CONTROLS.contains(&lower)
+            || UNLABELLED.contains(&&*value_of(self.text, tag, "type").to_ascii_lowercase())
+        {
             return false;
         }
         let label = std::mem::take(&mut self.controls.label);

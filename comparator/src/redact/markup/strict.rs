@@ -26,14 +26,22 @@ pub(super) fn dialect_of(text: &str) -> Option<Dialect> {
         let name = name_at(text, at + 1);
         name.starts_with(char::is_alphabetic).then_some(name)
     });
-    let begins = |name: &str| BEGINS_HTML.iter().any(|known| name.eq_ignore_ascii_case(known));
+    let begins = |name: &str| {
+        BEGINS_HTML
+            .iter()
+            .any(|known| name.eq_ignore_ascii_case(known))
+    };
     if first.is_none_or(begins) {
         return Some(Dialect::Html);
     }
     if structure_of(text).is_some() {
         return Some(Dialect::Xml);
     }
-    let claims = text.trim_start_matches('\u{feff}').trim_start().starts_with('<') && text.contains("</");
+    let claims = text
+        .trim_start_matches('\u{feff}')
+        .trim_start()
+        .starts_with('<')
+        && text.contains("</");
     (!claims || first.is_some_and(is_of_html)).then_some(Dialect::Html)
 }
 
@@ -94,7 +102,9 @@ pub(super) fn structure_of(text: &str) -> Option<Structure> {
                 return None;
             }
             let declared = rest.get(..length)?;
-            foreign |= ["SYSTEM", "PUBLIC"].iter().any(|place| declared.contains(place));
+            foreign |= ["SYSTEM", "PUBLIC"]
+                .iter()
+                .any(|place| declared.contains(place));
             at += length;
         } else if rest.starts_with("<?") {
             at += rest.find("?>")? + 2;

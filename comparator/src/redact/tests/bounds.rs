@@ -156,8 +156,12 @@ fn names_that_stand_beside_their_values_cost_in_proportion() {
             format!("{{\"columns\":[{columns}],\"rows\":[{{\"c1\":1}}]}}")
         }),
         ("columns in objects", |count| {
-            let row = "{\"columns\":[{\"id\":\"c\",\"name\":\"pin\"}],\"a\":{\"b\":{\"c\":{\"d\":[1]}}}}";
-            format!("{{\"columns\":[\"a\",\"pin\"],\"rows\":[{}]}}", vec![row; count].join(","))
+            let row =
+                "{\"columns\":[{\"id\":\"c\",\"name\":\"pin\"}],\"a\":{\"b\":{\"c\":{\"d\":[1]}}}}";
+            format!(
+                "{{\"columns\":[\"a\",\"pin\"],\"rows\":[{}]}}",
+                vec![row; count].join(",")
+            )
         }),
         ("marks", |count| {
             let mark = "{\"values\":{\"a\":1},\"sensitive_values\":{\"a\":{\"b\":[false]}}}";

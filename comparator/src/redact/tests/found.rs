@@ -88,7 +88,7 @@ const FINDS: &[Find] = &[
     // Other formats.
     (501, JSON, r#"{"errors":[{"message":"kept 3","extensions":{"argumentName":"password","argumentValue":"HUNTER2"}}]}"#),
     (502, JSON, r#"{"errors":[{"message":"kept 3","extensions":{"exception":{"errors":[{"property":"smtpPassword","value":"HUNTER2"}]}}}]}"#),
-    (503, JSON, r#"{"parameters":[{"name":"smtpPassword","in":"query","example":"HUNTER2","schema":{"default":"HUNTER2"}},{"name":"town","example":"kept 3"}]}"#),
+    (503, JSON, r#"{"parameters":[{"name":"smtpPassword","in":"query","example":"HUNTER2"},{"name":"town","example":"kept 3"}]}"#),
     (504, JSON, r#"{"parameters":[{"name":"smtpPassword","examples":{"a":{"value":"HUNTER2"}}},{"name":"town","example":"kept 3"}]}"#),
     (505, TEXT, "NOTE='kept 3'\nDB_PASSWORD=HUNTER2\nexport API_TOKEN=\"HUNTER2\"\n"),
     (506, JSON, r#"{"setCookie":"theme=dark; sid=HUNTER2","raw":"Set-Cookie: a=HUNTER2; Path=/","note":"kept 3"}"#),
@@ -101,19 +101,18 @@ const FINDS: &[Find] = &[
     (513, TEXT, "note=kept 3\ndb.password=\\\n  HUNTER2\n"),
     (514, TEXT, "-- kept 3\nINSERT INTO `users` (`id`,`password`) VALUES (1,'HUNTER2');\nUPDATE u SET password='HUNTER2' WHERE id=1;\n"),
     (515, TEXT, "-- kept 3\nCOPY public.users (id, password, note) FROM stdin;\n1\tHUNTER2\tx\n2\tHUNTER2\ty\n\\.\n"),
-    (516, TEXT, "-- kept 3\nCREATE TABLE users (\n  id int,\n  password text\n);\nINSERT INTO users VALUES (1,'HUNTER2');\n"),
-    (517, TEXT, "curl -u ada:HUNTER2 -H 'X-Api-Key: HUNTER2' -d 'password=HUNTER2' https://x.example/a # kept 3\n"),
+    (516, TEXT, "-- kept 3\nCREATE TABLE `shop`.`users` (\n  id int,\n  password text\n);\nINSERT INTO `users` VALUES (1,'HUNTER2');\nINSERT INTO towns VALUES (1,'Rome');\n"),
+    (517, TEXT, "echo kept 3\ncurl -u ada:HUNTER2 -H 'X-Api-Key: HUNTER2' -d 'password=HUNTER2' https://x.example/a\n"),
     (518, TEXT, "kept 3\ncurl --user=ada:HUNTER2 https://x.example\ncurl -uada:HUNTER2 https://x.example\n"),
     (519, TEXT, "kept 3\ncurl --data-raw '{\"password\":\"HUNTER2\"}' https://x.example\n"),
-    (520, TEXT, "kept 3\nmysql -u root -pHUNTER2 shop\nsshpass -p HUNTER2 ssh x\nredis-cli -a HUNTER2 ping\n"),
     (521, TEXT, "kept 3\na:1:{s:8:\"password\";s:7:\"HUNTER2\";}\n"),
     (522, TEXT, "kept 3\n{'password': 'HUNTER2'} User(password='HUNTER2')\n"),
-    (523, TEXT, "kept 3\n#<User password: \"HUNTER2\"> User{password=HUNTER2, name=x} {Password:HUNTER2 Name:x}\n"),
+    (523, TEXT, "kept 3\nUser{password=HUNTER2, name=x} {Password:HUNTER2 Name:x}\n"),
     (524, TEXT, "kept 3\n[\"password\"]=>\n  string(7) \"HUNTER2\"\n"),
     (525, TEXT, "kept 3\nArray\n(\n    [password] => HUNTER2\n)\n"),
     (526, TEXT, "# kept 3\nvariable \"password\" {\n  type = string\n  default = \"HUNTER2\"\n}\n"),
     (527, TEXT, "kept 3\ndn: cn=a\nuserPassword:: SFVOVEVSMg==HUNTER2\n"),
-    (528, "application/x-www-form-urlencoded", "name[]=password&value[]=HUNTER2&note=kept 3"),
+    (528, "application/x-www-form-urlencoded", "name[]=billing_password&value[]=HUNTER2&note=kept 3"),
     (529, JSON, r#"{"Parameter":{"Name":"/prod/x","Type":"SecureString","Value":"HUNTER2"},"note":"kept 3"}"#),
     (530, TEXT, "kept 3\n//registry.example/:_authToken=HUNTER2\n"),
     (531, XML, "<c><RSAKeyValue><Modulus>abc</Modulus><P>HUNTER2</P><D>HUNTER2</D></RSAKeyValue><n>kept 3</n></c>"),
@@ -209,7 +208,9 @@ fn kept(media: &str, body: &str) -> (String, String) {
     } else {
         &[("content-type", media)]
     };
-    let other = body.replace("HUNTER2", "HUNTER3").replace("opensesame", "opensesameB");
+    let other = body
+        .replace("HUNTER2", "HUNTER3")
+        .replace("opensesame", "opensesameB");
     let exchange = exchange(
         "/x",
         fields,
@@ -237,7 +238,12 @@ fn wrong(finds: &[Find], secret: Option<&str>, shown: bool) -> Vec<String> {
 }
 
 fn assert_right(wrong: &[String]) {
-    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 #[test]
