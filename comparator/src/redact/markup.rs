@@ -89,9 +89,9 @@ fn read<'a>(
         emptied: false,
         broken: false,
         tables: vec![OpenTable::default()],
-        headed: false,
+        headed: None,
         controls: Controls::of(text, dialect),
-        follows: false,
+        follows: None,
         found: Found::default(),
         known,
     };
@@ -143,11 +143,11 @@ struct MarkupReader<'a> {
     broken: bool,
     /// The open tables; the first entry is for rows outside of any table.
     tables: Vec<OpenTable>,
-    /// Whether a table ended that had secret columns and no cells, so that they are in the next one.
-    headed: bool,
+    /// Where the last table began, if it had secret columns and no cells: they are in the next one.
+    headed: Option<usize>,
     controls: Controls,
-    /// Whether an empty element named a secret whose value is in the next one.
-    follows: bool,
+    /// Where the last element ended, if it was empty and named a secret: its value is in the next one.
+    follows: Option<usize>,
     /// What names values anywhere in the text.
     found: Found,
     /// The same, from the first time that the text was read.
@@ -270,7 +270,7 @@ impl MarkupReader<'_> {
                 && self.redactor.secret_names.contains(&unescaped(value))
         }) || (html && self.is_labelled_elsewhere(&lower, at, &tag));
         self.emptied = tag.closed && (secret || named) && !VOID.contains(&&*lower);
-        let beside = self.is_named(&lower) | std::mem::take(&mut self.follows);
+        let beside = self.is_named(&lower) | self.follows.take().is_some();
         self.is_named_by_value(&lower, &tag);
         self.names_what_follows(&lower, &tag);
         let labelled = self.labelled && (self.dialect == Dialect::Xml || VOID.contains(&&*lower));

@@ -66,7 +66,7 @@ impl Redactor {
         let mut words = line.split_whitespace();
         let first = words.next()?;
         let (value, sign) = if OF.contains(&first) {
-            self.after_owner(words)?
+            after_owner(words)?
         } else if is_verb(first) {
             (words.next()?, first)
         } else if whole && words.next().is_none() && may_follow(text, name) {
@@ -100,20 +100,20 @@ impl Redactor {
             .is_some_and(|word| names.contains_exactly(word))
             || names.contains_exactly(two)
     }
+}
 
-    /// The word after `for bob is:`, and the word that separates it.
-    fn after_owner<'t>(&self, words: impl Iterator<Item = &'t str>) -> Option<(&'t str, &'t str)> {
-        let mut words = words.take(MAX_BETWEEN + 2);
-        while let Some(word) = words.next() {
-            if is_verb(word) || word.ends_with([':', '=']) {
-                return Some((words.next()?, word));
-            }
-            if word.ends_with(['.', ',', ';', '!', '?']) {
-                return None;
-            }
+/// The word after `for bob is:`, and the word that separates it.
+fn after_owner<'t>(words: impl Iterator<Item = &'t str>) -> Option<(&'t str, &'t str)> {
+    let mut words = words.take(MAX_BETWEEN + 2);
+    while let Some(word) = words.next() {
+        if is_verb(word) || word.ends_with([':', '=']) {
+            return Some((words.next()?, word));
         }
-        None
+        if word.ends_with(['.', ',', ';', '!', '?']) {
+            return None;
+        }
     }
+    None
 }
 
 fn is_verb(word: &str) -> bool {

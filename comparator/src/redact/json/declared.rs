@@ -40,6 +40,9 @@ const MARKS: [(&[u8], &str); 4] = [
 /// Steps of a path in `sensitive_attributes` that are no names.
 const STEPS: [&str; 2] = ["get_attr", "index"];
 
+/// A member, and the names of its own members that are secret.
+type Marked = (&'static str, Option<Rc<HashSet<String>>>);
+
 /// What an object says of its members.
 #[derive(Default)]
 pub(super) struct Declared {
@@ -48,7 +51,7 @@ pub(super) struct Declared {
     /// Whether the members that hold a value are secret.
     pub(super) values: bool,
     /// Members, with the names of their own members that are secret; without names, all of them are.
-    within: SmallVec<[(&'static str, Option<Rc<HashSet<String>>>); 2]>,
+    within: SmallVec<[Marked; 2]>,
 }
 
 impl Declared {

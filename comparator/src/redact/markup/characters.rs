@@ -230,7 +230,7 @@ impl MarkupReader<'_> {
             secret |= names.contains_exactly(unescaped(value).trim());
         }
         if secret {
-            self.follows = true;
+            self.follows = Some(tag.end);
             if let Some(parent) = self.open.last_mut().filter(|open| open.naming.is_none()) {
                 parent.naming = Some(lower.to_owned());
             }

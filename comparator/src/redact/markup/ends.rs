@@ -7,7 +7,7 @@ use super::{Dialect, MarkupReader, implied, unescaped};
 
 impl MarkupReader<'_> {
     pub(super) fn close(&mut self, at: usize, end: usize) -> Option<()> {
-        self.follows = false;
+        self.follows = None;
         let name = name_at(self.text, at + 2).to_ascii_lowercase();
         let found = self.open.iter().rposition(|open| open.name == name);
         // An end tag within a table does not close elements around the table.

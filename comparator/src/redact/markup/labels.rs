@@ -59,14 +59,20 @@ pub(super) struct Controls {
     unnamed: Option<usize>,
     /// Whether that control is in a label of its own.
     within: bool,
-    /// Whether a label waits for its control.
-    label: bool,
-    /// Whether that label is one of a secret.
-    awaited: bool,
+    waiting: Waiting,
     /// Whether an element refers to its label by an id.
     refers: bool,
     /// Whether a cell with the role of a column's header has a secret name.
     grid: bool,
+}
+
+/// What waits for the next control.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Waiting {
+    #[default]
+    Nothing,
+    Label,
+    SecretLabel,
 }
 
 impl Controls {
@@ -119,7 +125,7 @@ impl MarkupReader<'_> {
     /// whatever stands between the two.
     pub(super) fn is_awaited(&mut self, lower: &str, tag: &Tag) -> bool {
         if lower == "label" {
-            (self.controls.label, self.controls.awaited) = (true, false);
+            self.controls.waiting = Waiting::Label;
             if std::mem::take(&mut self.controls.within) {
                 self.controls.unnamed = None;
             }
@@ -130,10 +136,11 @@ impl MarkupReader<'_> {
         {
             return false;
         }
-        let label = std::mem::take(&mut self.controls.label);
+        let waiting = std::mem::take(&mut self.controls.waiting);
+        let label = waiting != Waiting::Nothing;
         self.controls.within = self.open.iter().any(|open| open.name == "label");
         self.controls.unnamed = (!label || self.controls.within).then_some(tag.at);
-        std::mem::take(&mut self.controls.awaited)
+        waiting == Waiting::SecretLabel
     }
 
     /// Notes that the innermost open elements hold the label of a secret.
@@ -149,7 +156,9 @@ impl MarkupReader<'_> {
         };
         // A control within the label, or directly before it.
         let before = self.controls.unnamed.take();
-        self.controls.awaited = before.is_none_or(|control| control < label.at);
+        if before.is_none_or(|control| control < label.at) {
+            self.controls.waiting = Waiting::SecretLabel;
+        }
         self.found.controls.extend(before);
         self.found.fields.extend(label.mark.id.clone());
     }

@@ -22,8 +22,8 @@ pub(super) struct OpenTable {
     named: bool,
     /// Whether a cell of any row is.
     speaks: bool,
-    /// Whether it has cells with values.
-    filled: bool,
+    /// Cells outside of its head and foot.
+    values: usize,
 }
 
 impl MarkupReader<'_> {
@@ -33,7 +33,7 @@ impl MarkupReader<'_> {
 
     /// A table nested in a secret cell is secret.
     pub(super) fn table_begins(&mut self, at: usize) {
-        let headed = std::mem::take(&mut self.headed);
+        let headed = self.headed.take().is_some();
         self.tables.push(OpenTable {
             at,
             around: self.open.len(),
@@ -52,7 +52,7 @@ impl MarkupReader<'_> {
             .take_while(|table| table.around < open)
             .count();
         for ended in self.tables.drain(kept + 1..) {
-            self.headed = ended.secret && !ended.filled;
+            self.headed = (ended.secret && ended.values == 0).then_some(ended.at);
         }
     }
 
@@ -75,7 +75,7 @@ impl MarkupReader<'_> {
                 let head = self.is_within(&["thead", "tfoot"]);
                 if let Some(table) = self.tables.last_mut() {
                     table.cells += 1;
-                    table.filled |= name == "td" && !head;
+                    table.values += usize::from(name == "td" && !head);
                 }
             }
             _ => {}
