@@ -172,7 +172,7 @@ fn is_statement(text: &str) -> bool {
             .strip_prefix(verb)
             .and_then(|rest| rest.split_whitespace().next());
         let letters = |word: &str| {
-            word.trim_end_matches(['.', ',', ';', '!', '?'])
+            word.trim_end_matches(['.', ',', ':', ';', '!', '?'])
                 .chars()
                 .all(char::is_lowercase)
         };

@@ -35,18 +35,19 @@ const ENDS: [&str; 19] = [
 /// Other words that people write behind `password` and `password is`.
 #[rustfmt::skip]
 const PROSE: [&str; 163] = [
-    "a", "about", "above", "again", "age", "all", "alone", "already", "also", "always", "an", "and", "any", "as", "at",
-    "attempt", "available", "bad", "be", "before", "below", "blank", "both", "box", "broken", "but", "by", "can", "case",
-    "change", "check", "confirm", "correct", "different", "dialog", "do", "does", "done", "down", "due", "email", "empty",
-    "entry", "error", "exact", "exists", "expiry", "fails", "false", "field", "fine", "first", "for", "forgotten", "form",
-    "format", "found", "from", "gone", "good", "hash", "has", "help", "here", "hidden", "hint", "history", "how", "if",
-    "in", "incorrect", "input", "insecure", "invalid", "it", "its", "just", "kept", "known", "last", "length", "link", "list", "login", "long", "lost",
-    "manager", "match", "may", "mismatch", "missing", "must", "my", "necessary", "needs", "never", "new", "no", "not",
-    "now", "null", "of", "off", "ok", "okay", "old", "on", "once", "one", "only", "optional", "or", "our", "out", "over",
-    "page", "policy", "present", "private", "prompt", "public", "quality", "ready", "reset", "right", "rules", "safe", "same", "screen", "secret",
+    "a", "about", "above", "again", "age", "all", "alone", "already", "also", "always", "an", "and", "any", "as",
+    "at", "attempt", "available", "bad", "be", "before", "below", "blank", "both", "box", "broken", "but", "by",
+    "can", "case", "change", "check", "confirm", "correct", "dialog", "different", "do", "does", "done", "down",
+    "due", "email", "empty", "entry", "error", "exact", "exists", "expiry", "fails", "false", "field", "fine",
+    "first", "for", "forgotten", "form", "format", "found", "from", "gone", "good", "has", "hash", "help", "here",
+    "hidden", "hint", "history", "how", "if", "in", "incorrect", "input", "insecure", "invalid", "it", "its", "just",
+    "kept", "known", "last", "length", "link", "list", "login", "long", "lost", "manager", "match", "may", "mismatch",
+    "missing", "must", "my", "necessary", "needs", "never", "new", "no", "not", "now", "null", "of", "off", "ok",
+    "okay", "old", "on", "once", "one", "only", "optional", "or", "our", "out", "over", "page", "policy", "present",
+    "private", "prompt", "public", "quality", "ready", "reset", "right", "rules", "safe", "same", "screen", "secret",
     "secure", "sent", "set", "settings", "short", "shown", "simple", "so", "still", "storage", "strength", "strong",
-    "than", "that", "the", "there", "to", "today", "token", "too", "twice", "unknown", "unset", "up", "update", "unsafe", "user",
-    "valid", "weak", "what", "wrong", "your", "yours",
+    "than", "that", "the", "there", "to", "today", "token", "too", "twice", "unknown", "unsafe", "unset", "up",
+    "update", "user", "valid", "weak", "what", "wrong", "your", "yours",
 ];
 
 impl Redactor {
@@ -56,10 +57,10 @@ impl Redactor {
         if !rest.starts_with([' ', '\t', '\u{a0}']) || !self.is_told_name(text, name) {
             return None;
         }
-        let line = rest.get(..rest.floor_char_boundary(MAX_BYTES))?;
-        let line = line.split(['\n', '\r']).next()?;
-        // The end of the line is out of sight: no word can be taken for its last one.
-        let whole = line.len() < MAX_BYTES;
+        let near = rest.get(..rest.floor_char_boundary(MAX_BYTES))?;
+        let line = near.split(['\n', '\r']).next()?;
+        // If the end of the line is out of sight, no word can be taken for its last one.
+        let whole = line.len() < near.len() || near.len() == rest.len();
         let from = |word: &str| {
             text.len() - rest.len() + (word.as_ptr() as usize - rest.as_ptr() as usize)
         };
@@ -79,7 +80,7 @@ impl Redactor {
             let end = from(line) + line.trim_end().len();
             return (start < end).then_some(start..end);
         }
-        let core = value.trim_matches(|sign: char| ".,;!?\"'`()“”„‘’«»".contains(sign));
+        let core = value.trim_matches(|sign: char| ".,:;!?\"'`()“”„‘’«»".contains(sign));
         let letters = core.chars().all(char::is_lowercase);
         // Without a verb, what is no word of small letters is recognized by its look elsewhere.
         let tells = if letters {

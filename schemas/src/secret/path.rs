@@ -104,41 +104,54 @@ impl Trail {
             return false;
         }
         let plain = decoded(segment);
-        let holds = holds_value(&plain, &is_secret);
+        if !plain.contains(['/', '\\']) {
+            return self.step(&plain, &is_secret);
+        }
+        // Some servers part a path at these, too.
+        let mut hidden = holds_value(&plain, &is_secret);
+        for piece in plain.split(['/', '\\']).filter(|piece| !piece.is_empty()) {
+            hidden |= self.step(piece, &is_secret);
+        }
+        hidden
+    }
+
+    /// The same for a segment without encoding.
+    fn step(&mut self, plain: &str, is_secret: &impl Fn(&str) -> bool) -> bool {
+        let holds = holds_value(plain, is_secret);
         // Parameters of a segment are no part of its name: `/;v=1/`.
         let bare = plain.split(';').next().unwrap_or_default().trim();
         match bare {
-            "" | "." => return holds || is_token(&plain),
+            "" | "." => return holds || is_token(plain),
             ".." => {
                 let back = self.before.pop().unwrap_or_default();
                 if self.behind == Behind::Nothing {
                     self.behind = back;
                 }
-                return holds || is_token(&plain);
+                return holds || is_token(plain);
             }
             _ => {}
         }
         let hidden = match self.behind {
             Behind::Nothing => false,
-            Behind::Name | Behind::Holder => !is_any(&plain, &ACTIONS),
-            Behind::Place => !is_word(&plain),
+            Behind::Name | Behind::Holder => !is_any(plain, &ACTIONS),
+            Behind::Place => !is_word(plain),
         };
         if !bare.contains(char::is_alphanumeric) {
             return hidden || holds;
         }
         // A name that has its value beside it says nothing of the next segment.
-        let named = !holds && is_secret(&plain);
+        let named = !holds && is_secret(plain);
         self.before.push(self.behind);
         self.behind = match self.behind {
-            _ if named && is_holder(&plain) => Behind::Holder,
+            _ if named && is_holder(plain) => Behind::Holder,
             Behind::Holder => Behind::Holder,
             _ if named => Behind::Name,
             // `/token/refresh/x`: what is done with it comes before it.
             Behind::Name if !hidden => Behind::Name,
-            _ if is_token_place(&plain) => Behind::Place,
+            _ if is_token_place(plain) => Behind::Place,
             _ => Behind::Nothing,
         };
-        hidden || holds || is_token(&plain)
+        hidden || holds || is_token(plain)
     }
 }
 
@@ -230,6 +243,10 @@ mod tests {
             ("/token/y/%2E%2e/x", "/token/*/%2E%2e/*"),
             ("/token/y/z/../../x", "/token/*/z/../../*"),
             ("/token/../x", "/token/../*"),
+            ("/token/y%2f..%2fx", "/token/*"),
+            ("/token/y/..%2Fx", "/token/*/*"),
+            ("/token%2F/x", "/token%2F/*"),
+            ("/orders%2F42/x", "/orders%2F42/x"),
             ("/token/;v=1/x", "/token/;v=1/*"),
             ("/token/..;/x", "/token/..;/*"),
             ("/token/%20/x", "/token/%20/*"),

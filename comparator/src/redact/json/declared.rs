@@ -20,15 +20,19 @@ use crate::redact::last_word::ends_in;
 /// The private parts of a JSON Web Key.
 const PRIVATE: [&str; 8] = ["d", "dp", "dq", "k", "oth", "p", "q", "qi"];
 /// Members that say of the value beside them that it is secret.
-const FLAGS: [&[u8]; 8] = [
+const FLAGS: [&[u8]; 12] = [
     b"confidential",
     b"is_secret",
+    b"is_sensitive",
     b"isSecret",
+    b"isSensitive",
     b"masked",
     b"secret",
+    b"secure",
     b"secured",
     b"sensitive",
     b"Sensitive",
+    b"writeOnly",
 ];
 /// Members that tell which members of another one are secret, and that other one.
 const MARKS: [(&[u8], &str); 4] = [

@@ -196,19 +196,19 @@ impl NamedTree<'_> {
         let naming = ends_in(outer, &NAMING);
         let keys: SmallVec<[u32; 16]> = self.tree.keys(object).take(MAX_MEMBERS).collect();
         for inner in keys {
-            if self.tree.kind(inner + 1) != NodeKind::String
-                || !ends_in(&self.key_text(inner), &NAMING)
-            {
+            // A name may be written in several languages: `{"label": {"en": "Password"}}`.
+            let says = ends_in(&self.key_text(inner), &NAMING);
+            if self.tree.kind(inner + 1) != NodeKind::String || !(says || naming) {
                 continue;
             }
-            if source {
+            if source && says {
                 self.named_by(inner + 1, named);
                 continue;
             }
             let text = self.key_text(inner + 1);
             let names = &self.redactor.secret_names;
             named.values |=
-                names.contains_exactly(&text) || (naming && names.contains_label(&text));
+                names.contains_exactly(&text) || (naming && says && names.contains_label(&text));
         }
     }
 

@@ -255,10 +255,15 @@ impl MarkupReader<'_> {
     pub(super) fn is_label(&self, text: &str) -> bool {
         let text = text.trim();
         let name = text.trim_end_matches([':', '=', '：', '＝']).trim_end();
+        let verbs = [" is", " was", " ist"];
+        let name = verbs
+            .iter()
+            .find_map(|verb| name.strip_suffix(verb))
+            .unwrap_or(name);
         let words: Vec<&str> = name.split_whitespace().collect();
         let count = words.len();
         if name.len() < text.len() {
-            // A text that ends in a colon may be a whole sentence.
+            // A text that ends in a colon or a verb may be a whole sentence.
             let sentence = name.rsplit(". ").next();
             if sentence.is_some_and(|sentence| self.redactor.secret_names.any_word_of(sentence)) {
                 return true;

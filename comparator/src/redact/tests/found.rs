@@ -118,6 +118,12 @@ const FINDS: &[Find] = &[
     (531, XML, "<c><RSAKeyValue><Modulus>abc</Modulus><P>HUNTER2</P><D>HUNTER2</D></RSAKeyValue><n>kept 3</n></c>"),
     (532, JSON, r#"{"examples":[{"request":"password=HUNTER2"}],"x-amazon":{"credential":"HUNTER2"},"n":"kept 3"}"#),
     (533, JSON, r#"{"cookies":[{"name":"sid","value":"HUNTER2"}],"note":"kept 3"}"#),
+    (534, JSON, r#"{"label":{"en":"Password","de":"Passwort"},"value":"HUNTER2","note":"kept 3"}"#),
+    (535, JSON, r#"{"writeOnly":true,"example":"HUNTER2","note":"kept 3"}"#),
+    (536, HTML, "<p>kept 3</p><p>Your new password is <b>HUNTER2</b></p><p>The password for bob was <i>HUNTER2</i></p>"),
+    (537, JSON, r#"{"a":"/token/x/..%2FHUNTER2","b":"/orders/x/..%2Fkept 3"}"#),
+    (538, JSON, r#"{"headers":["id","password"],"items":[{"cells":["kept 3","HUNTER2"]}]}"#),
+    (539, XML, "<m><entry><string>password</string><string>HUNTER2</string></entry><n>kept 3</n></m>"),
     // Sentences.
     (601, TEXT, "kept 3: the password is HUNTER2"),
     (602, TEXT, "kept 3\nThe password for bob is: HUNTER2\n"),
@@ -167,6 +173,7 @@ const PROSE: &[&str] = &[
     "invalid username or password",
     "password manager",
     "password and user do not match",
+    "the password is required: enter it",
     "the otp is valid for ten minutes",
 ];
 
