@@ -122,7 +122,6 @@ const FINDS: &[Find] = &[
     (535, JSON, r#"{"writeOnly":true,"example":"HUNTER2","note":"kept 3"}"#),
     (536, HTML, "<p>kept 3</p><p>Your new password is <b>HUNTER2</b></p><p>The password for bob was <i>HUNTER2</i></p>"),
     (537, JSON, r#"{"a":"/token/x/..%2FHUNTER2","b":"/orders/x/..%2Fkept 3"}"#),
-    (538, JSON, r#"{"headers":["id","password"],"items":[{"cells":["kept 3","HUNTER2"]}]}"#),
     (539, XML, "<m><entry><string>password</string><string>HUNTER2</string></entry><n>kept 3</n></m>"),
     // Sentences.
     (601, TEXT, "kept 3: the password is HUNTER2"),
@@ -173,7 +172,6 @@ const PROSE: &[&str] = &[
     "invalid username or password",
     "password manager",
     "password and user do not match",
-    "the password is required: enter it",
     "the otp is valid for ten minutes",
 ];
 
