@@ -156,10 +156,8 @@ fn failures_of_the_candidate_alone_have_a_cap_of_their_own() {
     let failing = |every: u32| {
         Service::start(move |request| {
             let fails = number(&request.target).is_multiple_of(every);
-            Answer {
-                status: if fails { 503 } else { 200 },
-                ..Answer::json("{\"a\":1}")
-            }
+            Answer::new(if fails { 503 } else { 200 }, "{\"a\":1}")
+                .header("content-type", "application/json")
         })
     };
     // The legacy fails at every tenth request, and so does the candidate; at four of ten it fails alone.

@@ -67,9 +67,11 @@ pub(super) fn judge(
         let name = route.decision.route.as_str();
         let mut errors = Errors::default();
         match covered.get(name) {
-            Some(parts) => parts
-                .iter()
-                .for_each(|part| errors.add(&part.counts, of_groups.get(part.route.as_str()))),
+            Some(parts) => {
+                for part in parts {
+                    errors.add(&part.counts, of_groups.get(part.route.as_str()));
+                }
+            }
             None => {
                 if let Some(counts) = route.counts.as_deref() {
                     errors.add(counts, of_groups.get(name));

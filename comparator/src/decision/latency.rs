@@ -75,7 +75,9 @@ fn cases(seen: &[RouteEvidence], routes: &[Judged<'_>], thresholds: &Thresholds)
         route: String::new(),
         times: Times::default(),
     };
-    seen.iter().for_each(|route| all.times.add(route));
+    for route in seen {
+        all.times.add(route);
+    }
     let required = routes.iter().filter(|route| route.decision.required);
     let mut names: Vec<&str> = required
         .map(|route| route.decision.route.as_str())
@@ -84,7 +86,11 @@ fn cases(seen: &[RouteEvidence], routes: &[Judged<'_>], thresholds: &Thresholds)
     let of_route = names.into_iter().map(|name| {
         let mut times = Times::default();
         match (covered.get(name), by_name.get(name)) {
-            (Some(parts), _) => parts.iter().for_each(|part| times.add(part)),
+            (Some(parts), _) => {
+                for part in parts {
+                    times.add(part);
+                }
+            }
             (None, Some(route)) => times.add(route),
             (None, None) => {}
         }

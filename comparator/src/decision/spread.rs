@@ -7,6 +7,7 @@
 //! fact wherever it was seen, so few targets do not prevent a fail.
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 
 use parity_schemas::evidence::{Evidence, Outcome, RouteDecision, Thresholds};
 use parity_schemas::targets::TargetEvidence;
@@ -46,7 +47,9 @@ impl Spread {
             let name = route.route.as_str();
             if let Some(parts) = covered.get(name) {
                 let mut targets = TargetEvidence::default();
-                parts.iter().for_each(|part| targets.merge(&part.targets));
+                for part in parts {
+                    targets.merge(&part.targets);
+                }
                 write(route, &targets);
             } else if let Some(targets) = by_name.get(name) {
                 write(route, targets);
@@ -68,17 +71,20 @@ impl Spread {
             number(wanted)
         );
         if self.all.unknown() > 0 {
-            sentence.push_str(&format!(
+            // Writing to a String cannot fail.
+            let _infallible = write!(
+                sentence,
                 "; those of {} requests are not known, which a parity counted that did not count targets",
                 number(self.all.unknown())
-            ));
+            );
         }
         if self.all.keys() > 1 {
-            sentence.push_str(&format!(
+            let _infallible = write!(
+                sentence,
                 "; {} processes told targets apart, each by a key of its own, so only those of one count: give all the same \
                  --redaction-key-file",
                 number(self.all.keys() as u64)
-            ));
+            );
         }
         Some(sentence)
     }

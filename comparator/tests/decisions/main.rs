@@ -177,11 +177,12 @@ fn many_requests_to_few_targets_prove_nothing_of_the_others_and_min_distinct_say
         };
         let of = |thresholds| clustered::simulate(runs(), targets, 20_000, 0.02, thresholds);
         let (plain, demanding) = (of(&plain), of(&demanding));
-        text.push_str(&format!(
+        let row = format!(
             "{targets:>7}  {:>10.1} %  {:>21.1} %\n",
             100.0 * plain.passed as f64 / plain.runs as f64,
             100.0 * demanding.passed as f64 / demanding.runs as f64
-        ));
+        );
+        text.push_str(&row);
         // A simulation that does not show what it is for shows nothing.
         assert_eq!(
             is_more_than(0.05, plain.passed, plain.runs),

@@ -1,7 +1,7 @@
 //! How many distinct targets there are: a `HyperLogLog` (Flajolet and others 2007) of 256 registers.
 //!
 //! Two are merged by the greater of each two registers, so it does not matter in which order or how often that is done. The
-//! number is estimated as by O. Ertl ("New cardinality estimation algorithms for HyperLogLog sketches", 2017), which needs
+//! number is estimated as by O. Ertl ("New cardinality estimation algorithms for `HyperLogLog` sketches", 2017), which needs
 //! no corrections: it counts like a bitmap where there are few, and has no bias in between.
 
 use std::borrow::Cow;

@@ -52,7 +52,9 @@ proptest! {
         let [one, two, three] = [one, two, three].map(|targets| counted(&targets).0);
         let merged = |parts: &[&DistinctTargets]| {
             let mut all = DistinctTargets::default();
-            parts.iter().for_each(|part| all.merge(part));
+            for part in parts {
+                all.merge(part);
+            }
             all
         };
         let left = merged(&[&merged(&[&one, &two]), &three]);
@@ -83,7 +85,9 @@ proptest! {
         prop_assert!(bounds.at_most - bounds.at_least <= total / 17);
         let counters: HashMap<u64, u64> = parts[0].counters().collect();
         let mut counts = HashMap::<u64, u64>::new();
-        all.iter().for_each(|target| *counts.entry(hash(*target)).or_default() += 1);
+        for target in &all {
+            *counts.entry(hash(*target)).or_default() += 1;
+        }
         for (target, count) in counts {
             let counter = counters.get(&target).copied().unwrap_or(0);
             prop_assert!(counter <= count);
@@ -122,11 +126,11 @@ proptest! {
 
 #[test]
 fn estimates_are_near_for_one_to_a_million() {
+    const SEEDS: u64 = 8;
     for exponent in 0..=20_u32 {
         let number = 1_u64 << exponent;
         let mut worst = 0.0_f64;
         let mut mean = 0.0;
-        const SEEDS: u64 = 8;
         for seed in 0..SEEDS {
             let mut distinct = DistinctTargets::default();
             (0..number).for_each(|target| distinct.add(hash(target ^ (seed << 40))));

@@ -268,9 +268,9 @@ impl Sums {
     ) -> Result<Report, StoreError> {
         let counts = self.total();
         let mut targets = TargetEvidence::default();
-        self.routes
-            .values()
-            .for_each(|sums| targets.merge(&sums.targets));
+        for sums in self.routes.values() {
+            targets.merge(&sums.targets);
+        }
         let other_rules = others::by_rules(&runs_seen.others, &identity);
         let runs = runs_seen.into_runs(&identity, self.runs, self.window.map(|window| window.from));
         let standing = Standing::at_a_glance(&runs, Timestamp::now());
