@@ -9,9 +9,9 @@ use super::*;
 fn route(name: &str, legacy: &[(u64, u64)], candidate: &[(u64, u64)]) -> RouteEvidence {
     let histogram = |times: &[(u64, u64)]| {
         let mut histogram = Histogram::default();
-        times
-            .iter()
-            .for_each(|(micros, count)| histogram.add(bucket(*micros), *count));
+        for (micros, count) in times {
+            histogram.add(bucket(*micros), *count);
+        }
         histogram
     };
     let requests = legacy.iter().map(|(_, count)| count).sum();
