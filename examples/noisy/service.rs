@@ -148,11 +148,11 @@ impl World {
         elements
     }
 
-    /// How long a search took: some milliseconds, now and then many.
+    /// How long a search took, as it says: the sample has more to do than to wait.
     fn milliseconds(&self) -> u64 {
-        let usual = 2 + self.below(8) + self.below(8);
+        let usual = 20 + self.below(500);
         match self.below(20) {
-            0 => usual + self.below(200),
+            0 => usual + self.below(2_000),
             _ => usual,
         }
     }
@@ -262,9 +262,9 @@ impl Shop {
             format!("\"{}\"", self.world.uuid())
         };
         let cents = 1_999 + order * 37 - u32::from(self.has(Fault::Cent, order));
-        let lines: Vec<String> = (0..5)
+        let lines: Vec<String> = (0..7)
             .map(|line| {
-                let item = 1 + (order * 5 + line) % RECORDS;
+                let item = 1 + (order * 7 + line) % RECORDS;
                 format!("{{\"id\":\"item-{item}\",\"quantity\":{}}}", 1 + line)
             })
             .collect();
@@ -304,7 +304,9 @@ impl Shop {
     }
 
     fn stock(&self, item: u32) -> String {
-        let names = ["east", "middle", "north", "south", "west"];
+        let names = [
+            "centre", "east", "harbour", "north", "south", "station", "west",
+        ];
         let mut warehouses: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
         if self.has(Fault::Lost, item) {
             warehouses.pop();
@@ -319,17 +321,17 @@ impl Shop {
     }
 
     fn search(&self, item: u32, took: u64) -> String {
-        let mut hits: Vec<String> = (0..4)
+        let mut hits: Vec<String> = (0..7)
             .map(|hit| {
                 let item = 1 + (item + hit * 97) % RECORDS;
                 format!("{{\"id\":\"item-{item}\",\"name\":\"thing {item}\"}}")
             })
             .collect();
         if self.has(Fault::Twice, item) {
-            hits[3] = hits[0].clone();
+            hits[6] = hits[0].clone();
         }
         format!(
-            "{{\"search\":\"{:016x}\",\"took_ms\":{took},\"message\":\"4 hits, took {took} ms\",\"hits\":[{}]}}",
+            "{{\"search\":\"{:016x}\",\"took_ms\":{took},\"message\":\"7 hits, took {took} ms\",\"hits\":[{}]}}",
             self.world.random(),
             self.world.shuffled(hits).join(",")
         )

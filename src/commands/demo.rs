@@ -57,16 +57,22 @@ pub(crate) fn run(args: &DemoArgs) -> Result<ExitCode> {
         candidate.url,
         instance.address(),
     ));
-    traffic::drive(instance.address(), requests, sample.rate, sample.request)?;
-
     let selection = Selection {
         migration: Some(sample.migration.to_owned()),
         ..Selection::default()
     };
-    // What waits to be asked again would be counted as it is if the mirror ended now.
-    let mut decided = wait_until_recorded(&url, &selection, u64::from(requests))?;
+    // What waits to be asked again would be counted as it is if the mirror ended before.
+    let recorded = |sent| wait_until_recorded(&url, &selection, u64::from(sent));
+    traffic::drive(
+        instance.address(),
+        requests,
+        sample.round.unwrap_or(requests),
+        sample.request,
+        |sent| sample.round.map_or(Ok(()), |_| recorded(sent)),
+    )?;
     if args.serve {
-        print(&decided, &sample, args.output)?;
+        recorded(requests)?;
+        print(&read(&url, &selection)?, &sample, args.output)?;
         terminal::note(&format!(
             "proxy on http://{} · report on http://{}/",
             instance.address(),
@@ -77,8 +83,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<ExitCode> {
         instance.finish()?;
     } else {
         instance.finish()?;
-        decided = read(&url, &selection)?;
-        print(&decided, &sample, args.output)?;
+        print(&read(&url, &selection)?, &sample, args.output)?;
     }
     legacy.stop()?;
     candidate.stop()?;
@@ -99,18 +104,21 @@ fn print(decided: &Decided, sample: &Sample, format: OutputFormat) -> Result<()>
 }
 
 /// Reads the store again and again until every request has its outcome there.
-fn wait_until_recorded(url: &StoreConfig, selection: &Selection, requests: u64) -> Result<Decided> {
+fn wait_until_recorded(url: &StoreConfig, selection: &Selection, requests: u64) -> Result<()> {
     let begin = Instant::now();
     loop {
-        let decided = read(url, selection)?;
-        let counts = &decided.report.counts;
-        if counts.received == requests && counts.settled() == requests {
-            return Ok(decided);
+        let settled = match Reader::open(url) {
+            Ok(reader) => reader.find_report(selection)?.value.counts.settled(),
+            // It is created by the mirror, on another thread.
+            Err(error) if error.may_come() => 0,
+            Err(error) => return Err(error.into()),
+        };
+        if settled == requests {
+            return Ok(());
         }
         ensure!(
             begin.elapsed() < RECORDED_WITHIN,
-            "only {} of {requests} outcomes are recorded",
-            counts.settled()
+            "only {settled} of {requests} outcomes are recorded"
         );
         std::thread::sleep(Duration::from_millis(50));
     }

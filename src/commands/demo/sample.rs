@@ -23,8 +23,8 @@ pub(super) struct Sample {
     candidate_version: &'static str,
     /// How many are sent unless the user says otherwise.
     pub(super) requests: u32,
-    /// How many are sent in a second, at most.
-    pub(super) rate: u32,
+    /// After so many, it waits until all of them are recorded. `None`: all are sent at once.
+    pub(super) round: Option<u32>,
     pub(super) request: NumberedRequest,
     /// Besides the defaults.
     pub(super) settings: Vec<(&'static Setting, &'static str)>,
@@ -41,7 +41,7 @@ impl Sample {
                 legacy_version: "go-4.2.1",
                 candidate_version: "rust-0.9.0",
                 requests: 4_000,
-                rate: u32::MAX,
+                round: None,
                 request: payments_request,
                 settings: Vec::new(),
                 shows_decision: false,
@@ -52,8 +52,8 @@ impl Sample {
                 legacy_version: "1.4.0",
                 candidate_version: "2.0.0",
                 requests: 20_000,
-                // Half of what comparing all of it again takes on one slow core.
-                rate: 1_500,
+                // No more than fit the queue: all of them are compared four times.
+                round: Some(2_000),
                 request: noisy_request,
                 // The load is ours, and so short that every difference can be asked about again, soon.
                 settings: vec![

@@ -110,11 +110,24 @@ impl<'a> Text<'a> {
             }
         }
         let formless = first.form.is_none() && second.form.is_none();
-        if formless && skeleton(one) == skeleton(two) {
+        // Of random characters some happen to have separators at the same places.
+        let is_token = shapes.0 == shapes.1 && is_only_ids(one) && is_only_ids(two);
+        if formless && !is_token && skeleton(one) == skeleton(two) {
             return (ValueShape::Pattern, ValueShape::Pattern);
         }
         shapes
     }
+}
+
+/// Whether a text is nothing but what [`skeleton`] takes for ids, with separators between them.
+fn is_only_ids(text: &str) -> bool {
+    let mut words = text
+        .split(|character: char| !character.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty());
+    words.all(|word| {
+        let digits = word.bytes().filter(u8::is_ascii_digit).count();
+        word.len() >= SHORTEST_ID && digits > 0 && digits < word.len()
+    })
 }
 
 /// What a whole text is, where its form says it.
