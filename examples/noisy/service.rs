@@ -148,11 +148,11 @@ impl World {
         elements
     }
 
-    /// How long a search took, as it says: the sample has more to do than to wait.
-    fn milliseconds(&self) -> u64 {
-        let usual = 20 + self.below(500);
+    /// How long a search took, in tenths of milliseconds, as it says: the sample has more to do than to wait.
+    fn took(&self) -> u64 {
+        let usual = 20 + self.below(20_000);
         match self.below(20) {
-            0 => usual + self.below(2_000),
+            0 => usual + self.below(200_000),
             _ => usual,
         }
     }
@@ -211,7 +211,7 @@ impl Shop {
     }
 
     /// Status, how long it took if that is told, and the body.
-    fn route(&self, method: &Method, path: &str) -> (StatusCode, Option<u64>, String) {
+    fn route(&self, method: &Method, path: &str) -> (StatusCode, Option<String>, String) {
         let segments: Vec<&str> = path.split('/').skip(1).collect();
         let number = |text: &str, prefix: &str, first: u32| {
             let number = text.strip_prefix(prefix)?.parse::<u32>().ok()?;
@@ -231,8 +231,10 @@ impl Shop {
                 number(id, "item-", 1).map(|id| (None, self.stock(id)))
             }
             (&Method::GET, ["search", id]) => number(id, "item-", 1).map(|id| {
-                let took = self.world.milliseconds();
-                (Some(took), self.search(id, took))
+                let took = self.world.took();
+                let took = format!("{}.{}", took / 10, took % 10);
+                let body = self.search(id, &took);
+                (Some(took), body)
             }),
             _ => None,
         };
@@ -262,9 +264,9 @@ impl Shop {
             format!("\"{}\"", self.world.uuid())
         };
         let cents = 1_999 + order * 37 - u32::from(self.has(Fault::Cent, order));
-        let lines: Vec<String> = (0..7)
+        let lines: Vec<String> = (0..8)
             .map(|line| {
-                let item = 1 + (order * 7 + line) % RECORDS;
+                let item = 1 + (order * 8 + line) % RECORDS;
                 format!("{{\"id\":\"item-{item}\",\"quantity\":{}}}", 1 + line)
             })
             .collect();
@@ -320,19 +322,21 @@ impl Shop {
         )
     }
 
-    fn search(&self, item: u32, took: u64) -> String {
-        let mut hits: Vec<String> = (0..7)
+    fn search(&self, item: u32, took: &str) -> String {
+        let mut hits: Vec<String> = (0..8)
             .map(|hit| {
                 let item = 1 + (item + hit * 97) % RECORDS;
                 format!("{{\"id\":\"item-{item}\",\"name\":\"thing {item}\"}}")
             })
             .collect();
         if self.has(Fault::Twice, item) {
-            hits[6] = hits[0].clone();
+            hits[7] = hits[0].clone();
         }
         format!(
-            "{{\"search\":\"{:016x}\",\"took_ms\":{took},\"message\":\"7 hits, took {took} ms\",\"hits\":[{}]}}",
+            "{{\"search\":\"{:016x}\",\"took_ms\":{},\"message\":\"8 hits, took {took} ms\",\"hits\":[{}]}}",
             self.world.random(),
+            // As most languages write a number.
+            took.trim_end_matches(".0"),
             self.world.shuffled(hits).join(",")
         )
     }

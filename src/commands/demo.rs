@@ -68,7 +68,11 @@ pub(crate) fn run(args: &DemoArgs) -> Result<ExitCode> {
         requests,
         sample.round.unwrap_or(requests),
         sample.request,
-        |sent| sample.round.map_or(Ok(()), |_| recorded(sent)),
+        |sent| match sample.round {
+            Some(round) if sent < requests => recorded(sent.saturating_sub(round)),
+            Some(_) => recorded(sent),
+            None => Ok(()),
+        },
     )?;
     if args.serve {
         recorded(requests)?;
@@ -113,7 +117,7 @@ fn wait_until_recorded(url: &StoreConfig, selection: &Selection, requests: u64) 
             Err(error) if error.may_come() => 0,
             Err(error) => return Err(error.into()),
         };
-        if settled == requests {
+        if settled >= requests {
             return Ok(());
         }
         ensure!(

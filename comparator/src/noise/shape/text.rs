@@ -102,7 +102,9 @@ impl<'a> Text<'a> {
         if shapes.0 == shapes.1 && !matches!(shapes.0, ValueShape::Text | ValueShape::Word(_)) {
             return shapes;
         }
-        let plain = |text: &Text<'_>| text.form.is_none_or(|form| form == ValueShape::IntegerText);
+        // Digits alone are a number, and so are digits around an `e`.
+        let is_number = |form| matches!(form, ValueShape::IntegerText | ValueShape::DecimalText);
+        let plain = |text: &Text<'_>| text.form.is_none_or(is_number);
         if one.len() == two.len() && one.len() >= SHORTEST_HEX && plain(&first) && plain(&second) {
             let alphabet = first.alphabet.and(second.alphabet);
             if matches!(alphabet, Alphabet::Hex | Alphabet::UpperHex) {
