@@ -203,8 +203,8 @@ impl Shop {
                 headers.insert(name, value);
             }
         };
-        set("x-request-id", self.world.uuid());
         if let Some(took) = took {
+            set("x-request-id", self.world.uuid());
             set("x-response-time", format!("{took}ms"));
         }
         response
