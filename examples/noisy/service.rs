@@ -264,9 +264,9 @@ impl Shop {
             format!("\"{}\"", self.world.uuid())
         };
         let cents = 1_999 + order * 37 - u32::from(self.has(Fault::Cent, order));
-        let lines: Vec<String> = (0..8)
+        let lines: Vec<String> = (0..10)
             .map(|line| {
-                let item = 1 + (order * 8 + line) % RECORDS;
+                let item = 1 + (order * 10 + line) % RECORDS;
                 format!("{{\"id\":\"item-{item}\",\"quantity\":{}}}", 1 + line)
             })
             .collect();
@@ -307,7 +307,8 @@ impl Shop {
 
     fn stock(&self, item: u32) -> String {
         let names = [
-            "centre", "east", "harbour", "north", "south", "station", "west",
+            "airport", "bridge", "centre", "east", "harbour", "market", "north", "south",
+            "station", "west",
         ];
         let mut warehouses: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
         if self.has(Fault::Lost, item) {
@@ -323,17 +324,17 @@ impl Shop {
     }
 
     fn search(&self, item: u32, took: &str) -> String {
-        let mut hits: Vec<String> = (0..8)
+        let mut hits: Vec<String> = (0..10)
             .map(|hit| {
                 let item = 1 + (item + hit * 97) % RECORDS;
                 format!("{{\"id\":\"item-{item}\",\"name\":\"thing {item}\"}}")
             })
             .collect();
         if self.has(Fault::Twice, item) {
-            hits[7] = hits[0].clone();
+            hits[9] = hits[0].clone();
         }
         format!(
-            "{{\"search\":\"{:016x}\",\"took_ms\":{},\"message\":\"8 hits, took {took} ms\",\"hits\":[{}]}}",
+            "{{\"search\":\"{:016x}\",\"took_ms\":{},\"message\":\"10 hits, took {took} ms\",\"hits\":[{}]}}",
             self.world.random(),
             // As most languages write a number.
             took.trim_end_matches(".0"),

@@ -6,8 +6,11 @@ mod serve;
 #[path = "../../examples/noisy/service.rs"]
 mod shop;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasher as _, RandomState};
 use std::net::SocketAddr;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use serde_json::Value;
@@ -254,4 +257,125 @@ fn no_fault_hides_in_noise() {
             assert!(!hides && !is_element, "{shows:?}: {group} {:#}", decided.0);
         }
     }
+}
+
+/// Answers by the target and how often that was asked for, this time included.
+fn by_turn(answer: impl Fn(&Request, usize) -> Answer + Send + Sync + 'static) -> Service {
+    let seen = Mutex::<HashMap<String, usize>>::default();
+    Service::start(move |request| {
+        let turn = {
+            let mut seen = seen.lock().expect("no panic");
+            let turn = seen.entry(request.target.clone()).or_default();
+            *turn += 1;
+            *turn
+        };
+        answer(request, turn)
+    })
+}
+
+#[test]
+fn a_candidate_that_answers_the_second_time_otherwise_never_passes_by_it() {
+    type Respond = fn(&Request, usize) -> Answer;
+    let same: Respond = |_, _| Answer::json("{\"stock\":7}");
+    let fails: Respond = |_, turn| match turn {
+        1 => Answer::json("{\"stock\":8}"),
+        _ => Answer::new(503, "down"),
+    };
+    let cases: [(&str, Respond, Respond, &str); 5] = [
+        (
+            "a cache that the first look fills",
+            same,
+            |_, turn| {
+                Answer::json(if turn == 1 {
+                    "{\"stock\":null}"
+                } else {
+                    "{\"stock\":7}"
+                })
+            },
+            "unstable",
+        ),
+        (
+            "a cache that the first look fills, of data that moves",
+            |_, turn| Answer::json(format!("{{\"stock\":{turn}}}")),
+            |_, turn| {
+                Answer::json(if turn == 1 {
+                    "{\"stock\":null}"
+                } else {
+                    "{\"stock\":2}"
+                })
+            },
+            "unstable",
+        ),
+        ("down for the second look", same, fails, "confirmed"),
+        (
+            "right only when asked again",
+            |_, turn| Answer::json(format!("{{\"stock\":{}}}", turn * 10)),
+            |_, turn| Answer::json(format!("{{\"stock\":{}}}", if turn == 1 { 99 } else { 20 })),
+            "unstable",
+        ),
+        // The legacy counts, too, but not the same requests.
+        (
+            "a count of requests that is ahead",
+            |_, turn| Answer::json(format!("{{\"count\":{turn}}}")),
+            |_, turn| Answer::json(format!("{{\"count\":{}}}", 1_000 + turn)),
+            "noise",
+        ),
+    ];
+    for (what, legacy, candidate, class) in cases {
+        let (legacy, candidate) = (by_turn(legacy), by_turn(candidate));
+        let place = Place::new();
+        let mirror = mirror(&place, &legacy.url(), &candidate.url());
+        let paths: Vec<String> = (0..100).map(|item| format!("/stock/{item}")).collect();
+        send(&mirror, &paths);
+        let report = mirror.settled(100);
+        assert_eq!(report.0["classes"][class], 100, "{what}: {:#}", report.0);
+        assert_eq!(mirror.stop().0, 0);
+        let decided = Decided::of(&place);
+        assert_eq!(decided.outcome(), "fail", "{what}: {:#}", decided.0);
+        assert!(decided.noise().is_empty(), "{what}: {:#}", decided.0);
+    }
+}
+
+/// A service that fails in one of twenty answers, at random.
+fn flaky() -> Service {
+    let (random, answers) = (RandomState::new(), AtomicU64::new(0));
+    Service::start(move |request| {
+        let number = answers.fetch_add(1, Ordering::Relaxed);
+        if random.hash_one(number).is_multiple_of(20) {
+            let error = "{\"error\":\"try again\"}";
+            Answer::new(500, error).header("content-type", "application/json")
+        } else {
+            Answer::json(format!("{{\"item\":\"{}\"}}", request.target))
+        }
+    })
+}
+
+#[test]
+fn a_service_that_fails_now_and_then_does_not_fail_beside_itself() {
+    let (legacy, candidate) = (flaky(), flaky());
+    let place = Place::new();
+    let mirror = mirror(&place, &legacy.url(), &candidate.url());
+    let count = length(3_000, 20_000);
+    let paths: Vec<String> = (0..count).map(|item| format!("/items/{item}")).collect();
+    send(&mirror, &paths);
+    assert_eq!(mirror.stop().0, 0);
+    let decided = Decided::of(&place);
+    assert_ne!(decided.outcome(), "fail", "{:#}", decided.0);
+    // What the legacy alone failed to answer is not the candidate's.
+    let transient = decided.0["total"]["excused"]["transient"].as_u64();
+    assert!(transient.is_some_and(|count| count > 50), "{:#}", decided.0);
+}
+
+#[test]
+fn a_candidate_that_fails_more_often_than_its_legacy_fails() {
+    let legacy =
+        Service::start(|request| Answer::json(format!("{{\"item\":\"{}\"}}", request.target)));
+    let candidate = flaky();
+    let place = Place::new();
+    let mirror = mirror(&place, &legacy.url(), &candidate.url());
+    let paths: Vec<String> = (0..600).map(|item| format!("/items/{item}")).collect();
+    send(&mirror, &paths);
+    assert_eq!(mirror.stop().0, 0);
+    let decided = Decided::of(&place);
+    assert_eq!(decided.outcome(), "fail", "{:#}", decided.0);
 }

@@ -121,11 +121,14 @@ fn groups(evidence: &Evidence) -> Vec<NoiseGroup> {
         .filter_map(|(place, group)| {
             let compared = counts.get(group.route.as_str())?.compared();
             let mirrored = place.mirrored();
-            let of_mirrored = places.get(&mirrored).copied();
+            // A group that is its own mirror has none.
+            let is_two = mirrored != *place;
+            let of_mirrored = places.get(&mirrored).copied().filter(|_| is_two);
             let family = families.get(&place.family())?;
+            let family_mirrored = families.get(&mirrored.family()).filter(|_| is_two);
             // One that has no other member says nothing more.
-            let family = (family.count > group.count)
-                .then(|| prove(family, families.get(&mirrored.family()), compared));
+            let family =
+                (family.count > group.count).then(|| prove(family, family_mirrored, compared));
             noise_group(group, place.shape, of_mirrored, family, compared)
         })
         .collect();
@@ -155,8 +158,14 @@ fn noise_group(
         proof.hidden = proof.hidden.min(family.hidden);
         proof.against = family.against;
     }
-    let moved = of_class(&group.classes, MismatchClass::Noise)
-        + of_class(&group.classes, MismatchClass::Transient);
+    let moved: u64 = [Some(group), mirrored]
+        .into_iter()
+        .flatten()
+        .map(|group| {
+            of_class(&group.classes, MismatchClass::Noise)
+                + of_class(&group.classes, MismatchClass::Transient)
+        })
+        .sum();
     let state = if proof.is_proven() {
         NoiseState::Proven
     } else if proof.is_open() && moved > 0 {
