@@ -33,6 +33,7 @@ mod judges;
 mod many_routes;
 mod mirror;
 mod no_room;
+mod noise_shown;
 mod other_rules;
 mod queue;
 mod rechecks;

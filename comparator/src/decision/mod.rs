@@ -49,6 +49,7 @@ use uuid::Uuid;
 
 use crate::noise::excused::{self, Found};
 use conclude::{Question, conclude};
+pub use sentences::excused as not_counted;
 pub use words::number;
 
 /// Decides from the evidence of a migration, which is `None` if nothing was recorded. `standing` tells whether it is

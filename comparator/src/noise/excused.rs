@@ -159,6 +159,7 @@ fn noise_group(
         rechecks: proof.rechecks,
         hidden: proof.hidden,
         against: proof.against.iter().map(ToString::to_string).collect(),
+        example_id: None,
     })
 }
 

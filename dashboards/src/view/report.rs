@@ -3,15 +3,19 @@
 
 use std::cmp::Reverse;
 
+use parity_comparator::decision::not_counted;
 use parity_schemas::clients::{ClientOutcome, Clients};
 use parity_schemas::evidence::Decision;
+use parity_schemas::recheck::{ClassCounts, add_counts};
 use parity_schemas::report::{CauseReport, GroupReport, Report};
 use parity_schemas::tally::Counts;
 use parity_schemas::verdict::{Explanation, Kind, Reason};
 
 use super::completeness::Completeness;
 use super::difference::{Difference, Place, Values};
-use super::words::{grouped, rate};
+use super::listing::{Folded, Listing};
+use super::noise::{ExcusedColumns, NoiseView, shapes};
+use super::words::{classes, grouped, plural, rate};
 use super::{Decided, Tone};
 
 /// A report with the decision on it.
@@ -21,6 +25,8 @@ pub(crate) struct ReportView<'a> {
     pub(crate) report: &'a Report,
     /// What the gate makes of it.
     pub(crate) decision: &'a Decision,
+    /// Which groups are listed where.
+    listing: &'a Listing,
 }
 
 /// How it stands, in a few words.
@@ -40,6 +46,7 @@ impl<'a> From<&'a Decided> for ReportView<'a> {
         Self {
             report: &decided.report,
             decision: &decided.decision,
+            listing: &decided.listing,
         }
     }
 }
@@ -48,7 +55,8 @@ impl<'a> ReportView<'a> {
     /// How it stands.
     pub(crate) fn headline(&self) -> Headline {
         let counts = &self.report.counts;
-        let (compared, differing) = (counts.compared(), counts.differing());
+        let (compared, differing) = (self.report.compared, self.report.differing);
+        let excused = self.report.excused.total();
         let nothing = |word, rest| Headline {
             word,
             tone: Tone::Open,
@@ -63,11 +71,16 @@ impl<'a> ReportView<'a> {
             let rest = format!("of {} requests received", grouped(counts.received));
             return nothing("nothing compared", rest);
         };
-        let rest = if differing == 0 {
+        let rest = if differing == 0 && excused > 0 {
+            format!(
+                "no difference counts in {} compared requests",
+                grouped(compared)
+            )
+        } else if differing == 0 {
             format!("all {} compared requests are equal", grouped(compared))
         } else {
             let routes = self.report.routes.iter();
-            let bad = routes.filter(|route| route.counts.differing() > 0).count();
+            let bad = routes.filter(|route| route.differing > 0).count();
             format!(
                 "{} of {} compared requests differ ({rate}), on {bad} of {} routes",
                 grouped(differing),
@@ -81,6 +94,36 @@ impl<'a> ReportView<'a> {
             rest,
             is_compared: true,
         }
+    }
+
+    /// Which mismatches do not count, one sentence for each reason; those are left out that the decision gives as reasons.
+    pub(crate) fn not_counted(&self) -> Vec<String> {
+        let mut sentences = not_counted(&self.decision.total);
+        sentences.retain(|sentence| !self.decision.reasons.contains(sentence));
+        sentences
+    }
+
+    /// All mismatches by class, in one sentence; `None` if none was asked again.
+    pub(crate) fn classes(&self) -> Option<String> {
+        let counts = &self.report.counts;
+        let told = classes(&counts.classes)?;
+        let all = plural(counts.mismatch, "mismatch", "mismatches");
+        Some(format!("{all}: {told}"))
+    }
+
+    /// The columns for mismatches that do not count, or may not.
+    pub(crate) fn excused_columns(&self) -> ExcusedColumns {
+        ExcusedColumns::of(&self.report.excused)
+    }
+
+    /// What is taken for noise, and what looks like it.
+    pub(crate) fn noise(&self) -> NoiseView<'a> {
+        NoiseView::of(
+            &self.report.noise,
+            Some(self.report),
+            &self.report.excused,
+            self.decision.thresholds.noise,
+        )
     }
 
     /// What clients got.
@@ -116,20 +159,24 @@ impl<'a> ReportView<'a> {
 
     /// What differs.
     pub(crate) fn differing(&self) -> Differing<'a> {
-        let (causes, rest) = self.report.by_cause();
-        let mut members = self.report.groups.iter().flat_map(GroupReport::members);
+        let (causes, rest) = self.listing.by_cause();
+        let groups = self.listing.counting.iter().map(|folded| &folded.group);
+        let mut members = groups.flat_map(GroupReport::members);
         Differing {
+            of: self.listing.counting.len() as u64,
             causes: causes
                 .into_iter()
                 .filter_map(|(cause, members)| {
                     let members = members.into_iter().map(|member| Member {
                         group: member.group,
+                        classes: member.classes,
                         difference: member.into(),
                     });
                     Cause::of(cause, members.collect())
                 })
                 .collect(),
             groups: rest.into_iter().map(Group::from).collect(),
+            transient: self.listing.transient.iter().map(Group::from).collect(),
             hint: members.find_map(|member| member.hint()).map(hint),
         }
     }
@@ -233,6 +280,10 @@ pub(crate) struct Differing<'a> {
     pub(crate) causes: Vec<Cause<'a>>,
     /// Groups that belong to no cause, the most frequent first.
     pub(crate) groups: Vec<Group<'a>>,
+    /// How many groups count, with and without a cause.
+    pub(crate) of: u64,
+    /// Groups that do not count: all of their mismatches are transient.
+    pub(crate) transient: Vec<Group<'a>>,
     /// How to accept what is meant to differ. Only where all mismatches at a place have the same explanation.
     pub(crate) hint: Option<String>,
 }
@@ -262,6 +313,8 @@ pub(crate) struct Member<'a> {
     pub(crate) group: &'a GroupReport,
     /// What differs.
     pub(crate) difference: Difference<'a>,
+    /// Its mismatches by class.
+    classes: &'a ClassCounts,
 }
 
 impl<'a> Cause<'a> {
@@ -278,6 +331,15 @@ impl<'a> Cause<'a> {
         })
     }
 
+    /// Its findings by class, in words; `None` if none was asked again.
+    pub(crate) fn classes(&self) -> Option<String> {
+        let mut sum = ClassCounts::new();
+        for member in &self.members {
+            add_counts(&mut sum, member.classes);
+        }
+        classes(&sum)
+    }
+
     /// The values of the first group that has an example.
     pub(crate) fn example(&self) -> Option<&Values<'a>> {
         let mut members = self.members.iter();
@@ -289,23 +351,47 @@ impl<'a> Cause<'a> {
 pub(crate) struct Group<'a> {
     /// Route, count, times.
     pub(crate) report: &'a GroupReport,
+    /// Whether there may be more mismatches than its count.
+    is_least: bool,
+    /// What its values are, and how many of each.
+    shapes: &'a [(String, u64)],
     /// What differs.
     pub(crate) difference: Difference<'a>,
     /// The other differences of these answers.
     pub(crate) also: Vec<Difference<'a>>,
 }
 
-impl<'a> From<&'a GroupReport> for Group<'a> {
-    fn from(report: &'a GroupReport) -> Self {
-        let mut members = report.members();
+impl<'a> From<&'a Folded> for Group<'a> {
+    fn from(folded: &'a Folded) -> Self {
+        let mut members = folded.group.members();
         let itself = members
             .next()
             .expect("the first of its members is the group itself");
         Self {
-            report,
+            report: &folded.group,
+            is_least: folded.is_least,
+            shapes: folded.folds.first().map_or(&[], |fold| &fold.shapes),
             difference: itself.into(),
             also: members.map(Difference::from).collect(),
         }
+    }
+}
+
+impl Group<'_> {
+    /// How many mismatches, with a sign if there may be more.
+    pub(crate) fn count(&self) -> String {
+        let least = if self.is_least { "≥" } else { "" };
+        format!("{least}{}", grouped(self.report.count))
+    }
+
+    /// The mismatches by class; `None` if none was asked again.
+    pub(crate) fn classes(&self) -> Option<String> {
+        classes(&self.report.classes)
+    }
+
+    /// The shapes of its values, if there are several.
+    pub(crate) fn shapes(&self) -> Option<String> {
+        (self.shapes.len() > 1).then(|| shapes(self.shapes))
     }
 }
 
