@@ -1,7 +1,7 @@
 //! One sentence that says what was decided and for how much of the traffic. It claims no more than was proven: a pass is
 //! drawn from all requests together, so it names how many routes are proven on their own, and what was never compared.
 
-use parity_schemas::evidence::{Bound, Outcome, RouteDecision, Scope, Thresholds};
+use parity_schemas::evidence::{Bound, Evidence, Outcome, RouteDecision, Scope, Thresholds};
 
 use super::sentences::listed;
 use super::words::{number, percent};
@@ -72,6 +72,15 @@ pub(super) fn headline(
         Bound::OneLook => format!("{sure} % confidence, if it is asked once"),
     });
     parts.join("; ")
+}
+
+/// What a headline says of requests that were left out on demand.
+pub(super) fn left_out(evidence: Option<&Evidence>) -> String {
+    let spans = evidence.iter().flat_map(|evidence| &evidence.left_out);
+    match spans.map(|span| span.received).sum() {
+        0 => String::new(),
+        received => format!("; {} requests are left out", number(received)),
+    }
 }
 
 /// What is claimed, before what is left open.

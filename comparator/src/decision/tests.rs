@@ -37,6 +37,7 @@ fn evidence(routes: Vec<(&str, Counts)>) -> Evidence {
         instances: vec!["one".to_owned()],
         runs: Vec::new(),
         other_rules: Vec::new(),
+        left_out: Vec::new(),
         groups: Vec::new(),
         sets: Vec::new(),
         routes: routes
