@@ -4,7 +4,7 @@
 use parity_schemas::evidence::{Bound, Evidence, Outcome, RouteDecision, Scope, Thresholds};
 
 use super::sentences::listed;
-use super::words::{number, percent};
+use super::words::{hidden, number, percent};
 
 /// Names of routes in a headline; more are counted.
 const MAX_NAMED: usize = 2;
@@ -65,6 +65,12 @@ pub(super) fn headline(
             "were"
         };
         parts.push(format!("{which} {were} never compared"));
+    }
+    if outcome == Outcome::Pass && total.excused.noise > 0 {
+        parts.push(format!(
+            "what is taken for noise may hide up to {} % of the requests",
+            hidden(total)
+        ));
     }
     let sure = percent(thresholds.confidence);
     parts.push(match thresholds.bound {

@@ -11,6 +11,7 @@ use parity_schemas::watermark::{Apart, Run, Watermark};
 use super::*;
 
 mod caps;
+mod noise;
 mod scope;
 mod served;
 mod standing;
