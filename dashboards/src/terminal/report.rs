@@ -39,13 +39,12 @@ fn write(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result {
     let Some(window) = &report.window else {
         return hidden(out, view);
     };
-    if decision.outcome == Outcome::Undecided {
-        for reason in &decision.reasons {
-            writeln!(out, "  {}", sentence(reason))?;
-        }
-    }
-    for told in view.not_counted() {
-        writeln!(out, "  {}", sentence(&told))?;
+    let reasons = match decision.outcome {
+        Outcome::Undecided => decision.reasons.as_slice(),
+        Outcome::Pass | Outcome::Fail => &[],
+    };
+    for told in reasons.iter().chain(&view.not_counted(reasons)) {
+        writeln!(out, "  {}", sentence(told))?;
     }
     if let Some(told) = view.classes() {
         writeln!(out, "  {told}")?;

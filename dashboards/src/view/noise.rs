@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::difference::{Place, Values};
 use super::listing::{self, is_transient};
-use super::words::{grouped, percent, plural, shown};
+use super::words::{grouped, percent, plural, sentence, shown};
 
 /// Shapes named in one line; more are counted.
 const MAX_SHAPES: usize = 3;
@@ -204,9 +204,17 @@ impl<'a> From<Sums<'a>> for NoiseEntry<'a> {
     }
 }
 
-/// What is missing to a proof; it quotes shapes, so it is made visible.
+/// What is missing to a proof, the first of it: most often more rechecks settle all of it. It quotes shapes, so it is made
+/// visible.
 fn missing(against: &[String]) -> String {
-    format!("missing: {}", super::words::sentence(&against.join("; ")))
+    let Some((first, rest)) = against.split_first() else {
+        return "nothing is missing".to_owned();
+    };
+    let mut text = format!("missing: {}", sentence(first));
+    if !rest.is_empty() {
+        text.push_str(&format!("; and {} more", grouped(rest.len() as u64)));
+    }
+    text
 }
 
 /// Shapes in words, with their counts if there are several.

@@ -97,10 +97,10 @@ impl<'a> ReportView<'a> {
         }
     }
 
-    /// Which mismatches do not count, one sentence for each reason; those are left out that the decision gives as reasons.
-    pub(crate) fn not_counted(&self) -> Vec<String> {
+    /// Which mismatches do not count, one sentence for each reason, without those that were `told` already.
+    pub(crate) fn not_counted(&self, told: &[String]) -> Vec<String> {
         let mut sentences = not_counted(&self.decision.total);
-        sentences.retain(|sentence| !self.decision.reasons.contains(sentence));
+        sentences.retain(|sentence| !told.contains(sentence));
         sentences
     }
 
