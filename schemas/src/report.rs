@@ -351,7 +351,7 @@ impl Report {
 }
 
 /// What several groups share: one explanation, or one header that differs in one way. No group is in two causes, and one
-/// that is in a cause is so with all that coincides with it.
+/// that is in a cause is so with all that coincides with it and counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CauseReport {
     /// How near the sides are in all of them.
