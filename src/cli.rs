@@ -202,6 +202,10 @@ pub(crate) struct SelectionArgs {
 pub(crate) struct ReportArgs {
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
+    /// What to do with mismatches that are proven to be noise: use (they do not count), report (they are listed and count) or
+    /// off.
+    #[arg(long, value_name = "HOW", default_value = "use", value_parser = noise_use)]
+    pub(crate) noise: NoiseUse,
     /// Form of the report.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) output: OutputFormat,

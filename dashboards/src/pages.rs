@@ -69,8 +69,12 @@ fn most_frequent_share(share: &Option<f64>) -> String {
 }
 
 /// A share in a cell.
-fn percent(part: u64, whole: u64) -> String {
-    rate(part, whole).unwrap_or_else(|| "–".to_owned())
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "askama passes fields by reference"
+)]
+fn percent(part: &u64, whole: &u64) -> String {
+    rate(*part, *whole).unwrap_or_else(|| "–".to_owned())
 }
 
 /// Median and 99th percentile.

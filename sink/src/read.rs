@@ -16,13 +16,14 @@ mod sqlite;
 use std::time::Duration;
 
 use parity_schemas::evidence::{Evidence, LeftOutSpan};
-use parity_schemas::record::Mismatch;
+use parity_schemas::record::{Mismatch, MismatchClass};
 use parity_schemas::report::Report;
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::CLOCKS_APART_MICROS;
 use uuid::Uuid;
 
+pub use self::causes::causes;
 use self::clickhouse::ClickHouseReader;
 use self::sqlite::SqliteReader;
 use crate::error::StoreError;
@@ -75,6 +76,8 @@ pub struct MismatchFilter {
     pub route: Option<String>,
     /// Only with a finding of this group.
     pub fingerprint: Option<String>,
+    /// Only of this class.
+    pub class: Option<MismatchClass>,
     /// Only those after this one, for paging: time and id of the last mismatch of the previous page.
     pub before: Option<(Timestamp, Uuid)>,
 }

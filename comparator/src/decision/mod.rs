@@ -53,6 +53,7 @@ use uuid::Uuid;
 
 use crate::noise::excused::{self, Found};
 use conclude::{Question, conclude};
+pub use sentences::excused as not_counted;
 use spread::Spread;
 pub use words::number;
 

@@ -1,5 +1,6 @@
 //! How numbers and recorded texts are written, on every surface alike.
 
+use parity_schemas::recheck::{ClassCounts, MismatchClass};
 use parity_schemas::visible::visible_up_to;
 
 pub(crate) use parity_comparator::decision::number as grouped;
@@ -75,6 +76,19 @@ pub(crate) fn targets_line(distinct: u64, share: Option<f64>) -> Option<String> 
     ))
 }
 
+/// Mismatches by class, such as `confirmed 8, unconfirmed 992`; `None` if none of them was asked again.
+pub(crate) fn classes(counts: &ClassCounts) -> Option<String> {
+    let told: Vec<String> = counts
+        .iter()
+        .filter(|(_, count)| **count > 0)
+        .map(|(class, count)| format!("{class} {}", grouped(*count)))
+        .collect();
+    let asked = counts
+        .iter()
+        .any(|(class, count)| *class != MismatchClass::Unconfirmed && *count > 0);
+    asked.then(|| told.join(", "))
+}
+
 /// Microseconds in a readable unit.
 pub(crate) fn elapsed(micros: u64) -> String {
     match micros {
@@ -87,6 +101,21 @@ pub(crate) fn elapsed(micros: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn classes_are_told_if_something_was_asked_again() {
+        let of = |counts: &[(MismatchClass, u64)]| classes(&counts.iter().copied().collect());
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[(MismatchClass::Unconfirmed, 5)]), None);
+        assert_eq!(
+            of(&[
+                (MismatchClass::Unconfirmed, 992),
+                (MismatchClass::Confirmed, 1_008),
+                (MismatchClass::Noise, 0)
+            ]),
+            Some("confirmed 1,008, unconfirmed 992".to_owned())
+        );
+    }
 
     #[test]
     fn numbers_read_well() {
