@@ -14,6 +14,7 @@ mod fair;
 mod pledge;
 mod queue;
 mod recheck;
+mod terms;
 mod waiting;
 
 use std::rc::Rc;
@@ -107,6 +108,7 @@ impl Pipeline {
         );
         counting.kept = settings.retention.tallies;
         let book = TallyBook::new(counting);
+        book.begin_terms(terms::terms(settings));
         let options = WriterOptions {
             retention: settings.retention.clone(),
             ..WriterOptions::default()
@@ -160,6 +162,7 @@ impl Pipeline {
     fn change(&mut self, idle: Idle, settings: &MirrorSettings, context: ComparingContext) {
         self.book
             .begin_generation(settings.identity.clone(), rule_ids(settings));
+        self.book.begin_terms(terms::terms(settings));
         let sinks = Sinks {
             book: &self.book,
             writer: &self.writer,

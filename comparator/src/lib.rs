@@ -9,6 +9,7 @@
 //! - [`redact`] is the only way by which captured values leave the process.
 //! - [`decision`] derives pass, fail or undecided from the counts, and depends on nothing else here.
 //! - [`noise`] distinguishes what differs by chance from what differs, by asking both services once more.
+//! - [`seal`] makes a changed byte of a document visible.
 //! - [`groups`] counts findings by what they have in common.
 //! - [`document`] is what `parity diff` prints; [`message`] reads a stored HTTP answer for it, [`decode`] undoes what a
 //!   file was compressed with, and [`text`] shows two texts line by line.
@@ -37,6 +38,7 @@ pub mod noise;
 mod notation;
 pub mod redact;
 pub mod rules;
+pub mod seal;
 pub mod text;
 mod yaml;
 

@@ -33,6 +33,7 @@ pub mod spelling;
 pub mod sqlite;
 pub mod table;
 pub mod tally;
+pub mod terms;
 mod text_diff;
 pub mod time;
 pub mod verdict;

@@ -19,6 +19,7 @@ use parity_schemas::evidence::Evidence;
 use parity_schemas::record::Mismatch;
 use parity_schemas::report::Report;
 use parity_schemas::tally::Identity;
+use parity_schemas::terms::{RulesText, Terms};
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::CLOCKS_APART_MICROS;
 use uuid::Uuid;
@@ -78,6 +79,9 @@ pub struct MismatchFilter {
 /// Most mismatches of one query: a page to look at, not an export.
 pub const MAX_MISMATCHES: usize = 1_000;
 
+/// Most terms of one query. More than a hundred changes without another rule or version say nothing that fewer do not.
+const MAX_TERMS: usize = 100;
+
 /// What a store holds, to help somebody who selected something that it does not hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Known {
@@ -115,6 +119,7 @@ trait RecordReader: Send {
     fn evidence(&self, selection: &Selection) -> Result<Found<Option<Evidence>>, StoreError>;
     fn report(&self, selection: &Selection) -> Result<Found<Report>, StoreError>;
     fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError>;
+    fn terms(&self, migration: &str, rules_hash: &str) -> Result<Vec<Terms>, StoreError>;
     fn mismatches(
         &self,
         filter: &MismatchFilter,
@@ -163,6 +168,21 @@ impl Reader {
     /// The same, and if nothing was recorded, what is recorded instead.
     pub fn find_report(&self, selection: &Selection) -> Result<Found<Report>, StoreError> {
         self.store.report(selection)
+    }
+
+    /// The terms under which was counted what has this hash of the rules, the latest first; a hundred at most.
+    pub fn terms(&self, migration: &str, rules_hash: &str) -> Result<Vec<Terms>, StoreError> {
+        self.store.terms(migration, rules_hash)
+    }
+
+    /// The text of the rules that have this hash; `None` if only older programs counted under them.
+    pub fn rule_text(
+        &self,
+        migration: &str,
+        rules_hash: &str,
+    ) -> Result<Option<RulesText>, StoreError> {
+        let terms = self.terms(migration, rules_hash)?;
+        Ok(terms.into_iter().next().map(|terms| terms.rules))
     }
 
     /// How far the clocks of the writers may differ from ours. Zero for a file, which only this machine writes.

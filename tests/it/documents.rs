@@ -5,6 +5,7 @@ use parity_schemas::evidence::Decision;
 use parity_schemas::record::Mismatch;
 use parity_schemas::report::Report;
 use parity_schemas::tally::{GroupTally, SetTally, Tally};
+use parity_schemas::terms::Terms;
 use parity_schemas::watermark::Watermark;
 use serde_json::Value;
 
@@ -43,6 +44,7 @@ fn committed_schemas_are_those_of_the_types() {
         "set_tally.v1.json",
         &schemars::schema_for!(SetTally).to_value(),
     );
+    check("terms.v1.json", &schemars::schema_for!(Terms).to_value());
     check(
         "watermark.v1.json",
         &schemars::schema_for!(Watermark).to_value(),

@@ -44,6 +44,7 @@ mod secrets;
 mod store_lost;
 mod support;
 mod tap;
+mod terms;
 mod watermarks;
 
 #[path = "../support/servers/mod.rs"]

@@ -81,6 +81,11 @@ fn not_compared(comparison: &Comparison) -> Option<Tolerated> {
     })
 }
 
+/// Whether a text holds the number of a card.
+pub(crate) fn holds_card(text: &str) -> bool {
+    !cards::find(text).is_empty()
+}
+
 /// Turns captured values into what may be recorded.
 pub struct Redactor {
     keep_headers: HashSet<String>,

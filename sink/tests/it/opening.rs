@@ -146,7 +146,7 @@ fn an_older_schema_is_refused_by_readers_and_brought_up_to_date_by_the_mirror() 
     // As a version before the first table would have left it.
     sql.execute_batch(
         "DROP TABLE mismatches; DROP TABLE tallies; DROP TABLE group_tallies; DROP TABLE decisions; \
-         DROP TABLE watermarks; DROP TABLE set_tallies; \
+         DROP TABLE watermarks; DROP TABLE set_tallies; DROP TABLE terms; \
          PRAGMA user_version = 0",
     )
     .expect("an older version");

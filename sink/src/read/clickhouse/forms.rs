@@ -7,7 +7,7 @@ use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::histogram::Histogram;
 use parity_schemas::record::RecordedFinding;
 use parity_schemas::table::{
-    Buckets, ClientCounts, Count, Counts, Findings, Flag, Hash, Id, Label, Number,
+    Buckets, ClientCounts, Count, Counts, Document, Findings, Flag, Hash, Id, Label, Number,
     OptionalDocument, OptionalWord, Run, Span, Status, Text, Texts, Time, Tolerations, Word,
 };
 use parity_schemas::time::Timestamp;
@@ -74,6 +74,7 @@ select_column! {
     ClientCounts: HashMap<String, u64>;
     Buckets: HashMap<u16, u64>;
     Texts: Vec<String>;
+    Document: String;
     OptionalDocument: String;
     Findings: Vec<FindingRow> = "CAST({}, 'Array(Tuple(String, String, String, Nullable(String), String, String, Nullable(String), Nullable(String), String, Nullable(String)))')";
     Tolerations: Vec<(String, String, String)> = "CAST({}, 'Array(Tuple(String, String, String))')";
@@ -154,6 +155,12 @@ macro_rules! counts {
     )*};
 }
 counts!(Counts, ClientCounts);
+
+impl<T: DeserializeOwned> FromColumn<T> for Document {
+    fn from_column(json: String, column: &'static str) -> Result<T, StoreError> {
+        serde_json::from_str(&json).map_err(|_| StoreError::value(TABLE, column, &json))
+    }
+}
 
 impl<T: DeserializeOwned> FromColumn<Option<T>> for OptionalDocument {
     fn from_column(json: String, column: &'static str) -> Result<Option<T>, StoreError> {
