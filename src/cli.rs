@@ -11,6 +11,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use parity_schemas::evidence::Thresholds;
+use parity_schemas::noise::NoiseUse;
 use parity_schemas::verdict::Reason;
 
 pub(crate) use diff::{DiffArgs, DiffKind};
@@ -102,7 +103,7 @@ pub(crate) enum Command {
     /// Print what was received, compared and found different
     Report(ReportArgs),
     /// Decide: exit 0 pass, 1 fail, 3 undecided
-    Gate(GateArgs),
+    Gate(Box<GateArgs>),
     /// Move records from Kafka into ClickHouse
     Sink(SinkArgs),
     /// Create the tables of the record in ClickHouse, or print how
@@ -231,6 +232,13 @@ pub(crate) struct GateArgs {
     /// each required route; may be repeated.
     #[arg(long, value_name = "REASON=SHARE", value_parser = not_compared)]
     pub(crate) max_not_compared: Vec<(Reason, f64)>,
+    /// What to do with mismatches that are proven to be noise: use (they do not count), report (they are listed and count) or
+    /// off.
+    #[arg(long, value_name = "HOW", default_value = "use", value_parser = noise_use)]
+    pub(crate) noise: NoiseUse,
+    /// Highest allowed share of transient mismatches among the compared requests: in all, and on each required route.
+    #[arg(long, value_name = "SHARE", default_value_t = Thresholds::default().max_transient, value_parser = share)]
+    pub(crate) max_transient: f64,
     /// An instance that will not come back: its missing counts are not waited for; may be repeated.
     #[arg(long, value_name = "INSTANCE")]
     pub(crate) gone: Vec<String>,
@@ -247,6 +255,20 @@ pub(crate) struct GateArgs {
 
 fn share(text: &str) -> Result<f64, String> {
     crate::config::value::share(text)
+}
+
+/// What to do with noise.
+fn noise_use(word: &str) -> Result<NoiseUse, String> {
+    word.parse().map_err(|_| {
+        let known: Vec<String> = NoiseUse::ALL
+            .iter()
+            .map(|known| format!("{} ({})", known.as_str(), known.meaning()))
+            .collect();
+        format!(
+            "`{word}` is not a use of noise; there are {}",
+            known.join(", ")
+        )
+    })
 }
 
 /// A reason and a share.

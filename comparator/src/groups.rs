@@ -1,13 +1,15 @@
 //! Groups findings by what they have in common, so that a hundred thousand with one cause read as one.
 //!
-//! Findings with the same part, pattern, kind and explanation form a group. A pattern already has `*` for array
-//! indices. For a reader, the keys of an object become `*`, too, if so many of them differ that it must be a map: two
+//! Findings with the same part, pattern, kind and explanation form a group; in a record those of one shape. A pattern
+//! already has `*` for array indices. For a reader, the keys of an object become `*`, too, if so many of them differ that it must be a map: two
 //! records do not differ in dozens of fields, two price lists do. Documents and records keep the patterns;
 //! `fingerprint` gives the groups of a record their names.
 
 use std::collections::{BTreeMap, HashMap};
 
 use parity_schemas::verdict::{Explanation, Finding, Kind, Part};
+
+use crate::noise::shape::Shape;
 
 /// Most differing keys of an object; with more it is shown as a map.
 const MAX_KEYS: usize = 32;
@@ -23,6 +25,8 @@ pub struct GroupKey {
     pub kind: Kind,
     /// How the sides are related.
     pub explanation: Option<Explanation>,
+    /// What kind of values they are. `None` in what is shown of one comparison: who reads a single diff sees the values.
+    pub shape: Option<Shape>,
 }
 
 /// A group of findings, and how many it has.
@@ -46,7 +50,7 @@ pub struct FindingGroups {
 impl FindingGroups {
     /// Groups by the patterns as they are.
     pub fn by_pattern(findings: &[Finding]) -> Self {
-        Self::by(findings, |finding| finding.pattern.clone())
+        Self::by(findings, |finding| (finding.pattern.clone(), None))
     }
 
     /// Groups with `*` for the keys of maps, too.
@@ -59,19 +63,29 @@ impl FindingGroups {
         }
         maps.fold();
         let mut patterns: HashMap<&str, String> = HashMap::new();
-        Self::by(findings, |finding| match finding.part {
-            Part::Body => patterns
-                .entry(&finding.pattern)
-                .or_insert_with(|| maps.general(&finding.pattern))
-                .clone(),
-            _ => finding.pattern.clone(),
+        Self::by(findings, |finding| {
+            let pattern = match finding.part {
+                Part::Body => patterns
+                    .entry(&finding.pattern)
+                    .or_insert_with(|| maps.general(&finding.pattern))
+                    .clone(),
+                _ => finding.pattern.clone(),
+            };
+            (pattern, None)
         })
     }
 
-    /// Groups by what `pattern` returns for the pattern of a finding.
-    pub(crate) fn by<'a>(
+    /// Groups by shape, too, and by what `pattern` returns for the pattern of a finding.
+    pub(crate) fn for_records(findings: &[Finding], pattern: impl Fn(&Finding) -> String) -> Self {
+        Self::by(findings, |finding| {
+            (pattern(finding), Some(Shape::of(finding)))
+        })
+    }
+
+    /// Groups by what `place` returns for the pattern of a finding, and for its shape.
+    fn by<'a>(
         findings: &'a [Finding],
-        mut pattern: impl FnMut(&'a Finding) -> String,
+        mut place: impl FnMut(&'a Finding) -> (String, Option<Shape>),
     ) -> Self {
         let mut positions: HashMap<GroupKey, usize> = HashMap::new();
         let mut all = Self {
@@ -79,11 +93,13 @@ impl FindingGroups {
             group_of: Vec::with_capacity(findings.len()),
         };
         for (first, finding) in findings.iter().enumerate() {
+            let (pattern, shape) = place(finding);
             let key = GroupKey {
                 part: finding.part,
-                pattern: pattern(finding),
+                pattern,
                 kind: finding.kind,
                 explanation: finding.explanation,
+                shape,
             };
             let position = *positions.entry(key).or_insert_with_key(|key| {
                 all.groups.push(FindingGroup {

@@ -7,13 +7,14 @@
 //! - [`comparator`] judges one exchange by the defaults of what is equal and by the operator's [`rules`].
 //! - [`fingerprint`] names the group that a finding belongs to.
 //! - [`redact`] is the only way by which captured values leave the process.
-//! - [`decision`] derives pass, fail or undecided from the counts, and depends on nothing else here.
 //! - [`noise`] distinguishes what differs by chance from what differs, by asking both services once more.
 //! - [`seal`] makes a changed byte of a document visible.
+//! - [`decision`] derives pass, fail or undecided from the counts and [`noise`], by the [`bounds`] that follow from them.
 //! - [`groups`] counts findings by what they have in common.
 //! - [`document`] is what `parity diff` prints; [`message`] reads a stored HTTP answer for it, [`decode`] undoes what a
 //!   file was compressed with, and [`text`] shows two texts line by line.
 
+pub mod bounds;
 mod charset;
 mod collect;
 pub mod comparator;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::clients::Clients;
+use crate::noise::{Excused, NoiseGroup};
 use crate::recheck::{ClassCounts, EvidenceCounts};
 use crate::tally::{Counts, Group, Identity};
 use crate::time::Timestamp;
@@ -142,8 +143,11 @@ pub struct RouteDecision {
     pub required: bool,
     /// match + mismatch + candidate failures.
     pub compared: u64,
-    /// mismatch + candidate failures.
+    /// mismatch + candidate failures, without what `excused` says of transient mismatches and noise.
     pub differing: u64,
+    /// Mismatches that do not count, or may not. Absent in documents of older programs, which counted all.
+    #[serde(default)]
+    pub excused: Excused,
     /// Pairs that could not be compared because of the client, the legacy or both services; part of neither.
     #[serde(default)]
     pub uncomparable: u64,
@@ -241,6 +245,10 @@ pub struct Decision {
     pub thresholds: Thresholds,
     /// What it was decided from; `None` when nothing was recorded.
     pub evidence: Option<EvidenceSummary>,
+    /// Groups that are noise or may be: first those that are proven, the most frequent first. Absent in documents of
+    /// older programs.
+    #[serde(default)]
+    pub noise: Vec<NoiseGroup>,
     /// All routes together.
     pub total: RouteDecision,
     /// One by one, worst first.

@@ -22,6 +22,7 @@ pub mod fields;
 pub mod histogram;
 pub mod id;
 pub mod ident;
+pub mod noise;
 mod reason;
 pub mod recheck;
 pub mod record;

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::vocabulary::{UnknownWord, vocabulary};
 
 vocabulary! {
-    /// What asking both services once more said of a mismatch; the gravest first.
+    /// What asking both services once more said of a mismatch; the gravest first. Noise counts until it is proven, and
+    /// what is transient does not count.
     #[derive(Default)]
     MismatchClass as "class of mismatch" {
         /// Asked again, they differ again, and the legacy stands still or the answers are of another shape.
@@ -20,10 +21,10 @@ vocabulary! {
         /// Seen once; not asked again, or nothing could be told from the second answers.
         #[default]
         Unconfirmed = "unconfirmed" => "seen once, not asked again",
-        /// Asked again, they agree, and the legacy changed its answer, too.
-        Transient = "transient" => "the data changed between the answers, and both agree now",
         /// The legacy does not agree with itself here either, and all values look alike.
         Noise = "noise" => "the legacy does not agree with itself here",
+        /// Asked again, they agree, and the legacy changed its answer, too.
+        Transient = "transient" => "the data changed between the answers, and both agree now",
     }
 }
 
@@ -57,8 +58,6 @@ vocabulary! {
         LegacyFar = "legacy_far" => "the legacy moved much further than ever before",
         /// A request to a target that this process had not seen in this group.
         Targets = "targets" => "distinct targets, as far as one process tells them apart",
-        /// A matching request was asked of the legacy once more, and its answer differed here.
-        ControlMoved = "control_moved" => "the legacy differed from itself in a request that matched",
     }
 }
 

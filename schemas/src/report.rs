@@ -6,7 +6,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::evidence::{Evidence, GroupEvidence, OtherRules, RouteEvidence, SetEvidence, Window};
+use crate::evidence::{
+    Decision, Evidence, GroupEvidence, OtherRules, RouteDecision, RouteEvidence, SetEvidence,
+    Window,
+};
+use crate::noise::{Excused, NoiseGroup};
 use crate::recheck::{ClassCounts, EvidenceCounts};
 use crate::tally::{Counts, Group, Identity};
 use crate::time::Timestamp;
@@ -17,7 +21,7 @@ use crate::watermark::InstanceWatermark;
 pub const REPORT_SCHEMA: &str = "parity.report/v1";
 
 /// Everything that a person or a program needs to know of one body of evidence.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
     /// [`REPORT_SCHEMA`].
     pub schema: String,
@@ -27,10 +31,13 @@ pub struct Report {
     /// What the gate counts: `match`, `mismatch`, and the times that the candidate failed. 0 in documents of older programs.
     #[serde(default)]
     pub compared: u64,
-    /// What the gate counts against the candidate: `mismatch`, and the times that it failed. 0 in documents of older
-    /// programs.
+    /// What the gate counts against the candidate: `mismatch` without what `excused` says of transient mismatches and noise,
+    /// and the times that the candidate failed. 0 in documents of older programs.
     #[serde(default)]
     pub differing: u64,
+    /// Mismatches that do not count, or may not. Absent in documents of older programs.
+    #[serde(default)]
+    pub excused: Excused,
     /// The name of the effort.
     pub migration: String,
     /// As recorded.
@@ -65,12 +72,39 @@ pub struct Report {
     /// documents of older programs.
     #[serde(default)]
     pub sets: Vec<SetEvidence>,
+    /// Groups that are noise or may be: first those that are proven, the most frequent first. Absent in documents of older
+    /// programs.
+    #[serde(default)]
+    pub noise: Vec<NoiseGroup>,
     /// Rules that excused a difference, most hits first.
     pub rules: Vec<RuleHits>,
 }
 
+impl Report {
+    /// Takes over from the decision on the same counts what of them does not count, so that both say the same numbers.
+    pub fn without_noise(&mut self, decision: &Decision) {
+        self.noise.clone_from(&decision.noise);
+        self.differing = decision.total.differing;
+        self.excused = decision.total.excused;
+        let routes: HashMap<&str, &RouteDecision> = decision
+            .routes
+            .iter()
+            .map(|route| (route.route.as_str(), route))
+            .collect();
+        for route in &mut self.routes {
+            if let Some(decided) = routes.get(route.route.as_str()) {
+                route.excused = decided.excused;
+                route.differing = decided.differing;
+            }
+        }
+        // Of those that differ alike the order stays.
+        self.routes
+            .sort_by_key(|route| std::cmp::Reverse((route.differing, route.counts.received)));
+    }
+}
+
 /// One route of a report.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RouteReport {
     /// `METHOD /template`.
     pub route: String,
@@ -83,6 +117,9 @@ pub struct RouteReport {
     /// As in the whole report.
     #[serde(default)]
     pub differing: u64,
+    /// As in the whole report.
+    #[serde(default)]
+    pub excused: Excused,
     /// Microseconds to the last byte of the answer, by quantile name (`p50`, `p95`, `p99`), of compared requests. Measured
     /// at the service: without the time in which we waited for the client.
     pub legacy_us: BTreeMap<String, u64>,

@@ -46,6 +46,8 @@ pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
         min_duration_ms: u64::try_from(args.min_duration.unwrap_or_default().as_millis())
             .unwrap_or(u64::MAX),
         max_not_compared: args.max_not_compared.iter().copied().collect(),
+        noise: args.noise,
+        max_transient: args.max_transient,
     };
     let wait = args.wait.unwrap_or_default();
     let began = Instant::now();

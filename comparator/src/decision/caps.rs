@@ -2,15 +2,15 @@
 //! the compared answers were errors.
 
 use parity_schemas::clients::ClientOutcome;
-use parity_schemas::evidence::{Evidence, Thresholds};
+use parity_schemas::evidence::{Evidence, RouteDecision, Thresholds};
 use parity_schemas::route::OTHER;
 use parity_schemas::tally::Counts;
 use parity_schemas::verdict::Reason;
 
-use super::bounds::{self, Seen};
 use super::judged::wrong;
 use super::served::is_unserved;
 use super::words::{TOTAL, duration, number, percent, percents};
+use crate::bounds::{self, Seen};
 
 /// Whether we dropped too much, as a share of what was to be compared. Not as a share of what was received: most of
 /// that may be meant for the legacy only.
@@ -42,11 +42,14 @@ pub(super) fn too_many_dropped(
 
 /// Routes beyond the record's limit are counted together, so one that differs may hide among them. All their
 /// differences may be those of one route.
-pub(super) fn hidden_routes(counts: &Counts, thresholds: &Thresholds) -> Option<String> {
+pub(super) fn hidden_routes(
+    differing: u64,
+    counts: &Counts,
+    thresholds: &Thresholds,
+) -> Option<String> {
     if is_unserved(counts) {
         return None;
     }
-    let differing = counts.differing();
     let worst = Seen::new(differing, differing);
     let (allowed, alpha) = (thresholds.max_mismatch_rate, wrong(thresholds));
     bounds::is_beyond(thresholds.bound, worst, allowed, alpha).then(|| {
@@ -119,6 +122,19 @@ pub(super) fn too_many_not_compared(
             })
         });
     beyond.collect()
+}
+
+/// Transient mismatches do not count, but there may be too many of them to believe that they are.
+pub(super) fn too_many_transient(
+    name: &str,
+    route: &RouteDecision,
+    thresholds: &Thresholds,
+) -> Option<String> {
+    let share = route.excused.transient as f64 / route.compared.max(1) as f64;
+    (share > thresholds.max_transient).then(|| {
+        let (share, allowed) = percents(share, thresholds.max_transient);
+        format!("{name}: {share} % differed for a moment only, {allowed} % allowed")
+    })
 }
 
 /// Evidence of a shorter time than was demanded: a day has other traffic than an hour of it.

@@ -1,6 +1,7 @@
 //! From what is proven of each route to one outcome: what prevents a pass, in the order that the parent module gives.
 
 use parity_schemas::evidence::{Evidence, EvidenceSummary, Outcome, RouteDecision, Thresholds};
+use parity_schemas::noise::NoiseGroup;
 use parity_schemas::route::OTHER;
 use parity_schemas::tally::Counts;
 use parity_schemas::watermark::Standing;
@@ -18,6 +19,8 @@ pub(super) struct Question<'a> {
     pub(super) counts: &'a Counts,
     pub(super) standing: &'a Standing,
     pub(super) thresholds: &'a Thresholds,
+    /// What is noise, and what may be.
+    pub(super) noise: &'a [NoiseGroup],
 }
 
 impl Question<'_> {
@@ -75,19 +78,20 @@ pub(super) fn conclude(
     if !reasons.is_empty() {
         reasons.extend(sentences::candidate_failures(counts));
         reasons.extend(question.doubts());
+        reasons.extend(sentences::excused(total));
         reasons.extend(question.told());
         return (Outcome::Fail, reasons);
     }
     reasons.extend(question.doubts());
     let other = routes.iter().find(|route| route.decision.route == OTHER);
-    reasons.extend(
-        other
-            .and_then(|route| route.counts.as_deref())
-            .and_then(|counts| caps::hidden_routes(counts, thresholds)),
-    );
+    reasons.extend(other.and_then(|route| {
+        let differing = route.decision.differing;
+        caps::hidden_routes(differing, route.counts.as_deref()?, thresholds)
+    }));
     let answers = Answers::of(question.evidence);
     reasons.extend(caps::too_short(question.evidence, thresholds));
     reasons.extend(beyond_caps(TOTAL, counts, &answers, thresholds));
+    reasons.extend(caps::too_many_transient(TOTAL, total, thresholds));
     if total.outcome == Outcome::Pass {
         let unknown = standing::unknown(TOTAL, total, counts, standing, thresholds);
         reasons.extend(unknown);
@@ -101,6 +105,7 @@ pub(super) fn conclude(
     {
         let name = route.route.as_str();
         reasons.extend(beyond_caps(name, counts, &Answers::on(counts), thresholds));
+        reasons.extend(caps::too_many_transient(name, route, thresholds));
         if route.outcome == Outcome::Pass {
             let unknown = standing::unknown(name, route, counts, standing, thresholds);
             reasons.extend(unknown);
@@ -117,11 +122,16 @@ pub(super) fn conclude(
         );
         let mut reasons = vec![reason];
         reasons.extend(caps::never_compared(counts));
+        reasons.extend(sentences::excused(total));
         reasons.extend(answers.mostly_errors());
         reasons.extend(question.told());
         return (Outcome::Pass, reasons);
     }
     reasons.extend(sentences::candidate_failures(counts));
+    reasons.extend(sentences::excused(total));
+    if total.excused.open > 0 {
+        reasons.extend(sentences::not_proven(question.noise));
+    }
     reasons.extend(question.told());
     (Outcome::Undecided, reasons)
 }

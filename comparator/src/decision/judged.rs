@@ -8,11 +8,13 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use parity_schemas::evidence::{Outcome, RouteDecision, RouteEvidence, Thresholds};
+use parity_schemas::noise::Excused;
 use parity_schemas::tally::Counts;
 
-use super::bounds::{self, Seen};
 use super::operations;
 use super::served::is_unserved;
+use crate::bounds::{self, Seen};
+use crate::noise::excused::Found;
 
 /// A route, what was counted of it, and what that proves.
 pub(super) struct Judged<'a> {
@@ -27,14 +29,15 @@ pub(super) struct Judged<'a> {
 pub(super) fn judge_all<'a>(
     seen: &'a [RouteEvidence],
     all: &Counts,
+    noise: &Found<'_>,
     thresholds: &'a Thresholds,
 ) -> (RouteDecision, Vec<Judged<'a>>) {
-    let candidates = Candidate::all(seen, thresholds);
+    let candidates = Candidate::all(seen, noise, thresholds);
     let tested = candidates
         .iter()
         .filter(|route| !route.unserved && route.compared() > 0);
     let alpha = share_of_wrong_fails(thresholds, tested.count());
-    let mut total = judge("", all, thresholds, alpha);
+    let mut total = judge("", all, of_all(seen, noise), thresholds, alpha);
     total.traffic = if all.received > 0 { 1.0 } else { 0.0 };
     // The minimum number of requests applies to the total.
     let short = thresholds.min_requests.saturating_sub(total.compared);
@@ -54,20 +57,21 @@ pub(super) fn judge_all<'a>(
 struct Candidate<'a> {
     name: &'a str,
     counts: Option<Cow<'a, Counts>>,
+    excused: Excused,
     required: bool,
     unserved: bool,
     is_operation: bool,
 }
 
 impl<'a> Candidate<'a> {
-    fn all(seen: &'a [RouteEvidence], thresholds: &'a Thresholds) -> Vec<Self> {
+    fn all(seen: &'a [RouteEvidence], noise: &Found<'_>, thresholds: &'a Thresholds) -> Vec<Self> {
         let required: HashSet<&str> = thresholds
             .required_routes
             .iter()
             .map(String::as_str)
             .collect();
         let operations: HashSet<&str> = thresholds.operations.iter().map(String::as_str).collect();
-        let mut covered = operations::cover(&thresholds.operations, seen);
+        let mut covered = operations::cover(&thresholds.operations, seen, noise);
         let mut all: Vec<Self> = seen
             .iter()
             .map(|route| {
@@ -75,13 +79,15 @@ impl<'a> Candidate<'a> {
                 let is_operation = operations.contains(name);
                 let named = required.contains(name) || is_operation;
                 let unserved = !named && is_unserved(&route.counts);
+                // Other routes may belong to the same operation.
+                let (counts, excused) = covered.remove(name).map_or_else(
+                    || (Cow::Borrowed(&route.counts), noise.of(name)),
+                    |(counts, excused)| (Cow::Owned(counts), excused),
+                );
                 Self {
                     name,
-                    // Other routes may belong to the same operation.
-                    counts: covered
-                        .remove(name)
-                        .map(Cow::Owned)
-                        .or(Some(Cow::Borrowed(&route.counts))),
+                    counts: Some(counts),
+                    excused,
                     required: named || (thresholds.require_all_routes && !unserved),
                     unserved,
                     is_operation,
@@ -98,12 +104,17 @@ impl<'a> Candidate<'a> {
             .map(String::as_str)
             .filter(|name| !known.contains(name) && told.insert(*name))
             .collect();
-        all.extend(missing.into_iter().map(|name| Self {
-            name,
-            counts: covered.remove(name).map(Cow::Owned),
-            required: true,
-            unserved: false,
-            is_operation: operations.contains(name),
+        all.extend(missing.into_iter().map(|name| {
+            let covered = covered.remove(name);
+            let excused = covered.as_ref().map(|(_, excused)| *excused);
+            Self {
+                name,
+                counts: covered.map(|(counts, _)| Cow::Owned(counts)),
+                excused: excused.unwrap_or_default(),
+                required: true,
+                unserved: false,
+                is_operation: operations.contains(name),
+            }
         }));
         all
     }
@@ -115,7 +126,7 @@ impl<'a> Candidate<'a> {
     fn judged(self, all: &Counts, thresholds: &Thresholds, alpha: f64) -> Judged<'a> {
         let none = Counts::default();
         let counts = self.counts.as_deref().unwrap_or(&none);
-        let mut decision = judge(self.name, counts, thresholds, alpha);
+        let mut decision = judge(self.name, counts, self.excused, thresholds, alpha);
         decision.traffic = counts.received as f64 / all.received.max(1) as f64;
         decision.required = self.required;
         decision.unserved = self.unserved;
@@ -142,13 +153,33 @@ pub(super) fn wrong(thresholds: &Thresholds) -> f64 {
     1.0 - thresholds.confidence
 }
 
+/// What does not count of all routes together.
+fn of_all(seen: &[RouteEvidence], noise: &Found<'_>) -> Excused {
+    let (mut all, mut compared) = (Excused::default(), 0);
+    for route in seen {
+        let more = route.counts.compared();
+        all = all.with(compared, noise.of(&route.route), more);
+        compared += more;
+    }
+    all
+}
+
 /// What the counts of one route prove: that it passes with a chance to be wrong of 1 − confidence, that it fails with
 /// `alpha`.
-fn judge(route: &str, counts: &Counts, thresholds: &Thresholds, alpha: f64) -> RouteDecision {
-    let (compared, differing) = (counts.compared(), counts.differing());
+fn judge(
+    route: &str,
+    counts: &Counts,
+    excused: Excused,
+    thresholds: &Thresholds,
+    alpha: f64,
+) -> RouteDecision {
+    let compared = counts.compared();
+    let differing = counts.differing().saturating_sub(excused.total());
     let (allowed, bound) = (thresholds.max_mismatch_rate, thresholds.bound);
     let seen = Seen::new(differing, compared);
-    let outcome = if bounds::is_beyond(bound, seen, allowed, alpha) {
+    // What may turn out to be noise proves no fail, and no pass either.
+    let certain = Seen::new(differing.saturating_sub(excused.open), compared);
+    let outcome = if bounds::is_beyond(bound, certain, allowed, alpha) {
         Outcome::Fail
     } else if bounds::is_within(bound, seen, allowed, wrong(thresholds)) {
         Outcome::Pass
@@ -166,6 +197,7 @@ fn judge(route: &str, counts: &Counts, thresholds: &Thresholds, alpha: f64) -> R
         required: false,
         compared,
         differing,
+        excused,
         uncomparable: counts.uncomparable(),
         unserved: false,
         rate: if compared == 0 {
@@ -173,7 +205,7 @@ fn judge(route: &str, counts: &Counts, thresholds: &Thresholds, alpha: f64) -> R
         } else {
             differing as f64 / compared as f64
         },
-        lower: bounds::lower(bound, seen, alpha),
+        lower: bounds::lower(bound, certain, alpha),
         upper: bounds::upper(bound, seen, wrong(thresholds)),
         outcome,
         needed,

@@ -1,7 +1,8 @@
 //! Pass, fail or undecided: what the counts prove.
 //!
 //! Each compared request is a trial that either agrees or differs. A candidate that failed to answer, or whose answer
-//! alone could not be compared, differs. One-sided bounds ([`bounds`]) on the share of requests that differ follow from
+//! alone could not be compared, differs. A mismatch does not if the data changed between the two answers, or if by it the
+//! legacy differs from itself ([`crate::noise::excused`]). One-sided bounds ([`bounds`]) on the share of requests that differ follow from
 //! the counts. The gate fails if a lower bound is above what is allowed, passes if the upper bounds of the total and of
 //! every required route are within it, and is otherwise undecided and tells how many more requests would settle it.
 //!
@@ -24,13 +25,13 @@
 //!    answers that clients got; if they are the majority, a pass says so.
 //! 7. More requests than `max_not_compared` allows were not compared for a reason, in all or on a required route, or the
 //!    evidence is of a shorter time than `min_duration_ms`: undecided.
-//! 8. The bounds are within what is allowed: pass. If 0 is allowed, no number of requests can prove that, and the
+//! 8. More compared requests than `max_transient` were transient mismatches, in all or on a required route: undecided.
+//! 9. The bounds are within what is allowed: pass. If 0 is allowed, no number of requests can prove that, and the
 //!    decision says so. Requests that were received before the decision began and have no outcome yet, and those for
 //!    which the candidate was not asked because it had failed so often, count as if each differed.
 //!
-//! This module imports nothing else of this crate: it must be readable on its own.
+//! Nothing here looks at an answer: it must be readable with [`crate::bounds`] and the counts alone.
 
-pub mod bounds;
 mod caps;
 mod conclude;
 mod headline;
@@ -46,6 +47,7 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::Standing;
 use uuid::Uuid;
 
+use crate::noise::excused::{self, Found};
 use conclude::{Question, conclude};
 pub use words::number;
 
@@ -61,7 +63,10 @@ pub fn decide(
 ) -> Decision {
     let counts = evidence.map(Evidence::total).unwrap_or_default();
     let seen = evidence.map_or(&[][..], |evidence| &evidence.routes);
-    let (total, routes) = judged::judge_all(seen, &counts, thresholds);
+    let noise = evidence.map_or_else(Found::default, |evidence| {
+        excused::find(evidence, thresholds.noise)
+    });
+    let (total, routes) = judged::judge_all(seen, &counts, &noise, thresholds);
     let summary = evidence.map(|evidence| summary(evidence, standing));
     let question = Question {
         migration,
@@ -70,6 +75,7 @@ pub fn decide(
         counts: &counts,
         standing,
         thresholds,
+        noise: &noise.groups,
     };
     let (outcome, reasons) = conclude(&question, &total, &routes);
     let routes = routes
@@ -89,6 +95,7 @@ pub fn decide(
         reasons,
         thresholds: thresholds.clone(),
         evidence: summary,
+        noise: noise.groups,
         total,
         routes,
         waited_ms: 0,

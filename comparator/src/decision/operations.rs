@@ -10,14 +10,19 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use parity_schemas::evidence::RouteEvidence;
+use parity_schemas::noise::Excused;
 use parity_schemas::tally::Counts;
 
-/// The counts of each operation of which anything was received: of all its routes together.
+use crate::noise::excused::Found;
+
+/// The counts of each operation of which anything was received, and what of them does not count: of all its routes
+/// together.
 pub(super) fn cover<'a>(
     operations: &'a [String],
     seen: &[RouteEvidence],
-) -> HashMap<&'a str, Counts> {
-    let mut covered: HashMap<&str, Counts> = HashMap::new();
+    noise: &Found<'_>,
+) -> HashMap<&'a str, (Counts, Excused)> {
+    let mut covered: HashMap<&str, (Counts, Excused)> = HashMap::new();
     if operations.is_empty() {
         return covered;
     }
@@ -29,7 +34,10 @@ pub(super) fn cover<'a>(
         // Of several that fit as well, the first in the order of their names.
         let closest = fitting.max_by_key(|(exact, operation)| (*exact, Reverse(*operation)));
         if let Some((_, operation)) = closest {
-            covered.entry(operation).or_default().merge(&route.counts);
+            let (counts, excused) = covered.entry(operation).or_default();
+            let (before, more) = (counts.compared(), route.counts.compared());
+            *excused = excused.with(before, noise.of(&route.route), more);
+            counts.merge(&route.counts);
         }
     }
     covered
@@ -83,10 +91,10 @@ mod tests {
                 },
             })
             .collect();
-        let covered = cover(&operations, &seen);
+        let covered = cover(&operations, &seen, &Found::default());
         let mut counts: Vec<(String, u64)> = covered
             .into_iter()
-            .map(|(operation, counts)| (operation.to_owned(), counts.received))
+            .map(|(operation, (counts, _))| (operation.to_owned(), counts.received))
             .collect();
         counts.sort();
         counts

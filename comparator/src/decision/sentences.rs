@@ -1,6 +1,7 @@
 //! Why a decision is what it is, in sentences about one route each.
 
 use parity_schemas::evidence::{EvidenceSummary, RouteDecision, Thresholds};
+use parity_schemas::noise::{Excused, NoiseGroup, NoiseState};
 use parity_schemas::spelling;
 use parity_schemas::tally::Counts;
 use parity_schemas::verdict::Reason;
@@ -72,9 +73,65 @@ pub(super) fn proven(route: &RouteDecision, allowed: f64) -> String {
     format!("{name}: at least {lower} % differ, {allowed} % allowed")
 }
 
+/// What does not count against the candidate, and what would be hidden by that at the most.
+pub(super) fn excused(total: &RouteDecision) -> Vec<String> {
+    let Excused {
+        transient,
+        noise,
+        hidden,
+        ..
+    } = total.excused;
+    let mut sentences = Vec::new();
+    if transient > 0 {
+        sentences.push(format!(
+            "{} mismatches do not count: the data changed between the answers, and asked again both agree",
+            number(transient)
+        ));
+    }
+    if noise > 0 {
+        sentences.push(format!(
+            "{} mismatches do not count: by them the legacy differs from itself, too; at most {} % of the compared requests \
+             could hide a difference there",
+            number(noise),
+            percent((hidden.min(1.0) * 1e5).ceil() / 1e5)
+        ));
+    }
+    sentences
+}
+
+/// What is missing to the proof of groups that look like noise; of many, the most frequent.
+pub(super) fn not_proven(noise: &[NoiseGroup]) -> Vec<String> {
+    const MOST: usize = 3;
+    let open = noise.iter().filter(|group| group.state == NoiseState::Open);
+    let told = open.take(MOST).map(|noise| {
+        let group = &noise.group;
+        format!(
+            "{}: {} {} ({}) looks like noise, not proven yet: {}",
+            noise.route,
+            group.part,
+            if group.pattern.is_empty() {
+                "as a whole"
+            } else {
+                &group.pattern
+            },
+            group.shape,
+            noise.against.join("; ")
+        )
+    });
+    told.collect()
+}
+
 /// The sentence that says why a route is undecided, and what would settle it.
 pub(super) fn open(name: &str, route: &RouteDecision, thresholds: &Thresholds) -> String {
     let allowed = thresholds.max_mismatch_rate;
+    if route.excused.open > 0 {
+        return format!(
+            "{name}: {} of {} differ, and {} of them look like noise that is not proven yet; more rechecks would tell",
+            number(route.differing),
+            number(route.compared),
+            number(route.excused.open)
+        );
+    }
     if route.compared == 0 {
         return if route.needed > 0 {
             format!(

@@ -6,9 +6,9 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
 use parity_schemas::watermark::{InstanceWatermark, RunState, Standing};
 
-use super::bounds::{self, Seen};
 use super::judged::wrong;
 use super::words::{number, percents};
+use crate::bounds::{self, Seen};
 
 /// Most instances that are named one by one; the rest are counted.
 const MAX_NAMED: usize = 5;

@@ -4,15 +4,18 @@
 //! |---|---|---|
 //! | no | yes | `confirmed`: it differs again, and the legacy stands still |
 //! | no | no | `unstable`: the candidate moved while the legacy stood still |
-//! | yes | no | `transient`: the data moved between the looks, and both agree now |
+//! | yes | no | `transient`: the data moved between the looks, and both agree now; `unstable` if not so |
 //! | yes | yes, all four values of one shape | `noise`: the legacy does not agree with itself there |
 //! | yes | yes, but of another shape | `confirmed` |
 //!
 //! What cannot be told is `unconfirmed`: an answer that was not compared, a list of findings that was cut, a legacy whose
-//! second answer is an error. An exchange is as grave as the gravest of its groups.
+//! second answer is an error. An exchange is as grave as the gravest of its groups, in this order: confirmed, unstable,
+//! unconfirmed, noise, transient.
 //!
 //! `transient` excuses at once, without a proof. So it asks for more than `noise`, which needs one: the legacy must have
-//! moved in each of the places themselves, not only in other elements of the same lists; and there must be no difference
+//! moved in each of the places themselves, not only in other elements of the same lists; what the candidate had first must
+//! be what the legacy moved to, or between its two values, so that no nonsense is excused because a clock ticked meanwhile
+//! (that is `unstable`); and there must be no difference
 //! that only the second pair has, at a place where the legacy stood still. Such a candidate changes its answers by itself, so that
 //! its agreement here shows nothing. Otherwise such differences are no findings of the exchange: it is counted by the
 //! answer that a client would have got.
@@ -28,7 +31,7 @@ use parity_schemas::exchange::Capture;
 use parity_schemas::fields::FieldLines;
 use parity_schemas::record::MismatchClass;
 use parity_schemas::time::Timestamp;
-use parity_schemas::verdict::{Finding, Part, Side, Verdict};
+use parity_schemas::verdict::{Finding, Kind, Part, Side, Verdict};
 
 use super::place::{Likeness, Motion, motion, overlap};
 use super::shape::Shape;
@@ -286,9 +289,28 @@ impl SecondLook<'_> {
             MismatchClass::Unstable
         } else if differs_elsewhere {
             MismatchClass::Unconfirmed
-        } else {
+        } else if findings.iter().all(|finding| self.is_on_the_way(finding)) {
             MismatchClass::Transient
+        } else {
+            MismatchClass::Unstable
         }
+    }
+
+    /// Whether a candidate that sees the data change at another moment than the legacy can have had this value first. Where
+    /// something is not just a value, that it was there and is there says the same, see [`motion`].
+    fn is_on_the_way(&self, finding: &Finding) -> bool {
+        let [l1, c1, l2, _] = self.values(finding);
+        let is_value = |side: &Side| matches!(side, Side::Value(_));
+        if finding.kind != Kind::Value || ![l1, c1, l2].into_iter().all(is_value) {
+            return true;
+        }
+        let of = |side| Ordered::of(finding.part, side);
+        let is_between = || {
+            let (from, at, to) = (of(l1)?, of(c1)?, of(l2)?);
+            let (first, last) = (at.compare(&from)?.order, to.compare(&at)?.order);
+            Some(first == last)
+        };
+        c1 == l2 || is_between() == Some(true)
     }
 
     /// Findings of the second pair that are of no group of the first, where the legacy did not move.

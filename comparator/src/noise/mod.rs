@@ -6,13 +6,15 @@
 //! - [`shape`] says what kind of values a finding is about, as a label that holds nothing of them;
 //! - [`class`] says of each group of findings which kind of mismatch it is, from the four answers;
 //! - [`memory`] turns what was seen in them into counts that add up, over exchanges, processes and days;
-//! - [`proof`] says from the sums whether a group is noise, or why that is not shown.
+//! - [`proof`] says from the sums whether a group is noise, or why that is not shown;
+//! - [`excused`] adds up the exchanges that do not count because of it.
 //!
 //! What is counted never depends on what was proven before, so a proof that comes late clears what was counted earlier,
 //! on every instance alike. All of it is a pure function of answers and counts, but for the memory, which is a value that
 //! the caller keeps.
 
 pub mod class;
+pub mod excused;
 pub mod memory;
 pub mod proof;
 pub mod shape;

@@ -30,7 +30,7 @@ use parity_schemas::record::MismatchClass;
 use statrs::function::gamma::ln_gamma;
 
 use super::shape::Shape;
-use crate::decision::bounds::{self, Seen};
+use crate::bounds::{self, Seen};
 
 /// Fewest rechecks. With fewer even the smallest group says nothing: a coin falls on one side ten times in a thousand.
 pub const MIN_RECHECKS: u64 = 20;

@@ -7,7 +7,7 @@ mod random;
 mod table;
 mod traffic;
 
-use parity_comparator::decision::bounds::{Seen, lower, needed};
+use parity_comparator::bounds::{Seen, lower, needed};
 use parity_schemas::evidence::{Bound, Thresholds};
 
 use table::Table;

@@ -40,7 +40,7 @@ pub fn decided(
     thresholds: &Thresholds,
 ) -> Result<Decided, StoreError> {
     let Found {
-        value: report,
+        value: mut report,
         instead,
     } = reader.find_report(selection)?;
     let standing = Standing {
@@ -50,6 +50,7 @@ pub fn decided(
     let evidence = report.evidence();
     let found = (evidence.as_ref(), instead.as_ref());
     let (decision, absent) = decide(selection, found, &standing, thresholds);
+    report.without_noise(&decision);
     Ok(Decided {
         report,
         decision,

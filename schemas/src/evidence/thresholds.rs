@@ -6,6 +6,7 @@ use std::ops::{Range, RangeInclusive};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::noise::NoiseUse;
 use crate::verdict::Reason;
 use crate::vocabulary::{UnknownWord, vocabulary};
 
@@ -57,10 +58,21 @@ pub struct Thresholds {
     /// required route.
     #[serde(default)]
     pub max_not_compared: BTreeMap<Reason, f64>,
+    /// Whether what is proven to be noise counts. Absent in decisions of older programs, which counted it.
+    #[serde(default = "no_noise")]
+    pub noise: NoiseUse,
+    /// Highest allowed share of transient mismatches among the compared requests, 0..=1: of all, and of each required route.
+    /// Absent in decisions of older programs, which had no such cap.
+    #[serde(default = "no_cap")]
+    pub max_transient: f64,
 }
 
 const fn one_look() -> Bound {
     Bound::OneLook
+}
+
+const fn no_noise() -> NoiseUse {
+    NoiseUse::Off
 }
 
 const fn no_cap() -> f64 {
@@ -93,6 +105,9 @@ impl Default for Thresholds {
             operations: Vec::new(),
             min_duration_ms: 0,
             max_not_compared: BTreeMap::new(),
+            noise: NoiseUse::Use,
+            // How often data changes is a property of the service, which nobody knows beforehand.
+            max_transient: 1.0,
         }
     }
 }

@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use parity_schemas::evidence::{Evidence, RouteEvidence, Window};
 use parity_schemas::histogram::Histogram;
+use parity_schemas::noise::Excused;
 use parity_schemas::recheck::complete_classes;
 use parity_schemas::report::{REPORT_SCHEMA, Report, RouteReport, RuleHits};
 use parity_schemas::tally::{Counts, Identity, Tally};
@@ -259,11 +260,13 @@ impl Sums {
             other_rules,
             compared: counts.compared(),
             differing: counts.differing(),
+            excused: Excused::default(),
             counts,
             routes: routes(self.routes),
             causes: causes(&groups),
             groups,
             sets: self.sets.into_evidence(),
+            noise: Vec::new(),
             rules,
         })
     }
@@ -287,6 +290,7 @@ fn routes(sums: BTreeMap<String, RouteSums>) -> Vec<RouteReport> {
             route,
             compared: sums.counts.compared(),
             differing: sums.counts.differing(),
+            excused: Excused::default(),
             counts: sums.counts,
             legacy_us: quantiles(&sums.legacy_latency),
             candidate_us: quantiles(&sums.candidate_latency),

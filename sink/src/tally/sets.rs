@@ -3,6 +3,8 @@
 //! When a group turns out to be noise, mismatches that have only such groups are noise, too, also those that were counted
 //! before. That can be told from these counts and from no others. A service whose fields vary independently has many sets;
 //! those beyond the limits are not counted, and their mismatches keep counting against the candidate.
+//!
+//! A group that was found to be transient in a mismatch does not count in it, so it is not in its set.
 
 use parity_schemas::tally::{MAX_GROUPS_OF_SET, set_id};
 
@@ -28,11 +30,8 @@ pub(super) struct SetCount {
 impl Sets {
     /// Counts a mismatch whose groups are all known.
     pub(super) fn add(&mut self, seen: &Sighting<'_>) {
-        let mut fingerprints: Vec<&str> = seen
-            .groups
-            .iter()
-            .map(|group| group.fingerprint.as_str())
-            .collect();
+        let names = seen.groups.iter().map(|group| group.fingerprint.as_str());
+        let mut fingerprints: Vec<&str> = names.filter(|name| !seen.is_transient(name)).collect();
         fingerprints.sort_unstable();
         fingerprints.dedup();
         if fingerprints.is_empty() || fingerprints.len() > MAX_GROUPS_OF_SET {

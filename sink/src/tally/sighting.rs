@@ -44,6 +44,12 @@ impl<'a> Sighting<'a> {
         ExchangeDigest::of(self.id)
     }
 
+    /// Whether one of its groups is only there because the data changed between the answers.
+    pub(super) fn is_transient(&self, fingerprint: &str) -> bool {
+        let summary = self.summary(fingerprint);
+        summary.is_some_and(|group| group.class == MismatchClass::Transient)
+    }
+
     /// What is known of one of its groups.
     pub(super) fn summary(&self, fingerprint: &str) -> Option<&GroupSummary> {
         self.rechecked?.groups.get(fingerprint)

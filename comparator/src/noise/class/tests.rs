@@ -77,7 +77,8 @@ fn the_table() {
         ([ONE, ONE], [TWO, TWO], MismatchClass::Confirmed),
         ([ONE, ONE], [TWO, THREE], MismatchClass::Confirmed),
         ([ONE, ONE], [TWO, ONE], MismatchClass::Unstable),
-        ([ONE, TWO], [THREE, TWO], MismatchClass::Transient),
+        ([ONE, TWO], [TWO, TWO], MismatchClass::Transient),
+        ([ONE, TWO], [THREE, TWO], MismatchClass::Unstable),
         ([ONE, TWO], [THREE, FOUR], MismatchClass::Noise),
         (
             [ONE, TWO],
@@ -199,14 +200,43 @@ fn data_that_changed_between_the_looks() {
         // What was above the place is gone.
         (
             [r#"{"a":{"b":1}}"#, "{}"],
-            [r#"{"a":{"b":2}}"#, "{}"],
+            ["{}", "{}"],
             MismatchClass::Transient,
+        ),
+        // It is gone, but had another value before.
+        (
+            [r#"{"a":{"b":1}}"#, "{}"],
+            [r#"{"a":{"b":2}}"#, "{}"],
+            MismatchClass::Unstable,
         ),
         // A list in random order.
         (
             ["[1,2,3]", "[2,3,1]"],
             ["[3,2,1]", "[1,3,2]"],
             MismatchClass::Noise,
+        ),
+        // A counter that the candidate saw halfway.
+        (
+            [r#"{"n":1}"#, r#"{"n":9}"#],
+            [r#"{"n":4}"#, r#"{"n":9}"#],
+            MismatchClass::Transient,
+        ),
+        // The clock ticked, and the candidate had a wrong time first, or nonsense.
+        (
+            [
+                r#"{"at":"2026-01-31T09:30:00Z"}"#,
+                r#"{"at":"2026-01-31T09:30:01Z"}"#,
+            ],
+            [
+                r#"{"at":"2026-01-31T08:30:00Z"}"#,
+                r#"{"at":"2026-01-31T09:30:01Z"}"#,
+            ],
+            MismatchClass::Unstable,
+        ),
+        (
+            [r#"{"s":"open"}"#, r#"{"s":"paid"}"#],
+            [r#"{"s":"lost"}"#, r#"{"s":"paid"}"#],
+            MismatchClass::Unstable,
         ),
         // Filled by the first look: the candidate was cold.
         (

@@ -1,0 +1,212 @@
+//! Which mismatches do not count against the candidate: decided when the counts are read, from nothing but them.
+//!
+//! An exchange is noise if each of its groups is: that is known from the sets, however late the proof came. What was
+//! found to be transient needs no proof; its groups were looked at one by one ([`super::class`]).
+//!
+//! A group that looks like noise and is not proven yet counts, so that nothing passes by it. But nothing fails by it
+//! either: who asks too early would be told that a service differs from itself. That holds only while rechecks say so:
+//! without any, or once they say something else, it counts both ways.
+
+use std::collections::HashMap;
+
+use parity_schemas::evidence::{Evidence, GroupEvidence};
+use parity_schemas::noise::{Excused, NoiseGroup, NoiseState, NoiseUse};
+use parity_schemas::recheck::ClassCounts;
+use parity_schemas::record::MismatchClass;
+use parity_schemas::tally::Counts;
+use parity_schemas::verdict::Kind;
+
+use super::proof::{GroupSums, prove};
+use super::shape::Shape;
+
+/// What was found in some evidence.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Found<'a> {
+    /// Groups that are noise or may be: first those that are proven, the most frequent first.
+    pub groups: Vec<NoiseGroup>,
+    /// Of each route that has any.
+    pub routes: HashMap<&'a str, Excused>,
+}
+
+impl Found<'_> {
+    /// Of one route.
+    pub fn of(&self, route: &str) -> Excused {
+        self.routes.get(route).copied().unwrap_or_default()
+    }
+}
+
+/// Looks for noise, and adds up what does not count because of it.
+pub fn find(evidence: &Evidence, usage: NoiseUse) -> Found<'_> {
+    let mut found = Found::default();
+    for route in &evidence.routes {
+        let transient = of_class(&route.counts.classes, MismatchClass::Transient);
+        if transient > 0 {
+            found.routes.entry(&route.route).or_default().transient = transient;
+        }
+    }
+    if usage == NoiseUse::Off {
+        return found;
+    }
+    found.groups = groups(evidence);
+    if usage == NoiseUse::Use {
+        add_sets(&mut found, evidence);
+    }
+    found
+}
+
+/// Adds the exchanges all of whose groups are noise, or may be.
+fn add_sets<'a>(found: &mut Found<'a>, evidence: &'a Evidence) {
+    let states: HashMap<(&str, &str), &NoiseGroup> = found
+        .groups
+        .iter()
+        .map(|group| {
+            let name = (group.route.as_str(), group.group.fingerprint.as_str());
+            (name, group)
+        })
+        .collect();
+    let mut hidden: HashMap<(&str, &str), f64> = HashMap::new();
+    for set in &evidence.sets {
+        let members = set.fingerprints.iter();
+        let members = members.map(|name| states.get(&(set.route.as_str(), name.as_str())));
+        let Some(members) = members.collect::<Option<Vec<_>>>() else {
+            continue;
+        };
+        let all: u64 = set.classes.values().sum();
+        // Those do not count by their class already.
+        let count = all - of_class(&set.classes, MismatchClass::Transient);
+        let excused = found.routes.entry(&set.route).or_default();
+        if members.is_empty() || count == 0 {
+            continue;
+        }
+        if members.iter().any(|group| group.state == NoiseState::Open) {
+            excused.open += count;
+            continue;
+        }
+        excused.noise += count;
+        for (group, name) in members.iter().zip(&set.fingerprints) {
+            let seen = hidden.entry((&set.route, name)).or_default();
+            if *seen == 0.0 {
+                *seen = group.hidden;
+                excused.hidden += group.hidden;
+            }
+        }
+    }
+}
+
+/// Groups that are noise or may be.
+fn groups(evidence: &Evidence) -> Vec<NoiseGroup> {
+    let counts: HashMap<&str, &Counts> = evidence
+        .routes
+        .iter()
+        .map(|route| (route.route.as_str(), &route.counts))
+        .collect();
+    let places: HashMap<Place<'_>, &GroupEvidence> = evidence
+        .groups
+        .iter()
+        .filter_map(|group| Some((Place::of(group)?, group)))
+        .collect();
+    let mut groups: Vec<NoiseGroup> = places
+        .iter()
+        .filter_map(|(place, group)| {
+            let mirrored = places.get(&place.mirrored()).copied();
+            let compared = counts.get(group.route.as_str())?.compared();
+            noise_group(group, place.shape, mirrored, compared)
+        })
+        .collect();
+    groups.sort_by(|one, two| {
+        let order = (one.state as u8).cmp(&(two.state as u8));
+        order
+            .then(two.count.cmp(&one.count))
+            .then_with(|| one.route.cmp(&two.route))
+            .then_with(|| one.group.fingerprint.cmp(&two.group.fingerprint))
+    });
+    groups
+}
+
+/// What is known of one group; `None` if it is no noise.
+fn noise_group(
+    group: &GroupEvidence,
+    shape: Shape,
+    mirrored: Option<&GroupEvidence>,
+    compared: u64,
+) -> Option<NoiseGroup> {
+    let sums = |group: &GroupEvidence, shape| GroupSums {
+        shape,
+        count: group.count,
+        classes: group.classes.clone(),
+        evidence: group.evidence.clone(),
+    };
+    let exchanged = mirrored.map(|other| sums(other, shape.mirrored()));
+    let proof = prove(&sums(group, shape), exchanged.as_ref(), compared);
+    let moved = of_class(&group.classes, MismatchClass::Noise)
+        + of_class(&group.classes, MismatchClass::Transient);
+    let state = if proof.is_proven() {
+        NoiseState::Proven
+    } else if proof.is_open() && moved > 0 {
+        NoiseState::Open
+    } else {
+        return None;
+    };
+    Some(NoiseGroup {
+        route: group.route.clone(),
+        group: group.group.clone(),
+        state,
+        count: group.count,
+        mirrored: exchanged.map_or(0, |other| other.count),
+        compared,
+        classes: group.classes.clone(),
+        evidence: group.evidence.clone(),
+        rechecks: proof.rechecks,
+        hidden: proof.hidden,
+        against: proof.against.iter().map(ToString::to_string).collect(),
+    })
+}
+
+fn of_class(classes: &ClassCounts, class: MismatchClass) -> u64 {
+    classes.get(&class).copied().unwrap_or(0)
+}
+
+/// Where a group is, and what is there.
+#[derive(PartialEq, Eq, Hash)]
+struct Place<'a> {
+    route: &'a str,
+    part: parity_schemas::verdict::Part,
+    pattern: &'a str,
+    kind: Kind,
+    statuses: (u16, u16),
+    explanation: Option<parity_schemas::verdict::Explanation>,
+    shape: Shape,
+}
+
+impl<'a> Place<'a> {
+    /// `None` without a shape that is known: what older programs counted, and what is folded into one group.
+    fn of(group: &'a GroupEvidence) -> Option<Self> {
+        let shape = group.group.shape.parse().ok()?;
+        Some(Self {
+            route: &group.route,
+            part: group.group.part,
+            pattern: &group.group.pattern,
+            kind: group.group.kind,
+            statuses: (group.group.legacy_status, group.group.candidate_status),
+            explanation: group.group.explanation,
+            shape,
+        })
+    }
+
+    /// The same with the services exchanged.
+    fn mirrored(&self) -> Self {
+        Self {
+            kind: match self.kind {
+                Kind::Missing => Kind::Extra,
+                Kind::Extra => Kind::Missing,
+                kind => kind,
+            },
+            statuses: (self.statuses.1, self.statuses.0),
+            shape: self.shape.mirrored(),
+            ..*self
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

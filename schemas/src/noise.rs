@@ -1,0 +1,92 @@
+//! What is taken for noise, or may turn out to be: groups of mismatches by which the legacy differs from itself, too.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::recheck::{ClassCounts, EvidenceCounts};
+use crate::tally::Group;
+use crate::vocabulary::{UnknownWord, vocabulary};
+
+vocabulary! {
+    /// What a reader does with groups that are proven to be noise.
+    #[derive(Default)]
+    NoiseUse as "use of noise" {
+        /// They are listed, and mismatches of nothing else do not count against the candidate.
+        #[default]
+        Use = "use" => "what is proven to be noise does not count against the candidate",
+        /// They are listed and count.
+        Report = "report" => "what is proven to be noise is listed, and counts",
+        /// They are not looked for.
+        Off = "off" => "nothing is taken for noise",
+    }
+}
+
+vocabulary! {
+    /// How far it is known whether a group is noise.
+    NoiseState as "state of a noise group" {
+        /// Nothing is against it.
+        Proven = "proven" => "the candidate differs there as the legacy does from itself",
+        /// Rechecks found it moving, but too few of them to exclude that a fault hides there.
+        Open = "open" => "looks like noise; not enough rechecks yet",
+    }
+}
+
+/// A group of mismatches that is noise, or that may be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NoiseGroup {
+    /// `METHOD /template`.
+    pub route: String,
+    /// What the mismatches have in common.
+    #[serde(flatten)]
+    pub group: Group,
+    /// Whether it is proven.
+    pub state: NoiseState,
+    /// Mismatches with a finding of the group.
+    pub count: u64,
+    /// Mismatches of the group at the same place that has the two services exchanged, where there can be one.
+    pub mirrored: u64,
+    /// Compared requests of the route.
+    pub compared: u64,
+    /// The mismatches by the class of the group in them.
+    pub classes: ClassCounts,
+    /// What was counted of the second answers.
+    pub evidence: EvidenceCounts,
+    /// Rechecks that it rests on.
+    pub rechecks: u64,
+    /// The share of the route's compared requests that could hide in it at the most, as far as the rechecks show.
+    pub hidden: f64,
+    /// What is still missing to the proof, one sentence each.
+    pub against: Vec<String>,
+}
+
+/// Mismatches of one route that do not count against the candidate, or may not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Excused {
+    /// The data changed between the answers, and both agree now.
+    pub transient: u64,
+    /// They have groups of proven noise only.
+    pub noise: u64,
+    /// They would be noise if the groups that are open were proven. They count, but nothing is proven to differ by them.
+    pub open: u64,
+    /// The share of the compared requests that could hide in what is taken for noise, at the most.
+    pub hidden: f64,
+}
+
+impl Excused {
+    /// How many mismatches do not count.
+    pub const fn total(&self) -> u64 {
+        self.transient + self.noise
+    }
+
+    /// Adds those of another route, of `compared` requests each.
+    #[must_use]
+    pub fn with(self, compared: u64, other: Self, of_other: u64) -> Self {
+        let all = (compared + of_other).max(1) as f64;
+        Self {
+            transient: self.transient + other.transient,
+            noise: self.noise + other.noise,
+            open: self.open + other.open,
+            hidden: (self.hidden * compared as f64 + other.hidden * of_other as f64) / all,
+        }
+    }
+}
