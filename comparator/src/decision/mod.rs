@@ -32,6 +32,7 @@
 //!
 //! Nothing here looks at an answer: it must be readable with [`crate::bounds`] and the counts alone.
 
+pub mod again;
 mod caps;
 mod conclude;
 mod headline;
@@ -61,11 +62,41 @@ pub fn decide(
     decision_id: Uuid,
     time: Timestamp,
 ) -> Decision {
-    let counts = evidence.map(Evidence::total).unwrap_or_default();
-    let seen = evidence.map_or(&[][..], |evidence| &evidence.routes);
     let noise = evidence.map_or_else(Found::default, |evidence| {
         excused::find(evidence, thresholds.noise)
     });
+    let question = Asked {
+        migration,
+        evidence,
+        standing,
+        thresholds,
+    };
+    decide_with(&question, noise, decision_id, time)
+}
+
+/// What a decision is asked about.
+struct Asked<'a> {
+    migration: &'a str,
+    evidence: Option<&'a Evidence>,
+    standing: &'a Standing,
+    thresholds: &'a Thresholds,
+}
+
+/// Decides when it is known already what is noise.
+fn decide_with(
+    asked: &Asked<'_>,
+    noise: Found<'_>,
+    decision_id: Uuid,
+    time: Timestamp,
+) -> Decision {
+    let Asked {
+        migration,
+        evidence,
+        standing,
+        thresholds,
+    } = *asked;
+    let counts = evidence.map(Evidence::total).unwrap_or_default();
+    let seen = evidence.map_or(&[][..], |evidence| &evidence.routes);
     let (total, routes) = judged::judge_all(seen, &counts, &noise, thresholds);
     let summary = evidence.map(|evidence| summary(evidence, standing));
     let question = Question {
@@ -99,6 +130,9 @@ pub fn decide(
         total,
         routes,
         waited_ms: 0,
+        terms: Vec::new(),
+        stored: None,
+        not_stored: None,
     }
 }
 

@@ -34,6 +34,7 @@ mod markup;
 mod name_value;
 mod names;
 mod place;
+mod rules;
 mod sample;
 mod strings;
 mod table;
@@ -59,6 +60,7 @@ use crate::rules::Rules;
 use config::{CREDENTIAL_HEADERS, MIN_KEY_BYTES};
 pub use config::{PlainText, RedactConfig, RedactError};
 use names::SecretNames;
+pub use rules::rules_text;
 
 /// What a record says of an exchange besides what was captured.
 #[derive(Clone, Copy, Debug)]
@@ -79,11 +81,6 @@ fn not_compared(comparison: &Comparison) -> Option<Tolerated> {
         path: String::new(),
         why: Why::NotCompared(reason),
     })
-}
-
-/// Whether a text holds the number of a card.
-pub(crate) fn holds_card(text: &str) -> bool {
-    !cards::find(text).is_empty()
 }
 
 /// Turns captured values into what may be recorded.

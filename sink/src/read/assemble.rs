@@ -18,6 +18,7 @@ use uuid::Uuid;
 
 use super::Selection;
 use super::causes::causes;
+use super::decisions::Counted;
 use super::groups::{ExampleRow, Groups};
 use super::others::{self, OtherRun, Starts};
 use super::sets::SetSums;
@@ -161,6 +162,14 @@ struct RouteSums {
     candidate_head_latency: Histogram,
 }
 
+fn by_route(routes: BTreeMap<String, RouteSums>) -> Vec<RouteEvidence> {
+    let counts = |(route, sums): (String, RouteSums)| RouteEvidence {
+        route,
+        counts: sums.counts,
+    };
+    routes.into_iter().map(counts).collect()
+}
+
 impl Sums {
     /// Adds the row of one tally, or of several that a store has added up. Columns that the store was not asked for are
     /// empty.
@@ -212,17 +221,18 @@ impl Sums {
             instances: self.instances.into_iter().collect(),
             runs,
             other_rules,
-            routes: self
-                .routes
-                .into_iter()
-                .map(|(route, sums)| RouteEvidence {
-                    route,
-                    counts: sums.counts,
-                })
-                .collect(),
+            routes: by_route(self.routes),
             groups: self.groups.into_evidence(),
             sets: self.sets.into_evidence(),
         })
+    }
+
+    /// Only the counts, and which time they cover.
+    pub(super) fn into_counted(self) -> Counted {
+        Counted {
+            window: self.window,
+            routes: by_route(self.routes),
+        }
     }
 
     /// The report; `example` fetches a mismatch by its id.
