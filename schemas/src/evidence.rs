@@ -16,8 +16,10 @@ use crate::time::Timestamp;
 use crate::vocabulary::{UnknownWord, vocabulary};
 use crate::watermark::{InstanceWatermark, Run};
 
+mod left_out;
 mod thresholds;
 
+pub use left_out::{LeftOut, LeftOutSpan};
 pub use thresholds::{Bound, Thresholds};
 
 /// From the begin of the first interval to the end of the last.
@@ -58,6 +60,8 @@ pub struct Evidence {
     pub runs: Vec<Run>,
     /// What there is of the same versions under other rules, the newest first; none of it is counted here.
     pub other_rules: Vec<OtherRules>,
+    /// What was left out on demand; none of it is counted here.
+    pub left_out: Vec<LeftOut>,
 }
 
 /// What was counted of one group of mismatches.
@@ -227,6 +231,9 @@ pub struct EvidenceSummary {
     /// of older programs.
     #[serde(default)]
     pub other_rules: Vec<OtherRules>,
+    /// What was left out on demand; none of it was counted. Absent in documents of older programs.
+    #[serde(default)]
+    pub left_out: Vec<LeftOut>,
 }
 
 /// Under which terms a part of the evidence was counted. The text of the rules is in the record, under their hash.

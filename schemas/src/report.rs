@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::evidence::{
-    Decision, Evidence, GroupEvidence, OtherRules, RouteDecision, RouteEvidence, SetEvidence,
-    Window,
+    Decision, Evidence, GroupEvidence, LeftOut, OtherRules, RouteDecision, RouteEvidence,
+    SetEvidence, Window,
 };
 use crate::noise::{Excused, NoiseGroup};
 use crate::recheck::{ClassCounts, EvidenceCounts};
@@ -61,6 +61,9 @@ pub struct Report {
     /// documents of older programs.
     #[serde(default)]
     pub other_rules: Vec<OtherRules>,
+    /// What was left out on demand; none of it is counted here. Absent in documents of older programs.
+    #[serde(default)]
+    pub left_out: Vec<LeftOut>,
     /// By route: most differing first, then most received, then by name.
     pub routes: Vec<RouteReport>,
     /// What several groups share. Absent in documents of older programs.
@@ -317,10 +320,11 @@ impl Report {
                 candidate_version: self.candidate_version.clone(),
                 rules_hash: self.rules_hash.clone(),
             },
-            window: self.window.or(empty)?,
+            window: self.window.or(empty).or(LeftOut::window(&self.left_out))?,
             instances: self.instances.clone(),
             runs: Vec::new(),
             other_rules: self.other_rules.clone(),
+            left_out: self.left_out.clone(),
             routes: self
                 .routes
                 .iter()

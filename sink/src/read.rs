@@ -17,7 +17,7 @@ mod sqlite;
 use std::time::Duration;
 
 use parity_schemas::decisions::DecisionLine;
-use parity_schemas::evidence::Evidence;
+use parity_schemas::evidence::{Evidence, LeftOutSpan};
 use parity_schemas::record::Mismatch;
 use parity_schemas::report::Report;
 use parity_schemas::tally::Identity;
@@ -49,6 +49,8 @@ pub struct Selection {
     pub candidate_version: Option<String>,
     /// Only intervals that begin at this time or later.
     pub since: Option<Timestamp>,
+    /// Spans of which nothing is counted.
+    pub left_out: Vec<LeftOutSpan>,
 }
 
 impl Selection {

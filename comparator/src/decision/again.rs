@@ -85,6 +85,7 @@ fn evidence(stored: &Decision) -> Option<Evidence> {
         sets: Vec::new(),
         runs: Vec::new(),
         other_rules: summary.other_rules.clone(),
+        left_out: summary.left_out.clone(),
     })
 }
 

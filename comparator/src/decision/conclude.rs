@@ -33,6 +33,7 @@ impl Question<'_> {
     fn told(&self) -> Vec<String> {
         let mut told = standing::told(self.standing);
         told.extend(self.summary.and_then(standing::other_rules));
+        told.extend(self.summary.into_iter().flat_map(standing::left_out));
         told
     }
 }

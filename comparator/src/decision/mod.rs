@@ -121,7 +121,8 @@ fn decide_with(
         time,
         migration: migration.to_owned(),
         outcome,
-        headline: headline::headline(outcome, &total, &routes, &scope, thresholds),
+        headline: headline::headline(outcome, &total, &routes, &scope, thresholds)
+            + &headline::left_out(evidence),
         scope,
         reasons,
         thresholds: thresholds.clone(),
@@ -147,6 +148,7 @@ fn summary(evidence: &Evidence, standing: &Standing) -> EvidenceSummary {
         complete_until: standing.complete_until,
         watermarks: standing.watermarks.clone(),
         other_rules: evidence.other_rules.clone(),
+        left_out: evidence.left_out.clone(),
     }
 }
 

@@ -170,6 +170,22 @@ pub(super) fn other_rules(evidence: &EvidenceSummary) -> Option<String> {
     ))
 }
 
+/// The sentences for what was left out on demand.
+pub(super) fn left_out(evidence: &EvidenceSummary) -> impl Iterator<Item = String> {
+    evidence.left_out.iter().map(|left_out| {
+        let span = &left_out.span;
+        format!(
+            "{} to {} is left out ({}): {} requests received, of which {} of {} compared differ",
+            span.from,
+            span.to,
+            span.reason,
+            number(left_out.received),
+            number(left_out.differing),
+            number(left_out.compared)
+        )
+    })
+}
+
 /// Why a route that is within the allowed rate would exceed it if all requests of unknown result differed: those
 /// without an outcome, which may be of any route, and those for which the candidate was not asked because it had failed
 /// so often.

@@ -12,6 +12,7 @@ use super::*;
 
 mod again;
 mod caps;
+mod noise;
 mod scope;
 mod served;
 mod standing;
@@ -38,6 +39,7 @@ fn evidence(routes: Vec<(&str, Counts)>) -> Evidence {
         instances: vec!["one".to_owned()],
         runs: Vec::new(),
         other_rules: Vec::new(),
+        left_out: Vec::new(),
         groups: Vec::new(),
         sets: Vec::new(),
         routes: routes

@@ -143,6 +143,7 @@ pub(crate) fn evidence(routes: impl Iterator<Item = (String, u64, u64)>) -> Evid
         sets: Vec::new(),
         runs: Vec::new(),
         other_rules: Vec::new(),
+        left_out: Vec::new(),
         routes: routes
             .map(|(route, requests, differing)| RouteEvidence {
                 route,

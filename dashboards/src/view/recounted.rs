@@ -28,7 +28,15 @@ pub(super) fn recounted(reader: &Reader, decision: &Decision) -> Result<Check, S
         from: summary.from,
         to: summary.to,
     };
-    let count = |closed_by| reader.counted(&identity, &CountedWindow { window, closed_by });
+    let count = |closed_by| {
+        let left_out = summary.left_out.iter();
+        let asked = CountedWindow {
+            window,
+            closed_by,
+            left_out: left_out.map(|one| one.span.clone()).collect(),
+        };
+        reader.counted(&identity, &asked)
+    };
     let all = count(parity_schemas::time::Timestamp::from_micros(i64::MAX))?;
     let closed = count(decision.time.saturating_add_micros(-SETTLED_AFTER_MICROS))?;
     let removed = match all.window {

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
-use parity_schemas::evidence::{Evidence, RouteEvidence, Window};
+use parity_schemas::evidence::{Evidence, LeftOut, LeftOutSpan, RouteEvidence, Window};
 use parity_schemas::histogram::Histogram;
 use parity_schemas::noise::Excused;
 use parity_schemas::recheck::complete_classes;
@@ -151,6 +151,8 @@ pub(super) struct Sums {
     rules: BTreeMap<String, u64>,
     pub(super) groups: Groups,
     pub(super) sets: SetSums,
+    /// What was left out on demand.
+    pub(super) left_out: Vec<LeftOut>,
 }
 
 #[derive(Default)]
@@ -201,6 +203,26 @@ impl Sums {
             .merge(&tally.candidate_head_latency);
     }
 
+    /// What these rows hold of a span that is left out of others.
+    pub(super) fn into_left_out(self, span: LeftOutSpan) -> LeftOut {
+        let counts = self.total();
+        LeftOut {
+            span,
+            received: counts.received,
+            compared: counts.compared(),
+            differing: counts.differing(),
+        }
+    }
+
+    /// All routes added up.
+    fn total(&self) -> Counts {
+        let mut counts = Counts::default();
+        for sums in self.routes.values() {
+            counts.merge(&sums.counts);
+        }
+        counts
+    }
+
     /// The evidence; `None` without any row or run. With runs that have counted nothing yet, it is empty.
     pub(super) fn into_evidence(
         self,
@@ -217,13 +239,14 @@ impl Sums {
         });
         Some(Evidence {
             identity,
-            window: self.window.or(empty)?,
+            window: self.window.or(empty).or(LeftOut::window(&self.left_out))?,
             instances: self.instances.into_iter().collect(),
             runs,
             other_rules,
             routes: by_route(self.routes),
             groups: self.groups.into_evidence(),
             sets: self.sets.into_evidence(),
+            left_out: self.left_out,
         })
     }
 
@@ -242,10 +265,7 @@ impl Sums {
         runs_seen: RunWatermarks,
         example: impl FnMut(Uuid) -> Result<Option<Rc<ExampleRow>>, StoreError>,
     ) -> Result<Report, StoreError> {
-        let mut counts = Counts::default();
-        for sums in self.routes.values() {
-            counts.merge(&sums.counts);
-        }
+        let counts = self.total();
         let other_rules = others::by_rules(&runs_seen.others, &identity);
         let runs = runs_seen.into_runs(&identity, self.runs, self.window.map(|window| window.from));
         let standing = Standing::at_a_glance(&runs, Timestamp::now());
@@ -268,6 +288,7 @@ impl Sums {
             complete_until: standing.complete_until,
             watermarks: standing.watermarks,
             other_rules,
+            left_out: self.left_out,
             compared: counts.compared(),
             differing: counts.differing(),
             excused: Excused::default(),

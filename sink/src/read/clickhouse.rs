@@ -16,7 +16,7 @@ mod watermarks;
 
 use clickhouse::Row;
 use parity_schemas::decisions::DecisionLine;
-use parity_schemas::evidence::Evidence;
+use parity_schemas::evidence::{Evidence, LeftOutSpan};
 use parity_schemas::record::{Mismatch, RecordType};
 use parity_schemas::report::Report;
 use parity_schemas::table;
@@ -150,12 +150,13 @@ impl ClickHouseReader {
         }
     }
 
-    /// A query on a table of counts of one identity, added up by its columns of [`Fold::By`].
+    /// A query on a table of counts of one identity, added up by its columns of [`Fold::By`]. `condition` is a further one,
+    /// that begins with `AND`.
     fn summed(
         &self,
         table: RecordType,
         forms: &[&str],
-        (identity, selection): (&Identity, &Selection),
+        (identity, selection, condition): (&Identity, &Selection, &str),
         with_details: bool,
     ) -> clickhouse::query::Query {
         let columns = table.columns();
@@ -163,8 +164,9 @@ impl ClickHouseReader {
         let query = format!("SELECT {ORIGIN}, {list} FROM {} AS t FINAL", table.table());
         // In a fixed order, because a report merges what is beyond its caps in the order of the rows.
         let by = grouped_by(columns);
-        let tail =
-            format!("GROUP BY {by}, {BY_ORIGIN} ORDER BY min(t.interval_start), {by}, shard");
+        let tail = format!(
+            "{condition} GROUP BY {by}, {BY_ORIGIN} ORDER BY min(t.interval_start), {by}, shard"
+        );
         self.of_identity(&query, identity, selection, &tail)
     }
 
@@ -177,7 +179,18 @@ impl ClickHouseReader {
         with_details: bool,
     ) -> Result<Sums, StoreError> {
         let mut sums = Sums::default();
-        let of = (identity, selection);
+        for span in &selection.left_out {
+            let mut held = Sums::default();
+            let condition = format!("AND {}", touched(span));
+            let of = (identity, selection, condition.as_str());
+            self.tallies(&mut held, of, false)?;
+            sums.left_out.push(held.into_left_out(span.clone()));
+        }
+        let spans = selection.left_out.iter();
+        let counted: String = spans
+            .flat_map(|span| [" AND NOT ".to_owned(), touched(span)])
+            .collect();
+        let of = (identity, selection, counted.as_str());
         let sets = self.summed(RecordType::SetTally, SET, of, with_details);
         for mut row in self.ask::<SetRow>(sets)? {
             self.came_from(row.shard, std::mem::take(&mut row.server))?;
@@ -188,12 +201,23 @@ impl ClickHouseReader {
             self.came_from(row.shard, std::mem::take(&mut row.server))?;
             sums.groups.add(row.into_record()?);
         }
+        self.tallies(&mut sums, of, with_details)?;
+        Ok(sums)
+    }
+
+    /// Adds the tallies of an identity.
+    fn tallies(
+        &self,
+        sums: &mut Sums,
+        of: (&Identity, &Selection, &str),
+        with_details: bool,
+    ) -> Result<(), StoreError> {
         let tallies = self.summed(RecordType::Tally, TALLY, of, with_details);
         for mut row in self.ask::<TallyRow>(tallies)? {
             self.came_from(row.shard, std::mem::take(&mut row.server))?;
             sums.add(row.into_record()?);
         }
-        Ok(sums)
+        Ok(())
     }
 }
 
@@ -344,6 +368,22 @@ impl RecordReader for ClickHouseReader {
     ) -> Result<Vec<Mismatch>, StoreError> {
         self.list_mismatches(filter, limit)
     }
+}
+
+/// The condition that an interval is one of those that a span touches.
+fn touched(span: &LeftOutSpan) -> String {
+    let (after, before) = span.begins();
+    let time = |time: Timestamp| {
+        format!(
+            "fromUnixTimestamp64Micro(toInt64({}), 'UTC')",
+            time.as_micros()
+        )
+    };
+    format!(
+        "(t.interval_start > {} AND t.interval_start < {})",
+        time(after),
+        time(before)
+    )
 }
 
 fn since_condition(selection: &Selection) -> &'static str {

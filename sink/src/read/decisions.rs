@@ -1,8 +1,10 @@
 //! Stored decisions: what is asked for, and what was counted of what one rests on.
 
-use parity_schemas::evidence::{Outcome, RouteEvidence, Window};
+use parity_schemas::evidence::{LeftOutSpan, Outcome, RouteEvidence, Window};
 use parity_schemas::time::Timestamp;
 use uuid::Uuid;
+
+use super::Selection;
 
 /// Most decisions of one query. A line has some hundred bytes, so this is a few megabytes.
 pub const MAX_DECISIONS: usize = 10_000;
@@ -19,12 +21,24 @@ pub struct DecisionFilter {
 }
 
 /// Which tallies are added up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountedWindow {
     /// Their intervals begin in it.
     pub window: Window,
     /// And end at this time or before.
     pub closed_by: Timestamp,
+    /// And are not in one of these spans.
+    pub left_out: Vec<LeftOutSpan>,
+}
+
+impl CountedWindow {
+    /// What selects its begin.
+    pub(super) fn since(&self) -> Selection {
+        Selection {
+            since: Some(self.window.from),
+            ..Selection::default()
+        }
+    }
 }
 
 /// Tallies of a window, added up.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use parity_schemas::decisions::DecisionLine;
-use parity_schemas::evidence::Evidence;
+use parity_schemas::evidence::{Evidence, LeftOutSpan};
 use parity_schemas::record::{Mismatch, RecordType};
 use parity_schemas::report::Report;
 use parity_schemas::tally::Identity;
@@ -212,6 +212,23 @@ impl SqliteReader {
         with_details: bool,
     ) -> Result<Sums, StoreError> {
         let mut sums = Sums::default();
+        for span in &selection.left_out {
+            let mut held = Sums::default();
+            let columns = needed_of(RecordType::Tally, false);
+            let sql = format!(
+                "SELECT {columns} FROM tallies {OF_IDENTITY} AND {}",
+                within(span)
+            );
+            self.each(&sql, RecordType::Tally, identity, selection, |row| {
+                held.add(tally(row)?);
+                Ok(())
+            })?;
+            sums.left_out.push(held.into_left_out(span.clone()));
+        }
+        let spans = selection.left_out.iter();
+        let counted: String = spans
+            .flat_map(|span| [" AND NOT ".to_owned(), within(span)])
+            .collect();
         for (table, order) in [
             (RecordType::Tally, ""),
             (RecordType::GroupTally, IN_ORDER),
@@ -219,7 +236,7 @@ impl SqliteReader {
         ] {
             let columns = needed_of(table, with_details);
             let sql = format!(
-                "SELECT {columns} FROM {} {OF_IDENTITY} {order}",
+                "SELECT {columns} FROM {} {OF_IDENTITY}{counted} {order}",
                 table.table()
             );
             self.each(&sql, table, identity, selection, |row| {
@@ -296,6 +313,16 @@ impl SqliteReader {
     fn failed(&self, error: rusqlite::Error) -> StoreError {
         failed("read", &self.path, error)
     }
+}
+
+/// The condition that an interval is one of those that a span touches.
+fn within(span: &LeftOutSpan) -> String {
+    let (after, before) = span.begins();
+    format!(
+        "(interval_start > {} AND interval_start < {})",
+        after.as_micros(),
+        before.as_micros()
+    )
 }
 
 fn since(selection: &Selection) -> i64 {

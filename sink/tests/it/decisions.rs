@@ -85,7 +85,11 @@ fn check_counts(store: &StoreConfig) {
     let reader = Reader::open(store).expect("it opens");
     let received = |from, to, closed_by| {
         let window = Window { from, to };
-        let asked = CountedWindow { window, closed_by };
+        let asked = CountedWindow {
+            window,
+            closed_by,
+            left_out: Vec::new(),
+        };
         let Counted { window, routes } = reader.counted(&identity(), &asked).expect("read");
         let routes = routes.into_iter();
         let routes: Vec<_> = routes.map(|one| (one.route, one.counts.received)).collect();

@@ -2,15 +2,12 @@
 
 use clickhouse::Row;
 use parity_schemas::decisions::DecisionLine;
-use parity_schemas::table;
 use parity_schemas::tally::Identity;
 use parity_schemas::time::Timestamp;
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::replicas::{BY_ORIGIN, ORIGIN};
-use super::rows::{TALLY, TallyRow, folded, grouped_by, select};
-use super::{ClickHouseReader, word};
+use super::{ClickHouseReader, touched, word};
 use crate::error::StoreError;
 use crate::read::assemble::Sums;
 use crate::read::decisions::{Counted, CountedWindow, DecisionFilter};
@@ -78,34 +75,17 @@ impl ClickHouseReader {
         identity: &Identity,
         asked: &CountedWindow,
     ) -> Result<Counted, StoreError> {
-        let columns = table::TALLIES;
-        let list = select(columns, TALLY, |column| folded(column, false));
-        let by = grouped_by(columns);
-        let sql = format!(
-            "SELECT {ORIGIN}, {list} FROM tallies AS t FINAL WHERE t.migration = ? AND t.legacy_version = ? \
-             AND t.candidate_version = ? AND t.rules_hash = ? \
-             AND t.interval_start >= fromUnixTimestamp64Micro(toInt64(?), 'UTC') \
-             AND t.interval_start < fromUnixTimestamp64Micro(toInt64(?), 'UTC') \
-             AND toUnixTimestamp64Micro(t.interval_start) + t.interval_us <= ? \
-             GROUP BY {by}, {BY_ORIGIN} ORDER BY min(t.interval_start), {by}, shard \
-             SETTINGS do_not_merge_across_partitions_select_final = 1"
+        let mut condition = format!(
+            "AND t.interval_start < fromUnixTimestamp64Micro(toInt64({}), 'UTC') \
+             AND toUnixTimestamp64Micro(t.interval_start) + t.interval_us <= {}",
+            asked.window.to.as_micros(),
+            asked.closed_by.as_micros()
         );
-        let question = self
-            .server
-            .client()
-            .query(&sql)
-            .bind(&identity.migration)
-            .bind(&identity.legacy_version)
-            .bind(&identity.candidate_version)
-            .bind(&identity.rules_hash)
-            .bind(asked.window.from.as_micros())
-            .bind(asked.window.to.as_micros())
-            .bind(asked.closed_by.as_micros());
-        let mut sums = Sums::default();
-        for mut row in self.ask::<TallyRow>(question)? {
-            self.came_from(row.shard, std::mem::take(&mut row.server))?;
-            sums.add(row.into_record()?);
+        for span in &asked.left_out {
+            condition.extend([" AND NOT ", &touched(span)]);
         }
+        let mut sums = Sums::default();
+        self.tallies(&mut sums, (identity, &asked.since(), &condition), false)?;
         Ok(sums.into_counted())
     }
 }

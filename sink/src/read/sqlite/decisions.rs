@@ -7,7 +7,7 @@ use rusqlite::params;
 use uuid::Uuid;
 
 use super::rows::{needed_of, tally};
-use super::{OF_IDENTITY, SqliteReader};
+use super::{OF_IDENTITY, SqliteReader, within};
 use crate::error::StoreError;
 use crate::read::assemble::Sums;
 use crate::read::decisions::{Counted, CountedWindow, DecisionFilter};
@@ -53,23 +53,20 @@ impl SqliteReader {
         identity: &Identity,
         asked: &CountedWindow,
     ) -> Result<Counted, StoreError> {
-        let sql = format!(
-            "SELECT {} FROM tallies {OF_IDENTITY} AND interval_start < ?6 AND interval_start + interval_us <= ?7",
-            needed_of(RecordType::Tally, false)
-        );
-        let values = params![
-            identity.migration,
-            identity.legacy_version,
-            identity.candidate_version,
-            identity.rules_hash,
-            asked.window.from.as_micros(),
+        let mut sql = format!(
+            "SELECT {} FROM tallies {OF_IDENTITY} AND interval_start < {} AND interval_start + interval_us <= {}",
+            needed_of(RecordType::Tally, false),
             asked.window.to.as_micros(),
             asked.closed_by.as_micros()
-        ];
-        let mut sums = Sums::default();
-        for tally in self.rows(&sql, values, "tallies", tally)? {
-            sums.add(tally);
+        );
+        for span in &asked.left_out {
+            sql.extend([" AND NOT ", &within(span)]);
         }
+        let mut sums = Sums::default();
+        self.each(&sql, RecordType::Tally, identity, &asked.since(), |row| {
+            sums.add(tally(row)?);
+            Ok(())
+        })?;
         Ok(sums.into_counted())
     }
 }
