@@ -1,6 +1,6 @@
 //! Stored decisions are read as they were written, page by page, and alike from every store.
 
-use parity_schemas::evidence::{Decision, GATE_SCHEMA, Outcome, Thresholds, Window};
+use parity_schemas::evidence::{Decision, GATE_SCHEMA, LeftOutSpan, Outcome, Thresholds, Window};
 use parity_schemas::id::new_id;
 use parity_schemas::record::Record;
 use parity_schemas::time::Timestamp;
@@ -83,18 +83,19 @@ fn check_counts(store: &StoreConfig) {
     ];
     fill(store, &tallies.map(|tally| Record::Tally(Box::new(tally))));
     let reader = Reader::open(store).expect("it opens");
-    let received = |from, to, closed_by| {
+    let received_without = |from, to, closed_by, left_out: &[LeftOutSpan]| {
         let window = Window { from, to };
         let asked = CountedWindow {
             window,
             closed_by,
-            left_out: Vec::new(),
+            left_out: left_out.to_vec(),
         };
         let Counted { window, routes } = reader.counted(&identity(), &asked).expect("read");
         let routes = routes.into_iter();
         let routes: Vec<_> = routes.map(|one| (one.route, one.counts.received)).collect();
         (window.map(|window| window.from), routes)
     };
+    let received = |from, to, closed_by| received_without(from, to, closed_by, &[]);
     let of = |route: &str, count: u64| (route.to_owned(), count);
     let end = next.saturating_add_micros(minute);
     let ever = Timestamp::from_micros(i64::MAX);
@@ -111,6 +112,16 @@ fn check_counts(store: &StoreConfig) {
     );
     let later = vec![of("GET /a", 5), of("GET /b", 3)];
     assert_eq!(received(next, end, ever), (Some(next), later));
+    let first_minute = LeftOutSpan {
+        from: start,
+        to: start.saturating_add_micros(1),
+        reason: "a restart".to_owned(),
+    };
+    let left = vec![of("GET /a", 5), of("GET /b", 3)];
+    assert_eq!(
+        received_without(start, end, ever, &[first_minute]),
+        (Some(next), left)
+    );
     assert_eq!(received(end, end, ever), (None, Vec::new()));
 }
 
