@@ -23,6 +23,7 @@ pub(crate) fn decision() -> Decision {
         upper: 0.0144,
         outcome: Outcome::Fail,
         needed: 0,
+        counts: None,
     };
     Decision {
         schema: GATE_SCHEMA.to_owned(),
@@ -40,6 +41,9 @@ pub(crate) fn decision() -> Decision {
         total: total.clone(),
         routes: vec![total],
         waited_ms: 0,
+        terms: Vec::new(),
+        stored: None,
+        not_stored: None,
     }
 }
 
