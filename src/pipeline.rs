@@ -14,6 +14,7 @@ mod fair;
 mod pledge;
 mod queue;
 mod recheck;
+mod terms;
 mod waiting;
 
 use std::rc::Rc;
@@ -109,6 +110,7 @@ impl Pipeline {
         let target_key = TargetKey::new(&settings.redaction_key);
         target_key.name().clone_into(&mut counting.target_key);
         let book = TallyBook::new(counting);
+        book.begin_terms(terms::terms(settings));
         let options = WriterOptions {
             retention: settings.retention.clone(),
             ..WriterOptions::default()
@@ -164,6 +166,7 @@ impl Pipeline {
     fn change(&mut self, idle: Idle, settings: &MirrorSettings, context: ComparingContext) {
         self.book
             .begin_generation(settings.identity.clone(), rule_ids(settings));
+        self.book.begin_terms(terms::terms(settings));
         let sinks = Sinks {
             book: &self.book,
             writer: &self.writer,

@@ -24,6 +24,7 @@ mod samples;
 mod sets;
 mod sighting;
 mod targets;
+mod terms;
 mod totals;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -34,6 +35,7 @@ use parity_schemas::id::new_id;
 use parity_schemas::record::Record;
 use parity_schemas::route::Route;
 use parity_schemas::tally::{Counts, Group, GroupTally, Identity, SetTally, Tally};
+use parity_schemas::terms::Terms;
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::Watermark;
 
@@ -123,15 +125,20 @@ pub struct Snapshot {
     pub groups: Vec<GroupTally>,
     /// Sets of groups that are new or changed.
     pub sets: Vec<SetTally>,
+    /// Terms that came into force.
+    pub terms: Vec<Terms>,
     /// Of every run whose end the store has not acknowledged, as of this snapshot. To be written with its rows or after
     /// them.
     pub watermarks: Vec<Watermark>,
 }
 
 impl Snapshot {
-    /// Whether there are no counts to write. There may still be watermarks.
+    /// Whether there are neither counts nor terms to write. There may still be watermarks.
     pub fn is_empty(&self) -> bool {
-        self.tallies.is_empty() && self.groups.is_empty() && self.sets.is_empty()
+        self.tallies.is_empty()
+            && self.groups.is_empty()
+            && self.sets.is_empty()
+            && self.terms.is_empty()
     }
 
     /// All rows: tallies before their groups and sets, and watermarks last.
@@ -145,6 +152,7 @@ impl Snapshot {
         boxed(&self.tallies, Record::Tally)
             .chain(boxed(&self.groups, Record::GroupTally))
             .chain(boxed(&self.sets, Record::SetTally))
+            .chain(boxed(&self.terms, Record::Terms))
             .chain(boxed(&self.watermarks, Record::Watermark))
     }
 }
@@ -172,6 +180,11 @@ impl TallyBook {
     pub fn begin_generation(&self, identity: Identity, rule_ids: Vec<String>) {
         let mut routes = self.routes.write().unwrap_or_else(PoisonError::into_inner);
         routes.begin_generation(TallyGeneration::new(identity, rule_ids, Timestamp::now()));
+    }
+
+    /// From now on these terms are in force; a store that lacks them gets them with the counts.
+    pub fn begin_terms(&self, terms: Terms) {
+        lock(&self.state).terms.add(terms);
     }
 
     /// The current generation.
@@ -212,6 +225,7 @@ impl TallyBook {
         let routes = self.routes.read().unwrap_or_else(PoisonError::into_inner);
         let mut in_use = state.generations_in_use();
         in_use.insert(routes.current().place);
+        snapshot.terms = state.terms.offer(number, acknowledged);
         let State {
             open,
             closed,

@@ -2,6 +2,7 @@
 //!
 //! A report is read in one transaction, so that its tallies and groups are consistent while a mirror writes.
 
+mod decisions;
 mod fields;
 mod forms;
 mod rows;
@@ -10,20 +11,23 @@ mod watermarks;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use parity_schemas::decisions::DecisionLine;
 use parity_schemas::evidence::{Evidence, LeftOutSpan};
 use parity_schemas::record::{Mismatch, MismatchClass, RecordType};
 use parity_schemas::report::Report;
 use parity_schemas::tally::Identity;
+use parity_schemas::terms::Terms;
 use parity_schemas::time::Timestamp;
 use rusqlite::{Connection, Row, params};
 use uuid::Uuid;
 
 use self::fields::Fields;
-use self::rows::{all_of, group_tally, mismatch, needed_of, set_tally, tally};
+use self::rows::{all_of, group_tally, mismatch, needed_of, set_tally, tally, terms};
 use super::assemble::{Sums, nothing};
+use super::decisions::{Counted, CountedWindow, DecisionFilter};
 use super::groups::ExampleRow;
 use super::in_force::{RunTimes, last_in_force};
-use super::{Found, Known, MismatchFilter, RecordReader, Selection};
+use super::{Found, Known, MAX_TERMS, MismatchFilter, RecordReader, Selection};
 use crate::error::StoreError;
 use crate::sqlite::begun::{self, Note};
 use crate::sqlite::{failed, open_read_only};
@@ -78,6 +82,30 @@ impl RecordReader for SqliteReader {
         let sql = format!("SELECT {columns} FROM mismatches WHERE id = ?1");
         let found = self.rows(&sql, [id.to_string()], "mismatches", mismatch)?;
         Ok(found.into_iter().next())
+    }
+
+    fn decision(&self, id: Uuid) -> Result<Option<String>, StoreError> {
+        self.find_decision(id)
+    }
+
+    fn decisions(
+        &self,
+        filter: &DecisionFilter,
+        limit: usize,
+    ) -> Result<Vec<DecisionLine>, StoreError> {
+        self.list_decisions(filter, limit)
+    }
+
+    fn counted(&self, identity: &Identity, asked: &CountedWindow) -> Result<Counted, StoreError> {
+        self.count(identity, asked)
+    }
+
+    fn terms(&self, migration: &str, rules_hash: &str) -> Result<Vec<Terms>, StoreError> {
+        let sql = format!(
+            "SELECT {} FROM terms WHERE migration = ?1 AND rules_hash = ?2 ORDER BY time DESC, id LIMIT {MAX_TERMS}",
+            all_of(RecordType::Terms)
+        );
+        self.rows(&sql, [migration, rules_hash], "terms", terms)
     }
 
     fn mismatches(

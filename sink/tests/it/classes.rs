@@ -249,7 +249,7 @@ fn mismatches_of_a_file_of_the_former_version_are_unconfirmed() {
     store.undo_steps();
     store
         .sql()
-        .execute_batch("DROP TABLE set_tallies; PRAGMA user_version = 6")
+        .execute_batch("DROP TABLE set_tallies; DROP TABLE terms; PRAGMA user_version = 6")
         .expect("what version 6 left");
     store.fill([]);
     assert_eq!(

@@ -8,6 +8,7 @@ mod columns;
 mod concurrency;
 mod consume;
 mod crash;
+mod decisions;
 mod dropped;
 mod kafka;
 mod older;
@@ -17,6 +18,7 @@ mod retention;
 mod runs;
 mod support;
 mod targets;
+mod terms;
 mod trouble;
 
 #[path = "../../../tests/support/servers/mod.rs"]

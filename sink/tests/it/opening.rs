@@ -25,6 +25,7 @@ pub(crate) fn decision() -> Decision {
         upper: 0.0144,
         outcome: Outcome::Fail,
         needed: 0,
+        counts: None,
     };
     Decision {
         schema: GATE_SCHEMA.to_owned(),
@@ -44,6 +45,9 @@ pub(crate) fn decision() -> Decision {
         latency: Vec::new(),
         candidate_errors: Vec::new(),
         waited_ms: 0,
+        terms: Vec::new(),
+        stored: None,
+        not_stored: None,
     }
 }
 
@@ -152,7 +156,7 @@ fn an_older_schema_is_refused_by_readers_and_brought_up_to_date_by_the_mirror() 
     // As a version before the first table would have left it.
     sql.execute_batch(
         "DROP TABLE mismatches; DROP TABLE tallies; DROP TABLE group_tallies; DROP TABLE decisions; \
-         DROP TABLE watermarks; DROP TABLE set_tallies; \
+         DROP TABLE watermarks; DROP TABLE set_tallies; DROP TABLE terms; \
          PRAGMA user_version = 0",
     )
     .expect("an older version");

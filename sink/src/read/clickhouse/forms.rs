@@ -7,9 +7,9 @@ use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::histogram::Histogram;
 use parity_schemas::record::RecordedFinding;
 use parity_schemas::table::{
-    Buckets, ClientCounts, Count, Counts, Findings, Flag, Hash, Hashes, Id, Label, Number,
-    OptionalDocument, OptionalWord, Registers, Run, Span, Status, Text, Texts, Time, Tolerations,
-    Word,
+    Buckets, ClientCounts, Count, Counts, Document, Findings, Flag, Hash, Hashes, Id, Label,
+    Number, OptionalDocument, OptionalWord, Registers, Run, Span, Status, Text, Texts, Time,
+    Tolerations, Word,
 };
 use parity_schemas::targets::{DistinctTargets, FrequentTargets};
 use parity_schemas::time::Timestamp;
@@ -78,6 +78,7 @@ select_column! {
     Registers: HashMap<u8, u8>;
     Hashes: HashMap<u64, u64>;
     Texts: Vec<String>;
+    Document: String;
     OptionalDocument: String;
     Findings: Vec<FindingRow> = "CAST({}, 'Array(Tuple(String, String, String, Nullable(String), String, String, Nullable(String), Nullable(String), String, Nullable(String)))')";
     Tolerations: Vec<(String, String, String)> = "CAST({}, 'Array(Tuple(String, String, String))')";
@@ -177,6 +178,12 @@ macro_rules! counts {
     )*};
 }
 counts!(Counts, ClientCounts);
+
+impl<T: DeserializeOwned> FromColumn<T> for Document {
+    fn from_column(json: String, column: &'static str) -> Result<T, StoreError> {
+        serde_json::from_str(&json).map_err(|_| StoreError::value(TABLE, column, &json))
+    }
+}
 
 impl<T: DeserializeOwned> FromColumn<Option<T>> for OptionalDocument {
     fn from_column(json: String, column: &'static str) -> Result<Option<T>, StoreError> {

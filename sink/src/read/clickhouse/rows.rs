@@ -5,6 +5,7 @@ use parity_schemas::record::Mismatch;
 use parity_schemas::table::{self, Column, Fold};
 use parity_schemas::tally::{GroupTally, SetTally, Tally};
 use parity_schemas::targets::FREQUENT;
+use parity_schemas::terms::Terms;
 use serde::Deserialize;
 
 use super::forms::{FromColumn, SelectColumn};
@@ -36,6 +37,7 @@ parity_schemas::mismatch_columns!(rows MismatchRow {}, Mismatch, MISMATCH);
 parity_schemas::tally_columns!(rows TallyRow { shard: u32, server: String }, Tally, TALLY);
 parity_schemas::group_tally_columns!(rows GroupRow { shard: u32, server: String }, GroupTally, GROUP);
 parity_schemas::set_tally_columns!(rows SetRow { shard: u32, server: String }, SetTally, SET);
+parity_schemas::terms_columns!(rows TermsRow {}, Terms, TERMS);
 
 /// The list of columns of a SELECT, by `of` from a table that is called `t`.
 pub(super) fn select(columns: &[Column], forms: &[&str], of: impl Fn(&Column) -> String) -> String {
