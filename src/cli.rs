@@ -119,12 +119,28 @@ pub(crate) enum Command {
     Config(ConfigCommand),
 }
 
+/// The samples of `demo`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DemoSample {
+    /// A rewrite from Go to Rust, with the differences that one has.
+    #[default]
+    Payments,
+    /// Ids, times, counters and random order in every answer, and one regression among them.
+    Noisy,
+}
+
 /// Flags of `demo`.
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
-    /// Requests to send.
-    #[arg(long, default_value_t = 4000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
-    pub(crate) requests: u32,
+    /// Which sample to run.
+    #[arg(value_enum, default_value_t)]
+    pub(crate) sample: DemoSample,
+    /// Run the legacy a second time instead of its rewrite: what differs then is noise.
+    #[arg(long)]
+    pub(crate) same: bool,
+    /// Requests to send; of payments 4,000, of noisy 20,000, unless this says otherwise.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub(crate) requests: Option<u32>,
     /// Keep everything up afterwards: the proxy and the report page.
     #[arg(long)]
     pub(crate) serve: bool,

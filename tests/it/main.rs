@@ -34,6 +34,7 @@ mod judges;
 mod many_routes;
 mod mirror;
 mod no_room;
+mod noisy;
 mod other_rules;
 mod queue;
 mod rechecks;
