@@ -34,6 +34,7 @@ pub mod spelling;
 pub mod sqlite;
 pub mod table;
 pub mod tally;
+pub mod targets;
 mod text_diff;
 pub mod time;
 pub mod verdict;

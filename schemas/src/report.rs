@@ -13,6 +13,7 @@ use crate::evidence::{
 use crate::noise::{Excused, NoiseGroup};
 use crate::recheck::{ClassCounts, EvidenceCounts};
 use crate::tally::{Counts, Group, Identity};
+use crate::targets::TargetEvidence;
 use crate::time::Timestamp;
 use crate::verdict::{Explanation, Kind, Part};
 use crate::watermark::InstanceWatermark;
@@ -35,6 +36,13 @@ pub struct Report {
     /// and the times that the candidate failed. 0 in documents of older programs.
     #[serde(default)]
     pub differing: u64,
+    /// How many distinct targets (method, path and query) the requests with a verdict had, about; of several processes with
+    /// keys of their own, the largest number of one. 0 where it is not known, as in documents of older programs.
+    #[serde(default)]
+    pub distinct_targets: u64,
+    /// At most this share of them had the same target, 0..=1; `None` where it is not known.
+    #[serde(default)]
+    pub most_frequent_share: Option<f64>,
     /// Mismatches that do not count, or may not. Absent in documents of older programs.
     #[serde(default)]
     pub excused: Excused,
@@ -131,6 +139,15 @@ pub struct RouteReport {
     /// As in the whole report.
     #[serde(default)]
     pub differing: u64,
+    /// As in the whole report.
+    #[serde(default)]
+    pub distinct_targets: u64,
+    /// As in the whole report.
+    #[serde(default)]
+    pub most_frequent_share: Option<f64>,
+    /// What these are made of, for a decision on the same evidence.
+    #[serde(skip)]
+    pub targets: TargetEvidence,
     /// As in the whole report.
     #[serde(default)]
     pub excused: Excused,
@@ -342,6 +359,8 @@ impl Report {
                 .map(|route| RouteEvidence {
                     route: route.route.clone(),
                     counts: route.counts.clone(),
+                    targets: route.targets.clone(),
+                    ..RouteEvidence::default()
                 })
                 .collect(),
             groups,

@@ -45,6 +45,8 @@ pub struct Selection {
     pub candidate_version: Option<String>,
     /// Only intervals that begin at this time or later.
     pub since: Option<Timestamp>,
+    /// Whether the evidence is to have times to the first byte, which take as long to read as all other counts.
+    pub with_latency: bool,
     /// Spans of which nothing is counted.
     pub left_out: Vec<LeftOutSpan>,
 }

@@ -31,6 +31,7 @@ pub(super) struct Question {
     max_errors: Option<f64>,
     noise: Option<String>,
     max_transient: Option<f64>,
+    min_distinct: Option<u64>,
 }
 
 impl Question {
@@ -97,6 +98,7 @@ impl Question {
             max_errors: share("max_errors", self.max_errors, default.max_errors)?,
             noise: self.noise()?,
             max_transient: share("max_transient", self.max_transient, default.max_transient)?,
+            min_distinct: self.min_distinct.unwrap_or(default.min_distinct),
             ..default
         })
     }

@@ -40,6 +40,9 @@ fn write(out: &mut String, view: DecisionView<'_>) -> std::fmt::Result {
         writeln!(out, "  {}", sentence(reason))?;
     }
     routes(out, view)?;
+    if let Some(line) = view.targets() {
+        writeln!(out, "{}", styled(DIM, line))?;
+    }
     noise_in_short(out, &view.noise())?;
     if let Some(line) = view.bound_to() {
         writeln!(out, "\n{}", styled(DIM, line))?;
@@ -58,9 +61,10 @@ fn routes(out: &mut String, view: DecisionView<'_>) -> std::fmt::Result {
     };
     let width = longest.max(5);
     let header = format!(
-        "{:width$}  {:>9}  {:>9}  {:>9}{}  {:>21}  {:9}  {:>7}",
+        "{:width$}  {:>9}  {:>9}  {:>9}  {:>9}{}  {:>21}  {:9}  {:>7}",
         "ROUTE",
         "COMPARED",
+        "TARGETS",
         "DIFFERING",
         "RATE",
         excused_cells(&view.excused_columns().titles()).to_uppercase(),
@@ -72,9 +76,10 @@ fn routes(out: &mut String, view: DecisionView<'_>) -> std::fmt::Result {
     for row in routes.iter().take(MAX_ROUTES).chain([&view.total()]) {
         writeln!(
             out,
-            "{:width$}  {:>9}  {:>9}  {:>9}{}  {:>21}  {:9}  {:>7}",
+            "{:width$}  {:>9}  {:>9}  {:>9}  {:>9}{}  {:>21}  {:9}  {:>7}",
             row.name,
             row.compared,
+            row.targets,
             row.differing,
             row.rate,
             excused_cells(&row.excused),

@@ -14,7 +14,7 @@ use parity_schemas::evidence::Outcome;
 use parity_schemas::report::Report;
 
 use super::{BAD, BOLD, DIM, style, styled};
-use crate::view::words::{elapsed, grouped, percent, rate, sentence, shown, version};
+use crate::view::words::{elapsed, grouped, percent, rate, sentence, shown, targets_line, version};
 use crate::view::{Decided, ReportView, not_compared};
 
 pub(super) use clients::headline as clients_line;
@@ -154,7 +154,11 @@ fn routes(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result {
             grouped(not_compared(counts)),
         )?;
     }
-    more(out, report.routes.len(), MAX_ROUTES, "routes")
+    more(out, report.routes.len(), MAX_ROUTES, "routes")?;
+    match targets_line(report.distinct_targets, report.most_frequent_share) {
+        Some(line) => writeln!(out, "{}", styled(DIM, line)),
+        None => Ok(()),
+    }
 }
 
 /// Titles or numbers of the columns for mismatches that do not count.

@@ -2,7 +2,7 @@
 
 use parity_schemas::evidence::{Decision, RouteDecision};
 
-use super::words::{grouped, percent, shown, version};
+use super::words::{grouped, percent, shown, targets, targets_line, version};
 use super::{ClientsView, ExcusedColumns, NoiseView};
 
 /// A decision, to be shown.
@@ -18,6 +18,8 @@ pub(crate) struct RouteRow {
     pub(crate) name: String,
     /// Requests that were compared.
     pub(crate) compared: String,
+    /// How many distinct targets they had, about.
+    pub(crate) targets: String,
     /// Those that differ.
     pub(crate) differing: String,
     /// Their share.
@@ -78,6 +80,12 @@ impl<'a> DecisionView<'a> {
         self.row(&self.decision.total)
     }
 
+    /// How many targets it rests on, in one line; `None` where that is not known.
+    pub(crate) fn targets(self) -> Option<String> {
+        let total = &self.decision.total;
+        targets_line(total.distinct_targets, total.most_frequent_share)
+    }
+
     /// What it was decided from, in one line; `None` when nothing was recorded.
     pub(crate) fn bound_to(self) -> Option<String> {
         let decision = self.decision;
@@ -101,6 +109,7 @@ impl<'a> DecisionView<'a> {
                 shown(&route.route)
             },
             compared: grouped(route.compared),
+            targets: targets(route.distinct_targets),
             differing: grouped(route.differing),
             rate: percent(route.rate),
             excused: self.excused_columns().cells(&route.excused),

@@ -85,7 +85,10 @@ impl<'a> NoiseView<'a> {
             proven: NoiseList {
                 title: "Taken for noise",
                 scope: match (counts_all, excused.noise) {
-                    (true, _) => format!("{}; they count, because noise is only reported", groups_of(&proven)),
+                    (true, _) => format!(
+                        "{}; they count, because noise is only reported",
+                        groups_of(&proven)
+                    ),
                     (false, 0) => groups_of(&proven),
                     (false, 1) => format!("{}; 1 mismatch does not count", groups_of(&proven)),
                     (false, noise) => format!(

@@ -63,6 +63,32 @@ pub(crate) fn classes(counts: &ClassCounts) -> Option<String> {
     asked.then(|| told.join(", "))
 }
 
+/// How many distinct targets there are; `-` if that is not known.
+pub(crate) fn targets(distinct: u64) -> String {
+    match distinct {
+        0 => "-".to_owned(),
+        known => grouped(known),
+    }
+}
+
+/// The greatest share that the most frequent target can have; `-` if that is not known.
+pub(crate) fn most_frequent(share: Option<f64>) -> String {
+    share.map_or_else(|| "-".to_owned(), percent)
+}
+
+/// On how many targets the verdicts rest, in one line; `None` if that is not known.
+pub(crate) fn targets_line(distinct: u64, share: Option<f64>) -> Option<String> {
+    /// Up to so many are counted exactly.
+    const EXACT: u64 = parity_schemas::targets::FREQUENT as u64;
+    let share = share.filter(|_| distinct > 0)?;
+    let about = if distinct > EXACT { "about " } else { "" };
+    let targets = plural(distinct, "distinct target", "distinct targets");
+    Some(format!(
+        "{about}{targets} (method, path and query); the most frequent one has at most {} of the verdicts",
+        percent(share)
+    ))
+}
+
 /// Microseconds in a readable unit.
 pub(crate) fn elapsed(micros: u64) -> String {
     match micros {
@@ -104,6 +130,20 @@ mod tests {
         assert_eq!(
             ["7 µs", "1.5 ms", "2.0 s"],
             [7, 1_500, 2_000_000].map(elapsed)
+        );
+        assert_eq!(["-", "1,000"], [0, 1_000].map(targets));
+        assert_eq!(targets_line(0, None), None);
+        assert_eq!(
+            targets_line(1, Some(1.0)).as_deref(),
+            Some(
+                "1 distinct target (method, path and query); the most frequent one has at most 100 % of the verdicts"
+            )
+        );
+        assert_eq!(
+            targets_line(1_234, Some(0.059)).as_deref(),
+            Some(
+                "about 1,234 distinct targets (method, path and query); the most frequent one has at most 5.90 % of the verdicts"
+            )
         );
     }
 }

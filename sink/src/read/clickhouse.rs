@@ -281,7 +281,7 @@ impl ClickHouseReader {
             });
         };
         let runs_seen = self.run_watermarks(&identity, selection)?;
-        let sums = self.sums(&identity, selection, false)?;
+        let sums = self.sums(&identity, selection, selection.with_latency)?;
         Ok(sums.into_evidence(identity, runs_seen).into())
     }
 

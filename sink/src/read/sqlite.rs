@@ -53,7 +53,7 @@ impl RecordReader for SqliteReader {
                 instead: Some(self.known(selection.migration())?),
             });
         };
-        let sums = self.sums(&identity, selection, false)?;
+        let sums = self.sums(&identity, selection, selection.with_latency)?;
         let runs_seen = self.run_watermarks(&identity, selection, notes)?;
         Ok(sums.into_evidence(identity, runs_seen).into())
     }

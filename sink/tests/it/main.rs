@@ -16,6 +16,7 @@ mod report;
 mod retention;
 mod runs;
 mod support;
+mod targets;
 mod trouble;
 
 #[path = "../../../tests/support/servers/mod.rs"]
