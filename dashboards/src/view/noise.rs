@@ -178,7 +178,7 @@ impl<'a> From<Sums<'a>> for NoiseEntry<'a> {
         let rechecks = plural(sums.rechecks, "recheck", "rechecks");
         let mut evidence = format!("{rechecks}, noise in {}", grouped(noise));
         if transient > 0 {
-            evidence.push_str(&format!(", transient in {}", grouped(transient)));
+            evidence.extend([", transient in ", &grouped(transient)]);
         }
         let (example_id, values) = match sums.example {
             Some((group, values)) => (group.example_id, Some(values)),
@@ -215,7 +215,7 @@ fn missing(against: &[String]) -> String {
     };
     let mut text = format!("missing: {}", sentence(first));
     if !rest.is_empty() {
-        text.push_str(&format!("; and {} more", grouped(rest.len() as u64)));
+        text.extend(["; and ", &grouped(rest.len() as u64), " more"]);
     }
     text
 }
