@@ -3,6 +3,7 @@
 //! Help, the flag list of docs/settings.md and the parser all come from here. Flags that are settings come from the
 //! definitions of the settings ([`flags`]).
 
+mod decisions;
 mod diff;
 mod flags;
 mod unknown;
@@ -10,10 +11,11 @@ mod unknown;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use parity_schemas::evidence::Thresholds;
+use parity_schemas::evidence::{LatencyLimit, Thresholds};
 use parity_schemas::noise::NoiseUse;
 use parity_schemas::verdict::Reason;
 
+pub(crate) use decisions::{DecisionsCommand, ListArgs, StoreArgs};
 pub(crate) use diff::{DiffArgs, DiffKind};
 use flags::{Flags, OfMirror, OfReader, OfSchema, OfSink, OfUi};
 pub(crate) use unknown::parse;
@@ -104,6 +106,9 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Decide: exit 0 pass, 1 fail, 3 undecided
     Gate(Box<GateArgs>),
+    /// List, print, export and check the decisions that are stored
+    #[command(subcommand)]
+    Decisions(DecisionsCommand),
     /// Move records from Kafka into ClickHouse
     Sink(SinkArgs),
     /// Create the tables of the record in ClickHouse, or print how
@@ -202,6 +207,10 @@ pub(crate) struct SelectionArgs {
 pub(crate) struct ReportArgs {
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
+    /// What to do with mismatches that are proven to be noise: use (they do not count), report (they are listed and count) or
+    /// off.
+    #[arg(long, value_name = "HOW", default_value = "use", value_parser = noise_use)]
+    pub(crate) noise: NoiseUse,
     /// Form of the report.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) output: OutputFormat,
@@ -252,6 +261,17 @@ pub(crate) struct GateArgs {
     /// each required route; may be repeated.
     #[arg(long, value_name = "REASON=SHARE", value_parser = not_compared)]
     pub(crate) max_not_compared: Vec<(Reason, f64)>,
+    /// Highest allowed share of requests at which the candidate fails and the legacy does not (no answer, or one that cannot
+    /// be compared; 5xx where the legacy has another status): of all requests, and of each required route.
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(crate) max_candidate_errors: Option<f64>,
+    /// How slow the candidate may be, by a quantile of the time to the first byte, against the same quantile of the legacy:
+    /// p99=1.5x, or p99=1.5x+5ms; for all requests and on each required route; may be repeated.
+    #[arg(long, value_name = "QUANTILE=FACTORx")]
+    pub(crate) max_latency: Vec<LatencyLimit>,
+    /// A pass that rests on fewer distinct targets (method, path and query) than this is undecided.
+    #[arg(long, default_value_t = Thresholds::default().min_distinct, value_name = "N")]
+    pub(crate) min_distinct: u64,
     /// What to do with mismatches that are proven to be noise: use (they do not count), report (they are listed and count) or
     /// off.
     #[arg(long, value_name = "HOW", default_value = "use", value_parser = noise_use)]
@@ -268,6 +288,9 @@ pub(crate) struct GateArgs {
     /// While undecided, ask again for up to this long (30s, 10m, 2h).
     #[arg(long, value_name = "DURATION", value_parser = crate::config::value::duration)]
     pub(crate) wait: Option<std::time::Duration>,
+    /// Do not store the decision.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// Form of the decision.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) output: OutputFormat,

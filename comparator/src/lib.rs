@@ -8,6 +8,7 @@
 //! - [`fingerprint`] names the group that a finding belongs to.
 //! - [`redact`] is the only way by which captured values leave the process.
 //! - [`noise`] distinguishes what differs by chance from what differs, by asking both services once more.
+//! - [`seal`] makes a changed byte of a document visible.
 //! - [`decision`] derives pass, fail or undecided from the counts and [`noise`], by the [`bounds`] that follow from them.
 //! - [`groups`] counts findings by what they have in common.
 //! - [`document`] is what `parity diff` prints; [`message`] reads a stored HTTP answer for it, [`decode`] undoes what a
@@ -38,6 +39,7 @@ pub mod noise;
 mod notation;
 pub mod redact;
 pub mod rules;
+pub mod seal;
 pub mod text;
 mod yaml;
 

@@ -13,11 +13,16 @@ mod decision;
 pub mod diff;
 mod difference;
 mod excused;
+mod listed;
+mod listing;
 mod mismatch;
+mod noise;
+mod recounted;
 mod report;
 mod settled;
 mod sides;
 mod status;
+mod verified;
 pub(crate) mod words;
 
 use parity_schemas::evidence::Outcome;
@@ -27,11 +32,17 @@ pub use decided::{Absent, Decided, decided};
 pub(crate) use decision::DecisionView;
 pub(crate) use difference::{Difference, Place, Values};
 pub(crate) use excused::{Equal, Excused};
+pub use listed::{decision_page, place};
+pub use listing::Listing;
 pub(crate) use mismatch::MismatchView;
+pub(crate) use noise::{ExcusedColumns, NoiseEntry, NoiseView};
 pub(crate) use report::{Cause, CauseName, ClientsView, Group, Headline, ReportView, not_compared};
 pub use settled::{Instances, settled};
 pub(crate) use sides::{Ink, Piece, Room, Row, Weight};
 pub use status::Status;
+pub use verified::{
+    Unreadable, decision_with_terms, exported, stored as stored_decision, verified,
+};
 
 /// How good something is. The terminal and the pages each have a style for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

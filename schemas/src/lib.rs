@@ -13,6 +13,7 @@
 
 pub mod clickhouse;
 pub mod clients;
+pub mod decisions;
 pub mod digest;
 pub mod documents;
 pub mod evidence;
@@ -22,6 +23,7 @@ pub mod fields;
 pub mod histogram;
 pub mod id;
 pub mod ident;
+pub mod json_text;
 pub mod noise;
 mod reason;
 pub mod recheck;
@@ -34,6 +36,8 @@ pub mod spelling;
 pub mod sqlite;
 pub mod table;
 pub mod tally;
+pub mod targets;
+pub mod terms;
 mod text_diff;
 pub mod time;
 pub mod verdict;

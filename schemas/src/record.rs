@@ -10,6 +10,7 @@ use uuid::Uuid;
 use crate::evidence::Decision;
 pub use crate::recheck::MismatchClass;
 use crate::tally::{GroupTally, Identity, SetTally, Tally};
+use crate::terms::Terms;
 use crate::time::Timestamp;
 use crate::verdict::{Explanation, Kind, Part, Tolerated};
 use crate::watermark::Watermark;
@@ -35,6 +36,8 @@ pub enum RecordType {
     SetTally,
     /// [`Decision`].
     Decision,
+    /// [`Terms`].
+    Terms,
     /// [`Watermark`].
     Watermark,
 }
@@ -42,12 +45,13 @@ pub enum RecordType {
 impl RecordType {
     /// Every type, in the order in which a store should get them: a tally never comes behind its groups and sets, and what says
     /// how far the record is complete comes last.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Tally,
         Self::GroupTally,
         Self::SetTally,
         Self::Mismatch,
         Self::Decision,
+        Self::Terms,
         Self::Watermark,
     ];
 
@@ -59,6 +63,7 @@ impl RecordType {
             Self::GroupTally => "group_tally",
             Self::SetTally => "set_tally",
             Self::Decision => "decision",
+            Self::Terms => "terms",
             Self::Watermark => "watermark",
         }
     }
@@ -71,6 +76,7 @@ impl RecordType {
             Self::GroupTally => "group_tallies",
             Self::SetTally => "set_tallies",
             Self::Decision => "decisions",
+            Self::Terms => "terms",
             Self::Watermark => "watermarks",
         }
     }
@@ -94,6 +100,8 @@ pub enum Record {
     SetTally(Box<SetTally>),
     /// A decision of the gate.
     Decision(Box<Decision>),
+    /// Under which terms requests were counted.
+    Terms(Box<Terms>),
     /// How far the record of a process is complete.
     Watermark(Box<Watermark>),
 }
@@ -107,6 +115,7 @@ impl Record {
             Self::GroupTally(_) => RecordType::GroupTally,
             Self::SetTally(_) => RecordType::SetTally,
             Self::Decision(_) => RecordType::Decision,
+            Self::Terms(_) => RecordType::Terms,
             Self::Watermark(_) => RecordType::Watermark,
         }
     }
@@ -119,6 +128,7 @@ impl Record {
             Self::GroupTally(group) => group.tally_id,
             Self::SetTally(set) => set.tally_id,
             Self::Decision(decision) => decision.decision_id,
+            Self::Terms(terms) => terms.id,
             Self::Watermark(watermark) => watermark.id,
         }
     }
@@ -131,6 +141,7 @@ impl Record {
             Self::GroupTally(group) => serde_json::to_writer(to, group),
             Self::SetTally(set) => serde_json::to_writer(to, set),
             Self::Decision(decision) => serde_json::to_writer(to, decision),
+            Self::Terms(terms) => serde_json::to_writer(to, terms),
             Self::Watermark(watermark) => serde_json::to_writer(to, watermark),
         };
         written.expect("records are made of strings, numbers and lists only, and memory takes all");

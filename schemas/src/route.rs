@@ -163,6 +163,11 @@ impl RouteRule {
         &self.label
     }
 
+    /// What is done with its requests.
+    pub fn policy(&self) -> &RoutePolicy {
+        &self.policy
+    }
+
     fn matches(&self, method: &Method, path: &str) -> bool {
         if self.method.as_ref().is_some_and(|wanted| wanted != method) {
             return false;

@@ -16,6 +16,7 @@ const FILES: &[(u32, &str)] = &[
     (0, include_str!("../sqlite/0005_watermarks.sql")),
     (0, include_str!("../sqlite/0006_legacy_answers.sql")),
     (0, include_str!("../sqlite/0007_set_tallies.sql")),
+    (0, include_str!("../sqlite/0008_terms.sql")),
 ];
 
 /// The version that this program reads and writes.

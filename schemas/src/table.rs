@@ -108,6 +108,8 @@ pub const GROUP_TALLIES: &[Column] = crate::group_tally_columns!(columns);
 pub const SET_TALLIES: &[Column] = crate::set_tally_columns!(columns);
 /// The columns of `watermarks`.
 pub const WATERMARKS: &[Column] = crate::watermark_columns!(columns);
+/// The columns of `terms`.
+pub const TERMS: &[Column] = crate::terms_columns!(columns);
 /// The columns of `decisions`.
 pub const DECISIONS: &[Column] = crate::decision_columns!(columns);
 
@@ -120,6 +122,7 @@ impl RecordType {
             Self::GroupTally => GROUP_TALLIES,
             Self::SetTally => SET_TALLIES,
             Self::Decision => DECISIONS,
+            Self::Terms => TERMS,
             Self::Watermark => WATERMARKS,
         }
     }

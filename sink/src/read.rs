@@ -6,6 +6,7 @@
 mod assemble;
 mod causes;
 mod clickhouse;
+mod decisions;
 mod groups;
 mod hints;
 mod in_force;
@@ -15,13 +16,18 @@ mod sqlite;
 
 use std::time::Duration;
 
+use parity_schemas::decisions::DecisionLine;
 use parity_schemas::evidence::{Evidence, LeftOutSpan};
-use parity_schemas::record::Mismatch;
+use parity_schemas::record::{Mismatch, MismatchClass};
 use parity_schemas::report::Report;
 use parity_schemas::tally::Identity;
+use parity_schemas::terms::{RulesText, Terms};
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::CLOCKS_APART_MICROS;
 use uuid::Uuid;
+
+pub use self::causes::causes;
+pub use self::decisions::{Counted, CountedWindow, DecisionFilter, MAX_DECISIONS};
 
 use self::clickhouse::ClickHouseReader;
 use self::sqlite::SqliteReader;
@@ -44,6 +50,8 @@ pub struct Selection {
     pub candidate_version: Option<String>,
     /// Only intervals that begin at this time or later.
     pub since: Option<Timestamp>,
+    /// Whether the evidence is to have times to the first byte, which take as long to read as all other counts.
+    pub with_latency: bool,
     /// Spans of which nothing is counted.
     pub left_out: Vec<LeftOutSpan>,
 }
@@ -73,12 +81,17 @@ pub struct MismatchFilter {
     pub route: Option<String>,
     /// Only with a finding of this group.
     pub fingerprint: Option<String>,
+    /// Only of this class.
+    pub class: Option<MismatchClass>,
     /// Only those after this one, for paging: time and id of the last mismatch of the previous page.
     pub before: Option<(Timestamp, Uuid)>,
 }
 
 /// Most mismatches of one query: a page to look at, not an export.
 pub const MAX_MISMATCHES: usize = 1_000;
+
+/// Most terms of one query. More than a hundred changes without another rule or version say nothing that fewer do not.
+const MAX_TERMS: usize = 100;
 
 /// What a store holds, to help somebody who selected something that it does not hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -117,6 +130,14 @@ trait RecordReader: Send {
     fn evidence(&self, selection: &Selection) -> Result<Found<Option<Evidence>>, StoreError>;
     fn report(&self, selection: &Selection) -> Result<Found<Report>, StoreError>;
     fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError>;
+    fn terms(&self, migration: &str, rules_hash: &str) -> Result<Vec<Terms>, StoreError>;
+    fn decision(&self, id: Uuid) -> Result<Option<String>, StoreError>;
+    fn decisions(
+        &self,
+        filter: &DecisionFilter,
+        limit: usize,
+    ) -> Result<Vec<DecisionLine>, StoreError>;
+    fn counted(&self, identity: &Identity, asked: &CountedWindow) -> Result<Counted, StoreError>;
     fn mismatches(
         &self,
         filter: &MismatchFilter,
@@ -165,6 +186,45 @@ impl Reader {
     /// The same, and if nothing was recorded, what is recorded instead.
     pub fn find_report(&self, selection: &Selection) -> Result<Found<Report>, StoreError> {
         self.store.report(selection)
+    }
+
+    /// The document of a stored decision, byte for byte as it was stored.
+    pub fn decision(&self, id: Uuid) -> Result<Option<String>, StoreError> {
+        self.store.decision(id)
+    }
+
+    /// Up to `limit` stored decisions, newest first; never more than one over [`MAX_DECISIONS`].
+    pub fn decisions(
+        &self,
+        filter: &DecisionFilter,
+        limit: usize,
+    ) -> Result<Vec<DecisionLine>, StoreError> {
+        // One more than the most, so that a caller can see whether there is a next page.
+        self.store.decisions(filter, limit.min(MAX_DECISIONS + 1))
+    }
+
+    /// The tallies of one identity within a window, added up; to check a decision once more.
+    pub fn counted(
+        &self,
+        identity: &Identity,
+        asked: &CountedWindow,
+    ) -> Result<Counted, StoreError> {
+        self.store.counted(identity, asked)
+    }
+
+    /// The terms under which was counted what has this hash of the rules, the latest first; a hundred at most.
+    pub fn terms(&self, migration: &str, rules_hash: &str) -> Result<Vec<Terms>, StoreError> {
+        self.store.terms(migration, rules_hash)
+    }
+
+    /// The text of the rules that have this hash; `None` if only older programs counted under them.
+    pub fn rule_text(
+        &self,
+        migration: &str,
+        rules_hash: &str,
+    ) -> Result<Option<RulesText>, StoreError> {
+        let terms = self.terms(migration, rules_hash)?;
+        Ok(terms.into_iter().next().map(|terms| terms.rules))
     }
 
     /// How far the clocks of the writers may differ from ours. Zero for a file, which only this machine writes.

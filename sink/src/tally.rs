@@ -23,15 +23,19 @@ mod runs;
 mod samples;
 mod sets;
 mod sighting;
+mod targets;
+mod terms;
 mod totals;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use parity_schemas::evidence::RouteEvidence;
+use parity_schemas::id::new_id;
 use parity_schemas::record::Record;
 use parity_schemas::route::Route;
 use parity_schemas::tally::{Counts, Group, GroupTally, Identity, SetTally, Tally};
+use parity_schemas::terms::Terms;
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::Watermark;
 
@@ -42,6 +46,7 @@ pub use self::recorder::OutcomeRecorder;
 pub use self::routes::GenerationId;
 pub use self::samples::SAMPLES_PER_GROUP;
 pub use self::sighting::Sighting;
+pub use self::targets::{TargetHash, TargetKey};
 pub use self::totals::{Totals, register};
 
 use self::counters::{Shard, lock};
@@ -74,6 +79,8 @@ pub struct TallyConfig {
     pub max_routes: usize,
     /// Cap on groups per tally.
     pub max_groups: usize,
+    /// Names the key by which targets are hashed, see [`TargetKey::name`].
+    pub target_key: String,
     /// When the process began: no interval begins earlier.
     pub started: Timestamp,
     /// How long a store keeps tallies.
@@ -81,7 +88,7 @@ pub struct TallyConfig {
 }
 
 impl TallyConfig {
-    /// The default limits, started now.
+    /// The default limits, started now; targets are not known to anybody else.
     pub fn new(identity: Identity, instance: impl Into<String>, rule_ids: Vec<String>) -> Self {
         Self {
             identity,
@@ -89,6 +96,7 @@ impl TallyConfig {
             rule_ids,
             max_routes: MAX_ROUTES,
             max_groups: MAX_GROUPS,
+            target_key: TargetKey::new(new_id().as_bytes()).name().to_owned(),
             started: Timestamp::now(),
             kept: Retention::default().tallies,
         }
@@ -117,15 +125,20 @@ pub struct Snapshot {
     pub groups: Vec<GroupTally>,
     /// Sets of groups that are new or changed.
     pub sets: Vec<SetTally>,
+    /// Terms that came into force.
+    pub terms: Vec<Terms>,
     /// Of every run whose end the store has not acknowledged, as of this snapshot. To be written with its rows or after
     /// them.
     pub watermarks: Vec<Watermark>,
 }
 
 impl Snapshot {
-    /// Whether there are no counts to write. There may still be watermarks.
+    /// Whether there are neither counts nor terms to write. There may still be watermarks.
     pub fn is_empty(&self) -> bool {
-        self.tallies.is_empty() && self.groups.is_empty() && self.sets.is_empty()
+        self.tallies.is_empty()
+            && self.groups.is_empty()
+            && self.sets.is_empty()
+            && self.terms.is_empty()
     }
 
     /// All rows: tallies before their groups and sets, and watermarks last.
@@ -139,6 +152,7 @@ impl Snapshot {
         boxed(&self.tallies, Record::Tally)
             .chain(boxed(&self.groups, Record::GroupTally))
             .chain(boxed(&self.sets, Record::SetTally))
+            .chain(boxed(&self.terms, Record::Terms))
             .chain(boxed(&self.watermarks, Record::Watermark))
     }
 }
@@ -166,6 +180,11 @@ impl TallyBook {
     pub fn begin_generation(&self, identity: Identity, rule_ids: Vec<String>) {
         let mut routes = self.routes.write().unwrap_or_else(PoisonError::into_inner);
         routes.begin_generation(TallyGeneration::new(identity, rule_ids, Timestamp::now()));
+    }
+
+    /// From now on these terms are in force; a store that lacks them gets them with the counts.
+    pub fn begin_terms(&self, terms: Terms) {
+        lock(&self.state).terms.add(terms);
     }
 
     /// The current generation.
@@ -206,6 +225,7 @@ impl TallyBook {
         let routes = self.routes.read().unwrap_or_else(PoisonError::into_inner);
         let mut in_use = state.generations_in_use();
         in_use.insert(routes.current().place);
+        snapshot.terms = state.terms.offer(number, acknowledged);
         let State {
             open,
             closed,
@@ -285,6 +305,7 @@ impl TallyBook {
             .map(|(route, totals)| RouteEvidence {
                 route,
                 counts: totals.counts(),
+                ..RouteEvidence::default()
             })
             .collect();
         let mut total = Counts::default();
@@ -352,6 +373,7 @@ impl TallyBook {
             identity: generation.identity.clone(),
             instance: self.config.instance.clone(),
             run: generation.run,
+            target_key: self.config.target_key.clone(),
             route: route.to_owned(),
             ..Tally::default()
         }

@@ -1,10 +1,12 @@
 //! The JSON documents: each has a schema under schemas/json, which is made from the types and nothing else.
 
+use parity_schemas::decisions::{DecisionExport, DecisionPage, Verification};
 use parity_schemas::documents::{CONFIG_SCHEMA, ConfigDocument, MismatchPage};
 use parity_schemas::evidence::Decision;
 use parity_schemas::record::Mismatch;
 use parity_schemas::report::Report;
 use parity_schemas::tally::{GroupTally, SetTally, Tally};
+use parity_schemas::terms::Terms;
 use parity_schemas::watermark::Watermark;
 use serde_json::Value;
 
@@ -43,6 +45,19 @@ fn committed_schemas_are_those_of_the_types() {
         "set_tally.v1.json",
         &schemars::schema_for!(SetTally).to_value(),
     );
+    check(
+        "decisions.v1.json",
+        &schemars::schema_for!(DecisionPage).to_value(),
+    );
+    check(
+        "decision_export.v1.json",
+        &schemars::schema_for!(DecisionExport).to_value(),
+    );
+    check(
+        "verification.v1.json",
+        &schemars::schema_for!(Verification).to_value(),
+    );
+    check("terms.v1.json", &schemars::schema_for!(Terms).to_value());
     check(
         "watermark.v1.json",
         &schemars::schema_for!(Watermark).to_value(),

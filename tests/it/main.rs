@@ -6,10 +6,12 @@
 mod architecture;
 mod broken_candidates;
 mod clients;
+mod command_decisions;
 mod command_diff;
 mod command_diff_input;
 mod command_diff_text;
 mod command_gate;
+mod command_gate_demands;
 mod command_gate_gone;
 mod command_report;
 mod command_rules;
@@ -33,6 +35,7 @@ mod judges;
 mod many_routes;
 mod mirror;
 mod no_room;
+mod noise_shown;
 mod noisy;
 mod other_rules;
 mod queue;
@@ -45,6 +48,7 @@ mod secrets;
 mod store_lost;
 mod support;
 mod tap;
+mod terms;
 mod watermarks;
 
 #[path = "../support/servers/mod.rs"]

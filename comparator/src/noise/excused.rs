@@ -185,6 +185,7 @@ fn noise_group(
         rechecks: proof.rechecks,
         hidden: proof.hidden,
         against: proof.against.iter().map(ToString::to_string).collect(),
+        example_id: None,
     })
 }
 

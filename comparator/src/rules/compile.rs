@@ -13,7 +13,7 @@ use parity_schemas::verdict::{Explanation, Part};
 use super::action::{Action, Explanations};
 use super::config::{self, RuleConfig};
 use super::pattern::{self, Pattern};
-use super::{Rule, RuleError};
+use super::{Rule, RuleError, text};
 use crate::notation::number::Decimal;
 
 /// Rules are walked with every differing value; a thousand is far above what people can still review.
@@ -100,6 +100,7 @@ impl Check<'_> {
             pattern: pattern?,
             action: action?,
             expires,
+            text: text::of(config),
         })
     }
 

@@ -15,10 +15,12 @@ pub(crate) mod pattern;
 mod profile;
 mod scope;
 mod segment;
+mod text;
 pub(crate) mod trie;
 
 use std::borrow::Cow;
 
+use parity_schemas::terms::RuleText;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Part;
 
@@ -27,6 +29,7 @@ pub use config::RuleConfig;
 use pattern::Pattern;
 pub use profile::{PROFILES, Profile};
 pub(crate) use scope::{Scope, ScopeCache};
+pub use text::{Rehashed, rehash};
 use trie::Trie;
 
 /// What is wrong with one rule.
@@ -55,6 +58,8 @@ pub(crate) struct Rule {
     pub(crate) pattern: Pattern,
     pub(crate) action: Action,
     pub(crate) expires: Option<Timestamp>,
+    /// As it was written, for people.
+    pub(crate) text: RuleText,
 }
 
 /// All rules, checked.

@@ -4,15 +4,18 @@
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use parity_schemas::evidence::{Bound, Thresholds};
-use parity_schemas::record::Mismatch;
+use parity_schemas::evidence::{Bound, Outcome, Thresholds};
+use parity_schemas::noise::NoiseUse;
+use parity_schemas::record::{Mismatch, MismatchClass};
+use parity_schemas::spelling;
 use parity_schemas::time::Timestamp;
-use parity_sink::read::MAX_MISMATCHES;
+use parity_sink::read::{DecisionFilter, MAX_DECISIONS, MAX_MISMATCHES};
 use parity_sink::{MismatchFilter, Reader, Selection, StoreError};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::site::Site;
+use crate::view::{Unreadable, place};
 
 /// Parameters of the report and the gate, named like the flags of the commands.
 #[derive(Debug, Default, Deserialize)]
@@ -28,6 +31,9 @@ pub(super) struct Question {
     max_dropped: Option<f64>,
     max_uncomparable: Option<f64>,
     max_errors: Option<f64>,
+    min_distinct: Option<u64>,
+    noise: Option<String>,
+    max_transient: Option<f64>,
 }
 
 impl Question {
@@ -49,6 +55,14 @@ impl Question {
             since,
             ..Selection::default()
         })
+    }
+
+    /// What to do with noise.
+    fn noise(&self) -> Result<NoiseUse, ErrorAnswer> {
+        match &self.noise {
+            Some(text) => word("noise", text, NoiseUse::ALL, NoiseUse::as_str),
+            None => Ok(NoiseUse::default()),
+        }
     }
 
     pub(super) fn thresholds(&self) -> Result<Thresholds, ErrorAnswer> {
@@ -84,6 +98,9 @@ impl Question {
                 default.max_uncomparable,
             )?,
             max_errors: share("max_errors", self.max_errors, default.max_errors)?,
+            min_distinct: self.min_distinct.unwrap_or(default.min_distinct),
+            noise: self.noise()?,
+            max_transient: share("max_transient", self.max_transient, default.max_transient)?,
             ..default
         })
     }
@@ -128,6 +145,15 @@ impl From<StoreError> for ErrorAnswer {
     }
 }
 
+impl From<Unreadable> for ErrorAnswer {
+    fn from(error: Unreadable) -> Self {
+        Self {
+            status: StatusCode::SERVICE_UNAVAILABLE,
+            message: error.to_string(),
+        }
+    }
+}
+
 impl IntoResponse for ErrorAnswer {
     fn into_response(self) -> Response {
         (self.status, Json(json!({"error": self.message}))).into_response()
@@ -135,10 +161,13 @@ impl IntoResponse for ErrorAnswer {
 }
 
 /// Runs `ask` on a reader of the site's store, off the runtime.
-pub(super) async fn read<T: Send + 'static>(
+pub(super) async fn read<T: Send + 'static, E: From<StoreError> + Send + 'static>(
     site: &Site,
-    ask: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
-) -> Result<T, ErrorAnswer> {
+    ask: impl FnOnce(&Reader) -> Result<T, E> + Send + 'static,
+) -> Result<T, ErrorAnswer>
+where
+    ErrorAnswer: From<E>,
+{
     let store = site.store.clone();
     let asked = tokio::task::spawn_blocking(move || ask(&Reader::open(&store)?)).await;
     match asked {
@@ -152,9 +181,7 @@ pub(super) async fn read<T: Send + 'static>(
 
 /// One recorded mismatch, by its id as the request gives it.
 pub(super) async fn find_mismatch(site: &Site, id: &str) -> Result<Mismatch, ErrorAnswer> {
-    let parsed = id
-        .parse::<uuid::Uuid>()
-        .map_err(|_| ErrorAnswer::bad(format!("`{id}` is not a UUID")))?;
+    let parsed = self::id(id)?;
     read(site, move |reader| reader.mismatch(parsed))
         .await?
         .ok_or_else(|| {
@@ -164,8 +191,8 @@ pub(super) async fn find_mismatch(site: &Site, id: &str) -> Result<Mismatch, Err
         })
 }
 
-/// Mismatches on a page by default: a screenful.
-const MISMATCHES_PER_PAGE: usize = 50;
+/// Records on a page by default: a screenful.
+const PER_PAGE: usize = 50;
 
 /// Parameters of the list of mismatches.
 #[derive(Debug, Default, Deserialize)]
@@ -175,21 +202,24 @@ pub(super) struct MismatchQuestion {
     route: Option<String>,
     fingerprint: Option<String>,
     limit: Option<usize>,
+    class: Option<String>,
     /// The `next` of the previous page.
     after: Option<String>,
 }
 
 impl MismatchQuestion {
     pub(super) fn filter(&self, site: &Site) -> Result<MismatchFilter, ErrorAnswer> {
-        let before = match &self.after {
-            Some(text) => Some(place(text).ok_or_else(|| {
-                ErrorAnswer::bad(format!(
-                    "after is `{text}`; give the `next` of the page before as it was"
-                ))
-            })?),
+        let class = match &self.class {
+            Some(text) => Some(word(
+                "class",
+                text,
+                MismatchClass::ALL,
+                MismatchClass::as_str,
+            )?),
             None => None,
         };
         Ok(MismatchFilter {
+            class,
             migration: Some(
                 self.migration
                     .clone()
@@ -197,24 +227,96 @@ impl MismatchQuestion {
             ),
             route: self.route.clone(),
             fingerprint: self.fingerprint.clone(),
-            before,
+            before: after(self.after.as_deref())?,
         })
     }
 
     pub(super) fn limit(&self) -> Result<usize, ErrorAnswer> {
-        let limit = self.limit.unwrap_or(MISMATCHES_PER_PAGE);
-        if (1..=MAX_MISMATCHES).contains(&limit) {
-            Ok(limit)
-        } else {
-            Err(ErrorAnswer::bad(format!(
-                "limit is {limit}; give 1 to {MAX_MISMATCHES}"
-            )))
-        }
+        within(self.limit, MAX_MISMATCHES)
     }
 }
 
-/// Parses `TIME_ID`, the position of a mismatch in the list.
-fn place(text: &str) -> Option<(Timestamp, uuid::Uuid)> {
-    let (time, id) = text.split_once('_')?;
-    Some((time.parse().ok()?, id.parse().ok()?))
+/// One of the words that a parameter takes.
+fn word<T: Copy>(
+    name: &str,
+    given: &str,
+    known: &[T],
+    as_str: impl Fn(T) -> &'static str,
+) -> Result<T, ErrorAnswer> {
+    let meant = known.iter().find(|word| as_str(**word) == given);
+    meant.copied().ok_or_else(|| {
+        let known: Vec<&str> = known.iter().map(|word| as_str(*word)).collect();
+        ErrorAnswer::bad(format!("{name} is `{given}`; give {}", known.join(", ")))
+    })
+}
+
+/// Where a page of a list begins.
+fn after(text: Option<&str>) -> Result<Option<(Timestamp, uuid::Uuid)>, ErrorAnswer> {
+    let Some(text) = text else { return Ok(None) };
+    place(text).map(Some).ok_or_else(|| {
+        ErrorAnswer::bad(format!(
+            "after is `{text}`; give the `next` of the page before as it was"
+        ))
+    })
+}
+
+/// How many records of a list, of at most `most`.
+fn within(limit: Option<usize>, most: usize) -> Result<usize, ErrorAnswer> {
+    let limit = limit.unwrap_or(PER_PAGE);
+    if (1..=most).contains(&limit) {
+        Ok(limit)
+    } else {
+        Err(ErrorAnswer::bad(format!(
+            "limit is {limit}; give 1 to {most}"
+        )))
+    }
+}
+
+/// Parameters of the list of decisions.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DecisionQuestion {
+    migration: Option<String>,
+    outcome: Option<String>,
+    limit: Option<usize>,
+    /// The `next` of the previous page.
+    after: Option<String>,
+}
+
+impl DecisionQuestion {
+    pub(super) fn filter(&self, site: &Site) -> Result<DecisionFilter, ErrorAnswer> {
+        let outcome = self.outcome.as_deref().map(|word| {
+            word.parse::<Outcome>().map_err(|_| {
+                let known: Vec<&str> = Outcome::ALL.iter().map(|word| word.as_str()).collect();
+                let hint = spelling::hint(word, &known);
+                ErrorAnswer::bad(format!("`{word}` is no outcome; {hint}"))
+            })
+        });
+        Ok(DecisionFilter {
+            migration: Some(self.migration(site).to_owned()),
+            outcome: outcome.transpose()?,
+            before: after(self.after.as_deref())?,
+        })
+    }
+
+    pub(super) fn migration<'a>(&'a self, site: &'a Site) -> &'a str {
+        self.migration.as_deref().unwrap_or(&site.migration)
+    }
+
+    pub(super) fn limit(&self) -> Result<usize, ErrorAnswer> {
+        within(self.limit, MAX_DECISIONS)
+    }
+}
+
+/// The id of a record, as the request gives it.
+pub(super) fn id(text: &str) -> Result<uuid::Uuid, ErrorAnswer> {
+    text.parse()
+        .map_err(|_| ErrorAnswer::bad(format!("`{text}` is not a UUID")))
+}
+
+/// The answer when no decision has this id.
+pub(super) fn no_decision(id: uuid::Uuid) -> ErrorAnswer {
+    ErrorAnswer::missing(format!(
+        "no decision {id} is stored; only the command `parity gate` stores decisions"
+    ))
 }

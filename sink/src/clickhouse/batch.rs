@@ -45,6 +45,7 @@ impl Building {
             RecordType::GroupTally => rows::group_tally(&mut self.block, json, now),
             RecordType::SetTally => rows::set_tally(&mut self.block, json, now),
             RecordType::Decision => rows::decision(&mut self.block, json, now),
+            RecordType::Terms => rows::terms(&mut self.block, json, now),
             RecordType::Watermark => rows::watermark(&mut self.block, json, now),
         }?;
         self.sources.push(source);

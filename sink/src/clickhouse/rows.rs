@@ -3,6 +3,7 @@
 use parity_schemas::evidence::{Decision, DecisionRow};
 use parity_schemas::table;
 use parity_schemas::tally::{GroupTally, SetTally, Tally};
+use parity_schemas::terms::Terms;
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::Watermark;
 use serde::Deserialize;
@@ -46,6 +47,7 @@ parity_schemas::tally_columns!(written write_tally, Tally);
 parity_schemas::group_tally_columns!(written write_group_tally, GroupTally);
 parity_schemas::set_tally_columns!(written write_set_tally, SetTally);
 parity_schemas::watermark_columns!(written write_watermark, Watermark);
+parity_schemas::terms_columns!(written write_terms, Terms);
 parity_schemas::decision_columns!(written write_decision, DecisionRow<'_>);
 
 pub(super) fn mismatch(block: &mut Block, json: &[u8], now: Timestamp) -> Result<(), Poison> {
@@ -80,6 +82,13 @@ pub(super) fn decision(block: &mut Block, json: &[u8], now: Timestamp) -> Result
     let decision: Decision = read(json)?;
     within_range(decision.time, now)?;
     block.add(|row| write_decision(row, &decision.row()));
+    Ok(())
+}
+
+pub(super) fn terms(block: &mut Block, json: &[u8], now: Timestamp) -> Result<(), Poison> {
+    let terms: Terms = read(json)?;
+    within_range(terms.time, now)?;
+    block.add(|row| write_terms(row, &terms));
     Ok(())
 }
 

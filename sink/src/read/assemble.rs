@@ -12,12 +12,14 @@ use parity_schemas::noise::Excused;
 use parity_schemas::recheck::complete_classes;
 use parity_schemas::report::{REPORT_SCHEMA, Report, RouteReport, RuleHits};
 use parity_schemas::tally::{Counts, Identity, Tally};
+use parity_schemas::targets::TargetEvidence;
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::{Run, Standing, Watermark};
 use uuid::Uuid;
 
 use super::Selection;
 use super::causes::causes;
+use super::decisions::Counted;
 use super::groups::{ExampleRow, Groups};
 use super::others::{self, OtherRun, Starts};
 use super::sets::SetSums;
@@ -157,10 +159,22 @@ pub(super) struct Sums {
 #[derive(Default)]
 struct RouteSums {
     counts: Counts,
+    targets: TargetEvidence,
     legacy_latency: Histogram,
     candidate_latency: Histogram,
     legacy_head_latency: Histogram,
     candidate_head_latency: Histogram,
+}
+
+fn by_route(routes: BTreeMap<String, RouteSums>) -> Vec<RouteEvidence> {
+    let counts = |(route, sums): (String, RouteSums)| RouteEvidence {
+        route,
+        counts: sums.counts,
+        targets: sums.targets,
+        legacy_head_latency: sums.legacy_head_latency,
+        candidate_head_latency: sums.candidate_head_latency,
+    };
+    routes.into_iter().map(counts).collect()
 }
 
 impl Sums {
@@ -187,6 +201,12 @@ impl Sums {
         }
         let sums = self.routes.entry(tally.route).or_default();
         sums.counts.merge(&tally.counts);
+        sums.targets.add(
+            &tally.target_key,
+            tally.counts.matched + tally.counts.mismatch,
+            &tally.targets,
+            &tally.frequent_targets,
+        );
         sums.legacy_latency.merge(&tally.legacy_latency);
         sums.candidate_latency.merge(&tally.candidate_latency);
         sums.legacy_head_latency.merge(&tally.legacy_head_latency);
@@ -234,18 +254,19 @@ impl Sums {
             instances: self.instances.into_iter().collect(),
             runs,
             other_rules,
-            routes: self
-                .routes
-                .into_iter()
-                .map(|(route, sums)| RouteEvidence {
-                    route,
-                    counts: sums.counts,
-                })
-                .collect(),
+            routes: by_route(self.routes),
             groups: self.groups.into_evidence(),
             sets: self.sets.into_evidence(),
             left_out: self.left_out,
         })
+    }
+
+    /// Only the counts, and which time they cover.
+    pub(super) fn into_counted(self) -> Counted {
+        Counted {
+            window: self.window,
+            routes: by_route(self.routes),
+        }
     }
 
     /// The report; `example` fetches a mismatch by its id.
@@ -256,6 +277,10 @@ impl Sums {
         example: impl FnMut(Uuid) -> Result<Option<Rc<ExampleRow>>, StoreError>,
     ) -> Result<Report, StoreError> {
         let counts = self.total();
+        let mut targets = TargetEvidence::default();
+        for sums in self.routes.values() {
+            targets.merge(&sums.targets);
+        }
         let other_rules = others::by_rules(&runs_seen.others, &identity);
         let runs = runs_seen.into_runs(&identity, self.runs, self.window.map(|window| window.from));
         let standing = Standing::at_a_glance(&runs, Timestamp::now());
@@ -281,6 +306,8 @@ impl Sums {
             left_out: self.left_out,
             compared: counts.compared(),
             differing: counts.differing(),
+            distinct_targets: targets.distinct(),
+            most_frequent_share: targets.most_frequent_share(),
             excused: Excused::default(),
             counts,
             routes: routes(self.routes),
@@ -311,6 +338,9 @@ fn routes(sums: BTreeMap<String, RouteSums>) -> Vec<RouteReport> {
             route,
             compared: sums.counts.compared(),
             differing: sums.counts.differing(),
+            distinct_targets: sums.targets.distinct(),
+            most_frequent_share: sums.targets.most_frequent_share(),
+            targets: sums.targets,
             excused: Excused::default(),
             counts: sums.counts,
             legacy_us: quantiles(&sums.legacy_latency),

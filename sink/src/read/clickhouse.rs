@@ -7,6 +7,7 @@
 //! Groups and sets are read before tallies, because there is no transaction over both. So a report may show a mismatch in
 //! the counts before its group, but never a group without its counts.
 
+mod decisions;
 mod forms;
 mod mismatches;
 mod replicas;
@@ -14,21 +15,28 @@ mod rows;
 mod watermarks;
 
 use clickhouse::Row;
+use parity_schemas::decisions::DecisionLine;
 use parity_schemas::evidence::{Evidence, LeftOutSpan};
 use parity_schemas::record::{Mismatch, RecordType};
 use parity_schemas::report::Report;
+use parity_schemas::table;
 use parity_schemas::tally::Identity;
+use parity_schemas::terms::Terms;
 use parity_schemas::time::Timestamp;
 use serde::Deserialize;
 use tokio::runtime::Runtime;
 use uuid::Uuid;
 
 use self::replicas::{BY_ORIGIN, ORIGIN, Replicas, SETTINGS};
-use self::rows::{GROUP, GroupRow, SET, SetRow, TALLY, TallyRow, folded, grouped_by, select};
+use self::rows::{
+    GROUP, GroupRow, SET, SetRow, TALLY, TERMS, TallyRow, TermsRow, folded, grouped_by, plain,
+    select,
+};
 use super::assemble::{Sums, nothing};
+use super::decisions::{Counted, CountedWindow, DecisionFilter};
 use super::groups::EXAMPLES_TRIED;
 use super::in_force::last_in_force;
-use super::{Found, Known, MismatchFilter, RecordReader, Selection};
+use super::{Found, Known, MAX_TERMS, MismatchFilter, RecordReader, Selection};
 use crate::clickhouse::{Server, schema, within};
 use crate::error::StoreError;
 use crate::runtime::runtime;
@@ -281,7 +289,7 @@ impl ClickHouseReader {
             });
         };
         let runs_seen = self.run_watermarks(&identity, selection)?;
-        let sums = self.sums(&identity, selection, false)?;
+        let sums = self.sums(&identity, selection, selection.with_latency)?;
         Ok(sums.into_evidence(identity, runs_seen).into())
     }
 
@@ -320,6 +328,33 @@ impl RecordReader for ClickHouseReader {
 
     fn report(&self, selection: &Selection) -> Result<Found<Report>, StoreError> {
         self.of_one_replica(|| self.read_report(selection))
+    }
+
+    fn decision(&self, id: Uuid) -> Result<Option<String>, StoreError> {
+        self.find_decision(id)
+    }
+
+    fn decisions(
+        &self,
+        filter: &DecisionFilter,
+        limit: usize,
+    ) -> Result<Vec<DecisionLine>, StoreError> {
+        self.list_decisions(filter, limit)
+    }
+
+    fn counted(&self, identity: &Identity, asked: &CountedWindow) -> Result<Counted, StoreError> {
+        self.of_one_replica(|| self.count(identity, asked))
+    }
+
+    fn terms(&self, migration: &str, rules_hash: &str) -> Result<Vec<Terms>, StoreError> {
+        let sql = format!(
+            "SELECT {} FROM terms AS t FINAL WHERE t.migration = ? AND t.rules_hash = ? \
+             ORDER BY t.time DESC, t.id LIMIT {MAX_TERMS}",
+            select(table::TERMS, TERMS, plain)
+        );
+        let question = self.server.client().query(&sql);
+        let rows = self.ask::<TermsRow>(question.bind(migration).bind(rules_hash))?;
+        rows.into_iter().map(TermsRow::into_record).collect()
     }
 
     fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError> {

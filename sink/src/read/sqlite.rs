@@ -2,6 +2,7 @@
 //!
 //! A report is read in one transaction, so that its tallies and groups are consistent while a mirror writes.
 
+mod decisions;
 mod fields;
 mod forms;
 mod rows;
@@ -10,20 +11,23 @@ mod watermarks;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use parity_schemas::decisions::DecisionLine;
 use parity_schemas::evidence::{Evidence, LeftOutSpan};
-use parity_schemas::record::{Mismatch, RecordType};
+use parity_schemas::record::{Mismatch, MismatchClass, RecordType};
 use parity_schemas::report::Report;
 use parity_schemas::tally::Identity;
+use parity_schemas::terms::Terms;
 use parity_schemas::time::Timestamp;
 use rusqlite::{Connection, Row, params};
 use uuid::Uuid;
 
 use self::fields::Fields;
-use self::rows::{all_of, group_tally, mismatch, needed_of, set_tally, tally};
+use self::rows::{all_of, group_tally, mismatch, needed_of, set_tally, tally, terms};
 use super::assemble::{Sums, nothing};
+use super::decisions::{Counted, CountedWindow, DecisionFilter};
 use super::groups::ExampleRow;
 use super::in_force::{RunTimes, last_in_force};
-use super::{Found, Known, MismatchFilter, RecordReader, Selection};
+use super::{Found, Known, MAX_TERMS, MismatchFilter, RecordReader, Selection};
 use crate::error::StoreError;
 use crate::sqlite::begun::{self, Note};
 use crate::sqlite::{failed, open_read_only};
@@ -53,7 +57,7 @@ impl RecordReader for SqliteReader {
                 instead: Some(self.known(selection.migration())?),
             });
         };
-        let sums = self.sums(&identity, selection, false)?;
+        let sums = self.sums(&identity, selection, selection.with_latency)?;
         let runs_seen = self.run_watermarks(&identity, selection, notes)?;
         Ok(sums.into_evidence(identity, runs_seen).into())
     }
@@ -80,6 +84,30 @@ impl RecordReader for SqliteReader {
         Ok(found.into_iter().next())
     }
 
+    fn decision(&self, id: Uuid) -> Result<Option<String>, StoreError> {
+        self.find_decision(id)
+    }
+
+    fn decisions(
+        &self,
+        filter: &DecisionFilter,
+        limit: usize,
+    ) -> Result<Vec<DecisionLine>, StoreError> {
+        self.list_decisions(filter, limit)
+    }
+
+    fn counted(&self, identity: &Identity, asked: &CountedWindow) -> Result<Counted, StoreError> {
+        self.count(identity, asked)
+    }
+
+    fn terms(&self, migration: &str, rules_hash: &str) -> Result<Vec<Terms>, StoreError> {
+        let sql = format!(
+            "SELECT {} FROM terms WHERE migration = ?1 AND rules_hash = ?2 ORDER BY time DESC, id LIMIT {MAX_TERMS}",
+            all_of(RecordType::Terms)
+        );
+        self.rows(&sql, [migration, rules_hash], "terms", terms)
+    }
+
     fn mismatches(
         &self,
         filter: &MismatchFilter,
@@ -100,7 +128,7 @@ impl RecordReader for SqliteReader {
         let sql = format!(
             "SELECT {columns} FROM mismatches WHERE (time, id) < (?1, ?2) \
              AND (?3 IS NULL OR instr(fingerprints, ?3) > 0) AND (?4 IS NULL OR route = ?4) \
-             AND (?5 IS NULL OR migration = ?5) ORDER BY time DESC, id DESC LIMIT ?6"
+             AND (?5 IS NULL OR migration = ?5) AND (?7 IS NULL OR class = ?7) ORDER BY time DESC, id DESC LIMIT ?6"
         );
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let values = params![
@@ -109,7 +137,8 @@ impl RecordReader for SqliteReader {
             listed,
             filter.route,
             filter.migration,
-            limit
+            limit,
+            filter.class.map(MismatchClass::as_str)
         ];
         self.rows(&sql, values, "mismatches", mismatch)
     }

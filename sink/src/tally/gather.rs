@@ -18,6 +18,7 @@ use super::epochs::Epochs;
 use super::interval::{Interval, Room, minute};
 use super::runs::Runs;
 use super::sets::MAX_SETS_HELD;
+use super::terms::OfferedTerms;
 use super::totals::RouteTotals;
 use super::{MAX_UNWRITTEN_INTERVALS, TallyBook};
 
@@ -50,6 +51,7 @@ pub(super) struct State {
     pub(super) last_failed_client: Option<Timestamp>,
     pub(super) epochs: Epochs,
     pub(super) runs: Runs,
+    pub(super) terms: OfferedTerms,
 }
 
 /// A shard and its last reading.
@@ -262,6 +264,9 @@ impl Baseline {
                 interval.change(route).add_durations(place, bucket, new);
             });
         }
+        compared
+            .targets
+            .take(|targets| interval.change(route).add_targets(targets));
         self.rules.resize(compared.rules.len(), 0);
         for (rule, (counter, seen)) in compared.rules.iter().zip(&mut self.rules).enumerate() {
             let hits = counter.load(Ordering::Acquire);

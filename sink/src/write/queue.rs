@@ -151,6 +151,9 @@ fn approximate_bytes(record: &Record) -> usize {
             Record::Mismatch(mismatch) => mismatch_bytes(mismatch),
             // Of bounded size by construction: labels and counters.
             Record::Tally(_) | Record::GroupTally(_) | Record::SetTally(_) => 4 << 10,
+            Record::Terms(terms) => {
+                FIXED * (1 + terms.rules.rules.len() + terms.coverage.routes.len())
+            }
             Record::Decision(decision) => FIXED * decision.routes.len(),
             Record::Watermark(watermark) => 64 * watermark.open.len(),
         }

@@ -177,8 +177,10 @@ impl BatchStore for SqliteStore {
                 let tallies = snapshot.tallies.iter().map(Row::tally);
                 let groups = snapshot.groups.iter().map(Row::group);
                 let sets = snapshot.sets.iter().map(Row::set);
+                let terms = snapshot.terms.iter().map(Row::terms);
                 let watermarks = snapshot.watermarks.iter().map(Row::watermark);
-                tallies.chain(groups).chain(sets).chain(watermarks)
+                let counts = tallies.chain(groups).chain(sets);
+                counts.chain(terms).chain(watermarks)
             }))
             .collect();
         let written = self.insert(&rows).map_err(|error| self.fault(error))?;

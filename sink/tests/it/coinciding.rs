@@ -209,7 +209,7 @@ fn a_store_of_an_older_program_is_brought_up_to_date_and_its_groups_stay_apart()
     store
         .sql()
         .execute_batch(
-            "DROP TABLE set_tallies; ALTER TABLE group_tallies DROP COLUMN exchange_digest; ALTER TABLE tallies DROP COLUMN clients; \
+            "DROP TABLE set_tallies; DROP TABLE terms; ALTER TABLE group_tallies DROP COLUMN exchange_digest; ALTER TABLE tallies DROP COLUMN clients; \
              ALTER TABLE tallies DROP COLUMN legacy_head_latency; \
              ALTER TABLE tallies DROP COLUMN candidate_head_latency; ALTER TABLE tallies DROP COLUMN run; \
              ALTER TABLE tallies DROP COLUMN legacy_answers; DROP TABLE watermarks; PRAGMA user_version = 2",

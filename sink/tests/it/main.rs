@@ -8,6 +8,7 @@ mod columns;
 mod concurrency;
 mod consume;
 mod crash;
+mod decisions;
 mod dropped;
 mod kafka;
 mod older;
@@ -16,6 +17,8 @@ mod report;
 mod retention;
 mod runs;
 mod support;
+mod targets;
+mod terms;
 mod trouble;
 
 #[path = "../../../tests/support/servers/mod.rs"]

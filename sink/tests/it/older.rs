@@ -69,7 +69,7 @@ fn clients_that_an_older_program_did_not_tell_of_are_not_recorded() {
     store
         .sql()
         .execute_batch(
-            "DROP TABLE set_tallies; UPDATE tallies SET legacy_latency = '{\"20\":70}', candidate_latency = '{}'; \
+            "DROP TABLE set_tallies; DROP TABLE terms; UPDATE tallies SET legacy_latency = '{\"20\":70}', candidate_latency = '{}'; \
              ALTER TABLE tallies DROP COLUMN clients; ALTER TABLE tallies DROP COLUMN legacy_head_latency; \
              ALTER TABLE tallies DROP COLUMN candidate_head_latency; \
              ALTER TABLE tallies DROP COLUMN run; ALTER TABLE tallies DROP COLUMN legacy_answers; \

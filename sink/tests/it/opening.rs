@@ -18,11 +18,14 @@ pub(crate) fn decision() -> Decision {
         excused: parity_schemas::noise::Excused::default(),
         uncomparable: 0,
         unserved: false,
+        distinct_targets: 0,
+        most_frequent_share: None,
         rate: 0.008,
         lower: 0.004,
         upper: 0.0144,
         outcome: Outcome::Fail,
         needed: 0,
+        counts: None,
     };
     Decision {
         schema: GATE_SCHEMA.to_owned(),
@@ -39,7 +42,12 @@ pub(crate) fn decision() -> Decision {
         noise: Vec::new(),
         total: total.clone(),
         routes: vec![total],
+        latency: Vec::new(),
+        candidate_errors: Vec::new(),
         waited_ms: 0,
+        terms: Vec::new(),
+        stored: None,
+        not_stored: None,
     }
 }
 
@@ -148,7 +156,7 @@ fn an_older_schema_is_refused_by_readers_and_brought_up_to_date_by_the_mirror() 
     // As a version before the first table would have left it.
     sql.execute_batch(
         "DROP TABLE mismatches; DROP TABLE tallies; DROP TABLE group_tallies; DROP TABLE decisions; \
-         DROP TABLE watermarks; DROP TABLE set_tallies; \
+         DROP TABLE watermarks; DROP TABLE set_tallies; DROP TABLE terms; \
          PRAGMA user_version = 0",
     )
     .expect("an older version");

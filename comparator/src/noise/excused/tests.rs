@@ -34,6 +34,7 @@ fn evidence(groups: &[(&str, &str, u64, u64)], sets: &[(&[&str], u64)]) -> Evide
                 mismatch,
                 ..Counts::default()
             },
+            ..RouteEvidence::default()
         }],
         groups: groups
             .iter()

@@ -7,9 +7,11 @@ use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::histogram::Histogram;
 use parity_schemas::record::RecordedFinding;
 use parity_schemas::table::{
-    Buckets, ClientCounts, Count, Counts, Findings, Flag, Hash, Id, Label, Number,
-    OptionalDocument, OptionalWord, Run, Span, Status, Text, Texts, Time, Tolerations, Word,
+    Buckets, ClientCounts, Count, Counts, Document, Findings, Flag, Hash, Hashes, Id, Label,
+    Number, OptionalDocument, OptionalWord, Registers, Run, Span, Status, Text, Texts, Time,
+    Tolerations, Word,
 };
+use parity_schemas::targets::{DistinctTargets, FrequentTargets};
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Tolerated;
 use serde::de::DeserializeOwned;
@@ -73,7 +75,10 @@ select_column! {
     Counts: HashMap<String, u64>;
     ClientCounts: HashMap<String, u64>;
     Buckets: HashMap<u16, u64>;
+    Registers: HashMap<u8, u8>;
+    Hashes: HashMap<u64, u64>;
     Texts: Vec<String>;
+    Document: String;
     OptionalDocument: String;
     Findings: Vec<FindingRow> = "CAST({}, 'Array(Tuple(String, String, String, Nullable(String), String, String, Nullable(String), Nullable(String), String, Nullable(String)))')";
     Tolerations: Vec<(String, String, String)> = "CAST({}, 'Array(Tuple(String, String, String))')";
@@ -138,6 +143,25 @@ impl FromColumn<Histogram> for Buckets {
     }
 }
 
+impl FromColumn<DistinctTargets> for Registers {
+    fn from_column(
+        registers: HashMap<u8, u8>,
+        column: &'static str,
+    ) -> Result<DistinctTargets, StoreError> {
+        let wrong = || StoreError::value(TABLE, column, "a register that holds no rank");
+        DistinctTargets::from_registers(registers).ok_or_else(wrong)
+    }
+}
+
+impl FromColumn<FrequentTargets> for Hashes {
+    fn from_column(
+        counts: HashMap<u64, u64>,
+        _column: &'static str,
+    ) -> Result<FrequentTargets, StoreError> {
+        Ok(FrequentTargets::from_counts(counts))
+    }
+}
+
 macro_rules! counts {
     ($($form:ident),*) => {$(
         impl<K: FromStr + Ord> FromColumn<BTreeMap<K, u64>> for $form {
@@ -154,6 +178,12 @@ macro_rules! counts {
     )*};
 }
 counts!(Counts, ClientCounts);
+
+impl<T: DeserializeOwned> FromColumn<T> for Document {
+    fn from_column(json: String, column: &'static str) -> Result<T, StoreError> {
+        serde_json::from_str(&json).map_err(|_| StoreError::value(TABLE, column, &json))
+    }
+}
 
 impl<T: DeserializeOwned> FromColumn<Option<T>> for OptionalDocument {
     fn from_column(json: String, column: &'static str) -> Result<Option<T>, StoreError> {

@@ -3,6 +3,7 @@
 use parity_schemas::record::{Mismatch, RecordType};
 use parity_schemas::table::{self, column_name};
 use parity_schemas::tally::{GroupTally, SetTally, Tally};
+use parity_schemas::terms::Terms;
 use parity_schemas::watermark::Watermark;
 
 use super::fields::Fields;
@@ -28,6 +29,7 @@ parity_schemas::mismatch_columns!(whole mismatch, Mismatch);
 parity_schemas::tally_columns!(whole tally, Tally);
 parity_schemas::group_tally_columns!(whole group_tally, GroupTally);
 parity_schemas::set_tally_columns!(whole set_tally, SetTally);
+parity_schemas::terms_columns!(whole terms, Terms);
 parity_schemas::watermark_columns!(whole watermark, Watermark);
 
 /// The columns of a table for a SELECT, in their order.

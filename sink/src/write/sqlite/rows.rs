@@ -6,6 +6,7 @@ use parity_schemas::evidence::Decision;
 use parity_schemas::record::{Record, RecordType};
 use parity_schemas::table::{self, Role};
 use parity_schemas::tally::{GroupTally, SetTally, Tally};
+use parity_schemas::terms::Terms;
 use parity_schemas::watermark::Watermark;
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{Transaction, params_from_iter};
@@ -42,6 +43,7 @@ impl<'a> Row<'a> {
             Record::GroupTally(group) => Self::group(group),
             Record::SetTally(set) => Self::set(set),
             Record::Decision(decision) => Self::decision(decision),
+            Record::Terms(terms) => Self::terms(terms),
             Record::Watermark(watermark) => Self::watermark(watermark),
         }
     }
@@ -64,6 +66,13 @@ impl<'a> Row<'a> {
         Self::ready(
             RecordType::SetTally,
             parity_schemas::set_tally_columns!(values set),
+        )
+    }
+
+    pub(super) fn terms(terms: &'a Terms) -> Self {
+        Self::ready(
+            RecordType::Terms,
+            parity_schemas::terms_columns!(values terms),
         )
     }
 

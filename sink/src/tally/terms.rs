@@ -1,0 +1,75 @@
+//! The terms under which this process counts, until a store has them.
+//!
+//! They are offered like counts, in every snapshot until one is acknowledged, and again when a store was lost.
+
+use std::collections::VecDeque;
+
+use parity_schemas::terms::Terms;
+
+/// Terms that are remembered. A process that is reloaded more often before its store can be written forgets the oldest.
+const KEPT: usize = 32;
+
+/// The latest terms, oldest first, each with the first snapshot that offered it.
+#[derive(Default)]
+pub(super) struct OfferedTerms(VecDeque<(Terms, Option<u32>)>);
+
+impl OfferedTerms {
+    /// From now on these are in force. Terms that were in force before are not offered twice.
+    pub(super) fn add(&mut self, terms: Terms) {
+        if self.0.iter().any(|(known, _)| known.id == terms.id) {
+            return;
+        }
+        if self.0.len() == KEPT {
+            self.0.pop_front();
+        }
+        self.0.push_back((terms, None));
+    }
+
+    /// What the store lacks, if it has everything up to snapshot `acknowledged`; offered in snapshot `number`.
+    pub(super) fn offer(&mut self, number: u32, acknowledged: u32) -> Vec<Terms> {
+        let mut due = Vec::new();
+        for (terms, offered) in &mut self.0 {
+            if *offered.get_or_insert(number) > acknowledged {
+                due.push(terms.clone());
+            }
+        }
+        due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use parity_schemas::id::new_id;
+
+    fn terms() -> Terms {
+        Terms {
+            id: new_id(),
+            ..Terms::default()
+        }
+    }
+
+    #[test]
+    fn terms_are_offered_until_acknowledged_and_again_when_the_store_is_lost() {
+        let mut offered = OfferedTerms::default();
+        let (first, second) = (terms(), terms());
+        offered.add(first.clone());
+        assert_eq!(offered.offer(1, 0), [first.clone()]);
+        assert_eq!(offered.offer(2, 0), [first.clone()]);
+        assert_eq!(offered.offer(3, 2), []);
+        offered.add(first.clone());
+        offered.add(second.clone());
+        assert_eq!(offered.offer(4, 3), [second.clone()]);
+        assert_eq!(offered.offer(5, 4), []);
+        assert_eq!(offered.offer(6, 0), [first, second]);
+    }
+
+    #[test]
+    fn a_process_that_is_reloaded_for_ever_keeps_a_bounded_number() {
+        let mut offered = OfferedTerms::default();
+        for _ in 0..=KEPT {
+            offered.add(terms());
+        }
+        assert_eq!(offered.offer(1, 0).len(), KEPT);
+    }
+}

@@ -1,0 +1,96 @@
+//! Terms are stored once however often they are written, and read alike from every store.
+
+use std::sync::Arc;
+
+use parity_schemas::terms::{Coverage, RuleText, RulesText, Terms};
+use parity_schemas::time::Timestamp;
+use parity_sink::{
+    Reader, Sink, SinkOptions, StoreConfig, StoreUrl, TallyBook, Writer, WriterOptions,
+};
+use uuid::Uuid;
+
+use crate::servers::{ClickHouse, Kafka};
+use crate::support::{PATIENCE, Store, book, identity, number, wait_until, with_tables};
+
+fn terms(sample: f64, time: Timestamp) -> Terms {
+    let rules = RulesText {
+        equality: 3,
+        rules: vec![RuleText {
+            id: "é \"x\"\n".to_owned(),
+            path: "/a".to_owned(),
+            action: "ignore".to_owned(),
+            ..RuleText::default()
+        }],
+        cut: false,
+    };
+    let coverage = Coverage {
+        sample,
+        ..Coverage::default()
+    };
+    let program = "parity test".to_owned();
+    Terms::begun(identity(), program, rules, coverage, time, |_| {
+        Uuid::from_u128((sample * 100.0) as u128)
+    })
+}
+
+/// A process under these terms, from its begin to its end.
+fn run(store: &StoreConfig, all: &[Terms]) -> Arc<TallyBook> {
+    let book = book("one");
+    for terms in all {
+        book.begin_terms(terms.clone());
+    }
+    let writer =
+        Writer::open(store, Arc::clone(&book), WriterOptions::default()).expect("it opens");
+    let report = writer.finish(PATIENCE).expect("it ends");
+    assert_eq!(report.failure, None);
+    book
+}
+
+/// What both processes wrote, the latest first.
+fn written(store: &StoreConfig) -> Vec<Terms> {
+    let first = Timestamp::now();
+    let later = first.saturating_add_micros(5_000_000);
+    run(store, &[terms(1.0, first)]);
+    run(store, &[terms(1.0, later), terms(0.5, later)]);
+    vec![terms(0.5, later), terms(1.0, first)]
+}
+
+fn read(store: &StoreConfig) -> Vec<Terms> {
+    let reader = Reader::open(store).expect("it opens");
+    assert_eq!(reader.terms("default", "other").expect("read"), []);
+    assert_eq!(reader.rule_text("other", "abc").expect("read"), None);
+    reader.terms("default", "abc").expect("read")
+}
+
+#[test]
+fn terms_are_stored_once_and_the_first_write_stays() {
+    let store = Store::new();
+    let expected = written(&store.url);
+    assert_eq!(read(&store.url), expected);
+    assert_eq!(number(&store.sql(), "SELECT count(*) FROM terms"), 2);
+}
+
+#[test]
+#[ignore = "needs Kafka and ClickHouse: run tests/run"]
+fn terms_are_the_same_in_clickhouse_directly_and_through_kafka() {
+    let (kafka, server) = (Kafka::shared(), ClickHouse::shared());
+    let direct = server.database();
+    let direct = with_tables(&direct);
+    let expected = written(&direct);
+    assert_eq!(read(&direct), expected);
+
+    let database = server.database();
+    let target = with_tables(&database);
+    let topic = kafka.topic(1);
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut source = StoreConfig::from(kafka.url(&topic).parse::<StoreUrl>().expect("a URL"));
+    source.spool.folder = folder.path().join("spool");
+    let expected = written(&source);
+    let sink = Sink::open(&source, &target, SinkOptions::default()).expect("it opens");
+    let stopper = sink.stopper();
+    let running = std::thread::spawn(move || sink.run());
+    wait_until("all of them are stored", || read(&target) == expected);
+    stopper.stop();
+    let ended = running.join().expect("no panic").expect("no failure");
+    assert_eq!(ended.dead_letters, 0);
+}
