@@ -13,9 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use parity_dashboards::terminal;
 use parity_dashboards::view::{self, Decided};
-use parity_schemas::evidence::{Decision, Thresholds};
-use parity_schemas::noise::{NoiseGroup, NoiseState};
-use parity_schemas::visible::visible;
+use parity_schemas::evidence::Thresholds;
 use parity_sink::{Reader, Selection, StoreConfig};
 
 use crate::cli::{DemoArgs, OutputFormat};
@@ -104,34 +102,9 @@ fn print(decided: &Decided, sample: &Sample, format: OutputFormat) -> Result<()>
     }
     match format {
         OutputFormat::Json => terminal::print_json(&decided.decision)?,
-        OutputFormat::Text => {
-            terminal::print(&terminal::gate(&decided.decision))?;
-            terminal::print(&noise(&decided.decision))?;
-        }
+        OutputFormat::Text => terminal::print(&terminal::gate(&decided.decision))?,
     }
     Ok(())
-}
-
-/// What was taken for noise, a line for each place.
-fn noise(decision: &Decision) -> String {
-    let proven = |group: &&NoiseGroup| group.state == NoiseState::Proven;
-    let groups: Vec<&NoiseGroup> = decision.noise.iter().filter(proven).collect();
-    let mut text = format!("\nTAKEN FOR NOISE ({} groups)\n", groups.len());
-    for NoiseGroup {
-        route,
-        group,
-        count,
-        rechecks,
-        ..
-    } in groups
-    {
-        let (part, pattern, shape) = (group.part, &group.pattern, &group.shape);
-        let line =
-            format!("  {count} × {route}  {part} {pattern}  {shape}  by {rechecks} rechecks");
-        text.push_str(&visible(&line));
-        text.push('\n');
-    }
-    text
 }
 
 /// Reads the store again and again until every request has its outcome there.
