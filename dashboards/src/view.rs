@@ -21,6 +21,7 @@ mod status;
 pub(crate) mod words;
 
 use parity_schemas::evidence::Outcome;
+use parity_sink::{Reader, StoreConfig, StoreError};
 
 pub(crate) use completeness::Completeness;
 pub use decided::{Absent, Decided, decided};
@@ -32,6 +33,11 @@ pub(crate) use report::{Cause, CauseName, ClientsView, Group, Headline, ReportVi
 pub use settled::{Instances, settled};
 pub(crate) use sides::{Ink, Piece, Room, Row, Weight};
 pub use status::Status;
+
+/// Opens a store for what is shown of it: with what was counted under earlier rules and still holds.
+pub fn reader(store: &StoreConfig) -> Result<Reader, StoreError> {
+    Ok(Reader::open(store)?.carrying(parity_comparator::rules::redecide))
+}
 
 /// How good something is. The terminal and the pages each have a style for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

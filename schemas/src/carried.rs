@@ -129,6 +129,8 @@ pub struct CarriedRules {
     pub routes: u64,
     /// Requests received on them.
     pub requests: u64,
+    /// Mismatches on them that became matches.
+    pub matches: u64,
     /// Among these routes, those whose mismatches were decided again; a hundred at most.
     pub decided_again: Vec<DecidedAgain>,
     /// Routes that start anew.
@@ -137,6 +139,37 @@ pub struct CarriedRules {
     pub requests_anew: u64,
     /// Some of these routes, and why; a hundred at most.
     pub anew: Vec<StartedAnew>,
+}
+
+impl CarriedRules {
+    /// Counts a route that is carried over, with so many mismatches that became matches because these groups are excused.
+    pub fn keep(
+        &mut self,
+        route: &str,
+        requests: u64,
+        matches: u64,
+        fingerprints: &BTreeSet<String>,
+    ) {
+        self.routes += 1;
+        self.requests += requests;
+        self.matches += matches;
+        if !fingerprints.is_empty() && self.decided_again.len() < MAX_NAMED {
+            self.decided_again.push(DecidedAgain {
+                route: route.to_owned(),
+                matches,
+                fingerprints: fingerprints.clone(),
+            });
+        }
+    }
+
+    /// Counts a route that starts anew.
+    pub fn begin_anew(&mut self, route: String, requests: u64, why: String) {
+        self.routes_anew += 1;
+        self.requests_anew += requests;
+        if self.anew.len() < MAX_NAMED {
+            self.anew.push(StartedAnew { route, why });
+        }
+    }
 }
 
 /// A route whose mismatches were decided again by the present rules.

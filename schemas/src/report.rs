@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::carried::CarriedRules;
 use crate::evidence::{
-    Decision, Evidence, GroupEvidence, OtherRules, RouteDecision, RouteEvidence, SetEvidence,
-    Window,
+    Decision, Evidence, GroupEvidence, LeftOut, OtherRules, RouteDecision, RouteEvidence,
+    SetEvidence, Window,
 };
 use crate::noise::{Excused, NoiseGroup};
 use crate::recheck::{ClassCounts, EvidenceCounts};
@@ -57,10 +58,17 @@ pub struct Report {
     /// How far the record of each process is complete. Absent in documents of older programs.
     #[serde(default)]
     pub watermarks: Vec<InstanceWatermark>,
+    /// What was counted under earlier rules and still holds, the newest first; it is counted here, and not part of the
+    /// window above. Absent in documents of older programs.
+    #[serde(default)]
+    pub carried: Vec<CarriedRules>,
     /// What there is of the same versions under other rules, the newest first; none of it is counted here. Absent in
     /// documents of older programs.
     #[serde(default)]
     pub other_rules: Vec<OtherRules>,
+    /// What was left out on demand; none of it is counted here. Absent in documents of older programs.
+    #[serde(default)]
+    pub left_out: Vec<LeftOut>,
     /// By route: most differing first, then most received, then by name.
     pub routes: Vec<RouteReport>,
     /// What several groups share. Absent in documents of older programs.
@@ -317,10 +325,12 @@ impl Report {
                 candidate_version: self.candidate_version.clone(),
                 rules_hash: self.rules_hash.clone(),
             },
-            window: self.window.or(empty)?,
+            window: self.window.or(empty).or(LeftOut::window(&self.left_out))?,
             instances: self.instances.clone(),
             runs: Vec::new(),
+            carried: self.carried.clone(),
             other_rules: self.other_rules.clone(),
+            left_out: self.left_out.clone(),
             routes: self
                 .routes
                 .iter()

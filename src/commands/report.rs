@@ -15,7 +15,7 @@ use crate::cli::{OutputFormat, ReportArgs};
 /// Runs it.
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     let (store, selection) = selection::resolve(&args.selection)?;
-    let reader = Reader::open(&store)?;
+    let reader = view::reader(&store)?;
     let decided = view::decided(&reader, &selection, &Thresholds::default())?;
     if let Some(absent) = &decided.absent
         && absent.is_unknown_migration

@@ -38,7 +38,25 @@ const CASES: &[Case] = &[
     ("/rows", "application/json", |s| format!(r#"{{"columns":["id","password"],"rows":[[1,"{s}"]],"csv":"id,pw\n1,{s}\n"}}"#).into()),
     ("/table", "text/csv", |s| format!("# users\nid,passwort\n1,{s}\n").into()),
     ("/variables", "application/json", |s| format!(r#"{{"query":"mutation($x:String){{login(password:$x){{id}}}}","variables":{{"x":"{s}"}}}}"#).into()),
+    ("/label", "text/html", |s| format!("<input id=a value='{s}'><p>x</p><label for=a>Password</label><i DATA-NAME=pin DATA-VALUE='{s}'>x</i>").into()),
+    ("/foot", "text/html", |s| format!("<table><tr><td>1</td><td>{s}</td></tr><tfoot><tr><th>id</th><th>pin</th></tr></tfoot></table>").into()),
+    ("/athena", "application/json", |s| format!(r#"{{"ResultSet":{{"Rows":[{{"Data":[{{"VarCharValue":"id"}},{{"VarCharValue":"password"}}]}},{{"Data":[{{"VarCharValue":"1"}},{{"VarCharValue":"{s}"}}]}}]}}}}"#).into()),
+    ("/meta", "application/json", |s| format!(r#"{{"meta":[{{"name":"id"}},{{"name":"password"}}],"data":[[1,"{s}"]],"setting":{{"name":"password"}},"value":"{s}"}}"#).into()),
+    ("/key", "application/json", |s| format!(r#"{{"kty":"RSA","d":"{s}","db":{{"sensitive":true,"value":"{s}"}},"psk":"{s}","code_verifier":"{s}"}}"#).into()),
+    ("/pairs", "application/xml", |s| format!("<r><c n='password'/><c v='{s}'/></r>").into()),
+    ("/ill", "application/xml", |s| format!("<a><Note>{s}</note></a>").into()),
+    ("/unclosed", "", |s| format!("<order><note>{s}</order>").into()),
+    ("/sentence", "text/plain", |s| format!("The password for bob is: {s}\n").into()),
     ("/links", "application/json", |s| format!(r#"{{"a":"/magic-link/{s}","b":"//u:{s}@h/","c":"/login/password,{s}","contraseña":"{s}"}}"#).into()),
+];
+
+/// Paths of which some servers drop a segment. They are in the labels of routes and metrics, too.
+const DETOURS: [&str; 5] = [
+    "/otp/./{s}",
+    "/otp/%2e/{s}",
+    "/otp//{s}",
+    "/otp/y/../{s}",
+    "/otp/;v=1/{s}",
 ];
 
 fn case_of(request: &Request) -> Option<&'static Case> {
@@ -90,7 +108,15 @@ fn drive(mirror: &Mirror<'_>) -> u64 {
         client::send(mirror.address, "GET", &path, &headers, b"").status,
         200
     );
-    CASES.len() as u64 + 1
+    for path in DETOURS {
+        let path = path.replace("{s}", LEGACY);
+        assert_eq!(
+            client::send(mirror.address, "GET", &path, &headers, b"").status,
+            200,
+            "{path}"
+        );
+    }
+    (CASES.len() + 1 + DETOURS.len()) as u64
 }
 
 /// The encodings of a secret that anybody can decode.

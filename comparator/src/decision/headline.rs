@@ -1,10 +1,10 @@
 //! One sentence that says what was decided and for how much of the traffic. It claims no more than was proven: a pass is
 //! drawn from all requests together, so it names how many routes are proven on their own, and what was never compared.
 
-use parity_schemas::evidence::{Bound, Outcome, RouteDecision, Scope, Thresholds};
+use parity_schemas::evidence::{Bound, Evidence, Outcome, RouteDecision, Scope, Thresholds};
 
 use super::sentences::listed;
-use super::words::{number, percent};
+use super::words::{hidden, number, percent};
 
 /// Names of routes in a headline; more are counted.
 const MAX_NAMED: usize = 2;
@@ -66,12 +66,27 @@ pub(super) fn headline(
         };
         parts.push(format!("{which} {were} never compared"));
     }
+    if outcome == Outcome::Pass && total.excused.noise > 0 {
+        parts.push(format!(
+            "what is taken for noise may hide up to {} % of the requests",
+            hidden(total)
+        ));
+    }
     let sure = percent(thresholds.confidence);
     parts.push(match thresholds.bound {
         Bound::AnyTime => format!("{sure} % confidence, however often it is asked"),
         Bound::OneLook => format!("{sure} % confidence, if it is asked once"),
     });
     parts.join("; ")
+}
+
+/// What a headline says of requests that were left out on demand.
+pub(super) fn left_out(evidence: Option<&Evidence>) -> String {
+    let spans = evidence.iter().flat_map(|evidence| &evidence.left_out);
+    match spans.map(|span| span.received).sum() {
+        0 => String::new(),
+        received => format!("; {} requests are left out", number(received)),
+    }
 }
 
 /// What is claimed, before what is left open.

@@ -33,6 +33,7 @@
 //! Nothing here looks at an answer: it must be readable with [`crate::bounds`] and the counts alone.
 
 mod caps;
+mod carried;
 mod conclude;
 mod headline;
 mod judged;
@@ -48,6 +49,7 @@ use parity_schemas::watermark::Standing;
 use uuid::Uuid;
 
 use crate::noise::excused::{self, Found};
+pub use carried::carried;
 use conclude::{Question, conclude};
 pub use words::number;
 
@@ -90,7 +92,8 @@ pub fn decide(
         time,
         migration: migration.to_owned(),
         outcome,
-        headline: headline::headline(outcome, &total, &routes, &scope, thresholds),
+        headline: headline::headline(outcome, &total, &routes, &scope, thresholds)
+            + &headline::left_out(evidence),
         scope,
         reasons,
         thresholds: thresholds.clone(),
@@ -112,7 +115,9 @@ fn summary(evidence: &Evidence, standing: &Standing) -> EvidenceSummary {
         instances: evidence.instances.clone(),
         complete_until: standing.complete_until,
         watermarks: standing.watermarks.clone(),
+        carried: evidence.carried.clone(),
         other_rules: evidence.other_rules.clone(),
+        left_out: evidence.left_out.clone(),
     }
 }
 

@@ -7,7 +7,7 @@ use parity_schemas::tally::Counts;
 use parity_schemas::verdict::Reason;
 
 use super::caps::most_frequent;
-use super::words::{TOTAL, number, percent, percents};
+use super::words::{TOTAL, hidden, number, percent, percents};
 
 /// Names in one sentence; more are counted.
 const MAX_NAMED: usize = 5;
@@ -76,10 +76,7 @@ pub(super) fn proven(route: &RouteDecision, allowed: f64) -> String {
 /// What does not count against the candidate, and what would be hidden by that at the most.
 pub(super) fn excused(total: &RouteDecision) -> Vec<String> {
     let Excused {
-        transient,
-        noise,
-        hidden,
-        ..
+        transient, noise, ..
     } = total.excused;
     let mut sentences = Vec::new();
     if transient > 0 {
@@ -93,7 +90,7 @@ pub(super) fn excused(total: &RouteDecision) -> Vec<String> {
             "{} mismatches do not count: by them the legacy differs from itself, too; at most {} % of the compared requests \
              could hide a difference there",
             number(noise),
-            percent((hidden.min(1.0) * 1e5).ceil() / 1e5)
+            hidden(total)
         ));
     }
     sentences

@@ -164,10 +164,30 @@ pub(super) fn other_rules(evidence: &EvidenceSummary) -> Option<String> {
         1 => ", and 1 other".to_owned(),
         more => format!(", and {} others", number(more as u64)),
     };
+    let why = newest
+        .why
+        .as_ref()
+        .map_or_else(String::new, |why| format!(": {why}"));
     Some(format!(
-        "what was recorded under other rules is not counted: `{}` ({} to {}){more}",
+        "what was recorded under other rules is not counted: `{}` ({} to {}){more}{why}",
         newest.rules_hash, newest.from, newest.to
     ))
+}
+
+/// The sentences for what was left out on demand.
+pub(super) fn left_out(evidence: &EvidenceSummary) -> impl Iterator<Item = String> {
+    evidence.left_out.iter().map(|left_out| {
+        let span = &left_out.span;
+        format!(
+            "{} to {} is left out ({}): {} requests received, of which {} of {} compared differ",
+            span.from,
+            span.to,
+            span.reason,
+            number(left_out.received),
+            number(left_out.differing),
+            number(left_out.compared)
+        )
+    })
 }
 
 /// Why a route that is within the allowed rate would exceed it if all requests of unknown result differed: those

@@ -11,6 +11,7 @@ use parity_schemas::watermark::{Apart, Run, Watermark};
 use super::*;
 
 mod caps;
+mod noise;
 mod scope;
 mod served;
 mod standing;
@@ -36,7 +37,9 @@ fn evidence(routes: Vec<(&str, Counts)>) -> Evidence {
         },
         instances: vec!["one".to_owned()],
         runs: Vec::new(),
+        carried: Vec::new(),
         other_rules: Vec::new(),
+        left_out: Vec::new(),
         groups: Vec::new(),
         sets: Vec::new(),
         routes: routes

@@ -1,5 +1,7 @@
 //! Numbers as people read them.
 
+use parity_schemas::evidence::RouteDecision;
+
 /// The name of all routes together in sentences.
 pub(super) const TOTAL: &str = "all requests";
 
@@ -18,6 +20,12 @@ pub(super) fn percent(share: f64) -> String {
         })
         .unwrap_or(PLACES);
     format!("{:.places$}", share * 100.0)
+}
+
+/// The percentage of the compared requests that may hide in what is taken for noise, rounded up.
+pub(super) fn hidden(total: &RouteDecision) -> String {
+    let share = total.excused.hidden.min(1.0);
+    percent((share * 1e4).ceil() / 1e4)
 }
 
 /// A measured and an allowed share as percentages, with enough places to distinguish them.

@@ -16,6 +16,8 @@ pub(super) struct Context {
     pub(super) hides_scalars: bool,
     /// Members with these names are secret, but only those of the object itself.
     names: Option<Rc<HashSet<String>>>,
+    /// Members with these names are secret, also those of objects below.
+    keys: Option<Rc<HashSet<String>>>,
     columns_of_lists: Option<Rc<[SecretColumns]>>,
 }
 
@@ -38,8 +40,26 @@ impl Context {
     }
 
     pub(super) fn names(&self, name: &str) -> bool {
-        let names = self.names.as_deref();
-        names.is_some_and(|names| names.contains(name))
+        [&self.names, &self.keys]
+            .into_iter()
+            .any(|names| names.as_ref().is_some_and(|names| names.contains(name)))
+    }
+
+    /// Members of the object here that are secret.
+    pub(super) fn add_names(&mut self, names: Rc<HashSet<String>>) {
+        self.names = Some(names);
+    }
+
+    /// The context below, with the members that hold the values of secret columns.
+    pub(super) fn with_keys(mut self, keys: HashSet<String>) -> Self {
+        let outer = self.keys.as_deref();
+        if keys.len() + outer.map_or(0, HashSet::len) > MAX_HEADERS {
+            self.hides_scalars = true;
+        } else if !keys.is_empty() {
+            let outer = outer.into_iter().flatten().cloned();
+            self.keys = Some(keys.into_iter().chain(outer).collect::<HashSet<_>>().into());
+        }
+        self
     }
 
     pub(super) fn add(&mut self, operation: &Operation) {
@@ -83,13 +103,13 @@ impl Context {
         if outer.len() + columns_of_lists.len() > MAX_HEADERS {
             return Self {
                 hides_scalars: true,
-                names: None,
-                columns_of_lists: None,
+                ..Self::default()
             };
         }
         Self {
             hides_scalars: self.hides_scalars,
             names: None,
+            keys: self.keys.clone(),
             columns_of_lists: Some(
                 columns_of_lists
                     .into_iter()

@@ -6,6 +6,7 @@
 //! values.
 
 mod columns;
+mod declared;
 mod naming;
 mod reading;
 mod replacement;

@@ -1,4 +1,4 @@
-//! Finds credentials in URLs and in `user:password@host`, secrets in paths, and secrets in SQL statements.
+//! Finds credentials in URLs, in addresses of databases and in `user:password@host`, and secrets in paths.
 
 use std::ops::Range;
 
@@ -38,6 +38,25 @@ pub(super) fn in_addresses(text: &str) -> Vec<Range<usize>> {
                 .map(|length| from..from + length)
         })
         .filter(|span| !span.is_empty())
+        .collect()
+}
+
+/// The credentials of an Oracle address: `jdbc:oracle:thin:user/password@…`.
+pub(super) fn in_oracle_addresses(text: &str) -> Vec<Range<usize>> {
+    const SCHEME: &str = "jdbc:oracle:";
+    /// Longest login that is looked for, with the name of the driver.
+    const MAX_BYTES: usize = 256;
+    text.match_indices(SCHEME)
+        .filter_map(|(at, _)| {
+            let from = at + SCHEME.len();
+            let rest = text.get(from..)?;
+            let rest = rest.get(..rest.floor_char_boundary(MAX_BYTES))?;
+            let address = rest.split(char::is_whitespace).next()?;
+            // Behind the driver's name.
+            let begin = address.find(':')? + 1;
+            let login = address.get(begin..address.find('@')?)?;
+            (login.contains('/')).then(|| from + begin..from + begin + login.len())
+        })
         .collect()
 }
 
@@ -84,6 +103,30 @@ pub(super) fn before_hosts(text: &str) -> Vec<Range<usize>> {
     spans
 }
 
+/// Where the path of an address begins: after its host, which `//` precedes. Within a path `//` is an empty segment, and
+/// at its begin a name without a dot is no host.
+fn path_begins(text: &str) -> usize {
+    let Some(at) = text.find("//") else {
+        return 0;
+    };
+    let before = text.get(..at).unwrap_or_default();
+    let in_path = before
+        .chars()
+        .next_back()
+        .is_some_and(|sign| sign.is_alphanumeric() || "/-_.~%".contains(sign));
+    let rest = text.get(at + 2..).unwrap_or_default();
+    let host = rest.find('/').unwrap_or(rest.len());
+    let named = rest
+        .get(..host)
+        .unwrap_or_default()
+        .contains(['.', ':', '@']);
+    if in_path || (before.is_empty() && !named) {
+        0
+    } else {
+        at + 2 + host
+    }
+}
+
 /// Whether what stands behind an `@` names an image by its content: `shop/cart:1.4@sha256:` and 64 hex digits. Before it is
 /// a tag and no password.
 fn begins_with_digest(host: &str) -> bool {
@@ -116,54 +159,12 @@ impl Redactor {
                 continue;
             }
             let mut trail = Trail::default();
-            // The host is not part of the path.
-            let mut at = path.find("//").map_or(0, |at| {
-                let host = path.get(at + 2..).unwrap_or_default();
-                at + 2 + host.find('/').unwrap_or(host.len())
-            });
+            let mut at = path_begins(path);
             for segment in path.get(at..).unwrap_or_default().split('/') {
                 if trail.hides(segment, |name| self.secret_names.contains(name)) {
                     spans.push(from + at..from + at + segment.len());
                 }
                 at += segment.len() + 1;
-            }
-        }
-        spans
-    }
-
-    /// The values that an SQL statement puts into columns, if one of these has a secret name.
-    pub(super) fn in_statements(&self, text: &str) -> Vec<Range<usize>> {
-        const VALUES: &str = "values";
-        let mut spans = Vec::new();
-        let mut from = 0;
-        while let Some(close) = text
-            .get(from..)
-            .and_then(|rest| rest.find(')'))
-            .map(|at| from + at)
-        {
-            let columns = text.get(from..close).unwrap_or_default();
-            from = close + 1;
-            let after = text.get(from..).unwrap_or_default();
-            let values = after.trim_start();
-            let is_values = values
-                .get(..VALUES.len())
-                .is_some_and(|word| word.eq_ignore_ascii_case(VALUES));
-            let open = columns.rfind('(').map_or(0, |open| open + 1);
-            let secret = is_values
-                && columns.get(open..).is_some_and(|columns| {
-                    let names = columns
-                        .split(',')
-                        .map(|name| name.trim_matches(|sign: char| !sign.is_alphanumeric()));
-                    names
-                        .into_iter()
-                        .any(|name| self.secret_names.contains(name))
-                });
-            if secret {
-                let begin = text.len() - values.len() + VALUES.len();
-                let statement = text.get(begin..).unwrap_or_default();
-                let end = begin + statement.find(";\n").unwrap_or(statement.len());
-                spans.push(begin..end);
-                from = end;
             }
         }
         spans

@@ -6,6 +6,8 @@
 //! other text and attributes are undone, and it is redacted like any text. Scripts in a page are hidden, because there
 //! is no parser for them here.
 //!
+//! What names a value may stand behind it, or far from it (`labels`); then the text is read twice.
+//!
 //! XML must be well formed, and HTML must close what it opens. Otherwise nobody can tell which value belongs where, and
 //! the whole text is hidden.
 
@@ -14,6 +16,7 @@ mod ends;
 mod entities;
 mod implied;
 mod known;
+mod labels;
 mod strict;
 mod tables;
 mod tag;
@@ -26,6 +29,7 @@ use super::hidden::HideReason;
 use characters::{Label, REMARKS};
 pub(super) use entities::{escape, unescaped};
 use known::{VALUED, VOID, is_naming};
+use labels::{Controls, Found, Known, Mark};
 use tables::OpenTable;
 use tag::{Tag, name_at};
 
@@ -47,16 +51,30 @@ pub(super) fn redacted(
     depth: usize,
 ) -> Option<String> {
     let declared = dialect.is_some() || text.starts_with("<?xml");
-    let dialect = dialect.unwrap_or_else(|| {
-        if strict::is_xml(text) {
-            Dialect::Xml
-        } else {
-            Dialect::Html
-        }
-    });
+    let dialect = match dialect {
+        Some(dialect) => dialect,
+        None => strict::dialect_of(text)?,
+    };
     if dialect == Dialect::Xml && declared && !strict::structure_of(text)?.is_document() {
         return None;
     }
+    let first = read(redactor, text, dialect, depth, Known::default())?;
+    if first.found.is_empty() {
+        return Some(first.out);
+    }
+    // What names a value may stand behind it.
+    let second = read(redactor, text, dialect, depth, Known::of(first.found))?;
+    Some(second.out)
+}
+
+/// Reads a text once.
+fn read<'a>(
+    redactor: &'a Redactor,
+    text: &'a str,
+    dialect: Dialect,
+    depth: usize,
+    known: Known,
+) -> Option<MarkupReader<'a>> {
     let mut reader = MarkupReader {
         redactor,
         text,
@@ -71,9 +89,14 @@ pub(super) fn redacted(
         emptied: false,
         broken: false,
         tables: vec![OpenTable::default()],
+        headed: None,
+        controls: Controls::of(text, dialect),
+        follows: None,
+        found: Found::default(),
+        known,
     };
     reader.run()?;
-    Some(reader.out)
+    Some(reader)
 }
 
 /// The lower-case names of all elements that have an end tag.
@@ -92,6 +115,7 @@ struct OpenElement {
     /// Start of its content in the text, and in the output.
     content: usize,
     written: usize,
+    mark: Mark,
     /// Child elements so far.
     children: usize,
     /// The child element that names a secret; its siblings hold the value.
@@ -119,6 +143,15 @@ struct MarkupReader<'a> {
     broken: bool,
     /// The open tables; the first entry is for rows outside of any table.
     tables: Vec<OpenTable>,
+    /// Where the last table began, if it had secret columns and no cells: they are in the next one.
+    headed: Option<usize>,
+    controls: Controls,
+    /// Where the last element ended, if it was empty and named a secret: its value is in the next one.
+    follows: Option<usize>,
+    /// What names values anywhere in the text.
+    found: Found,
+    /// The same, from the first time that the text was read.
+    known: Known,
 }
 
 impl MarkupReader<'_> {
@@ -235,10 +268,11 @@ impl MarkupReader<'_> {
             }
             self.is_naming(&attribute.name)
                 && self.redactor.secret_names.contains(&unescaped(value))
-        });
+        }) || (html && self.is_labelled_elsewhere(&lower, at, &tag));
         self.emptied = tag.closed && (secret || named) && !VOID.contains(&&*lower);
-        let beside = self.is_named(&lower);
+        let beside = self.is_named(&lower) | self.follows.take().is_some();
         self.is_named_by_value(&lower, &tag);
+        self.names_what_follows(&lower, &tag);
         let labelled = self.labelled && (self.dialect == Dialect::Xml || VOID.contains(&&*lower));
         let valued = if html {
             VALUED.contains(&&*lower)
@@ -248,7 +282,8 @@ impl MarkupReader<'_> {
         if labelled && valued {
             self.labelled = false;
         }
-        let cell = self.is_column_secret() && lower == "td";
+        let labelled = (html && self.is_awaited(&lower, &tag)) || labelled;
+        let cell = (self.is_column_secret() && lower == "td") || self.is_grid_cell(&tag);
         self.attributes(at, &tag, secret, named || labelled || beside);
         let program = html && matches!(&*lower, "script" | "style");
         if program && !ends && !tag.closed {
@@ -264,7 +299,11 @@ impl MarkupReader<'_> {
             return self.raw(&lower, &tag);
         }
         let hidden = secret || named || labelled || cell || beside;
+        let mark = html.then(|| labels::mark_of(self.text, &lower, &tag));
         self.opened(lower, at, tag.end, hidden)?;
+        if let Some(open) = self.open.last_mut() {
+            open.mark = mark.unwrap_or_default();
+        }
         if hidden {
             self.labelled = false;
             self.hidden = Some(self.open.len() - 1);
@@ -301,7 +340,7 @@ impl MarkupReader<'_> {
             return None;
         }
         if name == "table" {
-            self.table_begins();
+            self.table_begins(at);
         }
         self.open.push(OpenElement {
             name,
@@ -309,6 +348,7 @@ impl MarkupReader<'_> {
             hidden: hidden.then_some(content),
             content,
             written: self.out.len(),
+            mark: Mark::default(),
             children: 0,
             naming: None,
             rewritten: false,

@@ -130,6 +130,9 @@ pub(super) fn separator_after(text: &str, name: &Name) -> Option<Separator> {
         None if rest.starts_with("('") || rest.starts_with("(\"") => (' ', rest.get(1..)?),
         None if is_statement(blank) => (' ', blank.split_once(' ')?.1),
         None if closed.len() > blank.len() && looks_generated(blank) => (' ', blank),
+        // A message in the text form of protobuf, a block of HCL.
+        None if signed.starts_with('{') => (' ', signed),
+        None if let Some(value) = after_length(closed) => (' ', value),
         None if option && closed.len() > blank.len() && !blank.starts_with('-') => (' ', blank),
         None => return None,
     };
@@ -151,6 +154,15 @@ pub(super) fn separator_after(text: &str, name: &Name) -> Option<Separator> {
     })
 }
 
+/// The value of a member as PHP writes it: `s:8:"password";s:7:"…"`.
+fn after_length(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix(';')?;
+    let rest = rest.strip_prefix(['s', 'S'])?.strip_prefix(':')?;
+    let value = rest.trim_start_matches(|sign: char| sign.is_ascii_digit());
+    let value = value.strip_prefix(':')?;
+    value.starts_with('"').then_some(value)
+}
+
 /// Whether a sentence continues as in `password is x1`. A word of lower-case letters is not a value but part of the
 /// sentence.
 fn is_statement(text: &str) -> bool {
@@ -160,7 +172,7 @@ fn is_statement(text: &str) -> bool {
             .strip_prefix(verb)
             .and_then(|rest| rest.split_whitespace().next());
         let letters = |word: &str| {
-            word.trim_end_matches(['.', ',', ';', '!', '?'])
+            word.trim_end_matches(['.', ',', ':', ';', '!', '?'])
                 .chars()
                 .all(char::is_lowercase)
         };

@@ -18,6 +18,7 @@ use parity_schemas::verdict::Part;
 
 mod bounds;
 mod findings;
+mod found;
 mod leaks;
 mod planted;
 mod sound;

@@ -1,7 +1,7 @@
 //! Redacts plain text by patterns. This is best effort, because nothing marks where a value begins and ends.
 //!
 //! A value counts as secret if it follows a secret name (`password=…`, `"token": "…"`, `:pin => …`, `api key: …`,
-//! `--secret …`), or if it looks like a secret: credentials in a URL, `Bearer …`, JSON web tokens, private keys, keys
+//! `--secret …`) or a sentence tells it (`prose`), or if it looks like a secret: credentials in a URL, `Bearer …`, JSON web tokens, private keys, keys
 //! of well-known services, card numbers. Percent encoding and escapes are undone before a name is checked. Where the
 //! end of a value is unclear, more is hidden rather than less.
 
@@ -69,6 +69,7 @@ impl Redactor {
         spans.extend(self.in_paths(text));
         spans.extend(self.in_statements(text));
         spans.extend(logins::in_addresses(text));
+        spans.extend(logins::in_oracle_addresses(text));
         spans.extend(logins::before_hosts(text));
         spans.extend(private_keys(text));
         self.encoded(text, depth, &mut spans);
@@ -132,8 +133,18 @@ impl Redactor {
                 return Some(from..from + length);
             }
         }
+        // `-uada:…`, without a space.
+        if word.starts_with("-u")
+            && !word.starts_with("--")
+            && after.starts_with(':')
+            && word.len() > 2
+        {
+            let length = after.find(char::is_whitespace).unwrap_or(after.len());
+            return Some(name.span.start + 2..name.span.end + length);
+        }
         if LOGIN_OPTIONS.contains(&word) {
-            let blank = after.len() - after.trim_start().len();
+            let sign = |sign: char| sign.is_whitespace() || sign == '=';
+            let blank = after.len() - after.trim_start_matches(sign).len();
             let value = after.get(blank..)?;
             let length = value.find(char::is_whitespace).unwrap_or(value.len());
             let from = name.span.end + blank;
@@ -142,7 +153,9 @@ impl Redactor {
                 .contains(':')
                 .then_some(from..from + length);
         }
-        let sign = separator_after(text, name)?;
+        let Some(sign) = separator_after(text, name) else {
+            return self.told(text, name);
+        };
         // A name may consist of several words: `pin code: 1234`.
         let parameter = text
             .get(..name.span.start)

@@ -9,10 +9,12 @@ use parity_schemas::record::Mismatch;
 use parity_schemas::time::Timestamp;
 use parity_sink::read::MAX_MISMATCHES;
 use parity_sink::{MismatchFilter, Reader, Selection, StoreError};
+
 use serde::Deserialize;
 use serde_json::json;
 
 use super::site::Site;
+use crate::view;
 
 /// Parameters of the report and the gate, named like the flags of the commands.
 #[derive(Debug, Default, Deserialize)]
@@ -140,7 +142,7 @@ pub(super) async fn read<T: Send + 'static>(
     ask: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, ErrorAnswer> {
     let store = site.store.clone();
-    let asked = tokio::task::spawn_blocking(move || ask(&Reader::open(&store)?)).await;
+    let asked = tokio::task::spawn_blocking(move || ask(&view::reader(&store)?)).await;
     match asked {
         Ok(answer) => Ok(answer?),
         Err(error) => Err(ErrorAnswer {

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
+use smallvec::SmallVec;
 
 use super::{CONTAINED, Words, contains, folded, is_token};
 
@@ -85,8 +86,16 @@ enum Behind {
 }
 
 /// Reads a path segment by segment.
+///
+/// A segment that leads nowhere (`.`, an empty one, one of signs alone, in any encoding) leaves the next one what it was,
+/// and `..` leads back to what stood before: some servers take `/token/./x` and `/token/y/../x` for `/token/x`. Others do
+/// not, so a segment is hidden if either reading says so.
 #[derive(Debug, Default)]
-pub struct Trail(Behind);
+pub struct Trail {
+    behind: Behind,
+    /// What was said before each segment; a byte for each, so never more than the path itself.
+    before: SmallVec<[Behind; 8]>,
+}
 
 impl Trail {
     /// Whether the next segment must be hidden. `is_secret` recognizes secret names.
@@ -95,24 +104,54 @@ impl Trail {
             return false;
         }
         let plain = decoded(segment);
-        let hidden = match self.0 {
+        if !plain.contains(['/', '\\']) {
+            return self.step(&plain, &is_secret);
+        }
+        // Some servers part a path at these, too.
+        let mut hidden = holds_value(&plain, &is_secret);
+        for piece in plain.split(['/', '\\']).filter(|piece| !piece.is_empty()) {
+            hidden |= self.step(piece, &is_secret);
+        }
+        hidden
+    }
+
+    /// The same for a segment without encoding.
+    fn step(&mut self, plain: &str, is_secret: &impl Fn(&str) -> bool) -> bool {
+        let holds = holds_value(plain, is_secret);
+        // Parameters of a segment are no part of its name: `/;v=1/`.
+        let bare = plain.split(';').next().unwrap_or_default().trim();
+        match bare {
+            "" | "." => return holds || is_token(plain),
+            ".." => {
+                let back = self.before.pop().unwrap_or_default();
+                if self.behind == Behind::Nothing {
+                    self.behind = back;
+                }
+                return holds || is_token(plain);
+            }
+            _ => {}
+        }
+        let hidden = match self.behind {
             Behind::Nothing => false,
-            Behind::Name | Behind::Holder => !is_any(&plain, &ACTIONS),
-            Behind::Place => !is_word(&plain),
+            Behind::Name | Behind::Holder => !is_any(plain, &ACTIONS),
+            Behind::Place => !is_word(plain),
         };
-        let holds = holds_value(&plain, &is_secret);
+        if !bare.contains(char::is_alphanumeric) {
+            return hidden || holds;
+        }
         // A name that has its value beside it says nothing of the next segment.
-        let named = !holds && is_secret(&plain);
-        self.0 = match self.0 {
-            _ if named && is_holder(&plain) => Behind::Holder,
+        let named = !holds && is_secret(plain);
+        self.before.push(self.behind);
+        self.behind = match self.behind {
+            _ if named && is_holder(plain) => Behind::Holder,
             Behind::Holder => Behind::Holder,
             _ if named => Behind::Name,
             // `/token/refresh/x`: what is done with it comes before it.
             Behind::Name if !hidden => Behind::Name,
-            _ if is_token_place(&plain) => Behind::Place,
+            _ if is_token_place(plain) => Behind::Place,
             _ => Behind::Nothing,
         };
-        hidden || holds || is_token(&plain)
+        hidden || holds || is_token(plain)
     }
 }
 
@@ -197,6 +236,26 @@ mod tests {
             ("/pw/x", "/pw/*"),
             ("/token/x/accept", "/token/*/accept"),
             ("/token//x", "/token//*"),
+            ("/token/./x", "/token/./*"),
+            ("/token/%2e/x", "/token/%2e/*"),
+            ("/token/%252e/x", "/token/%252e/*"),
+            ("/token/y/../x", "/token/*/../*"),
+            ("/token/y/%2E%2e/x", "/token/*/%2E%2e/*"),
+            ("/token/y/z/../../x", "/token/*/z/../../*"),
+            ("/token/../x", "/token/../*"),
+            ("/token/y%2f..%2fx", "/token/*"),
+            ("/token/y/..%2Fx", "/token/*/*"),
+            ("/token%2F/x", "/token%2F/*"),
+            ("/orders%2F42/x", "/orders%2F42/x"),
+            ("/token/;v=1/x", "/token/;v=1/*"),
+            ("/token/..;/x", "/token/..;/*"),
+            ("/token/%20/x", "/token/%20/*"),
+            ("/token/-/x", "/token/*/*"),
+            ("/secrets/a/../../x", "/secrets/*/../../*"),
+            ("/token/./refresh/x", "/token/./refresh/*"),
+            ("/orders/./x", "/orders/./x"),
+            ("/orders//x/../y", "/orders//x/../y"),
+            ("/orders/../x", "/orders/../x"),
             ("/diff/token\\hunterB", "/diff/*"),
             ("/diff/token%5ChunterA", "/diff/*"),
             ("/token/refresh/Secret1", "/token/refresh/*"),

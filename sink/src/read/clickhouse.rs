@@ -14,7 +14,8 @@ mod rows;
 mod watermarks;
 
 use clickhouse::Row;
-use parity_schemas::evidence::Evidence;
+use parity_schemas::carried::Redecide;
+use parity_schemas::evidence::{Evidence, LeftOutSpan};
 use parity_schemas::record::{Mismatch, RecordType};
 use parity_schemas::report::Report;
 use parity_schemas::table;
@@ -31,6 +32,7 @@ use self::rows::{
     select,
 };
 use super::assemble::{Sums, nothing};
+use super::carry::{Read, ReadEarlier, carry_over};
 use super::groups::EXAMPLES_TRIED;
 use super::in_force::last_in_force;
 use super::{Found, Known, MAX_TERMS, MismatchFilter, RecordReader, Selection};
@@ -147,12 +149,13 @@ impl ClickHouseReader {
         }
     }
 
-    /// A query on a table of counts of one identity, added up by its columns of [`Fold::By`].
+    /// A query on a table of counts of one identity, added up by its columns of [`Fold::By`]. `condition` is a further one,
+    /// that begins with `AND`.
     fn summed(
         &self,
         table: RecordType,
         forms: &[&str],
-        (identity, selection): (&Identity, &Selection),
+        (identity, selection, condition): (&Identity, &Selection, &str),
         with_details: bool,
     ) -> clickhouse::query::Query {
         let columns = table.columns();
@@ -160,8 +163,9 @@ impl ClickHouseReader {
         let query = format!("SELECT {ORIGIN}, {list} FROM {} AS t FINAL", table.table());
         // In a fixed order, because a report merges what is beyond its caps in the order of the rows.
         let by = grouped_by(columns);
-        let tail =
-            format!("GROUP BY {by}, {BY_ORIGIN} ORDER BY min(t.interval_start), {by}, shard");
+        let tail = format!(
+            "{condition} GROUP BY {by}, {BY_ORIGIN} ORDER BY min(t.interval_start), {by}, shard"
+        );
         self.of_identity(&query, identity, selection, &tail)
     }
 
@@ -174,7 +178,18 @@ impl ClickHouseReader {
         with_details: bool,
     ) -> Result<Sums, StoreError> {
         let mut sums = Sums::default();
-        let of = (identity, selection);
+        for span in &selection.left_out {
+            let mut held = Sums::default();
+            let condition = format!("AND {}", touched(span));
+            let of = (identity, selection, condition.as_str());
+            self.tallies(&mut held, of, false)?;
+            sums.left_out.push(held.into_left_out(span.clone()));
+        }
+        let spans = selection.left_out.iter();
+        let counted: String = spans
+            .flat_map(|span| [" AND NOT ".to_owned(), touched(span)])
+            .collect();
+        let of = (identity, selection, counted.as_str());
         let sets = self.summed(RecordType::SetTally, SET, of, with_details);
         for mut row in self.ask::<SetRow>(sets)? {
             self.came_from(row.shard, std::mem::take(&mut row.server))?;
@@ -185,12 +200,23 @@ impl ClickHouseReader {
             self.came_from(row.shard, std::mem::take(&mut row.server))?;
             sums.groups.add(row.into_record()?);
         }
+        self.tallies(&mut sums, of, with_details)?;
+        Ok(sums)
+    }
+
+    /// Adds the tallies of an identity.
+    fn tallies(
+        &self,
+        sums: &mut Sums,
+        of: (&Identity, &Selection, &str),
+        with_details: bool,
+    ) -> Result<(), StoreError> {
         let tallies = self.summed(RecordType::Tally, TALLY, of, with_details);
         for mut row in self.ask::<TallyRow>(tallies)? {
             self.came_from(row.shard, std::mem::take(&mut row.server))?;
             sums.add(row.into_record()?);
         }
-        Ok(sums)
+        Ok(())
     }
 }
 
@@ -254,7 +280,11 @@ impl ClickHouseReader {
         })
     }
 
-    fn read_evidence(&self, selection: &Selection) -> Result<Found<Option<Evidence>>, StoreError> {
+    fn read_evidence(
+        &self,
+        selection: &Selection,
+        redecide: Option<Redecide>,
+    ) -> Result<Found<Option<Evidence>>, StoreError> {
         let Some(identity) = self.identity(selection)? else {
             return Ok(Found {
                 value: None,
@@ -262,11 +292,24 @@ impl ClickHouseReader {
             });
         };
         let runs_seen = self.run_watermarks(&identity, selection)?;
-        let sums = self.sums(&identity, selection, false)?;
+        let mut sums = self.sums(&identity, selection, false)?;
+        if let Some(redecide) = redecide {
+            carry_over(
+                self,
+                redecide,
+                (&identity, selection),
+                &mut sums,
+                &runs_seen,
+            )?;
+        }
         Ok(sums.into_evidence(identity, runs_seen).into())
     }
 
-    fn read_report(&self, selection: &Selection) -> Result<Found<Report>, StoreError> {
+    fn read_report(
+        &self,
+        selection: &Selection,
+        redecide: Option<Redecide>,
+    ) -> Result<Found<Report>, StoreError> {
         let Some(identity) = self.identity(selection)? else {
             return Ok(Found {
                 value: nothing(selection)?,
@@ -275,6 +318,15 @@ impl ClickHouseReader {
         };
         let runs_seen = self.run_watermarks(&identity, selection)?;
         let mut sums = self.sums(&identity, selection, true)?;
+        if let Some(redecide) = redecide {
+            carry_over(
+                self,
+                redecide,
+                (&identity, selection),
+                &mut sums,
+                &runs_seen,
+            )?;
+        }
         // Only the newest example of each. Older ones are fetched only if that one is missing, because they cost several
         // times as much as all the rest.
         let ids: Vec<Uuid> = sums.groups.example_ids(1).collect();
@@ -294,13 +346,36 @@ impl ClickHouseReader {
     }
 }
 
-impl RecordReader for ClickHouseReader {
-    fn evidence(&self, selection: &Selection) -> Result<Found<Option<Evidence>>, StoreError> {
-        self.of_one_replica(|| self.read_evidence(selection))
+impl ReadEarlier for ClickHouseReader {
+    fn counted(&self, identity: &Identity, selection: &Selection) -> Result<Read, StoreError> {
+        // As always: first how much there must be, then what there is.
+        let runs_seen = self.run_watermarks(identity, selection)?;
+        Ok(Read {
+            sums: self.sums(identity, selection, true)?,
+            runs_seen,
+        })
     }
 
-    fn report(&self, selection: &Selection) -> Result<Found<Report>, StoreError> {
-        self.of_one_replica(|| self.read_report(selection))
+    fn terms(&self, migration: &str, rules_hash: &str) -> Result<Vec<Terms>, StoreError> {
+        RecordReader::terms(self, migration, rules_hash)
+    }
+}
+
+impl RecordReader for ClickHouseReader {
+    fn evidence(
+        &self,
+        selection: &Selection,
+        redecide: Option<Redecide>,
+    ) -> Result<Found<Option<Evidence>>, StoreError> {
+        self.of_one_replica(|| self.read_evidence(selection, redecide))
+    }
+
+    fn report(
+        &self,
+        selection: &Selection,
+        redecide: Option<Redecide>,
+    ) -> Result<Found<Report>, StoreError> {
+        self.of_one_replica(|| self.read_report(selection, redecide))
     }
 
     fn terms(&self, migration: &str, rules_hash: &str) -> Result<Vec<Terms>, StoreError> {
@@ -325,6 +400,22 @@ impl RecordReader for ClickHouseReader {
     ) -> Result<Vec<Mismatch>, StoreError> {
         self.list_mismatches(filter, limit)
     }
+}
+
+/// The condition that an interval is one of those that a span touches.
+fn touched(span: &LeftOutSpan) -> String {
+    let (after, before) = span.begins();
+    let time = |time: Timestamp| {
+        format!(
+            "fromUnixTimestamp64Micro(toInt64({}), 'UTC')",
+            time.as_micros()
+        )
+    };
+    format!(
+        "(t.interval_start > {} AND t.interval_start < {})",
+        time(after),
+        time(before)
+    )
 }
 
 fn since_condition(selection: &Selection) -> &'static str {

@@ -10,7 +10,8 @@ mod watermarks;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use parity_schemas::evidence::Evidence;
+use parity_schemas::carried::Redecide;
+use parity_schemas::evidence::{Evidence, LeftOutSpan};
 use parity_schemas::record::{Mismatch, RecordType};
 use parity_schemas::report::Report;
 use parity_schemas::tally::Identity;
@@ -22,6 +23,7 @@ use uuid::Uuid;
 use self::fields::Fields;
 use self::rows::{all_of, group_tally, mismatch, needed_of, set_tally, tally, terms};
 use super::assemble::{Sums, nothing};
+use super::carry::{Read, ReadEarlier, carry_over};
 use super::groups::ExampleRow;
 use super::in_force::{RunTimes, last_in_force};
 use super::{Found, Known, MAX_TERMS, MismatchFilter, RecordReader, Selection};
@@ -45,7 +47,11 @@ impl SqliteReader {
 }
 
 impl RecordReader for SqliteReader {
-    fn evidence(&self, selection: &Selection) -> Result<Found<Option<Evidence>>, StoreError> {
+    fn evidence(
+        &self,
+        selection: &Selection,
+        redecide: Option<Redecide>,
+    ) -> Result<Found<Option<Evidence>>, StoreError> {
         let notes = self.notes()?;
         let _moment = self.moment()?;
         let Some(identity) = self.identity(selection)? else {
@@ -54,12 +60,25 @@ impl RecordReader for SqliteReader {
                 instead: Some(self.known(selection.migration())?),
             });
         };
-        let sums = self.sums(&identity, selection, false)?;
+        let mut sums = self.sums(&identity, selection, false)?;
         let runs_seen = self.run_watermarks(&identity, selection, notes)?;
+        if let Some(redecide) = redecide {
+            carry_over(
+                self,
+                redecide,
+                (&identity, selection),
+                &mut sums,
+                &runs_seen,
+            )?;
+        }
         Ok(sums.into_evidence(identity, runs_seen).into())
     }
 
-    fn report(&self, selection: &Selection) -> Result<Found<Report>, StoreError> {
+    fn report(
+        &self,
+        selection: &Selection,
+        redecide: Option<Redecide>,
+    ) -> Result<Found<Report>, StoreError> {
         let notes = self.notes()?;
         let _moment = self.moment()?;
         let Some(identity) = self.identity(selection)? else {
@@ -68,8 +87,17 @@ impl RecordReader for SqliteReader {
                 instead: Some(self.known(selection.migration())?),
             });
         };
-        let sums = self.sums(&identity, selection, true)?;
+        let mut sums = self.sums(&identity, selection, true)?;
         let runs_seen = self.run_watermarks(&identity, selection, notes)?;
+        if let Some(redecide) = redecide {
+            carry_over(
+                self,
+                redecide,
+                (&identity, selection),
+                &mut sums,
+                &runs_seen,
+            )?;
+        }
         sums.into_report(identity, runs_seen, |id| self.example(id))
             .map(Found::from)
     }
@@ -121,6 +149,20 @@ impl RecordReader for SqliteReader {
             limit
         ];
         self.rows(&sql, values, "mismatches", mismatch)
+    }
+}
+
+impl ReadEarlier for SqliteReader {
+    fn counted(&self, identity: &Identity, selection: &Selection) -> Result<Read, StoreError> {
+        Ok(Read {
+            sums: self.sums(identity, selection, true)?,
+            // A run that the file has not heard of is among those that go on.
+            runs_seen: self.run_watermarks(identity, selection, Vec::new())?,
+        })
+    }
+
+    fn terms(&self, migration: &str, rules_hash: &str) -> Result<Vec<Terms>, StoreError> {
+        RecordReader::terms(self, migration, rules_hash)
     }
 }
 
@@ -193,6 +235,23 @@ impl SqliteReader {
         with_details: bool,
     ) -> Result<Sums, StoreError> {
         let mut sums = Sums::default();
+        for span in &selection.left_out {
+            let mut held = Sums::default();
+            let columns = needed_of(RecordType::Tally, false);
+            let sql = format!(
+                "SELECT {columns} FROM tallies {OF_IDENTITY} AND {}",
+                within(span)
+            );
+            self.each(&sql, RecordType::Tally, identity, selection, |row| {
+                held.add(tally(row)?);
+                Ok(())
+            })?;
+            sums.left_out.push(held.into_left_out(span.clone()));
+        }
+        let spans = selection.left_out.iter();
+        let counted: String = spans
+            .flat_map(|span| [" AND NOT ".to_owned(), within(span)])
+            .collect();
         for (table, order) in [
             (RecordType::Tally, ""),
             (RecordType::GroupTally, IN_ORDER),
@@ -200,7 +259,7 @@ impl SqliteReader {
         ] {
             let columns = needed_of(table, with_details);
             let sql = format!(
-                "SELECT {columns} FROM {} {OF_IDENTITY} {order}",
+                "SELECT {columns} FROM {} {OF_IDENTITY}{counted} {order}",
                 table.table()
             );
             self.each(&sql, table, identity, selection, |row| {
@@ -277,6 +336,16 @@ impl SqliteReader {
     fn failed(&self, error: rusqlite::Error) -> StoreError {
         failed("read", &self.path, error)
     }
+}
+
+/// The condition that an interval is one of those that a span touches.
+fn within(span: &LeftOutSpan) -> String {
+    let (after, before) = span.begins();
+    format!(
+        "(interval_start > {} AND interval_start < {})",
+        after.as_micros(),
+        before.as_micros()
+    )
 }
 
 fn since(selection: &Selection) -> i64 {

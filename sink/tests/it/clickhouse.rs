@@ -5,7 +5,7 @@ use std::net::TcpListener;
 
 use parity_schemas::clickhouse::{Layout, VERSION, migrations, version_table};
 use parity_schemas::digest::ExchangeDigest;
-use parity_schemas::evidence::Evidence;
+use parity_schemas::evidence::{Evidence, LeftOutSpan};
 use parity_schemas::id::new_id;
 use parity_schemas::record::Record;
 use parity_schemas::report::Report;
@@ -147,6 +147,14 @@ fn one_traffic_reads_the_same_out_of_both_stores() {
         version("it's not there\\"),
         since(87),
         since(1),
+        Selection {
+            left_out: vec![LeftOutSpan {
+                from: minutes_ago(98),
+                to: minutes_ago(87),
+                reason: "restart".to_owned(),
+            }],
+            ..Selection::default()
+        },
         Selection {
             legacy_version: Some("go-1".to_owned()),
             ..since(98)

@@ -1,7 +1,7 @@
 //! The report that is read from what was written.
 
 use parity_schemas::clients::ClientOutcome;
-use parity_schemas::evidence::Evidence;
+use parity_schemas::evidence::{Evidence, LeftOutSpan};
 use parity_schemas::id::new_id;
 use parity_schemas::record::Record;
 use parity_schemas::route::Route;
@@ -189,6 +189,41 @@ fn the_evidence_is_of_the_newest_identity_unless_named() {
         ..latest
     };
     assert_eq!(received(&another), ("rust-1".to_owned(), 1_000));
+}
+
+#[test]
+fn what_is_left_out_is_not_counted_and_told() {
+    let store = Store::new();
+    let at = |seconds: i64| Timestamp::from_micros(1_767_225_600_000_000 + seconds * 1_000_000);
+    let of = |minute: i64, count| Record::Tally(Box::new(tally("GET /a", at(minute * 60), count)));
+    store.fill([of(0, 1), of(1, 10), of(2, 100), of(3, 1_000)]);
+    let left_out = |spans: &[(i64, i64)]| {
+        let selection = Selection {
+            left_out: spans
+                .iter()
+                .map(|(from, to)| LeftOutSpan {
+                    from: at(*from),
+                    to: at(*to),
+                    reason: "restart".to_owned(),
+                })
+                .collect(),
+            ..Selection::default()
+        };
+        let report = store.reader().report(&selection).expect("it is read");
+        let evidence = store.reader().evidence(&selection).expect("it is read");
+        let evidence = evidence.expect("there is some");
+        assert_eq!(evidence.total().received, report.counts.received);
+        assert_eq!(evidence.left_out, report.left_out);
+        let held: Vec<u64> = report.left_out.iter().map(|one| one.received).collect();
+        (report.counts.received, held)
+    };
+    assert_eq!(left_out(&[]), (1_111, vec![]));
+    assert_eq!(left_out(&[(60, 120)]), (1_101, vec![10]));
+    // An interval that is only touched is left out as a whole.
+    assert_eq!(left_out(&[(119, 121)]), (1_001, vec![110]));
+    assert_eq!(left_out(&[(0, 30), (200, 201)]), (110, vec![1, 1_000]));
+    assert_eq!(left_out(&[(-60, 0)]), (1_111, vec![0]));
+    assert_eq!(left_out(&[(0, 1_000)]), (0, vec![1_111]));
 }
 
 #[test]

@@ -62,7 +62,9 @@ fn evidence(groups: &[(&str, &str, u64, u64)], sets: &[(&[&str], u64)]) -> Evide
             })
             .collect(),
         runs: Vec::new(),
+        carried: Vec::new(),
         other_rules: Vec::new(),
+        left_out: Vec::new(),
     }
 }
 

@@ -19,7 +19,7 @@ use crate::redact::last_word::{NAMING, ends_in};
 use crate::redact::{graphql, strings};
 
 /// Last words of members that hold a value which another member names.
-const NAMED: [&[u8]; 36] = [
+const NAMED: [&[u8]; 38] = [
     b"actual",
     b"after",
     b"before",
@@ -28,6 +28,7 @@ const NAMED: [&[u8]; 36] = [
     b"current",
     b"data",
     b"default",
+    b"example",
     b"expected",
     b"from",
     b"given",
@@ -45,6 +46,7 @@ const NAMED: [&[u8]; 36] = [
     b"rejected",
     b"replacement",
     b"result",
+    b"sample",
     b"string",
     b"stored",
     b"submitted",
@@ -177,19 +179,37 @@ impl NamedTree<'_> {
                         self.named_by(last, &mut named);
                     }
                 }
-                NodeKind::Object if ends_in(&name, &SOURCES) => {
-                    for inner in self.tree.keys(value) {
-                        let name = self.key_text(inner);
-                        if self.tree.kind(inner + 1) == NodeKind::String && ends_in(&name, &NAMING)
-                        {
-                            self.named_by(inner + 1, &mut named);
-                        }
-                    }
-                }
+                NodeKind::Object => self.named_within(&name, value, &mut named),
                 _ => {}
             }
         }
         named
+    }
+
+    /// The same for a member that is an object with a name in it: `{"setting": {"name": "pin"}, "value": …}`. What holds
+    /// the place of an error names like a member itself; of others only what is exactly a secret name counts, unless the
+    /// member says that it is a name.
+    fn named_within(&mut self, outer: &str, object: u32, named: &mut NamedByMembers) {
+        /// Objects with more members hold things, not names of things.
+        const MAX_MEMBERS: usize = 16;
+        let source = ends_in(outer, &SOURCES);
+        let naming = ends_in(outer, &NAMING);
+        let keys: SmallVec<[u32; 16]> = self.tree.keys(object).take(MAX_MEMBERS).collect();
+        for inner in keys {
+            // A name may be written in several languages: `{"label": {"en": "Password"}}`.
+            let says = ends_in(&self.key_text(inner), &NAMING);
+            if self.tree.kind(inner + 1) != NodeKind::String || !(says || naming) {
+                continue;
+            }
+            if source && says {
+                self.named_by(inner + 1, named);
+                continue;
+            }
+            let text = self.key_text(inner + 1);
+            let names = &self.redactor.secret_names;
+            named.values |=
+                names.contains_exactly(&text) || (naming && says && names.contains_label(&text));
+        }
     }
 
     /// The same for the parts of a multipart form: a field called `name` names the field called `value`.

@@ -201,17 +201,18 @@ impl<'a> Walker<'a> {
     fn array(&mut self, at: u32, place: &Place) {
         let elements: Vec<u32> = self.reading.tree.elements(at).collect();
         let rows = self.reading.rows_below(at, &elements, &place.context);
-        let context = rows.as_ref().unwrap_or(&place.context);
-        let hidden = context.hides(at, elements.len());
-        let header = context.is_header(at);
+        // What the first row says is for the rows, not for the list of them.
+        let hidden = place.context.hides(at, elements.len());
+        let header = place.context.is_header(at);
         let named = match place.content {
             Content::Parts { form } => self.reading.named_by_parts(&elements, form),
             _ => NamedByMembers::default(),
         };
-        let after = if hidden.is_none() && !header {
-            self.reading.after_names(&elements)
-        } else {
-            SmallVec::new()
+        let after = match (&hidden, elements.as_slice()) {
+            (None, _) if !header => self.reading.after_names(&elements),
+            // Two names, or a name and a value that reads like one.
+            (None, [_, second]) if !self.is_a_name(*second) => self.reading.after_names(&elements),
+            _ => SmallVec::new(),
         };
         for (index, element) in (0_u32..).zip(elements) {
             let position = index as usize;
@@ -243,7 +244,9 @@ impl<'a> Walker<'a> {
             _ => false,
         };
         let place = part.as_ref().unwrap_or(place);
-        let named = self.reading.named_by_members(at);
+        let mut named = self.reading.named_by_members(at);
+        let declared = self.reading.declared(at);
+        named.values |= declared.values;
         let columns = self.reading.columns_of(at, &place.context);
         let operation = self.reading.operation_of(at);
         let hides_scalars = named.all || place.context.hides_scalars;
@@ -255,11 +258,15 @@ impl<'a> Walker<'a> {
             let mut member = place.member(&name, self.reading.redactor, self.scope);
             member.secret |= nameless && name != multipart::HEADERS;
             member.secret |= place.context.names(&name) || (named.values && is_named(&name));
+            member.secret |= declared.hides(&name) || self.reading.is_secret_text(&name, key + 1);
             if let Some(columns) = &columns {
                 member.context = columns.clone();
             }
             member.context.hides_scalars = (hides_scalars || member.context.hides_scalars)
                 && !self.reading.says_what_it_is(&name, key + 1);
+            if let Some(names) = declared.names_within(&name) {
+                member.context.add_names(names);
+            }
             if let Some(operation) = operation.as_ref().filter(|_| is_variables(&name)) {
                 member.context.add(operation);
             }

@@ -104,6 +104,7 @@ impl MarkupReader<'_> {
         }
         if self.is_label(&plain) {
             self.labelled();
+            self.label_found();
             self.name_siblings(&plain);
             self.is_head_of_column(&plain);
         }
@@ -213,6 +214,29 @@ impl MarkupReader<'_> {
         }
     }
 
+    /// The same for an empty element with nothing but the name in it: `<c n="password"/><c v="…"/>`. What follows directly
+    /// holds the value, too.
+    pub(super) fn names_what_follows(&mut self, lower: &str, tag: &Tag) {
+        if self.dialect == Dialect::Html || !tag.closed || tag.attributes.is_empty() {
+            return;
+        }
+        let names = &self.redactor.secret_names;
+        let mut secret = false;
+        for attribute in &tag.attributes {
+            if !self.is_naming(&attribute.name) {
+                return;
+            }
+            let value = self.text.get(attribute.value.clone()).unwrap_or_default();
+            secret |= names.contains_exactly(unescaped(value).trim());
+        }
+        if secret {
+            self.follows = Some(tag.end);
+            if let Some(parent) = self.open.last_mut().filter(|open| open.naming.is_none()) {
+                parent.naming = Some(lower.to_owned());
+            }
+        }
+    }
+
     /// Whether the element that begins here is the sibling of an element that names a secret. If names and values
     /// alternate, only the next sibling is.
     pub(super) fn is_named(&mut self, name: &str) -> bool {
@@ -231,10 +255,15 @@ impl MarkupReader<'_> {
     pub(super) fn is_label(&self, text: &str) -> bool {
         let text = text.trim();
         let name = text.trim_end_matches([':', '=', '：', '＝']).trim_end();
+        let verbs = [" is", " was", " ist"];
+        let name = verbs
+            .iter()
+            .find_map(|verb| name.strip_suffix(verb))
+            .unwrap_or(name);
         let words: Vec<&str> = name.split_whitespace().collect();
         let count = words.len();
         if name.len() < text.len() {
-            // A text that ends in a colon may be a whole sentence.
+            // A text that ends in a colon or a verb may be a whole sentence.
             let sentence = name.rsplit(". ").next();
             if sentence.is_some_and(|sentence| self.redactor.secret_names.any_word_of(sentence)) {
                 return true;

@@ -7,6 +7,7 @@ use super::{Dialect, MarkupReader, implied, unescaped};
 
 impl MarkupReader<'_> {
     pub(super) fn close(&mut self, at: usize, end: usize) -> Option<()> {
+        self.follows = None;
         let name = name_at(self.text, at + 2).to_ascii_lowercase();
         let found = self.open.iter().rposition(|open| open.name == name);
         // An end tag within a table does not close elements around the table.
@@ -65,6 +66,7 @@ impl MarkupReader<'_> {
                 let short = content.len() <= MAX_BYTES && !content.contains("<input");
                 let plain = short.then(|| unescaped(&without_tags(content)));
                 if let Some(plain) = plain.filter(|plain| self.is_label(plain)) {
+                    self.label_found();
                     self.name_siblings(&plain);
                     labelled = self.dialect == Dialect::Html
                         || !plain.trim().contains(char::is_whitespace);

@@ -6,26 +6,43 @@
 
 use super::Dialect;
 use super::MAX_OPEN;
+use super::known::is_of_html;
 use super::tag::{self, Tag, name_at};
 
 /// Elements with which a piece of HTML begins.
-const OF_HTML: [&str; 20] = [
+const BEGINS_HTML: [&str; 20] = [
     "a", "b", "body", "br", "div", "em", "form", "h1", "h2", "head", "html", "i", "img", "li", "p",
     "span", "strong", "table", "ul", "input",
 ];
 
-/// Whether a text without an XML declaration is XML: it is well formed, and does not begin like HTML.
-pub(super) fn is_xml(text: &str) -> bool {
+/// Which dialect a text without a type is in: XML if it has a declaration, or is well formed and does not begin like HTML.
+/// `None` if it can be neither: it has an end tag, so it claims to be markup, but begins with an element that HTML does
+/// not have, and is not well formed.
+pub(super) fn dialect_of(text: &str) -> Option<Dialect> {
     if text.starts_with("<?xml") {
-        return true;
+        return Some(Dialect::Xml);
     }
     let first = text.match_indices('<').find_map(|(at, _)| {
         let name = name_at(text, at + 1);
         name.starts_with(char::is_alphabetic).then_some(name)
     });
-    let html =
-        first.is_none_or(|name| OF_HTML.iter().any(|known| name.eq_ignore_ascii_case(known)));
-    !html && structure_of(text).is_some()
+    let begins = |name: &str| {
+        BEGINS_HTML
+            .iter()
+            .any(|known| name.eq_ignore_ascii_case(known))
+    };
+    if first.is_none_or(begins) {
+        return Some(Dialect::Html);
+    }
+    if structure_of(text).is_some() {
+        return Some(Dialect::Xml);
+    }
+    let claims = text
+        .trim_start_matches('\u{feff}')
+        .trim_start()
+        .starts_with('<')
+        && text.contains("</");
+    (!claims || first.is_some_and(is_of_html)).then_some(Dialect::Html)
 }
 
 /// What is known of a text in which all elements are closed in order.
@@ -55,12 +72,14 @@ impl Structure {
 pub(super) fn structure_of(text: &str) -> Option<Structure> {
     let mut form = Structure::default();
     let mut open: Vec<&str> = Vec::new();
+    // What is declared elsewhere may be any entity.
+    let mut foreign = false;
     let mut at = 0;
     loop {
         let rest = text.get(at..)?;
         let length = memchr::memchr(b'<', rest.as_bytes()).unwrap_or(rest.len());
         let characters = rest.get(..length)?;
-        if characters.contains("]]>") || !are_references_whole(characters) {
+        if characters.contains("]]>") || !are_references_whole(characters, foreign) {
             return None;
         }
         form.stray |= characters.contains('>');
@@ -82,19 +101,23 @@ pub(super) fn structure_of(text: &str) -> Option<Structure> {
             if form.roots > 0 {
                 return None;
             }
+            let declared = rest.get(..length)?;
+            foreign |= ["SYSTEM", "PUBLIC"]
+                .iter()
+                .any(|place| declared.contains(place));
             at += length;
         } else if rest.starts_with("<?") {
             at += rest.find("?>")? + 2;
         } else if rest.starts_with("</") {
             let (name, end) = end_tag(text, at)?;
-            if !open.pop()?.eq_ignore_ascii_case(name) {
+            if open.pop()? != name {
                 return None;
             }
             at = end;
         } else {
             let tag = tag::start(text, at, Dialect::Xml)?;
             form.roots += usize::from(open.is_empty());
-            if !is_strict(text, &tag) {
+            if !is_strict(text, &tag, foreign) {
                 return None;
             }
             if !tag.closed {
@@ -109,14 +132,14 @@ pub(super) fn structure_of(text: &str) -> Option<Structure> {
 }
 
 /// Whether a start tag has a name, its attributes have names, and no value contains the start of another.
-fn is_strict(text: &str, tag: &Tag) -> bool {
+fn is_strict(text: &str, tag: &Tag, foreign: bool) -> bool {
     is_name(&tag.name)
         && tag.attributes.iter().enumerate().all(|(at, attribute)| {
             let value = text.get(attribute.value.clone()).unwrap_or_default();
             let before = tag.attributes.get(..at).unwrap_or_default();
             is_name(&attribute.name)
                 && !value.contains('<')
-                && are_references_whole(value)
+                && are_references_whole(value, foreign)
                 // Duplicates are searched only among the first attributes, so that a tag with many stays cheap.
                 && (at > 64 || before.iter().all(|other| other.name != attribute.name))
         })
@@ -133,8 +156,9 @@ fn is_name(text: &str) -> bool {
         })
 }
 
-/// Whether every `&` begins a complete reference.
-fn are_references_whole(text: &str) -> bool {
+/// Whether every `&` begins a complete reference: to a character, to an entity that XML has, or to one that may be declared
+/// in a `foreign` document.
+fn are_references_whole(text: &str, foreign: bool) -> bool {
     text.split('&').skip(1).all(|rest| {
         let length = rest.find(';').unwrap_or(0);
         let name = rest.get(..length).unwrap_or_default();
@@ -143,7 +167,10 @@ fn are_references_whole(text: &str) -> bool {
                 Some(hex) => !hex.is_empty() && hex.bytes().all(|digit| digit.is_ascii_hexdigit()),
                 None => !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit()),
             },
-            None => !name.is_empty() && name.bytes().all(|letter| letter.is_ascii_alphanumeric()),
+            None if foreign => {
+                !name.is_empty() && name.bytes().all(|letter| letter.is_ascii_alphanumeric())
+            }
+            None => ["amp", "apos", "gt", "lt", "quot"].contains(&name),
         }
     })
 }

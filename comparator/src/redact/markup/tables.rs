@@ -1,11 +1,16 @@
 //! Tables in markup. If one column has a secret name, all cells of its table are hidden, because cells may span several
 //! columns.
+//!
+//! The names may be at the foot of the table, behind its cells, or in a table of their own that has no other rows, as pages
+//! write them that scroll the rows below.
 
 use super::MarkupReader;
 
 /// A table that is open.
 #[derive(Default)]
 pub(super) struct OpenTable {
+    /// Where it begins.
+    at: usize,
     /// Number of elements around it.
     around: usize,
     /// Whether one of its columns has a secret name.
@@ -17,6 +22,8 @@ pub(super) struct OpenTable {
     named: bool,
     /// Whether a cell of any row is.
     speaks: bool,
+    /// Cells outside of its head and foot.
+    values: usize,
 }
 
 impl MarkupReader<'_> {
@@ -25,10 +32,12 @@ impl MarkupReader<'_> {
     }
 
     /// A table nested in a secret cell is secret.
-    pub(super) fn table_begins(&mut self) {
+    pub(super) fn table_begins(&mut self, at: usize) {
+        let headed = self.headed.take().is_some();
         self.tables.push(OpenTable {
+            at,
             around: self.open.len(),
-            secret: self.is_column_secret(),
+            secret: headed || self.is_column_secret() || self.known.is_table_secret(at),
             ..OpenTable::default()
         });
     }
@@ -42,7 +51,9 @@ impl MarkupReader<'_> {
             .skip(1)
             .take_while(|table| table.around < open)
             .count();
-        self.tables.truncate(kept + 1);
+        for ended in self.tables.drain(kept + 1..) {
+            self.headed = (ended.secret && ended.values == 0).then_some(ended.at);
+        }
     }
 
     /// Ends a table whose start tag was lost, with its rows.
@@ -61,8 +72,10 @@ impl MarkupReader<'_> {
                 }
             }
             "td" | "th" => {
+                let head = self.is_within(&["thead", "tfoot"]);
                 if let Some(table) = self.tables.last_mut() {
                     table.cells += 1;
+                    table.values += usize::from(name == "td" && !head);
                 }
             }
             _ => {}
@@ -92,16 +105,27 @@ impl MarkupReader<'_> {
             return;
         };
         let is_cell = place == "td";
-        let names = self.open.iter().rev().map(|open| open.name.as_str());
-        let head = names
-            .take_while(|name| *name != "table")
-            .any(|name| name == "thead");
+        let foot = self.is_within(&["tfoot"])
+            && (!is_cell || self.redactor.secret_names.contains_exactly(label.trim()));
+        let head = foot || self.is_within(&["thead"]);
         let leads_on = label.trim_end().ends_with([':', '=', '：', '＝']);
+        let outside = self.tables.len() == 1;
         if let Some(table) = self.tables.last_mut() {
+            if foot && !outside {
+                self.found.tables.insert(table.at);
+            }
             table.secret |= !is_cell || head;
             table.speaks = true;
             table.named |= table.rows <= 1 && !leads_on;
         }
+    }
+
+    /// Whether the position is in one of these parts of the innermost table.
+    fn is_within(&self, parts: &[&str]) -> bool {
+        let names = self.open.iter().rev().map(|open| open.name.as_str());
+        names
+            .take_while(|name| *name != "table")
+            .any(|name| parts.contains(&name))
     }
 
     /// The innermost open element that is part of a table.

@@ -12,6 +12,8 @@ pub(super) struct Attribute {
 
 /// A start tag.
 pub(super) struct Tag {
+    /// Where it begins.
+    pub(super) at: usize,
     pub(super) name: String,
     pub(super) attributes: Vec<Attribute>,
     /// Whether it ends with `/>`.
@@ -34,6 +36,7 @@ pub(super) fn start(text: &str, at: usize, dialect: Dialect) -> Option<Tag> {
     let name = name_at(text, at + 1);
     let mut from = at + 1 + name.len();
     let mut tag = Tag {
+        at,
         name: name.to_owned(),
         attributes: Vec::new(),
         closed: false,

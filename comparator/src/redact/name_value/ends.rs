@@ -55,6 +55,19 @@ fn line(value: &str) -> usize {
     value.find(['\n', '\r']).unwrap_or(value.len())
 }
 
+/// Length to the end of the line and of those after it that it is continued on, as in properties and shell scripts.
+fn continued(value: &str) -> usize {
+    let mut end = 0;
+    for piece in value.split_inclusive('\n') {
+        let written = piece.trim_end_matches(['\n', '\r']);
+        if !written.ends_with('\\') {
+            return end + written.len();
+        }
+        end += piece.len();
+    }
+    end
+}
+
 /// Length to where a word ends in a query, a log line or a list. Only these quotes end it.
 fn word(value: &str, quotes: &str) -> usize {
     let mut end = value.len();
@@ -175,7 +188,7 @@ fn escaped_literal(text: &str) -> usize {
     let depth = text.bytes().take_while(|byte| *byte == b'\\').count();
     let quote = text.as_bytes().get(depth).copied();
     if !matches!(quote, Some(b'"' | b'\'')) {
-        return line(text);
+        return continued(text);
     }
     let mut backslashes = 0;
     for (at, byte) in text.bytes().enumerate().skip(depth + 1) {

@@ -19,7 +19,7 @@ fn spent(work: impl FnOnce()) -> f64 {
 const TIMES: usize = 8;
 
 /// Texts that are made to cost more than in proportion to their length.
-const PIECES: [&str; 46] = [
+const PIECES: [&str; 57] = [
     "a=[",
     "password=[",
     "password = a ",
@@ -66,6 +66,17 @@ const PIECES: [&str; 46] = [
     "//a:b'@",
     "a:b,@",
     "[[pin ",
+    "<label for=a>pin</label>",
+    "<label>pin</label><input id=a>",
+    "<p id=a>pin<b aria-labelledby=a>",
+    "<table><tfoot><td>pin",
+    "<c n='pin'/>",
+    "pin for ",
+    "password is ",
+    "password of a a a a a ",
+    "/token/../",
+    "/token//./",
+    "jdbc:oracle:a/",
 ];
 
 #[test]
@@ -116,7 +127,7 @@ type Parts = fn(usize) -> String;
 
 #[test]
 fn names_that_stand_beside_their_values_cost_in_proportion() {
-    let cases: [(&str, Parts); 4] = [
+    let cases: [(&str, Parts); 8] = [
         ("variables", |count| {
             let used: Vec<_> = (0..count).map(|at| format!("$v{at}")).collect();
             let used = used.join(" ");
@@ -136,6 +147,29 @@ fn names_that_stand_beside_their_values_cost_in_proportion() {
                 .collect();
             let rows = vec!["{\"b\":[\"pin\"],\"c\":[1]}"; count].join(",");
             format!("{{{},\"rows\":[[1,2,3],{rows}]}}", tables.join(","))
+        }),
+        ("columns that are called otherwise", |count| {
+            let columns: Vec<_> = (0..count)
+                .map(|at| format!("{{\"id\":\"c{at}\",\"name\":\"pin\"}}"))
+                .collect();
+            let columns = columns.join(",");
+            format!("{{\"columns\":[{columns}],\"rows\":[{{\"c1\":1}}]}}")
+        }),
+        ("columns in objects", |count| {
+            let row =
+                "{\"columns\":[{\"id\":\"c\",\"name\":\"pin\"}],\"a\":{\"b\":{\"c\":{\"d\":[1]}}}}";
+            format!(
+                "{{\"columns\":[\"a\",\"pin\"],\"rows\":[{}]}}",
+                vec![row; count].join(",")
+            )
+        }),
+        ("marks", |count| {
+            let mark = "{\"values\":{\"a\":1},\"sensitive_values\":{\"a\":{\"b\":[false]}}}";
+            format!("[{}]", vec![mark; count].join(","))
+        }),
+        ("objects in lists as rows", |count| {
+            let row = "{\"Data\":[{\"V\":\"pin\"},{\"V\":\"a\"}]}";
+            format!("[{}]", vec![row; count].join(","))
         }),
         ("a document", |count| {
             let fields: Vec<_> = (0..count)

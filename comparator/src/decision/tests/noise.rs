@@ -1,0 +1,155 @@
+//! What is transient, or noise, or may be.
+
+use parity_schemas::evidence::{GroupEvidence, SetEvidence};
+use parity_schemas::noise::NoiseUse;
+use parity_schemas::recheck::{ClassCounts, EvidenceCounts, RecheckEvidence};
+use parity_schemas::record::MismatchClass;
+use parity_schemas::tally::Group;
+
+use super::*;
+
+const ROUTE: &str = "GET /a";
+
+/// Of 10,000 requests each has another id; `wrong` of them a wrong price, too, and `transient` differed for a moment only.
+fn noisy(rechecks: u64, wrong: u64, transient: u64) -> Evidence {
+    let mut evidence = evidence(vec![(ROUTE, counts(0, 10_000, &[]))]);
+    let of = |class, count: u64| ClassCounts::from([(class, count)]);
+    let counts = &mut evidence.routes[0].counts;
+    counts.classes = ClassCounts::from([
+        (MismatchClass::Transient, transient),
+        (MismatchClass::Unconfirmed, 10_000 - transient),
+    ]);
+    let group = |name: &str, shape: &str, count, classes, evidence: &[(RecheckEvidence, u64)]| {
+        GroupEvidence {
+            route: ROUTE.to_owned(),
+            group: Group {
+                fingerprint: name.to_owned(),
+                pattern: format!("/{name}"),
+                shape: shape.to_owned(),
+                ..Group::default()
+            },
+            count,
+            classes,
+            evidence: evidence.iter().copied().collect::<EvidenceCounts>(),
+        }
+    };
+    let ids = ClassCounts::from([
+        (MismatchClass::Noise, rechecks),
+        (MismatchClass::Unconfirmed, 10_000 - transient - rechecks),
+    ]);
+    evidence.groups = vec![
+        group(
+            "id",
+            "uuid→uuid",
+            10_000 - transient,
+            ids,
+            &[(RecheckEvidence::Targets, rechecks)],
+        ),
+        group(
+            "price",
+            "integer→integer",
+            wrong,
+            of(MismatchClass::Confirmed, wrong),
+            &[(RecheckEvidence::Own, wrong)],
+        ),
+    ];
+    let set = |names: &[&str], count| SetEvidence {
+        route: ROUTE.to_owned(),
+        fingerprints: names.iter().map(|name| (*name).to_owned()).collect(),
+        classes: of(MismatchClass::Unconfirmed, count),
+    };
+    evidence.sets = vec![
+        set(&["id"], 10_000 - transient - wrong),
+        set(&["id", "price"], wrong),
+    ];
+    evidence
+}
+
+fn decided(evidence: &Evidence, thresholds: &Thresholds) -> Decision {
+    decide(
+        "default",
+        Some(evidence),
+        &Standing::default(),
+        thresholds,
+        Uuid::nil(),
+        Timestamp::from_micros(1),
+    )
+}
+
+#[test]
+fn what_is_proven_noise_does_not_count_and_the_headline_says_what_may_hide() {
+    let pass = decided(&noisy(1_000, 0, 0), &Thresholds::default());
+    assert_eq!(pass.outcome, Outcome::Pass, "{:?}", pass.reasons);
+    assert_eq!(
+        (pass.total.differing, pass.total.excused.noise),
+        (0, 10_000)
+    );
+    let hidden = pass.total.excused.hidden;
+    assert!(hidden > 0.0 && hidden <= 0.01, "{hidden}");
+    assert!(
+        pass.headline
+            .contains("what is taken for noise may hide up to 0."),
+        "{}",
+        pass.headline
+    );
+    assert_eq!(pass.noise.len(), 1);
+    let fail = decided(&noisy(1_000, 200, 0), &Thresholds::default());
+    assert_eq!((fail.outcome, fail.total.differing), (Outcome::Fail, 200));
+}
+
+#[test]
+fn what_may_be_noise_fails_nothing_and_passes_nothing() {
+    let open = decided(&noisy(100, 0, 0), &Thresholds::default());
+    assert_eq!(open.outcome, Outcome::Undecided);
+    assert_eq!(
+        (open.total.differing, open.total.excused.open),
+        (10_000, 10_000)
+    );
+    let missing = open
+        .reasons
+        .iter()
+        .find(|reason| reason.contains("not proven yet: "));
+    assert!(
+        missing.is_some_and(|reason| reason.contains("/id (uuid→uuid)")),
+        "{:?}",
+        open.reasons
+    );
+    // Nobody looked again.
+    assert_eq!(
+        decided(&noisy(0, 0, 0), &Thresholds::default()).outcome,
+        Outcome::Fail
+    );
+    // What is wrong beside it fails.
+    let fail = decided(&noisy(100, 200, 0), &Thresholds::default());
+    assert_eq!(fail.outcome, Outcome::Fail);
+}
+
+#[test]
+fn noise_counts_on_demand_and_transient_mismatches_may_be_capped() {
+    let counted = |noise| {
+        let thresholds = Thresholds {
+            noise,
+            ..Thresholds::default()
+        };
+        let decision = decided(&noisy(1_000, 0, 0), &thresholds);
+        (decision.outcome, decision.noise.len())
+    };
+    assert_eq!(counted(NoiseUse::Report), (Outcome::Fail, 1));
+    assert_eq!(counted(NoiseUse::Off), (Outcome::Fail, 0));
+    let some = noisy(1_000, 0, 500);
+    assert_eq!(
+        decided(&some, &Thresholds::default()).outcome,
+        Outcome::Pass
+    );
+    let thresholds = Thresholds {
+        max_transient: 0.04,
+        ..Thresholds::default()
+    };
+    let capped = decided(&some, &thresholds);
+    assert_eq!(capped.outcome, Outcome::Undecided);
+    assert!(
+        capped.reasons[0].contains("5.00 % differed for a moment only, 4.00 % allowed"),
+        "{:?}",
+        capped.reasons
+    );
+}

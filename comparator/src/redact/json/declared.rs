@@ -1,0 +1,147 @@
+//! Objects that say themselves which of their members are secret.
+//!
+//! - A JSON Web Key (RFC 7517) has a `kty`; its private parts have names of one or two letters, which mean anything
+//!   elsewhere.
+//! - `{"sensitive": true, "value": …}`: a flag beside a value, as in Terraform, GitLab and their like; the type
+//!   `SecureString` of AWS.
+//! - `sensitive_attributes` beside `attributes`, `sensitive_values` beside `values`, `after_sensitive` beside `after`:
+//!   the state and the plans of Terraform. A member with a secret anywhere in it is hidden whole.
+//! - `seed` and `nonce` are numbers in most services, and credentials where they are texts.
+
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use smallvec::SmallVec;
+
+use super::reading::NamedTree;
+use crate::notation::index::NodeKind;
+use crate::redact::last_word::ends_in;
+
+/// The private parts of a JSON Web Key.
+const PRIVATE: [&str; 8] = ["d", "dp", "dq", "k", "oth", "p", "q", "qi"];
+/// Members that say of the value beside them that it is secret.
+const FLAGS: [&[u8]; 12] = [
+    b"confidential",
+    b"is_secret",
+    b"is_sensitive",
+    b"isSecret",
+    b"isSensitive",
+    b"masked",
+    b"secret",
+    b"secure",
+    b"secured",
+    b"sensitive",
+    b"Sensitive",
+    b"writeOnly",
+];
+/// Members that tell which members of another one are secret, and that other one.
+const MARKS: [(&[u8], &str); 4] = [
+    (b"sensitive_attributes", "attributes"),
+    (b"sensitive_values", "values"),
+    (b"after_sensitive", "after"),
+    (b"before_sensitive", "before"),
+];
+/// Steps of a path in `sensitive_attributes` that are no names.
+const STEPS: [&str; 2] = ["get_attr", "index"];
+
+/// A member, and the names of its own members that are secret.
+type Marked = (&'static str, Option<Rc<HashSet<String>>>);
+
+/// What an object says of its members.
+#[derive(Default)]
+pub(super) struct Declared {
+    /// Whether it is a key, whose private parts are secret.
+    key: bool,
+    /// Whether the members that hold a value are secret.
+    pub(super) values: bool,
+    /// Members, with the names of their own members that are secret; without names, all of them are.
+    within: SmallVec<[Marked; 2]>,
+}
+
+impl Declared {
+    /// Whether this member is secret as a whole.
+    pub(super) fn hides(&self, name: &str) -> bool {
+        (self.key && PRIVATE.contains(&name))
+            || self
+                .within
+                .iter()
+                .any(|(member, names)| *member == name && names.is_none())
+    }
+
+    /// The members of this member that are secret.
+    pub(super) fn names_within(&self, name: &str) -> Option<Rc<HashSet<String>>> {
+        let mut within = self.within.iter();
+        within.find(|(member, _)| *member == name)?.1.clone()
+    }
+}
+
+impl NamedTree<'_> {
+    pub(super) fn declared(&mut self, object: u32) -> Declared {
+        let mut declared = Declared::default();
+        for key in self.tree.keys(object) {
+            let kind = self.tree.kind(key + 1);
+            let name = self.tree.unescaped(key, &mut self.scratch);
+            if kind == NodeKind::String {
+                declared.key |= name == b"kty";
+                declared.values |= name.eq_ignore_ascii_case(b"type")
+                    && self.tree.content(key + 1) == b"SecureString";
+                continue;
+            }
+            if kind == NodeKind::True && FLAGS.contains(&name) {
+                declared.values = true;
+            }
+            let mark = MARKS.iter().find(|(mark, _)| *mark == name);
+            if let Some((_, member)) = mark {
+                match kind {
+                    NodeKind::True => declared.within.push((member, None)),
+                    NodeKind::Array | NodeKind::Object => {
+                        let names = self.marked_in(key + 1);
+                        declared.within.push((member, Some(names.into())));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        declared
+    }
+
+    /// The names in a list of paths, or the members of an object that have a `true` in them.
+    fn marked_in(&mut self, at: u32) -> HashSet<String> {
+        let within = at..self.tree.next(at);
+        if self.tree.kind(at) == NodeKind::Array {
+            let texts = within.filter(|node| self.tree.kind(*node) == NodeKind::String);
+            let texts: Vec<u32> = texts.collect();
+            let names = texts.into_iter().map(|text| self.key_text(text));
+            return names.filter(|name| !STEPS.contains(&&**name)).collect();
+        }
+        let keys = self.tree.keys(at).filter(|key| {
+            let mut below = key + 1..self.tree.next(key + 1);
+            below.any(|node| self.tree.kind(node) == NodeKind::True)
+        });
+        let keys: Vec<u32> = keys.collect();
+        keys.into_iter().map(|key| self.key_text(key)).collect()
+    }
+
+    /// Whether a member is secret because it is a text and no number: a seed of words, a nonce that proves something.
+    pub(super) fn is_secret_text(&mut self, name: &str, value: u32) -> bool {
+        let ends = |word: &str| {
+            let from = name.len().checked_sub(word.len());
+            let end = from.and_then(|from| name.get(from..));
+            end.is_some_and(|end| end.eq_ignore_ascii_case(word))
+        };
+        (ends("seed") || ends("nonce"))
+            && ends_in(name, &[b"seed", b"nonce"])
+            && self.tree.kind(value) == NodeKind::String
+            && !is_number(&self.key_text(value))
+    }
+}
+
+/// Whether a text is empty or a number, decimal or hexadecimal.
+fn is_number(text: &str) -> bool {
+    match text.strip_prefix("0x") {
+        Some(hex) => hex.bytes().all(|digit| digit.is_ascii_hexdigit()),
+        None => text
+            .bytes()
+            .all(|sign| sign.is_ascii_digit() || b"+-.".contains(&sign)),
+    }
+}

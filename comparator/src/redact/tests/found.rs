@@ -1,0 +1,307 @@
+//! Bodies that once let a secret out, each with its number. In each, `HUNTER2` must not be recorded, and `kept 3`, which
+//! stands beside it, must stay readable: hiding everything is no mend.
+
+use super::*;
+
+/// A number, a media type, and a body with `HUNTER2` and `kept 3`.
+type Find = (u16, &'static str, &'static str);
+
+const HTML: &str = "text/html";
+const JSON: &str = "application/json";
+const XML: &str = "application/xml";
+const TEXT: &str = "text/plain";
+
+#[rustfmt::skip]
+const FINDS: &[Find] = &[
+    // HTML: a label names its control by an id, wherever the two stand.
+    (101, HTML, "<label for=f1>Password</label><p>At least 8 letters</p><div><span>hint</span><input id=f1 value=HUNTER2></div><p>kept 3</p>"),
+    (102, HTML, "<p>kept 3</p><input id='f1' value='HUNTER2'><label for='f1'>Password</label>"),
+    (103, HTML, "<div><input ID=f1 VALUE=HUNTER2></div><p>kept 3</p><label FOR=f1><b>Password</b></label>"),
+    (104, HTML, "<label for=f1>Password</label><p>some hint</p><textarea id=f1>HUNTER2</textarea><p>kept 3</p>"),
+    (105, HTML, "<span id=l1>Password</span><p>hint</p><p>kept 3</p><input aria-labelledby='x l1' value=HUNTER2>"),
+    // A label without an id is for the control within it, or next to it.
+    (106, HTML, "<label>Password</label><p>At least 8 letters</p><div><input value=HUNTER2></div><p>kept 3</p>"),
+    (107, HTML, "<p>kept 3</p><label><input value=HUNTER2> Password</label>"),
+    (108, HTML, "<p>kept 3</p><input value=HUNTER2><label>Password</label>"),
+    (109, HTML, "<label>Name</label><input value='kept 3'><label>Password</label><p>hint</p><input value=HUNTER2>"),
+    (110, HTML, "<label>Password</label><input type=hidden name=page value='2'><input value=HUNTER2><p>kept 3</p>"),
+    (111, HTML, "<DIV DATA-NAME=\"password\" DATA-VALUE=\"HUNTER2\">kept 3 with <b>x</b></DIV><p>kept 3</p>"),
+    (112, HTML, "<INPUT NAME=password VALUE=HUNTER2><p>kept 3</p>"),
+    // Tables whose column names are elsewhere.
+    (113, HTML, "<table><tbody><tr><td>1</td><td>HUNTER2</td></tr></tbody><tfoot><tr><th>id</th><th>password</th></tr></tfoot></table><p>see below</p><p>kept 3</p>"),
+    (114, HTML, "<table><tbody><tr><td>1</td><td>HUNTER2</td></tr></tbody><tfoot><tr><td>id</td><td>password</td></tr></tfoot></table><p>see below</p><p>kept 3</p>"),
+    (115, HTML, "<table><thead><tr><th>id</th><th>password</th></tr></thead><tfoot><tr><td>1</td><td>HUNTER2</td></tr></tfoot></table><p>kept 3</p>"),
+    (116, HTML, "<table><thead><tr><th>id</th><th>password</th></tr></thead></table><p>see below</p><p>kept 3</p><div><table><tbody><tr><td>1</td><td>HUNTER2</td></tr></tbody></table></div>"),
+    (117, HTML, "<p>kept 3</p><div role=row><span role=columnheader>id</span><span role=columnheader>password</span></div><div role=row><span role=gridcell>1</span><span role=gridcell>HUNTER2</span></div>"),
+    // JSON: names of columns and the rows are apart.
+    (201, JSON, r#"{"meta":[{"name":"id"},{"name":"password"}],"data":[["kept 3","HUNTER2"]]}"#),
+    (202, JSON, r#"{"resultSetMetaData":{"rowType":[{"name":"id"},{"name":"PASSWORD"}]},"data":[["kept 3","HUNTER2"]]}"#),
+    (203, JSON, r#"{"structure":[{"name":"id"},{"name":"password"}],"rows":[["kept 3","HUNTER2"]]}"#),
+    (204, JSON, r#"{"schema":{"properties":{"id":{},"password":{}}},"rows":[["kept 3","HUNTER2"]]}"#),
+    (205, JSON, r#"{"properties":[{"name":"id"},{"name":"password"}],"rows":[["kept 3","HUNTER2"]]}"#),
+    (206, JSON, r#"{"query":{"dimensions":["id","password"]},"rows":[["kept 3","HUNTER2"]]}"#),
+    (207, JSON, r#"{"dimensionHeaders":[{"name":"city"},{"name":"password"}],"rows":[{"dimensionValues":[{"value":"kept 3"},{"value":"HUNTER2"}]}]}"#),
+    (208, JSON, r#"{"columns":{"id":"int","password":"text"},"rows":[["kept 3","HUNTER2"]]}"#),
+    (209, JSON, r#"{"a":{"b":{"c":{"columns":["id","password"]}}},"rows":[["kept 3","HUNTER2"]]}"#),
+    (210, JSON, r#"{"result":{"meta":{"schema":{"fields":[{"name":"id"},{"name":"password"}]}},"page":{"rows":[{"f":[{"v":"kept 3"},{"v":"HUNTER2"}]}]}}}"#),
+    (211, JSON, r#"{"ResultSet":{"Rows":[{"Data":[{"VarCharValue":"id"},{"VarCharValue":"password"}]},{"Data":[{"VarCharValue":"kept 3"},{"VarCharValue":"HUNTER2"}]}]}}"#),
+    (212, JSON, r#"{"ResultSet":{"Rows":[{"Data":[{"VarCharValue":"kept 3"},{"VarCharValue":"HUNTER2"}]}],"ResultSetMetadata":{"ColumnInfo":[{"Name":"id"},{"Name":"password","Type":"varchar"}]}}}"#),
+    (213, JSON, r#"{"columns":[{"title":"Id","dataIndex":"c1"},{"title":"Password","dataIndex":"c2"}],"dataSource":[{"c1":"kept 3","c2":"HUNTER2"}]}"#),
+    (214, JSON, r#"{"fields":[{"id":"f1","label":"Town"},{"id":"f2","label":"Password"}],"answers":{"f1":"kept 3","f2":"HUNTER2"}}"#),
+    (215, JSON, r#"{"setting":{"name":"password"},"value":"HUNTER2","note":"kept 3"}"#),
+    (216, JSON, r#"{"definition":{"name":"password"},"value":"HUNTER2","note":"kept 3"}"#),
+    (217, JSON, r#"{"a":[{"attr":{"key":"password","kind":"text"},"val":{"s":"HUNTER2"}},{"attr":{"key":"town"},"val":{"s":"kept 3"}}]}"#),
+    (218, JSON, r#"{"cols":[{"id":"A","label":"id"},{"id":"B","label":"Password"}],"rows":[{"c":[{"v":"kept 3"},{"v":"HUNTER2"}]}]}"#),
+    // XML: pairs of elements.
+    (251, XML, "<r><c n=\"password\"/><c v=\"HUNTER2\"/><d>kept 3</d></r>"),
+    (252, XML, "<r><c n=\"password\">HUNTER2</c><c n=\"town\">kept 3</c></r>"),
+    (253, XML, "<r><c n=\"password\"/><v>HUNTER2</v><c n=\"town\"/><v>kept 3</v></r>"),
+    (254, XML, "<r><p><c n=\"password\"/><t>text</t><v>HUNTER2</v></p><p><c n=\"town\"/><t>text</t><v>kept 3</v></p></r>"),
+    (255, "", "<r><c n=\"password\"/><v>HUNTER2</v><c n=\"town\"/><v>kept 3</v></r>"),
+    // Members that an object of this kind keeps secret.
+    (301, JSON, r#"{"keys":[{"kty":"RSA","kid":"kept 3","n":"abc","e":"AQAB","d":"HUNTER2","p":"HUNTER2","q":"HUNTER2","dp":"HUNTER2","dq":"HUNTER2","qi":"HUNTER2"}]}"#),
+    (302, JSON, r#"{"kty":"oct","k":"HUNTER2","alg":"HS256","use":"kept 3"}"#),
+    (303, JSON, r#"{"outputs":{"db":{"sensitive":true,"type":"string","value":"HUNTER2"},"town":{"sensitive":false,"value":"kept 3"}}}"#),
+    (304, JSON, r#"{"instances":[{"attributes":{"content":"HUNTER2","town":"kept 3"},"sensitive_attributes":[[{"type":"get_attr","value":"content"}]]}]}"#),
+    (305, JSON, r#"{"values":{"content":"HUNTER2","town":"kept 3"},"sensitive_values":{"content":true}}"#),
+    (306, JSON, r#"{"change":{"before":null,"after":{"content":["HUNTER2"],"town":"kept 3"},"after_sensitive":{"content":[true],"town":false}}}"#),
+    (307, JSON, r#"{"variables":[{"key":"X","masked":true,"value":"HUNTER2"},{"key":"Y","masked":false,"value":"kept 3"}]}"#),
+    // Names.
+    (321, JSON, r#"{"psk":"HUNTER2","wpa_psk":"HUNTER2","PreSharedKey":"HUNTER2","pre-shared key":"HUNTER2","presharedkey":"HUNTER2","note":"kept 3"}"#),
+    (322, JSON, r#"{"code_verifier":"HUNTER2","codeVerifier":"HUNTER2","code_challenge":"kept 3"}"#),
+    (323, JSON, r#"{"seed_phrase":"HUNTER2","seedWords":"HUNTER2","walletSeed":"HUNTER2","mnemonic":"HUNTER2","recovery_seed":"HUNTER2","note":"kept 3"}"#),
+    (324, JSON, r#"{"seed":"HUNTER2 abandon ability able","nonce":"HUNTER2","_wpnonce":"HUNTER2","paymentMethodNonce":"HUNTER2","x":"kept 3"}"#),
+    (325, JSON, r#"{"totpSecret":"HUNTER2","otp":"HUNTER2","otpauth_url":"otpauth://totp/a?secret=HUNTER2&issuer=b","x":"kept 3"}"#),
+    (326, JSON, r#"{"ConnectionString":"HUNTER2","conn_str":"HUNTER2","dsn":"host=h user=a password=HUNTER2","x":"kept 3"}"#),
+    (327, JSON, r#"{"dsn":"jdbc:oracle:thin:scott/HUNTER2@//db.example:1521/x","x":"kept 3"}"#),
+    (328, TEXT, "wpa_psk=HUNTER2 code_verifier=HUNTER2\nseed phrase: HUNTER2 abandon\nkept 3\n"),
+    (329, "application/x-www-form-urlencoded", "grant_type=x&code_verifier=HUNTER2&note=kept 3"),
+    // Paths in texts.
+    (401, JSON, r#"{"a":"/token/./HUNTER2","b":"kept 3"}"#),
+    (402, JSON, r#"{"a":"/token/%2e/HUNTER2","b":"/orders/./kept 3"}"#),
+    (403, JSON, r#"{"a":"/token//HUNTER2","b":"//token/HUNTER2","c":"kept 3"}"#),
+    (404, JSON, r#"{"a":"/token/x/../HUNTER2","b":"/orders/x/../kept 3"}"#),
+    (405, JSON, r#"{"a":"/token/;v=1/HUNTER2","b":"/token/%20/HUNTER2","c":"/token/-/HUNTER2","d":"kept 3"}"#),
+    (406, JSON, r#"{"a":"https://x.example/token//HUNTER2","b":"https://x.example/token/x/%2e%2e/HUNTER2","c":"https://x.example//orders//kept 3"}"#),
+    (407, TEXT, "GET /token/./HUNTER2 200\nGET /token//HUNTER2 200\nGET /orders//7 200 kept 3\n"),
+    (408, HTML, "<a href='/token/./HUNTER2'>x</a><a href='/token//HUNTER2'>x</a><p>kept 3</p>"),
+    // Other formats.
+    (501, JSON, r#"{"errors":[{"message":"kept 3","extensions":{"argumentName":"password","argumentValue":"HUNTER2"}}]}"#),
+    (502, JSON, r#"{"errors":[{"message":"kept 3","extensions":{"exception":{"errors":[{"property":"smtpPassword","value":"HUNTER2"}]}}}]}"#),
+    (503, JSON, r#"{"parameters":[{"name":"smtpPassword","in":"query","example":"HUNTER2"},{"name":"town","example":"kept 3"}]}"#),
+    (504, JSON, r#"{"parameters":[{"name":"smtpPassword","examples":{"a":{"value":"HUNTER2"}}},{"name":"town","example":"kept 3"}]}"#),
+    (505, TEXT, "NOTE='kept 3'\nDB_PASSWORD=HUNTER2\nexport API_TOKEN=\"HUNTER2\"\n"),
+    (506, JSON, r#"{"setCookie":"theme=dark; sid=HUNTER2","raw":"Set-Cookie: a=HUNTER2; Path=/","note":"kept 3"}"#),
+    (507, XML, "<s:A xmlns:s='u'><s:Attribute Name='urn:oid:2.5.4.35' FriendlyName='userPassword'><s:AttributeValue>HUNTER2</s:AttributeValue></s:Attribute><s:B>kept 3</s:B></s:A>"),
+    (508, TEXT, "name: \"kept 3\"\npassword: \"HUNTER2\"\n"),
+    (509, TEXT, "note: \"kept 3\"\ntoken {\n  value: \"HUNTER2\"\n}\n"),
+    (510, TEXT, "note: \"kept 3\" token { value: \"HUNTER2\" } b: 1\n"),
+    (511, TEXT, "[app]\nnote=kept 3\n[db]\npassword = HUNTER2\n"),
+    (512, TEXT, "note=kept 3\ndb.password=HUNTER2\ndb.token: HUNTER2\n"),
+    (513, TEXT, "note=kept 3\ndb.password=\\\n  HUNTER2\n"),
+    (514, TEXT, "-- kept 3\nINSERT INTO `users` (`id`,`password`) VALUES (1,'HUNTER2');\nUPDATE u SET password='HUNTER2' WHERE id=1;\n"),
+    (515, TEXT, "-- kept 3\nCOPY public.users (id, password, note) FROM stdin;\n1\tHUNTER2\tx\n2\tHUNTER2\ty\n\\.\n"),
+    (516, TEXT, "-- kept 3\nCREATE TABLE `shop`.`users` (\n  id int,\n  password text\n);\nINSERT INTO `users` VALUES (1,'HUNTER2');\nINSERT INTO towns VALUES (1,'Rome');\n"),
+    (517, TEXT, "echo kept 3\ncurl -u ada:HUNTER2 -H 'X-Api-Key: HUNTER2' -d 'password=HUNTER2' https://x.example/a\n"),
+    (518, TEXT, "kept 3\ncurl --user=ada:HUNTER2 https://x.example\ncurl -uada:HUNTER2 https://x.example\n"),
+    (519, TEXT, "kept 3\ncurl --data-raw '{\"password\":\"HUNTER2\"}' https://x.example\n"),
+    (521, TEXT, "kept 3\na:1:{s:8:\"password\";s:7:\"HUNTER2\";}\n"),
+    (522, TEXT, "kept 3\n{'password': 'HUNTER2'} User(password='HUNTER2')\n"),
+    (523, TEXT, "kept 3\nUser{password=HUNTER2, name=x} {Password:HUNTER2 Name:x}\n"),
+    (524, TEXT, "kept 3\n[\"password\"]=>\n  string(7) \"HUNTER2\"\n"),
+    (525, TEXT, "kept 3\nArray\n(\n    [password] => HUNTER2\n)\n"),
+    (526, TEXT, "# kept 3\nvariable \"password\" {\n  type = string\n  default = \"HUNTER2\"\n}\n"),
+    (527, TEXT, "kept 3\ndn: cn=a\nuserPassword:: SFVOVEVSMg==HUNTER2\n"),
+    (528, "application/x-www-form-urlencoded", "name[]=billing_password&value[]=HUNTER2&note=kept 3"),
+    (529, JSON, r#"{"Parameter":{"Name":"/prod/x","Type":"SecureString","Value":"HUNTER2"},"note":"kept 3"}"#),
+    (530, TEXT, "kept 3\n//registry.example/:_authToken=HUNTER2\n"),
+    (531, XML, "<c><RSAKeyValue><Modulus>abc</Modulus><P>HUNTER2</P><D>HUNTER2</D></RSAKeyValue><n>kept 3</n></c>"),
+    (532, JSON, r#"{"examples":[{"request":"password=HUNTER2"}],"x-amazon":{"credential":"HUNTER2"},"n":"kept 3"}"#),
+    (533, JSON, r#"{"cookies":[{"name":"sid","value":"HUNTER2"}],"note":"kept 3"}"#),
+    (534, JSON, r#"{"label":{"en":"Password","de":"Passwort"},"value":"HUNTER2","note":"kept 3"}"#),
+    (535, JSON, r#"{"writeOnly":true,"example":"HUNTER2","note":"kept 3"}"#),
+    (536, HTML, "<p>kept 3</p><p>Your new password is <b>HUNTER2</b></p><p>The password for bob was <i>HUNTER2</i></p>"),
+    (537, JSON, r#"{"a":"/token/x/..%2FHUNTER2","b":"/orders/x/..%2Fkept 3"}"#),
+    (539, XML, "<m><entry><string>password</string><string>HUNTER2</string></entry><n>kept 3</n></m>"),
+    // Sentences.
+    (601, TEXT, "kept 3: the password is HUNTER2"),
+    (602, TEXT, "kept 3\nThe password for bob is: HUNTER2\n"),
+    (603, TEXT, "kept 3\nThe password for the user bob is HUNTER2.\n"),
+    (604, TEXT, "kept 3\nPassword of ada = HUNTER2\n"),
+    (605, JSON, r#"{"m":"The password for bob is: HUNTER2","n":"kept 3"}"#),
+];
+
+/// The same for a value that only its place in a sentence tells from prose: `opensesame`.
+#[rustfmt::skip]
+const SENTENCES: &[Find] = &[
+    (651, TEXT, "kept 3\nthe password is opensesame\n"),
+    (652, TEXT, "kept 3\nThe password for bob is: opensesame\n"),
+    (653, TEXT, "kept 3\npassword opensesame\n"),
+    (654, TEXT, "kept 3\nlogin ada password opensesame\n"),
+    (655, TEXT, "kept 3\nyour new password was opensesame.\n"),
+    (656, JSON, r#"{"m":"the password is opensesame","n":"kept 3"}"#),
+    (657, JSON, r#"{"m":"user ada, password opensesame","n":"kept 3"}"#),
+    (658, TEXT, "kept 3\nlog in with password opensesame\n"),
+    (659, TEXT, "kept 3\nthe password for bob is opensesame\n"),
+    (660, TEXT, "kept 3\nthe passphrase is \u{201c}opensesame\u{201d}\n"),
+];
+
+/// Prose about secrets, which stays as it is.
+const PROSE: &[&str] = &[
+    "password is required",
+    "The password is too short",
+    "Password is required.",
+    "password required",
+    "password reset",
+    "Password confirmation",
+    "Your password was changed",
+    "Your password has expired",
+    "the password is not here",
+    "the password is stored in the vault",
+    "the password is invalid",
+    "the password is wrong",
+    "The password for this account is required",
+    "The password for bob is missing",
+    "Enter your password to continue",
+    "Forgot your password?",
+    "user and password required",
+    "login with password failed",
+    "The secret is out",
+    "the password must be at least 8 letters",
+    "the password is the name of your town",
+    "invalid username or password",
+    "password manager",
+    "password and user do not match",
+    "the otp is valid for ten minutes",
+];
+
+/// What claims to be XML and is none.
+#[rustfmt::skip]
+const ILL_FORMED: &[Find] = &[
+    (701, XML, "<a><Note>HUNTER2</note></a>"),
+    (702, XML, "<a><b>HUNTER2 &foo;</b></a>"),
+    (703, XML, "<a><b>HUNTER2</a>"),
+    (704, XML, "<a b='&foo;'>HUNTER2</a>"),
+    (705, "", "<order><Note>HUNTER2</note></order>"),
+    (706, "", "<order><note>HUNTER2</order>"),
+    (707, "", "<order><note>HUNTER2 &foo;</note></order>"),
+    (708, TEXT, "<order><note>HUNTER2</order>"),
+    (709, JSON, r#"{"x":"<order><note>HUNTER2</order>"}"#),
+    (710, "image/svg+xml", "<svg><g>HUNTER2</svg>"),
+    (711, XML, "<?xml version='1.0'?><a>HUNTER2</A>"),
+    (712, "", "<s:order xmlns:s='u'><note>HUNTER2</s:order>"),
+];
+
+/// The sound neighbours of those.
+#[rustfmt::skip]
+const WELL_FORMED: &[Find] = &[
+    (701, XML, "<a><Note>kept 3</Note></a>"),
+    (702, XML, "<a><b>kept 3 &amp; &lt; &#65; &apos;</b></a>"),
+    (704, XML, "<!DOCTYPE a SYSTEM \"a.dtd\"><a b='&foo;'>kept 3</a>"),
+    (705, "", "<order><Note>kept 3</Note></order>"),
+    (706, HTML, "<div><p>kept 3</div>"),
+    (707, "", "<div><p>kept 3 &nbsp; &foo;</div>"),
+    (708, "", "<my-app><p>kept 3</my-app>"),
+    (709, JSON, r#"{"x":"<unknown>","y":"<b>kept 3","z":"<ada@example.org>"}"#),
+    (710, "application/xhtml+xml", "<!DOCTYPE html PUBLIC \"-//W3C//DTD XHTML 1.0 Strict//EN\" \"x.dtd\"><html><body>kept 3&nbsp;</body></html>"),
+];
+
+/// All that is recorded of an exchange in which one side has this body, and its body in the sample.
+fn kept(media: &str, body: &str) -> (String, String) {
+    let fields: &[(&str, &str)] = if media.is_empty() {
+        &[]
+    } else {
+        &[("content-type", media)]
+    };
+    let other = body
+        .replace("HUNTER2", "HUNTER3")
+        .replace("opensesame", "opensesameB");
+    let exchange = exchange(
+        "/x",
+        fields,
+        body.as_bytes(),
+        answer(fields, body.as_bytes()),
+        answer(fields, other.as_bytes()),
+    );
+    let record = record(&plain(), &exchange);
+    let text = serde_json::to_string(&record).expect("a record");
+    (text, record.sample.expect("a sample").legacy.body)
+}
+
+fn wrong(finds: &[Find], secret: Option<&str>, shown: bool) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for (number, media, body) in finds {
+        let (record, sample) = kept(media, body);
+        if secret.is_some_and(|secret| record.contains(secret)) {
+            wrong.push(format!("{number} leaks: {body}\n      {sample}"));
+        }
+        if shown && !sample.replace('+', " ").contains("kept 3") {
+            wrong.push(format!("{number} hides too much: {body}\n      {sample}"));
+        }
+    }
+    wrong
+}
+
+fn assert_right(wrong: &[String]) {
+    assert!(
+        wrong.is_empty(),
+        "{} wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn what_was_found_to_leave_is_hidden_and_its_neighbour_is_not() {
+    assert_right(&wrong(FINDS, Some("HUNTER"), true));
+}
+
+#[test]
+fn a_sentence_that_tells_a_secret_loses_only_that() {
+    assert_right(&wrong(SENTENCES, Some("opensesame"), true));
+}
+
+#[test]
+fn prose_about_secrets_stays() {
+    let redactor = plain();
+    let hidden: Vec<_> = PROSE
+        .iter()
+        .map(|text| (*text, redactor.string(text).into_owned()))
+        .filter(|(text, shown)| text != shown)
+        .collect();
+    assert!(hidden.is_empty(), "{hidden:#?}");
+}
+
+#[test]
+fn what_claims_to_be_xml_and_is_none_is_not_stored_in_clear() {
+    assert_right(&wrong(ILL_FORMED, Some("HUNTER"), false));
+    assert_right(&wrong(WELL_FORMED, None, true));
+}
+
+/// The numbers name the cases in a report of what is hidden, so each is there once in its list.
+#[test]
+fn a_number_names_one_find() {
+    let mut numbers: Vec<u16> = [FINDS, SENTENCES, ILL_FORMED]
+        .concat()
+        .iter()
+        .map(|(number, ..)| *number)
+        .collect();
+    let all = numbers.len();
+    numbers.sort_unstable();
+    numbers.dedup();
+    assert_eq!(numbers.len(), all);
+}
+
+#[test]
+fn numbers_under_names_that_are_secret_only_as_texts_stay() {
+    for text in [
+        r#"{"nonce":7,"seed":42}"#,
+        r#"{"nonce":"0x1f","seed":"42"}"#,
+        r#"{"seeded":"red","seedling":"oak","announce":"x"}"#,
+        r#"{"kty":"RSA","n":"abc","e":"AQAB"}"#,
+        r#"{"d":"red","k":"blue","p":"green"}"#,
+        r#"{"sensitive":false,"value":"red"}"#,
+    ] {
+        assert_eq!(json_body(text), text);
+    }
+}
