@@ -10,7 +10,7 @@ mod unknown;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use parity_schemas::evidence::Thresholds;
+use parity_schemas::evidence::{LatencyLimit, Thresholds};
 use parity_schemas::noise::NoiseUse;
 use parity_schemas::verdict::Reason;
 
@@ -119,12 +119,28 @@ pub(crate) enum Command {
     Config(ConfigCommand),
 }
 
+/// The samples of `demo`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DemoSample {
+    /// A rewrite from Go to Rust, with the differences that one has.
+    #[default]
+    Payments,
+    /// Ids, times, counters and random order in every answer, and one regression among them.
+    Noisy,
+}
+
 /// Flags of `demo`.
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
-    /// Requests to send.
-    #[arg(long, default_value_t = 4000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
-    pub(crate) requests: u32,
+    /// Which sample to run.
+    #[arg(value_enum, default_value_t)]
+    pub(crate) sample: DemoSample,
+    /// Run the legacy a second time instead of its rewrite: what differs then is noise.
+    #[arg(long)]
+    pub(crate) same: bool,
+    /// Requests to send; of payments 4,000, of noisy 20,000, unless this says otherwise.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub(crate) requests: Option<u32>,
     /// Keep everything up afterwards: the proxy and the report page.
     #[arg(long)]
     pub(crate) serve: bool,
@@ -189,6 +205,10 @@ pub(crate) struct SelectionArgs {
 pub(crate) struct ReportArgs {
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
+    /// What to do with mismatches that are proven to be noise: use (they do not count), report (they are listed and count) or
+    /// off.
+    #[arg(long, value_name = "HOW", default_value = "use", value_parser = noise_use)]
+    pub(crate) noise: NoiseUse,
     /// Form of the report.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) output: OutputFormat,
@@ -239,6 +259,17 @@ pub(crate) struct GateArgs {
     /// each required route; may be repeated.
     #[arg(long, value_name = "REASON=SHARE", value_parser = not_compared)]
     pub(crate) max_not_compared: Vec<(Reason, f64)>,
+    /// Highest allowed share of requests at which the candidate fails and the legacy does not (no answer, or one that cannot
+    /// be compared; 5xx where the legacy has another status): of all requests, and of each required route.
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(crate) max_candidate_errors: Option<f64>,
+    /// How slow the candidate may be, by a quantile of the time to the first byte, against the same quantile of the legacy:
+    /// p99=1.5x, or p99=1.5x+5ms; for all requests and on each required route; may be repeated.
+    #[arg(long, value_name = "QUANTILE=FACTORx")]
+    pub(crate) max_latency: Vec<LatencyLimit>,
+    /// A pass that rests on fewer distinct targets (method, path and query) than this is undecided.
+    #[arg(long, default_value_t = Thresholds::default().min_distinct, value_name = "N")]
+    pub(crate) min_distinct: u64,
     /// What to do with mismatches that are proven to be noise: use (they do not count), report (they are listed and count) or
     /// off.
     #[arg(long, value_name = "HOW", default_value = "use", value_parser = noise_use)]

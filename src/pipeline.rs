@@ -32,7 +32,7 @@ use parity_schemas::clients::ClientOutcome;
 use parity_schemas::exchange::Exchange;
 use parity_schemas::route::Route;
 use parity_schemas::verdict::Reason;
-use parity_sink::tally::GenerationId;
+use parity_sink::tally::{GenerationId, TargetKey};
 use parity_sink::{Epoch, OutcomeRecorder, TallyBook, TallyConfig, Writer, WriterOptions, tally};
 use prometheus_client::registry::Registry;
 
@@ -107,6 +107,8 @@ impl Pipeline {
             rule_ids(settings),
         );
         counting.kept = settings.retention.tallies;
+        let target_key = TargetKey::new(&settings.redaction_key);
+        target_key.name().clone_into(&mut counting.target_key);
         let book = TallyBook::new(counting);
         book.begin_terms(terms::terms(settings));
         let options = WriterOptions {
@@ -117,6 +119,7 @@ impl Pipeline {
             .with_context(|| format!("cannot open the store {}", settings.store))?;
         let context = ComparingContext {
             redactor,
+            target_key,
             identity: settings.identity.clone(),
             instance: settings.instance.clone(),
         };
@@ -150,6 +153,7 @@ impl Pipeline {
         let context = ComparingContext {
             // One key as long as the process lives: under another one, equal values would get different hashes.
             redactor: redactor(settings, &self.redaction_key)?,
+            target_key: TargetKey::new(&self.redaction_key),
             identity: settings.identity.clone(),
             instance: self.instance.clone(),
         };

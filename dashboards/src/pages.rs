@@ -12,7 +12,7 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::visible::{visible, visible_value};
 use rust_embed::RustEmbed;
 
-use crate::view::words::{elapsed, grouped, rate, version};
+use crate::view::words::{elapsed, grouped, most_frequent, rate, targets, version};
 use crate::view::{
     CauseName, ClientsView, Decided, Equal, Headline, MismatchView, ReportView, Room, Status, Tone,
     Weight, not_compared,
@@ -53,9 +53,28 @@ fn count(number: &u64) -> String {
     grouped(*number)
 }
 
+/// How many targets, in a cell.
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "askama passes fields by reference"
+)]
+fn target_count(distinct: &u64) -> String {
+    targets(*distinct)
+}
+
+/// The greatest share of one target, in a cell.
+#[expect(clippy::ref_option, reason = "askama passes fields by reference")]
+fn most_frequent_share(share: &Option<f64>) -> String {
+    most_frequent(*share)
+}
+
 /// A share in a cell.
-fn percent(part: u64, whole: u64) -> String {
-    rate(part, whole).unwrap_or_else(|| "–".to_owned())
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "askama passes fields by reference"
+)]
+fn percent(part: &u64, whole: &u64) -> String {
+    rate(*part, *whole).unwrap_or_else(|| "–".to_owned())
 }
 
 /// Median and 99th percentile.

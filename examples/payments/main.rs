@@ -3,6 +3,8 @@
 //! Start both, put `parity mirror` before them, and send requests with curl. They are the services of `parity demo`, each
 //! in its own process.
 
+#[path = "../common/serve.rs"]
+mod serve;
 mod service;
 
 use std::process::ExitCode;
@@ -43,6 +45,6 @@ fn run(role: Role, address: &str) -> std::io::Result<()> {
             "{role:?} on http://{}; try /accounts/acc-1003/balance, …/statistics, …/orders, /orders/ord-20003",
             listener.local_addr()?
         );
-        service::serve(listener, role).await
+        serve::serve(listener, move |request| service::answer(role, request)).await
     })
 }

@@ -4,16 +4,12 @@
 //! such a rewrite really has. `parity demo` runs both in its process; `cargo run --example
 //! payments -- legacy 127.0.0.1:7001` runs one alone. Answers depend on the path only, so every run finds the same.
 
-use std::convert::Infallible;
 use std::fmt::Write;
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::TcpListener;
 
 /// Which of the two answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,29 +25,8 @@ pub(crate) const ACCOUNTS: u32 = 100;
 /// Orders `ord-20000` to `ord-20499` exist.
 pub(crate) const ORDERS: u32 = 500;
 
-/// Serves until the listener's runtime ends; every connection is a task of the caller's `LocalSet` or runtime.
-pub(crate) async fn serve(listener: TcpListener, role: Role) -> std::io::Result<()> {
-    let mut connections = tokio::task::JoinSet::new();
-    loop {
-        let (stream, _) = listener.accept().await?;
-        stream.set_nodelay(true)?;
-        while connections.try_join_next().is_some() {}
-        connections.spawn(async move {
-            let service =
-                service_fn(
-                    move |request| async move { Ok::<_, Infallible>(answer(role, &request)) },
-                );
-            let served = hyper::server::conn::http1::Builder::new()
-                .timer(TokioTimer::new())
-                .serve_connection(TokioIo::new(stream), service)
-                .await;
-            // The sample ignores clients that go away.
-            drop(served);
-        });
-    }
-}
-
-fn answer(role: Role, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+/// What it answers.
+pub(crate) fn answer(role: Role, request: &Request<Incoming>) -> Response<Full<Bytes>> {
     let (status, media_type, body) = route(role, request.method(), request.uri().path());
     let mut response = Response::new(Full::new(Bytes::from(body)));
     *response.status_mut() = status;

@@ -9,17 +9,24 @@ use uuid::Uuid;
 
 use crate::carried::CarriedRules;
 use crate::clients::Clients;
+use crate::histogram::Histogram;
 use crate::noise::{Excused, NoiseGroup};
 use crate::recheck::{ClassCounts, EvidenceCounts};
 use crate::tally::{Counts, Group, Identity};
+use crate::targets::TargetEvidence;
 use crate::time::Timestamp;
-use crate::vocabulary::{UnknownWord, vocabulary};
 use crate::watermark::{InstanceWatermark, Run};
 
+mod errors;
+mod latency;
 mod left_out;
+mod outcome;
 mod thresholds;
 
+pub use errors::ErrorDecision;
+pub use latency::{LatencyDecision, LatencyLimit, NoLatencyLimit, TimesBetween};
 pub use left_out::{LeftOut, LeftOutSpan};
+pub use outcome::Outcome;
 pub use thresholds::{Bound, Thresholds};
 
 /// From the begin of the first interval to the end of the last.
@@ -32,13 +39,22 @@ pub struct Window {
 }
 
 /// The counts of one route.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RouteEvidence {
     /// `METHOD /template`.
     pub route: String,
     /// Its outcomes.
     #[serde(flatten)]
     pub counts: Counts,
+    /// The targets of its requests with a verdict. In no document: what is shown of them is in those of a decision.
+    #[serde(skip)]
+    pub targets: TargetEvidence,
+    /// The legacy's times to the first byte, if they were asked for. In no document, as before.
+    #[serde(skip)]
+    pub legacy_head_latency: Histogram,
+    /// The candidate's.
+    #[serde(skip)]
+    pub candidate_head_latency: Histogram,
 }
 
 /// The tallies of one identity and window, added up.
@@ -124,17 +140,14 @@ impl Evidence {
         }
         total
     }
-}
 
-vocabulary! {
-    /// What the gate says.
-    Outcome as "outcome of the gate" {
-        /// Proven to be within what is allowed.
-        Pass = "pass" => "proven to be within what is allowed",
-        /// Proven to be outside of it.
-        Fail = "fail" => "proven to be outside of what is allowed",
-        /// Neither is proven.
-        Undecided = "undecided" => "neither is proven",
+    /// The targets of all routes.
+    pub fn targets(&self) -> TargetEvidence {
+        let mut all = TargetEvidence::default();
+        for route in &self.routes {
+            all.merge(&route.targets);
+        }
+        all
     }
 }
 
@@ -162,6 +175,13 @@ pub struct RouteDecision {
     /// Pairs that could not be compared because of the client, the legacy or both services; part of neither.
     #[serde(default)]
     pub uncomparable: u64,
+    /// How many distinct targets (method, path and query) the requests with a verdict had, about; of several processes with
+    /// keys of their own, the largest number of one. 0 where it is not known, as in what older programs counted.
+    #[serde(default)]
+    pub distinct_targets: u64,
+    /// At most this share of them had the same target, 0..=1; `None` where it is not known.
+    #[serde(default)]
+    pub most_frequent_share: Option<f64>,
     /// It was asked for a few times, and clients never got more than a client error (4xx): a path that is not served. Nothing is
     /// decided by it alone. Absent in documents of older programs.
     #[serde(default)]
@@ -271,6 +291,14 @@ pub struct Decision {
     pub total: RouteDecision,
     /// One by one, worst first.
     pub routes: Vec<RouteDecision>,
+    /// What is proven of each limit of a latency, for all requests and for each required route. Absent in documents of older
+    /// programs.
+    #[serde(default)]
+    pub latency: Vec<LatencyDecision>,
+    /// What is proven of the candidate's own failures, if they have a cap: for all requests and for each required route.
+    /// Absent in documents of older programs.
+    #[serde(default)]
+    pub candidate_errors: Vec<ErrorDecision>,
     /// For how many milliseconds it paused between its looks, for watermarks or for traffic: 0 if the first look was enough.
     /// Absent in documents of older programs.
     #[serde(default)]

@@ -25,6 +25,9 @@ pub const OCTAVES: usize = (END_EXPONENT - STEP_BITS) as usize + 1;
 /// The number of the first bucket. Lower ones are those of older programs.
 const FIRST: u16 = 1_024;
 
+/// The number of the last bucket.
+const LAST: u16 = FIRST + (OCTAVES * STEPS - 1) as u16;
+
 /// Buckets per power of two of older programs.
 const COARSE_STEPS: u64 = 4;
 /// Everything below 16 µs was one bucket of theirs.
@@ -63,6 +66,16 @@ pub fn upper_bound(bucket: u16) -> u64 {
         0 => step as u64 + 1,
         _ if octave >= OCTAVES || (octave, step) == (OCTAVES - 1, STEPS - 1) => u64::MAX,
         _ => ((STEPS + step + 1) as u64) << (octave - 1),
+    }
+}
+
+/// The inclusive lower bound of `bucket` in microseconds.
+pub fn lower_bound(bucket: u16) -> u64 {
+    match bucket {
+        0 | FIRST => 0,
+        // A number beyond the last one reads as the last one.
+        1..FIRST => coarse_upper_bound(bucket.min(COARSE_LAST) - 1),
+        _ => upper_bound(bucket.min(LAST) - 1),
     }
 }
 
@@ -173,6 +186,7 @@ mod tests {
             let bound = upper_bound(bucket);
             prop_assert!(micros < bound);
             prop_assert!(bucket == FIRST || micros >= upper_bound(bucket - 1));
+            prop_assert!(lower_bound(bucket) <= micros);
             if bound < u64::MAX {
                 prop_assert!((bound - 1) as f64 <= micros as f64 * (1.0 + 1.0 / 32.0));
             }
@@ -197,6 +211,15 @@ mod tests {
             }
         }
         assert_eq!(place(u64::MAX), (OCTAVES - 1, STEPS - 1));
+        assert_eq!(lower_bound(FIRST), 0);
+        for bucket in FIRST + 1..=LAST {
+            assert_eq!(lower_bound(bucket), upper_bound(bucket - 1), "{bucket}");
+        }
+        assert_eq!(lower_bound(u16::MAX), lower_bound(LAST));
+        for bucket in 1..=COARSE_LAST {
+            assert_eq!(lower_bound(bucket), upper_bound(bucket - 1), "{bucket}");
+        }
+        assert_eq!(lower_bound(FIRST - 1), lower_bound(COARSE_LAST));
         assert_eq!(upper_bound(u16::MAX), u64::MAX);
     }
 

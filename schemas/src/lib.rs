@@ -35,6 +35,7 @@ pub mod spelling;
 pub mod sqlite;
 pub mod table;
 pub mod tally;
+pub mod targets;
 pub mod terms;
 mod text_diff;
 pub mod time;

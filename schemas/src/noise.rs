@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use crate::recheck::{ClassCounts, EvidenceCounts};
 use crate::tally::Group;
@@ -57,6 +58,9 @@ pub struct NoiseGroup {
     pub hidden: f64,
     /// What is still missing to the proof, one sentence each.
     pub against: Vec<String>,
+    /// Id of a mismatch that shows it; only a report says it.
+    #[serde(default)]
+    pub example_id: Option<Uuid>,
 }
 
 /// Mismatches of one route that do not count against the candidate, or may not.

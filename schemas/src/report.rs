@@ -1,6 +1,6 @@
 //! The report document, the same whatever store it was read from.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,7 @@ use crate::evidence::{
 use crate::noise::{Excused, NoiseGroup};
 use crate::recheck::{ClassCounts, EvidenceCounts};
 use crate::tally::{Counts, Group, Identity};
+use crate::targets::TargetEvidence;
 use crate::time::Timestamp;
 use crate::verdict::{Explanation, Kind, Part};
 use crate::watermark::InstanceWatermark;
@@ -36,6 +37,13 @@ pub struct Report {
     /// and the times that the candidate failed. 0 in documents of older programs.
     #[serde(default)]
     pub differing: u64,
+    /// How many distinct targets (method, path and query) the requests with a verdict had, about; of several processes with
+    /// keys of their own, the largest number of one. 0 where it is not known, as in documents of older programs.
+    #[serde(default)]
+    pub distinct_targets: u64,
+    /// At most this share of them had the same target, 0..=1; `None` where it is not known.
+    #[serde(default)]
+    pub most_frequent_share: Option<f64>,
     /// Mismatches that do not count, or may not. Absent in documents of older programs.
     #[serde(default)]
     pub excused: Excused,
@@ -71,7 +79,7 @@ pub struct Report {
     pub left_out: Vec<LeftOut>,
     /// By route: most differing first, then most received, then by name.
     pub routes: Vec<RouteReport>,
-    /// What several groups share. Absent in documents of older programs.
+    /// What several of the groups that count share. Absent in documents of older programs.
     #[serde(default)]
     pub causes: Vec<CauseReport>,
     /// Most frequent first. Those with the very same exchanges are one.
@@ -92,6 +100,17 @@ impl Report {
     /// Takes over from the decision on the same counts what of them does not count, so that both say the same numbers.
     pub fn without_noise(&mut self, decision: &Decision) {
         self.noise.clone_from(&decision.noise);
+        let members = self.groups.iter().flat_map(GroupReport::members);
+        let examples: HashMap<(&str, &str), Uuid> = members
+            .map(|member| {
+                let name = (member.group.route.as_str(), member.fingerprint);
+                (name, member.group.example_id)
+            })
+            .collect();
+        for group in &mut self.noise {
+            let name = (group.route.as_str(), group.group.fingerprint.as_str());
+            group.example_id = examples.get(&name).copied().filter(|id| !id.is_nil());
+        }
         self.differing = decision.total.differing;
         self.excused = decision.total.excused;
         let routes: HashMap<&str, &RouteDecision> = decision
@@ -125,6 +144,15 @@ pub struct RouteReport {
     /// As in the whole report.
     #[serde(default)]
     pub differing: u64,
+    /// As in the whole report.
+    #[serde(default)]
+    pub distinct_targets: u64,
+    /// As in the whole report.
+    #[serde(default)]
+    pub most_frequent_share: Option<f64>,
+    /// What these are made of, for a decision on the same evidence.
+    #[serde(skip)]
+    pub targets: TargetEvidence,
     /// As in the whole report.
     #[serde(default)]
     pub excused: Excused,
@@ -337,47 +365,18 @@ impl Report {
                 .map(|route| RouteEvidence {
                     route: route.route.clone(),
                     counts: route.counts.clone(),
+                    targets: route.targets.clone(),
+                    ..RouteEvidence::default()
                 })
                 .collect(),
             groups,
             sets: self.sets.clone(),
         })
     }
-
-    /// The groups of each cause, and those that are in none: everything in `groups`, and nothing twice.
-    pub fn by_cause(&self) -> (Vec<(&CauseReport, Vec<Member<'_>>)>, Vec<&GroupReport>) {
-        let members: HashMap<&str, Member<'_>> = self
-            .groups
-            .iter()
-            .flat_map(GroupReport::members)
-            .map(|member| (member.fingerprint, member))
-            .collect();
-        let told: HashSet<&str> = self
-            .causes
-            .iter()
-            .flat_map(|cause| &cause.fingerprints)
-            .map(String::as_str)
-            .collect();
-        let causes = self
-            .causes
-            .iter()
-            .map(|cause| {
-                let names = cause.fingerprints.iter();
-                let groups = names.filter_map(|name| members.get(name.as_str()).copied());
-                (cause, groups.collect())
-            })
-            .collect();
-        let rest = self
-            .groups
-            .iter()
-            .filter(|group| !told.contains(group.fingerprint.as_str()))
-            .collect();
-        (causes, rest)
-    }
 }
 
 /// What several groups share: one explanation, or one header that differs in one way. No group is in two causes, and one
-/// that is in a cause is so with all that coincides with it.
+/// that is in a cause is so with all that coincides with it and counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CauseReport {
     /// How near the sides are in all of them.

@@ -15,6 +15,7 @@ use crate::clients::{ClientOutcome, Clients};
 use crate::digest::{ExchangeDigest, mixed};
 use crate::histogram::Histogram;
 use crate::recheck::{ClassCounts, EvidenceCounts, RecheckEvent, add_counts, complete_classes};
+use crate::targets::{DistinctTargets, FrequentTargets};
 use crate::time::Timestamp;
 use crate::verdict::{Explanation, Kind, Part, Reason};
 
@@ -225,6 +226,16 @@ pub struct Tally {
     /// Of compared requests.
     #[serde(default)]
     pub candidate_head_latency: Histogram,
+    /// Names the key of the hashes by which targets are counted. Only what was counted under one key can be added up. Empty
+    /// in records of older programs, which did not count targets.
+    #[serde(default)]
+    pub target_key: String,
+    /// The distinct targets of requests with a verdict, `match` or `mismatch`.
+    #[serde(default)]
+    pub targets: DistinctTargets,
+    /// The most frequent ones of them.
+    #[serde(default)]
+    pub frequent_targets: FrequentTargets,
 }
 
 /// Gives the columns of `tallies` to a macro, see [`crate::table`].
@@ -257,6 +268,9 @@ macro_rules! tally_columns {
             Grown(Sum) legacy_answers: Counts = counts.legacy_answers;
             Grown(Sum) classes: Counts = counts.classes, since 1;
             Grown(Sum) rechecks: Counts = counts.rechecks, since 1;
+            Fixed(By) target_key: Label = target_key, since 1;
+            Grown(Max) targets: Registers = targets, since 1;
+            Grown(Frequent) frequent_targets: Hashes = frequent_targets, since 1;
         }
     };
 }

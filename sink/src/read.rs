@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use parity_schemas::carried::Redecide;
 use parity_schemas::evidence::{Evidence, LeftOutSpan};
-use parity_schemas::record::Mismatch;
+use parity_schemas::record::{Mismatch, MismatchClass};
 use parity_schemas::report::Report;
 use parity_schemas::tally::Identity;
 use parity_schemas::terms::{RulesText, Terms};
@@ -26,6 +26,7 @@ use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::CLOCKS_APART_MICROS;
 use uuid::Uuid;
 
+pub use self::causes::causes;
 use self::clickhouse::ClickHouseReader;
 use self::sqlite::SqliteReader;
 use crate::error::StoreError;
@@ -47,6 +48,8 @@ pub struct Selection {
     pub candidate_version: Option<String>,
     /// Only intervals that begin at this time or later.
     pub since: Option<Timestamp>,
+    /// Whether the evidence is to have times to the first byte, which take as long to read as all other counts.
+    pub with_latency: bool,
     /// Spans of which nothing is counted.
     pub left_out: Vec<LeftOutSpan>,
     /// Nothing that was counted under other rules, whatever [`Reader::carrying`] says.
@@ -78,6 +81,8 @@ pub struct MismatchFilter {
     pub route: Option<String>,
     /// Only with a finding of this group.
     pub fingerprint: Option<String>,
+    /// Only of this class.
+    pub class: Option<MismatchClass>,
     /// Only those after this one, for paging: time and id of the last mismatch of the previous page.
     pub before: Option<(Timestamp, Uuid)>,
 }

@@ -23,6 +23,7 @@ mod runs;
 mod samples;
 mod sets;
 mod sighting;
+mod targets;
 mod terms;
 mod totals;
 
@@ -30,6 +31,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use parity_schemas::evidence::RouteEvidence;
+use parity_schemas::id::new_id;
 use parity_schemas::record::Record;
 use parity_schemas::route::Route;
 use parity_schemas::tally::{Counts, Group, GroupTally, Identity, SetTally, Tally};
@@ -44,6 +46,7 @@ pub use self::recorder::OutcomeRecorder;
 pub use self::routes::GenerationId;
 pub use self::samples::SAMPLES_PER_GROUP;
 pub use self::sighting::Sighting;
+pub use self::targets::{TargetHash, TargetKey};
 pub use self::totals::{Totals, register};
 
 use self::counters::{Shard, lock};
@@ -76,6 +79,8 @@ pub struct TallyConfig {
     pub max_routes: usize,
     /// Cap on groups per tally.
     pub max_groups: usize,
+    /// Names the key by which targets are hashed, see [`TargetKey::name`].
+    pub target_key: String,
     /// When the process began: no interval begins earlier.
     pub started: Timestamp,
     /// How long a store keeps tallies.
@@ -83,7 +88,7 @@ pub struct TallyConfig {
 }
 
 impl TallyConfig {
-    /// The default limits, started now.
+    /// The default limits, started now; targets are not known to anybody else.
     pub fn new(identity: Identity, instance: impl Into<String>, rule_ids: Vec<String>) -> Self {
         Self {
             identity,
@@ -91,6 +96,7 @@ impl TallyConfig {
             rule_ids,
             max_routes: MAX_ROUTES,
             max_groups: MAX_GROUPS,
+            target_key: TargetKey::new(new_id().as_bytes()).name().to_owned(),
             started: Timestamp::now(),
             kept: Retention::default().tallies,
         }
@@ -299,6 +305,7 @@ impl TallyBook {
             .map(|(route, totals)| RouteEvidence {
                 route,
                 counts: totals.counts(),
+                ..RouteEvidence::default()
             })
             .collect();
         let mut total = Counts::default();
@@ -366,6 +373,7 @@ impl TallyBook {
             identity: generation.identity.clone(),
             instance: self.config.instance.clone(),
             run: generation.run,
+            target_key: self.config.target_key.clone(),
             route: route.to_owned(),
             ..Tally::default()
         }

@@ -23,7 +23,8 @@ const LOOK_FOR_STORE: Duration = Duration::from_millis(200);
 
 /// Runs it.
 pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
-    let (store, selection) = selection::resolve(&args.selection)?;
+    let (store, mut selection) = selection::resolve(&args.selection)?;
+    selection.with_latency = !args.max_latency.is_empty();
     let operations = match &args.openapi {
         Some(file) => openapi::operations(file)?,
         None => Vec::new(),
@@ -46,6 +47,9 @@ pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
         min_duration_ms: u64::try_from(args.min_duration.unwrap_or_default().as_millis())
             .unwrap_or(u64::MAX),
         max_not_compared: args.max_not_compared.iter().copied().collect(),
+        min_distinct: args.min_distinct,
+        max_candidate_errors: args.max_candidate_errors,
+        max_latency: args.max_latency.clone(),
         noise: args.noise,
         max_transient: args.max_transient,
     };

@@ -16,7 +16,11 @@ use crate::cli::{OutputFormat, ReportArgs};
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     let (store, selection) = selection::resolve(&args.selection)?;
     let reader = view::reader(&store)?;
-    let decided = view::decided(&reader, &selection, &Thresholds::default())?;
+    let thresholds = Thresholds {
+        noise: args.noise,
+        ..Thresholds::default()
+    };
+    let decided = view::decided(&reader, &selection, &thresholds)?;
     if let Some(absent) = &decided.absent
         && absent.is_unknown_migration
     {

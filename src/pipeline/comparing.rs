@@ -13,7 +13,7 @@ use parity_schemas::record;
 use parity_schemas::route::Route;
 use parity_schemas::tally::{Group, Identity};
 use parity_schemas::verdict::{Reason, Verdict};
-use parity_sink::tally::Elapsed;
+use parity_sink::tally::{Elapsed, TargetHash, TargetKey};
 use parity_sink::{Epoch, OutcomeRecorder, TallyBook};
 use uuid::Uuid;
 
@@ -37,6 +37,7 @@ const SLEEP: Duration = Duration::from_millis(250);
 /// What the comparing threads of one generation share, to redact a mismatch and say whose it is.
 pub(super) struct ComparingContext {
     pub(super) redactor: Redactor,
+    pub(super) target_key: TargetKey,
     pub(super) identity: Identity,
     pub(super) instance: String,
 }
@@ -157,9 +158,10 @@ impl Comparing {
                 });
             }
             Verdict::Match => {
+                let target = self.target(&exchange);
                 let settled = self.settle(|recorder| {
                     count_rule_hits(recorder, route, &comparison);
-                    recorder.legacy_answered(route, exchange.legacy.status);
+                    recorder.compared(route, exchange.legacy.status, target);
                     let (legacy, candidate) = (&exchange.legacy, &exchange.candidate);
                     recorder.matched(route, elapsed(legacy), elapsed(candidate));
                 });
@@ -178,6 +180,7 @@ impl Comparing {
                     epoch,
                     time: exchange.time,
                     legacy_status: exchange.legacy.status,
+                    target: self.target(&exchange),
                     legacy: elapsed(&exchange.legacy),
                     candidate: elapsed(&exchange.candidate),
                     rule_hits: comparison.rule_hits,
@@ -220,6 +223,14 @@ impl Comparing {
         }
         self.recorder.settled(epoch);
         true
+    }
+
+    /// The keyed hash of what the request asks for.
+    fn target(&self, exchange: &Exchange) -> TargetHash {
+        let request = &exchange.request;
+        self.context
+            .target_key
+            .hash(request.method.as_str(), &request.target)
     }
 
     /// Redacts a mismatch: its groups for the counts, and its record.

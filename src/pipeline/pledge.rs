@@ -12,7 +12,7 @@ use parity_schemas::route::Route;
 use parity_schemas::tally::Group;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
-use parity_sink::tally::{Elapsed, Sighting};
+use parity_sink::tally::{Elapsed, Sighting, TargetHash};
 use parity_sink::{Epoch, OutcomeRecorder, RecordSender};
 use uuid::Uuid;
 
@@ -74,6 +74,7 @@ pub(super) struct Mismatch {
     pub(super) epoch: Epoch,
     pub(super) time: Timestamp,
     pub(super) legacy_status: u16,
+    pub(super) target: TargetHash,
     pub(super) legacy: Elapsed,
     pub(super) candidate: Elapsed,
     pub(super) rule_hits: Vec<(usize, u32)>,
@@ -142,7 +143,7 @@ impl Pledge {
                 recorder.rule_hits(route, &mismatch.rule_hits);
             }
             settling.count_events(recorder, route, events);
-            recorder.legacy_answered(route, mismatch.legacy_status);
+            recorder.compared(route, mismatch.legacy_status, mismatch.target);
             if let Some(mut record) = mismatch.record.take() {
                 record.class = rechecked.map_or(MismatchClass::Unconfirmed, |found| found.class);
                 // If the queue is full, this row is lost and the sender counts the loss. The verdict is counted all the

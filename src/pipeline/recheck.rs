@@ -10,7 +10,7 @@
 //!
 //! Only requests that are safe to repeat are sent again, unless a route says otherwise; none while the legacy is slower
 //! than usual, the breaker is open or shadowing is off, and never more than the budget allows. Both services are asked one
-//! after the other, in alternating order, so that what only grows is balanced in sign whatever the speed of the two.
+//! after the other, each first as often as the other, so that what only grows is balanced in sign whatever their speed.
 
 mod budget;
 mod counts;
@@ -44,6 +44,10 @@ use super::pledge::{EventCounts, Pledge, Settling};
 use super::queue::Entrance;
 use super::waiting::{ControlCapture, SecondCaptures};
 use crate::config::RecheckSettings;
+
+/// Routes whose second looks are counted apart: more than most services have. Of those that share a count, each is asked
+/// about in random order.
+const LOOK_COUNTS: usize = 256;
 
 /// What the process knows of second looks, whatever the configuration.
 pub(super) struct RecheckProcess {
@@ -84,8 +88,8 @@ pub(super) struct SecondLooks {
     memory: Mutex<Memory>,
     /// Keys the hashes of values and targets.
     hash: RandomState,
-    /// Second looks so far; the order of the services alternates.
-    looks: AtomicU64,
+    /// Second looks so far, by route; of many routes some share a count.
+    looks: [AtomicU64; LOOK_COUNTS],
     /// Matches that could have been a control.
     matches: AtomicU64,
 }
@@ -107,7 +111,7 @@ impl SecondLooks {
             settling: Arc::new(Settling::new(recorder, records, events)),
             memory: Mutex::default(),
             hash: RandomState::new(),
-            looks: AtomicU64::new(0),
+            looks: std::array::from_fn(|_| AtomicU64::new(0)),
             matches: AtomicU64::new(0),
         }
     }
@@ -133,12 +137,7 @@ impl SecondLooks {
         }
         match self.admit(&exchange, pledge.groups()) {
             Ok((place, entrance)) => {
-                let looks = self.looks.fetch_add(1, Ordering::Relaxed);
-                let look = if looks.is_multiple_of(2) {
-                    SecondLook::LegacyFirst
-                } else {
-                    SecondLook::CandidateFirst
-                };
+                let look = self.order(exchange.route.label());
                 let suspended = Suspended {
                     pledge: pledge.otherwise(ENDED),
                     entrance,
@@ -174,6 +173,20 @@ impl SecondLooks {
             settling: Arc::clone(&self.settling),
         };
         place.send(self.recheck(exchange, SecondLook::Control, Box::new(suspended)));
+    }
+
+    /// Which service is asked first: each once in every two looks at a route, in random order. If it simply alternated,
+    /// traffic that comes in turns would ask for one route always in the same order, and what grows with every look would
+    /// be a difference between the services.
+    fn order(&self, route: &str) -> SecondLook {
+        let count = self.hash.hash_one(route) as usize % LOOK_COUNTS;
+        let look = self.looks[count].fetch_add(1, Ordering::Relaxed);
+        let is_swapped = self.hash.hash_one((count, look / 2)).is_multiple_of(2);
+        if look.is_multiple_of(2) == is_swapped {
+            SecondLook::LegacyFirst
+        } else {
+            SecondLook::CandidateFirst
+        }
     }
 
     fn is_on(&self) -> bool {

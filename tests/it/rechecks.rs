@@ -19,7 +19,7 @@ fn map(report: &Report, key: &str) -> Counts {
 }
 
 /// Mismatches by class, which are all mismatches.
-fn classes(report: &Report) -> Counts {
+pub(crate) fn classes(report: &Report) -> Counts {
     let classes = map(report, "classes");
     let sum: u64 = classes.values().sum();
     assert_eq!(sum, report.count("mismatch"), "{}", report.0);
@@ -33,7 +33,7 @@ fn counts(of: &[(&str, u64)]) -> Counts {
 }
 
 /// A mirror that asks again soon, as often as it likes, and asks no controls.
-fn mirror<'a>(
+pub(crate) fn mirror<'a>(
     place: &'a Place,
     legacy: &Service,
     candidate: &Service,
@@ -52,7 +52,9 @@ fn mirror<'a>(
 }
 
 /// A service whose answer is made from the target and how often that was asked for, this time included.
-fn by_turn(answer: impl Fn(&Request, usize) -> String + Send + Sync + 'static) -> Service {
+pub(crate) fn by_turn(
+    answer: impl Fn(&Request, usize) -> String + Send + Sync + 'static,
+) -> Service {
     let seen = Mutex::<HashMap<String, usize>>::default();
     Service::start(move |request| {
         let turn = {
@@ -65,7 +67,7 @@ fn by_turn(answer: impl Fn(&Request, usize) -> String + Send + Sync + 'static) -
     })
 }
 
-fn gets(address: SocketAddr, path: &str, count: usize) {
+pub(crate) fn gets(address: SocketAddr, path: &str, count: usize) {
     for number in 0..count {
         assert_eq!(client::get(address, &format!("{path}{number}")).status, 200);
     }

@@ -1,6 +1,8 @@
 //! From what is proven of each route to one outcome: what prevents a pass, in the order that the parent module gives.
 
-use parity_schemas::evidence::{Evidence, EvidenceSummary, Outcome, RouteDecision, Thresholds};
+use parity_schemas::evidence::{
+    ErrorDecision, Evidence, EvidenceSummary, LatencyDecision, Outcome, RouteDecision, Thresholds,
+};
 use parity_schemas::noise::NoiseGroup;
 use parity_schemas::route::OTHER;
 use parity_schemas::tally::Counts;
@@ -9,8 +11,9 @@ use parity_schemas::watermark::Standing;
 use super::caps::{self, Answers};
 use super::carried;
 use super::judged::Judged;
+use super::spread::Spread;
 use super::words::{TOTAL, number, percent, percents};
-use super::{sentences, standing};
+use super::{errors, latency, sentences, standing};
 
 /// What a decision is based on, besides the bounds.
 pub(super) struct Question<'a> {
@@ -20,6 +23,9 @@ pub(super) struct Question<'a> {
     pub(super) counts: &'a Counts,
     pub(super) standing: &'a Standing,
     pub(super) thresholds: &'a Thresholds,
+    pub(super) spread: &'a Spread,
+    pub(super) latency: &'a [LatencyDecision],
+    pub(super) errors: &'a [ErrorDecision],
     /// What is noise, and what may be.
     pub(super) noise: &'a [NoiseGroup],
 }
@@ -79,6 +85,8 @@ pub(super) fn conclude(
     if total.outcome == Outcome::Fail && (reasons.is_empty() || routes.len() > 1) {
         reasons.push(sentences::proven(total, allowed));
     }
+    reasons.extend(errors::failed(question.errors, thresholds));
+    reasons.extend(latency::failed(question.latency));
     if !reasons.is_empty() {
         reasons.extend(sentences::candidate_failures(counts));
         reasons.extend(question.doubts());
@@ -94,6 +102,9 @@ pub(super) fn conclude(
     }));
     let answers = Answers::of(question.evidence);
     reasons.extend(caps::too_short(question.evidence, thresholds));
+    reasons.extend(question.spread.too_few(thresholds));
+    reasons.extend(errors::open(question.errors, thresholds));
+    reasons.extend(latency::open(question.latency));
     reasons.extend(beyond_caps(TOTAL, counts, &answers, thresholds));
     reasons.extend(caps::too_many_transient(TOTAL, total, thresholds));
     if total.outcome == Outcome::Pass {
@@ -125,6 +136,8 @@ pub(super) fn conclude(
             percent(thresholds.confidence)
         );
         let mut reasons = vec![reason];
+        reasons.extend(latency::kept(question.latency));
+        reasons.extend(question.spread.told(routes));
         reasons.extend(caps::never_compared(counts));
         reasons.extend(sentences::excused(total));
         reasons.extend(answers.mostly_errors());

@@ -25,18 +25,20 @@ pub(super) struct Judged<'a> {
     pub(super) is_operation: bool,
 }
 
-/// All routes together, and each one, the worst first.
+/// All routes together, and each one, the worst first; and the chance of a wrong fail that each test has.
 pub(super) fn judge_all<'a>(
     seen: &'a [RouteEvidence],
     all: &Counts,
     noise: &Found<'_>,
     thresholds: &'a Thresholds,
-) -> (RouteDecision, Vec<Judged<'a>>) {
+) -> (RouteDecision, Vec<Judged<'a>>, f64) {
     let candidates = Candidate::all(seen, noise, thresholds);
     let tested = candidates
         .iter()
         .filter(|route| !route.unserved && route.compared() > 0);
-    let alpha = share_of_wrong_fails(thresholds, tested.count());
+    let required = candidates.iter().filter(|route| route.required).count();
+    let more = further_tests(thresholds, required);
+    let alpha = share_of_wrong_fails(thresholds, tested.count(), more);
     let mut total = judge("", all, of_all(seen, noise), thresholds, alpha);
     total.traffic = if all.received > 0 { 1.0 } else { 0.0 };
     // The minimum number of requests applies to the total.
@@ -50,7 +52,7 @@ pub(super) fn judge_all<'a>(
         .map(|route| route.judged(all, thresholds, alpha))
         .collect();
     routes.sort_by(|one, two| worst_first(&one.decision, &two.decision));
-    (total, routes)
+    (total, routes, alpha)
 }
 
 /// A route that is to be judged.
@@ -141,11 +143,19 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// Which chance of a wrong fail is left for each of so many routes: a fail on any one is a fail, and so is one of all
-/// together, which is a test of its own where there are several.
-fn share_of_wrong_fails(thresholds: &Thresholds, routes: usize) -> f64 {
+/// Which chance of a wrong fail is left for each of so many routes, and of so many other tests: a fail on any one is a fail,
+/// and so is one of all together, which is a test of its own where there are several.
+fn share_of_wrong_fails(thresholds: &Thresholds, routes: usize, more: usize) -> f64 {
     let tests = if routes > 1 { routes + 1 } else { 1 };
-    wrong(thresholds) / tests as f64
+    wrong(thresholds) / (tests + more) as f64
+}
+
+/// How many tests there are besides those of differences: each limit of a latency, and the cap of the candidate's failures,
+/// for all requests and for each required route.
+fn further_tests(thresholds: &Thresholds, required: usize) -> usize {
+    let limits = thresholds.max_latency.len();
+    let caps = usize::from(thresholds.max_candidate_errors.is_some());
+    (limits + caps) * (1 + required)
 }
 
 /// How likely a decision may be wrong.
@@ -200,6 +210,9 @@ fn judge(
         excused,
         uncomparable: counts.uncomparable(),
         unserved: false,
+        // Known where all is known that was counted of it, see `spread`.
+        distinct_targets: 0,
+        most_frequent_share: None,
         rate: if compared == 0 {
             0.0
         } else {

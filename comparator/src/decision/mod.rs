@@ -12,7 +12,8 @@
 //!
 //! In this order:
 //! 1. Nothing recorded, or fewer compared requests than `min_requests`: undecided.
-//! 2. A route, or all together, is proven to differ too much: fail. Our own drops do not excuse it: an observed
+//! 2. A route, or all together, is proven to differ too much, or the candidate to be slower than a `max_latency` or to fail
+//!    more often than `max_candidate_errors` allows: fail. Our own drops do not excuse it: an observed
 //!    difference is a fact, and a candidate that is down makes us drop.
 //! 3. An instance that counted was not heard of since the decision began, or part of its counts is missing, or an
 //!    instance still receives requests under other rules or for other versions: undecided.
@@ -23,8 +24,8 @@
 //! 6. More than `max_errors` of the legacy's answers, on the compared routes or on a required one, are server errors
 //!    (5xx): undecided. That both services fail alike does not show that they answer alike. Client errors (4xx) are
 //!    answers that clients got; if they are the majority, a pass says so.
-//! 7. More requests than `max_not_compared` allows were not compared for a reason, in all or on a required route, or the
-//!    evidence is of a shorter time than `min_duration_ms`: undecided.
+//! 7. More requests than `max_not_compared` allows were not compared for a reason, in all or on a required route, the
+//!    evidence is of a shorter time than `min_duration_ms`, it has fewer distinct targets than `min_distinct`; or it is open whether the candidate is fast enough, or fails rarely enough: undecided.
 //! 8. More compared requests than `max_transient` were transient mismatches, in all or on a required route: undecided.
 //! 9. The bounds are within what is allowed: pass. If 0 is allowed, no number of requests can prove that, and the
 //!    decision says so. Requests that were received before the decision began and have no outcome yet, and those for
@@ -35,11 +36,14 @@
 mod caps;
 mod carried;
 mod conclude;
+mod errors;
 mod headline;
 mod judged;
+mod latency;
 mod operations;
 mod sentences;
 mod served;
+mod spread;
 mod standing;
 mod words;
 
@@ -51,6 +55,8 @@ use uuid::Uuid;
 use crate::noise::excused::{self, Found};
 pub use carried::carried;
 use conclude::{Question, conclude};
+pub use sentences::excused as not_counted;
+use spread::Spread;
 pub use words::number;
 
 /// Decides from the evidence of a migration, which is `None` if nothing was recorded. `standing` tells whether it is
@@ -68,7 +74,10 @@ pub fn decide(
     let noise = evidence.map_or_else(Found::default, |evidence| {
         excused::find(evidence, thresholds.noise)
     });
-    let (total, routes) = judged::judge_all(seen, &counts, &noise, thresholds);
+    let (mut total, mut routes, alpha) = judged::judge_all(seen, &counts, &noise, thresholds);
+    let spread = Spread::fill(evidence, thresholds, &mut total, &mut routes);
+    let latency = latency::judge(evidence, &routes, thresholds, alpha);
+    let errors = errors::judge(evidence, &routes, thresholds, alpha);
     let summary = evidence.map(|evidence| summary(evidence, standing));
     let question = Question {
         migration,
@@ -77,6 +86,9 @@ pub fn decide(
         counts: &counts,
         standing,
         thresholds,
+        spread: &spread,
+        latency: &latency,
+        errors: &errors,
         noise: &noise.groups,
     };
     let (outcome, reasons) = conclude(&question, &total, &routes);
@@ -101,6 +113,8 @@ pub fn decide(
         noise: noise.groups,
         total,
         routes,
+        latency,
+        candidate_errors: errors,
         waited_ms: 0,
     }
 }

@@ -15,14 +15,31 @@ use parity_schemas::tally::Counts;
 
 use crate::noise::excused::Found;
 
-/// The counts of each operation of which anything was received, and what of them does not count: of all its routes
-/// together.
+/// The counts of each operation of which anything was received: of all its routes together, and what does not count of them.
 pub(super) fn cover<'a>(
     operations: &'a [String],
     seen: &[RouteEvidence],
     noise: &Found<'_>,
 ) -> HashMap<&'a str, (Counts, Excused)> {
-    let mut covered: HashMap<&str, (Counts, Excused)> = HashMap::new();
+    let sum = |routes: Vec<&RouteEvidence>| {
+        let (mut counts, mut excused) = (Counts::default(), Excused::default());
+        for route in routes {
+            let (before, more) = (counts.compared(), route.counts.compared());
+            excused = excused.with(before, noise.of(&route.route), more);
+            counts.merge(&route.counts);
+        }
+        (counts, excused)
+    };
+    let covered = routes_of(operations, seen).into_iter();
+    covered.map(|(name, routes)| (name, sum(routes))).collect()
+}
+
+/// The routes of each operation of which anything was received.
+pub(super) fn routes_of<'a, 'b>(
+    operations: &'a [String],
+    seen: &'b [RouteEvidence],
+) -> HashMap<&'a str, Vec<&'b RouteEvidence>> {
+    let mut covered: HashMap<&str, Vec<&RouteEvidence>> = HashMap::new();
     if operations.is_empty() {
         return covered;
     }
@@ -34,10 +51,7 @@ pub(super) fn cover<'a>(
         // Of several that fit as well, the first in the order of their names.
         let closest = fitting.max_by_key(|(exact, operation)| (*exact, Reverse(*operation)));
         if let Some((_, operation)) = closest {
-            let (counts, excused) = covered.entry(operation).or_default();
-            let (before, more) = (counts.compared(), route.counts.compared());
-            *excused = excused.with(before, noise.of(&route.route), more);
-            counts.merge(&route.counts);
+            covered.entry(operation).or_default().push(route);
         }
     }
     covered
@@ -89,6 +103,7 @@ mod tests {
                     received: 1,
                     ..Counts::default()
                 },
+                ..RouteEvidence::default()
             })
             .collect();
         let covered = cover(&operations, &seen, &Found::default());

@@ -74,7 +74,7 @@ pub(super) fn proven(route: &RouteDecision, allowed: f64) -> String {
 }
 
 /// What does not count against the candidate, and what would be hidden by that at the most.
-pub(super) fn excused(total: &RouteDecision) -> Vec<String> {
+pub fn excused(total: &RouteDecision) -> Vec<String> {
     let Excused {
         transient, noise, ..
     } = total.excused;

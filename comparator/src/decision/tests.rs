@@ -11,9 +11,12 @@ use parity_schemas::watermark::{Apart, Run, Watermark};
 use super::*;
 
 mod caps;
+mod errors;
+mod latency;
 mod noise;
 mod scope;
 mod served;
+mod spread;
 mod standing;
 
 fn counts(matched: u64, mismatch: u64, not_compared: &[(Reason, u64)]) -> Counts {
@@ -47,6 +50,7 @@ fn evidence(routes: Vec<(&str, Counts)>) -> Evidence {
             .map(|(route, counts)| RouteEvidence {
                 route: route.to_owned(),
                 counts,
+                ..RouteEvidence::default()
             })
             .collect(),
     }

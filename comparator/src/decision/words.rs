@@ -55,6 +55,16 @@ pub fn number(value: u64) -> String {
     out
 }
 
+/// Microseconds, or none.
+pub(super) fn micros(time: Option<u64>) -> String {
+    match time {
+        None => "?".to_owned(),
+        Some(micros @ 0..1_000) => format!("{micros} µs"),
+        Some(micros @ 1_000..1_000_000) => format!("{:.1} ms", micros as f64 / 1e3),
+        Some(micros) => format!("{:.2} s", micros as f64 / 1e6),
+    }
+}
+
 /// A time in the two largest units that it has.
 pub(super) fn duration(millis: u64) -> String {
     const UNITS: [(u64, &str); 5] = [

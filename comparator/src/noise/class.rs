@@ -69,7 +69,7 @@ pub struct Comparisons<'a> {
     pub legacy: &'a Comparison,
     /// The candidate's first answer and its second.
     pub candidate: &'a Comparison,
-    /// The legacy's second answer is an error of its own that the first was not.
+    /// The legacy's second answer is an error of its own, and neither of the first two was one.
     pub legacy_failed: bool,
 }
 
@@ -154,7 +154,10 @@ pub fn recheck(
         second: &second,
         legacy: &legacy,
         candidate: &candidate,
-        legacy_failed: is_error(answers.legacy[1]) && !is_error(answers.legacy[0]),
+        // Where the candidate had failed before, this says that the legacy does so, too.
+        legacy_failed: is_error(answers.legacy[1])
+            && !is_error(answers.legacy[0])
+            && !is_error(answers.candidate[0]),
     };
     classify(&comparisons, hash)
 }

@@ -6,17 +6,22 @@
 //! A group that looks like noise and is not proven yet counts, so that nothing passes by it. But nothing fails by it
 //! either: who asks too early would be told that a service differs from itself. That holds only while rechecks say so:
 //! without any, or once they say something else, it counts both ways.
+//!
+//! Two clocks are now and then "the same time cut to fewer digits", two numbers rounded, by chance. Such groups differ only
+//! in their explanation and are rare, so that alone they would wait for their rechecks for ever. A group is noise also if
+//! nothing is shown against it alone, and it and those that differ only in their explanation are noise together: what may
+//! hide in all of them is bounded as in one.
 
 use std::collections::HashMap;
 
 use parity_schemas::evidence::{Evidence, GroupEvidence};
 use parity_schemas::noise::{Excused, NoiseGroup, NoiseState, NoiseUse};
-use parity_schemas::recheck::ClassCounts;
+use parity_schemas::recheck::{ClassCounts, EvidenceCounts, RecheckEvidence, add_counts};
 use parity_schemas::record::MismatchClass;
 use parity_schemas::tally::Counts;
 use parity_schemas::verdict::Kind;
 
-use super::proof::{GroupSums, prove};
+use super::proof::{GroupSums, Proof, prove};
 use super::shape::Shape;
 
 /// What was found in some evidence.
@@ -105,12 +110,26 @@ fn groups(evidence: &Evidence) -> Vec<NoiseGroup> {
         .iter()
         .filter_map(|group| Some((Place::of(group)?, group)))
         .collect();
+    let mut families: HashMap<Place<'_>, GroupSums> = HashMap::new();
+    for (place, group) in &places {
+        let family = families.entry(place.family());
+        let family = family.or_insert_with(|| GroupSums::none(place.shape));
+        family.add(&GroupSums::of_group(group, place.shape));
+    }
     let mut groups: Vec<NoiseGroup> = places
         .iter()
         .filter_map(|(place, group)| {
-            let mirrored = places.get(&place.mirrored()).copied();
             let compared = counts.get(group.route.as_str())?.compared();
-            noise_group(group, place.shape, mirrored, compared)
+            let mirrored = place.mirrored();
+            // A group that is its own mirror has none.
+            let is_two = mirrored != *place;
+            let of_mirrored = places.get(&mirrored).copied().filter(|_| is_two);
+            let family = families.get(&place.family())?;
+            let family_mirrored = families.get(&mirrored.family()).filter(|_| is_two);
+            // One that has no other member says nothing more.
+            let family =
+                (family.count > group.count).then(|| prove(family, family_mirrored, compared));
+            noise_group(group, place.shape, of_mirrored, family, compared)
         })
         .collect();
     groups.sort_by(|one, two| {
@@ -128,18 +147,25 @@ fn noise_group(
     group: &GroupEvidence,
     shape: Shape,
     mirrored: Option<&GroupEvidence>,
+    family: Option<Proof>,
     compared: u64,
 ) -> Option<NoiseGroup> {
-    let sums = |group: &GroupEvidence, shape| GroupSums {
-        shape,
-        count: group.count,
-        classes: group.classes.clone(),
-        evidence: group.evidence.clone(),
-    };
-    let exchanged = mirrored.map(|other| sums(other, shape.mirrored()));
-    let proof = prove(&sums(group, shape), exchanged.as_ref(), compared);
-    let moved = of_class(&group.classes, MismatchClass::Noise)
-        + of_class(&group.classes, MismatchClass::Transient);
+    let exchanged = mirrored.map(|other| GroupSums::of_group(other, shape.mirrored()));
+    let alone = GroupSums::of_group(group, shape);
+    let mut proof = prove(&alone, exchanged.as_ref(), compared);
+    if let Some(family) = family.filter(|family| proof.is_open() && family.is_proven()) {
+        // It is part of what may hide in all of them.
+        proof.hidden = proof.hidden.min(family.hidden);
+        proof.against = family.against;
+    }
+    let moved: u64 = [Some(group), mirrored]
+        .into_iter()
+        .flatten()
+        .map(|group| {
+            of_class(&group.classes, MismatchClass::Noise)
+                + of_class(&group.classes, MismatchClass::Transient)
+        })
+        .sum();
     let state = if proof.is_proven() {
         NoiseState::Proven
     } else if proof.is_open() && moved > 0 {
@@ -159,7 +185,41 @@ fn noise_group(
         rechecks: proof.rechecks,
         hidden: proof.hidden,
         against: proof.against.iter().map(ToString::to_string).collect(),
+        example_id: None,
     })
+}
+
+impl GroupSums {
+    /// Of no group.
+    fn none(shape: Shape) -> Self {
+        Self {
+            shape,
+            count: 0,
+            classes: ClassCounts::new(),
+            evidence: EvidenceCounts::new(),
+        }
+    }
+
+    fn of_group(group: &GroupEvidence, shape: Shape) -> Self {
+        Self {
+            shape,
+            count: group.count,
+            classes: group.classes.clone(),
+            evidence: group.evidence.clone(),
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.count += other.count;
+        add_counts(&mut self.classes, &other.classes);
+        // Several groups may have the same targets.
+        let targets = [&self.evidence, &other.evidence]
+            .map(|counts| counts.get(&RecheckEvidence::Targets).copied());
+        add_counts(&mut self.evidence, &other.evidence);
+        if let Some(targets) = targets.into_iter().flatten().max() {
+            self.evidence.insert(RecheckEvidence::Targets, targets);
+        }
+    }
 }
 
 fn of_class(classes: &ClassCounts, class: MismatchClass) -> u64 {
@@ -191,6 +251,14 @@ impl<'a> Place<'a> {
             explanation: group.group.explanation,
             shape,
         })
+    }
+
+    /// The same without its explanation.
+    fn family(&self) -> Self {
+        Self {
+            explanation: None,
+            ..*self
+        }
     }
 
     /// The same with the services exchanged.

@@ -13,11 +13,17 @@ use super::class::Observation;
 /// Groups that are remembered; what is known of more is not counted. About as many as a tally holds.
 const GROUPS: usize = 1_024;
 /// Values of each service that a group remembers: a constant shows in a handful, one of a thousand values in some ten
-/// thousand. 32 KiB for a group at most.
+/// thousand. 64 KiB for a group at most.
 const VALUES: usize = 2_048;
 /// Times that a value must have been seen before to be one that repeats. Of values that are drawn at random many are seen
 /// twice (of forty thousand, every twentieth among two thousand) and few three times; a constant is seen always.
-const OFTEN: u8 = 2;
+const OFTEN: u32 = 2;
+/// For each so many exchanges of a group once more: a constant in one of a hundred is seen four times as often, and of a
+/// thousand values that are drawn at random, each by chance, none is.
+const ONCE_MORE_IN: u32 = 400;
+/// How many exchanges of the group ago a value must have been seen first to be one that repeats. A clock that ticks slowly
+/// shows one value to all requests of that moment, and how many come in one moment is not the same for both services.
+const LONG_AGO: u32 = 64;
 /// Targets that a group tells apart; a proof asks for far fewer.
 const TARGETS: usize = 256;
 /// Powers of two by which a distance must be beyond all before it to be far: eight times as much. Of values without a
@@ -32,12 +38,19 @@ pub struct Memory {
 
 #[derive(Default)]
 struct Known {
-    /// How often each value was seen, up to [`OFTEN`].
-    legacy: HashMap<u64, u8>,
-    candidate: HashMap<u64, u8>,
+    exchanges: u32,
+    legacy: HashMap<u64, Shown>,
+    candidate: HashMap<u64, Shown>,
     targets: HashSet<u64>,
     /// The farthest that the legacy has moved.
     motion: Option<i32>,
+}
+
+/// When a value was seen.
+struct Shown {
+    /// In which exchange of the group first.
+    first: u32,
+    times: u32,
 }
 
 impl Memory {
@@ -75,9 +88,12 @@ impl Memory {
         let Some(known) = self.groups.get_mut(fingerprint) else {
             return counts;
         };
-        let repeats = |values: &[u64], known: &HashMap<u64, u8>| {
+        known.exchanges = known.exchanges.saturating_add(1);
+        let now = known.exchanges;
+        let often = OFTEN + now / ONCE_MORE_IN;
+        let repeats = |values: &[u64], known: &HashMap<u64, Shown>| {
             let mut seen = values.iter().filter_map(|value| known.get(value));
-            seen.any(|times| *times >= OFTEN)
+            seen.any(|shown| shown.times >= often && now - shown.first >= LONG_AGO)
         };
         let repeated = (
             repeats(&seen.candidate_values, &known.candidate),
@@ -116,10 +132,11 @@ impl Known {
             (&seen.candidate_values, &mut self.candidate),
         ] {
             for value in values {
-                if let Some(times) = known.get_mut(value) {
-                    *times = OFTEN.min(*times + 1);
+                if let Some(shown) = known.get_mut(value) {
+                    shown.times = shown.times.saturating_add(1);
                 } else if !is_full {
-                    known.insert(*value, 1);
+                    let (first, times) = (self.exchanges, 1);
+                    known.insert(*value, Shown { first, times });
                 }
             }
         }
@@ -150,10 +167,46 @@ mod tests {
         };
         assert_eq!(seen(1, 2, 99, 7), ["above", "targets"]);
         assert_eq!(seen(1, 3, 13, 7), ["above"]);
-        assert_eq!(seen(1, 4, 13, 7), ["above", "candidate_repeats"]);
+        for other in 0..u64::from(LONG_AGO) {
+            // Not long ago, however often.
+            assert_eq!(seen(1_000 + other, 2_000 + other, 13, 7), ["above"]);
+        }
+        assert_eq!(seen(1, 5, 13, 7), ["above", "candidate_repeats"]);
         assert_eq!(seen(2, 3, 14, 8), ["above", "candidate_far", "targets"]);
-        assert_eq!(seen(3, 3, 13, 8), ["above", "legacy_repeats"]);
         assert_eq!(seen(1, 3, 13, 8), ["above"], "both repeat");
+    }
+
+    #[test]
+    fn what_repeats_by_chance_is_told_from_a_constant_in_one_of_a_hundred() {
+        let mut memory = Memory::default();
+        let mut state = 1_u64;
+        let mut random = |below: u64| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state % below
+        };
+        let mut repeats = [0, 0];
+        for exchange in 0..4_000 {
+            let mut values = || vec![random(2_000), random(2_000)];
+            let (legacy_values, mut candidate_values) = (values(), values());
+            let is_constant = exchange % 100 == 99;
+            if is_constant {
+                candidate_values = vec![77_777];
+            }
+            let observation = Observation {
+                legacy_values,
+                candidate_values,
+                ..Observation::default()
+            };
+            let counts = memory.count("f", &observation, 0);
+            repeats[usize::from(is_constant)] += counts
+                .get(&RecheckEvidence::CandidateRepeats)
+                .copied()
+                .unwrap_or(0);
+        }
+        assert!(repeats[0] < 100, "by chance: {repeats:?}");
+        assert!(repeats[1] > 30, "the constant: {repeats:?}");
     }
 
     #[test]

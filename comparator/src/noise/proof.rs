@@ -102,13 +102,12 @@ impl Proof {
     pub fn is_open(&self) -> bool {
         let mut against = self.against.iter();
         !self.is_proven()
-            && against.all(|objection| {
-                matches!(
-                    objection,
-                    Objection::FewRechecks { .. }
-                        | Objection::FewTargets { .. }
-                        | Objection::MayHide { .. }
-                )
+            && against.all(|objection| match objection {
+                Objection::FewRechecks { .. }
+                | Objection::FewTargets { .. }
+                | Objection::MayHide { .. } => true,
+                Objection::OneSided { count, mirrored } => evidence_for(*count, *mirrored) < SHOWN,
+                Objection::Shape(_) | Objection::Shown { .. } => false,
             })
     }
 }
@@ -170,33 +169,38 @@ const PAIRS: [(RecheckEvidence, RecheckEvidence); 5] = [
     (RecheckEvidence::CandidateFar, RecheckEvidence::LegacyFar),
 ];
 
-/// Says of a group whether it is noise. `mirrored` is the group at the same place with the shapes (and kinds) exchanged,
-/// which only groups of unlike shapes have; `compared` are the compared requests of the route.
+/// Says of a group whether it is noise. `mirrored` is the group at the same place with the services exchanged: with their
+/// shapes, kinds and status codes. Only groups that are not their own mirror have one. `compared` are the compared requests
+/// of the route.
 pub fn prove(group: &GroupSums, mirrored: Option<&GroupSums>, compared: u64) -> Proof {
-    let (rechecks, of_mirrored) = (
-        group.rechecks(),
-        mirrored.filter(|_| !group.shape.is_alike()),
-    );
-    let compared = compared.max(group.count).max(1);
-    let share = group.count as f64 / compared as f64;
+    let is_one_sided = !group.shape.is_alike() || mirrored.is_some();
+    // Which of the two groups an exchange has is decided by who was the odd one, so only both together are balanced.
+    let both = Pairs::of(group, mirrored);
+    let rechecks = both.rechecks;
+    let compared = compared.max(both.count).max(1);
+    let share = both.count as f64 / compared as f64;
     let allowed = (MAX_HIDDEN / share.max(f64::MIN_POSITIVE)).min(MAX_OF_GROUP);
     let mut proof = Proof {
-        rechecks,
+        rechecks: group.rechecks(),
         hidden: 0.0,
         against: Vec::new(),
     };
-    if !group.shape.may_be_noise() {
+    // Behind two status codes are answers of two kinds, of which nothing can be compared: the codes themselves are what
+    // comes and goes.
+    let is_of_two_statuses = group.shape.is_alike() && mirrored.is_some();
+    if !group.shape.may_be_noise() && !is_of_two_statuses {
         proof.against.push(Objection::Shape(group.shape));
     }
-    if rechecks < MIN_RECHECKS {
+    if proof.rechecks < MIN_RECHECKS {
+        let rechecks = proof.rechecks;
         proof.against.push(Objection::FewRechecks { rechecks });
     }
     let targets = group.of(RecheckEvidence::Targets);
     if targets < MIN_TARGETS {
         proof.against.push(Objection::FewTargets { targets });
     }
-    if !group.shape.is_alike() {
-        let mirrored = of_mirrored.map_or(0, |mirrored| mirrored.count);
+    if is_one_sided {
+        let mirrored = mirrored.map_or(0, |mirrored| mirrored.count);
         let most = excess(group.count, mirrored, compared);
         if evidence_for(group.count, mirrored) >= SHOWN || most > MAX_HIDDEN {
             proof.against.push(Objection::OneSided {
@@ -206,14 +210,14 @@ pub fn prove(group: &GroupSums, mirrored: Option<&GroupSums>, compared: u64) -> 
         }
     }
     for (evidence, counterpart) in PAIRS {
-        let (times, other) = (group.of(evidence), group.of(counterpart));
+        let (times, other) = (both.seen(evidence), both.seen(counterpart));
         let most = excess(times, other, rechecks);
         proof.hidden = proof.hidden.max(most * share);
         proof.weigh(evidence, [times, other], most, allowed);
     }
     if group.shape.is_ordered() {
         let (above, below) = (RecheckEvidence::Above, RecheckEvidence::Below);
-        let (mut more, mut less) = ((above, group.of(above)), (below, group.of(below)));
+        let (mut more, mut less) = ((above, both.seen(above)), (below, both.seen(below)));
         if less.1 > more.1 {
             std::mem::swap(&mut more, &mut less);
         }
@@ -223,6 +227,30 @@ pub fn prove(group: &GroupSums, mirrored: Option<&GroupSums>, compared: u64) -> 
         proof.weigh(more.0, [more.1, less.1], most, allowed);
     }
     proof
+}
+
+/// The sums of a group and of its mirror.
+struct Pairs<'a> {
+    groups: [Option<&'a GroupSums>; 2],
+    count: u64,
+    rechecks: u64,
+}
+
+impl<'a> Pairs<'a> {
+    fn of(group: &'a GroupSums, mirrored: Option<&'a GroupSums>) -> Self {
+        let groups = [Some(group), mirrored];
+        let sum = |of: fn(&GroupSums) -> u64| groups.into_iter().flatten().map(of).sum();
+        Self {
+            groups,
+            count: sum(|group| group.count),
+            rechecks: sum(GroupSums::rechecks),
+        }
+    }
+
+    fn seen(&self, evidence: RecheckEvidence) -> u64 {
+        let groups = self.groups.into_iter().flatten();
+        groups.map(|group| group.of(evidence)).sum()
+    }
 }
 
 impl Proof {

@@ -13,6 +13,7 @@
 
 mod label;
 mod text;
+mod words;
 
 use parity_schemas::side::Side;
 use parity_schemas::verdict::{Finding, Kind, Part, TextDiff};

@@ -3,6 +3,7 @@
 //!
 //! The table is printed. `PARITY_TEST_LENGTH=long` (tests/long) makes it from ten times as many runs.
 
+mod clustered;
 mod random;
 mod table;
 mod traffic;
@@ -159,4 +160,39 @@ fn ten_thousand_routes_are_decided_in_a_moment() {
     table::say(&format!("10,000 routes decided in {took:?}"));
     // A build that is not optimized takes ten times as long as one that is.
     assert!(took.as_secs() < 10, "{took:?}");
+}
+
+#[test]
+fn many_requests_to_few_targets_prove_nothing_of_the_others_and_min_distinct_says_so() {
+    // As many as an exact bound wants of independent requests.
+    const ENOUGH: u64 = 300;
+    let mut text = "\n2 % of the targets always differ, 1 % allowed; 20,000 requests\n\
+                    targets  wrong passes  with --min-distinct 300\n"
+        .to_owned();
+    for targets in [1, 10, 100, 1_000] {
+        let plain = thresholds(Bound::AnyTime, 0.95, 0.01);
+        let demanding = Thresholds {
+            min_distinct: ENOUGH,
+            ..plain.clone()
+        };
+        let of = |thresholds| clustered::simulate(runs(), targets, 20_000, 0.02, thresholds);
+        let (plain, demanding) = (of(&plain), of(&demanding));
+        let row = format!(
+            "{targets:>7}  {:>10.1} %  {:>21.1} %\n",
+            100.0 * plain.passed as f64 / plain.runs as f64,
+            100.0 * demanding.passed as f64 / demanding.runs as f64
+        );
+        text.push_str(&row);
+        // A simulation that does not show what it is for shows nothing.
+        assert_eq!(
+            is_more_than(0.05, plain.passed, plain.runs),
+            targets <= 100,
+            "{targets}: {plain:?}"
+        );
+        assert!(
+            !is_more_than(0.05, demanding.passed, demanding.runs),
+            "{targets}: {demanding:?}"
+        );
+    }
+    table::say(&text);
 }

@@ -100,6 +100,7 @@ fn one(
                 None => evidence.routes.push(RouteEvidence {
                     route: route.name.clone(),
                     counts: more,
+                    ..RouteEvidence::default()
                 }),
             }
         }
@@ -121,7 +122,7 @@ fn one(
     (pass, fail)
 }
 
-fn counts(requests: u64, differing: u64) -> Counts {
+pub(crate) fn counts(requests: u64, differing: u64) -> Counts {
     Counts {
         received: requests,
         matched: requests - differing,
@@ -149,6 +150,7 @@ pub(crate) fn evidence(routes: impl Iterator<Item = (String, u64, u64)>) -> Evid
             .map(|(route, requests, differing)| RouteEvidence {
                 route,
                 counts: counts(requests, differing),
+                ..RouteEvidence::default()
             })
             .collect(),
     }

@@ -10,7 +10,6 @@ use axum::extract::{Path, State};
 use axum::http::Uri;
 use axum::response::{IntoResponse, Response};
 use parity_schemas::documents::{MISMATCHES_SCHEMA, MismatchPage};
-use parity_schemas::evidence::Thresholds;
 
 use super::asked::Asked;
 use super::question::{ErrorAnswer, MismatchQuestion, Question, find_mismatch, read};
@@ -22,10 +21,10 @@ pub(super) async fn report(
     State(site): State<Arc<Site>>,
     Asked(question): Asked<Question>,
 ) -> Result<Response, ErrorAnswer> {
-    let selection = question.selection(&site)?;
+    let (selection, thresholds) = (question.selection(&site)?, question.thresholds()?);
     let is_own = selection.migration() == site.migration;
     let decided = read(&site, move |reader| {
-        view::decided(reader, &selection, &Thresholds::default())
+        view::decided(reader, &selection, &thresholds)
     })
     .await?;
     // A migration that is misspelt has no report of zeros. That of this process is no slip: nothing came yet.

@@ -5,7 +5,8 @@ use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use parity_schemas::evidence::{Bound, Thresholds};
-use parity_schemas::record::Mismatch;
+use parity_schemas::noise::NoiseUse;
+use parity_schemas::record::{Mismatch, MismatchClass};
 use parity_schemas::time::Timestamp;
 use parity_sink::read::MAX_MISMATCHES;
 use parity_sink::{MismatchFilter, Reader, Selection, StoreError};
@@ -30,6 +31,9 @@ pub(super) struct Question {
     max_dropped: Option<f64>,
     max_uncomparable: Option<f64>,
     max_errors: Option<f64>,
+    min_distinct: Option<u64>,
+    noise: Option<String>,
+    max_transient: Option<f64>,
 }
 
 impl Question {
@@ -51,6 +55,14 @@ impl Question {
             since,
             ..Selection::default()
         })
+    }
+
+    /// What to do with noise.
+    fn noise(&self) -> Result<NoiseUse, ErrorAnswer> {
+        match &self.noise {
+            Some(text) => word("noise", text, NoiseUse::ALL, NoiseUse::as_str),
+            None => Ok(NoiseUse::default()),
+        }
     }
 
     pub(super) fn thresholds(&self) -> Result<Thresholds, ErrorAnswer> {
@@ -86,6 +98,9 @@ impl Question {
                 default.max_uncomparable,
             )?,
             max_errors: share("max_errors", self.max_errors, default.max_errors)?,
+            min_distinct: self.min_distinct.unwrap_or(default.min_distinct),
+            noise: self.noise()?,
+            max_transient: share("max_transient", self.max_transient, default.max_transient)?,
             ..default
         })
     }
@@ -177,6 +192,7 @@ pub(super) struct MismatchQuestion {
     route: Option<String>,
     fingerprint: Option<String>,
     limit: Option<usize>,
+    class: Option<String>,
     /// The `next` of the previous page.
     after: Option<String>,
 }
@@ -191,7 +207,17 @@ impl MismatchQuestion {
             })?),
             None => None,
         };
+        let class = match &self.class {
+            Some(text) => Some(word(
+                "class",
+                text,
+                MismatchClass::ALL,
+                MismatchClass::as_str,
+            )?),
+            None => None,
+        };
         Ok(MismatchFilter {
+            class,
             migration: Some(
                 self.migration
                     .clone()
@@ -213,6 +239,20 @@ impl MismatchQuestion {
             )))
         }
     }
+}
+
+/// One of the words that a parameter takes.
+fn word<T: Copy>(
+    name: &str,
+    given: &str,
+    known: &[T],
+    as_str: impl Fn(T) -> &'static str,
+) -> Result<T, ErrorAnswer> {
+    let meant = known.iter().find(|word| as_str(**word) == given);
+    meant.copied().ok_or_else(|| {
+        let known: Vec<&str> = known.iter().map(|word| as_str(*word)).collect();
+        ErrorAnswer::bad(format!("{name} is `{given}`; give {}", known.join(", ")))
+    })
 }
 
 /// Parses `TIME_ID`, the position of a mismatch in the list.

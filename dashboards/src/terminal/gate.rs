@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use parity_schemas::evidence::{Decision, Outcome};
 
-use super::report::clients_line;
+use super::report::{clients_line, excused_cells, noise_in_short};
 use super::{BOLD, DIM, style, styled};
 use crate::view::words::sentence;
 use crate::view::{Completeness, DecisionView};
@@ -40,6 +40,10 @@ fn write(out: &mut String, view: DecisionView<'_>) -> std::fmt::Result {
         writeln!(out, "  {}", sentence(reason))?;
     }
     routes(out, view)?;
+    if let Some(line) = view.targets() {
+        writeln!(out, "{}", styled(DIM, line))?;
+    }
+    noise_in_short(out, &view.noise())?;
     if let Some(line) = view.bound_to() {
         writeln!(out, "\n{}", styled(DIM, line))?;
     }
@@ -57,15 +61,31 @@ fn routes(out: &mut String, view: DecisionView<'_>) -> std::fmt::Result {
     };
     let width = longest.max(5);
     let header = format!(
-        "{:width$}  {:>9}  {:>9}  {:>9}  {:>21}  {:9}  {:>7}",
-        "ROUTE", "COMPARED", "DIFFERING", "RATE", "BETWEEN", "OUTCOME", "NEEDED"
+        "{:width$}  {:>9}  {:>9}  {:>9}  {:>9}{}  {:>21}  {:9}  {:>7}",
+        "ROUTE",
+        "COMPARED",
+        "TARGETS",
+        "DIFFERING",
+        "RATE",
+        excused_cells(&view.excused_columns().titles()).to_uppercase(),
+        "BETWEEN",
+        "OUTCOME",
+        "NEEDED"
     );
     writeln!(out, "\n{}", styled(BOLD, header))?;
     for row in routes.iter().take(MAX_ROUTES).chain([&view.total()]) {
         writeln!(
             out,
-            "{:width$}  {:>9}  {:>9}  {:>9}  {:>21}  {:9}  {:>7}",
-            row.name, row.compared, row.differing, row.rate, row.between, row.outcome, row.needed,
+            "{:width$}  {:>9}  {:>9}  {:>9}  {:>9}{}  {:>21}  {:9}  {:>7}",
+            row.name,
+            row.compared,
+            row.targets,
+            row.differing,
+            row.rate,
+            excused_cells(&row.excused),
+            row.between,
+            row.outcome,
+            row.needed,
         )?;
     }
     Ok(())

@@ -4,6 +4,7 @@
 
 mod clients;
 mod groups;
+mod noise;
 mod outcomes;
 
 use std::collections::BTreeMap;
@@ -13,10 +14,11 @@ use parity_schemas::evidence::Outcome;
 use parity_schemas::report::Report;
 
 use super::{BAD, BOLD, DIM, style, styled};
-use crate::view::words::{elapsed, grouped, percent, rate, sentence, shown, version};
+use crate::view::words::{elapsed, grouped, percent, rate, sentence, shown, targets_line, version};
 use crate::view::{Decided, ReportView, not_compared};
 
 pub(super) use clients::headline as clients_line;
+pub(super) use noise::short as noise_in_short;
 
 /// Routes listed, about a screen. Further ones are only counted.
 const MAX_ROUTES: usize = 30;
@@ -37,10 +39,15 @@ fn write(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result {
     let Some(window) = &report.window else {
         return hidden(out, view);
     };
-    if decision.outcome == Outcome::Undecided {
-        for reason in &decision.reasons {
-            writeln!(out, "  {}", sentence(reason))?;
-        }
+    let reasons = match decision.outcome {
+        Outcome::Undecided => decision.reasons.as_slice(),
+        Outcome::Pass | Outcome::Fail => &[],
+    };
+    for told in reasons.iter().chain(&view.not_counted(reasons)) {
+        writeln!(out, "  {}", sentence(told))?;
+    }
+    if let Some(told) = view.classes() {
+        writeln!(out, "  {told}")?;
     }
     writeln!(
         out,
@@ -62,8 +69,9 @@ fn write(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result {
     let whole = view.completeness().line(|time| time.to_string());
     writeln!(out, "{}", styled(DIM, whole))?;
     hidden(out, view)?;
-    routes(out, report)?;
+    routes(out, view)?;
     groups::write(out, view)?;
+    noise::write(out, view)?;
     outcomes::write(out, view)?;
     rules(out, report)?;
     conservation(out, view)
@@ -98,7 +106,8 @@ fn headline(view: &ReportView<'_>) -> String {
     format!("{line} {terms}")
 }
 
-fn routes(out: &mut String, report: &Report) -> std::fmt::Result {
+fn routes(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result {
+    let (report, columns) = (view.report, view.excused_columns());
     let listed: Vec<_> = report.routes.iter().take(MAX_ROUTES).collect();
     let width = listed
         .iter()
@@ -107,13 +116,20 @@ fn routes(out: &mut String, report: &Report) -> std::fmt::Result {
         .unwrap_or(0)
         .max(5);
     let header = format!(
-        "{:width$}  {:>9}  {:>9}  {:>7}  {:>8}  {:>12}  {:>20}",
-        "ROUTE", "RECEIVED", "MATCH", "DIFFER", "RATE", "NOT COMPARED", "p50 LEGACY/CANDIDATE"
+        "{:width$}  {:>9}  {:>9}  {:>7}  {:>8}{}  {:>12}  {:>20}",
+        "ROUTE",
+        "RECEIVED",
+        "MATCH",
+        "DIFFER",
+        "RATE",
+        excused_cells(&columns.titles()).to_uppercase(),
+        "NOT COMPARED",
+        "p50 LEGACY/CANDIDATE"
     );
     writeln!(out, "\n{}", styled(BOLD, header.trim_end()))?;
     for route in &listed {
         let counts = &route.counts;
-        let (differing, compared) = (counts.differing(), counts.compared());
+        let (differing, compared) = (route.differing, route.compared);
         let rate = rate(differing, compared).unwrap_or_else(|| "-".to_owned());
         let median = |quantiles: &BTreeMap<String, u64>| {
             quantiles
@@ -128,7 +144,7 @@ fn routes(out: &mut String, report: &Report) -> std::fmt::Result {
         let differ = format!("{:>7}  {rate:>8}", grouped(differing));
         writeln!(
             out,
-            "{:width$}  {:>9}  {:>9}  {}  {:>12}  {latency:>20}",
+            "{:width$}  {:>9}  {:>9}  {}{}  {:>12}  {latency:>20}",
             shown(&route.route),
             grouped(counts.received),
             grouped(counts.matched),
@@ -137,10 +153,21 @@ fn routes(out: &mut String, report: &Report) -> std::fmt::Result {
             } else {
                 differ.clone()
             },
+            excused_cells(&columns.cells(&route.excused)),
             grouped(not_compared(counts)),
         )?;
     }
-    more(out, report.routes.len(), MAX_ROUTES, "routes")
+    more(out, report.routes.len(), MAX_ROUTES, "routes")?;
+    match targets_line(report.distinct_targets, report.most_frequent_share) {
+        Some(line) => writeln!(out, "{}", styled(DIM, line)),
+        None => Ok(()),
+    }
+}
+
+/// Titles or numbers of the columns for mismatches that do not count.
+pub(super) fn excused_cells(cells: &[String]) -> String {
+    let cells = cells.iter().map(|cell| format!("  {cell:>9}"));
+    cells.collect()
 }
 
 fn more(out: &mut String, all: usize, listed: usize, what: &str) -> std::fmt::Result {

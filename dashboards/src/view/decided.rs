@@ -3,6 +3,7 @@
 //! Read separately, the counts and the decision could be of two different times. So whatever shows both calls [`decided`].
 //! The gate, which waits until its evidence is complete, calls [`settled`](super::settled()).
 
+use super::listing::Listing;
 use parity_comparator::decision;
 use parity_schemas::evidence::{Decision, Evidence, Thresholds};
 use parity_schemas::id::new_id;
@@ -21,6 +22,8 @@ pub struct Decided {
     pub report: Report,
     /// The gate's decision now, without waiting. It is never stored.
     pub decision: Decision,
+    /// Which groups are listed where.
+    pub listing: Listing,
     /// If nothing is recorded for the selection: what is recorded instead.
     pub absent: Option<Absent>,
 }
@@ -51,9 +54,12 @@ pub fn decided(
     let found = (evidence.as_ref(), instead.as_ref());
     let (decision, absent) = decide(selection, found, &standing, thresholds);
     report.without_noise(&decision);
+    let listing = Listing::of(&report, thresholds.noise);
+    report.causes = listing.causes_of_all();
     Ok(Decided {
         report,
         decision,
+        listing,
         absent,
     })
 }

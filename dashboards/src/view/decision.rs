@@ -2,8 +2,8 @@
 
 use parity_schemas::evidence::{Decision, RouteDecision};
 
-use super::ClientsView;
-use super::words::{grouped, percent, shown, version};
+use super::words::{grouped, percent, shown, targets, targets_line, version};
+use super::{ClientsView, ExcusedColumns, NoiseView};
 
 /// A decision, to be shown.
 #[derive(Clone, Copy)]
@@ -18,10 +18,14 @@ pub(crate) struct RouteRow {
     pub(crate) name: String,
     /// Requests that were compared.
     pub(crate) compared: String,
+    /// How many distinct targets they had, about.
+    pub(crate) targets: String,
     /// Those that differ.
     pub(crate) differing: String,
     /// Their share.
     pub(crate) rate: String,
+    /// Mismatches that do not count, or may not, in the order of [`DecisionView::excused_columns`].
+    pub(crate) excused: Vec<String>,
     /// The confidence interval of the share.
     pub(crate) between: String,
     /// The outcome for this route.
@@ -51,12 +55,35 @@ impl<'a> DecisionView<'a> {
 
     /// The routes, the worst first.
     pub(crate) fn routes(self) -> Vec<RouteRow> {
-        self.decision.routes.iter().map(RouteRow::from).collect()
+        let routes = self.decision.routes.iter();
+        routes.map(|route| self.row(route)).collect()
+    }
+
+    /// The columns for mismatches that do not count, or may not.
+    pub(crate) fn excused_columns(self) -> ExcusedColumns {
+        ExcusedColumns::of(&self.decision.total.excused)
+    }
+
+    /// What is taken for noise, and what looks like it; without examples, which only a report has.
+    pub(crate) fn noise(self) -> NoiseView<'a> {
+        let Decision {
+            noise,
+            total,
+            thresholds,
+            ..
+        } = self.decision;
+        NoiseView::of(noise, None, &total.excused, thresholds.noise)
     }
 
     /// All routes together.
     pub(crate) fn total(self) -> RouteRow {
-        RouteRow::from(&self.decision.total)
+        self.row(&self.decision.total)
+    }
+
+    /// How many targets it rests on, in one line; `None` where that is not known.
+    pub(crate) fn targets(self) -> Option<String> {
+        let total = &self.decision.total;
+        targets_line(total.distinct_targets, total.most_frequent_share)
     }
 
     /// What it was decided from, in one line; `None` when nothing was recorded.
@@ -73,19 +100,19 @@ impl<'a> DecisionView<'a> {
             evidence.to,
         ))
     }
-}
 
-impl From<&RouteDecision> for RouteRow {
-    fn from(route: &RouteDecision) -> Self {
-        Self {
+    fn row(self, route: &RouteDecision) -> RouteRow {
+        RouteRow {
             name: if route.route.is_empty() {
                 "total".to_owned()
             } else {
                 shown(&route.route)
             },
             compared: grouped(route.compared),
+            targets: targets(route.distinct_targets),
             differing: grouped(route.differing),
             rate: percent(route.rate),
+            excused: self.excused_columns().cells(&route.excused),
             between: format!("{} .. {}", percent(route.lower), percent(route.upper)),
             outcome: route.outcome.as_str(),
             needed: if route.needed == 0 {

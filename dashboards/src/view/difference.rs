@@ -75,18 +75,31 @@ impl Difference<'_> {
 impl<'a> Difference<'a> {
     /// A finding of two answers that were just compared.
     pub(crate) fn found(finding: &'a Finding, sides: Sides<'a>, limits: &Limits) -> Self {
+        let place = Place {
+            part: finding.part,
+            path: &finding.path,
+        };
+        let how = (finding.kind, finding.explanation);
+        Self::of_one(place, finding.candidate_path.as_deref(), how, sides, limits)
+    }
+
+    /// What differs between the two answers to one request.
+    fn of_one(
+        place: Place<'a>,
+        candidate_path: Option<&'a str>,
+        (kind, explanation): (Kind, Option<Explanation>),
+        sides: Sides<'a>,
+        limits: &Limits,
+    ) -> Self {
         Self {
-            place: Place {
-                part: finding.part,
-                path: &finding.path,
-            },
-            candidate_path: finding.candidate_path.as_deref(),
-            kind: finding.kind,
-            explanation: finding.explanation,
+            place,
+            candidate_path,
+            kind,
+            explanation,
             against: 0,
             values: Some(Values {
                 target: None,
-                path: &finding.path,
+                path: place.path,
                 sides,
                 limits: *limits,
             }),
@@ -102,26 +115,18 @@ impl<'a> Difference<'a> {
 
 impl<'a> From<&'a RecordedFinding> for Difference<'a> {
     fn from(finding: &'a RecordedFinding) -> Self {
-        Self {
-            place: Place {
-                part: finding.part,
-                path: &finding.path,
-            },
-            candidate_path: finding.candidate_path.as_deref(),
-            kind: finding.kind,
-            explanation: finding.explanation,
-            against: 0,
-            values: Some(Values {
-                target: None,
-                path: &finding.path,
-                sides: Sides::recorded(
-                    finding.legacy.as_deref(),
-                    finding.candidate.as_deref(),
-                    finding.text_diff.as_deref(),
-                ),
-                limits: Limits::default(),
-            }),
-        }
+        let place = Place {
+            part: finding.part,
+            path: &finding.path,
+        };
+        let how = (finding.kind, finding.explanation);
+        let sides = Sides::recorded(
+            finding.legacy.as_deref(),
+            finding.candidate.as_deref(),
+            finding.text_diff.as_deref(),
+        );
+        let candidate_path = finding.candidate_path.as_deref();
+        Self::of_one(place, candidate_path, how, sides, &Limits::default())
     }
 }
 

@@ -1,7 +1,7 @@
 //! One recorded mismatch.
 
 use parity_comparator::limits::TOLERATED;
-use parity_schemas::record::{Mismatch, RecordedMessage};
+use parity_schemas::record::{Mismatch, MismatchClass, RecordedMessage};
 use parity_schemas::verdict::Why;
 use parity_schemas::visible::visible;
 
@@ -19,6 +19,19 @@ impl<'a> MismatchView<'a> {
     /// What differs.
     pub(crate) fn differences(self) -> impl Iterator<Item = Difference<'a>> + use<'a> {
         self.mismatch.findings.iter().map(Difference::from)
+    }
+
+    /// Whether a mismatch of its class counts against the candidate, in one sentence.
+    pub(crate) fn counts(self) -> &'static str {
+        match self.mismatch.class {
+            MismatchClass::Confirmed | MismatchClass::Unstable | MismatchClass::Unconfirmed => {
+                "It counts against the candidate, unless all that differs in it is proven to be noise; the report says what is."
+            }
+            MismatchClass::Noise => {
+                "It counts against the candidate until all that differs in it is proven to be noise; the report says what is."
+            }
+            MismatchClass::Transient => "It does not count against the candidate.",
+        }
     }
 
     /// Why the bodies were not compared, if they were not: the reason, and its meaning if this program knows it.

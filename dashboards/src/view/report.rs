@@ -1,18 +1,23 @@
 //! The report. It answers, in this order: Did the clients get their answers? Are the services equal? Where are they not?
 //! What differs? What was not compared, and why?
 
+mod differing;
+
 use std::cmp::Reverse;
 
+use parity_comparator::decision::not_counted;
 use parity_schemas::clients::{ClientOutcome, Clients};
 use parity_schemas::evidence::Decision;
-use parity_schemas::report::{CauseReport, GroupReport, Report};
+use parity_schemas::report::Report;
 use parity_schemas::tally::Counts;
-use parity_schemas::verdict::{Explanation, Kind, Reason};
+use parity_schemas::verdict::Reason;
 
 use super::completeness::Completeness;
-use super::difference::{Difference, Place, Values};
-use super::words::{grouped, rate};
+use super::listing::Listing;
+use super::noise::{ExcusedColumns, NoiseView};
+use super::words::{classes, grouped, plural, rate};
 use super::{Decided, Tone};
+pub(crate) use differing::{Cause, CauseName, Differing, Group};
 
 /// A report with the decision on it.
 #[derive(Clone, Copy)]
@@ -21,6 +26,8 @@ pub(crate) struct ReportView<'a> {
     pub(crate) report: &'a Report,
     /// What the gate makes of it.
     pub(crate) decision: &'a Decision,
+    /// Which groups are listed where.
+    listing: &'a Listing,
 }
 
 /// How it stands, in a few words.
@@ -40,6 +47,7 @@ impl<'a> From<&'a Decided> for ReportView<'a> {
         Self {
             report: &decided.report,
             decision: &decided.decision,
+            listing: &decided.listing,
         }
     }
 }
@@ -48,7 +56,8 @@ impl<'a> ReportView<'a> {
     /// How it stands.
     pub(crate) fn headline(&self) -> Headline {
         let counts = &self.report.counts;
-        let (compared, differing) = (counts.compared(), counts.differing());
+        let (compared, differing) = (self.report.compared, self.report.differing);
+        let excused = self.report.excused.total();
         let nothing = |word, rest| Headline {
             word,
             tone: Tone::Open,
@@ -63,11 +72,16 @@ impl<'a> ReportView<'a> {
             let rest = format!("of {} requests received", grouped(counts.received));
             return nothing("nothing compared", rest);
         };
-        let rest = if differing == 0 {
+        let rest = if differing == 0 && excused > 0 {
+            format!(
+                "no difference counts in {} compared requests",
+                grouped(compared)
+            )
+        } else if differing == 0 {
             format!("all {} compared requests are equal", grouped(compared))
         } else {
             let routes = self.report.routes.iter();
-            let bad = routes.filter(|route| route.counts.differing() > 0).count();
+            let bad = routes.filter(|route| route.differing > 0).count();
             format!(
                 "{} of {} compared requests differ ({rate}), on {bad} of {} routes",
                 grouped(differing),
@@ -81,6 +95,36 @@ impl<'a> ReportView<'a> {
             rest,
             is_compared: true,
         }
+    }
+
+    /// Which mismatches do not count, one sentence for each reason, without those that were `told` already.
+    pub(crate) fn not_counted(&self, told: &[String]) -> Vec<String> {
+        let mut sentences = not_counted(&self.decision.total);
+        sentences.retain(|sentence| !told.contains(sentence));
+        sentences
+    }
+
+    /// All mismatches by class, in one sentence; `None` if none was asked again.
+    pub(crate) fn classes(&self) -> Option<String> {
+        let counts = &self.report.counts;
+        let told = classes(&counts.classes)?;
+        let all = plural(counts.mismatch, "mismatch", "mismatches");
+        Some(format!("{all}: {told}"))
+    }
+
+    /// The columns for mismatches that do not count, or may not.
+    pub(crate) fn excused_columns(&self) -> ExcusedColumns {
+        ExcusedColumns::of(&self.report.excused)
+    }
+
+    /// What is taken for noise, and what looks like it.
+    pub(crate) fn noise(&self) -> NoiseView<'a> {
+        NoiseView::of(
+            &self.report.noise,
+            Some(self.report),
+            &self.report.excused,
+            self.decision.thresholds.noise,
+        )
     }
 
     /// What clients got.
@@ -116,22 +160,7 @@ impl<'a> ReportView<'a> {
 
     /// What differs.
     pub(crate) fn differing(&self) -> Differing<'a> {
-        let (causes, rest) = self.report.by_cause();
-        let mut members = self.report.groups.iter().flat_map(GroupReport::members);
-        Differing {
-            causes: causes
-                .into_iter()
-                .filter_map(|(cause, members)| {
-                    let members = members.into_iter().map(|member| Member {
-                        group: member.group,
-                        difference: member.into(),
-                    });
-                    Cause::of(cause, members.collect())
-                })
-                .collect(),
-            groups: rest.into_iter().map(Group::from).collect(),
-            hint: members.find_map(|member| member.hint()).map(hint),
-        }
+        Differing::of(self.listing)
     }
 
     /// Requests without a verdict: first those on which the candidate failed, which count as differing although they have no
@@ -214,99 +243,9 @@ impl ClientsView<'_> {
     }
 }
 
-/// A sentence with the rule that accepts differences of this explanation.
-fn hint(explanation: Explanation) -> String {
-    format!(
-        "What is meant to differ like that: a [[rule]] with action = \"accept\" and explanations = [\"{explanation}\"], or a \
-         profile (`parity rules`)"
-    )
-}
-
 /// Requests that nothing was compared of and that do not count against the candidate.
 pub(crate) fn not_compared(counts: &Counts) -> u64 {
     counts.not_compared.values().sum::<u64>() - counts.candidate_failures()
-}
-
-/// Differences: first the causes that several groups share; then the groups without a common cause.
-pub(crate) struct Differing<'a> {
-    /// The most frequent first.
-    pub(crate) causes: Vec<Cause<'a>>,
-    /// Groups that belong to no cause, the most frequent first.
-    pub(crate) groups: Vec<Group<'a>>,
-    /// How to accept what is meant to differ. Only where all mismatches at a place have the same explanation.
-    pub(crate) hint: Option<String>,
-}
-
-/// What several groups share. Its count is that of its findings. An answer may be in several of the groups, so the number of
-/// answers is only known as a lower bound, which is shown, too.
-pub(crate) struct Cause<'a> {
-    /// What they share.
-    pub(crate) name: CauseName<'a>,
-    /// The numbers of findings, answers and routes, in words.
-    pub(crate) report: &'a CauseReport,
-    /// Its groups, the most frequent first.
-    pub(crate) members: Vec<Member<'a>>,
-}
-
-/// What the groups of a cause share.
-pub(crate) enum CauseName<'a> {
-    /// One field that differs in one way.
-    Field(Place<'a>, Kind),
-    /// One explanation.
-    Explanation(Explanation),
-}
-
-/// A group of a cause.
-pub(crate) struct Member<'a> {
-    /// The entry of the report that has its route and count.
-    pub(crate) group: &'a GroupReport,
-    /// What differs.
-    pub(crate) difference: Difference<'a>,
-}
-
-impl<'a> Cause<'a> {
-    /// `None` for a cause without a name, which no report of ours contains.
-    fn of(report: &'a CauseReport, members: Vec<Member<'a>>) -> Option<Self> {
-        let name = match (report.part, &report.pattern, report.kind) {
-            (Some(part), Some(path), Some(kind)) => CauseName::Field(Place { part, path }, kind),
-            _ => CauseName::Explanation(report.explanation?),
-        };
-        Some(Self {
-            name,
-            report,
-            members,
-        })
-    }
-
-    /// The values of the first group that has an example.
-    pub(crate) fn example(&self) -> Option<&Values<'a>> {
-        let mut members = self.members.iter();
-        members.find_map(|member| member.difference.values.as_ref())
-    }
-}
-
-/// One group, with those that were found in exactly the same answers.
-pub(crate) struct Group<'a> {
-    /// Route, count, times.
-    pub(crate) report: &'a GroupReport,
-    /// What differs.
-    pub(crate) difference: Difference<'a>,
-    /// The other differences of these answers.
-    pub(crate) also: Vec<Difference<'a>>,
-}
-
-impl<'a> From<&'a GroupReport> for Group<'a> {
-    fn from(report: &'a GroupReport) -> Self {
-        let mut members = report.members();
-        let itself = members
-            .next()
-            .expect("the first of its members is the group itself");
-        Self {
-            report,
-            difference: itself.into(),
-            also: members.map(Difference::from).collect(),
-        }
-    }
 }
 
 /// Requests without a verdict.

@@ -1,5 +1,6 @@
 //! How numbers and recorded texts are written, on every surface alike.
 
+use parity_schemas::recheck::{ClassCounts, MismatchClass};
 use parity_schemas::visible::visible_up_to;
 
 pub(crate) use parity_comparator::decision::number as grouped;
@@ -49,6 +50,45 @@ pub(crate) fn rate(part: u64, whole: u64) -> Option<String> {
     (whole > 0).then(|| percent(part as f64 / whole as f64))
 }
 
+/// How many distinct targets there are; `-` if that is not known.
+pub(crate) fn targets(distinct: u64) -> String {
+    match distinct {
+        0 => "-".to_owned(),
+        known => grouped(known),
+    }
+}
+
+/// The greatest share that the most frequent target can have; `-` if that is not known.
+pub(crate) fn most_frequent(share: Option<f64>) -> String {
+    share.map_or_else(|| "-".to_owned(), percent)
+}
+
+/// On how many targets the verdicts rest, in one line; `None` if that is not known.
+pub(crate) fn targets_line(distinct: u64, share: Option<f64>) -> Option<String> {
+    /// Up to so many are counted exactly.
+    const EXACT: u64 = parity_schemas::targets::FREQUENT as u64;
+    let share = share.filter(|_| distinct > 0)?;
+    let about = if distinct > EXACT { "about " } else { "" };
+    let targets = plural(distinct, "distinct target", "distinct targets");
+    Some(format!(
+        "{about}{targets} (method, path and query); the most frequent one has at most {} of the verdicts",
+        percent(share)
+    ))
+}
+
+/// Mismatches by class, such as `confirmed 8, unconfirmed 992`; `None` if none of them was asked again.
+pub(crate) fn classes(counts: &ClassCounts) -> Option<String> {
+    let told: Vec<String> = counts
+        .iter()
+        .filter(|(_, count)| **count > 0)
+        .map(|(class, count)| format!("{class} {}", grouped(*count)))
+        .collect();
+    let asked = counts
+        .iter()
+        .any(|(class, count)| *class != MismatchClass::Unconfirmed && *count > 0);
+    asked.then(|| told.join(", "))
+}
+
 /// Microseconds in a readable unit.
 pub(crate) fn elapsed(micros: u64) -> String {
     match micros {
@@ -63,6 +103,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn classes_are_told_if_something_was_asked_again() {
+        let of = |counts: &[(MismatchClass, u64)]| classes(&counts.iter().copied().collect());
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[(MismatchClass::Unconfirmed, 5)]), None);
+        assert_eq!(
+            of(&[
+                (MismatchClass::Unconfirmed, 992),
+                (MismatchClass::Confirmed, 1_008),
+                (MismatchClass::Noise, 0)
+            ]),
+            Some("confirmed 1,008, unconfirmed 992".to_owned())
+        );
+    }
+
+    #[test]
     fn numbers_read_well() {
         assert_eq!(
             ["0", "999", "1,000", "1,234,567"],
@@ -75,6 +130,20 @@ mod tests {
         assert_eq!(
             ["7 µs", "1.5 ms", "2.0 s"],
             [7, 1_500, 2_000_000].map(elapsed)
+        );
+        assert_eq!(["-", "1,000"], [0, 1_000].map(targets));
+        assert_eq!(targets_line(0, None), None);
+        assert_eq!(
+            targets_line(1, Some(1.0)).as_deref(),
+            Some(
+                "1 distinct target (method, path and query); the most frequent one has at most 100 % of the verdicts"
+            )
+        );
+        assert_eq!(
+            targets_line(1_234, Some(0.059)).as_deref(),
+            Some(
+                "about 1,234 distinct targets (method, path and query); the most frequent one has at most 5.90 % of the verdicts"
+            )
         );
     }
 }

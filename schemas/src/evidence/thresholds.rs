@@ -6,6 +6,7 @@ use std::ops::{Range, RangeInclusive};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::latency::LatencyLimit;
 use crate::noise::NoiseUse;
 use crate::verdict::Reason;
 use crate::vocabulary::{UnknownWord, vocabulary};
@@ -58,6 +59,16 @@ pub struct Thresholds {
     /// required route.
     #[serde(default)]
     pub max_not_compared: BTreeMap<Reason, f64>,
+    /// A pass that rests on fewer distinct targets (method, path and query) than this is undecided.
+    #[serde(default)]
+    pub min_distinct: u64,
+    /// Highest allowed share of requests at which the candidate fails and the legacy does not, 0..=1: of all requests, and of
+    /// each required route. `None` is no cap besides that of differences.
+    #[serde(default)]
+    pub max_candidate_errors: Option<f64>,
+    /// How slow the candidate may be: for all requests, and on each required route.
+    #[serde(default)]
+    pub max_latency: Vec<LatencyLimit>,
     /// Whether what is proven to be noise counts. Absent in decisions of older programs, which counted it.
     #[serde(default = "no_noise")]
     pub noise: NoiseUse,
@@ -105,6 +116,9 @@ impl Default for Thresholds {
             operations: Vec::new(),
             min_duration_ms: 0,
             max_not_compared: BTreeMap::new(),
+            min_distinct: 0,
+            max_candidate_errors: None,
+            max_latency: Vec::new(),
             noise: NoiseUse::Use,
             // How often data changes is a property of the service, which nobody knows beforehand.
             max_transient: 1.0,

@@ -15,9 +15,12 @@ pub enum Fold {
     Sum,
     /// The sum, which only a report needs: a decision does not read it.
     Detail,
+    /// The sum, entry by entry, of which only the largest are kept: one more than there are
+    /// [`FREQUENT`](crate::targets::FREQUENT) targets.
+    Frequent,
     /// The least.
     Min,
-    /// The greatest.
+    /// The greatest; of registers, register by register.
     Max,
     /// From the first begin of an interval to the last end.
     Interval,

@@ -72,6 +72,10 @@ forms! {
     ClientCounts: "TEXT" "NULL", "Map(LowCardinality(String), UInt64)", "Map(String, UInt64)" 3;
     /// Counts by bucket; runs of buckets as text in `SQLite`.
     Buckets: "TEXT NOT NULL" "''", "Map(UInt16, UInt64)", "Map(UInt16, UInt64)" 3;
+    /// Registers with their ranks; a compact text in `SQLite`.
+    Registers: "TEXT NOT NULL" "''", "Map(UInt8, UInt8)", "Map(UInt8, UInt8)" 3;
+    /// Counts by hash; a compact text in `SQLite`.
+    Hashes: "TEXT NOT NULL" "''", "Map(UInt64, UInt64)", "Map(UInt64, UInt64)" 3;
     /// JSON.
     Document: "TEXT NOT NULL" "'null'", "String" codec "ZSTD(1)", "String" 1;
     /// JSON, or nothing: NULL in `SQLite`, empty in `ClickHouse`.

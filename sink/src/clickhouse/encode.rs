@@ -126,6 +126,10 @@ impl Encoder<'_> {
         self.next().push(u8::from(value));
     }
 
+    pub(crate) fn u8(&mut self, value: u8) {
+        self.next().push(value);
+    }
+
     pub(crate) fn u16(&mut self, value: u16) {
         self.next().extend_from_slice(&value.to_le_bytes());
     }

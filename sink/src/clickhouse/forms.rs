@@ -7,9 +7,11 @@ use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::histogram::Histogram;
 use parity_schemas::record::MismatchClass;
 use parity_schemas::table::{
-    Buckets, ClientCounts, Count, Counts, Document, Findings, Flag, Form, Hash, Id, Label, Number,
-    OptionalDocument, OptionalWord, Run, Span, Status, Text, Texts, Time, Tolerations, Word,
+    Buckets, ClientCounts, Count, Counts, Document, Findings, Flag, Form, Hash, Hashes, Id, Label,
+    Number, OptionalDocument, OptionalWord, Registers, Run, Span, Status, Text, Texts, Time,
+    Tolerations, Word,
 };
+use parity_schemas::targets::{DistinctTargets, FrequentTargets};
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Explanation, Kind, Part};
 use serde::{Deserialize, Serialize};
@@ -170,6 +172,34 @@ impl WriteColumn<Histogram> for Buckets {
             row.u16(*bucket);
             row.u64(*count);
         });
+    }
+}
+
+impl WriteColumn<DistinctTargets> for Registers {
+    fn write(targets: &DistinctTargets, row: &mut Encoder<'_>) {
+        let set: Vec<(u8, u8)> = targets.set_registers().collect();
+        row.list(
+            Self::PIECES - 1,
+            set.into_iter(),
+            |row, (register, rank)| {
+                row.u8(register);
+                row.u8(rank);
+            },
+        );
+    }
+}
+
+impl WriteColumn<FrequentTargets> for Hashes {
+    fn write(targets: &FrequentTargets, row: &mut Encoder<'_>) {
+        let counters: Vec<(u64, u64)> = targets.counters().collect();
+        row.list(
+            Self::PIECES - 1,
+            counters.into_iter(),
+            |row, (hash, count)| {
+                row.u64(hash);
+                row.u64(count);
+            },
+        );
     }
 }
 

@@ -13,6 +13,7 @@ use parity_schemas::noise::Excused;
 use parity_schemas::recheck::complete_classes;
 use parity_schemas::report::{REPORT_SCHEMA, Report, RouteReport, RuleHits};
 use parity_schemas::tally::{Counts, Identity, Tally};
+use parity_schemas::targets::TargetEvidence;
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::{Run, Standing, Watermark};
 use uuid::Uuid;
@@ -162,6 +163,7 @@ pub(super) struct Sums {
 struct RouteSums {
     counts: Counts,
     rule_hits: BTreeMap<String, u64>,
+    targets: TargetEvidence,
     legacy_latency: Histogram,
     candidate_latency: Histogram,
     legacy_head_latency: Histogram,
@@ -174,6 +176,7 @@ impl RouteSums {
         for (rule, hits) in other.rule_hits {
             *self.rule_hits.entry(rule).or_default() += hits;
         }
+        self.targets.merge(&other.targets);
         self.legacy_latency.merge(&other.legacy_latency);
         self.candidate_latency.merge(&other.candidate_latency);
         self.legacy_head_latency.merge(&other.legacy_head_latency);
@@ -206,6 +209,12 @@ impl Sums {
         for (rule, hits) in tally.rule_hits {
             *sums.rule_hits.entry(rule).or_default() += hits;
         }
+        sums.targets.add(
+            &tally.target_key,
+            tally.counts.matched + tally.counts.mismatch,
+            &tally.targets,
+            &tally.frequent_targets,
+        );
         sums.legacy_latency.merge(&tally.legacy_latency);
         sums.candidate_latency.merge(&tally.candidate_latency);
         sums.legacy_head_latency.merge(&tally.legacy_head_latency);
@@ -352,6 +361,9 @@ impl Sums {
                 .map(|(route, sums)| RouteEvidence {
                     route,
                     counts: sums.counts,
+                    targets: sums.targets,
+                    legacy_head_latency: sums.legacy_head_latency,
+                    candidate_head_latency: sums.candidate_head_latency,
                 })
                 .collect(),
             groups: self.groups.into_evidence(),
@@ -368,6 +380,10 @@ impl Sums {
         example: impl FnMut(Uuid) -> Result<Option<Rc<ExampleRow>>, StoreError>,
     ) -> Result<Report, StoreError> {
         let counts = self.total();
+        let mut targets = TargetEvidence::default();
+        for sums in self.routes.values() {
+            targets.merge(&sums.targets);
+        }
         let other_rules = self.other_rules(&runs_seen, &identity);
         let runs = runs_seen.into_runs(&identity, self.runs, self.window.map(|window| window.from));
         let standing = Standing::at_a_glance(&runs, Timestamp::now());
@@ -397,6 +413,8 @@ impl Sums {
             left_out: self.left_out,
             compared: counts.compared(),
             differing: counts.differing(),
+            distinct_targets: targets.distinct(),
+            most_frequent_share: targets.most_frequent_share(),
             excused: Excused::default(),
             counts,
             routes: routes(self.routes),
@@ -427,6 +445,9 @@ fn routes(sums: BTreeMap<String, RouteSums>) -> Vec<RouteReport> {
             route,
             compared: sums.counts.compared(),
             differing: sums.counts.differing(),
+            distinct_targets: sums.targets.distinct(),
+            most_frequent_share: sums.targets.most_frequent_share(),
+            targets: sums.targets,
             excused: Excused::default(),
             counts: sums.counts,
             legacy_us: quantiles(&sums.legacy_latency),

@@ -53,8 +53,8 @@ impl<'a> Name<'a> {
 }
 
 /// The causes of `groups`, the most frequent first.
-pub(super) fn causes(groups: &[GroupReport]) -> Vec<CauseReport> {
-    let mut entries: Vec<&GroupReport> = groups.iter().collect();
+pub fn causes<'a>(groups: impl IntoIterator<Item = &'a GroupReport>) -> Vec<CauseReport> {
+    let mut entries: Vec<&GroupReport> = groups.into_iter().collect();
     loop {
         let causes = shared(&entries);
         let explained: HashSet<&str> = causes

@@ -292,7 +292,7 @@ impl ClickHouseReader {
             });
         };
         let runs_seen = self.run_watermarks(&identity, selection)?;
-        let mut sums = self.sums(&identity, selection, false)?;
+        let mut sums = self.sums(&identity, selection, selection.with_latency)?;
         if let Some(redecide) = redecide {
             carry_over(
                 self,

@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use parity_schemas::carried::Redecide;
 use parity_schemas::evidence::{Evidence, LeftOutSpan};
-use parity_schemas::record::{Mismatch, RecordType};
+use parity_schemas::record::{Mismatch, MismatchClass, RecordType};
 use parity_schemas::report::Report;
 use parity_schemas::tally::Identity;
 use parity_schemas::terms::Terms;
@@ -60,7 +60,7 @@ impl RecordReader for SqliteReader {
                 instead: Some(self.known(selection.migration())?),
             });
         };
-        let mut sums = self.sums(&identity, selection, false)?;
+        let mut sums = self.sums(&identity, selection, selection.with_latency)?;
         let runs_seen = self.run_watermarks(&identity, selection, notes)?;
         if let Some(redecide) = redecide {
             carry_over(
@@ -137,7 +137,7 @@ impl RecordReader for SqliteReader {
         let sql = format!(
             "SELECT {columns} FROM mismatches WHERE (time, id) < (?1, ?2) \
              AND (?3 IS NULL OR instr(fingerprints, ?3) > 0) AND (?4 IS NULL OR route = ?4) \
-             AND (?5 IS NULL OR migration = ?5) ORDER BY time DESC, id DESC LIMIT ?6"
+             AND (?5 IS NULL OR migration = ?5) AND (?7 IS NULL OR class = ?7) ORDER BY time DESC, id DESC LIMIT ?6"
         );
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let values = params![
@@ -146,7 +146,8 @@ impl RecordReader for SqliteReader {
             listed,
             filter.route,
             filter.migration,
-            limit
+            limit,
+            filter.class.map(MismatchClass::as_str)
         ];
         self.rows(&sql, values, "mismatches", mismatch)
     }

@@ -26,6 +26,7 @@ use super::fast_map::FastMap;
 use super::owned::add;
 use super::sets::Sets;
 use super::sighting::{Classes, Sighting};
+use super::targets::{NewTargets, TargetHash};
 
 /// The label of routes beyond their cap, and the fingerprint of groups beyond theirs.
 pub use parity_schemas::route::OTHER;
@@ -80,6 +81,7 @@ impl From<u64> for Elapsed {
 /// Counters of comparisons, besides their verdicts.
 pub(super) struct Compared {
     pub(super) durations: [Durations; DURATIONS],
+    pub(super) targets: NewTargets,
     /// Hits by rule.
     pub(super) rules: Box<[AtomicU64]>,
 }
@@ -91,7 +93,7 @@ pub(super) struct RouteCounters {
     /// Goes up with every change, so that the reader skips a route in which nothing changed.
     pub(super) changes: AtomicU64,
     pub(super) outcomes: [AtomicU64; OUTCOMES],
-    /// Created at the first comparison: threads that only forward never need its two kilobytes.
+    /// Created at the first comparison: threads that only forward never need its three kilobytes.
     compared: OnceLock<Box<Compared>>,
     rules: usize,
 }
@@ -121,6 +123,10 @@ impl RouteCounters {
         add(&self.changes, 1);
     }
 
+    pub(super) fn target(&self, target: TargetHash) {
+        self.compared_or_new().targets.add(target);
+    }
+
     pub(super) fn rule_hits(&self, hits: &[(usize, u32)]) {
         let slots = &self.compared_or_new().rules;
         for (rule, count) in hits {
@@ -140,6 +146,7 @@ impl RouteCounters {
         self.compared.get_or_init(|| {
             Box::new(Compared {
                 durations: [const { Durations::new() }; DURATIONS],
+                targets: NewTargets::default(),
                 rules: (0..self.rules).map(|_| AtomicU64::new(0)).collect(),
             })
         })

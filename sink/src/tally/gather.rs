@@ -264,6 +264,9 @@ impl Baseline {
                 interval.change(route).add_durations(place, bucket, new);
             });
         }
+        compared
+            .targets
+            .take(|targets| interval.change(route).add_targets(targets));
         self.rules.resize(compared.rules.len(), 0);
         for (rule, (counter, seen)) in compared.rules.iter().zip(&mut self.rules).enumerate() {
             let hits = counter.load(Ordering::Acquire);

@@ -22,6 +22,7 @@ use super::counters::{
 use super::fast_map::FastMap;
 use super::sets::SetStates;
 use super::sighting::Classes;
+use super::targets::Targets;
 
 /// The number of the minute (interval) that contains a time.
 pub(super) fn minute(time: Timestamp) -> i64 {
@@ -47,6 +48,8 @@ pub(super) struct RouteTally {
     outcomes: [u64; OUTCOMES],
     classes: Classes,
     durations: [Histogram; DURATIONS],
+    /// `None` until something was compared.
+    targets: Option<Box<Targets>>,
     /// Hits by rule; empty until something was compared.
     rules: Vec<u64>,
     groups: FastMap<String, GroupState>,
@@ -100,6 +103,7 @@ impl Interval {
             outcomes: [0; OUTCOMES],
             classes: Classes::default(),
             durations: Default::default(),
+            targets: None,
             rules: Vec::new(),
             groups: FastMap::default(),
             sets: SetStates::default(),
@@ -134,6 +138,10 @@ impl RouteTally {
 
     pub(super) fn add_durations(&mut self, place: usize, bucket: u16, count: u64) {
         self.durations[place].add(bucket, count);
+    }
+
+    pub(super) fn add_targets(&mut self, targets: &Targets) {
+        self.targets.get_or_insert_default().merge(targets);
     }
 
     /// `rules` is the number of rules.
@@ -249,6 +257,10 @@ impl RouteTally {
         tally.candidate_latency = self.durations[CANDIDATE].clone();
         tally.legacy_head_latency = self.durations[LEGACY_HEAD].clone();
         tally.candidate_head_latency = self.durations[CANDIDATE_HEAD].clone();
+        if let Some(targets) = &self.targets {
+            tally.targets = targets.distinct.clone();
+            tally.frequent_targets = targets.frequent.clone();
+        }
         tally.rule_hits = self
             .rules
             .iter()

@@ -18,6 +18,7 @@ use super::counters::{
 use super::epochs::Epoch;
 use super::fast_map::FastMap;
 use super::sighting::Sighting;
+use super::targets::TargetHash;
 use super::{GenerationId, TallyBook};
 
 /// The counters of one thread. `Send`, so that it can be created before the thread starts; not `Sync`.
@@ -81,11 +82,14 @@ impl OutcomeRecorder {
         self.with(route, |counters| counters.outcome(REASONS + reason.index()));
     }
 
-    /// The legacy answered with this status. To be called before the verdict of the exchange,
-    /// [`matched`](Self::matched) or [`mismatch`](Self::mismatch).
-    pub fn legacy_answered(&self, route: &Route, status: u16) {
-        let class = ClientOutcome::of_status(status).index();
-        self.with(route, |counters| counters.outcome(LEGACY_ANSWERS + class));
+    /// Two answers to a request for this target are compared, and the legacy's has this status. To be called before the
+    /// verdict, [`matched`](Self::matched) or [`mismatch`](Self::mismatch).
+    pub fn compared(&self, route: &Route, legacy_status: u16, target: TargetHash) {
+        let class = ClientOutcome::of_status(legacy_status).index();
+        self.with(route, |counters| {
+            counters.target(target);
+            counters.outcome(LEGACY_ANSWERS + class);
+        });
     }
 
     /// The answers are equal.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::evidence::RouteEvidence;
+use parity_schemas::record::MismatchClass;
 use parity_schemas::tally::Counts;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Kind, Reason};
@@ -77,7 +78,8 @@ impl RouteTotals {
 }
 
 /// Adds the book's metrics to a registry that has no prefix of its own: `parity_requests_total`,
-/// `parity_clients_total`, `parity_comparisons_total`, `parity_compared_total`, `parity_differing_total`, `parity_mismatches_total`, `parity_last_comparison_timestamp_seconds`.
+/// `parity_clients_total`, `parity_comparisons_total`, `parity_compared_total`, `parity_differing_total`, `parity_mismatches_total`,
+/// `parity_mismatch_classes_total`, `parity_last_comparison_timestamp_seconds`.
 pub fn register(book: Arc<TallyBook>, registry: &mut Registry) {
     registry.register_collector(Box::new(TallyMetrics(book)));
 }
@@ -102,7 +104,7 @@ const JUDGED: [Judged; 2] = [
     ),
     (
         "parity_differing",
-        "What the gate counts against the candidate: mismatch, and the times that it failed",
+        "Mismatches, and the times that the candidate failed; of these the gate leaves out what is transient or proven to be noise",
         Counts::differing,
     ),
 ];
@@ -152,6 +154,14 @@ impl Collector for TallyMetrics {
             MetricType::Counter,
         )?;
         encode(metric, "kind", &mismatches(&routes))?;
+
+        let metric = encoder.encode_descriptor(
+            "parity_mismatch_classes",
+            "Mismatches by what asking both services again said of them; each has one class",
+            None,
+            MetricType::Counter,
+        )?;
+        encode(metric, "class", &classes(&routes))?;
 
         if let Some(time) = last_comparison {
             let metric = encoder.encode_descriptor(
@@ -235,6 +245,22 @@ fn mismatches(routes: &[(String, RouteTotals)]) -> Vec<Series<'_>> {
         for (kind, count) in Kind::ALL.iter().zip(totals.kinds) {
             if count > 0 {
                 series.push((route.as_str(), kind.as_str(), count));
+            }
+        }
+    }
+    series
+}
+
+/// What counts in any case is exported as 0 from a route's first request on, for the same reason as in [`clients`].
+fn classes(routes: &[(String, RouteTotals)]) -> Vec<Series<'_>> {
+    const ALERTED: [MismatchClass; 2] = [MismatchClass::Confirmed, MismatchClass::Unstable];
+    let mut series = Vec::new();
+    for (route, totals) in routes {
+        let counts = totals.classes.counts();
+        for class in MismatchClass::ALL {
+            let count = counts.get(class).copied().unwrap_or(0);
+            if count > 0 || ALERTED.contains(class) {
+                series.push((route.as_str(), class.as_str(), count));
             }
         }
     }

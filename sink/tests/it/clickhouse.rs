@@ -7,7 +7,7 @@ use parity_schemas::clickhouse::{Layout, VERSION, migrations, version_table};
 use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::evidence::{Evidence, LeftOutSpan};
 use parity_schemas::id::new_id;
-use parity_schemas::record::Record;
+use parity_schemas::record::{MismatchClass, Record};
 use parity_schemas::report::Report;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Explanation, Reason, Tolerated, Why};
@@ -204,7 +204,14 @@ fn one_traffic_reads_the_same_out_of_both_stores() {
     }
     assert_eq!(other.mismatch(Uuid::nil()).expect("it is read"), None);
     let mut filter = MismatchFilter::default();
-    for (route, fingerprint) in [(None, None), (Some("GET /a"), None), (None, Some("bbbb"))] {
+    for (route, fingerprint, class) in [
+        (None, None, None),
+        (Some("GET /a"), None, None),
+        (None, Some("bbbb"), None),
+        (Some("GET /a"), None, Some(MismatchClass::Unconfirmed)),
+        (None, None, Some(MismatchClass::Confirmed)),
+    ] {
+        filter.class = class;
         filter.route = route.map(str::to_owned);
         filter.fingerprint = fingerprint.map(str::to_owned);
         filter.before = None;

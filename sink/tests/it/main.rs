@@ -17,6 +17,7 @@ mod report;
 mod retention;
 mod runs;
 mod support;
+mod targets;
 mod terms;
 mod trouble;
 

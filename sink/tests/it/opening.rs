@@ -18,6 +18,8 @@ pub(crate) fn decision() -> Decision {
         excused: parity_schemas::noise::Excused::default(),
         uncomparable: 0,
         unserved: false,
+        distinct_targets: 0,
+        most_frequent_share: None,
         rate: 0.008,
         lower: 0.004,
         upper: 0.0144,
@@ -39,6 +41,8 @@ pub(crate) fn decision() -> Decision {
         noise: Vec::new(),
         total: total.clone(),
         routes: vec![total],
+        latency: Vec::new(),
+        candidate_errors: Vec::new(),
         waited_ms: 0,
     }
 }

@@ -3,7 +3,7 @@
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::evidence::{Evidence, LeftOutSpan};
 use parity_schemas::id::new_id;
-use parity_schemas::record::Record;
+use parity_schemas::record::{MismatchClass, Record};
 use parity_schemas::route::Route;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
@@ -277,6 +277,9 @@ fn mismatches_are_found_by_group_and_route_in_pages() {
             if number == 9 {
                 "GET /b".clone_into(&mut mismatch.route);
             }
+            if number % 4 == 1 {
+                mismatch.class = MismatchClass::Confirmed;
+            }
             mismatch
         })
         .collect();
@@ -312,6 +315,20 @@ fn mismatches_are_found_by_group_and_route_in_pages() {
         ..MismatchFilter::default()
     };
     assert_eq!(ids(&rare, 100).len(), 3);
+    let confirmed = MismatchFilter {
+        class: Some(MismatchClass::Confirmed),
+        ..MismatchFilter::default()
+    };
+    let of_class = records
+        .iter()
+        .filter(|it| it.class == MismatchClass::Confirmed);
+    assert!(of_class.clone().count() > 1);
+    assert_eq!(ids(&confirmed, 100).len(), of_class.count());
+    let none = MismatchFilter {
+        class: Some(MismatchClass::Transient),
+        ..MismatchFilter::default()
+    };
+    assert_eq!(ids(&none, 100).len(), 0);
     let part_of_a_name = MismatchFilter {
         fingerprint: Some("rar".to_owned()),
         ..MismatchFilter::default()

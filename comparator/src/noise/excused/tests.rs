@@ -34,6 +34,7 @@ fn evidence(groups: &[(&str, &str, u64, u64)], sets: &[(&[&str], u64)]) -> Evide
                 mismatch,
                 ..Counts::default()
             },
+            ..RouteEvidence::default()
         }],
         groups: groups
             .iter()
@@ -143,4 +144,68 @@ fn what_was_transient_does_not_count_and_is_not_taken_away_twice() {
     );
     let off = find(&found, NoiseUse::Off).of(ROUTE);
     assert_eq!((off.transient, off.noise), (7, 0));
+}
+
+/// Groups of one place that differ in their explanation only: (explanation, mismatches, rechecks, evidence).
+type Member = (
+    Option<parity_schemas::verdict::Explanation>,
+    u64,
+    u64,
+    &'static [(RecheckEvidence, u64)],
+);
+
+fn family(members: &[Member]) -> Vec<NoiseState> {
+    let names: Vec<String> = (0..members.len()).map(|at| format!("g{at}")).collect();
+    let groups: Vec<_> = members
+        .iter()
+        .zip(&names)
+        .map(|((_, count, rechecks, _), name)| {
+            (
+                name.as_str(),
+                "instant-us-utc→instant-us-utc",
+                *count,
+                *rechecks,
+            )
+        })
+        .collect();
+    let mut found = evidence(&groups, &[(&["g0"], 10_000)]);
+    for (group, (explanation, _, _, counted)) in found.groups.iter_mut().zip(members) {
+        group.group.pattern = "/at".to_owned();
+        group.group.explanation = *explanation;
+        for (evidence, count) in *counted {
+            group.evidence.insert(*evidence, *count);
+        }
+    }
+    let found = find(&found, NoiseUse::Use);
+    let state = |name: &String| {
+        let mut groups = found.groups.iter();
+        let group = groups.find(|group| group.group.fingerprint == *name)?;
+        Some(group.state)
+    };
+    names.iter().filter_map(state).collect()
+}
+
+#[test]
+fn what_is_explained_by_chance_is_noise_with_the_rest_of_its_place() {
+    use RecheckEvidence::{Above, Below, Targets};
+    let cut = Some(parity_schemas::verdict::Explanation::TruncatedTime);
+    let clock = (None, 9_950, 4_000, &[(Above, 2_010), (Below, 1_990)][..]);
+    let few = (cut, 8, 5, &[(Above, 3), (Below, 2), (Targets, 5)][..]);
+    assert_eq!(
+        family(&[clock, few]),
+        [NoiseState::Proven, NoiseState::Proven]
+    );
+    // Alone it says nothing.
+    assert_eq!(family(&[few]), [NoiseState::Open]);
+    // It is cut always on the same side.
+    let cut_off = (cut, 50, 30, &[(Below, 30), (Targets, 30)][..]);
+    assert_eq!(family(&[clock, cut_off]), [NoiseState::Proven]);
+    // The rest of the place is not known to be noise.
+    let unknown = (None, 9_950, 300, &[(Above, 150), (Below, 150)][..]);
+    assert_eq!(
+        family(&[unknown, few]),
+        [NoiseState::Open, NoiseState::Open]
+    );
+    let faulty = (None, 9_950, 4_000, &[(Above, 2_500), (Below, 1_500)][..]);
+    assert_eq!(family(&[faulty, few]), [NoiseState::Open]);
 }

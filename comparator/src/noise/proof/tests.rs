@@ -132,3 +132,27 @@ fn a_coin_is_not_shown_to_be_unfair_by_a_fair_one_however_often_it_is_looked_at(
     assert!(shown <= 10, "{shown} of 1000");
     assert!(evidence_for(10, 0) >= SHOWN && evidence_for(0, 10) < 1.0);
 }
+
+#[test]
+fn errors_that_come_and_go_are_noise_only_if_both_services_have_them_alike() {
+    use RecheckEvidence::{CandidateAlone, LegacyAlone, Other, Own};
+    let of_candidate = |count, own| {
+        let evidence = [(CandidateAlone, count - own), (Own, own), (Other, own / 2)];
+        sums("status→status", count, count, &evidence)
+    };
+    let of_legacy = |count, own| {
+        let evidence = [(LegacyAlone, count - own), (Own, own), (Other, own)];
+        sums("status→status", count, count, &evidence)
+    };
+    let proven = |one: &GroupSums, two: Option<&GroupSums>| prove(one, two, 100_000).is_proven();
+    let (candidate, legacy) = (of_candidate(500, 5), of_legacy(480, 5));
+    assert!(proven(&candidate, Some(&legacy)) && proven(&legacy, Some(&candidate)));
+    // Only the candidate fails, or it fails more often.
+    assert!(!proven(&candidate, None));
+    assert!(!proven(&candidate, Some(&of_legacy(300, 5))));
+    // It fails as often, but always for the same requests.
+    assert!(!proven(&of_candidate(500, 400), Some(&legacy)));
+    let few = (of_candidate(30, 1), of_legacy(25, 1));
+    let proof = prove(&few.0, Some(&few.1), 600);
+    assert!(!proof.is_proven() && proof.is_open(), "{:?}", proof.against);
+}

@@ -77,7 +77,25 @@ fn values_have_the_shape_of_their_kind() {
         ),
         // Eight digits beside eight hexadecimal ones are such, too.
         ("\"d41d8cd9\"", "\"12345678\"", "hex8→hex8"),
+        ("\"d41d8cd9\"", "\"12345e78\"", "hex8→hex8"),
+        ("\"1.234567\"", "\"d41d8cd9\"", "decimal-text→hex8"),
         ("\"V1StGXR8_Z5jdHi6B-myT\"", "\"shipped\"", "word16→word4"),
+        // What stands between separators by chance is no pattern.
+        (
+            "\"D0KspznaKiNptjl8GsoCw8AaXRJDfl-H\"",
+            "\"Ek3spznaKiNptjl8GsoCw8AaXRJDfl_7\"",
+            "word32→word32",
+        ),
+        (
+            "\"D0KspznaKiNptjl8GsoCw8AaXRJDflaH\"",
+            "\"Ek3spznaKiNptjl8GsoCw8AaXRJDflk7\"",
+            "word32→word32",
+        ),
+        (
+            "\"cart-D0KspznaKiNptjl8G-open\"",
+            "\"cart-Ek3spznaKiNptjl8G-open\"",
+            "pattern→pattern",
+        ),
         ("\"Hello Ann\"", "\"Hello Bob\"", "text→text"),
         (
             "\"Order 17 of 2026-01-31\"",

@@ -102,7 +102,9 @@ impl<'a> Text<'a> {
         if shapes.0 == shapes.1 && !matches!(shapes.0, ValueShape::Text | ValueShape::Word(_)) {
             return shapes;
         }
-        let plain = |text: &Text<'_>| text.form.is_none_or(|form| form == ValueShape::IntegerText);
+        // Digits alone are a number, and so are digits around an `e`.
+        let is_number = |form| matches!(form, ValueShape::IntegerText | ValueShape::DecimalText);
+        let plain = |text: &Text<'_>| text.form.is_none_or(is_number);
         if one.len() == two.len() && one.len() >= SHORTEST_HEX && plain(&first) && plain(&second) {
             let alphabet = first.alphabet.and(second.alphabet);
             if matches!(alphabet, Alphabet::Hex | Alphabet::UpperHex) {
@@ -110,11 +112,24 @@ impl<'a> Text<'a> {
             }
         }
         let formless = first.form.is_none() && second.form.is_none();
-        if formless && skeleton(one) == skeleton(two) {
+        // Of random characters some happen to have separators at the same places.
+        let is_token = shapes.0 == shapes.1 && is_only_ids(one) && is_only_ids(two);
+        if formless && !is_token && skeleton(one) == skeleton(two) {
             return (ValueShape::Pattern, ValueShape::Pattern);
         }
         shapes
     }
+}
+
+/// Whether a text is nothing but what [`skeleton`] takes for ids, with separators between them.
+fn is_only_ids(text: &str) -> bool {
+    let mut words = text
+        .split(|character: char| !character.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty());
+    words.all(|word| {
+        let digits = word.bytes().filter(u8::is_ascii_digit).count();
+        word.len() >= SHORTEST_ID && digits > 0 && digits < word.len()
+    })
 }
 
 /// What a whole text is, where its form says it.

@@ -14,6 +14,8 @@ use crate::view::{Cause, CauseName, Group, Ink, ReportView, Room, Values};
 /// Causes and groups listed, about a screen. Further ones are only counted.
 const MAX_CAUSES: usize = 20;
 const MAX_GROUPS: usize = 30;
+/// Groups listed that do not count.
+const MAX_TRANSIENT: usize = 10;
 /// Groups shown of a cause: enough to see what they have in common, in fewer lines than two groups take.
 const MAX_PLACES: usize = 5;
 /// Groups shown that coincide with another one.
@@ -33,7 +35,7 @@ pub(super) fn write(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result
     let differing = view.differing();
     let (causes, rest) = (&differing.causes, &differing.groups);
     if !causes.is_empty() {
-        let groups = (view.report.groups.len() - rest.len()) as u64;
+        let groups = differing.of - rest.len() as u64;
         let groups = plural(groups, "group", "groups");
         let title = format!("CAUSES ({}, of {groups})", causes.len());
         writeln!(out, "\n{}", styled(BOLD, title))?;
@@ -55,6 +57,16 @@ pub(super) fn write(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result
             write_group(out, group)?;
         }
         more(out, rest.len(), MAX_GROUPS, "groups")?;
+    }
+    let transient = &differing.transient;
+    if !transient.is_empty() {
+        let count = plural(transient.len() as u64, "group", "groups");
+        let title = format!("TRANSIENT ({count}; the data changed, they do not count)");
+        writeln!(out, "\n{}", styled(BOLD, title))?;
+        for group in transient.iter().take(MAX_TRANSIENT) {
+            write_transient(out, group)?;
+        }
+        more(out, transient.len(), MAX_TRANSIENT, "groups")?;
     }
     if let Some(hint) = differing.hint {
         writeln!(out, "{}", styled(DIM, hint))?;
@@ -83,6 +95,9 @@ fn write_cause(out: &mut String, cause: &Cause<'_>) -> std::fmt::Result {
     if report.at_least < report.findings {
         let least = grouped(report.at_least);
         write!(scope, ", in {least} answers at least")?;
+    }
+    if let Some(classes) = cause.classes() {
+        write!(scope, ", {classes}")?;
     }
     if let Some(target) = cause.example().and_then(|values| values.target) {
         write!(scope, ", for example {}", shown(target))?;
@@ -136,21 +151,25 @@ fn write_group(out: &mut String, group: &Group<'_>) -> std::fmt::Result {
     writeln!(
         out,
         "{} × {}  {}  {}",
-        styled(BOLD, format_args!("{:>6}", grouped(group.report.count))),
+        styled(BOLD, format_args!("{:>6}", group.count())),
         shown(&group.report.route),
         styled(BOLD, place(difference.place)),
         difference.kind.meaning(),
     )?;
+    let mut about = Vec::new();
     if let Some(values) = &difference.values {
-        let mut at = shown(values.target.unwrap_or_default());
+        let mut at = format!("for example {}", shown(values.target.unwrap_or_default()));
         if !values.path.is_empty() && values.path != difference.place.path {
-            let _infallible = write!(at, " at {}", shown(values.path));
+            write!(at, " at {}", shown(values.path))?;
         }
-        writeln!(
-            out,
-            "         {}",
-            styled(DIM, format_args!("for example {at}"))
-        )?;
+        about.push(at);
+    }
+    about.extend(group.classes());
+    if !about.is_empty() {
+        writeln!(out, "         {}", styled(DIM, about.join(" · ")))?;
+    }
+    if let Some(shapes) = group.shapes() {
+        writeln!(out, "         {}", styled(DIM, shapes))?;
     }
     if let Some(drawing) = difference.draw(ROOM) {
         for row in &drawing.rows {
@@ -189,8 +208,22 @@ fn write_group(out: &mut String, group: &Group<'_>) -> std::fmt::Result {
     Ok(())
 }
 
+/// A group that does not count, in one line.
+fn write_transient(out: &mut String, group: &Group<'_>) -> std::fmt::Result {
+    let difference = &group.difference;
+    writeln!(
+        out,
+        "{:>6} × {}  {}  {}{}",
+        group.count(),
+        shown(&group.report.route),
+        place(difference.place),
+        difference.kind.meaning(),
+        values(difference.values.as_ref()),
+    )
+}
+
 /// Both values, to follow their place; empty once retention has removed them.
-fn values(values: Option<&Values<'_>>) -> String {
+pub(super) fn values(values: Option<&Values<'_>>) -> String {
     let short = |style, value: Option<&str>| {
         value.map_or_else(
             || styled(DIM, "(absent)"),

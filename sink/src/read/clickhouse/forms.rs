@@ -7,9 +7,11 @@ use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::histogram::Histogram;
 use parity_schemas::record::RecordedFinding;
 use parity_schemas::table::{
-    Buckets, ClientCounts, Count, Counts, Document, Findings, Flag, Hash, Id, Label, Number,
-    OptionalDocument, OptionalWord, Run, Span, Status, Text, Texts, Time, Tolerations, Word,
+    Buckets, ClientCounts, Count, Counts, Document, Findings, Flag, Hash, Hashes, Id, Label,
+    Number, OptionalDocument, OptionalWord, Registers, Run, Span, Status, Text, Texts, Time,
+    Tolerations, Word,
 };
+use parity_schemas::targets::{DistinctTargets, FrequentTargets};
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Tolerated;
 use serde::de::DeserializeOwned;
@@ -73,6 +75,8 @@ select_column! {
     Counts: HashMap<String, u64>;
     ClientCounts: HashMap<String, u64>;
     Buckets: HashMap<u16, u64>;
+    Registers: HashMap<u8, u8>;
+    Hashes: HashMap<u64, u64>;
     Texts: Vec<String>;
     Document: String;
     OptionalDocument: String;
@@ -136,6 +140,25 @@ impl FromColumn<Histogram> for Buckets {
         _column: &'static str,
     ) -> Result<Histogram, StoreError> {
         Ok(Histogram(buckets.into_iter().collect()))
+    }
+}
+
+impl FromColumn<DistinctTargets> for Registers {
+    fn from_column(
+        registers: HashMap<u8, u8>,
+        column: &'static str,
+    ) -> Result<DistinctTargets, StoreError> {
+        let wrong = || StoreError::value(TABLE, column, "a register that holds no rank");
+        DistinctTargets::from_registers(registers).ok_or_else(wrong)
+    }
+}
+
+impl FromColumn<FrequentTargets> for Hashes {
+    fn from_column(
+        counts: HashMap<u64, u64>,
+        _column: &'static str,
+    ) -> Result<FrequentTargets, StoreError> {
+        Ok(FrequentTargets::from_counts(counts))
     }
 }
 

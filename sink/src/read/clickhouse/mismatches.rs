@@ -66,10 +66,12 @@ impl ClickHouseReader {
         limit: usize,
     ) -> Result<Vec<Mismatch>, StoreError> {
         let mut conditions = vec!["1"];
+        let class = filter.class.map(|class| class.as_str().to_owned());
         let words = [
             ("migration = ?", &filter.migration),
             ("route = ?", &filter.route),
             ("has(fingerprints, ?)", &filter.fingerprint),
+            ("class = ?", &class),
         ];
         for (condition, value) in &words {
             if value.is_some() {

@@ -4,6 +4,7 @@ use clickhouse::Row;
 use parity_schemas::record::Mismatch;
 use parity_schemas::table::{self, Column, Fold};
 use parity_schemas::tally::{GroupTally, SetTally, Tally};
+use parity_schemas::targets::FREQUENT;
 use parity_schemas::terms::Terms;
 use serde::Deserialize;
 
@@ -66,7 +67,14 @@ pub(super) fn folded(column: &Column, with_details: bool) -> String {
         Fold::Sum | Fold::Detail if is_map => format!("sumMap(t.{name})"),
         Fold::Sum | Fold::Detail => format!("sum(t.{name})"),
         Fold::Min => format!("min(t.{name})"),
+        Fold::Max if is_map => format!("maxMap(t.{name})"),
         Fold::Max => format!("max(t.{name})"),
+        Fold::Frequent => format!(
+            "CAST(arraySlice(arrayReverseSort(entry -> entry.2, \
+             CAST(sumMap(t.{name}), 'Array(Tuple(UInt64, UInt64))')), 1, {kept}), '{type_}')",
+            kept = FREQUENT + 1,
+            type_ = column.sent
+        ),
         Fold::Interval => format!(
             "max(toUnixTimestamp64Micro(t.interval_start) + t.{name}) - min(toUnixTimestamp64Micro(t.interval_start))"
         ),

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::str::FromStr;
 
-use parity_schemas::histogram::Histogram;
 use parity_schemas::time::Timestamp;
 use rusqlite::Row;
 use serde::de::DeserializeOwned;
@@ -89,13 +88,15 @@ impl Fields<'_> {
             .transpose()
     }
 
-    pub(super) fn histogram(
+    /// A value in a compact text of its own.
+    pub(super) fn read<T>(
         &self,
         index: usize,
         column: &'static str,
-    ) -> Result<Histogram, StoreError> {
+        from_text: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<T, StoreError> {
         let text = self.text(index, column)?;
-        Histogram::from_text(text).ok_or_else(|| StoreError::value(self.table, column, text))
+        from_text(text).ok_or_else(|| StoreError::value(self.table, column, text))
     }
 
     pub(super) fn json<T: DeserializeOwned>(

@@ -5,9 +5,11 @@ use std::str::FromStr;
 use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::histogram::Histogram;
 use parity_schemas::table::{
-    Buckets, ClientCounts, Count, Counts, Document, Findings, Flag, Hash, Id, Label, Number,
-    OptionalDocument, OptionalWord, Run, Span, Status, Text, Texts, Time, Tolerations, Word,
+    Buckets, ClientCounts, Count, Counts, Document, Findings, Flag, Hash, Hashes, Id, Label,
+    Number, OptionalDocument, OptionalWord, Registers, Run, Span, Status, Text, Texts, Time,
+    Tolerations, Word,
 };
+use parity_schemas::targets::{DistinctTargets, FrequentTargets};
 use parity_schemas::time::Timestamp;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
@@ -49,7 +51,9 @@ from_column! {
     Text: String = |row, at, column| row.text(at, column).map(str::to_owned);
     Label: String = |row, at, column| row.text(at, column).map(str::to_owned);
     Hash: String = |row, at, column| row.text(at, column).map(str::to_owned);
-    Buckets: Histogram = |row, at, column| row.histogram(at, column);
+    Buckets: Histogram = |row, at, column| row.read(at, column, Histogram::from_text);
+    Registers: DistinctTargets = |row, at, column| row.read(at, column, DistinctTargets::from_text);
+    Hashes: FrequentTargets = |row, at, column| row.read(at, column, FrequentTargets::from_text);
     Texts: Vec<String> = |row, at, column| row.json(at, column);
 }
 

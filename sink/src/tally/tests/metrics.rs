@@ -47,10 +47,14 @@ fn metrics_have_the_promised_names_and_labels() {
         r#"parity_comparisons_total{route="_other",result="legacy_unreachable"} 1"#,
         r#"parity_mismatches_total{route="GET /users/{id}",kind="value"} 1"#,
         r#"parity_mismatches_total{route="GET /users/{id}",kind="missing"} 1"#,
+        r#"parity_mismatch_classes_total{route="GET /users/{id}",class="unconfirmed"} 1"#,
+        r#"parity_mismatch_classes_total{route="GET /users/{id}",class="confirmed"} 0"#,
+        r#"parity_mismatch_classes_total{route="_other",class="unstable"} 0"#,
         "# TYPE parity_last_comparison_timestamp_seconds gauge",
     ] {
         assert!(text.contains(line), "{line} is not in\n{text}");
     }
+    assert!(!text.contains(r#"class="noise""#), "{text}");
 }
 
 #[test]

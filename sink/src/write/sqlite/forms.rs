@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::histogram::Histogram;
 use parity_schemas::table::{
-    Buckets, ClientCounts, Count, Counts, Document, Findings, Flag, Hash, Id, Label, Number,
-    OptionalDocument, OptionalWord, Run, Span, Status, Text, Texts, Time, Tolerations, Word,
+    Buckets, ClientCounts, Count, Counts, Document, Findings, Flag, Hash, Hashes, Id, Label,
+    Number, OptionalDocument, OptionalWord, Registers, Run, Span, Status, Text, Texts, Time,
+    Tolerations, Word,
 };
+use parity_schemas::targets::{DistinctTargets, FrequentTargets};
 use parity_schemas::time::Timestamp;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use serde::Serialize;
@@ -100,6 +102,18 @@ impl<T: Serialize> ToColumn<Option<T>> for OptionalDocument {
 impl ToColumn<Histogram> for Buckets {
     fn to_column(histogram: &Histogram) -> ToSqlOutput<'_> {
         text(histogram.to_runs())
+    }
+}
+
+impl ToColumn<DistinctTargets> for Registers {
+    fn to_column(targets: &DistinctTargets) -> ToSqlOutput<'_> {
+        text(targets.to_text())
+    }
+}
+
+impl ToColumn<FrequentTargets> for Hashes {
+    fn to_column(targets: &FrequentTargets) -> ToSqlOutput<'_> {
+        text(targets.to_text())
     }
 }
 
