@@ -7,7 +7,6 @@ use parity_dashboards::terminal;
 use parity_dashboards::view::{self, Decided};
 use parity_schemas::evidence::Thresholds;
 use parity_schemas::visible::visible;
-use parity_sink::Reader;
 
 use super::selection;
 use crate::cli::{OutputFormat, ReportArgs};

@@ -244,11 +244,11 @@ fn a_run_that_a_reload_has_put_an_end_to_ends_with_its_last_request() {
     reload(&mirror, "configuration reloaded");
     // Nothing is recorded under the new rules, and the evidence under the old ones is mentioned.
     wait_for("the report under the new rules", || {
-        let report = place.run(&["report"]).stdout;
+        let report = place.run(&["report", "--strict-rules"]).stdout;
         (report.contains("NOTHING RECORDED") && report.contains("other rules")).then_some(())
     });
     send(&mirror, ENOUGH);
-    mirror.settled(u64::from(ENOUGH));
+    mirror.settled(u64::from(ENOUGH) + 5);
     wait_for("the end of the first run", || {
         (open_runs(&place) == 1).then_some(())
     });

@@ -156,8 +156,8 @@ impl Segment {
 
 /// Whether a key is one that patterns show, as no redaction takes it for a secret. Other keys may be shown, too.
 fn is_always_shown(key: &str) -> bool {
-    /// Longer ones may be tokens without a digit.
-    const MAX_BYTES: usize = 32;
+    /// Longer ones may be encoded, and are looked into.
+    const MAX_BYTES: usize = 15;
     /// More may be a part of a number that must not be shown.
     const MAX_DIGITS: usize = 4;
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
@@ -166,6 +166,7 @@ fn is_always_shown(key: &str) -> bool {
         && key.starts_with(|first: char| first.is_ascii_alphabetic())
         && key.bytes().all(|byte| is_word(&byte))
         && digits <= MAX_DIGITS
+        && !key.contains("--")
         && !is_value_as_key(key)
         && !is_token(key)
 }

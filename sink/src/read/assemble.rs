@@ -234,6 +234,16 @@ impl Sums {
         counted.collect()
     }
 
+    /// Removes all latencies: those of a part of the requests would be shown for those of all.
+    pub(super) fn forget_latency(&mut self) {
+        for sums in self.routes.values_mut() {
+            sums.legacy_latency = Histogram::default();
+            sums.candidate_latency = Histogram::default();
+            sums.legacy_head_latency = Histogram::default();
+            sums.candidate_head_latency = Histogram::default();
+        }
+    }
+
     /// When the last tally of each instance and run ended.
     pub(super) const fn runs(&self) -> &BTreeMap<(String, Uuid), Timestamp> {
         &self.runs

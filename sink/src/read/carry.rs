@@ -32,11 +32,11 @@ pub(super) trait ReadEarlier {
     fn terms(&self, migration: &str, rules_hash: &str) -> Result<Vec<Terms>, StoreError>;
 }
 
-/// Adds to the counts of an identity what still holds of those under earlier rules.
+/// Adds to the counts of an identity, which may be without latencies, what still holds of those under earlier rules.
 pub(super) fn carry_over(
     store: &impl ReadEarlier,
     redecide: Redecide,
-    (identity, selection): (&Identity, &Selection),
+    (identity, selection, with_latency): (&Identity, &Selection, bool),
     sums: &mut Sums,
     runs_seen: &RunWatermarks,
 ) -> Result<(), StoreError> {
@@ -70,7 +70,10 @@ pub(super) fn carry_over(
             sums.not_carried.insert(hash, why);
             continue;
         }
-        let read = store.counted(&of, selection)?;
+        let mut read = store.counted(&of, selection)?;
+        if !with_latency {
+            read.sums.forget_latency();
+        }
         if let Some(why) = is_incomplete(&read) {
             sums.not_carried.insert(hash, why);
             continue;

@@ -297,7 +297,7 @@ impl ClickHouseReader {
             carry_over(
                 self,
                 redecide,
-                (&identity, selection),
+                (&identity, selection, selection.with_latency),
                 &mut sums,
                 &runs_seen,
             )?;
@@ -322,7 +322,7 @@ impl ClickHouseReader {
             carry_over(
                 self,
                 redecide,
-                (&identity, selection),
+                (&identity, selection, true),
                 &mut sums,
                 &runs_seen,
             )?;

@@ -66,7 +66,7 @@ impl RecordReader for SqliteReader {
             carry_over(
                 self,
                 redecide,
-                (&identity, selection),
+                (&identity, selection, selection.with_latency),
                 &mut sums,
                 &runs_seen,
             )?;
@@ -93,7 +93,7 @@ impl RecordReader for SqliteReader {
             carry_over(
                 self,
                 redecide,
-                (&identity, selection),
+                (&identity, selection, true),
                 &mut sums,
                 &runs_seen,
             )?;

@@ -10,7 +10,7 @@ use parity_schemas::recheck::{GroupSummary, RecheckSummary};
 use parity_schemas::record::{MismatchClass, Record};
 use parity_schemas::report::Report;
 use parity_schemas::route::Route;
-use parity_schemas::tally::{Group, Identity};
+use parity_schemas::tally::{Counts, Group, Identity};
 use parity_schemas::terms::{Coverage, RuleText, RulesText, Terms};
 use parity_schemas::time::Timestamp;
 use parity_sink::tally::Sighting;
@@ -149,7 +149,21 @@ fn read(store: &StoreConfig, selection: &Selection) -> (Evidence, Report) {
         .expect("there is some");
     let report = reader.report(selection).expect("it is read");
     let of_report = report.evidence().expect("there is some");
-    assert_eq!(of_report.routes, evidence.routes);
+    let counts = |evidence: &Evidence| -> Vec<(String, Counts)> {
+        let routes = evidence.routes.iter();
+        routes
+            .map(|route| (route.route.clone(), route.counts.clone()))
+            .collect()
+    };
+    assert_eq!(counts(&of_report), counts(&evidence));
+    let latency = evidence
+        .routes
+        .iter()
+        .map(|route| &route.legacy_head_latency);
+    assert!(
+        latency.into_iter().all(|latency| latency.0.is_empty()),
+        "nobody asked"
+    );
     assert_eq!(of_report.groups, evidence.groups);
     assert_eq!(of_report.sets, evidence.sets);
     assert_eq!(of_report.carried, evidence.carried);
