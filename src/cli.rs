@@ -3,6 +3,7 @@
 //! Help, the flag list of docs/settings.md and the parser all come from here. Flags that are settings come from the
 //! definitions of the settings ([`flags`]).
 
+mod decisions;
 mod diff;
 mod flags;
 mod unknown;
@@ -14,6 +15,7 @@ use parity_schemas::evidence::{LatencyLimit, Thresholds};
 use parity_schemas::noise::NoiseUse;
 use parity_schemas::verdict::Reason;
 
+pub(crate) use decisions::{DecisionsCommand, ListArgs, StoreArgs};
 pub(crate) use diff::{DiffArgs, DiffKind};
 use flags::{Flags, OfMirror, OfReader, OfSchema, OfSink, OfUi};
 pub(crate) use unknown::parse;
@@ -104,6 +106,9 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Decide: exit 0 pass, 1 fail, 3 undecided
     Gate(Box<GateArgs>),
+    /// List, print, export and check the decisions that are stored
+    #[command(subcommand)]
+    Decisions(DecisionsCommand),
     /// Move records from Kafka into ClickHouse
     Sink(SinkArgs),
     /// Create the tables of the record in ClickHouse, or print how
@@ -286,6 +291,9 @@ pub(crate) struct GateArgs {
     /// While undecided, ask again for up to this long (30s, 10m, 2h).
     #[arg(long, value_name = "DURATION", value_parser = crate::config::value::duration)]
     pub(crate) wait: Option<std::time::Duration>,
+    /// Do not store the decision.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// Form of the decision.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) output: OutputFormat,

@@ -1,6 +1,7 @@
 //! One file per command. A command reads its settings, calls the crates, prints the result, and returns its exit code.
 
 pub(crate) mod config;
+pub(crate) mod decisions;
 pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod gate;

@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         Command::Diff(args) => commands::diff::run(&args),
         Command::Report(args) => commands::report::run(&args),
         Command::Gate(args) => commands::gate::run(&args),
+        Command::Decisions(command) => commands::decisions::run(&command),
         Command::Sink(args) => commands::sink::run(&args),
         Command::Schema(command) => commands::schema::run(&command),
         Command::Ui(args) => commands::ui::run(&args),

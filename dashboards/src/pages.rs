@@ -7,15 +7,20 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use askama::Template;
+use parity_schemas::decisions::DecisionPage;
+use parity_schemas::evidence::{Decision, EvidenceSummary};
 use parity_schemas::record::Mismatch;
+use parity_schemas::terms::{RuleText, Terms};
 use parity_schemas::time::Timestamp;
 use parity_schemas::visible::{visible, visible_value};
 use rust_embed::RustEmbed;
 
-use crate::view::words::{elapsed, grouped, most_frequent, rate, targets, version};
+use crate::view::words::{
+    elapsed, grouped, most_frequent, percent as share, rate, targets, version,
+};
 use crate::view::{
-    CauseName, ClientsView, Decided, Equal, Headline, MismatchView, ReportView, Room, Status, Tone,
-    Weight, not_compared,
+    CauseName, ClientsView, Completeness, Decided, DecisionView, Equal, Headline, MismatchView,
+    ReportView, Room, Status, Tone, Weight, not_compared,
 };
 
 /// Longest value in a table cell; the page of the mismatch shows all that was recorded.
@@ -140,6 +145,33 @@ struct MismatchPage<'a> {
 }
 
 #[derive(Template)]
+#[template(path = "decisions.html")]
+struct DecisionsPage<'a> {
+    page: &'a DecisionPage,
+    migration: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "decision.html")]
+struct DecisionPageOf<'a> {
+    decision: &'a Decision,
+    view: DecisionView<'a>,
+    terms: &'a [Terms],
+}
+
+/// How far the record was complete, in one line.
+fn whole(evidence: &EvidenceSummary) -> String {
+    Completeness::from(evidence).line(second)
+}
+
+/// To what a rule applies: a part of an answer, on a route if it names one.
+fn applies(rule: &RuleText) -> String {
+    let part = rule.part.as_deref().unwrap_or("body");
+    let route = rule.route.as_deref().map(|route| format!(" of {route}"));
+    format!("{part} {}{}", rule.path, route.unwrap_or_default())
+}
+
+#[derive(Template)]
 #[template(path = "error.html")]
 struct ErrorPage<'a> {
     message: &'a str,
@@ -164,6 +196,22 @@ pub(crate) fn report(decided: &Decided, status: Option<Status>) -> askama::Resul
 pub(crate) fn mismatch(mismatch: &Mismatch) -> askama::Result<String> {
     let view = MismatchView { mismatch };
     MismatchPage { mismatch, view }.render()
+}
+
+/// Stored decisions, the newest first.
+pub(crate) fn decisions(page: &DecisionPage, migration: &str) -> askama::Result<String> {
+    DecisionsPage { page, migration }.render()
+}
+
+/// One stored decision, and the terms under which was counted what it rests on.
+pub(crate) fn decision(decision: &Decision, terms: &[Terms]) -> askama::Result<String> {
+    let view = DecisionView { decision };
+    DecisionPageOf {
+        decision,
+        view,
+        terms,
+    }
+    .render()
 }
 
 /// The page of an error.

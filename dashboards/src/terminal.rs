@@ -4,20 +4,20 @@
 //! or `NO_COLOR` is set. Everything that came from a request or an answer is made visible first: captured bytes are
 //! hostile in a terminal.
 
+mod decisions;
 mod diff;
 mod gate;
 mod report;
 
-use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::io::Write as _;
 
 use anstyle::{AnsiColor, Style};
-use parity_schemas::visible::is_hidden;
+use parity_schemas::json_text::escaped;
 use serde::Serialize;
 
 use crate::view::{Ink, Piece, Place, Row, Tone, Weight, words};
 
+pub use decisions::{decisions, verification};
 pub use diff::{Layout, diff, stat};
 pub use gate::gate;
 pub use report::report;
@@ -67,29 +67,12 @@ pub fn print(text: &str) -> std::io::Result<()> {
 
 /// Writes a document to stdout.
 pub fn print_json(document: &impl Serialize) -> std::io::Result<()> {
-    let mut text = serde_json::to_string_pretty(document)?;
-    text.push('\n');
-    print(&escaped(&text))
+    print_document(&serde_json::to_string_pretty(document)?)
 }
 
-/// Writes the characters that [`visible`] replaces as `\u…`. Apart from line breaks, JSON has them only within strings,
-/// where the escape means the same. So the document is unchanged, and a terminal executes nothing in it.
-fn escaped(json: &str) -> Cow<'_, str> {
-    let obeyed = |character: char| character != '\n' && is_hidden(character);
-    if !json.contains(obeyed) {
-        return Cow::Borrowed(json);
-    }
-    let mut out = String::with_capacity(json.len() + json.len() / 8);
-    for character in json.chars() {
-        if obeyed(character) {
-            for unit in character.encode_utf16(&mut [0; 2]) {
-                let _infallible = write!(out, "\\u{unit:04x}");
-            }
-        } else {
-            out.push(character);
-        }
-    }
-    Cow::Owned(out)
+/// Writes the text of a JSON document to stdout.
+pub fn print_document(json: &str) -> std::io::Result<()> {
+    print(&escaped(&format!("{json}\n")))
 }
 
 /// Prints a note on stderr, which is for everything that is not data.

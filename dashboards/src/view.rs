@@ -13,13 +13,16 @@ mod decision;
 pub mod diff;
 mod difference;
 mod excused;
+mod listed;
 mod listing;
 mod mismatch;
 mod noise;
+mod recounted;
 mod report;
 mod settled;
 mod sides;
 mod status;
+mod verified;
 pub(crate) mod words;
 
 use parity_schemas::evidence::Outcome;
@@ -30,6 +33,7 @@ pub use decided::{Absent, Decided, decided};
 pub(crate) use decision::DecisionView;
 pub(crate) use difference::{Difference, Place, Values};
 pub(crate) use excused::{Equal, Excused};
+pub use listed::{decision_page, place};
 pub use listing::Listing;
 pub(crate) use mismatch::MismatchView;
 pub(crate) use noise::{ExcusedColumns, NoiseEntry, NoiseView};
@@ -37,6 +41,9 @@ pub(crate) use report::{Cause, CauseName, ClientsView, Group, Headline, ReportVi
 pub use settled::{Instances, settled};
 pub(crate) use sides::{Ink, Piece, Room, Row, Weight};
 pub use status::Status;
+pub use verified::{
+    Unreadable, decision_with_terms, exported, stored as stored_decision, verified,
+};
 
 /// Opens a store for what is shown of it: with what was counted under earlier rules and still holds.
 pub fn reader(store: &StoreConfig) -> Result<Reader, StoreError> {

@@ -14,6 +14,7 @@ use crate::noise::{Excused, NoiseGroup};
 use crate::recheck::{ClassCounts, EvidenceCounts};
 use crate::tally::{Counts, Group, Identity};
 use crate::targets::TargetEvidence;
+use crate::terms::Coverage;
 use crate::time::Timestamp;
 use crate::watermark::{InstanceWatermark, Run};
 
@@ -196,6 +197,21 @@ pub struct RouteDecision {
     pub outcome: Outcome,
     /// How many more requests, if all match, would make it pass; 0 when it is settled.
     pub needed: u64,
+    /// All that was counted of the route of this name; `None` in the total, if it was never received, and in documents of
+    /// older programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counts: Option<OwnCounts>,
+}
+
+/// All that was counted of one route.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OwnCounts {
+    /// Its outcomes.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// Mismatches that do not count, or may not.
+    #[serde(default)]
+    pub excused: Excused,
 }
 
 /// How much a decision says: of how many routes, and of which it says nothing. Routes that are not served are in none of
@@ -251,6 +267,19 @@ pub struct EvidenceSummary {
     pub left_out: Vec<LeftOut>,
 }
 
+/// Under which terms a part of the evidence was counted. The text of the rules is in the record, under their hash.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DecidedTerms {
+    /// The id of the record.
+    pub id: Uuid,
+    /// When a mirror first counted under them.
+    pub time: Timestamp,
+    /// The program that counted, with its version.
+    pub program: String,
+    /// What of the traffic was compared.
+    pub coverage: Coverage,
+}
+
 /// Name and version of the decision document.
 pub const GATE_SCHEMA: &str = "parity.gate/v1";
 
@@ -303,6 +332,16 @@ pub struct Decision {
     /// Absent in documents of older programs.
     #[serde(default)]
     pub waited_ms: u64,
+    /// Under which terms the evidence was counted, the latest first: which share of which requests was compared. Empty in
+    /// documents of older programs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub terms: Vec<DecidedTerms>,
+    /// Whether it is in the store. Absent in documents of older programs, which stored each or ended with an error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stored: Option<bool>,
+    /// Why it is not in the store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_stored: Option<String>,
 }
 
 impl Decision {

@@ -14,6 +14,7 @@
 pub mod carried;
 pub mod clickhouse;
 pub mod clients;
+pub mod decisions;
 pub mod digest;
 pub mod documents;
 pub mod evidence;
@@ -23,6 +24,7 @@ pub mod fields;
 pub mod histogram;
 pub mod id;
 pub mod ident;
+pub mod json_text;
 pub mod noise;
 mod reason;
 pub mod recheck;

@@ -7,6 +7,7 @@ mod assemble;
 mod carry;
 mod causes;
 mod clickhouse;
+mod decisions;
 mod groups;
 mod hints;
 mod in_force;
@@ -17,6 +18,7 @@ mod sqlite;
 use std::time::Duration;
 
 use parity_schemas::carried::Redecide;
+use parity_schemas::decisions::DecisionLine;
 use parity_schemas::evidence::{Evidence, LeftOutSpan};
 use parity_schemas::record::{Mismatch, MismatchClass};
 use parity_schemas::report::Report;
@@ -27,6 +29,8 @@ use parity_schemas::watermark::CLOCKS_APART_MICROS;
 use uuid::Uuid;
 
 pub use self::causes::causes;
+pub use self::decisions::{Counted, CountedWindow, DecisionFilter, MAX_DECISIONS};
+
 use self::clickhouse::ClickHouseReader;
 use self::sqlite::SqliteReader;
 use crate::error::StoreError;
@@ -140,6 +144,13 @@ trait RecordReader: Send {
     ) -> Result<Found<Report>, StoreError>;
     fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError>;
     fn terms(&self, migration: &str, rules_hash: &str) -> Result<Vec<Terms>, StoreError>;
+    fn decision(&self, id: Uuid) -> Result<Option<String>, StoreError>;
+    fn decisions(
+        &self,
+        filter: &DecisionFilter,
+        limit: usize,
+    ) -> Result<Vec<DecisionLine>, StoreError>;
+    fn counted(&self, identity: &Identity, asked: &CountedWindow) -> Result<Counted, StoreError>;
     fn mismatches(
         &self,
         filter: &MismatchFilter,
@@ -203,6 +214,30 @@ impl Reader {
     /// The same, and if nothing was recorded, what is recorded instead.
     pub fn find_report(&self, selection: &Selection) -> Result<Found<Report>, StoreError> {
         self.store.report(selection, self.redecide(selection))
+    }
+
+    /// The document of a stored decision, byte for byte as it was stored.
+    pub fn decision(&self, id: Uuid) -> Result<Option<String>, StoreError> {
+        self.store.decision(id)
+    }
+
+    /// Up to `limit` stored decisions, newest first; never more than one over [`MAX_DECISIONS`].
+    pub fn decisions(
+        &self,
+        filter: &DecisionFilter,
+        limit: usize,
+    ) -> Result<Vec<DecisionLine>, StoreError> {
+        // One more than the most, so that a caller can see whether there is a next page.
+        self.store.decisions(filter, limit.min(MAX_DECISIONS + 1))
+    }
+
+    /// The tallies of one identity within a window, added up; to check a decision once more.
+    pub fn counted(
+        &self,
+        identity: &Identity,
+        asked: &CountedWindow,
+    ) -> Result<Counted, StoreError> {
+        self.store.counted(identity, asked)
     }
 
     /// The terms under which was counted what has this hash of the rules, the latest first; a hundred at most.

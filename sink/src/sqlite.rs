@@ -14,9 +14,11 @@
 pub(crate) mod begun;
 pub(crate) mod guard;
 
+use std::fmt::Write as _;
 use std::fs::{OpenOptions, Permissions};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use parity_schemas::id::new_id;
@@ -196,8 +198,50 @@ pub(crate) fn open_existing(path: &Path) -> Result<Connection, StoreError> {
 }
 
 /// Opens an existing, current store for reading.
+///
+/// To read a file with a log, `SQLite` makes two files beside it, unless they are there. In a folder that may only be read,
+/// or on a full disk, it cannot; but without a log nobody writes, and the file can be read as one that does not change.
 pub(crate) fn open_read_only(path: &Path) -> Result<Connection, StoreError> {
-    open_checked(path, OpenFlags::SQLITE_OPEN_READ_ONLY | NO_URI)
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | NO_URI;
+    match open_checked(path, flags) {
+        Err(StoreError::Database { source, .. })
+            if is_about_files(&source) && !has_log(path) && path.is_file() =>
+        {
+            let flags = flags | OpenFlags::SQLITE_OPEN_URI;
+            patiently(BUSY_TIMEOUT, || check_as(path, &unchanging(path), flags))
+        }
+        opened => opened,
+    }
+}
+
+/// Whether a file could not be opened or made.
+fn is_about_files(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::SystemIoFailure)
+    )
+}
+
+/// Whether there is a log with something in it.
+fn has_log(path: &Path) -> bool {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    std::fs::metadata(log).is_ok_and(|log| log.len() > 0)
+}
+
+/// The file as a URI that says that nobody changes it.
+fn unchanging(path: &Path) -> PathBuf {
+    let mut uri = String::from("file:");
+    for byte in path.as_os_str().as_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/._-".contains(byte) {
+            uri.push(char::from(*byte));
+        } else {
+            // Writing to a String cannot fail.
+            let _infallible = write!(uri, "%{byte:02X}");
+        }
+    }
+    uri.push_str("?immutable=1");
+    PathBuf::from(uri)
 }
 
 fn open_checked(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
@@ -208,7 +252,12 @@ fn check(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
     if !path.try_exists().unwrap_or(true) {
         return Err(StoreError::Missing { path: path.into() });
     }
-    let connection = connect(path, flags, BUSY_TIMEOUT)?;
+    check_as(path, path, flags)
+}
+
+/// The same of a file that is there; `name` is what `SQLite` is given for it.
+fn check_as(path: &Path, name: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
+    let connection = connect_as(path, name, flags, BUSY_TIMEOUT)?;
     check_owner(&connection, path, false)?;
     let found = version(&connection, path)?;
     match found.cmp(&VERSION) {
@@ -223,6 +272,15 @@ fn check(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
 }
 
 fn connect(path: &Path, flags: OpenFlags, patience: Duration) -> Result<Connection, StoreError> {
+    connect_as(path, path, flags, patience)
+}
+
+fn connect_as(
+    path: &Path,
+    name: &Path,
+    flags: OpenFlags,
+    patience: Duration,
+) -> Result<Connection, StoreError> {
     if path.is_dir() {
         return Err(StoreError::NotARecord {
             path: path.into(),
@@ -230,7 +288,7 @@ fn connect(path: &Path, flags: OpenFlags, patience: Duration) -> Result<Connecti
         });
     }
     let failed = |error| failed("open", path, error);
-    let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    let connection = Connection::open_with_flags(name, flags).map_err(failed)?;
     connection.busy_timeout(patience).map_err(failed)?;
     Ok(connection)
 }

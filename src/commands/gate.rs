@@ -1,4 +1,4 @@
-//! `parity gate`: prints pass, fail or undecided, stores the decision, and exits with its code.
+//! `parity gate`: prints pass, fail or undecided, stores the decision unless that is impossible, and exits with its code.
 
 mod openapi;
 
@@ -61,8 +61,8 @@ pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
         gone: &args.gone,
         expected: &args.expect_instance,
     };
-    let decision = decide(&reader, &selection, &thresholds, left, instances)?;
-    record_decision(&store, &decision).context("the decision could not be stored")?;
+    let mut decision = decide(&reader, &selection, &thresholds, left, instances)?;
+    keep(&mut decision, &store, args.dry_run);
     name_strangers(&args.gone, &decision);
     match args.output {
         OutputFormat::Json => terminal::print_json(&decision)?,
@@ -73,6 +73,23 @@ pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
         Outcome::Fail => ExitCode::from(error::NO),
         Outcome::Undecided => ExitCode::from(error::UNDECIDED),
     })
+}
+
+/// Stores the decision, and says in it whether it is stored. That it cannot be (a full disk, a store that may only be
+/// read) takes nothing from what was decided, so it is told and no error.
+fn keep(decision: &mut Decision, store: &StoreConfig, dry_run: bool) {
+    decision.stored = Some(!dry_run);
+    let failed = if dry_run {
+        Some("--dry-run".to_owned())
+    } else {
+        let stored = record_decision(store, decision).map_err(anyhow::Error::from);
+        stored.err().map(|error| error::line(&error))
+    };
+    if let Some(why) = failed {
+        terminal::note(&visible(&format!("the decision is not stored: {why}")));
+        decision.stored = Some(false);
+        decision.not_stored = Some(why);
+    }
 }
 
 /// Opens the store. With `--wait`, waits for one that does not exist yet.

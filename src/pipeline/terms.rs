@@ -1,5 +1,6 @@
 //! The terms under which a mirror counts, from its settings: the text of the rules, and what of the traffic is compared.
 
+use parity_comparator::redact::rules_text;
 use parity_comparator::seal;
 use parity_mirror::SampleBy;
 use parity_schemas::terms::{Coverage, RouteCoverage, Terms};
@@ -30,7 +31,7 @@ pub(super) fn terms(settings: &MirrorSettings) -> Terms {
     Terms::begun(
         settings.identity.clone(),
         PROGRAM.to_owned(),
-        settings.rules.text(),
+        rules_text(&settings.rules),
         coverage,
         Timestamp::now(),
         seal::id_of,

@@ -1,5 +1,6 @@
 //! The JSON documents: each has a schema under schemas/json, which is made from the types and nothing else.
 
+use parity_schemas::decisions::{DecisionExport, DecisionPage, Verification};
 use parity_schemas::documents::{CONFIG_SCHEMA, ConfigDocument, MismatchPage};
 use parity_schemas::evidence::Decision;
 use parity_schemas::record::Mismatch;
@@ -43,6 +44,18 @@ fn committed_schemas_are_those_of_the_types() {
     check(
         "set_tally.v1.json",
         &schemars::schema_for!(SetTally).to_value(),
+    );
+    check(
+        "decisions.v1.json",
+        &schemars::schema_for!(DecisionPage).to_value(),
+    );
+    check(
+        "decision_export.v1.json",
+        &schemars::schema_for!(DecisionExport).to_value(),
+    );
+    check(
+        "verification.v1.json",
+        &schemars::schema_for!(Verification).to_value(),
     );
     check("terms.v1.json", &schemars::schema_for!(Terms).to_value());
     check(

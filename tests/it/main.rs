@@ -6,6 +6,7 @@
 mod architecture;
 mod broken_candidates;
 mod clients;
+mod command_decisions;
 mod command_diff;
 mod command_diff_input;
 mod command_diff_text;

@@ -28,12 +28,16 @@ fn service(wrong: u8, begun: usize) -> Service {
     by_turn(move |request, turn| {
         let random = uuid::Uuid::new_v4();
         match request.target.split('/').nth(1) {
-            Some("items") if number(request) % ONE_IN == 0 => {
+            Some("items") if number(request).is_multiple_of(ONE_IN) => {
                 format!(r#"{{"{HOSTILE}":"{random}"}}"#)
             }
             // Words of two lengths, so of two shapes.
             Some("texts") => {
-                let length = if number(request) % 2 == 0 { 10 } else { 20 };
+                let length = if number(request).is_multiple_of(2) {
+                    10
+                } else {
+                    20
+                };
                 let letters = random.as_bytes().iter().cycle().take(length);
                 let word: String = letters.map(|byte| char::from(b'g' + byte % 16)).collect();
                 format!(r#"{{"note":"{word}"}}"#)

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-use parity_schemas::evidence::{Outcome, RouteDecision, RouteEvidence, Thresholds};
+use parity_schemas::evidence::{Outcome, OwnCounts, RouteDecision, RouteEvidence, Thresholds};
 use parity_schemas::noise::Excused;
 use parity_schemas::tally::Counts;
 
@@ -60,6 +60,8 @@ struct Candidate<'a> {
     name: &'a str,
     counts: Option<Cow<'a, Counts>>,
     excused: Excused,
+    /// Of the route of this name alone.
+    own: Option<OwnCounts>,
     required: bool,
     unserved: bool,
     is_operation: bool,
@@ -90,6 +92,10 @@ impl<'a> Candidate<'a> {
                     name,
                     counts: Some(counts),
                     excused,
+                    own: Some(OwnCounts {
+                        counts: route.counts.clone(),
+                        excused: noise.of(name),
+                    }),
                     required: named || (thresholds.require_all_routes && !unserved),
                     unserved,
                     is_operation,
@@ -113,6 +119,7 @@ impl<'a> Candidate<'a> {
                 name,
                 counts: covered.map(|(counts, _)| Cow::Owned(counts)),
                 excused: excused.unwrap_or_default(),
+                own: None,
                 required: true,
                 unserved: false,
                 is_operation: operations.contains(name),
@@ -132,6 +139,7 @@ impl<'a> Candidate<'a> {
         decision.traffic = counts.received as f64 / all.received.max(1) as f64;
         decision.required = self.required;
         decision.unserved = self.unserved;
+        decision.counts = self.own;
         if self.unserved && decision.outcome == Outcome::Fail {
             decision.outcome = Outcome::Undecided;
         }
@@ -222,6 +230,7 @@ fn judge(
         upper: bounds::upper(bound, seen, wrong(thresholds)),
         outcome,
         needed,
+        counts: None,
     }
 }
 

@@ -33,6 +33,7 @@
 //!
 //! Nothing here looks at an answer: it must be readable with [`crate::bounds`] and the counts alone.
 
+pub mod again;
 mod caps;
 mod carried;
 mod conclude;
@@ -47,7 +48,9 @@ mod spread;
 mod standing;
 mod words;
 
-use parity_schemas::evidence::{Decision, Evidence, EvidenceSummary, GATE_SCHEMA, Thresholds};
+use parity_schemas::evidence::{
+    Decision, ErrorDecision, Evidence, EvidenceSummary, GATE_SCHEMA, LatencyDecision, Thresholds,
+};
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::Standing;
 use uuid::Uuid;
@@ -69,15 +72,66 @@ pub fn decide(
     decision_id: Uuid,
     time: Timestamp,
 ) -> Decision {
-    let counts = evidence.map(Evidence::total).unwrap_or_default();
-    let seen = evidence.map_or(&[][..], |evidence| &evidence.routes);
     let noise = evidence.map_or_else(Found::default, |evidence| {
         excused::find(evidence, thresholds.noise)
     });
+    let question = Asked {
+        migration,
+        evidence,
+        standing,
+        thresholds,
+    };
+    decide_with(&question, noise, None, (decision_id, time))
+}
+
+/// What a decision is asked about.
+struct Asked<'a> {
+    migration: &'a str,
+    evidence: Option<&'a Evidence>,
+    standing: &'a Standing,
+    thresholds: &'a Thresholds,
+}
+
+/// What is known besides the counts.
+struct Measured {
+    spread: Spread,
+    latency: Vec<LatencyDecision>,
+    errors: Vec<ErrorDecision>,
+}
+
+/// Decides when it is known already what is noise. Targets, times and statuses of groups are in no document: when a decision
+/// is made again, what `stored` says of them is taken over.
+fn decide_with(
+    asked: &Asked<'_>,
+    noise: Found<'_>,
+    stored: Option<&Decision>,
+    (decision_id, time): (Uuid, Timestamp),
+) -> Decision {
+    let Asked {
+        migration,
+        evidence,
+        standing,
+        thresholds,
+    } = *asked;
+    let counts = evidence.map(Evidence::total).unwrap_or_default();
+    let seen = evidence.map_or(&[][..], |evidence| &evidence.routes);
     let (mut total, mut routes, alpha) = judged::judge_all(seen, &counts, &noise, thresholds);
-    let spread = Spread::fill(evidence, thresholds, &mut total, &mut routes);
-    let latency = latency::judge(evidence, &routes, thresholds, alpha);
-    let errors = errors::judge(evidence, &routes, thresholds, alpha);
+    let Measured {
+        spread,
+        latency,
+        errors,
+    } = match stored {
+        None => Measured {
+            spread: Spread::fill(evidence, thresholds, &mut total, &mut routes),
+            latency: latency::judge(evidence, &routes, thresholds, alpha),
+            errors: errors::judge(evidence, &routes, thresholds, alpha),
+        },
+        Some(stored) => Measured {
+            spread: Spread::stored(stored, &mut total, &mut routes),
+            latency: stored.latency.clone(),
+            errors: stored.candidate_errors.clone(),
+        },
+    };
     let summary = evidence.map(|evidence| summary(evidence, standing));
     let question = Question {
         migration,
@@ -116,6 +170,9 @@ pub fn decide(
         latency,
         candidate_errors: errors,
         waited_ms: 0,
+        terms: Vec::new(),
+        stored: None,
+        not_stored: None,
     }
 }
 

@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use parity_schemas::evidence::{Evidence, Outcome, RouteDecision, Thresholds};
+use parity_schemas::evidence::{Decision, Evidence, Outcome, RouteDecision, Thresholds};
 use parity_schemas::targets::TargetEvidence;
 
 use super::judged::Judged;
@@ -24,7 +24,15 @@ const MOSTLY: f64 = 0.5;
 
 /// The targets of what a decision rests on.
 pub(super) struct Spread {
-    all: TargetEvidence,
+    distinct: u64,
+    /// Requests of which the target is not known.
+    unknown: u64,
+    /// Processes that told targets apart by keys of their own.
+    keys: u64,
+    /// All have one target.
+    is_single: bool,
+    /// At least this share has the most frequent one.
+    share: f64,
 }
 
 impl Spread {
@@ -55,12 +63,49 @@ impl Spread {
                 write(route, targets);
             }
         }
-        Self { all }
+        let requests = all.known() + all.unknown();
+        Self {
+            distinct: all.distinct(),
+            unknown: all.unknown(),
+            keys: all.keys() as u64,
+            is_single: all.is_single(),
+            share: all.most_frequent().at_least as f64 / requests.max(1) as f64,
+        }
+    }
+
+    /// Takes over what a decision says of them.
+    pub(super) fn stored(
+        stored: &Decision,
+        total: &mut RouteDecision,
+        routes: &mut [Judged<'_>],
+    ) -> Self {
+        let by_name: HashMap<&str, &RouteDecision> = stored
+            .routes
+            .iter()
+            .map(|route| (route.route.as_str(), route))
+            .collect();
+        let take = |decision: &mut RouteDecision, from: &RouteDecision| {
+            decision.distinct_targets = from.distinct_targets;
+            decision.most_frequent_share = from.most_frequent_share;
+        };
+        take(total, &stored.total);
+        for route in routes.iter_mut().map(|route| &mut route.decision) {
+            if let Some(from) = by_name.get(route.route.as_str()) {
+                take(route, from);
+            }
+        }
+        Self {
+            distinct: stored.total.distinct_targets,
+            unknown: 0,
+            keys: 1,
+            is_single: false,
+            share: 0.0,
+        }
     }
 
     /// Why there are too few.
     pub(super) fn too_few(&self, thresholds: &Thresholds) -> Option<String> {
-        let (distinct, wanted) = (self.all.distinct(), thresholds.min_distinct);
+        let (distinct, wanted) = (self.distinct, thresholds.min_distinct);
         if distinct >= wanted {
             return None;
         }
@@ -70,20 +115,20 @@ impl Spread {
             if distinct == 1 { "target" } else { "targets" },
             number(wanted)
         );
-        if self.all.unknown() > 0 {
+        if self.unknown > 0 {
             // Writing to a String cannot fail.
             let _infallible = write!(
                 sentence,
                 "; those of {} requests are not known, which a parity counted that did not count targets",
-                number(self.all.unknown())
+                number(self.unknown)
             );
         }
-        if self.all.keys() > 1 {
+        if self.keys > 1 {
             let _infallible = write!(
                 sentence,
                 "; {} processes told targets apart, each by a key of its own, so only those of one count: give all the same \
                  --redaction-key-file",
-                number(self.all.keys() as u64)
+                number(self.keys)
             );
         }
         Some(sentence)
@@ -92,17 +137,15 @@ impl Spread {
     /// What a reader of a pass must know.
     pub(super) fn told(&self, routes: &[Judged<'_>]) -> Vec<String> {
         let mut told = Vec::new();
-        let requests = self.all.known() + self.all.unknown();
-        let share = self.all.most_frequent().at_least as f64 / requests.max(1) as f64;
-        if self.all.is_single() {
+        if self.is_single {
             told.push(
                 "all of it is one target (method, path and query): of any other it says nothing"
                     .to_owned(),
             );
-        } else if share > MOSTLY {
+        } else if self.share > MOSTLY {
             told.push(format!(
                 "at least {} % of it is one target (method, path and query)",
-                percent((share * 1e3).floor() / 1e3)
+                percent((self.share * 1e3).floor() / 1e3)
             ));
         }
         // A route without a placeholder has one target, or several by their queries; nothing is wrong with either.
@@ -111,7 +154,7 @@ impl Spread {
             is_single && route.route.contains('{')
         });
         let names: Vec<&str> = single.map(|route| route.route.as_str()).collect();
-        if !names.is_empty() && !self.all.is_single() {
+        if !names.is_empty() && !self.is_single {
             told.push(format!(
                 "each rests on a single target: {}",
                 listed(&names, MAX_NAMED)

@@ -10,6 +10,7 @@ use parity_schemas::watermark::{Apart, Run, Watermark};
 
 use super::*;
 
+mod again;
 mod caps;
 mod errors;
 mod latency;

@@ -35,6 +35,7 @@ mod name_value;
 mod names;
 mod place;
 mod prose;
+mod rules;
 mod sample;
 mod statements;
 mod strings;
@@ -61,6 +62,7 @@ use crate::rules::Rules;
 use config::{CREDENTIAL_HEADERS, MIN_KEY_BYTES};
 pub use config::{PlainText, RedactConfig, RedactError};
 use names::SecretNames;
+pub use rules::rules_text;
 
 /// What a record says of an exchange besides what was captured.
 #[derive(Clone, Copy, Debug)]
@@ -81,11 +83,6 @@ fn not_compared(comparison: &Comparison) -> Option<Tolerated> {
         path: String::new(),
         why: Why::NotCompared(reason),
     })
-}
-
-/// Whether a text holds the number of a card.
-pub(crate) fn holds_card(text: &str) -> bool {
-    !cards::find(text).is_empty()
 }
 
 /// Turns captured values into what may be recorded.

@@ -1,15 +1,12 @@
 //! The text of rules in force, and its hash. What decides nothing (`mask`) is left out, as it is out of the hash.
 //!
-//! The texts are the operator's own, but a person may have pasted a secret into a reason, or an id into a path. What
-//! looks like a token or the number of a card is replaced; the hash of such rules cannot be made from their text.
+//! The record gets it from [`redact`](crate::redact::rules_text) only.
 
-use parity_schemas::secret::is_token;
-use parity_schemas::terms::{HIDDEN, RuleText, RulesText};
+use parity_schemas::terms::{RuleText, RulesText};
 use parity_schemas::time::Timestamp;
 
 use super::hash::COMPARATOR_VERSION;
 use super::{Action, RuleConfig, Rules};
-use crate::redact::holds_card;
 
 /// What can be said of the hash of a text of rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +19,7 @@ pub enum Rehashed {
 
 impl Rules {
     /// The text of these rules, with all that their hash covers.
-    pub fn text(&self) -> RulesText {
+    pub(crate) fn text(&self) -> RulesText {
         let deciding = self
             .all
             .iter()
@@ -69,10 +66,10 @@ pub(super) fn read(text: &RulesText) -> Result<Rules, String> {
     })
 }
 
-/// What a rule says, without what looks like a secret.
+/// What a rule says.
 pub(super) fn of(config: &RuleConfig) -> RuleText {
     let config = config.clone();
-    let mut text = RuleText {
+    RuleText {
         id: config.id,
         route: config.route,
         part: config.part,
@@ -87,13 +84,7 @@ pub(super) fn of(config: &RuleConfig) -> RuleText {
         reason: config.reason,
         owner: config.owner,
         expires: config.expires,
-    };
-    for text in text.texts_mut() {
-        if is_token(text) || holds_card(text) {
-            HIDDEN.clone_into(text);
-        }
     }
-    text
 }
 
 /// The rule that decides the same: rules in force have no date on which they expire.
@@ -184,23 +175,6 @@ mod tests {
         let mut other_reason = text.clone();
         other_reason.rules[0].reason = None;
         assert_eq!(rehash(&other_reason), rehash(&text));
-    }
-
-    #[test]
-    fn what_looks_like_a_secret_is_not_in_the_text_and_the_hash_is_then_not_claimed() {
-        let secret = "xK9fQ2mZ7pL4vR8tW3sB6nD1";
-        let rules = rules(&[
-            RuleConfig::new("a", &format!("/resets/{secret}"), "ignore"),
-            RuleConfig {
-                reason: Some(format!("asked with {secret}")),
-                owner: Some("4111 1111 1111 1111".to_owned()),
-                ..RuleConfig::new("b", "/b", "ignore")
-            },
-        ]);
-        let text = rules.text();
-        let json = serde_json::to_string(&text).expect("it is JSON");
-        assert!(!json.contains(secret) && !json.contains("4111"), "{json}");
-        assert!(matches!(rehash(&text), Rehashed::Unknown(why) if why.contains("rule a")));
     }
 
     #[test]

@@ -7,12 +7,14 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::{Path, State};
-use axum::http::Uri;
+use axum::http::{Uri, header};
 use axum::response::{IntoResponse, Response};
 use parity_schemas::documents::{MISMATCHES_SCHEMA, MismatchPage};
 
 use super::asked::Asked;
-use super::question::{ErrorAnswer, MismatchQuestion, Question, find_mismatch, read};
+use super::question::{
+    self, DecisionQuestion, ErrorAnswer, MismatchQuestion, Question, find_mismatch, read,
+};
 use super::site::{Process, Site};
 use crate::view;
 
@@ -88,6 +90,30 @@ pub(super) async fn mismatch(
     Ok(Json(find_mismatch(&site, &id).await?).into_response())
 }
 
+/// `parity.decisions/v1`: stored decisions, newest first; `next` is null on the last page.
+pub(super) async fn decisions(
+    State(site): State<Arc<Site>>,
+    Asked(question): Asked<DecisionQuestion>,
+) -> Result<Response, ErrorAnswer> {
+    let (filter, limit) = (question.filter(&site)?, question.limit()?);
+    let page = read(&site, move |reader| {
+        view::decision_page(reader, &filter, limit)
+    })
+    .await?;
+    Ok(Json(page).into_response())
+}
+
+/// One stored decision, byte for byte as it was stored.
+pub(super) async fn decision(
+    State(site): State<Arc<Site>>,
+    Path(id): Path<String>,
+) -> Result<Response, ErrorAnswer> {
+    let id = question::id(&id)?;
+    let found = read(&site, move |reader| reader.decision(id)).await?;
+    let document = found.ok_or_else(|| question::no_decision(id))?;
+    Ok(([(header::CONTENT_TYPE, "application/json")], document).into_response())
+}
+
 /// The status of the mirror or the sink.
 pub(super) async fn status(State(site): State<Arc<Site>>) -> Result<Response, ErrorAnswer> {
     match &site.process {
@@ -116,7 +142,7 @@ pub(super) async fn set_shadowing(
     mirror.set_shadowing(on);
     // The button on the page leads back to the page; a program gets the status.
     let from_page = headers
-        .get(axum::http::header::ACCEPT)
+        .get(header::ACCEPT)
         .and_then(|accept| accept.to_str().ok())
         .is_some_and(|accept| accept.contains("text/html"));
     Ok(if from_page {

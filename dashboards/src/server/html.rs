@@ -7,7 +7,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 
 use super::asked::Asked;
-use super::question::{ErrorAnswer, Question, find_mismatch, read};
+use super::question::{self, DecisionQuestion, ErrorAnswer, Question, find_mismatch, read};
 use super::site::Site;
 use crate::{pages, view};
 
@@ -38,6 +38,40 @@ pub(super) async fn report(
 pub(super) async fn mismatch(State(site): State<Arc<Site>>, Path(id): Path<String>) -> Response {
     match find_mismatch(&site, &id).await {
         Ok(mismatch) => html(StatusCode::OK, pages::mismatch(&mismatch)),
+        Err(failure) => sorry(&failure, &site),
+    }
+}
+
+/// The list of stored decisions.
+pub(super) async fn decisions(
+    State(site): State<Arc<Site>>,
+    question: Result<Asked<DecisionQuestion>, ErrorAnswer>,
+) -> Response {
+    let page = async {
+        let Asked(question) = question?;
+        let (filter, limit) = (question.filter(&site)?, question.limit()?);
+        let page = read(&site, move |reader| {
+            view::decision_page(reader, &filter, limit)
+        })
+        .await?;
+        Ok::<_, ErrorAnswer>(pages::decisions(&page, question.migration(&site)))
+    };
+    match page.await {
+        Ok(page) => html(StatusCode::OK, page),
+        Err(failure) => sorry(&failure, &site),
+    }
+}
+
+/// One stored decision with the terms under which it was counted.
+pub(super) async fn decision(State(site): State<Arc<Site>>, Path(id): Path<String>) -> Response {
+    let page = async {
+        let id = question::id(&id)?;
+        let found = read(&site, move |reader| view::decision_with_terms(reader, id)).await?;
+        let (decision, terms) = found.ok_or_else(|| question::no_decision(id))?;
+        Ok::<_, ErrorAnswer>(pages::decision(&decision, &terms))
+    };
+    match page.await {
+        Ok(page) => html(StatusCode::OK, page),
         Err(failure) => sorry(&failure, &site),
     }
 }

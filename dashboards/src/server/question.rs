@@ -4,18 +4,18 @@
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use parity_schemas::evidence::{Bound, Thresholds};
+use parity_schemas::evidence::{Bound, Outcome, Thresholds};
 use parity_schemas::noise::NoiseUse;
 use parity_schemas::record::{Mismatch, MismatchClass};
+use parity_schemas::spelling;
 use parity_schemas::time::Timestamp;
-use parity_sink::read::MAX_MISMATCHES;
+use parity_sink::read::{DecisionFilter, MAX_DECISIONS, MAX_MISMATCHES};
 use parity_sink::{MismatchFilter, Reader, Selection, StoreError};
-
 use serde::Deserialize;
 use serde_json::json;
 
 use super::site::Site;
-use crate::view;
+use crate::view::{self, Unreadable, place};
 
 /// Parameters of the report and the gate, named like the flags of the commands.
 #[derive(Debug, Default, Deserialize)]
@@ -145,6 +145,15 @@ impl From<StoreError> for ErrorAnswer {
     }
 }
 
+impl From<Unreadable> for ErrorAnswer {
+    fn from(error: Unreadable) -> Self {
+        Self {
+            status: StatusCode::SERVICE_UNAVAILABLE,
+            message: error.to_string(),
+        }
+    }
+}
+
 impl IntoResponse for ErrorAnswer {
     fn into_response(self) -> Response {
         (self.status, Json(json!({"error": self.message}))).into_response()
@@ -152,10 +161,13 @@ impl IntoResponse for ErrorAnswer {
 }
 
 /// Runs `ask` on a reader of the site's store, off the runtime.
-pub(super) async fn read<T: Send + 'static>(
+pub(super) async fn read<T: Send + 'static, E: From<StoreError> + Send + 'static>(
     site: &Site,
-    ask: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
-) -> Result<T, ErrorAnswer> {
+    ask: impl FnOnce(&Reader) -> Result<T, E> + Send + 'static,
+) -> Result<T, ErrorAnswer>
+where
+    ErrorAnswer: From<E>,
+{
     let store = site.store.clone();
     let asked = tokio::task::spawn_blocking(move || ask(&view::reader(&store)?)).await;
     match asked {
@@ -169,9 +181,7 @@ pub(super) async fn read<T: Send + 'static>(
 
 /// One recorded mismatch, by its id as the request gives it.
 pub(super) async fn find_mismatch(site: &Site, id: &str) -> Result<Mismatch, ErrorAnswer> {
-    let parsed = id
-        .parse::<uuid::Uuid>()
-        .map_err(|_| ErrorAnswer::bad(format!("`{id}` is not a UUID")))?;
+    let parsed = self::id(id)?;
     read(site, move |reader| reader.mismatch(parsed))
         .await?
         .ok_or_else(|| {
@@ -181,8 +191,8 @@ pub(super) async fn find_mismatch(site: &Site, id: &str) -> Result<Mismatch, Err
         })
 }
 
-/// Mismatches on a page by default: a screenful.
-const MISMATCHES_PER_PAGE: usize = 50;
+/// Records on a page by default: a screenful.
+const PER_PAGE: usize = 50;
 
 /// Parameters of the list of mismatches.
 #[derive(Debug, Default, Deserialize)]
@@ -199,14 +209,6 @@ pub(super) struct MismatchQuestion {
 
 impl MismatchQuestion {
     pub(super) fn filter(&self, site: &Site) -> Result<MismatchFilter, ErrorAnswer> {
-        let before = match &self.after {
-            Some(text) => Some(place(text).ok_or_else(|| {
-                ErrorAnswer::bad(format!(
-                    "after is `{text}`; give the `next` of the page before as it was"
-                ))
-            })?),
-            None => None,
-        };
         let class = match &self.class {
             Some(text) => Some(word(
                 "class",
@@ -225,19 +227,12 @@ impl MismatchQuestion {
             ),
             route: self.route.clone(),
             fingerprint: self.fingerprint.clone(),
-            before,
+            before: after(self.after.as_deref())?,
         })
     }
 
     pub(super) fn limit(&self) -> Result<usize, ErrorAnswer> {
-        let limit = self.limit.unwrap_or(MISMATCHES_PER_PAGE);
-        if (1..=MAX_MISMATCHES).contains(&limit) {
-            Ok(limit)
-        } else {
-            Err(ErrorAnswer::bad(format!(
-                "limit is {limit}; give 1 to {MAX_MISMATCHES}"
-            )))
-        }
+        within(self.limit, MAX_MISMATCHES)
     }
 }
 
@@ -255,8 +250,73 @@ fn word<T: Copy>(
     })
 }
 
-/// Parses `TIME_ID`, the position of a mismatch in the list.
-fn place(text: &str) -> Option<(Timestamp, uuid::Uuid)> {
-    let (time, id) = text.split_once('_')?;
-    Some((time.parse().ok()?, id.parse().ok()?))
+/// Where a page of a list begins.
+fn after(text: Option<&str>) -> Result<Option<(Timestamp, uuid::Uuid)>, ErrorAnswer> {
+    let Some(text) = text else { return Ok(None) };
+    place(text).map(Some).ok_or_else(|| {
+        ErrorAnswer::bad(format!(
+            "after is `{text}`; give the `next` of the page before as it was"
+        ))
+    })
+}
+
+/// How many records of a list, of at most `most`.
+fn within(limit: Option<usize>, most: usize) -> Result<usize, ErrorAnswer> {
+    let limit = limit.unwrap_or(PER_PAGE);
+    if (1..=most).contains(&limit) {
+        Ok(limit)
+    } else {
+        Err(ErrorAnswer::bad(format!(
+            "limit is {limit}; give 1 to {most}"
+        )))
+    }
+}
+
+/// Parameters of the list of decisions.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DecisionQuestion {
+    migration: Option<String>,
+    outcome: Option<String>,
+    limit: Option<usize>,
+    /// The `next` of the previous page.
+    after: Option<String>,
+}
+
+impl DecisionQuestion {
+    pub(super) fn filter(&self, site: &Site) -> Result<DecisionFilter, ErrorAnswer> {
+        let outcome = self.outcome.as_deref().map(|word| {
+            word.parse::<Outcome>().map_err(|_| {
+                let known: Vec<&str> = Outcome::ALL.iter().map(|word| word.as_str()).collect();
+                let hint = spelling::hint(word, &known);
+                ErrorAnswer::bad(format!("`{word}` is no outcome; {hint}"))
+            })
+        });
+        Ok(DecisionFilter {
+            migration: Some(self.migration(site).to_owned()),
+            outcome: outcome.transpose()?,
+            before: after(self.after.as_deref())?,
+        })
+    }
+
+    pub(super) fn migration<'a>(&'a self, site: &'a Site) -> &'a str {
+        self.migration.as_deref().unwrap_or(&site.migration)
+    }
+
+    pub(super) fn limit(&self) -> Result<usize, ErrorAnswer> {
+        within(self.limit, MAX_DECISIONS)
+    }
+}
+
+/// The id of a record, as the request gives it.
+pub(super) fn id(text: &str) -> Result<uuid::Uuid, ErrorAnswer> {
+    text.parse()
+        .map_err(|_| ErrorAnswer::bad(format!("`{text}` is not a UUID")))
+}
+
+/// The answer when no decision has this id.
+pub(super) fn no_decision(id: uuid::Uuid) -> ErrorAnswer {
+    ErrorAnswer::missing(format!(
+        "no decision {id} is stored; only the command `parity gate` stores decisions"
+    ))
 }

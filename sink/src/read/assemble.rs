@@ -20,6 +20,7 @@ use uuid::Uuid;
 
 use super::Selection;
 use super::causes::causes;
+use super::decisions::Counted;
 use super::groups::{ExampleRow, Groups};
 use super::others::{self, OtherRun, Starts};
 use super::sets::SetSums;
@@ -183,6 +184,17 @@ impl RouteSums {
         self.candidate_head_latency
             .merge(&other.candidate_head_latency);
     }
+}
+
+fn by_route(routes: BTreeMap<String, RouteSums>) -> Vec<RouteEvidence> {
+    let counts = |(route, sums): (String, RouteSums)| RouteEvidence {
+        route,
+        counts: sums.counts,
+        targets: sums.targets,
+        legacy_head_latency: sums.legacy_head_latency,
+        candidate_head_latency: sums.candidate_head_latency,
+    };
+    routes.into_iter().map(counts).collect()
 }
 
 impl Sums {
@@ -365,21 +377,19 @@ impl Sums {
             runs,
             carried: self.carried,
             other_rules,
-            routes: self
-                .routes
-                .into_iter()
-                .map(|(route, sums)| RouteEvidence {
-                    route,
-                    counts: sums.counts,
-                    targets: sums.targets,
-                    legacy_head_latency: sums.legacy_head_latency,
-                    candidate_head_latency: sums.candidate_head_latency,
-                })
-                .collect(),
+            routes: by_route(self.routes),
             groups: self.groups.into_evidence(),
             sets: self.sets.into_evidence(),
             left_out: self.left_out,
         })
+    }
+
+    /// Only the counts, and which time they cover.
+    pub(super) fn into_counted(self) -> Counted {
+        Counted {
+            window: self.window,
+            routes: by_route(self.routes),
+        }
     }
 
     /// The report; `example` fetches a mismatch by its id.

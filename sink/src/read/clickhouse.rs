@@ -7,6 +7,7 @@
 //! Groups and sets are read before tallies, because there is no transaction over both. So a report may show a mismatch in
 //! the counts before its group, but never a group without its counts.
 
+mod decisions;
 mod forms;
 mod mismatches;
 mod replicas;
@@ -15,6 +16,7 @@ mod watermarks;
 
 use clickhouse::Row;
 use parity_schemas::carried::Redecide;
+use parity_schemas::decisions::DecisionLine;
 use parity_schemas::evidence::{Evidence, LeftOutSpan};
 use parity_schemas::record::{Mismatch, RecordType};
 use parity_schemas::report::Report;
@@ -33,6 +35,7 @@ use self::rows::{
 };
 use super::assemble::{Sums, nothing};
 use super::carry::{Read, ReadEarlier, carry_over};
+use super::decisions::{Counted, CountedWindow, DecisionFilter};
 use super::groups::EXAMPLES_TRIED;
 use super::in_force::last_in_force;
 use super::{Found, Known, MAX_TERMS, MismatchFilter, RecordReader, Selection};
@@ -376,6 +379,22 @@ impl RecordReader for ClickHouseReader {
         redecide: Option<Redecide>,
     ) -> Result<Found<Report>, StoreError> {
         self.of_one_replica(|| self.read_report(selection, redecide))
+    }
+
+    fn decision(&self, id: Uuid) -> Result<Option<String>, StoreError> {
+        self.find_decision(id)
+    }
+
+    fn decisions(
+        &self,
+        filter: &DecisionFilter,
+        limit: usize,
+    ) -> Result<Vec<DecisionLine>, StoreError> {
+        self.list_decisions(filter, limit)
+    }
+
+    fn counted(&self, identity: &Identity, asked: &CountedWindow) -> Result<Counted, StoreError> {
+        self.of_one_replica(|| self.count(identity, asked))
     }
 
     fn terms(&self, migration: &str, rules_hash: &str) -> Result<Vec<Terms>, StoreError> {

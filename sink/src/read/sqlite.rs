@@ -2,6 +2,7 @@
 //!
 //! A report is read in one transaction, so that its tallies and groups are consistent while a mirror writes.
 
+mod decisions;
 mod fields;
 mod forms;
 mod rows;
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use parity_schemas::carried::Redecide;
+use parity_schemas::decisions::DecisionLine;
 use parity_schemas::evidence::{Evidence, LeftOutSpan};
 use parity_schemas::record::{Mismatch, MismatchClass, RecordType};
 use parity_schemas::report::Report;
@@ -24,6 +26,7 @@ use self::fields::Fields;
 use self::rows::{all_of, group_tally, mismatch, needed_of, set_tally, tally, terms};
 use super::assemble::{Sums, nothing};
 use super::carry::{Read, ReadEarlier, carry_over};
+use super::decisions::{Counted, CountedWindow, DecisionFilter};
 use super::groups::ExampleRow;
 use super::in_force::{RunTimes, last_in_force};
 use super::{Found, Known, MAX_TERMS, MismatchFilter, RecordReader, Selection};
@@ -107,6 +110,22 @@ impl RecordReader for SqliteReader {
         let sql = format!("SELECT {columns} FROM mismatches WHERE id = ?1");
         let found = self.rows(&sql, [id.to_string()], "mismatches", mismatch)?;
         Ok(found.into_iter().next())
+    }
+
+    fn decision(&self, id: Uuid) -> Result<Option<String>, StoreError> {
+        self.find_decision(id)
+    }
+
+    fn decisions(
+        &self,
+        filter: &DecisionFilter,
+        limit: usize,
+    ) -> Result<Vec<DecisionLine>, StoreError> {
+        self.list_decisions(filter, limit)
+    }
+
+    fn counted(&self, identity: &Identity, asked: &CountedWindow) -> Result<Counted, StoreError> {
+        self.count(identity, asked)
     }
 
     fn terms(&self, migration: &str, rules_hash: &str) -> Result<Vec<Terms>, StoreError> {

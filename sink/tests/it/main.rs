@@ -9,6 +9,7 @@ mod columns;
 mod concurrency;
 mod consume;
 mod crash;
+mod decisions;
 mod dropped;
 mod kafka;
 mod older;

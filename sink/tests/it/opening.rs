@@ -25,6 +25,7 @@ pub(crate) fn decision() -> Decision {
         upper: 0.0144,
         outcome: Outcome::Fail,
         needed: 0,
+        counts: None,
     };
     Decision {
         schema: GATE_SCHEMA.to_owned(),
@@ -44,6 +45,9 @@ pub(crate) fn decision() -> Decision {
         latency: Vec::new(),
         candidate_errors: Vec::new(),
         waited_ms: 0,
+        terms: Vec::new(),
+        stored: None,
+        not_stored: None,
     }
 }
 

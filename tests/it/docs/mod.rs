@@ -40,6 +40,7 @@ pages!(
     sessions_of_the_readme_run_as_they_are_printed: "README.md",
     sessions_about_the_api_run_as_they_are_printed: "docs/api.md",
     sessions_about_ci_run_as_they_are_printed: "docs/ci.md",
+    sessions_about_decisions_run_as_they_are_printed: "docs/decisions.md",
     sessions_about_many_mirrors_run_as_they_are_printed: "docs/many-mirrors.md",
     sessions_about_a_migration_run_as_they_are_printed: "docs/migration.md",
     sessions_about_production_run_as_they_are_printed: "docs/production.md",

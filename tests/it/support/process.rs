@@ -150,6 +150,18 @@ impl Place {
             .current_dir(self.path())
     }
 
+    /// The same command as a user without rights, for root.
+    pub(crate) fn under_user(&self, command: &mut Command) {
+        let program = command.get_program().to_owned();
+        let arguments: Vec<_> = command.get_args().map(ToOwned::to_owned).collect();
+        *command = Command::new("setpriv");
+        command
+            .args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"])
+            .arg(program)
+            .args(arguments)
+            .current_dir(self.path());
+    }
+
     /// Starts `parity ui` on a free port and waits until it listens.
     pub(crate) fn ui(&self) -> Mirror<'_> {
         let mut ui = self.start(&mut self.command(&["ui", "--admin", "127.0.0.1:0"]));

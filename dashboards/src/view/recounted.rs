@@ -1,0 +1,159 @@
+//! Whether the tallies in a store still add up to what a decision counted.
+//!
+//! The decision was made while mirrors counted, so the tallies of the last minute may have grown since. Those that were
+//! closed by then may not: per count, `closed ≤ decision ≤ all` must hold, and with nothing open all three are equal. With
+//! counts that were carried over from earlier rules, only the first half is checked, and that is said.
+
+use parity_schemas::decisions::{Check, CheckName, CheckState};
+use parity_schemas::evidence::{Decision, RouteEvidence, Window};
+use parity_schemas::tally::{Counts, Identity};
+use parity_sink::read::{Counted, CountedWindow};
+use parity_sink::{Reader, StoreError};
+
+/// A tally that ended this long before the decision was complete in the store: mirrors write several times a second, and
+/// gather what is late for at most a second.
+const SETTLED_AFTER_MICROS: i64 = 2_000_000;
+
+/// Compares the counts of a decision with those in the store.
+pub(super) fn recounted(reader: &Reader, decision: &Decision) -> Result<Check, StoreError> {
+    let Some(summary) = &decision.evidence else {
+        return Ok(Check::of(CheckName::Tallies, Vec::new()));
+    };
+    let identity = Identity {
+        migration: decision.migration.clone(),
+        legacy_version: summary.legacy_version.clone(),
+        candidate_version: summary.candidate_version.clone(),
+        rules_hash: summary.rules_hash.clone(),
+    };
+    let window = Window {
+        from: summary.from,
+        to: summary.to,
+    };
+    let count = |closed_by| {
+        let left_out = summary.left_out.iter();
+        let asked = CountedWindow {
+            window,
+            closed_by,
+            left_out: left_out.map(|one| one.span.clone()).collect(),
+        };
+        reader.counted(&identity, &asked)
+    };
+    let all = count(parity_schemas::time::Timestamp::from_micros(i64::MAX))?;
+    let closed = count(decision.time.saturating_add_micros(-SETTLED_AFTER_MICROS))?;
+    let carried: u64 = summary.carried.iter().map(|rules| rules.requests).sum();
+    let removed = match all.window {
+        // What was decided again by other rules is no sum of tallies.
+        _ if carried > 0 => Some(format!(
+            "{carried} requests were carried over from earlier rules and are not counted again; it is only checked that \
+             nothing is missing that was counted under the present rules"
+        )),
+        Some(left) => (left.from > window.from).then(|| {
+            format!(
+                "the store has no tallies before {}; retention removes the oldest first. What was counted from {} on is \
+                 checked in part only",
+                left.from, window.from
+            )
+        }),
+        None => (decision.total.received > 0).then(|| {
+            "the store has no tallies of this evidence any more; retention removes them after `retention.tallies`"
+                .to_owned()
+        }),
+    };
+    let mut told = Vec::new();
+    for route in &decision.routes {
+        if let Some(own) = &route.counts {
+            let closed = of(&closed, &route.route);
+            let all = of(&all, &route.route);
+            compare(
+                &mut told,
+                &route.route,
+                (&closed, &own.counts, &all),
+                removed.is_some(),
+            );
+        }
+    }
+    let unknown = closed
+        .routes
+        .iter()
+        .filter(|found| found.counts.received > 0)
+        .filter(|found| {
+            decision
+                .routes
+                .iter()
+                .all(|route| route.route != found.route)
+        });
+    for found in unknown {
+        told.push(format!(
+            "{}: the store has {} requests, and the decision none",
+            found.route, found.counts.received
+        ));
+    }
+    let mut check = Check::of(CheckName::Tallies, told);
+    if let Some(removed) = removed {
+        if check.state == CheckState::Holds {
+            check.state = CheckState::Unknown;
+        }
+        check.told.insert(0, removed);
+    }
+    Ok(check)
+}
+
+fn of(counted: &Counted, route: &str) -> Counts {
+    let found: Option<&RouteEvidence> = counted.routes.iter().find(|found| found.route == route);
+    found.map(|found| found.counts.clone()).unwrap_or_default()
+}
+
+/// Tells each count that does not fit. Where rows were removed, there may be fewer.
+fn compare(
+    told: &mut Vec<String>,
+    route: &str,
+    (closed, decided, all): (&Counts, &Counts, &Counts),
+    removed: bool,
+) {
+    for (name, of) in numbers(decided, closed) {
+        let (closed, decided, all) = (of(closed), of(decided), of(all));
+        if decided < closed {
+            told.push(format!(
+                "{route}: {name} is {decided} in the decision, and {closed} in tallies that were closed by then: counts came \
+                 to the store later, or it was changed"
+            ));
+        } else if decided > all && !removed {
+            told.push(format!(
+                "{route}: {name} is {decided} in the decision, and {all} in the store"
+            ));
+        }
+    }
+}
+
+type Number = Box<dyn Fn(&Counts) -> u64>;
+
+/// Every count that either of two has, by name.
+fn numbers(one: &Counts, other: &Counts) -> Vec<(String, Number)> {
+    let mut all: Vec<(String, Number)> = vec![
+        ("received".to_owned(), Box::new(|counts| counts.received)),
+        ("match".to_owned(), Box::new(|counts| counts.matched)),
+        ("mismatch".to_owned(), Box::new(|counts| counts.mismatch)),
+    ];
+    macro_rules! words {
+        ($field:ident) => {
+            let mut words: Vec<_> = one
+                .$field
+                .keys()
+                .chain(other.$field.keys())
+                .copied()
+                .collect();
+            words.sort_unstable();
+            words.dedup();
+            for word in words {
+                let of = move |counts: &Counts| counts.$field.get(&word).copied().unwrap_or(0);
+                all.push((format!("{} {word}", stringify!($field)), Box::new(of)));
+            }
+        };
+    }
+    words!(clients);
+    words!(classes);
+    words!(rechecks);
+    words!(not_compared);
+    words!(legacy_answers);
+    all
+}
