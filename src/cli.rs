@@ -200,6 +200,9 @@ pub(crate) struct SelectionArgs {
     /// 2026-01-31T09:30:00Z..2026-01-31T09:35:00Z=REASON; may be repeated. It is told how much that was.
     #[arg(long, value_name = "FROM..TO=REASON")]
     pub(crate) leave_out: Vec<String>,
+    /// Count nothing that was received under other rules. Without it, what a change of rules does not touch is counted on.
+    #[arg(long)]
+    pub(crate) strict_rules: bool,
 }
 
 /// Flags of `report`.

@@ -26,6 +26,7 @@ mod verified;
 pub(crate) mod words;
 
 use parity_schemas::evidence::Outcome;
+use parity_sink::{Reader, StoreConfig, StoreError};
 
 pub(crate) use completeness::Completeness;
 pub use decided::{Absent, Decided, decided};
@@ -43,6 +44,11 @@ pub use status::Status;
 pub use verified::{
     Unreadable, decision_with_terms, exported, stored as stored_decision, verified,
 };
+
+/// Opens a store for what is shown of it: with what was counted under earlier rules and still holds.
+pub fn reader(store: &StoreConfig) -> Result<Reader, StoreError> {
+    Ok(Reader::open(store)?.carrying(parity_comparator::rules::redecide))
+}
 
 /// How good something is. The terminal and the pages each have a style for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::carried::CarriedRules;
 use crate::clients::Clients;
 use crate::histogram::Histogram;
 use crate::noise::{Excused, NoiseGroup};
@@ -74,6 +75,8 @@ pub struct Evidence {
     pub sets: Vec<SetEvidence>,
     /// The runs that counted it, with their watermarks.
     pub runs: Vec<Run>,
+    /// What was counted under earlier rules and still holds, the newest first. It is part of the counts here.
+    pub carried: Vec<CarriedRules>,
     /// What there is of the same versions under other rules, the newest first; none of it is counted here.
     pub other_rules: Vec<OtherRules>,
     /// What was left out on demand; none of it is counted here.
@@ -114,7 +117,7 @@ pub struct SetEvidence {
     pub classes: ClassCounts,
 }
 
-/// Evidence of the same migration and versions under other rules: it answers another question, so it is never added.
+/// Evidence of the same migration and versions under other rules: it answers another question, so it is not added.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OtherRules {
     /// The hash of those rules.
@@ -123,6 +126,10 @@ pub struct OtherRules {
     pub from: Timestamp,
     /// When the last one was last heard of.
     pub to: Timestamp,
+    /// Why nothing of it is carried over to the present rules, in one sentence without a full stop. Absent in documents of
+    /// older programs, and where nobody asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
 impl Evidence {
@@ -247,6 +254,10 @@ pub struct EvidenceSummary {
     /// How far the record of each process is complete. Absent in documents of older programs.
     #[serde(default)]
     pub watermarks: Vec<InstanceWatermark>,
+    /// What was counted under earlier rules and still holds, the newest first; it is counted here, and not part of the
+    /// window above. Absent in documents of older programs.
+    #[serde(default)]
+    pub carried: Vec<CarriedRules>,
     /// What there is of the same versions under other rules, the newest first; none of it was counted. Absent in documents
     /// of older programs.
     #[serde(default)]

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::carried::CarriedRules;
 use crate::evidence::{
     Decision, Evidence, GroupEvidence, LeftOut, OtherRules, RouteDecision, RouteEvidence,
     SetEvidence, Window,
@@ -65,6 +66,10 @@ pub struct Report {
     /// How far the record of each process is complete. Absent in documents of older programs.
     #[serde(default)]
     pub watermarks: Vec<InstanceWatermark>,
+    /// What was counted under earlier rules and still holds, the newest first; it is counted here, and not part of the
+    /// window above. Absent in documents of older programs.
+    #[serde(default)]
+    pub carried: Vec<CarriedRules>,
     /// What there is of the same versions under other rules, the newest first; none of it is counted here. Absent in
     /// documents of older programs.
     #[serde(default)]
@@ -351,6 +356,7 @@ impl Report {
             window: self.window.or(empty).or(LeftOut::window(&self.left_out))?,
             instances: self.instances.clone(),
             runs: Vec::new(),
+            carried: self.carried.clone(),
             other_rules: self.other_rules.clone(),
             left_out: self.left_out.clone(),
             routes: self

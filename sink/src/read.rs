@@ -4,6 +4,7 @@
 //! and order and rounding are decided in one place. Reading never creates or changes anything.
 
 mod assemble;
+mod carry;
 mod causes;
 mod clickhouse;
 mod decisions;
@@ -16,6 +17,7 @@ mod sqlite;
 
 use std::time::Duration;
 
+use parity_schemas::carried::Redecide;
 use parity_schemas::decisions::DecisionLine;
 use parity_schemas::evidence::{Evidence, LeftOutSpan};
 use parity_schemas::record::{Mismatch, MismatchClass};
@@ -39,7 +41,7 @@ use crate::url::StoreUrl;
 pub const DEFAULT_MIGRATION: &str = "default";
 
 /// Selects evidence. Of everything that matches, only the identity (migration, versions, rules) of the newest interval
-/// is read: evidence of different identities is never added up.
+/// is read: evidence of different identities is not added up, but for what [`Reader::carrying`] proves to hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     /// The migration; [`DEFAULT_MIGRATION`] if `None`.
@@ -54,6 +56,8 @@ pub struct Selection {
     pub with_latency: bool,
     /// Spans of which nothing is counted.
     pub left_out: Vec<LeftOutSpan>,
+    /// Nothing that was counted under other rules, whatever [`Reader::carrying`] says.
+    pub strict_rules: bool,
 }
 
 impl Selection {
@@ -123,12 +127,21 @@ impl<T> From<T> for Found<T> {
 pub struct Reader {
     store: Box<dyn RecordReader>,
     clocks_apart: Duration,
+    redecide: Option<Redecide>,
 }
 
 /// The queries that each store implements.
 trait RecordReader: Send {
-    fn evidence(&self, selection: &Selection) -> Result<Found<Option<Evidence>>, StoreError>;
-    fn report(&self, selection: &Selection) -> Result<Found<Report>, StoreError>;
+    fn evidence(
+        &self,
+        selection: &Selection,
+        redecide: Option<Redecide>,
+    ) -> Result<Found<Option<Evidence>>, StoreError>;
+    fn report(
+        &self,
+        selection: &Selection,
+        redecide: Option<Redecide>,
+    ) -> Result<Found<Report>, StoreError>;
     fn mismatch(&self, id: Uuid) -> Result<Option<Mismatch>, StoreError>;
     fn terms(&self, migration: &str, rules_hash: &str) -> Result<Vec<Terms>, StoreError>;
     fn decision(&self, id: Uuid) -> Result<Option<String>, StoreError>;
@@ -162,7 +175,22 @@ impl Reader {
         Ok(Self {
             store,
             clocks_apart,
+            redecide: None,
         })
+    }
+
+    /// From now on counts include what was counted under earlier rules of the same versions, as far as `redecide` says that
+    /// it holds under the present ones.
+    #[must_use]
+    pub fn carrying(self, redecide: Redecide) -> Self {
+        Self {
+            redecide: Some(redecide),
+            ..self
+        }
+    }
+
+    fn redecide(&self, selection: &Selection) -> Option<Redecide> {
+        self.redecide.filter(|_| !selection.strict_rules)
     }
 
     /// The tallies of a selection, added up; `None` when there are none.
@@ -175,7 +203,7 @@ impl Reader {
         &self,
         selection: &Selection,
     ) -> Result<Found<Option<Evidence>>, StoreError> {
-        self.store.evidence(selection)
+        self.store.evidence(selection, self.redecide(selection))
     }
 
     /// The report of a selection; an empty one if nothing was recorded.
@@ -185,7 +213,7 @@ impl Reader {
 
     /// The same, and if nothing was recorded, what is recorded instead.
     pub fn find_report(&self, selection: &Selection) -> Result<Found<Report>, StoreError> {
-        self.store.report(selection)
+        self.store.report(selection, self.redecide(selection))
     }
 
     /// The document of a stored decision, byte for byte as it was stored.

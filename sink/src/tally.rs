@@ -142,7 +142,7 @@ impl Snapshot {
     }
 
     /// All rows: tallies before their groups and sets, and watermarks last.
-    pub(crate) fn records(&self) -> impl Iterator<Item = Record> + '_ {
+    pub fn records(&self) -> impl Iterator<Item = Record> + '_ {
         fn boxed<T: Clone>(
             rows: &[T],
             record: fn(Box<T>) -> Record,

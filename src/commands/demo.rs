@@ -129,6 +129,6 @@ fn wait_until_recorded(url: &StoreConfig, selection: &Selection, requests: u64) 
 }
 
 fn read(url: &StoreConfig, selection: &Selection) -> Result<Decided> {
-    let reader = Reader::open(url)?;
+    let reader = view::reader(url)?;
     Ok(view::decided(&reader, selection, &Thresholds::default())?)
 }

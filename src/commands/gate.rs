@@ -98,7 +98,7 @@ fn open(store: &StoreConfig, wait: Duration) -> Result<Reader> {
     let progress = spinner()?;
     let opened = loop {
         let left = wait.saturating_sub(began.elapsed());
-        match Reader::open(store) {
+        match view::reader(store) {
             Err(error) if error.may_come() && !left.is_zero() => {
                 progress.set_message(error.to_string());
                 progress.tick();

@@ -7,7 +7,6 @@ use parity_dashboards::terminal;
 use parity_dashboards::view::{self, Decided};
 use parity_schemas::evidence::Thresholds;
 use parity_schemas::visible::visible;
-use parity_sink::Reader;
 
 use super::selection;
 use crate::cli::{OutputFormat, ReportArgs};
@@ -15,7 +14,7 @@ use crate::cli::{OutputFormat, ReportArgs};
 /// Runs it.
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     let (store, selection) = selection::resolve(&args.selection)?;
-    let reader = Reader::open(&store)?;
+    let reader = view::reader(&store)?;
     let thresholds = Thresholds {
         noise: args.noise,
         ..Thresholds::default()

@@ -20,6 +20,7 @@ pub(crate) fn resolve(args: &SelectionArgs) -> Result<(StoreConfig, Selection)> 
         candidate_version: args.candidate_version.clone(),
         since,
         left_out,
+        strict_rules: args.strict_rules,
         ..Selection::default()
     };
     Ok((settings.store, selection))

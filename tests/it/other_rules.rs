@@ -19,9 +19,13 @@ reason = "set on read"
 "#;
 
 fn send(mirror: &Mirror<'_>, count: u32) {
+    send_to(mirror, "/items/1", count);
+}
+
+fn send_to(mirror: &Mirror<'_>, path: &str, count: u32) {
     let mut connection = Connection::open(mirror.address);
     for _ in 0..count {
-        connection.send("GET", "/items/1", &[], b"");
+        connection.send("GET", path, &[], b"");
         assert_eq!(connection.answer("GET").expect("answered").status, 200);
     }
 }
@@ -81,17 +85,126 @@ fn a_mirror_that_was_not_reloaded_keeps_the_gate_open_and_hidden_evidence_is_tol
 
     reload(&two, "configuration reloaded");
     send(&two, 1);
+    // Those of both under the new rules.
+    wait_for("the end under the old rules", || {
+        (open_runs(&place) == 2).then_some(())
+    });
     let whole = place.run(&["gate", "--wait", "1m"]);
     assert_eq!(whole.code, 0, "{}", whole.stdout);
-    let hidden = format!("what was recorded under other rules is not counted: `{old}` (20");
-    assert!(whole.stdout.contains(&hidden), "{}", whole.stdout);
+    let carried = format!(
+        "requests on 1 route are counted that were received under earlier rules `{old}` (20"
+    );
+    assert!(whole.stdout.contains(&carried), "{}", whole.stdout);
     let report = place.run(&["report"]);
+    assert!(report.stdout.contains(&carried), "{}", report.stdout);
+    assert!(one.ask("/").text().contains(&carried));
+    let document = place.report().0;
+    assert_eq!(document["carried"][0]["rules_hash"], *old);
+    assert_eq!(document["other_rules"], serde_json::json!([]));
+    assert_eq!(document["received"], 2 * ENOUGH + 12);
+
+    let strict = place.run(&["gate", "--wait", "1m", "--strict-rules"]);
+    assert_eq!(strict.code, 0, "{}", strict.stdout);
+    let hidden = format!("what was recorded under other rules is not counted: `{old}` (20");
+    assert!(strict.stdout.contains(&hidden), "{}", strict.stdout);
+    let report = place.run(&["report", "--strict-rules"]);
     let hidden = format!("recorded under other rules, and not counted here: {old} (20");
     assert!(report.stdout.contains(&hidden), "{}", report.stdout);
-    assert!(one.ask("/").text().contains(&hidden));
-    assert_eq!(place.report().0["other_rules"][0]["rules_hash"], *old);
     assert_eq!(one.stop().0, 0);
     assert_eq!(two.stop().0, 0);
+}
+
+/// Ignores the field on one route.
+const OF_ITEMS: &str = r#"
+[[rule]]
+id = "stamp-of-items"
+route = "GET /items/{id}"
+path = "/stamp"
+action = "ignore"
+"#;
+
+/// Rules change while traffic goes on, and the mirror has ended under the last ones.
+fn reloaded_to(place: &Place, mirror: &Mirror<'_>, rules: &str) {
+    place.write("parity.toml", rules);
+    reload(mirror, "configuration reloaded");
+    wait_for("the end under the last rules", || {
+        (open_runs(place) == 1).then_some(())
+    });
+}
+
+#[test]
+fn a_change_of_rules_restarts_only_what_it_can_touch() {
+    let place = Place::new();
+    let legacy = Service::json("{\"a\":1,\"stamp\":1}");
+    let candidate = Service::json("{\"a\":1,\"stamp\":2}");
+    place.write("parity.toml", OF_ITEMS);
+    let mirror = place.mirror(&legacy.url(), &candidate.url(), &[]);
+    send_to(&mirror, "/items/1", 300);
+    send_to(&mirror, "/other", 20);
+    let first = mirror.settled(320);
+    assert_eq!((first.count("match"), first.count("mismatch")), (300, 20));
+    let gate = |code: i32| {
+        let decided = place.run(&[
+            "gate",
+            "--wait",
+            "1m",
+            "--max-mismatch-rate",
+            "0.05",
+            "--output",
+            "json",
+        ]);
+        assert_eq!(decided.code, code, "{}", decided.stdout);
+        decided.json()
+    };
+
+    // A rule for what differs on the other route: that is decided again, and nothing else is touched.
+    reloaded_to(&place, &mirror, &format!("{OF_ITEMS}{RULE}"));
+    send_to(&mirror, "/items/1", 1);
+    send_to(&mirror, "/other", 1);
+    let second = mirror.settled(322);
+    assert_eq!((second.count("match"), second.count("mismatch")), (322, 0));
+    let decision = gate(0);
+    assert_eq!(decision["total"]["compared"], 322);
+    let carried = &decision["evidence"]["carried"][0];
+    assert_eq!(
+        (carried["routes"].as_u64(), carried["requests"].as_u64()),
+        (Some(2), Some(320))
+    );
+    assert_eq!(carried["matches"], 20);
+    assert_eq!(carried["decided_again"][0]["route"], "GET /other");
+
+    // Both rules are removed. What they excused is unknown now; what differed before there was a rule still differs.
+    reloaded_to(&place, &mirror, "");
+    send_to(&mirror, "/items/1", 1);
+    send_to(&mirror, "/other", 1);
+    let third = mirror.settled(22);
+    assert_eq!((third.count("match"), third.count("mismatch")), (0, 22));
+    let document = third.0;
+    let carried = &document["carried"][0];
+    assert_eq!(carried["requests"], 20);
+    assert_eq!(carried["anew"][0]["route"], "GET /items/{id}");
+    let why = carried["anew"][0]["why"].as_str().expect("a sentence");
+    assert!(
+        why.contains("`stamp-of-items` was removed, which excused 300 differences here"),
+        "{why}"
+    );
+    let why = document["other_rules"][0]["why"]
+        .as_str()
+        .expect("a sentence");
+    assert!(
+        why.contains("was removed, which excused 1 differences here"),
+        "{why}"
+    );
+    let told = place.run(&["report"]);
+    assert!(
+        told.stdout
+            .contains("300 requests of 1 route are not: GET /items/{id}: "),
+        "{}",
+        told.stdout
+    );
+    let decision = gate(1);
+    assert_eq!(decision["total"]["differing"], 22);
+    assert_eq!(mirror.stop().0, 0);
 }
 
 #[test]
@@ -131,11 +244,11 @@ fn a_run_that_a_reload_has_put_an_end_to_ends_with_its_last_request() {
     reload(&mirror, "configuration reloaded");
     // Nothing is recorded under the new rules, and the evidence under the old ones is mentioned.
     wait_for("the report under the new rules", || {
-        let report = place.run(&["report"]).stdout;
+        let report = place.run(&["report", "--strict-rules"]).stdout;
         (report.contains("NOTHING RECORDED") && report.contains("other rules")).then_some(())
     });
     send(&mirror, ENOUGH);
-    mirror.settled(u64::from(ENOUGH));
+    mirror.settled(u64::from(ENOUGH) + 5);
     wait_for("the end of the first run", || {
         (open_runs(&place) == 1).then_some(())
     });

@@ -86,6 +86,7 @@ fn evidence(stored: &Decision) -> Option<Evidence> {
         groups: Vec::new(),
         sets: Vec::new(),
         runs: Vec::new(),
+        carried: summary.carried.clone(),
         other_rules: summary.other_rules.clone(),
         left_out: summary.left_out.clone(),
     })

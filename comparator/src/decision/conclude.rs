@@ -9,6 +9,7 @@ use parity_schemas::tally::Counts;
 use parity_schemas::watermark::Standing;
 
 use super::caps::{self, Answers};
+use super::carried;
 use super::judged::Judged;
 use super::spread::Spread;
 use super::words::{TOTAL, number, percent, percents};
@@ -38,6 +39,8 @@ impl Question<'_> {
     /// Facts that do not prevent a decision but that its reader must know.
     fn told(&self) -> Vec<String> {
         let mut told = standing::told(self.standing);
+        let carried = self.summary.into_iter().flat_map(|told| &told.carried);
+        told.extend(carried.map(|rules| carried::carried(rules, |time| time.to_string())));
         told.extend(self.summary.and_then(standing::other_rules));
         told.extend(self.summary.into_iter().flat_map(standing::left_out));
         told

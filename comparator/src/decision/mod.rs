@@ -35,6 +35,7 @@
 
 pub mod again;
 mod caps;
+mod carried;
 mod conclude;
 mod errors;
 mod headline;
@@ -55,6 +56,7 @@ use parity_schemas::watermark::Standing;
 use uuid::Uuid;
 
 use crate::noise::excused::{self, Found};
+pub use carried::carried;
 use conclude::{Question, conclude};
 pub use sentences::excused as not_counted;
 use spread::Spread;
@@ -184,6 +186,7 @@ fn summary(evidence: &Evidence, standing: &Standing) -> EvidenceSummary {
         instances: evidence.instances.clone(),
         complete_until: standing.complete_until,
         watermarks: standing.watermarks.clone(),
+        carried: evidence.carried.clone(),
         other_rules: evidence.other_rules.clone(),
         left_out: evidence.left_out.clone(),
     }

@@ -164,8 +164,12 @@ pub(super) fn other_rules(evidence: &EvidenceSummary) -> Option<String> {
         1 => ", and 1 other".to_owned(),
         more => format!(", and {} others", number(more as u64)),
     };
+    let why = newest
+        .why
+        .as_ref()
+        .map_or_else(String::new, |why| format!(": {why}"));
     Some(format!(
-        "what was recorded under other rules is not counted: `{}` ({} to {}){more}",
+        "what was recorded under other rules is not counted: `{}` ({} to {}){more}{why}",
         newest.rules_hash, newest.from, newest.to
     ))
 }

@@ -9,10 +9,12 @@
 mod action;
 mod compile;
 pub mod config;
+mod edit;
 mod hash;
 mod jsonpath;
 pub(crate) mod pattern;
 mod profile;
+mod reach;
 mod scope;
 mod segment;
 mod text;
@@ -26,6 +28,7 @@ use parity_schemas::verdict::Part;
 
 pub(crate) use action::Action;
 pub use config::RuleConfig;
+pub use edit::redecide;
 use pattern::Pattern;
 pub use profile::{PROFILES, Profile};
 pub(crate) use scope::{Scope, ScopeCache};

@@ -101,6 +101,22 @@ impl Pattern {
         self.0.iter().all(|segment| *segment == Segment::Deep)
     }
 
+    /// Whether it names keys by `*`, so that findings are told with it.
+    pub(super) fn names_any(&self) -> bool {
+        self.0.contains(&Segment::Any)
+    }
+
+    /// Whether it may name one position in an array.
+    pub(super) fn names_a_position(&self) -> bool {
+        let is_one = |segment: &Segment| {
+            matches!(
+                segment,
+                Segment::Index(_) | Segment::Literal { index: Some(_), .. }
+            )
+        };
+        self.0.iter().any(is_one)
+    }
+
     /// Whether a rule on this header pattern applies to `path`; a rule on `set-cookie` applies to each cookie.
     pub(crate) fn covers_header(&self, path: &str) -> bool {
         let mut parts = path.splitn(2, '/');

@@ -34,29 +34,36 @@ impl Rules {
 
 /// The hash that a mirror of this program would have under these rules.
 pub fn rehash(text: &RulesText) -> Rehashed {
+    match read(text) {
+        Ok(rules) => Rehashed::Hash(rules.hash().to_owned()),
+        Err(why) => Rehashed::Unknown(why),
+    }
+}
+
+/// The rules of a text; the error says why they cannot be known.
+pub(super) fn read(text: &RulesText) -> Result<Rules, String> {
     if text.cut {
-        return Rehashed::Unknown("the rules were too long to be recorded".to_owned());
+        return Err("the rules were too long to be recorded".to_owned());
     }
     if let Some(hidden) = text.rules.iter().find(|rule| rule.is_hidden()) {
-        return Rehashed::Unknown(format!(
+        return Err(format!(
             "the rule {} holds what looks like a secret, which is not recorded",
             hidden.id
         ));
     }
     if text.equality != COMPARATOR_VERSION {
-        return Rehashed::Unknown(format!(
+        return Err(format!(
             "it is of version {} of what is equal by default, and this program has version {COMPARATOR_VERSION}",
             text.equality
         ));
     }
     let configs: Vec<RuleConfig> = text.rules.iter().map(config).collect();
-    match Rules::compile(&configs, Timestamp::from_micros(i64::MIN)) {
-        Ok(rules) => Rehashed::Hash(rules.hash().to_owned()),
-        Err(errors) => Rehashed::Unknown(format!(
+    Rules::compile(&configs, Timestamp::from_micros(i64::MIN)).map_err(|errors| {
+        format!(
             "this program cannot read them: {}",
             errors.first().map(ToString::to_string).unwrap_or_default()
-        )),
-    }
+        )
+    })
 }
 
 /// What a rule says.

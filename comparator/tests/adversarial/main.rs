@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use attacks::{ATTACKS, FIELDS, Pair, YAML};
 use http::{HeaderMap, HeaderValue, Method};
-use parity_comparator::{AnswerPair, Comparator, DocumentKind, Limits, Rules};
+use parity_comparator::{AnswerPair, Comparator, DocumentKind, Limits, RuleConfig, Rules};
 use parity_schemas::exchange::Capture;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Reason, Verdict};
@@ -160,6 +160,24 @@ fn what_cannot_be_had_within_the_budget_is_no_verdict() {
     ] {
         assert_eq!(compared(&pair).0, Verdict::NotCompared(expected));
     }
+}
+
+/// Each level asked twice would double the work: 2^100 comparisons.
+#[test]
+fn keys_repeated_in_one_another_cost_no_more_than_their_depth() {
+    let nested = |leaf: &str| {
+        (0..100).fold(leaf.to_owned(), |inner, _| {
+            format!("{{\"a\":1,\"a\":{inner}}}")
+        })
+    };
+    let mut pair = Pair::json(nested("1"), nested("1.0"));
+    pair.rules.push(RuleConfig {
+        explanations: vec!["null_vs_missing".to_owned()],
+        ..RuleConfig::new("absent", "/**", "accept")
+    });
+    assert_eq!(compared(&pair).0, Verdict::Match);
+    pair.candidate = nested("2");
+    assert_eq!(compared(&pair).0, Verdict::Mismatch);
 }
 
 #[test]

@@ -143,6 +143,7 @@ pub(crate) fn evidence(routes: impl Iterator<Item = (String, u64, u64)>) -> Evid
         groups: Vec::new(),
         sets: Vec::new(),
         runs: Vec::new(),
+        carried: Vec::new(),
         other_rules: Vec::new(),
         left_out: Vec::new(),
         routes: routes

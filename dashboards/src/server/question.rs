@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::site::Site;
-use crate::view::{Unreadable, place};
+use crate::view::{self, Unreadable, place};
 
 /// Parameters of the report and the gate, named like the flags of the commands.
 #[derive(Debug, Default, Deserialize)]
@@ -169,7 +169,7 @@ where
     ErrorAnswer: From<E>,
 {
     let store = site.store.clone();
-    let asked = tokio::task::spawn_blocking(move || ask(&Reader::open(&store)?)).await;
+    let asked = tokio::task::spawn_blocking(move || ask(&view::reader(&store)?)).await;
     match asked {
         Ok(answer) => Ok(answer?),
         Err(error) => Err(ErrorAnswer {

@@ -77,8 +77,11 @@ fn write(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result {
     conservation(out, view)
 }
 
-/// Evidence under other rules, which this report does not include.
+/// What this report includes of evidence under other rules, and what it does not.
 fn hidden(out: &mut String, view: &ReportView<'_>) -> std::fmt::Result {
+    for line in view.completeness().carried_lines(|time| time.to_string()) {
+        writeln!(out, "{}", styled(DIM, line))?;
+    }
     let line = view
         .completeness()
         .other_rules_line(|time| time.to_string());

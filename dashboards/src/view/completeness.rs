@@ -2,12 +2,13 @@
 
 use std::fmt::Write;
 
+use parity_schemas::carried::CarriedRules;
 use parity_schemas::evidence::{EvidenceSummary, OtherRules};
 use parity_schemas::report::Report;
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::{InstanceWatermark, RunState};
 
-use super::words::{plural, shown};
+use super::words::{plural, sentence, shown};
 
 /// Processes that are named; more are counted, and the JSON document has all.
 const MAX_NAMED: usize = 5;
@@ -19,6 +20,8 @@ pub(crate) struct Completeness<'a> {
     pub(crate) until: Option<Timestamp>,
     /// The watermark of each process.
     pub(crate) watermarks: &'a [InstanceWatermark],
+    /// What is counted of earlier rules, the newest first.
+    pub(crate) carried: &'a [CarriedRules],
     /// Evidence under other rules, which is not counted; the newest first.
     pub(crate) other_rules: &'a [OtherRules],
 }
@@ -28,6 +31,7 @@ impl<'a> From<&'a Report> for Completeness<'a> {
         Self {
             until: report.complete_until,
             watermarks: &report.watermarks,
+            carried: &report.carried,
             other_rules: &report.other_rules,
         }
     }
@@ -38,6 +42,7 @@ impl<'a> From<&'a EvidenceSummary> for Completeness<'a> {
         Self {
             until: evidence.complete_until,
             watermarks: &evidence.watermarks,
+            carried: &evidence.carried,
             other_rules: &evidence.other_rules,
         }
     }
@@ -74,6 +79,14 @@ impl Completeness<'_> {
         text
     }
 
+    /// A line about each of the earlier rules of which something is counted.
+    pub(crate) fn carried_lines(&self, moment: impl Fn(Timestamp) -> String) -> Vec<String> {
+        let carried = self.carried.iter();
+        carried
+            .map(|rules| sentence(&parity_comparator::decision::carried(rules, &moment)))
+            .collect()
+    }
+
     /// One line about evidence under other rules; empty if there is none.
     pub(crate) fn other_rules_line(&self, moment: impl Fn(Timestamp) -> String) -> Option<String> {
         let (newest, more) = self.other_rules.split_first()?;
@@ -86,6 +99,9 @@ impl Completeness<'_> {
         if !more.is_empty() {
             let more = plural(more.len() as u64, "other", "others");
             let _infallible = write!(text, ", and {more}");
+        }
+        if let Some(why) = &newest.why {
+            text.extend([": ", &sentence(why)]);
         }
         Some(text)
     }

@@ -6,7 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
-use parity_schemas::evidence::{Evidence, LeftOut, LeftOutSpan, RouteEvidence, Window};
+use parity_schemas::carried::{CarriedRules, Fate, RouteCounted};
+use parity_schemas::evidence::{Evidence, LeftOut, LeftOutSpan, OtherRules, RouteEvidence, Window};
 use parity_schemas::histogram::Histogram;
 use parity_schemas::noise::Excused;
 use parity_schemas::recheck::complete_classes;
@@ -149,21 +150,40 @@ pub(super) struct Sums {
     /// When the last tally of each instance and run ended.
     runs: BTreeMap<(String, Uuid), Timestamp>,
     routes: BTreeMap<String, RouteSums>,
-    rules: BTreeMap<String, u64>,
     pub(super) groups: Groups,
     pub(super) sets: SetSums,
     /// What was left out on demand.
     pub(super) left_out: Vec<LeftOut>,
+    /// What they have from earlier rules, the newest first.
+    carried: Vec<CarriedRules>,
+    /// Why there is nothing from other rules, by their hash.
+    pub(super) not_carried: HashMap<String, String>,
 }
 
 #[derive(Default)]
 struct RouteSums {
     counts: Counts,
+    rule_hits: BTreeMap<String, u64>,
     targets: TargetEvidence,
     legacy_latency: Histogram,
     candidate_latency: Histogram,
     legacy_head_latency: Histogram,
     candidate_head_latency: Histogram,
+}
+
+impl RouteSums {
+    /// Adds all but the outcomes.
+    fn add(&mut self, other: Self) {
+        for (rule, hits) in other.rule_hits {
+            *self.rule_hits.entry(rule).or_default() += hits;
+        }
+        self.targets.merge(&other.targets);
+        self.legacy_latency.merge(&other.legacy_latency);
+        self.candidate_latency.merge(&other.candidate_latency);
+        self.legacy_head_latency.merge(&other.legacy_head_latency);
+        self.candidate_head_latency
+            .merge(&other.candidate_head_latency);
+    }
 }
 
 fn by_route(routes: BTreeMap<String, RouteSums>) -> Vec<RouteEvidence> {
@@ -196,11 +216,11 @@ impl Sums {
         let end = self.runs.entry((tally.instance, tally.run)).or_insert(to);
         *end = to.max(*end);
         tally.counts.classes = complete_classes(tally.counts.classes, tally.counts.mismatch);
-        for (rule, hits) in tally.rule_hits {
-            *self.rules.entry(rule).or_default() += hits;
-        }
         let sums = self.routes.entry(tally.route).or_default();
         sums.counts.merge(&tally.counts);
+        for (rule, hits) in tally.rule_hits {
+            *sums.rule_hits.entry(rule).or_default() += hits;
+        }
         sums.targets.add(
             &tally.target_key,
             tally.counts.matched + tally.counts.mismatch,
@@ -212,6 +232,108 @@ impl Sums {
         sums.legacy_head_latency.merge(&tally.legacy_head_latency);
         sums.candidate_head_latency
             .merge(&tally.candidate_head_latency);
+    }
+
+    /// What was counted of each route, for who knows the rules.
+    pub(super) fn counted(&self) -> Vec<RouteCounted> {
+        let counted = self.routes.iter().map(|(route, sums)| RouteCounted {
+            route: route.clone(),
+            counts: sums.counts.clone(),
+            rule_hits: sums.rule_hits.clone(),
+            groups: self.groups.of_route(route),
+            sets: self.sets.of_route(route),
+        });
+        counted.collect()
+    }
+
+    /// Removes all latencies: those of a part of the requests would be shown for those of all.
+    pub(super) fn forget_latency(&mut self) {
+        for sums in self.routes.values_mut() {
+            sums.legacy_latency = Histogram::default();
+            sums.candidate_latency = Histogram::default();
+            sums.legacy_head_latency = Histogram::default();
+            sums.candidate_head_latency = Histogram::default();
+        }
+    }
+
+    /// When the last tally of each instance and run ended.
+    pub(super) const fn runs(&self) -> &BTreeMap<(String, Uuid), Timestamp> {
+        &self.runs
+    }
+
+    /// Adds what `earlier`, counted under the rules of this hash, has of the routes that do not start anew. If all do,
+    /// nothing is added.
+    pub(super) fn carry(
+        &mut self,
+        rules_hash: &str,
+        mut earlier: Self,
+        counted: Vec<RouteCounted>,
+        fates: Vec<Fate>,
+    ) {
+        let Some(window) = earlier.window else {
+            return;
+        };
+        let mut carried = CarriedRules {
+            rules_hash: rules_hash.to_owned(),
+            from: window.from,
+            to: window.to,
+            ..CarriedRules::default()
+        };
+        for (mut counted, fate) in counted.into_iter().zip(fates) {
+            let excused = match fate {
+                Fate::Anew(why) => {
+                    carried.begin_anew(counted.route, counted.counts.received, why);
+                    continue;
+                }
+                Fate::Untouched => BTreeSet::new(),
+                Fate::Excused(excused) => excused,
+            };
+            let matches = counted.excuse(&excused);
+            carried.keep(&counted.route, counted.counts.received, matches, &excused);
+            let sums = self.routes.entry(counted.route.clone()).or_default();
+            sums.add(earlier.routes.remove(&counted.route).unwrap_or_default());
+            // Of these counts some may have been decided again.
+            sums.counts.merge(&counted.counts);
+            for set in counted.sets {
+                self.sets.carry(set);
+            }
+            let still = |name: &str| !excused.contains(name);
+            self.groups
+                .carry(&counted.route, &mut earlier.groups, still);
+        }
+        if carried.routes == 0 {
+            let why = carried.anew.into_iter().next();
+            let why = why.map_or_else(String::new, |first| {
+                format!("{}: {}", first.route, first.why)
+            });
+            self.not_carried.insert(rules_hash.to_owned(), why);
+            return;
+        }
+        // The window stays that of the present rules: a decision may demand a duration, and not all routes have more.
+        self.window.get_or_insert(Window {
+            from: window.to,
+            to: window.to,
+        });
+        self.instances.extend(earlier.instances);
+        for (own, more) in self.left_out.iter_mut().zip(&earlier.left_out) {
+            own.received += more.received;
+            own.compared += more.compared;
+            own.differing += more.differing;
+        }
+        self.carried.push(carried);
+    }
+
+    /// What there is under other rules and is not counted.
+    fn other_rules(&self, runs_seen: &RunWatermarks, identity: &Identity) -> Vec<OtherRules> {
+        let mut others = others::by_rules(&runs_seen.others, identity);
+        others.retain(|other| {
+            let mut carried = self.carried.iter();
+            !carried.any(|carried| carried.rules_hash == other.rules_hash)
+        });
+        for other in &mut others {
+            other.why = self.not_carried.get(&other.rules_hash).cloned();
+        }
+        others
     }
 
     /// What these rows hold of a span that is left out of others.
@@ -240,7 +362,7 @@ impl Sums {
         identity: Identity,
         runs_seen: RunWatermarks,
     ) -> Option<Evidence> {
-        let other_rules = others::by_rules(&runs_seen.others, &identity);
+        let other_rules = self.other_rules(&runs_seen, &identity);
         let runs = runs_seen.into_runs(&identity, self.runs, self.window.map(|window| window.from));
         let begins = runs.iter().filter_map(|run| run.watermark.as_ref());
         let begins = begins.map(|watermark| watermark.started).min();
@@ -253,6 +375,7 @@ impl Sums {
             window: self.window.or(empty).or(LeftOut::window(&self.left_out))?,
             instances: self.instances.into_iter().collect(),
             runs,
+            carried: self.carried,
             other_rules,
             routes: by_route(self.routes),
             groups: self.groups.into_evidence(),
@@ -281,12 +404,15 @@ impl Sums {
         for sums in self.routes.values() {
             targets.merge(&sums.targets);
         }
-        let other_rules = others::by_rules(&runs_seen.others, &identity);
+        let other_rules = self.other_rules(&runs_seen, &identity);
         let runs = runs_seen.into_runs(&identity, self.runs, self.window.map(|window| window.from));
         let standing = Standing::at_a_glance(&runs, Timestamp::now());
         let groups = self.groups.into_reports(example)?;
-        let mut rules: Vec<RuleHits> = self
-            .rules
+        let mut hits: BTreeMap<String, u64> = BTreeMap::new();
+        for (rule, count) in self.routes.values().flat_map(|sums| &sums.rule_hits) {
+            *hits.entry(rule.clone()).or_default() += count;
+        }
+        let mut rules: Vec<RuleHits> = hits
             .into_iter()
             .map(|(id, hits)| RuleHits { id, hits })
             .collect();
@@ -302,6 +428,7 @@ impl Sums {
             instances: self.instances.into_iter().collect(),
             complete_until: standing.complete_until,
             watermarks: standing.watermarks,
+            carried: self.carried,
             other_rules,
             left_out: self.left_out,
             compared: counts.compared(),

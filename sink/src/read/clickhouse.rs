@@ -15,6 +15,7 @@ mod rows;
 mod watermarks;
 
 use clickhouse::Row;
+use parity_schemas::carried::Redecide;
 use parity_schemas::decisions::DecisionLine;
 use parity_schemas::evidence::{Evidence, LeftOutSpan};
 use parity_schemas::record::{Mismatch, RecordType};
@@ -33,6 +34,7 @@ use self::rows::{
     select,
 };
 use super::assemble::{Sums, nothing};
+use super::carry::{Read, ReadEarlier, carry_over};
 use super::decisions::{Counted, CountedWindow, DecisionFilter};
 use super::groups::EXAMPLES_TRIED;
 use super::in_force::last_in_force;
@@ -281,7 +283,11 @@ impl ClickHouseReader {
         })
     }
 
-    fn read_evidence(&self, selection: &Selection) -> Result<Found<Option<Evidence>>, StoreError> {
+    fn read_evidence(
+        &self,
+        selection: &Selection,
+        redecide: Option<Redecide>,
+    ) -> Result<Found<Option<Evidence>>, StoreError> {
         let Some(identity) = self.identity(selection)? else {
             return Ok(Found {
                 value: None,
@@ -289,11 +295,24 @@ impl ClickHouseReader {
             });
         };
         let runs_seen = self.run_watermarks(&identity, selection)?;
-        let sums = self.sums(&identity, selection, selection.with_latency)?;
+        let mut sums = self.sums(&identity, selection, selection.with_latency)?;
+        if let Some(redecide) = redecide {
+            carry_over(
+                self,
+                redecide,
+                (&identity, selection, selection.with_latency),
+                &mut sums,
+                &runs_seen,
+            )?;
+        }
         Ok(sums.into_evidence(identity, runs_seen).into())
     }
 
-    fn read_report(&self, selection: &Selection) -> Result<Found<Report>, StoreError> {
+    fn read_report(
+        &self,
+        selection: &Selection,
+        redecide: Option<Redecide>,
+    ) -> Result<Found<Report>, StoreError> {
         let Some(identity) = self.identity(selection)? else {
             return Ok(Found {
                 value: nothing(selection)?,
@@ -302,6 +321,15 @@ impl ClickHouseReader {
         };
         let runs_seen = self.run_watermarks(&identity, selection)?;
         let mut sums = self.sums(&identity, selection, true)?;
+        if let Some(redecide) = redecide {
+            carry_over(
+                self,
+                redecide,
+                (&identity, selection, true),
+                &mut sums,
+                &runs_seen,
+            )?;
+        }
         // Only the newest example of each. Older ones are fetched only if that one is missing, because they cost several
         // times as much as all the rest.
         let ids: Vec<Uuid> = sums.groups.example_ids(1).collect();
@@ -321,13 +349,36 @@ impl ClickHouseReader {
     }
 }
 
-impl RecordReader for ClickHouseReader {
-    fn evidence(&self, selection: &Selection) -> Result<Found<Option<Evidence>>, StoreError> {
-        self.of_one_replica(|| self.read_evidence(selection))
+impl ReadEarlier for ClickHouseReader {
+    fn counted(&self, identity: &Identity, selection: &Selection) -> Result<Read, StoreError> {
+        // As always: first how much there must be, then what there is.
+        let runs_seen = self.run_watermarks(identity, selection)?;
+        Ok(Read {
+            sums: self.sums(identity, selection, true)?,
+            runs_seen,
+        })
     }
 
-    fn report(&self, selection: &Selection) -> Result<Found<Report>, StoreError> {
-        self.of_one_replica(|| self.read_report(selection))
+    fn terms(&self, migration: &str, rules_hash: &str) -> Result<Vec<Terms>, StoreError> {
+        RecordReader::terms(self, migration, rules_hash)
+    }
+}
+
+impl RecordReader for ClickHouseReader {
+    fn evidence(
+        &self,
+        selection: &Selection,
+        redecide: Option<Redecide>,
+    ) -> Result<Found<Option<Evidence>>, StoreError> {
+        self.of_one_replica(|| self.read_evidence(selection, redecide))
+    }
+
+    fn report(
+        &self,
+        selection: &Selection,
+        redecide: Option<Redecide>,
+    ) -> Result<Found<Report>, StoreError> {
+        self.of_one_replica(|| self.read_report(selection, redecide))
     }
 
     fn decision(&self, id: Uuid) -> Result<Option<String>, StoreError> {

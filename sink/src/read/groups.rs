@@ -97,6 +97,41 @@ impl Groups {
         }
     }
 
+    /// The groups of one route.
+    pub(super) fn of_route(&self, route: &str) -> Vec<GroupEvidence> {
+        let groups = self.by_route.get(route).into_iter().flatten();
+        groups
+            .map(|(_, sums)| GroupEvidence {
+                route: route.to_owned(),
+                count: sums.count,
+                evidence: sums.evidence(),
+                classes: sums.classes.clone(),
+                group: sums.group.clone(),
+            })
+            .collect()
+    }
+
+    /// Adds those groups of a route that were counted elsewhere and that `still` wants.
+    pub(super) fn carry(&mut self, route: &str, from: &mut Self, still: impl Fn(&str) -> bool) {
+        let groups = from.by_route.remove(route).unwrap_or_default();
+        let own = self.by_route.entry(route.to_owned()).or_default();
+        for (mut fingerprint, mut sums) in groups.into_iter().filter(|(name, _)| still(name)) {
+            if self.count >= MAX_REPORT_GROUPS && !own.contains_key(&fingerprint) {
+                sums.group = other_group();
+                sums.digest = ExchangeDigest::UNKNOWN;
+                sums.evidence.clear();
+                sums.targets.clear();
+                fingerprint.clone_from(&sums.group.fingerprint);
+            }
+            if let Some(known) = own.get_mut(&fingerprint) {
+                known.merge(sums);
+            } else {
+                self.count += 1;
+                own.insert(fingerprint, sums);
+            }
+        }
+    }
+
     /// Ids of the mismatches that may serve as examples, of each group at most so many.
     pub(super) fn example_ids(&self, of_each: usize) -> impl Iterator<Item = Uuid> + '_ {
         let sums = self.by_route.values().flat_map(HashMap::values);
@@ -258,6 +293,21 @@ impl Sums {
         }
         add_counts(&mut self.evidence, &row.evidence);
         self.add_example(row.last_seen, row.example_id);
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.digest.add(other.digest);
+        self.first_seen = self.first_seen.min(other.first_seen);
+        self.last_seen = self.last_seen.max(other.last_seen);
+        self.count += other.count;
+        add_counts(&mut self.classes, &other.classes);
+        add_counts(&mut self.evidence, &other.evidence);
+        for (run, targets) in other.targets {
+            *self.targets.entry(run).or_default() += targets;
+        }
+        for (seen, id) in other.examples {
+            self.add_example(seen, id);
+        }
     }
 
     /// What was counted of the second answers.

@@ -114,11 +114,13 @@ impl Starts {
     /// Whether everything that is unknown of a run lies before `since`. What a run without an orderly end received is
     /// unknown from its last watermark until the next run of its instance began, or until now if there is none.
     pub(super) fn is_over(&self, run: &Watermark, since: Timestamp) -> bool {
-        run.written < since
-            && (run.ended
-                || self
-                    .after(&run.instance, run.written)
-                    .is_some_and(|next| next <= since))
+        run.written < since && (run.ended || self.is_past(&run.instance, run.written, since))
+    }
+
+    /// Whether the next run of an instance began by `since`.
+    pub(super) fn is_past(&self, instance: &str, written: Timestamp, since: Timestamp) -> bool {
+        let next = self.after(instance, written);
+        written < since && next.is_some_and(|next| next <= since)
     }
 }
 
@@ -152,6 +154,7 @@ pub(super) fn by_rules(runs: &[OtherRun], identity: &Identity) -> Vec<OtherRules
             rules_hash: rules_hash.to_owned(),
             from,
             to,
+            why: None,
         })
         .collect();
     found.sort_by_key(|rules| std::cmp::Reverse(rules.to));

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use parity_schemas::evidence::SetEvidence;
 use parity_schemas::recheck::{ClassCounts, add_counts};
-use parity_schemas::tally::SetTally;
+use parity_schemas::tally::{SetTally, set_id};
 
 /// Most sets of one report. Mismatches of further ones are in no set, so they count against the candidate.
 const MAX_REPORT_SETS: usize = 10_000;
@@ -35,6 +35,28 @@ impl SetSums {
             };
             sets.insert(row.set_id, sums);
         }
+    }
+
+    /// The sets of one route.
+    pub(super) fn of_route(&self, route: &str) -> Vec<SetEvidence> {
+        let sets = self.by_route.get(route).into_iter().flatten();
+        sets.map(|(_, sums)| SetEvidence {
+            route: route.to_owned(),
+            fingerprints: sums.fingerprints.clone(),
+            classes: sums.classes.clone(),
+        })
+        .collect()
+    }
+
+    /// Adds a set that was counted elsewhere.
+    pub(super) fn carry(&mut self, set: SetEvidence) {
+        self.add(SetTally {
+            set_id: set_id(set.fingerprints.iter().map(String::as_str)),
+            route: set.route,
+            fingerprints: set.fingerprints,
+            classes: set.classes,
+            ..SetTally::default()
+        });
     }
 
     /// Sorted by route and groups.

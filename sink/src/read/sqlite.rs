@@ -11,6 +11,7 @@ mod watermarks;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use parity_schemas::carried::Redecide;
 use parity_schemas::decisions::DecisionLine;
 use parity_schemas::evidence::{Evidence, LeftOutSpan};
 use parity_schemas::record::{Mismatch, MismatchClass, RecordType};
@@ -24,6 +25,7 @@ use uuid::Uuid;
 use self::fields::Fields;
 use self::rows::{all_of, group_tally, mismatch, needed_of, set_tally, tally, terms};
 use super::assemble::{Sums, nothing};
+use super::carry::{Read, ReadEarlier, carry_over};
 use super::decisions::{Counted, CountedWindow, DecisionFilter};
 use super::groups::ExampleRow;
 use super::in_force::{RunTimes, last_in_force};
@@ -48,7 +50,11 @@ impl SqliteReader {
 }
 
 impl RecordReader for SqliteReader {
-    fn evidence(&self, selection: &Selection) -> Result<Found<Option<Evidence>>, StoreError> {
+    fn evidence(
+        &self,
+        selection: &Selection,
+        redecide: Option<Redecide>,
+    ) -> Result<Found<Option<Evidence>>, StoreError> {
         let notes = self.notes()?;
         let _moment = self.moment()?;
         let Some(identity) = self.identity(selection)? else {
@@ -57,12 +63,25 @@ impl RecordReader for SqliteReader {
                 instead: Some(self.known(selection.migration())?),
             });
         };
-        let sums = self.sums(&identity, selection, selection.with_latency)?;
+        let mut sums = self.sums(&identity, selection, selection.with_latency)?;
         let runs_seen = self.run_watermarks(&identity, selection, notes)?;
+        if let Some(redecide) = redecide {
+            carry_over(
+                self,
+                redecide,
+                (&identity, selection, selection.with_latency),
+                &mut sums,
+                &runs_seen,
+            )?;
+        }
         Ok(sums.into_evidence(identity, runs_seen).into())
     }
 
-    fn report(&self, selection: &Selection) -> Result<Found<Report>, StoreError> {
+    fn report(
+        &self,
+        selection: &Selection,
+        redecide: Option<Redecide>,
+    ) -> Result<Found<Report>, StoreError> {
         let notes = self.notes()?;
         let _moment = self.moment()?;
         let Some(identity) = self.identity(selection)? else {
@@ -71,8 +90,17 @@ impl RecordReader for SqliteReader {
                 instead: Some(self.known(selection.migration())?),
             });
         };
-        let sums = self.sums(&identity, selection, true)?;
+        let mut sums = self.sums(&identity, selection, true)?;
         let runs_seen = self.run_watermarks(&identity, selection, notes)?;
+        if let Some(redecide) = redecide {
+            carry_over(
+                self,
+                redecide,
+                (&identity, selection, true),
+                &mut sums,
+                &runs_seen,
+            )?;
+        }
         sums.into_report(identity, runs_seen, |id| self.example(id))
             .map(Found::from)
     }
@@ -141,6 +169,20 @@ impl RecordReader for SqliteReader {
             filter.class.map(MismatchClass::as_str)
         ];
         self.rows(&sql, values, "mismatches", mismatch)
+    }
+}
+
+impl ReadEarlier for SqliteReader {
+    fn counted(&self, identity: &Identity, selection: &Selection) -> Result<Read, StoreError> {
+        Ok(Read {
+            sums: self.sums(identity, selection, true)?,
+            // A run that the file has not heard of is among those that go on.
+            runs_seen: self.run_watermarks(identity, selection, Vec::new())?,
+        })
+    }
+
+    fn terms(&self, migration: &str, rules_hash: &str) -> Result<Vec<Terms>, StoreError> {
+        RecordReader::terms(self, migration, rules_hash)
     }
 }
 

@@ -126,7 +126,7 @@ impl Structured<'_, '_> {
             let text = text(without_bom(body))?;
             Ok(yaml::documents(text, depth, limit)?)
         })?;
-        if out.differs {
+        if out.differs && !out.detail {
             return Flow::Continue(());
         }
         let older = bodies.map(|body| {
@@ -134,6 +134,11 @@ impl Structured<'_, '_> {
             yaml::for_older_readers(text, depth, limit).ok()?
         });
         if older.iter().all(Option::is_none) {
+            return Flow::Continue(());
+        }
+        if out.differs {
+            // What older readers see is not compared as well, so these may not be all findings.
+            out.findings_cut = true;
             return Flow::Continue(());
         }
         // What is excused again is counted once.

@@ -234,6 +234,7 @@ fn who_goes_on_under_other_rules_keeps_the_gate_open_and_what_is_hidden_is_told(
             rules_hash: "old".to_owned(),
             from: Timestamp::from_micros(0),
             to: Timestamp::from_micros(1_000_000),
+            why: Some("`x` was removed".to_owned()),
         };
         3
     ];
@@ -241,7 +242,7 @@ fn who_goes_on_under_other_rules_keeps_the_gate_open_and_what_is_hidden_is_told(
     assert_eq!(hidden.outcome, Outcome::Pass);
     assert_eq!(
         hidden.reasons[1],
-        "what was recorded under other rules is not counted: `old` (1970-01-01T00:00:00.000000Z to 1970-01-01T00:00:01.000000Z), and 2 others"
+        "what was recorded under other rules is not counted: `old` (1970-01-01T00:00:00.000000Z to 1970-01-01T00:00:01.000000Z), and 2 others: `x` was removed"
     );
     evidence.runs.push(Run {
         instance: "two".to_owned(),

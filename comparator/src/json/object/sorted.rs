@@ -119,13 +119,17 @@ impl Walk<'_, '_> {
             key: legacy[0],
             any,
         });
-        let alike = legacy.len() == candidate.len()
-            && legacy
-                .iter()
-                .zip(&candidate)
-                .all(|(one, two)| self.probe(one + 1, two + 1, child));
+        let paired = legacy.len() == candidate.len();
+        // Without details the first difference decides, whatever it is called. A probe before each walk would double the
+        // work with every level of repeated keys.
+        let alike = paired
+            && (!self.detailed()
+                || legacy
+                    .iter()
+                    .zip(&candidate)
+                    .all(|(one, two)| self.probe(one + 1, two + 1, child)));
         let flow = if alike {
-            // The probe left no trace, so the differences that rules excused still have to be counted.
+            // A probe leaves no trace, so the differences that rules excused still have to be counted.
             legacy.iter().zip(&candidate).try_for_each(|(one, two)| {
                 if self.same_text(one + 1, two + 1) {
                     return Flow::Continue(());

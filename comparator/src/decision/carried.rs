@@ -1,0 +1,76 @@
+//! What is said of counts that come from earlier rules.
+
+use parity_schemas::carried::CarriedRules;
+use parity_schemas::time::Timestamp;
+
+use super::words::number;
+
+/// What evidence has from some earlier rules, and what it lacks of them, in one sentence without a full stop. `moment`
+/// writes a time.
+pub fn carried(carried: &CarriedRules, moment: impl Fn(Timestamp) -> String) -> String {
+    let mut text = format!(
+        "{} on {} are counted that were received under earlier rules `{}` ({} to {}), since the change of rules does not touch them",
+        counted(carried.requests, "request", "requests"),
+        counted(carried.routes, "route", "routes"),
+        carried.rules_hash,
+        moment(carried.from),
+        moment(carried.to)
+    );
+    if carried.matches > 0 {
+        let mismatches = counted(carried.matches, "mismatch", "mismatches");
+        text.push_str(&format!(
+            "; of them, {mismatches} of {} became matches by the new rules",
+            counted(carried.decided_again.len() as u64, "route", "routes"),
+        ));
+    }
+    if let Some(first) = carried.anew.first() {
+        text.push_str(&format!(
+            "; {} of {} are not: {}: {}",
+            counted(carried.requests_anew, "request", "requests"),
+            counted(carried.routes_anew, "route", "routes"),
+            first.route,
+            first.why
+        ));
+        match carried.routes_anew - 1 {
+            0 => {}
+            more => text.push_str(&format!(", and {} more", counted(more, "route", "routes"))),
+        }
+    }
+    text
+}
+
+fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{} {}", number(count), if count == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn it_is_told_what_is_counted_and_what_starts_anew() {
+        let mut rules = CarriedRules {
+            rules_hash: "abc".to_owned(),
+            ..CarriedRules::default()
+        };
+        rules.keep("GET /a", 1_200, 0, &BTreeSet::new());
+        let said = |rules: &CarriedRules| carried(rules, |time| time.as_micros().to_string());
+        assert_eq!(
+            said(&rules),
+            "1,200 requests on 1 route are counted that were received under earlier rules `abc` (0 to 0), since the change of rules does not touch them"
+        );
+        rules.keep("GET /b", 10, 3, &BTreeSet::from(["g".to_owned()]));
+        rules.begin_anew("GET /c".to_owned(), 5, "`x` was removed".to_owned());
+        rules.begin_anew("GET /d".to_owned(), 5, "`y` was removed".to_owned());
+        let said = said(&rules);
+        assert!(said.starts_with("1,210 requests on 2 routes"), "{said}");
+        for words in [
+            "; of them, 3 mismatches of 1 route became matches by the new rules",
+            "; 10 requests of 2 routes are not: GET /c: `x` was removed, and 1 route more",
+        ] {
+            assert!(said.contains(words), "{said}");
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! What was counted under earlier rules and still holds under the present ones.
+//!
+//! Evidence is bound to the rules that decided what is equal. But a rule for one field of one route changes nothing on the
+//! others. So each route is looked at: what it counted may be untouched by the edit, or decided again from its sets of
+//! groups, or it starts anew. Who can tell is not the store, but what knows the rules ([`Redecide`]); here are the words
+//! between them, and the arithmetic of deciding again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::evidence::{GroupEvidence, SetEvidence};
+use crate::recheck::ClassCounts;
+use crate::record::MismatchClass;
+use crate::tally::Counts;
+use crate::terms::RulesText;
+use crate::time::Timestamp;
+
+/// The rules under which something was counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RulesCounted {
+    /// Their hash.
+    pub hash: String,
+    /// Every text that was recorded for it; they differ only in what the hash does not cover, such as ids.
+    pub texts: Vec<RulesText>,
+}
+
+/// What was counted of one route under earlier rules.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RouteCounted {
+    /// `METHOD /template`.
+    pub route: String,
+    /// Its outcomes.
+    pub counts: Counts,
+    /// Differences that each rule excused, by rule id.
+    pub rule_hits: BTreeMap<String, u64>,
+    /// The groups of its mismatches.
+    pub groups: Vec<GroupEvidence>,
+    /// How many of its mismatches had exactly the same groups.
+    pub sets: Vec<SetEvidence>,
+}
+
+/// What becomes of the counts of a route.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// The edit cannot touch them.
+    Untouched,
+    /// The present rules excuse these groups (by fingerprint) as a whole and touch no other.
+    Excused(BTreeSet<String>),
+    /// Not known: the count starts anew, for this reason.
+    Anew(String),
+}
+
+/// Tells for each route of some earlier rules what becomes of its counts under the present rules. The error says why
+/// nothing can be said of any route.
+pub type Redecide = fn(
+    earlier: &RulesCounted,
+    now: &RulesCounted,
+    routes: &[RouteCounted],
+) -> Result<Vec<Fate>, String>;
+
+impl RouteCounted {
+    /// Counts as matches the mismatches that had no other groups than these, and takes these groups out of all others.
+    /// Returns how many became matches.
+    pub fn excuse(&mut self, fingerprints: &BTreeSet<String>) -> u64 {
+        let mut matches = 0;
+        for set in &mut self.sets {
+            let before = set.fingerprints.len();
+            set.fingerprints.retain(|name| !fingerprints.contains(name));
+            if set.fingerprints.is_empty() {
+                for (class, count) in std::mem::take(&mut set.classes) {
+                    take(&mut self.counts.classes, class, count);
+                    matches += count;
+                }
+            } else if set.fingerprints.len() < before {
+                let without = without_gravest(&set.classes);
+                for (class, count) in std::mem::replace(&mut set.classes, without.clone()) {
+                    take(&mut self.counts.classes, class, count);
+                }
+                crate::recheck::add_counts(&mut self.counts.classes, &without);
+            }
+        }
+        self.sets.retain(|set| !set.fingerprints.is_empty());
+        self.groups
+            .retain(|group| !fingerprints.contains(&group.group.fingerprint));
+        self.counts.mismatch -= matches;
+        self.counts.matched += matches;
+        matches
+    }
+}
+
+fn take(classes: &mut ClassCounts, class: MismatchClass, count: u64) {
+    if let Some(sum) = classes.get_mut(&class) {
+        *sum = sum.saturating_sub(count);
+        if *sum == 0 {
+            classes.remove(&class);
+        }
+    }
+}
+
+/// The classes of mismatches that have lost a group. The class of an exchange is that of its gravest group, which may be
+/// the one that is gone. So what was found by a recheck is forgotten, but for noise: nothing of a set is less grave.
+fn without_gravest(classes: &ClassCounts) -> ClassCounts {
+    let mut without = ClassCounts::new();
+    for (class, count) in classes {
+        let class = match class {
+            MismatchClass::Noise | MismatchClass::Transient => *class,
+            _ => MismatchClass::Unconfirmed,
+        };
+        *without.entry(class).or_default() += count;
+    }
+    without
+}
+
+/// Most routes that are named in one [`CarriedRules`]; all are counted.
+pub const MAX_NAMED: usize = 100;
+
+/// What evidence has from earlier rules.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CarriedRules {
+    /// The hash of those rules.
+    pub rules_hash: String,
+    /// Begin of the first interval that was counted under them.
+    pub from: Timestamp,
+    /// End of the last one.
+    pub to: Timestamp,
+    /// Routes whose counts are carried over.
+    pub routes: u64,
+    /// Requests received on them.
+    pub requests: u64,
+    /// Mismatches on them that became matches.
+    pub matches: u64,
+    /// Among these routes, those whose mismatches were decided again; a hundred at most.
+    pub decided_again: Vec<DecidedAgain>,
+    /// Routes that start anew.
+    pub routes_anew: u64,
+    /// Requests received on those, which are not counted.
+    pub requests_anew: u64,
+    /// Some of these routes, and why; a hundred at most.
+    pub anew: Vec<StartedAnew>,
+}
+
+impl CarriedRules {
+    /// Counts a route that is carried over, with so many mismatches that became matches because these groups are excused.
+    pub fn keep(
+        &mut self,
+        route: &str,
+        requests: u64,
+        matches: u64,
+        fingerprints: &BTreeSet<String>,
+    ) {
+        self.routes += 1;
+        self.requests += requests;
+        self.matches += matches;
+        if !fingerprints.is_empty() && self.decided_again.len() < MAX_NAMED {
+            self.decided_again.push(DecidedAgain {
+                route: route.to_owned(),
+                matches,
+                fingerprints: fingerprints.clone(),
+            });
+        }
+    }
+
+    /// Counts a route that starts anew.
+    pub fn begin_anew(&mut self, route: String, requests: u64, why: String) {
+        self.routes_anew += 1;
+        self.requests_anew += requests;
+        if self.anew.len() < MAX_NAMED {
+            self.anew.push(StartedAnew { route, why });
+        }
+    }
+}
+
+/// A route whose mismatches were decided again by the present rules.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DecidedAgain {
+    /// `METHOD /template`.
+    pub route: String,
+    /// Mismatches that became matches.
+    pub matches: u64,
+    /// Groups that the present rules excuse, by fingerprint.
+    pub fingerprints: BTreeSet<String>,
+}
+
+/// A route whose count under earlier rules is not used.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StartedAnew {
+    /// `METHOD /template`.
+    pub route: String,
+    /// In one sentence without a full stop.
+    pub why: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tally::Group;
+
+    fn names(names: &[&str]) -> BTreeSet<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    fn set(fingerprints: &[&str], classes: &[(MismatchClass, u64)]) -> SetEvidence {
+        SetEvidence {
+            route: "GET /a".to_owned(),
+            fingerprints: fingerprints.iter().map(|name| (*name).to_owned()).collect(),
+            classes: classes.iter().copied().collect(),
+        }
+    }
+
+    #[test]
+    fn what_is_excused_becomes_a_match_and_what_is_left_stays_a_mismatch() {
+        use MismatchClass::{Confirmed, Noise, Unconfirmed};
+        let group = |name: &str| GroupEvidence {
+            route: "GET /a".to_owned(),
+            group: Group {
+                fingerprint: name.to_owned(),
+                ..Group::default()
+            },
+            count: 1,
+            classes: ClassCounts::new(),
+            evidence: BTreeMap::new(),
+        };
+        let mut counted = RouteCounted {
+            counts: Counts {
+                received: 20,
+                matched: 8,
+                mismatch: 12,
+                classes: [(Confirmed, 7), (Noise, 3), (Unconfirmed, 2)].into(),
+                ..Counts::default()
+            },
+            groups: ["a", "b"].map(group).to_vec(),
+            sets: vec![
+                set(&["a"], &[(Confirmed, 4), (Unconfirmed, 2)]),
+                set(&["a", "b"], &[(Confirmed, 2), (Noise, 3)]),
+                set(&["b"], &[(Confirmed, 1)]),
+            ],
+            ..RouteCounted::default()
+        };
+        assert_eq!(counted.excuse(&names(&["a"])), 6);
+        let counts = &counted.counts;
+        assert_eq!(
+            (counts.matched, counts.mismatch, counts.settled()),
+            (14, 6, 20)
+        );
+        // Of two that were confirmed it is not known whether the group that is left was.
+        let expected: ClassCounts = [(Confirmed, 1), (Noise, 3), (Unconfirmed, 2)].into();
+        assert_eq!(counts.classes, expected);
+        assert_eq!(counted.groups.len(), 1);
+        let sets: Vec<_> = counted
+            .sets
+            .iter()
+            .map(|set| &set.fingerprints[..])
+            .collect();
+        assert_eq!(sets, [["b"], ["b"]]);
+        assert_eq!(counted.excuse(&names(&["c"])), 0);
+    }
+}

@@ -1,0 +1,129 @@
+//! What was counted under earlier rules, and what of it still holds under the present ones.
+//!
+//! Who can tell knows the rules, and is asked ([`Redecide`]). Here is what it is told: the counts under each of the last
+//! rules, with the texts of these rules. Only what is complete is carried over: every run under those rules ended in order,
+//! and all that it counted is in the store. Nothing of the rest is lost either; it only is not counted under these rules.
+
+use std::collections::BTreeMap;
+
+use parity_schemas::carried::{Redecide, RulesCounted};
+use parity_schemas::tally::Identity;
+use parity_schemas::terms::Terms;
+
+use super::assemble::{RunWatermarks, Sums};
+use super::{Selection, others};
+use crate::error::StoreError;
+
+/// Earlier rules that are looked at, the newest first. Each costs as much as reading the present ones, and who changes
+/// rules more often than this wants to see where they lead, and not yet to decide.
+const MAX_EARLIER: usize = 8;
+
+/// What a store reads of one identity.
+pub(super) struct Read {
+    pub(super) sums: Sums,
+    pub(super) runs_seen: RunWatermarks,
+}
+
+/// How a store reads it.
+pub(super) trait ReadEarlier {
+    /// The counts of an identity, with all details, and its runs.
+    fn counted(&self, identity: &Identity, selection: &Selection) -> Result<Read, StoreError>;
+    /// All terms with this hash of the rules.
+    fn terms(&self, migration: &str, rules_hash: &str) -> Result<Vec<Terms>, StoreError>;
+}
+
+/// Adds to the counts of an identity, which may be without latencies, what still holds of those under earlier rules.
+pub(super) fn carry_over(
+    store: &impl ReadEarlier,
+    redecide: Redecide,
+    (identity, selection, with_latency): (&Identity, &Selection, bool),
+    sums: &mut Sums,
+    runs_seen: &RunWatermarks,
+) -> Result<(), StoreError> {
+    let earlier = others::by_rules(&runs_seen.others, identity);
+    let rules = |hash: &str| -> Result<RulesCounted, StoreError> {
+        let terms = store.terms(&identity.migration, hash)?;
+        let mut texts = Vec::new();
+        for terms in terms {
+            if !texts.contains(&terms.rules) {
+                texts.push(terms.rules);
+            }
+        }
+        Ok(RulesCounted {
+            hash: hash.to_owned(),
+            texts,
+        })
+    };
+    let mut now = None;
+    for (place, other) in earlier.into_iter().enumerate() {
+        let hash = other.rules_hash;
+        if place >= MAX_EARLIER {
+            let why = format!("only the last {MAX_EARLIER} rules are looked at");
+            sums.not_carried.insert(hash, why);
+            continue;
+        }
+        let of = Identity {
+            rules_hash: hash.clone(),
+            ..identity.clone()
+        };
+        if let Some(why) = goes_on(&of, selection, runs_seen) {
+            sums.not_carried.insert(hash, why);
+            continue;
+        }
+        let mut read = store.counted(&of, selection)?;
+        if !with_latency {
+            read.sums.forget_latency();
+        }
+        if let Some(why) = is_incomplete(&read) {
+            sums.not_carried.insert(hash, why);
+            continue;
+        }
+        let now = match &now {
+            Some(now) => now,
+            None => now.insert(rules(&identity.rules_hash)?),
+        };
+        let counted = read.sums.counted();
+        match redecide(&rules(&hash)?, now, &counted) {
+            Ok(fates) => sums.carry(&hash, read.sums, counted, fates),
+            Err(why) => {
+                sums.not_carried.insert(hash, why);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Why it is not known what a run under these rules received: it has not said that it ended.
+fn goes_on(of: &Identity, selection: &Selection, runs_seen: &RunWatermarks) -> Option<String> {
+    let mut runs = runs_seen.others.iter().filter(|run| run.identity == *of);
+    let is_before = |run: &others::OtherRun| {
+        let since = selection.since;
+        since.is_some_and(|since| runs_seen.starts.is_past(&run.instance, run.written, since))
+    };
+    let open = runs.find(|run| !run.ended && !is_before(run))?;
+    Some(format!(
+        "instance `{}` has not said that it ended under these rules",
+        open.instance
+    ))
+}
+
+/// Why not all that was counted is here.
+fn is_incomplete(read: &Read) -> Option<String> {
+    let known: BTreeMap<_, _> = read
+        .runs_seen
+        .watermarks
+        .iter()
+        .map(|(watermark, lacks)| ((watermark.instance.clone(), watermark.id), *lacks))
+        .collect();
+    let lacking = known.iter().find(|(_, lacks)| **lacks).map(|(run, _)| run);
+    let unknown = || {
+        read.sums
+            .runs()
+            .keys()
+            .find(|run| !known.contains_key(*run))
+    };
+    let (instance, _) = lacking.or_else(unknown)?;
+    Some(format!(
+        "not all that instance `{instance}` counted under these rules is in the record"
+    ))
+}
