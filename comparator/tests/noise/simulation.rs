@@ -252,8 +252,9 @@ impl Mirror {
     fn look(&mut self, compared: u64, outcome: &mut Outcome) {
         let mirrored = |name: &str, sums: &GroupSums| {
             let pattern = name.split(' ').next().unwrap_or_default();
-            self.groups
-                .get(&format!("{pattern} {}", sums.shape.mirrored()))
+            let mirrored = sums.shape.mirrored();
+            let other = (mirrored != sums.shape).then(|| format!("{pattern} {mirrored}"))?;
+            self.groups.get(&other)
         };
         let proofs: BTreeMap<&String, Proof> = self
             .groups
