@@ -186,7 +186,7 @@ impl Comparing {
                     rule_hits: comparison.rule_hits,
                     id,
                     groups,
-                    is_complete: !comparison.findings_cut && comparison.body_not_compared.is_none(),
+                    is_complete: comparison.is_complete(),
                     record: Some(Box::new(record)),
                 };
                 let pledge = Pledge::new(mismatch, self.looks.settling());

@@ -114,11 +114,7 @@ fn count(
                     (class, group)
                 });
             }
-            add_mismatch(
-                counted,
-                groups,
-                !found.findings_cut && found.body_not_compared.is_none(),
-            );
+            add_mismatch(counted, groups, found.is_complete());
         }
     }
 }
@@ -187,7 +183,7 @@ fn whatever_is_carried_over_is_what_comparing_again_says() {
     for what in ["+ignore", "+accept", "+status", "+header"] {
         let [untouched, excused, anew] = of(what);
         assert!(untouched > 0 && anew > 0, "{what} is hardly tried");
-        assert!(excused > cases / 1_000, "{what} excuses hardly anything");
+        assert!(excused > cases / 4_000, "{what} excuses hardly anything");
     }
     for what in [
         "-ignore",
