@@ -26,6 +26,10 @@ pub(crate) enum Stop {
 pub(crate) type Flow = ControlFlow<Stop>;
 
 /// What was found so far.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own, and none excludes another"
+)]
 pub(crate) struct Collector<'a> {
     pub(crate) rules: &'a Rules,
     pub(crate) limits: &'a Limits,
