@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-use parity_schemas::carried::CarriedRules;
+use parity_schemas::evidence::carried::CarriedRules;
 use parity_schemas::evidence::{Outcome, OwnCounts, RouteDecision, RouteEvidence, Thresholds};
 use parity_schemas::noise::Excused;
 use parity_schemas::tally::Counts;

@@ -12,9 +12,9 @@
 //! nothing is shown against it alone, and it and those that differ only in their explanation are noise together: what may
 //! hide in all of them is bounded as in one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use parity_schemas::evidence::{Evidence, GroupEvidence};
+use parity_schemas::evidence::{Evidence, GroupEvidence, RouteEvidence};
 use parity_schemas::noise::{Excused, NoiseFamily, NoiseGroup, NoiseState, NoiseSums, NoiseUse};
 use parity_schemas::recheck::{ClassCounts, EvidenceCounts, RecheckEvidence, add_counts};
 use parity_schemas::record::MismatchClass;
@@ -94,6 +94,52 @@ fn add_sets<'a>(found: &mut Found<'a>, evidence: &'a Evidence) {
                 *seen = group.hidden;
                 excused.hidden += group.hidden;
             }
+        }
+    }
+    add_uncounted(found, evidence);
+}
+
+/// Adds mismatches that are in no set, because there were too many: of those, only so many are known to have a group that
+/// is no noise as the most frequent such group has beyond its sets.
+fn add_uncounted<'a>(found: &mut Found<'a>, evidence: &'a Evidence) {
+    let noise: HashSet<(&str, &str)> = found
+        .groups
+        .iter()
+        .map(|group| (group.route.as_str(), group.group.fingerprint.as_str()))
+        .collect();
+    let with_noise: HashSet<&str> = noise.iter().map(|(route, _)| *route).collect();
+    let mut in_sets: HashMap<&str, u64> = HashMap::new();
+    let mut of_group: HashMap<(&str, &str), u64> = HashMap::new();
+    for set in &evidence.sets {
+        let count = set.classes.values().sum::<u64>();
+        *in_sets.entry(&set.route).or_default() += count;
+        for name in &set.fingerprints {
+            *of_group.entry((&set.route, name)).or_default() += count;
+        }
+    }
+    let mut certain: HashMap<&str, u64> = HashMap::new();
+    for group in &evidence.groups {
+        let name = (group.route.as_str(), group.group.fingerprint.as_str());
+        if !noise.contains(&name) {
+            let counted = of_group.get(&name).copied().unwrap_or(0)
+                + of_class(&group.classes, MismatchClass::Transient);
+            let most = certain.entry(name.0).or_default();
+            *most = (*most).max(group.count.saturating_sub(counted));
+        }
+    }
+    let with_noise: Vec<&RouteEvidence> = evidence
+        .routes
+        .iter()
+        .filter(|route| with_noise.contains(route.route.as_str()))
+        .collect();
+    for route in with_noise {
+        let name = route.route.as_str();
+        let transient = of_class(&route.counts.classes, MismatchClass::Transient);
+        let of = |counts: &HashMap<&str, u64>| counts.get(name).copied().unwrap_or(0);
+        let known = transient + of(&in_sets) + of(&certain);
+        let open = route.counts.mismatch.saturating_sub(known);
+        if open > 0 {
+            found.routes.entry(name).or_default().open += open;
         }
     }
 }

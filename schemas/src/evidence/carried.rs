@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::evidence::{GroupEvidence, SetEvidence};
+use super::{GroupEvidence, SetEvidence};
 use crate::recheck::ClassCounts;
 use crate::record::MismatchClass;
 use crate::tally::Counts;
