@@ -331,7 +331,8 @@ impl Shop {
             })
             .collect();
         if self.has(Fault::Twice, item) {
-            hits[9] = hits[0].clone();
+            hits.pop();
+            hits.push(hits[0].clone());
         }
         format!(
             "{{\"search\":\"{:016x}\",\"took_ms\":{},\"message\":\"10 hits, took {took} ms\",\"hits\":[{}]}}",
