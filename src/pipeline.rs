@@ -309,7 +309,7 @@ impl Generation {
         let generation = book.generation();
         let (asked_again, to_ask_again) = parity_mirror::rechecks(settings.recheck.in_flight);
         let looks = Arc::new(SecondLooks::new(
-            settings.recheck,
+            (settings.recheck, settings.mirror.policy.limits.shadow_bytes),
             sinks.rechecks,
             asked_again,
             &entrance,

@@ -26,6 +26,10 @@ pub(crate) enum Stop {
 pub(crate) type Flow = ControlFlow<Stop>;
 
 /// What was found so far.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own, and none excludes another"
+)]
 pub(crate) struct Collector<'a> {
     pub(crate) rules: &'a Rules,
     pub(crate) limits: &'a Limits,
@@ -34,6 +38,8 @@ pub(crate) struct Collector<'a> {
     pub(crate) differs: bool,
     pub(crate) findings: Vec<Finding>,
     pub(crate) findings_cut: bool,
+    /// Something that was not looked at, because the answers differ already, may differ as well.
+    pub(crate) may_hide_more: bool,
     /// Bytes of all paths and values in `findings`.
     finding_bytes: usize,
     pub(crate) tolerated: Vec<Tolerated>,
@@ -58,6 +64,7 @@ impl<'a> Collector<'a> {
             differs: false,
             findings: Vec::new(),
             findings_cut: false,
+            may_hide_more: false,
             finding_bytes: 0,
             tolerated: Vec::new(),
             notes: Vec::new(),

@@ -36,6 +36,8 @@ pub struct Comparison {
     pub findings: Vec<Finding>,
     /// Whether `findings` is incomplete, or a part could not be compared.
     pub findings_cut: bool,
+    /// Whether rules that excuse all of `findings` could leave another difference: not all was looked at.
+    pub may_hide_more: bool,
     /// What differs but counts as equal; gathered for mismatches and for documents only.
     pub tolerated: Vec<Tolerated>,
     /// The reason why the body of a mismatch was not compared.
@@ -88,6 +90,13 @@ pub struct Comparator {
     scopes: ScopeCache,
     scratch: json::Scratch,
     hits: Vec<u32>,
+}
+
+impl Comparison {
+    /// Whether `findings` are all differences of the two answers, so that there is none without them.
+    pub fn is_complete(&self) -> bool {
+        !self.findings_cut && self.body_not_compared.is_none() && !self.may_hide_more
+    }
 }
 
 impl Comparator {
@@ -267,6 +276,7 @@ impl Comparator {
             body_not_compared: gave_up.filter(|_| out.differs && detail && !of_body),
             notes: out.notes,
             findings_cut: out.findings_cut || (out.differs && gave_up.is_some()),
+            may_hide_more: out.may_hide_more,
             rule_hits,
             findings: out.findings,
             tolerated: out.tolerated,

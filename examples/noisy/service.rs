@@ -331,8 +331,8 @@ impl Shop {
             })
             .collect();
         if self.has(Fault::Twice, item) {
-            hits.pop();
-            hits.push(hits[0].clone());
+            let found = hits[0].clone();
+            hits[9] = found;
         }
         format!(
             "{{\"search\":\"{:016x}\",\"took_ms\":{},\"message\":\"10 hits, took {took} ms\",\"hits\":[{}]}}",

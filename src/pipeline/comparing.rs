@@ -183,10 +183,10 @@ impl Comparing {
                     target: self.target(&exchange),
                     legacy: elapsed(&exchange.legacy),
                     candidate: elapsed(&exchange.candidate),
+                    is_complete: comparison.is_complete(),
                     rule_hits: comparison.rule_hits,
                     id,
                     groups,
-                    is_complete: !comparison.findings_cut && comparison.body_not_compared.is_none(),
                     record: Some(Box::new(record)),
                 };
                 let pledge = Pledge::new(mismatch, self.looks.settling());

@@ -179,3 +179,6 @@ impl Drop for Pledge {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

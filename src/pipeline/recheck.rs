@@ -15,6 +15,7 @@
 mod budget;
 mod counts;
 mod pace;
+mod room;
 mod suspended;
 
 use std::collections::BTreeMap;
@@ -39,6 +40,7 @@ use prometheus_client::registry::Registry;
 
 use self::budget::{Bounds, Budget};
 use self::pace::Pace;
+use self::room::{Room, Share};
 use self::suspended::{ENDED, FAILED, Suspended, SuspendedControl};
 use super::pledge::{EventCounts, Pledge, Settling};
 use super::queue::Entrance;
@@ -81,6 +83,7 @@ pub(super) struct SecondLooks {
     settings: RecheckSettings,
     process: Arc<RecheckProcess>,
     mirror: RecheckSender,
+    room: Room,
     /// By which what was asked again comes back. Gone when nothing else can come in.
     entrance: Weak<Entrance>,
     settling: Arc<Settling>,
@@ -94,9 +97,17 @@ pub(super) struct SecondLooks {
     matches: AtomicU64,
 }
 
+/// What a second look needs until it has ended.
+struct Admitted {
+    place: RecheckPlace,
+    share: Share,
+    entrance: Arc<Entrance>,
+}
+
 impl SecondLooks {
+    /// Those that wait hold a part of `shadow_bytes`.
     pub(super) fn new(
-        settings: RecheckSettings,
+        (settings, shadow_bytes): (RecheckSettings, usize),
         process: &Arc<RecheckProcess>,
         mirror: RecheckSender,
         entrance: &Arc<Entrance>,
@@ -107,6 +118,7 @@ impl SecondLooks {
             settings,
             process: Arc::clone(process),
             mirror,
+            room: Room::of(shadow_bytes),
             entrance: Arc::downgrade(entrance),
             settling: Arc::new(Settling::new(recorder, records, events)),
             memory: Mutex::default(),
@@ -136,12 +148,18 @@ impl SecondLooks {
             return pledge.unconfirmed(&[]);
         }
         match self.admit(&exchange, pledge.groups()) {
-            Ok((place, entrance)) => {
+            Ok(admitted) => {
+                let Admitted {
+                    place,
+                    share,
+                    entrance,
+                } = admitted;
                 let look = self.order(exchange.route.label());
                 let suspended = Suspended {
                     pledge: pledge.otherwise(ENDED),
                     entrance,
                     settling: Arc::clone(&self.settling),
+                    _share: share,
                 };
                 place.send(self.recheck(exchange, look, Box::new(suspended)));
             }
@@ -158,7 +176,10 @@ impl SecondLooks {
         {
             return;
         }
-        let (Some(place), Some(entrance)) = (self.mirror.place(), self.entrance.upgrade()) else {
+        let (Some(place), Some(share)) = self.waiting_room(&exchange) else {
+            return;
+        };
+        let Some(entrance) = self.entrance.upgrade() else {
             return;
         };
         if !self
@@ -171,6 +192,7 @@ impl SecondLooks {
         let suspended = SuspendedControl {
             entrance,
             settling: Arc::clone(&self.settling),
+            _share: share,
         };
         place.send(self.recheck(exchange, SecondLook::Control, Box::new(suspended)));
     }
@@ -212,11 +234,7 @@ impl SecondLooks {
     }
 
     /// Whether an exchange may be asked again now; the budget is used last.
-    fn admit(
-        &self,
-        exchange: &Exchange,
-        groups: &[Group],
-    ) -> Result<(RecheckPlace, Arc<Entrance>), RecheckEvent> {
+    fn admit(&self, exchange: &Exchange, groups: &[Group]) -> Result<Admitted, RecheckEvent> {
         if !may_repeat(exchange) {
             return Err(RecheckEvent::RefusedMethod);
         }
@@ -225,12 +243,23 @@ impl SecondLooks {
         }
         let entrance = self.entrance.upgrade();
         let entrance = entrance.ok_or(RecheckEvent::RefusedShutdown)?;
-        let place = self.mirror.place().ok_or(RecheckEvent::RefusedWaiting)?;
+        let (Some(place), Some(share)) = self.waiting_room(exchange) else {
+            return Err(RecheckEvent::RefusedWaiting);
+        };
         let fingerprints = groups.iter().map(|group| &*group.fingerprint);
         self.process
             .budget()
             .take(self.bounds(), fingerprints, Instant::now())?;
-        Ok((place, entrance))
+        Ok(Admitted {
+            place,
+            share,
+            entrance,
+        })
+    }
+
+    /// Room for one more, in number and in bytes.
+    fn waiting_room(&self, exchange: &Exchange) -> (Option<RecheckPlace>, Option<Share>) {
+        (self.mirror.place(), self.room.take(exchange.hold.bytes()))
     }
 
     /// Whether this match is in the share of controls.
@@ -295,7 +324,7 @@ impl SecondLooks {
             };
             let fingerprint = &named.fingerprint;
             budget.learn(fingerprint, group.class);
-            let evidence = memory.count(fingerprint, &group.observation, target);
+            let evidence = memory.count(fingerprint, &group.observation, target, exchange.time);
             match summaries.entry(fingerprint.clone()) {
                 Entry::Vacant(new) => {
                     new.insert(GroupSummary {

@@ -1,5 +1,9 @@
 //! Both services are asked again when their answers differ: what class it gives, and that each request counts once.
 
+pub(crate) mod conserved;
+mod hostile;
+mod older;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::SocketAddr;
 use std::sync::Mutex;

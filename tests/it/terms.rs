@@ -74,7 +74,7 @@ fn each_change_of_rules_or_sampling_is_recorded_once_with_the_text_that_has_the_
     mirror.settled(2);
     assert_eq!(
         terms(&mirror, &place, 1),
-        [first.clone()],
+        std::slice::from_ref(&first),
         "a restart changes nothing"
     );
 

@@ -18,22 +18,29 @@ pub fn carried(carried: &CarriedRules, moment: impl Fn(Timestamp) -> String) -> 
     );
     if carried.matches > 0 {
         let mismatches = counted(carried.matches, "mismatch", "mismatches");
-        text.push_str(&format!(
-            "; of them, {mismatches} of {} became matches by the new rules",
-            counted(carried.decided_again.len() as u64, "route", "routes"),
-        ));
+        let routes = counted(carried.decided_again.len() as u64, "route", "routes");
+        text.extend([
+            "; of them, ",
+            &mismatches,
+            " of ",
+            &routes,
+            " became matches by the new rules",
+        ]);
     }
     if let Some(first) = carried.anew.first() {
-        text.push_str(&format!(
-            "; {} of {} are not: {}: {}",
-            counted(carried.requests_anew, "request", "requests"),
-            counted(carried.routes_anew, "route", "routes"),
-            first.route,
-            first.why
-        ));
-        match carried.routes_anew - 1 {
+        text.extend([
+            "; ",
+            &counted(carried.requests_anew, "request", "requests"),
+            " of ",
+            &counted(carried.routes_anew, "route", "routes"),
+            " are not: ",
+            &first.route,
+            ": ",
+            &first.why,
+        ]);
+        match carried.routes_anew.saturating_sub(1) {
             0 => {}
-            more => text.push_str(&format!(", and {} more", counted(more, "route", "routes"))),
+            more => text.extend([", and ", &counted(more, "route", "routes"), " more"]),
         }
     }
     text

@@ -26,7 +26,7 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use http::Method;
+use http::{Method, StatusCode};
 use parity_schemas::exchange::Capture;
 use parity_schemas::fields::FieldLines;
 use parity_schemas::record::MismatchClass;
@@ -148,18 +148,27 @@ pub fn recheck(
     // candidate beside the legacy.
     let legacy = compare(answers.legacy[0], answers.legacy[1], None);
     let candidate = compare(answers.candidate[0], answers.candidate[1], None);
-    let is_error = |answer: &Capture| answer.status >= 500;
     let comparisons = Comparisons {
         first,
         second: &second,
         legacy: &legacy,
         candidate: &candidate,
         // Where the candidate had failed before, this says that the legacy does so, too.
-        legacy_failed: is_error(answers.legacy[1])
-            && !is_error(answers.legacy[0])
-            && !is_error(answers.candidate[0]),
+        legacy_failed: refuses(answers.legacy[1])
+            && !refuses(answers.legacy[0])
+            && !refuses(answers.candidate[0]),
     };
     classify(&comparisons, hash)
+}
+
+/// Whether a service answers that it cannot answer now: it fails, or it has had too many requests, to which a second look
+/// adds one. What it would have answered is not known.
+fn refuses(answer: &Capture) -> bool {
+    let status = answer.status;
+    status >= 500
+        || [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_MANY_REQUESTS]
+            .iter()
+            .any(|refusal| *refusal == status)
 }
 
 /// The class of an exchange of which nothing more can be told: there was no second look, or it failed.
@@ -290,7 +299,7 @@ impl SecondLook<'_> {
             MismatchClass::Unconfirmed
         } else if least < Motion::Here {
             MismatchClass::Unstable
-        } else if differs_elsewhere {
+        } else if differs_elsewhere || findings.iter().any(|finding| self.is_gone(finding)) {
             MismatchClass::Unconfirmed
         } else if findings.iter().all(|finding| self.is_on_the_way(finding)) {
             MismatchClass::Transient
@@ -314,6 +323,16 @@ impl SecondLook<'_> {
             Some(first == last)
         };
         c1 == l2 || is_between() == Some(true)
+    }
+
+    /// Whether there is no value any more where two values differed: a link that works once, an item that was deleted. That
+    /// both agree about that says nothing of the values.
+    fn is_gone(&self, finding: &Finding) -> bool {
+        let [l1, c1, l2, _] = self.values(finding);
+        let is_value = |side: &Side| matches!(side, Side::Value(_));
+        finding.kind == Kind::Value
+            && [l1, c1].into_iter().all(is_value)
+            && matches!(l2, Side::Absent)
     }
 
     /// Findings of the second pair that are of no group of the first, where the legacy did not move.

@@ -12,7 +12,11 @@ use crate::rules::Rules;
 /// The text of rules, without what looks like a secret.
 pub fn rules_text(rules: &Rules) -> RulesText {
     let mut text = rules.text();
-    for text in text.rules.iter_mut().flat_map(|rule| rule.texts_mut()) {
+    for text in text
+        .rules
+        .iter_mut()
+        .flat_map(parity_schemas::terms::RuleText::texts_mut)
+    {
         if is_token(text) || !cards::find(text).is_empty() {
             HIDDEN.clone_into(text);
         }

@@ -157,7 +157,7 @@ impl<'a> Edit<'a> {
             .and_then(|()| {
                 self.added
                     .iter()
-                    .try_for_each(|rule| self.addition(rule, counted))
+                    .try_for_each(|rule| Self::addition(rule, counted))
             });
         match checked.and_then(|()| self.mismatches(counted)) {
             Err(why) => Fate::Anew(why),
@@ -291,7 +291,7 @@ impl<'a> Edit<'a> {
     }
 
     /// Whether an added rule can only excuse.
-    fn addition(&self, rule: &Rule, counted: &RouteCounted) -> Result<(), Why> {
+    fn addition(rule: &Rule, counted: &RouteCounted) -> Result<(), Why> {
         if rule.part != Part::Body {
             return Ok(());
         }

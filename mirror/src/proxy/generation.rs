@@ -64,11 +64,10 @@ pub(crate) struct PolicyUpdate {
 impl PolicyUpdate {
     /// Lets the thread of the rechecks serve those of this policy.
     pub(crate) fn recheck_by(&self, rechecker: &Rechecker) {
-        let mut rechecks = self.rechecks.lock().unwrap_or_else(PoisonError::into_inner);
         let LoadedPolicy {
             policy, services, ..
         } = &self.loaded;
-        if let Some(rechecks) = rechecks.take() {
+        if let Some(rechecks) = self.take_rechecks() {
             let policy = RecheckPolicy {
                 services,
                 forwarding: &policy.forwarding,
@@ -78,6 +77,12 @@ impl PolicyUpdate {
         }
         // Nobody waits for the first policy.
         let _unheard = self.taken.send(());
+    }
+
+    /// Takes what comes to be sent again under this policy, unless it was taken before.
+    pub(crate) fn take_rechecks(&self) -> Option<RecheckReceiver> {
+        let mut rechecks = self.rechecks.lock().unwrap_or_else(PoisonError::into_inner);
+        rechecks.take()
     }
 }
 

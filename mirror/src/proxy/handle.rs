@@ -80,13 +80,18 @@ impl MirrorHandle {
             rechecks: Mutex::new(rechecks),
             taken,
         });
+        let mut unheard = None;
         let told = self.applied.send_if_modified(|applied| {
             let serving = !self.process.has_ended();
             if serving {
+                if self.process.have_rechecks_ended() {
+                    unheard = next.take_rechecks();
+                }
                 *applied = Some(next);
             }
             serving
         });
+        drop(unheard);
         if told {
             for _worker in 0..self.applied.receiver_count() {
                 if workers.recv_timeout(TURN).is_err() {
@@ -94,6 +99,19 @@ impl MirrorHandle {
                 }
             }
         }
+    }
+
+    /// Nothing is sent again from now on: what would be is dropped at once, under this policy and all later ones. Otherwise
+    /// its places would be taken by requests that wait for their second look until the process ends.
+    pub(crate) fn end_rechecks(&self) {
+        let mut unheard = None;
+        // Under the lock of the policies, so that none is applied in between.
+        self.applied.send_if_modified(|applied| {
+            self.process.end_rechecks();
+            unheard = applied.as_ref().and_then(|policy| policy.take_rechecks());
+            false
+        });
+        drop(unheard);
     }
 
     /// Drops the last policy and its observers, so that code that waits until they are dropped does not wait for this
@@ -131,5 +149,55 @@ impl MirrorHandle {
     /// Whether the candidate gets requests; `false` while the breaker is open.
     pub fn candidate_reachable(&self) -> bool {
         !self.process.admission().breaker().is_open()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+    use std::num::NonZeroUsize;
+
+    use super::*;
+    use crate::descriptors::ConnectionLimits;
+    use crate::exchange::Unobserved;
+    use crate::proxy::config::{Config, Policy};
+    use crate::proxy::mirror::Mirror;
+    use crate::recheck::rechecks;
+    use crate::upstream::Target;
+
+    fn policy() -> Policy {
+        let target = || Target::new("http://127.0.0.1:1".parse().expect("a URL"));
+        Policy::new(target(), target())
+    }
+
+    /// Whether nothing could be sent again under the policy in force.
+    fn is_unheard(handle: &MirrorHandle) -> bool {
+        let policy = handle.applied.borrow().as_ref().map(Arc::clone);
+        policy.expect("there is one").take_rechecks().is_none()
+    }
+
+    #[test]
+    fn without_the_thread_nothing_waits_to_be_sent_again_under_any_policy() {
+        let mirror = Mirror::bind(Config {
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            workers: NonZeroUsize::MIN,
+            connections: Config::CONNECTIONS,
+            others: ConnectionLimits::default(),
+            shadowing: true,
+            policy: policy(),
+        });
+        let handle = mirror.expect("a free port").handle();
+        let apply = || {
+            let loaded = LoadedPolicy::load(policy()).expect("no files");
+            let observers = |_| Rc::new(Unobserved) as Rc<dyn Observer>;
+            handle.apply(loaded, observers, Some(rechecks(1).1));
+        };
+        apply();
+        assert!(!is_unheard(&handle));
+        apply();
+        handle.end_rechecks();
+        assert!(is_unheard(&handle));
+        apply();
+        assert!(is_unheard(&handle));
     }
 }

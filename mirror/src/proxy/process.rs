@@ -24,6 +24,8 @@ pub(crate) struct ProcessState {
     legacy_down: AtomicBool,
     /// Whether the workers have ended.
     ended: AtomicBool,
+    /// Whether the thread that sends requests again has ended.
+    rechecks_ended: AtomicBool,
 }
 
 impl ProcessState {
@@ -42,6 +44,7 @@ impl ProcessState {
             )),
             legacy_down: AtomicBool::new(false),
             ended: AtomicBool::new(false),
+            rechecks_ended: AtomicBool::new(false),
         }
     }
 
@@ -101,6 +104,16 @@ impl ProcessState {
     /// Whether the workers have ended.
     pub(crate) fn has_ended(&self) -> bool {
         self.ended.load(Ordering::Relaxed)
+    }
+
+    /// Records that nothing is sent again from now on.
+    pub(crate) fn end_rechecks(&self) {
+        self.rechecks_ended.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether nothing is sent again.
+    pub(crate) fn have_rechecks_ended(&self) -> bool {
+        self.rechecks_ended.load(Ordering::Relaxed)
     }
 }
 

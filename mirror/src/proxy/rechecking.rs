@@ -2,7 +2,7 @@
 //!
 //! It ends when the shutdown begins, so that nothing is asked twice while the process drains; what still waits is dropped,
 //! which tells whoever sent it. Without this thread nothing is sent again and everything else goes on, so a fault of it
-//! ends no mirror.
+//! ends no mirror. But it is told at once, and what would be sent again is dropped at once, under later policies, too.
 
 use std::sync::Arc;
 use std::thread::{self, Scope, ScopedJoinHandle};
@@ -28,9 +28,14 @@ pub(crate) struct RecheckThread<'scope>(Option<ScopedJoinHandle<'scope, ()>>);
 impl Rechecking {
     /// Starts the thread; without one to be had, nothing is sent again.
     pub(crate) fn start<'scope>(self, scope: &'scope Scope<'scope, '_>) -> RecheckThread<'scope> {
+        let end = EndOnDrop(self.handle.clone());
+        let run = || {
+            let _end = end;
+            self.run();
+        };
         let started = thread::Builder::new()
             .name("recheck".to_owned())
-            .spawn_scoped(scope, || self.run());
+            .spawn_scoped(scope, run);
         if let Err(error) = &started {
             tracing::warn!(%error, "no thread to ask services again; mismatches stay unconfirmed");
         }
@@ -82,8 +87,21 @@ impl Rechecking {
 impl RecheckThread<'_> {
     /// Waits for its end.
     pub(crate) fn join(self) {
-        if self.0.is_some_and(|thread| thread.join().is_err()) {
-            tracing::error!("the thread that asks services again ended by a panic");
+        // A panic has been told of when it came.
+        drop(self.0.map(ScopedJoinHandle::join));
+    }
+}
+
+/// Ends second looks, however the thread ends, and also if it never began.
+struct EndOnDrop(MirrorHandle);
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            tracing::error!(
+                "the thread that asks services again ended by a panic; mismatches stay unconfirmed until a restart"
+            );
         }
+        self.0.end_rechecks();
     }
 }

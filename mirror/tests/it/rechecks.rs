@@ -348,3 +348,49 @@ fn the_byte_budget_bounds_second_answers_and_all_of_it_comes_back() {
     drop(again);
     mirror.wait_free();
 }
+
+/// Panics when it is told the result, and when it is dropped.
+struct Broken;
+
+impl RecheckDone for Broken {
+    fn done(self: Box<Self>, _: Rechecked) {
+        std::mem::forget(self);
+        panic!("planted: when it is told");
+    }
+}
+
+impl Drop for Broken {
+    fn drop(&mut self) {
+        panic!("planted: when it is dropped");
+    }
+}
+
+#[test]
+fn a_panic_costs_one_recheck_and_neither_the_thread_nor_the_mirror() {
+    let (legacy, candidate) = (counting(), counting());
+    let (mut mirror, rechecks) = start(Rig::new(&legacy, &candidate), 2);
+    let mut client = mirror.client();
+    for _ in 0..3 {
+        client.get("/");
+        let (mut broken, ended) = recheck(mirror.ledger.exchange(), SecondLook::LegacyFirst);
+        broken.done = Box::new(Broken);
+        // What was replaced.
+        assert!(ended.recv().expect("it ended").is_none());
+        rechecks.place().expect("the place is free").send(broken);
+        client.get("/");
+        let whole = end(&sent(
+            &rechecks,
+            mirror.ledger.exchange(),
+            SecondLook::LegacyFirst,
+        ));
+        assert!(whole.answers.is_ok());
+    }
+    // One that is dropped with the thread.
+    client.get("/");
+    let (mut broken, _ended) = recheck(mirror.ledger.exchange(), SecondLook::LegacyFirst);
+    broken.done = Box::new(Broken);
+    broken.due = Instant::now() + Duration::from_hours(1);
+    rechecks.place().expect("the place is free").send(broken);
+    mirror.stop();
+    assert_eq!(mirror.control.shadow_bytes_held(), 0);
+}

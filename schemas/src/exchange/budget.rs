@@ -121,6 +121,11 @@ pub struct ByteHold {
 }
 
 impl ByteHold {
+    /// Bytes that it has taken.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Takes `more` bytes; `false`, and nothing taken, if the budget does not have them.
     #[must_use]
     pub fn grow(&mut self, more: usize) -> bool {

@@ -54,12 +54,12 @@ mod tests {
         let mut offered = OfferedTerms::default();
         let (first, second) = (terms(), terms());
         offered.add(first.clone());
-        assert_eq!(offered.offer(1, 0), [first.clone()]);
-        assert_eq!(offered.offer(2, 0), [first.clone()]);
+        assert_eq!(offered.offer(1, 0), std::slice::from_ref(&first));
+        assert_eq!(offered.offer(2, 0), std::slice::from_ref(&first));
         assert_eq!(offered.offer(3, 2), []);
         offered.add(first.clone());
         offered.add(second.clone());
-        assert_eq!(offered.offer(4, 3), [second.clone()]);
+        assert_eq!(offered.offer(4, 3), std::slice::from_ref(&second));
         assert_eq!(offered.offer(5, 4), []);
         assert_eq!(offered.offer(6, 0), [first, second]);
     }

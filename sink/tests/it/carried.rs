@@ -151,9 +151,10 @@ fn read(store: &StoreConfig, selection: &Selection) -> (Evidence, Report) {
     let of_report = report.evidence().expect("there is some");
     let counts = |evidence: &Evidence| -> Vec<(String, Counts)> {
         let routes = evidence.routes.iter();
-        routes
-            .map(|route| (route.route.clone(), route.counts.clone()))
-            .collect()
+        let counts = routes.map(|route| (route.route.clone(), route.counts.clone()));
+        let mut counts: Vec<_> = counts.collect();
+        counts.sort_by(|one, other| one.0.cmp(&other.0));
+        counts
     };
     assert_eq!(counts(&of_report), counts(&evidence));
     let latency = evidence

@@ -72,7 +72,7 @@ fn check_counts(store: &StoreConfig) {
         Timestamp::from_micros(Timestamp::now().as_micros() / minute * minute - 10 * minute);
     let next = start.saturating_add_micros(minute);
     let mut foreign = tally("GET /a", start, 1_000);
-    foreign.identity.rules_hash = "other".to_owned();
+    "other".clone_into(&mut foreign.identity.rules_hash);
     let first = tally("GET /a", start, 7);
     let length = first.interval_us;
     let tallies = [

@@ -68,7 +68,7 @@ fn targets(store: &StoreConfig) -> TargetEvidence {
 fn check(new_store: impl Fn() -> StoreConfig) {
     let store = new_store();
     // Of 100 requests, 40 are to target 0; the rest to 12 others.
-    let few = |_| (0..100).map(|n: u64| if n < 40 { 0 } else { 1 + n % 12 });
+    let few = |()| (0..100).map(|n: u64| if n < 40 { 0 } else { 1 + n % 12 });
     count(&store, "one", b"of all", few(()));
     let once = targets(&store);
     assert_eq!(
@@ -105,7 +105,8 @@ fn check(new_store: impl Fn() -> StoreConfig) {
 
     let store = new_store();
     // Every fifth request is to target 0, all others to a target each.
-    let many = |from: u64| (0..2_000).map(move |n: u64| if n % 5 == 0 { 0 } else { from + n });
+    let many =
+        |from: u64| (0..2_000).map(move |n: u64| if n.is_multiple_of(5) { 0 } else { from + n });
     count(&store, "one", b"of all", many(1));
     count(&store, "two", b"of all", many(100_000));
     let both = targets(&store);

@@ -10,6 +10,7 @@ use parity_schemas::verdict::Reason;
 use super::super::pledge::{Pledge, Settling};
 use super::super::queue::Entrance;
 use super::super::waiting::{ControlCapture, SecondCaptures, Stage, Waiting};
+use super::room::Share;
 
 /// What happened to a recheck that never came back.
 pub(super) const ENDED: &[RecheckEvent] = &[RecheckEvent::RefusedShutdown];
@@ -21,6 +22,8 @@ pub(super) struct Suspended {
     pub(super) pledge: Pledge,
     pub(super) entrance: Arc<Entrance>,
     pub(super) settling: Arc<Settling>,
+    /// Of what may wait here.
+    pub(super) _share: Share,
 }
 
 impl RecheckDone for Suspended {
@@ -29,6 +32,7 @@ impl RecheckDone for Suspended {
             pledge,
             entrance,
             settling,
+            _share,
         } = *self;
         match answers.answers {
             Ok((legacy, Some(candidate), holds)) => {
@@ -56,6 +60,8 @@ impl RecheckDone for Suspended {
 pub(super) struct SuspendedControl {
     pub(super) entrance: Arc<Entrance>,
     pub(super) settling: Arc<Settling>,
+    /// Of what may wait here.
+    pub(super) _share: Share,
 }
 
 impl RecheckDone for SuspendedControl {

@@ -138,7 +138,7 @@ impl Structured<'_, '_> {
         }
         if out.differs {
             // What older readers see is not compared as well, so these may not be all findings.
-            out.findings_cut = true;
+            out.may_hide_more = true;
             return Flow::Continue(());
         }
         // What is excused again is counted once.

@@ -147,6 +147,40 @@ fn the_legacys_own_failures_are_not_the_candidates() {
 }
 
 #[test]
+fn a_limit_that_the_second_look_ran_into_says_nothing() {
+    let (good, other) = ((200, r#"{"a":1}"#), (200, r#"{"a":2}"#));
+    for status in [408, 429, 503] {
+        let refused = (status, r#"{"error":"later"}"#);
+        for (legacy, candidate) in [
+            ([good, refused], [other, other]),
+            ([good, refused], [other, refused]),
+            ([good, refused], [other, good]),
+        ] {
+            let class = recheck_of(legacy, candidate).class;
+            assert_eq!(class, MismatchClass::Unconfirmed, "{status} {candidate:?}");
+        }
+        // The candidate's own limit is a difference that its clients would see.
+        let class = recheck_of([good, good], [refused, good]).class;
+        assert_eq!(class, MismatchClass::Unstable, "{status}");
+    }
+}
+
+#[test]
+fn what_is_gone_at_the_second_look_is_no_excuse_for_what_was_there() {
+    let (good, other) = ((200, r#"{"a":1,"b":1}"#), (200, r#"{"a":2,"b":1}"#));
+    // A link that works once; an item that was deleted meanwhile; a key that went.
+    for gone in [(410, r#"{"error":"used"}"#), (404, ""), (200, r#"{"b":1}"#)] {
+        let class = recheck_of([good, gone], [other, gone]).class;
+        let excused = [MismatchClass::Transient, MismatchClass::Noise].contains(&class);
+        assert!(!excused, "{gone:?}: {class}");
+    }
+    // A candidate that saw it go earlier.
+    let gone = (404, r#"{"error":"gone"}"#);
+    let class = recheck_of([good, gone], [gone, gone]).class;
+    assert_eq!(class, MismatchClass::Transient);
+}
+
+#[test]
 fn what_moved_beside_a_place_excuses_nothing_there() {
     check(&[
         // Another element of the list moved.

@@ -23,7 +23,9 @@ impl SqliteReader {
             .map_or((i64::MAX, String::new()), |(time, id)| {
                 (time.as_micros(), id.to_string())
             });
-        let outcome = filter.outcome.map(|outcome| outcome.as_str());
+        let outcome = filter
+            .outcome
+            .map(parity_schemas::evidence::Outcome::as_str);
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let values = params![before, before_id, filter.migration, outcome, limit];
         self.rows(SELECT_LINES, values, "decisions", |row| {

@@ -67,8 +67,7 @@ const SCALARS: &[&str] = &[
 fn near(text: &str) -> &'static str {
     match text {
         "1" => "1.4",
-        "1.4" => "1",
-        "\"1\"" => "1",
+        "1.4" | "\"1\"" => "1",
         "2" => "\"2\"",
         "\"x\"" => "\"X\"",
         "\"2026-01-01T00:00:00Z\"" => "\"2026-01-01T01:00:00+01:00\"",
@@ -151,7 +150,7 @@ impl Value {
                 out.push('{');
                 for (index, (key, value)) in members.iter().enumerate() {
                     out.push_str(if index > 0 { "," } else { "" });
-                    out.push_str(&format!("\"{key}\":"));
+                    out.extend(["\"", key, "\":"]);
                     value.write(out);
                 }
                 out.push('}');
@@ -309,7 +308,7 @@ pub(super) fn rule(random: &mut Random, id: &str) -> RuleConfig {
                 random
                     .pick(&["number", "number", "timestamp", "uuid"])
                     .to_owned(),
-            )
+            );
         }
         _ => {}
     }
