@@ -340,7 +340,7 @@ impl SecondLooks {
             };
             let fingerprint = &named.fingerprint;
             budget.learn(fingerprint, group.class);
-            let evidence = memory.count(fingerprint, &group.observation, target);
+            let evidence = memory.count(fingerprint, &group.observation, target, exchange.time);
             match summaries.entry(fingerprint.clone()) {
                 Entry::Vacant(new) => {
                     new.insert(GroupSummary {

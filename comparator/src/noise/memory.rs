@@ -7,6 +7,7 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
 use parity_schemas::recheck::{EvidenceCounts, RecheckEvidence};
+use parity_schemas::time::Timestamp;
 
 use super::class::Observation;
 
@@ -21,9 +22,9 @@ const VALUES_IN_ALL: usize = 64 * 2 * VALUES;
 /// Times that a value must have been seen before to be one that repeats. Of values that are drawn at random many are seen
 /// twice (of forty thousand, every twentieth among two thousand) and few three times; a constant is seen always.
 const OFTEN: u32 = 2;
-/// How many exchanges of the group ago a value must have been seen first to be one that repeats. A clock that ticks slowly
-/// shows one value to all requests of that moment, and how many come in one moment is not the same for both services.
-const LONG_AGO: u32 = 64;
+/// How long ago a value must have been seen first to be one that repeats, in microseconds. A clock that ticks slowly shows
+/// one value to all requests of that moment, and how many come in one moment is not the same for both services.
+const LONG_AGO: i64 = 2_000_000;
 /// Targets that a group tells apart; a proof asks for far fewer.
 const TARGETS: usize = 256;
 /// Powers of two by which a distance must be beyond all before it to be far: eight times as much. Of values without a
@@ -40,7 +41,6 @@ pub struct Memory {
 
 #[derive(Default)]
 struct Known {
-    exchanges: u32,
     legacy: HashMap<u64, Shown>,
     candidate: HashMap<u64, Shown>,
     targets: HashSet<u64>,
@@ -50,15 +50,21 @@ struct Known {
 
 /// When a value was seen.
 struct Shown {
-    /// In which exchange of the group first.
-    first: u32,
+    /// When first.
+    first: Timestamp,
     times: u32,
 }
 
 impl Memory {
     /// Takes in what was seen in one exchange of a group, and says what is to be counted. `target` is a keyed hash of what
-    /// was asked for.
-    pub fn count(&mut self, fingerprint: &str, seen: &Observation, target: u64) -> EvidenceCounts {
+    /// was asked for, `time` when.
+    pub fn count(
+        &mut self,
+        fingerprint: &str,
+        seen: &Observation,
+        target: u64,
+        time: Timestamp,
+    ) -> EvidenceCounts {
         let mut counts = EvidenceCounts::new();
         let mut add = |evidence| *counts.entry(evidence).or_default() += 1;
         for (sign, more, less) in [
@@ -90,11 +96,12 @@ impl Memory {
         let Some(known) = self.groups.get_mut(fingerprint) else {
             return counts;
         };
-        known.exchanges = known.exchanges.saturating_add(1);
-        let now = known.exchanges;
         let repeats = |values: &[u64], known: &HashMap<u64, Shown>| {
             let mut seen = values.iter().filter_map(|value| known.get(value));
-            seen.any(|shown| shown.times >= OFTEN && now - shown.first >= LONG_AGO)
+            seen.any(|shown| {
+                shown.times >= OFTEN
+                    && time.as_micros().saturating_sub(shown.first.as_micros()) >= LONG_AGO
+            })
         };
         let repeated = (
             repeats(&seen.candidate_values, &known.candidate),
@@ -106,7 +113,7 @@ impl Memory {
             _ => {}
         }
         let before = known.values();
-        known.learn(seen, self.values >= VALUES_IN_ALL);
+        known.learn(seen, time, self.values >= VALUES_IN_ALL);
         self.values += known.values() - before;
         if let Some(farthest) = known.motion {
             let is_far = |power: Option<i32>| {
@@ -131,7 +138,7 @@ impl Known {
         self.legacy.len() + self.candidate.len()
     }
 
-    fn learn(&mut self, seen: &Observation, are_all_full: bool) {
+    fn learn(&mut self, seen: &Observation, time: Timestamp, are_all_full: bool) {
         // Both learn new values or none: who forgets more would repeat less.
         let is_full = are_all_full || self.legacy.len().max(self.candidate.len()) >= VALUES;
         for (values, known) in [
@@ -142,7 +149,7 @@ impl Known {
                 if let Some(shown) = known.get_mut(value) {
                     shown.times = shown.times.saturating_add(1);
                 } else if !is_full {
-                    let (first, times) = (self.exchanges, 1);
+                    let (first, times) = (time, 1);
                     known.insert(*value, Shown { first, times });
                 }
             }
@@ -157,7 +164,9 @@ mod tests {
     #[test]
     fn repeats_distances_and_targets_are_counted_against_what_was_before() {
         let mut memory = Memory::default();
-        let mut seen = |candidate: u64, legacy: u64, between: i32, target: u64| {
+        let second =
+            |second: i64| Timestamp::from_micros(1_800_000_000_000_000 + second * 1_000_000);
+        let mut seen = |candidate: u64, legacy: u64, between: i32, target: u64, at: i64| {
             let observation = Observation {
                 order: Some(Ordering::Greater),
                 between: Some(between),
@@ -166,21 +175,23 @@ mod tests {
                 candidate_values: vec![candidate],
                 ..Observation::default()
             };
-            let counts = memory.count("f", &observation, target);
+            let counts = memory.count("f", &observation, target, second(at));
             counts
                 .into_keys()
                 .map(RecheckEvidence::as_str)
                 .collect::<Vec<_>>()
         };
-        assert_eq!(seen(1, 2, 99, 7), ["above", "targets"]);
-        assert_eq!(seen(1, 3, 13, 7), ["above"]);
-        for other in 0..u64::from(LONG_AGO) {
-            // Not long ago, however often.
-            assert_eq!(seen(1_000 + other, 2_000 + other, 13, 7), ["above"]);
-        }
-        assert_eq!(seen(1, 5, 13, 7), ["above", "candidate_repeats"]);
-        assert_eq!(seen(2, 3, 14, 8), ["above", "candidate_far", "targets"]);
-        assert_eq!(seen(1, 3, 13, 8), ["above"], "both repeat");
+        assert_eq!(seen(1, 2, 99, 7, 0), ["above", "targets"]);
+        assert_eq!(seen(1, 3, 13, 7, 0), ["above"]);
+        // Not long ago, however often.
+        assert_eq!(seen(1, 4, 13, 7, 1), ["above"]);
+        assert_eq!(seen(1, 5, 13, 7, 1), ["above"]);
+        assert_eq!(seen(1, 6, 13, 7, 2), ["above", "candidate_repeats"]);
+        assert_eq!(seen(2, 3, 14, 8, 2), ["above", "candidate_far", "targets"]);
+        assert_eq!(seen(3, 3, 13, 8, 3), ["above", "legacy_repeats"]);
+        assert_eq!(seen(1, 3, 13, 8, 3), ["above"], "both repeat");
+        // A clock that was set back makes nothing old.
+        assert_eq!(seen(1, 7, 13, 8, -9), ["above"]);
     }
 
     #[test]
@@ -192,8 +203,9 @@ mod tests {
                 candidate_values: vec![value, value + 1_000_000],
                 ..Observation::default()
             };
-            memory.count("f", &observation, value);
-            memory.count(&format!("g{value}"), &Observation::default(), 0);
+            memory.count("f", &observation, value, Timestamp::from_micros(0));
+            let (none, time) = (Observation::default(), Timestamp::from_micros(0));
+            memory.count(&format!("g{value}"), &none, 0, time);
         }
         let known = &memory.groups["f"];
         assert!(known.candidate.len() <= VALUES + 1 && known.legacy.len() <= VALUES);

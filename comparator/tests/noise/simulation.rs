@@ -233,7 +233,12 @@ impl Mirror {
             class = rechecked.class;
             for group in &rechecked.groups {
                 let name = name(&first.findings[group.findings[0]], group.shape);
-                let counts = self.memory.count(&name, &group.observation, target);
+                let counts = self.memory.count(
+                    &name,
+                    &group.observation,
+                    target,
+                    Timestamp::from_micros(time),
+                );
                 if let Some(sums) = self.groups.get_mut(&name) {
                     *sums.classes.entry(group.class).or_default() += 1;
                     for (evidence, count) in counts {
