@@ -38,7 +38,18 @@ fn producing<'a>(
 ) -> Mirror<'a> {
     let spool = format!("spool-{instance}");
     let (legacy, candidate) = (services.0.url(), services.1.url());
-    let more = ["--store", store, "--instance", instance, "--spool", &spool];
+    // By one key, so that the estimated number of targets is the same.
+    std::fs::write(place.path().join("key"), [7; 64]).expect("a file");
+    let more = [
+        "--store",
+        store,
+        "--instance",
+        instance,
+        "--spool",
+        &spool,
+        "--redaction-key-file",
+        "key",
+    ];
     place.mirror(&legacy, &candidate, &more)
 }
 

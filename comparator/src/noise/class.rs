@@ -361,10 +361,12 @@ impl SecondLook<'_> {
             let values = self.values(finding);
             sums.add(finding.part, shape, &values);
             let [l1, c1, l2, c2] = values;
-            // Also of the first values: a fault may be in first answers only. Which of them is the greater one says nothing,
-            // because the legacy may be asked earlier.
-            let between = [(c1, l1), (c2, l2)].map(|(one, two)| distance(finding.part, one, two));
-            seen.between = between.into_iter().fold(seen.between, Option::max);
+            seen.between = seen.between.max(distance(finding.part, c2, l2));
+            // Of numbers and times also the first values: a fault may be in first answers only. Which of them is the greater
+            // one says nothing, because the legacy may be asked earlier.
+            if shape.is_ordered() {
+                seen.between = seen.between.max(distance(finding.part, c1, l1));
+            }
             seen.motion = seen.motion.max(distance(finding.part, l2, l1));
             push_hashes(&mut seen.legacy_values, [l1, l2], hash);
             push_hashes(&mut seen.candidate_values, [c1, c2], hash);

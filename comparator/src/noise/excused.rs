@@ -245,10 +245,13 @@ pub fn state(group: &NoiseGroup) -> Option<(NoiseState, Proof)> {
         proof.against = family.against;
     }
     let classes = [Some(&alone), mirror.as_ref()].into_iter().flatten();
+    // The legacy was seen to move there.
     let moved: u64 = classes
         .map(|sums| {
+            let alone = sums.evidence.get(&RecheckEvidence::LegacyAlone);
             of_class(&sums.classes, MismatchClass::Noise)
                 + of_class(&sums.classes, MismatchClass::Transient)
+                + alone.copied().unwrap_or(0)
         })
         .sum();
     if proof.is_proven() {
