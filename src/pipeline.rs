@@ -313,7 +313,11 @@ impl Generation {
             sinks.rechecks,
             asked_again,
             &entrance,
-            (book.recorder(generation), writer.handle()),
+            (
+                &settings.identity,
+                book.recorder(generation),
+                writer.handle(),
+            ),
         ));
         let threads = idle
             .0

@@ -7,7 +7,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::carried::CarriedRules;
 use crate::clients::Clients;
 use crate::histogram::Histogram;
 use crate::noise::{Excused, NoiseGroup};
@@ -18,12 +17,14 @@ use crate::terms::Coverage;
 use crate::time::Timestamp;
 use crate::watermark::{InstanceWatermark, Run};
 
+pub mod carried;
 mod errors;
 mod latency;
 mod left_out;
 mod outcome;
 mod thresholds;
 
+use carried::CarriedRules;
 pub use errors::ErrorDecision;
 pub use latency::{LatencyDecision, LatencyLimit, NoLatencyLimit, TimesBetween};
 pub use left_out::{LeftOut, LeftOutSpan};

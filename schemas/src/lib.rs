@@ -11,7 +11,6 @@
 //! This crate does no I/O. It reads the clock and the random source only in [`id`] and [`time`], when asked for a
 //! new id or the present time.
 
-pub mod carried;
 pub mod clickhouse;
 pub mod clients;
 pub mod decisions;

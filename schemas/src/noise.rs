@@ -32,6 +32,27 @@ vocabulary! {
     }
 }
 
+/// What was counted of a group, or of several.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NoiseSums {
+    /// Mismatches.
+    pub count: u64,
+    /// Them by class.
+    pub classes: ClassCounts,
+    /// What was counted of the second answers.
+    pub evidence: EvidenceCounts,
+}
+
+/// Groups that differ only in their explanation, and those that have the two services exchanged.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NoiseFamily {
+    /// All together.
+    pub sums: NoiseSums,
+    /// All that have the services exchanged, if any was seen.
+    #[serde(default)]
+    pub mirror: Option<NoiseSums>,
+}
+
 /// A group of mismatches that is noise, or that may be.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NoiseGroup {
@@ -44,8 +65,12 @@ pub struct NoiseGroup {
     pub state: NoiseState,
     /// Mismatches with a finding of the group.
     pub count: u64,
-    /// Mismatches of the group at the same place that has the two services exchanged, where there can be one.
-    pub mirrored: u64,
+    /// The group at the same place that has the two services exchanged, if it was seen.
+    #[serde(default)]
+    pub mirror: Option<NoiseSums>,
+    /// All groups at the same place that differ only in their explanation, if there are others.
+    #[serde(default)]
+    pub family: Option<NoiseFamily>,
     /// Compared requests of the route.
     pub compared: u64,
     /// The mismatches by the class of the group in them.

@@ -56,6 +56,9 @@ vocabulary! {
         CandidateFar = "candidate_far" => "the candidate was much further off than the legacy ever moved",
         /// The legacy moved much further than ever before.
         LegacyFar = "legacy_far" => "the legacy moved much further than ever before",
+        /// A mismatch in a run that hardly asked again about this group: what a proof rests on says nothing of it. Only a reader
+        /// of several runs can tell.
+        Unsampled = "unsampled" => "mismatches of processes that hardly asked again about them",
         /// A request to a target that this process had not seen in this group.
         Targets = "targets" => "distinct targets, as far as one process tells them apart",
     }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::carried::CarriedRules;
+use crate::evidence::carried::CarriedRules;
 use crate::evidence::{
     Decision, Evidence, GroupEvidence, LeftOut, OtherRules, RouteDecision, RouteEvidence,
     SetEvidence, Window,

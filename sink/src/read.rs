@@ -17,8 +17,8 @@ mod sqlite;
 
 use std::time::Duration;
 
-use parity_schemas::carried::Redecide;
 use parity_schemas::decisions::DecisionLine;
+use parity_schemas::evidence::carried::Redecide;
 use parity_schemas::evidence::{Evidence, LeftOutSpan};
 use parity_schemas::record::{Mismatch, MismatchClass};
 use parity_schemas::report::Report;

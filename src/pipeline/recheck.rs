@@ -33,7 +33,7 @@ use parity_mirror::{Recheck, RecheckDone, RecheckPlace, RecheckSender, SecondLoo
 use parity_schemas::exchange::{Capture, Exchange};
 use parity_schemas::recheck::{GroupSummary, RecheckEvent, RecheckSummary, add_counts};
 use parity_schemas::record::MismatchClass;
-use parity_schemas::tally::Group;
+use parity_schemas::tally::{Group, Identity};
 use parity_schemas::verdict::Verdict;
 use parity_sink::{OutcomeRecorder, RecordSender};
 use prometheus_client::registry::Registry;
@@ -56,6 +56,11 @@ pub(super) struct RecheckProcess {
     budget: Mutex<Budget>,
     pace: Pace,
     events: Arc<EventCounts>,
+    /// Keys the hashes of values and targets.
+    hash: RandomState,
+    /// What was seen in the groups of the present evidence. It outlives a configuration, as its counts do: otherwise each
+    /// reload would see all targets for the first time.
+    memory: Mutex<(Identity, Arc<Mutex<Memory>>)>,
 }
 
 impl RecheckProcess {
@@ -65,7 +70,18 @@ impl RecheckProcess {
             budget: Mutex::new(Budget::new(now)),
             pace: Pace::new(now),
             events: Arc::default(),
+            hash: RandomState::new(),
+            memory: Mutex::default(),
         })
+    }
+
+    /// What was seen so far in evidence of this identity.
+    fn memory_of(&self, identity: &Identity) -> Arc<Mutex<Memory>> {
+        let mut known = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.0 != *identity {
+            *known = (identity.clone(), Arc::default());
+        }
+        Arc::clone(&known.1)
     }
 
     /// Registers how often services were asked again, and why not.
@@ -88,7 +104,7 @@ pub(super) struct SecondLooks {
     entrance: Weak<Entrance>,
     settling: Arc<Settling>,
     /// What was seen in the groups so far.
-    memory: Mutex<Memory>,
+    memory: Arc<Mutex<Memory>>,
     /// Keys the hashes of values and targets.
     hash: RandomState,
     /// Second looks so far, by route; of many routes some share a count.
@@ -111,7 +127,7 @@ impl SecondLooks {
         process: &Arc<RecheckProcess>,
         mirror: RecheckSender,
         entrance: &Arc<Entrance>,
-        (recorder, records): (OutcomeRecorder, RecordSender),
+        (identity, recorder, records): (&Identity, OutcomeRecorder, RecordSender),
     ) -> Self {
         let events = Arc::clone(&process.events);
         Self {
@@ -121,8 +137,8 @@ impl SecondLooks {
             room: Room::of(shadow_bytes),
             entrance: Arc::downgrade(entrance),
             settling: Arc::new(Settling::new(recorder, records, events)),
-            memory: Mutex::default(),
-            hash: RandomState::new(),
+            memory: process.memory_of(identity),
+            hash: process.hash.clone(),
             looks: std::array::from_fn(|_| AtomicU64::new(0)),
             matches: AtomicU64::new(0),
         }

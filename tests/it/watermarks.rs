@@ -286,6 +286,8 @@ fn a_record_of_an_older_program_is_not_known_to_be_complete() {
     store
         .execute_batch(
             "DROP TABLE set_tallies; DROP TABLE terms; ALTER TABLE tallies DROP COLUMN classes; ALTER TABLE tallies DROP COLUMN rechecks; \
+             ALTER TABLE tallies DROP COLUMN target_key; ALTER TABLE tallies DROP COLUMN targets; \
+             ALTER TABLE tallies DROP COLUMN frequent_targets; \
              ALTER TABLE group_tallies DROP COLUMN run; ALTER TABLE group_tallies DROP COLUMN shape; \
              ALTER TABLE group_tallies DROP COLUMN classes; ALTER TABLE group_tallies DROP COLUMN evidence; \
              ALTER TABLE tallies DROP COLUMN run; ALTER TABLE tallies DROP COLUMN legacy_answers; DROP TABLE watermarks; \

@@ -4,16 +4,13 @@
 //! complete. What it says of targets, times and failures of the candidate is taken as it is. Words may change between versions of the program; numbers and outcomes may not.
 
 use parity_schemas::evidence::{Decision, Evidence, RouteDecision, RouteEvidence, Window};
-use parity_schemas::noise::{NoiseGroup, NoiseState};
-use parity_schemas::recheck::{ClassCounts, EvidenceCounts};
+use parity_schemas::noise::NoiseState;
 use parity_schemas::record::MismatchClass;
 use parity_schemas::tally::Identity;
 use parity_schemas::watermark::Standing;
 
 use super::{Asked, decide_with};
-use crate::noise::excused::Found;
-use crate::noise::proof::{GroupSums, prove};
-use crate::noise::shape::Shape;
+use crate::noise::excused::{self, Found, of_class};
 
 /// Numbers that a document rounds differ by less.
 const ROUNDED: f64 = 1e-9;
@@ -186,9 +183,15 @@ pub fn noise_faults(stored: &Decision) -> Vec<String> {
     let mut told = Vec::new();
     for group in &stored.noise {
         let name = format!("{}: noise at {}", group.route, group.group.pattern);
-        match state(group) {
-            Some(state) if state == group.state => {}
-            Some(state) => differ(&mut told, &name, &group.state, &state),
+        match excused::state(group) {
+            Some((state, proof)) if state == group.state => {
+                // A document rounds.
+                if (proof.hidden - group.hidden).abs() > ROUNDED {
+                    let name = format!("{name}: hidden");
+                    differ(&mut told, &name, &group.hidden, &proof.hidden);
+                }
+            }
+            Some((state, _)) => differ(&mut told, &name, &group.state, &state),
             None => told.push(format!("{name} is not shown by its own sums")),
         }
     }
@@ -223,32 +226,4 @@ pub fn noise_faults(stored: &Decision) -> Vec<String> {
         }
     }
     told
-}
-
-/// What the sums of a group show; `None` if that it is no noise, or if this program does not know its shape.
-fn state(group: &NoiseGroup) -> Option<NoiseState> {
-    let shape: Shape = group.group.shape.parse().ok()?;
-    let sums = GroupSums {
-        shape,
-        count: group.count,
-        classes: group.classes.clone(),
-        evidence: group.evidence.clone(),
-    };
-    // Of the counterpart, only how often it was seen is looked at.
-    let mirrored = GroupSums {
-        shape: shape.mirrored(),
-        count: group.mirrored,
-        classes: ClassCounts::new(),
-        evidence: EvidenceCounts::new(),
-    };
-    let proof = prove(&sums, Some(&mirrored), group.compared);
-    if proof.is_proven() {
-        Some(NoiseState::Proven)
-    } else {
-        proof.is_open().then_some(NoiseState::Open)
-    }
-}
-
-fn of_class(classes: &ClassCounts, class: MismatchClass) -> u64 {
-    classes.get(&class).copied().unwrap_or(0)
 }

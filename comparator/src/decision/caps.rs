@@ -139,11 +139,20 @@ pub(super) fn too_many_transient(
 
 /// Evidence of a shorter time than was demanded: a day has other traffic than an hour of it.
 pub(super) fn too_short(evidence: Option<&Evidence>, thresholds: &Thresholds) -> Option<String> {
-    let window = evidence?.window;
-    let micros = window
-        .to
-        .as_micros()
-        .saturating_sub(window.from.as_micros());
+    let evidence = evidence?;
+    let (from, to) = (
+        evidence.window.from.as_micros(),
+        evidence.window.to.as_micros(),
+    );
+    let left_out: i64 = evidence
+        .left_out
+        .iter()
+        .map(|one| {
+            let (begin, end) = (one.span.from.as_micros(), one.span.to.as_micros());
+            end.min(to).saturating_sub(begin.max(from)).max(0)
+        })
+        .sum();
+    let micros = to.saturating_sub(from).saturating_sub(left_out);
     let millis = u64::try_from(micros / 1_000).unwrap_or(0);
     (millis < thresholds.min_duration_ms).then(|| {
         format!(

@@ -1,6 +1,6 @@
 //! What is said of counts that come from earlier rules.
 
-use parity_schemas::carried::CarriedRules;
+use parity_schemas::evidence::carried::CarriedRules;
 use parity_schemas::time::Timestamp;
 
 use super::words::number;

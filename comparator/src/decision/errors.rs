@@ -7,7 +7,7 @@
 //! by the groups of mismatches. Of mismatches that a recheck called transient or noise the legacy did the same, so they
 //! prove no fail; and those that are in no group of their own may be failures, so they count against a pass.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use parity_schemas::evidence::{ErrorDecision, Evidence, GroupEvidence, Outcome, Thresholds};
 use parity_schemas::recheck::MismatchClass;
@@ -19,6 +19,7 @@ use super::judged::{Judged, wrong};
 use super::operations;
 use super::words::{TOTAL, number, percents};
 use crate::bounds::{self, Seen};
+use crate::noise::excused::Found;
 
 /// The first status of a server error, and the first that is none.
 const SERVER_ERRORS: std::ops::Range<u16> = 500..600;
@@ -47,6 +48,7 @@ impl Errors {
 pub(super) fn judge(
     evidence: Option<&Evidence>,
     routes: &[Judged<'_>],
+    noise: &Found<'_>,
     thresholds: &Thresholds,
     alpha: f64,
 ) -> Vec<ErrorDecision> {
@@ -56,7 +58,7 @@ pub(super) fn judge(
     let (seen, groups) = evidence.map_or((&[][..], &[][..]), |evidence| {
         (&evidence.routes, &evidence.groups)
     });
-    let of_groups = by_route(groups);
+    let of_groups = by_route(groups, noise);
     let covered = operations::routes_of(&thresholds.operations, seen);
     let mut all = Errors::default();
     for route in seen {
@@ -87,7 +89,12 @@ pub(super) fn judge(
 }
 
 /// What groups say of statuses, by route.
-fn by_route(groups: &[GroupEvidence]) -> HashMap<&str, Errors> {
+fn by_route<'a>(groups: &'a [GroupEvidence], noise: &Found<'_>) -> HashMap<&'a str, Errors> {
+    let noisy: HashSet<(&str, &str)> = noise
+        .groups
+        .iter()
+        .map(|group| (group.route.as_str(), group.group.fingerprint.as_str()))
+        .collect();
     let mut found: HashMap<&str, Errors> = HashMap::new();
     for group in groups {
         let errors = found.entry(&group.route).or_default();
@@ -100,7 +107,10 @@ fn by_route(groups: &[GroupEvidence]) -> HashMap<&str, Errors> {
         {
             let of = |class| group.classes.get(&class).copied().unwrap_or(0);
             let alike = of(MismatchClass::Transient) + of(MismatchClass::Noise);
-            errors.certain += group.count.saturating_sub(alike);
+            // By what is or may be noise the legacy fails, too.
+            if !noisy.contains(&(group.route.as_str(), pair.fingerprint.as_str())) {
+                errors.certain += group.count.saturating_sub(alike);
+            }
             errors.possible += group.count;
         }
     }

@@ -2,11 +2,15 @@
 //!
 //! A fail takes only one of them, so they share the chance of a wrong one. Routes on which nothing was compared cannot fail,
 //! and those that are not served may not, so neither takes a share.
+//!
+//! After a change of rules some routes keep their counts, and those that it touches start anew. All together would then
+//! rather show the routes that it left alone. So each route that starts anew must be proven on its own.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
+use parity_schemas::evidence::carried::CarriedRules;
 use parity_schemas::evidence::{Outcome, OwnCounts, RouteDecision, RouteEvidence, Thresholds};
 use parity_schemas::noise::Excused;
 use parity_schemas::tally::Counts;
@@ -27,12 +31,12 @@ pub(super) struct Judged<'a> {
 
 /// All routes together, and each one, the worst first; and the chance of a wrong fail that each test has.
 pub(super) fn judge_all<'a>(
-    seen: &'a [RouteEvidence],
+    (seen, carried): (&'a [RouteEvidence], &[CarriedRules]),
     all: &Counts,
     noise: &Found<'_>,
     thresholds: &'a Thresholds,
 ) -> (RouteDecision, Vec<Judged<'a>>, f64) {
-    let candidates = Candidate::all(seen, noise, thresholds);
+    let candidates = Candidate::all((seen, carried), noise, thresholds);
     let tested = candidates
         .iter()
         .filter(|route| !route.unserved && route.compared() > 0);
@@ -68,7 +72,20 @@ struct Candidate<'a> {
 }
 
 impl<'a> Candidate<'a> {
-    fn all(seen: &'a [RouteEvidence], noise: &Found<'_>, thresholds: &'a Thresholds) -> Vec<Self> {
+    fn all(
+        (seen, carried): (&'a [RouteEvidence], &[CarriedRules]),
+        noise: &Found<'_>,
+        thresholds: &'a Thresholds,
+    ) -> Vec<Self> {
+        let anew: HashSet<&str> = carried
+            .iter()
+            .flat_map(|rules| &rules.anew)
+            .map(|anew| anew.route.as_str())
+            .collect();
+        // Not all of them are named.
+        let any_anew = carried
+            .iter()
+            .any(|rules| rules.routes_anew > rules.anew.len() as u64);
         let required: HashSet<&str> = thresholds
             .required_routes
             .iter()
@@ -96,7 +113,9 @@ impl<'a> Candidate<'a> {
                         counts: route.counts.clone(),
                         excused: noise.of(name),
                     }),
-                    required: named || (thresholds.require_all_routes && !unserved),
+                    required: named
+                        || anew.contains(name)
+                        || ((thresholds.require_all_routes || any_anew) && !unserved),
                     unserved,
                     is_operation,
                 }

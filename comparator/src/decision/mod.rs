@@ -114,8 +114,11 @@ fn decide_with(
         thresholds,
     } = *asked;
     let counts = evidence.map(Evidence::total).unwrap_or_default();
-    let seen = evidence.map_or(&[][..], |evidence| &evidence.routes);
-    let (mut total, mut routes, alpha) = judged::judge_all(seen, &counts, &noise, thresholds);
+    let (seen, carried) = evidence.map_or((&[][..], &[][..]), |evidence| {
+        (&evidence.routes, &evidence.carried)
+    });
+    let (mut total, mut routes, alpha) =
+        judged::judge_all((seen, carried), &counts, &noise, thresholds);
     let Measured {
         spread,
         latency,
@@ -124,7 +127,7 @@ fn decide_with(
         None => Measured {
             spread: Spread::fill(evidence, thresholds, &mut total, &mut routes),
             latency: latency::judge(evidence, &routes, thresholds, alpha),
-            errors: errors::judge(evidence, &routes, thresholds, alpha),
+            errors: errors::judge(evidence, &routes, &noise, thresholds, alpha),
         },
         Some(stored) => Measured {
             spread: Spread::stored(stored, &mut total, &mut routes),

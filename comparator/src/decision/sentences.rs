@@ -88,7 +88,7 @@ pub fn excused(total: &RouteDecision) -> Vec<String> {
     if noise > 0 {
         sentences.push(format!(
             "{} mismatches do not count: by them the legacy differs from itself, too; at most {} % of the compared requests \
-             could hide a difference there",
+             could hide a difference there, but for values that are off by less than the legacy's own move",
             number(noise),
             hidden(total)
         ));

@@ -33,7 +33,7 @@ use parity_schemas::record::MismatchClass;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Finding, Kind, Part, Side, Verdict};
 
-use super::place::{Likeness, Motion, motion, overlap};
+use super::place::{Likeness, Motion, is_membership, motion, overlap};
 use super::shape::Shape;
 use super::value::Ordered;
 use crate::comparator::{AnswerPair, Comparator, Comparison};
@@ -308,13 +308,16 @@ impl SecondLook<'_> {
         }
     }
 
-    /// Whether a candidate that sees the data change at another moment than the legacy can have had this value first. Where
-    /// something is not just a value, that it was there and is there says the same, see [`motion`].
+    /// Whether a candidate that sees the data change at another moment than the legacy can have had this first: what the
+    /// legacy has now, or a number or time between its two. Of elements of a list [`motion`] has looked at that already.
     fn is_on_the_way(&self, finding: &Finding) -> bool {
-        let [l1, c1, l2, _] = self.values(finding);
-        let is_value = |side: &Side| matches!(side, Side::Value(_));
-        if finding.kind != Kind::Value || ![l1, c1, l2].into_iter().all(is_value) {
+        if is_membership(finding) {
             return true;
+        }
+        let [l1, c1, l2, _] = self.values(finding);
+        // There is no order of status codes.
+        if finding.kind != Kind::Value || finding.part == Part::Status {
+            return c1 == l2;
         }
         let of = |side| Ordered::of(finding.part, side);
         let is_between = || {
@@ -358,7 +361,10 @@ impl SecondLook<'_> {
             let values = self.values(finding);
             sums.add(finding.part, shape, &values);
             let [l1, c1, l2, c2] = values;
-            seen.between = seen.between.max(distance(finding.part, c2, l2));
+            // Also of the first values: a fault may be in first answers only. Which of them is the greater one says nothing,
+            // because the legacy may be asked earlier.
+            let between = [(c1, l1), (c2, l2)].map(|(one, two)| distance(finding.part, one, two));
+            seen.between = between.into_iter().fold(seen.between, Option::max);
             seen.motion = seen.motion.max(distance(finding.part, l2, l1));
             push_hashes(&mut seen.legacy_values, [l1, l2], hash);
             push_hashes(&mut seen.candidate_values, [c1, c2], hash);

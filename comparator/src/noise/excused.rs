@@ -12,10 +12,10 @@
 //! nothing is shown against it alone, and it and those that differ only in their explanation are noise together: what may
 //! hide in all of them is bounded as in one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use parity_schemas::evidence::{Evidence, GroupEvidence};
-use parity_schemas::noise::{Excused, NoiseGroup, NoiseState, NoiseUse};
+use parity_schemas::evidence::{Evidence, GroupEvidence, RouteEvidence};
+use parity_schemas::noise::{Excused, NoiseFamily, NoiseGroup, NoiseState, NoiseSums, NoiseUse};
 use parity_schemas::recheck::{ClassCounts, EvidenceCounts, RecheckEvidence, add_counts};
 use parity_schemas::record::MismatchClass;
 use parity_schemas::tally::Counts;
@@ -96,6 +96,52 @@ fn add_sets<'a>(found: &mut Found<'a>, evidence: &'a Evidence) {
             }
         }
     }
+    add_uncounted(found, evidence);
+}
+
+/// Adds mismatches that are in no set, because there were too many: of those, only so many are known to have a group that
+/// is no noise as the most frequent such group has beyond its sets.
+fn add_uncounted<'a>(found: &mut Found<'a>, evidence: &'a Evidence) {
+    let noise: HashSet<(&str, &str)> = found
+        .groups
+        .iter()
+        .map(|group| (group.route.as_str(), group.group.fingerprint.as_str()))
+        .collect();
+    let with_noise: HashSet<&str> = noise.iter().map(|(route, _)| *route).collect();
+    let mut in_sets: HashMap<&str, u64> = HashMap::new();
+    let mut of_group: HashMap<(&str, &str), u64> = HashMap::new();
+    for set in &evidence.sets {
+        let count = set.classes.values().sum::<u64>();
+        *in_sets.entry(&set.route).or_default() += count;
+        for name in &set.fingerprints {
+            *of_group.entry((&set.route, name)).or_default() += count;
+        }
+    }
+    let mut certain: HashMap<&str, u64> = HashMap::new();
+    for group in &evidence.groups {
+        let name = (group.route.as_str(), group.group.fingerprint.as_str());
+        if !noise.contains(&name) {
+            let counted = of_group.get(&name).copied().unwrap_or(0)
+                + of_class(&group.classes, MismatchClass::Transient);
+            let most = certain.entry(name.0).or_default();
+            *most = (*most).max(group.count.saturating_sub(counted));
+        }
+    }
+    let with_noise: Vec<&RouteEvidence> = evidence
+        .routes
+        .iter()
+        .filter(|route| with_noise.contains(route.route.as_str()))
+        .collect();
+    for route in with_noise {
+        let name = route.route.as_str();
+        let transient = of_class(&route.counts.classes, MismatchClass::Transient);
+        let of = |counts: &HashMap<&str, u64>| counts.get(name).copied().unwrap_or(0);
+        let known = transient + of(&in_sets) + of(&certain);
+        let open = route.counts.mismatch.saturating_sub(known);
+        if open > 0 {
+            found.routes.entry(name).or_default().open += open;
+        }
+    }
 }
 
 /// Groups that are noise or may be.
@@ -127,9 +173,13 @@ fn groups(evidence: &Evidence) -> Vec<NoiseGroup> {
             let family = families.get(&place.family())?;
             let family_mirrored = families.get(&mirrored.family()).filter(|_| is_two);
             // One that has no other member says nothing more.
-            let family =
-                (family.count > group.count).then(|| prove(family, family_mirrored, compared));
-            noise_group(group, place.shape, of_mirrored, family, compared)
+            let family = (family.count > group.count).then(|| NoiseFamily {
+                sums: family.clone().into_noise(),
+                mirror: family_mirrored.map(|family| family.clone().into_noise()),
+            });
+            let mirror =
+                of_mirrored.map(|other| GroupSums::of_group(other, mirrored.shape).into_noise());
+            noise_group(group, mirror, family, compared)
         })
         .collect();
     groups.sort_by(|one, two| {
@@ -145,48 +195,67 @@ fn groups(evidence: &Evidence) -> Vec<NoiseGroup> {
 /// What is known of one group; `None` if it is no noise.
 fn noise_group(
     group: &GroupEvidence,
-    shape: Shape,
-    mirrored: Option<&GroupEvidence>,
-    family: Option<Proof>,
+    mirror: Option<NoiseSums>,
+    family: Option<NoiseFamily>,
     compared: u64,
 ) -> Option<NoiseGroup> {
-    let exchanged = mirrored.map(|other| GroupSums::of_group(other, shape.mirrored()));
-    let alone = GroupSums::of_group(group, shape);
-    let mut proof = prove(&alone, exchanged.as_ref(), compared);
+    let mut noise = NoiseGroup {
+        route: group.route.clone(),
+        group: group.group.clone(),
+        state: NoiseState::Open,
+        count: group.count,
+        mirror,
+        family,
+        compared,
+        classes: group.classes.clone(),
+        evidence: group.evidence.clone(),
+        rechecks: 0,
+        hidden: 0.0,
+        against: Vec::new(),
+        example_id: None,
+    };
+    let (state, proof) = state(&noise)?;
+    noise.state = state;
+    noise.rechecks = proof.rechecks;
+    noise.hidden = proof.hidden;
+    noise.against = proof.against.iter().map(ToString::to_string).collect();
+    Some(noise)
+}
+
+/// What follows from the sums of a group; `None` if it is no noise, or its shape is not known.
+pub fn state(group: &NoiseGroup) -> Option<(NoiseState, Proof)> {
+    let shape: Shape = group.group.shape.parse().ok()?;
+    let alone = GroupSums {
+        shape,
+        count: group.count,
+        classes: group.classes.clone(),
+        evidence: group.evidence.clone(),
+    };
+    let of_mirror = |sums: &NoiseSums| GroupSums::of_sums(sums, shape.mirrored());
+    let mirror = group.mirror.as_ref().map(of_mirror);
+    let mut proof = prove(&alone, mirror.as_ref(), group.compared);
+    let family = group.family.as_ref().map(|family| {
+        let sums = GroupSums::of_sums(&family.sums, shape);
+        let mirror = family.mirror.as_ref().map(of_mirror);
+        prove(&sums, mirror.as_ref(), group.compared)
+    });
     if let Some(family) = family.filter(|family| proof.is_open() && family.is_proven()) {
         // It is part of what may hide in all of them.
         proof.hidden = proof.hidden.min(family.hidden);
         proof.against = family.against;
     }
-    let moved: u64 = [Some(group), mirrored]
-        .into_iter()
-        .flatten()
-        .map(|group| {
-            of_class(&group.classes, MismatchClass::Noise)
-                + of_class(&group.classes, MismatchClass::Transient)
+    let classes = [Some(&alone), mirror.as_ref()].into_iter().flatten();
+    let moved: u64 = classes
+        .map(|sums| {
+            of_class(&sums.classes, MismatchClass::Noise)
+                + of_class(&sums.classes, MismatchClass::Transient)
         })
         .sum();
-    let state = if proof.is_proven() {
-        NoiseState::Proven
-    } else if proof.is_open() && moved > 0 {
-        NoiseState::Open
+    if proof.is_proven() {
+        Some((NoiseState::Proven, proof))
     } else {
-        return None;
-    };
-    Some(NoiseGroup {
-        route: group.route.clone(),
-        group: group.group.clone(),
-        state,
-        count: group.count,
-        mirrored: exchanged.map_or(0, |other| other.count),
-        compared,
-        classes: group.classes.clone(),
-        evidence: group.evidence.clone(),
-        rechecks: proof.rechecks,
-        hidden: proof.hidden,
-        against: proof.against.iter().map(ToString::to_string).collect(),
-        example_id: None,
-    })
+        (proof.is_open() && moved > 0).then_some((NoiseState::Open, proof))
+    }
 }
 
 impl GroupSums {
@@ -197,6 +266,23 @@ impl GroupSums {
             count: 0,
             classes: ClassCounts::new(),
             evidence: EvidenceCounts::new(),
+        }
+    }
+
+    fn of_sums(sums: &NoiseSums, shape: Shape) -> Self {
+        Self {
+            shape,
+            count: sums.count,
+            classes: sums.classes.clone(),
+            evidence: sums.evidence.clone(),
+        }
+    }
+
+    fn into_noise(self) -> NoiseSums {
+        NoiseSums {
+            count: self.count,
+            classes: self.classes,
+            evidence: self.evidence,
         }
     }
 
@@ -222,7 +308,7 @@ impl GroupSums {
     }
 }
 
-fn of_class(classes: &ClassCounts, class: MismatchClass) -> u64 {
+pub(crate) fn of_class(classes: &ClassCounts, class: MismatchClass) -> u64 {
     classes.get(&class).copied().unwrap_or(0)
 }
 

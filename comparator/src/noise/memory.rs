@@ -14,8 +14,11 @@ use super::class::Observation;
 /// Groups that are remembered; what is known of more is not counted. About as many as a tally holds.
 const GROUPS: usize = 1_024;
 /// Values of each service that a group remembers: a constant shows in a handful, one of a thousand values in some ten
-/// thousand. 64 KiB for a group at most.
+/// thousand. 140 KiB for a group at most.
 const VALUES: usize = 2_048;
+/// Values that all groups remember: 9 MiB. Sixty-four groups may have all of theirs; a service rarely has as many fields that
+/// differ in each answer.
+const VALUES_IN_ALL: usize = 64 * 2 * VALUES;
 /// Times that a value must have been seen before to be one that repeats. Of values that are drawn at random many are seen
 /// twice (of forty thousand, every twentieth among two thousand) and few three times; a constant is seen always.
 const OFTEN: u32 = 2;
@@ -32,6 +35,8 @@ const FAR: i32 = 3;
 #[derive(Default)]
 pub struct Memory {
     groups: HashMap<String, Known>,
+    /// How many values all of them have.
+    values: usize,
 }
 
 #[derive(Default)]
@@ -107,7 +112,9 @@ impl Memory {
             (false, true) => add(RecheckEvidence::LegacyRepeats),
             _ => {}
         }
-        known.learn(seen, time);
+        let before = known.values();
+        known.learn(seen, time, self.values >= VALUES_IN_ALL);
+        self.values += known.values() - before;
         if let Some(farthest) = known.motion {
             let is_far = |power: Option<i32>| {
                 power.is_some_and(|power| power > farthest.saturating_add(FAR))
@@ -127,9 +134,13 @@ impl Memory {
 }
 
 impl Known {
-    fn learn(&mut self, seen: &Observation, time: Timestamp) {
+    fn values(&self) -> usize {
+        self.legacy.len() + self.candidate.len()
+    }
+
+    fn learn(&mut self, seen: &Observation, time: Timestamp, are_all_full: bool) {
         // Both learn new values or none: who forgets more would repeat less.
-        let is_full = self.legacy.len().max(self.candidate.len()) >= VALUES;
+        let is_full = are_all_full || self.legacy.len().max(self.candidate.len()) >= VALUES;
         for (values, known) in [
             (&seen.legacy_values, &mut self.legacy),
             (&seen.candidate_values, &mut self.candidate),

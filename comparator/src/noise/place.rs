@@ -66,7 +66,7 @@ fn is_of_one_kind(finding: Kind, moved: Kind) -> bool {
 }
 
 /// Whether a finding is about an element of a list that only one side has.
-fn is_membership(finding: &Finding) -> bool {
+pub(super) fn is_membership(finding: &Finding) -> bool {
     matches!(finding.kind, Kind::Missing | Kind::Extra)
         && finding.part == Part::Body
         && finding.pattern.ends_with("/*")

@@ -105,6 +105,7 @@ impl Proof {
             && against.all(|objection| match objection {
                 Objection::FewRechecks { .. }
                 | Objection::FewTargets { .. }
+                | Objection::Unsampled { .. }
                 | Objection::MayHide { .. } => true,
                 Objection::OneSided { count, mirrored } => evidence_for(*count, *mirrored) < SHOWN,
                 Objection::Shape(_) | Objection::Shown { .. } => false,
@@ -126,6 +127,11 @@ pub enum Objection {
     FewTargets {
         /// How many there are.
         targets: u64,
+    },
+    /// Too many mismatches are of processes that did not ask again about enough of them.
+    Unsampled {
+        /// How many there are.
+        unsampled: u64,
     },
     /// One of a pair is shown to be more frequent than its counterpart.
     Shown {
@@ -195,6 +201,11 @@ pub fn prove(group: &GroupSums, mirrored: Option<&GroupSums>, compared: u64) -> 
         let rechecks = proof.rechecks;
         proof.against.push(Objection::FewRechecks { rechecks });
     }
+    let unsampled = group.of(RecheckEvidence::Unsampled);
+    let unseen = unsampled as f64 / compared as f64;
+    if unseen > MAX_HIDDEN {
+        proof.against.push(Objection::Unsampled { unsampled });
+    }
     let targets = group.of(RecheckEvidence::Targets);
     if targets < MIN_TARGETS {
         proof.against.push(Objection::FewTargets { targets });
@@ -215,6 +226,7 @@ pub fn prove(group: &GroupSums, mirrored: Option<&GroupSums>, compared: u64) -> 
         proof.hidden = proof.hidden.max(most * share);
         proof.weigh(evidence, [times, other], most, allowed);
     }
+    proof.hidden += unseen;
     if group.shape.is_ordered() {
         let (above, below) = (RecheckEvidence::Above, RecheckEvidence::Below);
         let (mut more, mut less) = ((above, both.seen(above)), (below, both.seen(below)));
@@ -319,6 +331,10 @@ impl fmt::Display for Objection {
             Self::FewTargets { targets } => {
                 write!(f, "{targets} different targets of at least {MIN_TARGETS}")
             }
+            Self::Unsampled { unsampled } => write!(
+                f,
+                "{unsampled} mismatches are of processes that asked again about fewer than {MIN_RECHECKS} of theirs"
+            ),
             Self::Shown {
                 evidence,
                 times,

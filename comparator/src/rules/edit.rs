@@ -14,8 +14,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use parity_schemas::carried::{Fate, RouteCounted, RulesCounted};
 use parity_schemas::evidence::GroupEvidence;
+use parity_schemas::evidence::carried::{Fate, RouteCounted, RulesCounted};
 use parity_schemas::record::MismatchClass;
 use parity_schemas::route::OTHER;
 use parity_schemas::side::CUT_MARK;

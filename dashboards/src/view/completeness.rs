@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use parity_schemas::carried::CarriedRules;
+use parity_schemas::evidence::carried::CarriedRules;
 use parity_schemas::evidence::{EvidenceSummary, OtherRules};
 use parity_schemas::report::Report;
 use parity_schemas::time::Timestamp;

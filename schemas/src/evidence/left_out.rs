@@ -42,7 +42,7 @@ pub struct LeftOut {
     pub received: u64,
     /// Those that the gate would have counted.
     pub compared: u64,
-    /// Those that it would have counted against the candidate.
+    /// Mismatches and failures of the candidate, with those that are transient or noise.
     pub differing: u64,
 }
 

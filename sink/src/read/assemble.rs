@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
-use parity_schemas::carried::{CarriedRules, Fate, RouteCounted};
+use parity_schemas::evidence::carried::{CarriedRules, Fate, RouteCounted};
 use parity_schemas::evidence::{Evidence, LeftOut, LeftOutSpan, OtherRules, RouteEvidence, Window};
 use parity_schemas::histogram::Histogram;
 use parity_schemas::noise::Excused;

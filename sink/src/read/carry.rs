@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use parity_schemas::carried::{Redecide, RulesCounted};
+use parity_schemas::evidence::carried::{Redecide, RulesCounted};
 use parity_schemas::tally::Identity;
 use parity_schemas::terms::Terms;
 

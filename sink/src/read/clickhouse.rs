@@ -15,8 +15,8 @@ mod rows;
 mod watermarks;
 
 use clickhouse::Row;
-use parity_schemas::carried::Redecide;
 use parity_schemas::decisions::DecisionLine;
+use parity_schemas::evidence::carried::Redecide;
 use parity_schemas::evidence::{Evidence, LeftOutSpan};
 use parity_schemas::record::{Mismatch, RecordType};
 use parity_schemas::report::Report;

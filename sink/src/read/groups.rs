@@ -14,7 +14,7 @@ use parity_schemas::evidence::GroupEvidence;
 use parity_schemas::recheck::{
     ClassCounts, EvidenceCounts, RecheckEvidence, add_counts, complete_classes,
 };
-use parity_schemas::record::RecordedFinding;
+use parity_schemas::record::{MismatchClass, RecordedFinding};
 use parity_schemas::report::{CoincidingGroup, GroupExample, GroupReport};
 use parity_schemas::tally::{Group, GroupTally};
 use parity_schemas::time::Timestamp;
@@ -55,10 +55,30 @@ struct Sums {
     classes: ClassCounts,
     /// Without targets.
     evidence: EvidenceCounts,
-    /// Different targets by run: two processes may have seen the same ones.
-    targets: HashMap<Uuid, u64>,
+    by_run: HashMap<Uuid, RunSums>,
     /// Newest first.
     examples: Vec<(Timestamp, Uuid)>,
+}
+
+/// Rechecks of a group from which on those of a run say something of its mismatches.
+const SAMPLED: u64 = 20;
+
+/// What one run counted of a group.
+#[derive(Clone, Copy, Default)]
+struct RunSums {
+    /// Different targets: two processes may have seen the same ones.
+    targets: u64,
+    count: u64,
+    /// Rechecks of them.
+    rechecked: u64,
+}
+
+impl RunSums {
+    fn add(&mut self, other: Self) {
+        self.targets += other.targets;
+        self.count += other.count;
+        self.rechecked += other.rechecked;
+    }
 }
 
 /// Equal for groups of one route that contain the same exchanges. The times are free, and make an accidental equality
@@ -120,7 +140,7 @@ impl Groups {
                 sums.group = other_group();
                 sums.digest = ExchangeDigest::UNKNOWN;
                 sums.evidence.clear();
-                sums.targets.clear();
+                sums.by_run.clear();
                 fingerprint.clone_from(&sums.group.fingerprint);
             }
             if let Some(known) = own.get_mut(&fingerprint) {
@@ -271,7 +291,7 @@ impl Sums {
             last_seen: row.last_seen,
             classes: ClassCounts::new(),
             evidence: EvidenceCounts::new(),
-            targets: HashMap::new(),
+            by_run: HashMap::new(),
             examples: Vec::new(),
         };
         sums.add_counts(row);
@@ -287,10 +307,17 @@ impl Sums {
 
     fn add_counts(&mut self, mut row: GroupTally) {
         self.count += row.count;
-        add_counts(&mut self.classes, &complete_classes(row.classes, row.count));
-        if let Some(targets) = row.evidence.remove(&RecheckEvidence::Targets) {
-            *self.targets.entry(row.run).or_default() += targets;
-        }
+        let classes = complete_classes(row.classes, row.count);
+        let asked = classes
+            .iter()
+            .filter(|(class, _)| **class != MismatchClass::Unconfirmed);
+        let of_run = RunSums {
+            targets: row.evidence.remove(&RecheckEvidence::Targets).unwrap_or(0),
+            count: row.count,
+            rechecked: asked.map(|(_, count)| count).sum(),
+        };
+        self.by_run.entry(row.run).or_default().add(of_run);
+        add_counts(&mut self.classes, &classes);
         add_counts(&mut self.evidence, &row.evidence);
         self.add_example(row.last_seen, row.example_id);
     }
@@ -302,8 +329,8 @@ impl Sums {
         self.count += other.count;
         add_counts(&mut self.classes, &other.classes);
         add_counts(&mut self.evidence, &other.evidence);
-        for (run, targets) in other.targets {
-            *self.targets.entry(run).or_default() += targets;
+        for (run, sums) in other.by_run {
+            self.by_run.entry(run).or_default().add(sums);
         }
         for (seen, id) in other.examples {
             self.add_example(seen, id);
@@ -313,9 +340,20 @@ impl Sums {
     /// What was counted of the second answers.
     fn evidence(&self) -> EvidenceCounts {
         let mut evidence = self.evidence.clone();
-        if let Some(targets) = self.targets.values().max() {
-            evidence.insert(RecheckEvidence::Targets, *targets);
-        }
+        let runs = self.by_run.values();
+        let counts = [
+            (
+                RecheckEvidence::Targets,
+                runs.clone().map(|run| run.targets).max().unwrap_or(0),
+            ),
+            (
+                RecheckEvidence::Unsampled,
+                runs.filter(|run| run.rechecked < SAMPLED)
+                    .map(|run| run.count)
+                    .sum(),
+            ),
+        ];
+        evidence.extend(counts.into_iter().filter(|(_, count)| *count > 0));
         evidence
     }
 

@@ -11,8 +11,8 @@ mod watermarks;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use parity_schemas::carried::Redecide;
 use parity_schemas::decisions::DecisionLine;
+use parity_schemas::evidence::carried::Redecide;
 use parity_schemas::evidence::{Evidence, LeftOutSpan};
 use parity_schemas::record::{Mismatch, MismatchClass, RecordType};
 use parity_schemas::report::Report;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use parity_schemas::carried::{Fate, RouteCounted, RulesCounted};
 use parity_schemas::evidence::Evidence;
+use parity_schemas::evidence::carried::{Fate, RouteCounted, RulesCounted};
 use parity_schemas::id::new_id;
 use parity_schemas::recheck::{GroupSummary, RecheckSummary};
 use parity_schemas::record::{MismatchClass, Record};

@@ -181,6 +181,14 @@ fn what_is_gone_at_the_second_look_is_no_excuse_for_what_was_there() {
 }
 
 #[test]
+fn a_status_between_two_others_is_none_of_them() {
+    let class =
+        |candidate| recheck_of([(404, "{}"), (200, "{}")], [(candidate, "{}"), (200, "{}")]).class;
+    assert_eq!(class(302), MismatchClass::Unstable);
+    assert_eq!(class(200), MismatchClass::Transient);
+}
+
+#[test]
 fn what_moved_beside_a_place_excuses_nothing_there() {
     check(&[
         // Another element of the list moved.
@@ -267,6 +275,32 @@ fn data_that_changed_between_the_looks() {
             ],
             MismatchClass::Unstable,
         ),
+        // What comes is there at the second look, and the candidate had something else first.
+        (
+            [r#"{"n":null}"#, r#"{"n":42}"#],
+            [r#"{"n":-1}"#, r#"{"n":42}"#],
+            MismatchClass::Unstable,
+        ),
+        (
+            ["{}", r#"{"n":42}"#],
+            [r#"{"n":0}"#, r#"{"n":42}"#],
+            MismatchClass::Unstable,
+        ),
+        (
+            ["{}", r#"{"n":42}"#],
+            [r#"{"n":42}"#, r#"{"n":42}"#],
+            MismatchClass::Transient,
+        ),
+        (
+            ["[1,2,3]", "[2,1,3]"],
+            ["[3,2,1]", "[2,1,3]"],
+            MismatchClass::Unstable,
+        ),
+        (
+            ["[1,2,3]", "[2,1,3]"],
+            ["[2,1,3]", "[2,1,3]"],
+            MismatchClass::Transient,
+        ),
         (
             [r#"{"s":"open"}"#, r#"{"s":"paid"}"#],
             [r#"{"s":"lost"}"#, r#"{"s":"paid"}"#],
@@ -335,8 +369,8 @@ fn values_are_observed_exactly_and_by_hash_only() {
         ],
     );
     assert_eq!(times.order, Some(Ordering::Less));
-    // Half a second in nanoseconds.
-    assert_eq!((times.between, times.motion), (Some(28), Some(29)));
+    // Two seconds between the first ones, and half a second of motion, in nanoseconds.
+    assert_eq!((times.between, times.motion), (Some(30), Some(29)));
     // Three values at random: the services repeat themselves or each other.
     for (legacy, candidate, own, moved) in [
         (["1", "1"], ["2", "2"], Some(Ordering::Greater), None),

@@ -106,6 +106,19 @@ fn a_group_with_few_rechecks_is_open_and_one_without_any_counts() {
 }
 
 #[test]
+fn mismatches_in_no_set_are_open_but_for_those_with_a_group_that_is_no_noise() {
+    let price = ("price", "integer→integer", 40, 0);
+    let mut found = evidence(&[ID, AT, price], &[(&["id"], 10), (&["id", "price"], 15)]);
+    // 75 more are in no set, 25 of them with a wrong price.
+    found.routes[0].counts.mismatch = 100;
+    let excused = find(&found, NoiseUse::Use).of(ROUTE);
+    assert_eq!((excused.noise, excused.open), (10, 50));
+    let found = evidence(&[("price", "integer→integer", 40, 0)], &[]);
+    let excused = find(&found, NoiseUse::Use).of(ROUTE);
+    assert_eq!(excused, Excused::default(), "no noise is there at all");
+}
+
+#[test]
 fn a_shape_that_is_not_known_is_never_noise() {
     let found = evidence(&[("old", "", 100, 30)], &[(&["old"], 100)]);
     assert_eq!(

@@ -94,6 +94,19 @@ fn each_fault_is_told_by_its_name() {
 }
 
 #[test]
+fn mismatches_that_nobody_asked_about_again_are_not_covered_by_the_proof_of_others() {
+    use RecheckEvidence::Unsampled;
+    let proof = |unsampled| {
+        let sums = sums("uuid→uuid", 10_000, 1_000, &[(Unsampled, unsampled)]);
+        prove(&sums, None, 10_000)
+    };
+    let without = proof(0).hidden;
+    assert!(proof(50).is_proven() && (proof(50).hidden - without - 0.005).abs() < 1e-12);
+    let many = proof(4_500);
+    assert!(!many.is_proven() && many.is_open() && many.hidden > 0.45);
+}
+
+#[test]
 fn values_that_come_and_go_are_noise_only_if_they_do_so_on_both_sides() {
     let group = |shape, count| sums(shape, count, 200, &[]);
     let missing = group("object→missing", 150);

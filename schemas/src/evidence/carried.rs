@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::evidence::{GroupEvidence, SetEvidence};
+use super::{GroupEvidence, SetEvidence};
 use crate::recheck::ClassCounts;
 use crate::record::MismatchClass;
 use crate::tally::Counts;
@@ -84,7 +84,7 @@ impl RouteCounted {
         self.sets.retain(|set| !set.fingerprints.is_empty());
         self.groups
             .retain(|group| !fingerprints.contains(&group.group.fingerprint));
-        self.counts.mismatch -= matches;
+        self.counts.mismatch = self.counts.mismatch.saturating_sub(matches);
         self.counts.matched += matches;
         matches
     }
