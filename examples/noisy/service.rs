@@ -148,11 +148,11 @@ impl World {
         elements
     }
 
-    /// How long a search took, in hundredths of milliseconds, as it says: the sample has more to do than to wait.
+    /// How long a search took, in microseconds, as it says: the sample has more to do than to wait.
     fn took(&self) -> u64 {
-        let usual = 200 + self.below(200_000);
+        let usual = 2_000 + self.below(2_000_000);
         match self.below(20) {
-            0 => usual + self.below(2_000_000),
+            0 => usual + self.below(20_000_000),
             _ => usual,
         }
     }
@@ -232,7 +232,7 @@ impl Shop {
             }
             (&Method::GET, ["search", id]) => number(id, "item-", 1).map(|id| {
                 let took = self.world.took();
-                let took = format!("{}.{:02}", took / 100, took % 100);
+                let took = format!("{}.{:03}", took / 1_000, took % 1_000);
                 let body = self.search(id, &took);
                 (Some(took), body)
             }),
@@ -338,7 +338,7 @@ impl Shop {
             "{{\"search\":\"{:016x}\",\"took_ms\":{},\"message\":\"10 hits, took {took} ms\",\"hits\":[{}]}}",
             self.world.random(),
             // As most languages write a number.
-            took.trim_end_matches(".00"),
+            took.trim_end_matches(".000"),
             self.world.shuffled(hits).join(",")
         )
     }
