@@ -143,6 +143,8 @@ fn check(evidence: &Evidence) {
             (RecheckEvidence::Above, 2 * asked),
             // The largest number of one process.
             (RecheckEvidence::Targets, asked / INSTANCES),
+            // No process asked again about twenty.
+            (RecheckEvidence::Unsampled, count),
         ];
         assert_eq!(found.evidence, expected.into(), "{name}");
     }
