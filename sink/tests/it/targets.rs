@@ -153,7 +153,7 @@ fn targets_of_a_file_of_the_former_version_are_not_known() {
     store.undo_steps();
     store
         .sql()
-        .execute_batch("DROP TABLE set_tallies; PRAGMA user_version = 6")
+        .execute_batch("DROP TABLE set_tallies; DROP TABLE terms; PRAGMA user_version = 6")
         .expect("what version 6 left");
     count(&store.url, "new", b"", [1, 1, 2].into_iter());
     let targets = targets(&store.url);
