@@ -58,10 +58,13 @@ fn evidence(routes: Vec<(&str, Counts)>) -> Evidence {
 }
 
 fn gate(routes: Vec<(&str, Counts)>, thresholds: &Thresholds) -> Decision {
-    let evidence = evidence(routes);
+    decided_on(&evidence(routes), thresholds)
+}
+
+fn decided_on(evidence: &Evidence, thresholds: &Thresholds) -> Decision {
     decide(
         "default",
-        Some(&evidence),
+        Some(evidence),
         &Standing::default(),
         thresholds,
         Uuid::nil(),

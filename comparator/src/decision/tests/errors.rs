@@ -38,14 +38,7 @@ fn decided(counts: Counts, groups: Vec<GroupEvidence>, thresholds: &Thresholds) 
         groups,
         ..evidence(vec![("GET /a", counts)])
     };
-    decide(
-        "default",
-        Some(&evidence),
-        &Standing::default(),
-        thresholds,
-        Uuid::nil(),
-        Timestamp::from_micros(1),
-    )
+    decided_on(&evidence, thresholds)
 }
 
 fn at_most(share: f64) -> Thresholds {

@@ -39,14 +39,7 @@ fn decided(routes: Vec<RouteEvidence>, thresholds: &Thresholds) -> Decision {
         routes,
         ..evidence(Vec::new())
     };
-    decide(
-        "default",
-        Some(&evidence),
-        &Standing::default(),
-        thresholds,
-        Uuid::nil(),
-        Timestamp::from_micros(1),
-    )
+    decided_on(&evidence, thresholds)
 }
 
 /// 2 % of the answers take `slow` instead of 1 ms.

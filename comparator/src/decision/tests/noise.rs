@@ -65,20 +65,9 @@ fn noisy(rechecks: u64, wrong: u64, transient: u64) -> Evidence {
     evidence
 }
 
-fn decided(evidence: &Evidence, thresholds: &Thresholds) -> Decision {
-    decide(
-        "default",
-        Some(evidence),
-        &Standing::default(),
-        thresholds,
-        Uuid::nil(),
-        Timestamp::from_micros(1),
-    )
-}
-
 #[test]
 fn what_is_proven_noise_does_not_count_and_the_headline_says_what_may_hide() {
-    let pass = decided(&noisy(1_000, 0, 0), &Thresholds::default());
+    let pass = decided_on(&noisy(1_000, 0, 0), &Thresholds::default());
     assert_eq!(pass.outcome, Outcome::Pass, "{:?}", pass.reasons);
     assert_eq!(
         (pass.total.differing, pass.total.excused.noise),
@@ -93,13 +82,13 @@ fn what_is_proven_noise_does_not_count_and_the_headline_says_what_may_hide() {
         pass.headline
     );
     assert_eq!(pass.noise.len(), 1);
-    let fail = decided(&noisy(1_000, 200, 0), &Thresholds::default());
+    let fail = decided_on(&noisy(1_000, 200, 0), &Thresholds::default());
     assert_eq!((fail.outcome, fail.total.differing), (Outcome::Fail, 200));
 }
 
 #[test]
 fn what_may_be_noise_fails_nothing_and_passes_nothing() {
-    let open = decided(&noisy(100, 0, 0), &Thresholds::default());
+    let open = decided_on(&noisy(100, 0, 0), &Thresholds::default());
     assert_eq!(open.outcome, Outcome::Undecided);
     assert_eq!(
         (open.total.differing, open.total.excused.open),
@@ -116,11 +105,11 @@ fn what_may_be_noise_fails_nothing_and_passes_nothing() {
     );
     // Nobody looked again.
     assert_eq!(
-        decided(&noisy(0, 0, 0), &Thresholds::default()).outcome,
+        decided_on(&noisy(0, 0, 0), &Thresholds::default()).outcome,
         Outcome::Fail
     );
     // What is wrong beside it fails.
-    let fail = decided(&noisy(100, 200, 0), &Thresholds::default());
+    let fail = decided_on(&noisy(100, 200, 0), &Thresholds::default());
     assert_eq!(fail.outcome, Outcome::Fail);
 }
 
@@ -131,21 +120,21 @@ fn noise_counts_on_demand_and_transient_mismatches_may_be_capped() {
             noise,
             ..Thresholds::default()
         };
-        let decision = decided(&noisy(1_000, 0, 0), &thresholds);
+        let decision = decided_on(&noisy(1_000, 0, 0), &thresholds);
         (decision.outcome, decision.noise.len())
     };
     assert_eq!(counted(NoiseUse::Report), (Outcome::Fail, 1));
     assert_eq!(counted(NoiseUse::Off), (Outcome::Fail, 0));
     let some = noisy(1_000, 0, 500);
     assert_eq!(
-        decided(&some, &Thresholds::default()).outcome,
+        decided_on(&some, &Thresholds::default()).outcome,
         Outcome::Pass
     );
     let thresholds = Thresholds {
         max_transient: 0.04,
         ..Thresholds::default()
     };
-    let capped = decided(&some, &thresholds);
+    let capped = decided_on(&some, &thresholds);
     assert_eq!(capped.outcome, Outcome::Undecided);
     assert!(
         capped.reasons[0].contains("5.00 % differed for a moment only, 4.00 % allowed"),

@@ -27,14 +27,7 @@ fn decided(routes: Vec<RouteEvidence>, thresholds: &Thresholds) -> Decision {
         routes,
         ..evidence(Vec::new())
     };
-    decide(
-        "default",
-        Some(&evidence),
-        &Standing::default(),
-        thresholds,
-        Uuid::nil(),
-        Timestamp::from_micros(1),
-    )
+    decided_on(&evidence, thresholds)
 }
 
 fn at_least(min_distinct: u64) -> Thresholds {
