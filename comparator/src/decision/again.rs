@@ -147,6 +147,11 @@ fn of_route(told: &mut Vec<String>, name: &str, stored: &RouteDecision, again: &
             differ(told, &format!("{name}: {what}"), &stored, &again);
         }
     }
+    // Of a thousand routes each has a millionth.
+    let [stored_alpha, alpha] = [stored, again].map(|route| route.alpha.unwrap_or(0.0));
+    if (stored_alpha - alpha).abs() > ROUNDED * alpha {
+        differ(told, &format!("{name}: alpha"), &stored_alpha, &alpha);
+    }
     let words = [
         ("required", stored.required, again.required),
         ("unserved", stored.unserved, again.unserved),

@@ -8,7 +8,7 @@
 //!
 //! The chance that a decision is wrong is at most 1 − confidence, for all its bounds together. A pass needs no correction
 //! for several routes: all that are required must hold, so a wrong pass needs one particular bound to be wrong. For a fail
-//! one route is enough, so the routes share the chance of a wrong fail ([`judged`]).
+//! one route is enough, so the routes share the chance of a wrong fail ([`shares`]).
 //!
 //! In this order:
 //! 1. Nothing recorded, or fewer compared requests than `min_requests`: undecided.
@@ -44,6 +44,7 @@ mod latency;
 mod operations;
 mod sentences;
 mod served;
+mod shares;
 mod spread;
 mod standing;
 mod words;

@@ -106,9 +106,11 @@ fn a_document_is_enough_to_decide_again() {
 #[test]
 fn a_changed_number_is_told() {
     let decision = &all()[0];
-    let changes: [fn(&mut Decision); 9] = [
+    let changes: [fn(&mut Decision); 11] = [
         |decision| decision.outcome = Outcome::Pass,
         |decision| decision.total.upper = 0.0,
+        |decision| decision.total.alpha = Some(0.05),
+        |decision| decision.routes[0].alpha = None,
         |decision| decision.routes[0].outcome = Outcome::Pass,
         |decision| decision.routes[0].compared += 1,
         |decision| drop(decision.routes.remove(0)),
