@@ -4,6 +4,7 @@
 //! default is. It is looked at after every 50 rechecks, and one look at which an exchange with a
 //! fault would be taken for noise is one too many.
 
+mod gate;
 mod scenarios;
 mod service;
 mod simulation;
