@@ -21,12 +21,10 @@ use parity_schemas::targets::{DistinctTargets, FrequentTargets};
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Finding, Verdict};
 
+use super::budget::Budget;
 use super::scenarios::{Condition, Field, Route, Scenario};
 use crate::service::{Fault, Noise, SECOND, TARGETS, World};
 use crate::simulation::{ASKING, DELAY, RATE, capture, hash};
-
-/// Rechecks of a group that was confirmed, in a minute.
-const PER_GROUP: u64 = 20;
 
 /// What was counted of one route.
 #[derive(Default)]
@@ -77,43 +75,6 @@ impl Counted {
     }
 }
 
-/// The rechecks that may still be made.
-struct Budget {
-    of_each: f64,
-    left: f64,
-    /// Groups that were confirmed, with the minute and the rechecks in it.
-    confirmed: BTreeMap<String, (i64, u64)>,
-}
-
-impl Budget {
-    fn takes(&mut self, groups: &[String], time: i64) -> bool {
-        let minute = time.div_euclid(60 * SECOND);
-        let is_spent = |name: &String| {
-            let known = self.confirmed.get(name);
-            known.is_some_and(|(at, looks)| *at == minute && *looks >= PER_GROUP)
-        };
-        if self.left < 1.0 || groups.iter().all(is_spent) {
-            return false;
-        }
-        self.left -= 1.0;
-        for name in groups {
-            if let Some(known) = self.confirmed.get_mut(name) {
-                *known = (minute, if known.0 == minute { known.1 + 1 } else { 1 });
-            }
-        }
-        true
-    }
-
-    fn learn(&mut self, name: &str, class: MismatchClass) {
-        match class {
-            MismatchClass::Confirmed | MismatchClass::Unstable => {
-                self.confirmed.entry(name.to_owned()).or_default();
-            }
-            _ => drop(self.confirmed.remove(name)),
-        }
-    }
-}
-
 pub(super) struct Mirror {
     scenario: Scenario,
     world: World,
@@ -142,11 +103,7 @@ impl Mirror {
             comparator: Comparator::new(Arc::new(rules.clone()), Limits::default()),
             rules,
             memory: Memory::default(),
-            budget: Budget {
-                of_each: scenario.budget,
-                left: 1.0,
-                confirmed: BTreeMap::new(),
-            },
+            budget: Budget::of(scenario.budget),
             rechecks: 0,
             user: (0, 0),
             counted: BTreeMap::new(),
@@ -164,9 +121,7 @@ impl Mirror {
     pub(super) fn request(&mut self, number: u64) {
         let jitter = self.world.random.below(10_000).cast_signed();
         let time = number.cast_signed() * SECOND / RATE + jitter;
-        // What is not used up is kept for a second.
-        let most = self.budget.of_each * RATE as f64 + 1.0;
-        self.budget.left = (self.budget.left + self.budget.of_each).min(most);
+        self.budget.grow();
         let route = self.pick(number);
         let target = self.target();
         let order = self.world.random.chance(0.5);

@@ -6,6 +6,7 @@
 //! route is expected to differ more often than is allowed. A run goes on after a verdict, so that one that is wrong later is
 //! found, too.
 
+mod budget;
 mod mirror;
 mod scenarios;
 mod store;
