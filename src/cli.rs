@@ -282,6 +282,9 @@ pub(crate) struct GateArgs {
     /// Highest allowed share of transient mismatches among the compared requests: in all, and on each required route.
     #[arg(long, value_name = "SHARE", default_value_t = Thresholds::default().max_transient, value_parser = share)]
     pub(crate) max_transient: f64,
+    /// Highest share of the compared requests that may hide a difference in what is taken for noise: in all, and on each route.
+    #[arg(long, value_name = "SHARE", default_value_t = Thresholds::default().max_hidden, value_parser = share)]
+    pub(crate) max_hidden: f64,
     /// An instance that will not come back: its missing counts are not waited for; may be repeated.
     #[arg(long, value_name = "INSTANCE")]
     pub(crate) gone: Vec<String>,

@@ -116,6 +116,9 @@ pub struct SetEvidence {
     pub fingerprints: Vec<String>,
     /// The mismatches by class.
     pub classes: ClassCounts,
+    /// Those of them about which the configuration never asks again: what others show says nothing of them.
+    #[serde(default)]
+    pub never_asked: u64,
 }
 
 /// Evidence of the same migration and versions under other rules: it answers another question, so it is not added.

@@ -52,6 +52,7 @@ pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
         max_latency: args.max_latency.clone(),
         noise: args.noise,
         max_transient: args.max_transient,
+        max_hidden: args.max_hidden,
     };
     let wait = args.wait.unwrap_or_default();
     let began = Instant::now();

@@ -187,6 +187,11 @@ fn of_all(seen: &[RouteEvidence], noise: &Found<'_>) -> Excused {
     all
 }
 
+/// Whether more may hide in what is taken for noise than is allowed.
+pub(super) fn hides_too_much(excused: Excused, thresholds: &Thresholds) -> bool {
+    excused.noise > 0 && excused.hidden > thresholds.max_hidden
+}
+
 /// What the counts of one route prove: that it passes with a chance to be wrong of 1 − confidence, that it fails with
 /// `alpha`.
 fn judge(
@@ -205,11 +210,18 @@ fn judge(
     let outcome = if bounds::is_beyond(bound, certain, allowed, alpha) {
         Outcome::Fail
     } else if bounds::is_within(bound, seen, allowed, wrong(thresholds)) {
-        Outcome::Pass
+        // What may hide is not known to differ, so it proves no fail.
+        if hides_too_much(excused, thresholds) {
+            Outcome::Undecided
+        } else {
+            Outcome::Pass
+        }
     } else {
         Outcome::Undecided
     };
     let needed = match outcome {
+        // More requests would not settle it where more rechecks are needed.
+        Outcome::Undecided if bounds::is_within(bound, seen, allowed, wrong(thresholds)) => 0,
         Outcome::Undecided => bounds::needed(bound, seen, allowed, wrong(thresholds)).unwrap_or(0),
         Outcome::Pass | Outcome::Fail => 0,
     };

@@ -34,6 +34,7 @@ pub(super) struct Question {
     min_distinct: Option<u64>,
     noise: Option<String>,
     max_transient: Option<f64>,
+    max_hidden: Option<f64>,
 }
 
 impl Question {
@@ -101,6 +102,7 @@ impl Question {
             min_distinct: self.min_distinct.unwrap_or(default.min_distinct),
             noise: self.noise()?,
             max_transient: share("max_transient", self.max_transient, default.max_transient)?,
+            max_hidden: share("max_hidden", self.max_hidden, default.max_hidden)?,
             ..default
         })
     }

@@ -47,6 +47,7 @@ fn all() -> Vec<Decision> {
         route: "GET /a".to_owned(),
         fingerprints: vec!["f".to_owned()],
         classes: [(MismatchClass::Noise, 360)].into(),
+        never_asked: 0,
     }];
     let demands = |change: fn(&mut Thresholds)| {
         let mut thresholds = Thresholds::default();
