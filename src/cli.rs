@@ -102,7 +102,7 @@ pub(crate) enum Command {
     /// Compare two files: exit 0 match, 1 mismatch, 3 not compared
     Diff(DiffArgs),
     /// Print what was received, compared and found different
-    Report(ReportArgs),
+    Report(Box<ReportArgs>),
     /// Decide: exit 0 pass, 1 fail, 3 undecided
     Gate(Box<GateArgs>),
     /// List, print, export and check the decisions that are stored
