@@ -27,7 +27,7 @@ mod thresholds;
 use carried::CarriedRules;
 pub use errors::ErrorDecision;
 pub use latency::{LatencyDecision, LatencyLimit, NoLatencyLimit, TimesBetween};
-pub use left_out::{LeftOut, LeftOutSpan};
+pub use left_out::{LeftOut, LeftOutSpan, NoLeftOutSpan};
 pub use outcome::Outcome;
 pub use thresholds::{Bound, Thresholds};
 

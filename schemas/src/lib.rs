@@ -41,6 +41,7 @@ pub mod targets;
 pub mod terms;
 mod text_diff;
 pub mod time;
+pub mod value;
 pub mod verdict;
 pub mod visible;
 mod vocabulary;

@@ -13,6 +13,7 @@ mod command_diff_text;
 mod command_gate;
 mod command_gate_demands;
 mod command_gate_gone;
+mod command_gate_left_out;
 mod command_report;
 mod command_rules;
 mod configuration;
