@@ -26,15 +26,26 @@ pub(crate) fn root() -> &'static Path {
 }
 
 /// Waits until `look` finds something, and says what was waited for if it never does.
-pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn wait_for<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
+    wait_or_tell(look, || what.to_owned())
+}
+
+/// The same where a word is not enough to know why: `tell` collects what is known at the end.
+pub(crate) fn wait_or_tell<T>(
+    mut look: impl FnMut() -> Option<T>,
+    tell: impl FnOnce() -> String,
+) -> T {
     let begin = Instant::now();
     loop {
         if let Some(found) = look() {
             return found;
         }
-        assert!(begin.elapsed() < PATIENCE, "waited in vain for {what}");
+        if begin.elapsed() >= PATIENCE {
+            break;
+        }
         std::thread::sleep(Duration::from_millis(5));
     }
+    panic!("waited in vain for {}", tell());
 }
 
 /// Writes a file and gives its path.
