@@ -7,7 +7,7 @@ use super::{pair, producing, tables};
 use crate::servers::{ClickHouse, Database, Kafka};
 use crate::support::process::{Mirror, Place};
 use crate::support::report::Report;
-use crate::support::{length, wait_for, wait_or_tell};
+use crate::support::{Stop, length, wait_for, wait_or_tell};
 
 /// Sends requests until it is told to stop, and counts them.
 fn traffic(mirrors: &[&Mirror<'_>], stop: &AtomicBool, sent: &AtomicU64) {
@@ -107,6 +107,7 @@ fn sinks_killed_at_any_moment_lose_nothing_and_double_nothing() {
     // Seeded by the clock, and printed to help investigate a failure.
     let mut random = Instant::now().elapsed().subsec_nanos() ^ std::process::id();
     std::thread::scope(|scope| {
+        let _stop = Stop(&stop);
         scope.spawn(|| traffic(&[&one, &two], &stop, &sent));
         for _ in 0..length(5, 200) {
             let sink = place.sink(&source, &url, &["--instance", "sink-1"]);
@@ -123,7 +124,6 @@ fn sinks_killed_at_any_moment_lose_nothing_and_double_nothing() {
             });
             sink.kill();
         }
-        stop.store(true, Ordering::Relaxed);
     });
     let sent = sent.load(Ordering::Relaxed);
     let sink = place.sink(&source, &url, &["--instance", "sink-1"]);
@@ -162,6 +162,7 @@ fn clients_notice_nothing_of_a_broker_that_goes_and_comes() {
     let mirror = producing(&place, &services, "mirror-1", &source);
     let (stop, sent) = (AtomicBool::new(false), AtomicU64::new(0));
     std::thread::scope(|scope| {
+        let _stop = Stop(&stop);
         scope.spawn(|| traffic(&[&mirror], &stop, &sent));
         for round in 0..length(2, 10) {
             if round % 2 == 0 {
@@ -185,7 +186,6 @@ fn clients_notice_nothing_of_a_broker_that_goes_and_comes() {
                 .then_some(())
             });
         }
-        stop.store(true, Ordering::Relaxed);
     });
     let sent = sent.load(Ordering::Relaxed);
     let sink = place.sink(&source, &url, &[]);

@@ -6,6 +6,7 @@ pub(crate) mod report;
 pub(crate) mod service;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Nothing on one machine takes this long; a test that waits for it has failed.
@@ -46,6 +47,15 @@ pub(crate) fn wait_or_tell<T>(
         std::thread::sleep(Duration::from_millis(5));
     }
     panic!("waited in vain for {}", tell());
+}
+
+/// Sets a flag when it is dropped: what ends the threads of a scope when its test is over, or has failed.
+pub(crate) struct Stop<'a>(pub(crate) &'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Writes a file and gives its path.
