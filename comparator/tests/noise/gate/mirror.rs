@@ -61,6 +61,7 @@ impl Counted {
             route: self.evidence.route.clone(),
             fingerprints: fingerprints.clone(),
             classes: classes.clone(),
+            never_asked: 0,
         })
         .collect()
     }
