@@ -45,7 +45,7 @@ pub use self::epochs::Epoch;
 pub use self::recorder::OutcomeRecorder;
 pub use self::routes::GenerationId;
 pub use self::samples::SAMPLES_PER_GROUP;
-pub use self::sighting::Sighting;
+pub use self::sighting::{Sighting, Unasked};
 pub use self::targets::{TargetHash, TargetKey};
 pub use self::totals::{Totals, register};
 

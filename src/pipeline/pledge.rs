@@ -12,7 +12,7 @@ use parity_schemas::route::Route;
 use parity_schemas::tally::Group;
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::Reason;
-use parity_sink::tally::{Elapsed, Sighting, TargetHash};
+use parity_sink::tally::{Elapsed, Sighting, TargetHash, Unasked};
 use parity_sink::{Epoch, OutcomeRecorder, RecordSender};
 use uuid::Uuid;
 
@@ -123,23 +123,23 @@ impl Pledge {
 
     /// Counts it with its class, and what happened to its recheck.
     pub(super) fn settle(mut self, rechecked: &RecheckSummary, events: &[RecheckEvent]) {
-        self.count(Some(rechecked), false, events);
+        self.count(Some(rechecked), unasked(events), events);
     }
 
     /// Counts it as unconfirmed, and what happened to its recheck.
     pub(super) fn unconfirmed(mut self, events: &[RecheckEvent]) {
-        self.count(None, false, events);
+        self.count(None, unasked(events), events);
     }
 
-    /// Counts it as unconfirmed, because nothing is ever asked again about such a request.
-    pub(super) fn never_asked(mut self, events: &[RecheckEvent]) {
-        self.count(None, true, events);
+    /// The same, where it is known why rechecks of others say nothing of it.
+    pub(super) fn unasked(mut self, why: Unasked, events: &[RecheckEvent]) {
+        self.count(None, Some(why), events);
     }
 
     fn count(
         &mut self,
         rechecked: Option<&RecheckSummary>,
-        is_never_asked: bool,
+        unasked: Option<Unasked>,
         events: &[RecheckEvent],
     ) {
         let Some(mismatch) = &mut self.mismatch else {
@@ -166,13 +166,23 @@ impl Pledge {
                 groups: &mismatch.groups,
                 is_complete: mismatch.is_complete,
                 rechecked,
-                is_never_asked,
+                unasked,
             };
             recorder.mismatch(route, mismatch.legacy, mismatch.candidate, &seen);
             recorder.settled(mismatch.epoch);
         });
         self.mismatch = None;
     }
+}
+
+/// Why rechecks of others say nothing of a mismatch whose own ended so. What a budget refused is a sample.
+fn unasked(events: &[RecheckEvent]) -> Option<Unasked> {
+    let why = events.iter().filter_map(|event| match event {
+        RecheckEvent::RefusedMethod => Some(Unasked::Never),
+        RecheckEvent::RefusedPaused | RecheckEvent::Failed => Some(Unasked::Unheard),
+        _ => None,
+    });
+    why.last()
 }
 
 impl Drop for Pledge {
@@ -186,7 +196,7 @@ impl Drop for Pledge {
                 .not_compared(route, Reason::InternalPanic, epoch);
         } else {
             let otherwise = self.otherwise;
-            self.count(None, false, otherwise);
+            self.count(None, unasked(otherwise), otherwise);
         }
     }
 }

@@ -35,10 +35,11 @@ use parity_schemas::recheck::{GroupSummary, RecheckEvent, RecheckSummary, add_co
 use parity_schemas::record::MismatchClass;
 use parity_schemas::tally::{Group, Identity};
 use parity_schemas::verdict::Verdict;
+use parity_sink::tally::Unasked;
 use parity_sink::{OutcomeRecorder, RecordSender};
 use prometheus_client::registry::Registry;
 
-use self::budget::{Bounds, Budget};
+use self::budget::{Bounds, Budget, Refused};
 use self::pace::Pace;
 use self::room::{Room, Share};
 use self::suspended::{ENDED, FAILED, Suspended, SuspendedControl};
@@ -161,7 +162,7 @@ impl SecondLooks {
     /// Sends a mismatch to be asked again, or counts it at once if that cannot be.
     pub(super) fn look_again(&self, exchange: Exchange, pledge: Pledge) {
         if !self.is_on() {
-            return pledge.never_asked(&[]);
+            return pledge.unasked(Unasked::Never, &[]);
         }
         match self.admit(&exchange, pledge.groups()) {
             Ok(admitted) => {
@@ -179,9 +180,10 @@ impl SecondLooks {
                 };
                 place.send(self.recheck(exchange, look, Box::new(suspended)));
             }
-            // What only the budget refused is a sample; this is not.
-            Err(event @ RecheckEvent::RefusedMethod) => pledge.never_asked(&[event]),
-            Err(event) => pledge.unconfirmed(&[event]),
+            Err(Refused { event, is_crowd }) if is_crowd => {
+                pledge.unasked(Unasked::Unheard, &[event]);
+            }
+            Err(Refused { event, .. }) => pledge.unconfirmed(&[event]),
         }
     }
 
@@ -252,17 +254,17 @@ impl SecondLooks {
     }
 
     /// Whether an exchange may be asked again now; the budget is used last.
-    fn admit(&self, exchange: &Exchange, groups: &[Group]) -> Result<Admitted, RecheckEvent> {
+    fn admit(&self, exchange: &Exchange, groups: &[Group]) -> Result<Admitted, Refused> {
         if !may_repeat(exchange) {
-            return Err(RecheckEvent::RefusedMethod);
+            return Err(RecheckEvent::RefusedMethod.into());
         }
         if self.process.pace.is_slow() {
-            return Err(RecheckEvent::RefusedPaused);
+            return Err(RecheckEvent::RefusedPaused.into());
         }
         let entrance = self.entrance.upgrade();
         let entrance = entrance.ok_or(RecheckEvent::RefusedShutdown)?;
         let (Some(place), Some(share)) = self.waiting_room(exchange) else {
-            return Err(RecheckEvent::RefusedWaiting);
+            return Err(RecheckEvent::RefusedWaiting.into());
         };
         let fingerprints = groups.iter().map(|group| &*group.fingerprint);
         self.process

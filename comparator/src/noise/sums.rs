@@ -26,7 +26,7 @@ pub struct GroupSums {
 impl GroupSums {
     /// Mismatches that rechecks speak for.
     fn sampled(&self) -> u64 {
-        let apart = self.of(RecheckEvidence::Unsampled) + self.of(RecheckEvidence::NeverAsked);
+        let apart = self.unsampled() + self.of(RecheckEvidence::NeverAsked);
         self.count.saturating_sub(apart)
     }
 
@@ -43,7 +43,7 @@ impl GroupSums {
 
     /// How many mismatches there are for which no recheck speaks.
     pub(super) fn unsampled(&self) -> u64 {
-        self.of(RecheckEvidence::Unsampled)
+        self.of(RecheckEvidence::Unsampled) + self.of(RecheckEvidence::Unheard)
     }
 
     /// Adds another group of the same place.

@@ -9,7 +9,7 @@
 use parity_schemas::tally::{MAX_GROUPS_OF_SET, set_id};
 
 use super::fast_map::FastMap;
-use super::sighting::{Classes, Sighting};
+use super::sighting::{Classes, Sighting, Unasked};
 
 /// Sets that one tally counts: all combinations of eight fields.
 const MAX_SETS: usize = 256;
@@ -47,7 +47,7 @@ impl Sets {
             return;
         }
         let classes = Classes::one(seen.class());
-        let never_asked = u64::from(seen.is_never_asked);
+        let never_asked = u64::from(seen.unasked == Some(Unasked::Never));
         let id = set_id(fingerprints.iter().copied());
         if let Some(count) = self.0.get_mut(&id) {
             count.classes.add(&classes);

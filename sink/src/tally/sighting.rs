@@ -21,8 +21,18 @@ pub struct Sighting<'a> {
     pub is_complete: bool,
     /// Its class and those of its groups; `None` if nothing was asked again, so that all are unconfirmed.
     pub rechecked: Option<&'a RecheckSummary>,
-    /// Whether nothing is ever asked again about such a request: then rechecks of others say nothing of it.
-    pub is_never_asked: bool,
+    /// Why rechecks of others say nothing of it, if it was not asked about; `None` if they do.
+    pub unasked: Option<Unasked>,
+}
+
+/// Why rechecks of other mismatches say nothing of one that was not asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unasked {
+    /// The configuration never asks again about such a request.
+    Never,
+    /// What kept it from being asked about, or answered, may be the reason of a fault, too: see
+    /// [`RecheckEvidence::Unheard`].
+    Unheard,
 }
 
 impl<'a> Sighting<'a> {
@@ -34,7 +44,7 @@ impl<'a> Sighting<'a> {
             groups,
             is_complete: true,
             rechecked: None,
-            is_never_asked: false,
+            unasked: None,
         }
     }
 
@@ -58,9 +68,11 @@ impl<'a> Sighting<'a> {
         let mut evidence = self
             .summary(fingerprint)
             .map_or_else(EvidenceCounts::new, |group| group.evidence.clone());
-        if self.is_never_asked {
-            evidence.insert(RecheckEvidence::NeverAsked, 1);
-        }
+        let unasked = self.unasked.map(|unasked| match unasked {
+            Unasked::Never => RecheckEvidence::NeverAsked,
+            Unasked::Unheard => RecheckEvidence::Unheard,
+        });
+        evidence.extend(unasked.map(|unasked| (unasked, 1)));
         evidence
     }
 

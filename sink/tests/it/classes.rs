@@ -10,7 +10,7 @@ use parity_schemas::record::{MismatchClass, Record};
 use parity_schemas::sqlite::VERSION;
 use parity_schemas::tally::{Group, set_id};
 use parity_schemas::time::Timestamp;
-use parity_sink::tally::Sighting;
+use parity_sink::tally::{Sighting, Unasked};
 use parity_sink::{
     OutcomeRecorder, Reader, Selection, Sink, SinkOptions, StoreConfig, StoreUrl, TallyBook,
     Writer, WriterOptions,
@@ -66,7 +66,7 @@ fn count(recorder: &OutcomeRecorder) {
                 groups: &groups,
                 is_complete,
                 rechecked: is_rechecked.then_some(&summary),
-                is_never_asked: !is_rechecked,
+                unasked: (!is_rechecked).then_some(Unasked::Never),
             };
             recorder.mismatch(&route, 1_000, 900, &seen);
         }

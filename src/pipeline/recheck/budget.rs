@@ -17,6 +17,27 @@ const MAX_GROUPS: usize = 4_096;
 /// The least that may be asked at once: with a single token, there would be no reserve.
 const LEAST_BURST: f64 = 2.0;
 
+/// So many times as many mismatches of a group as usual without a look between them are a crowd: what is asked about says
+/// little of them, because it was asked about calmer times. Between a day and its night there is less.
+const CROWD: f64 = 20.0;
+/// Looks from which on it is known what is usual, and over which it is averaged.
+const USUAL: (u32, u32) = (20, 100);
+
+/// Why nothing is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Refused {
+    pub(super) event: RecheckEvent,
+    /// Whether so many came at once that those that were asked about are no sample of them.
+    pub(super) is_crowd: bool,
+}
+
+impl From<RecheckEvent> for Refused {
+    fn from(event: RecheckEvent) -> Self {
+        let is_crowd = false;
+        Self { event, is_crowd }
+    }
+}
+
 /// The bounds, as the configuration has them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
@@ -41,6 +62,10 @@ struct Group {
     /// When the current period began, and the looks in it.
     period: Option<Instant>,
     looks: usize,
+    /// Mismatches since the last look, how many there are between two looks on average, and over how many looks.
+    since: u32,
+    between: f64,
+    ever: u32,
 }
 
 impl Group {
@@ -49,7 +74,16 @@ impl Group {
         self.confirmed && self.period.is_some_and(is_current) && self.looks >= bounds.per_group
     }
 
+    /// Takes note of one that is not asked about; whether they are a crowd.
+    fn pass(&mut self) -> bool {
+        self.since = self.since.saturating_add(1);
+        self.ever >= USUAL.0 && f64::from(self.since) > CROWD * (self.between + 1.0)
+    }
+
     fn look(&mut self, now: Instant) {
+        self.ever = (self.ever + 1).min(USUAL.1);
+        self.between += (f64::from(self.since) - self.between) / f64::from(self.ever);
+        self.since = 0;
         match self.period {
             Some(begun) if now.saturating_duration_since(begun) < PERIOD => self.looks += 1,
             _ => (self.period, self.looks) = (Some(now), 1),
@@ -73,16 +107,20 @@ impl Budget {
         bounds: Bounds,
         groups: impl Iterator<Item = &'a str> + Clone,
         now: Instant,
-    ) -> Result<(), RecheckEvent> {
+    ) -> Result<(), Refused> {
         let known = |group: &str| self.groups.get(group);
         let is_spent = |group| known(group).is_some_and(|group| group.is_spent(bounds, now));
         if groups.clone().all(is_spent) {
-            return Err(RecheckEvent::RefusedGroupRate);
+            return Err(RecheckEvent::RefusedGroupRate.into());
         }
         let is_confirmed = |group| known(group).is_some_and(|group| group.confirmed);
         let goes_first = !groups.clone().all(is_confirmed);
         if !self.take_token(bounds, goes_first, now) {
-            return Err(RecheckEvent::RefusedRate);
+            let crowds = groups.filter(|group| self.group(group).is_some_and(Group::pass));
+            // Each of them is counted.
+            let is_crowd = crowds.count() > 0;
+            let event = RecheckEvent::RefusedRate;
+            return Err(Refused { event, is_crowd });
         }
         for group in groups {
             if let Some(group) = self.group(group) {
@@ -144,7 +182,30 @@ mod tests {
     };
 
     fn take(budget: &mut Budget, groups: &[&str], now: Instant) -> Result<(), RecheckEvent> {
-        budget.take(BOUNDS, groups.iter().copied(), now)
+        let taken = budget.take(BOUNDS, groups.iter().copied(), now);
+        taken.map_err(|refused| refused.event)
+    }
+
+    #[test]
+    fn what_comes_at_once_is_a_crowd_and_what_always_comes_so_is_not() {
+        let mut now = Instant::now();
+        let mut budget = Budget::new(now);
+        let mut crowds = |of: u64, seconds: f64| {
+            let mut crowds = 0;
+            for _ in 0..of {
+                now += Duration::from_secs_f64(seconds / of as f64);
+                let taken = budget.take(BOUNDS, ["a"].into_iter(), now);
+                crowds += u64::from(taken.is_err_and(|refused| refused.is_crowd));
+            }
+            crowds
+        };
+        assert_eq!(crowds(3_000, 600.0), 0, "five a second, each asked about");
+        let crowd = crowds(900, 0.4);
+        assert!((700..900).contains(&crowd), "{crowd} of a burst");
+        // Ten times as much for an hour: a crowd until it is usual.
+        let grown = crowds(180_000, 3_600.0);
+        assert!(grown < 2_000, "{grown} of what grew");
+        assert_eq!(crowds(180_000, 3_600.0), 0);
     }
 
     #[test]
@@ -162,7 +223,8 @@ mod tests {
         assert!(budget.groups.len() <= MAX_GROUPS);
         let off = Bounds { rate: 0, ..BOUNDS };
         let refused = budget.take(off, ["new"].into_iter(), at(500_000));
-        assert_eq!(refused, Err(RecheckEvent::RefusedRate));
+        let event = refused.map_err(|refused| refused.event);
+        assert_eq!(event, Err(RecheckEvent::RefusedRate));
     }
 
     #[test]

@@ -34,6 +34,7 @@ struct Part {
     count: u64,
     rechecks: u64,
     never_asked: u64,
+    unheard: u64,
     above: u64,
     below: u64,
 }
@@ -43,6 +44,7 @@ impl Part {
         self.count += other.count;
         self.rechecks += other.rechecks;
         self.never_asked += other.never_asked;
+        self.unheard += other.unheard;
         self.above += other.above;
         self.below += other.below;
     }
@@ -60,6 +62,7 @@ impl Spread {
             count: row.count,
             rechecks: asked.map(|(_, count)| count).sum(),
             never_asked: of(RecheckEvidence::NeverAsked),
+            unheard: of(RecheckEvidence::Unheard),
             above: of(RecheckEvidence::Above),
             below: of(RecheckEvidence::Below),
         };
@@ -80,9 +83,10 @@ impl Spread {
     /// What follows for the group. Without a window nothing is said of its last days.
     pub(super) fn counts(&self, window: Option<Window>) -> BTreeMap<RecheckEvidence, u64> {
         let parts = self.parts.values();
-        // What is never asked about is no part of what rechecks speak for; readers count it apart.
+        // What is never asked about, or not heard of, is no part of what rechecks speak for; readers count it apart.
         let sampled = sample(parts.clone().map(|part| {
-            let may_be_asked = part.count.saturating_sub(part.never_asked);
+            let apart = part.never_asked + part.unheard;
+            let may_be_asked = part.count.saturating_sub(apart);
             (may_be_asked, part.rechecks)
         }));
         let rechecks: u64 = parts.map(|part| part.rechecks).sum();
@@ -101,7 +105,10 @@ impl Spread {
             let parts = self.parts.iter().filter(|((_, day), _)| *day >= since);
             parts.for_each(|(_, part)| lately.add(part));
             counts.extend([
-                (RecheckEvidence::Lately, lately.count - lately.never_asked),
+                (
+                    RecheckEvidence::Lately,
+                    lately.count.saturating_sub(lately.never_asked + lately.unheard),
+                ),
                 (RecheckEvidence::LatelyAsked, lately.rechecks),
                 (RecheckEvidence::LatelyAbove, lately.above),
                 (RecheckEvidence::LatelyBelow, lately.below),
