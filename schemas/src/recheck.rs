@@ -32,10 +32,10 @@ vocabulary! {
     /// What is counted of a group of findings when both services are asked once more. Most come in pairs: for services that
     /// behave alike, both of a pair are equally frequent.
     RecheckEvidence as "kind of evidence" {
-        /// The candidate's second value is greater or later than the legacy's.
-        Above = "above" => "the candidate's value was the greater or later one",
-        /// It is smaller or earlier.
-        Below = "below" => "the candidate's value was the smaller or earlier one",
+        /// The candidate's second value is greater, later or longer than the legacy's.
+        Above = "above" => "the candidate's value was the greater, later or longer one",
+        /// It is smaller, earlier or shorter.
+        Below = "below" => "the candidate's value was the smaller, earlier or shorter one",
         /// The services repeat themselves more than each other.
         Own = "own" => "each service repeated itself more than the other",
         /// They repeat each other more than themselves.

@@ -101,7 +101,8 @@ pub struct RecheckedGroup {
 /// candidate here is as likely as its counterpart about the legacy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Observation {
-    /// Of values with an order: the candidate's second one, seen from the legacy's. Of several findings, of the most.
+    /// Of values with an order: the candidate's second one, seen from the legacy's. Of tokens, its length. Of several
+    /// findings, of the most.
     pub order: Option<Ordering>,
     /// The power of two of the distance between the second values; of several, the greatest.
     pub between: Option<i32>,
@@ -416,6 +417,10 @@ impl Sums {
         if let (Some(one), Some(two)) = (Ordered::of(part, c2), Ordered::of(part, l2)) {
             let difference = one.compare(&two);
             self.order += difference.map_or(0, |difference| difference.order as i32);
+        } else if shape.is_ordered()
+            && let (Side::Value(one), Side::Value(two)) = (c2, l2)
+        {
+            self.order += one.text.len().cmp(&two.text.len()) as i32;
         }
         // Of values that are of two shapes, the shapes are what is compared.
         let alike = |one: &Side, two: &Side| Shape::of_sides(part, one, two).is_alike();

@@ -12,6 +12,8 @@
 //! ones, so the two sides of a pair are looked at together.
 
 mod label;
+mod letters;
+mod pieces;
 mod text;
 mod words;
 
@@ -220,7 +222,8 @@ impl Shape {
         })
     }
 
-    /// Whether the values have an order, so that one side can be above the other.
+    /// Whether the values have an order, so that one side can be above the other: of numbers and times their own, of tokens
+    /// and what holds them their length, by which one that was cut short is told.
     pub fn is_ordered(self) -> bool {
         let ordered = |shape| {
             matches!(
@@ -232,6 +235,8 @@ impl Shape {
                     | ValueShape::Date
                     | ValueShape::Instant(..)
                     | ValueShape::WordedInstant
+                    | ValueShape::Word(_)
+                    | ValueShape::Pattern
             )
         };
         ordered(self.legacy) && ordered(self.candidate)

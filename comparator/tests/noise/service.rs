@@ -43,6 +43,8 @@ pub(crate) enum Noise {
     Dice,
     /// A sentence with ids and times.
     Sentence,
+    /// A text with a token of letters and, most often, digits.
+    Token,
     /// A record that others write to, so often that this share of pairs is torn.
     Race(f64),
     /// A fixed id, which in this share of the answers is another.
@@ -54,7 +56,7 @@ pub(crate) enum Noise {
 pub(crate) enum Fault {
     /// Nothing.
     None,
-    /// Numbers are greater, times later (in microseconds).
+    /// Numbers are greater, times later (in microseconds), tokens longer.
     Bias(i64),
     /// Always the same.
     Constant,
@@ -102,6 +104,13 @@ impl World {
         )
     }
 
+    fn token(&mut self, length: i64) -> String {
+        const ALPHABET: &[u8; 64] =
+            b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+        let character = |_| char::from(ALPHABET[self.random.below(64) as usize]);
+        (0..length).map(character).collect()
+    }
+
     /// The body of one answer.
     pub(crate) fn answer(&mut self, noise: Noise, fault: Fault, target: u64, time: i64) -> String {
         let bias = match fault {
@@ -146,6 +155,9 @@ impl World {
                     clock(time).trim_matches('"')
                 )
             }
+            (Noise::Token, Fault::Constant) => "\"Bearer PAYMENT_METHOD_DECLINED\"".to_owned(),
+            (Noise::Token, Fault::Kind) => format!("\"no token for {target}\""),
+            (Noise::Token, _) => format!("\"Bearer {}\"", self.token(22 + bias)),
             (Noise::Race(_), fault) => {
                 let version = self.versions[target as usize];
                 if fault == Fault::None {
