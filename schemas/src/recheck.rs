@@ -56,6 +56,14 @@ vocabulary! {
         CandidateFar = "candidate_far" => "the candidate was much further off than the legacy ever moved",
         /// The legacy moved much further than ever before.
         LegacyFar = "legacy_far" => "the legacy moved much further than ever before",
+        /// The orders in which each service lists the same elements are nearer to each other than to those of the other one.
+        OwnOrder = "own_order" => "the orders of each service were nearer to each other than to those of the other",
+        /// They are nearer to those of the other one.
+        OtherOrder = "other_order" => "the orders of each service were nearer to those of the other than to each other",
+        /// The candidate's two orders are farther from each other than the legacy's.
+        CandidateScatters = "candidate_scatters" => "the candidate's order changed more than the legacy's",
+        /// The legacy's are.
+        LegacyScatters = "legacy_scatters" => "the legacy's order changed more than the candidate's",
         /// A mismatch in a run that hardly asked again about this group: what a proof rests on says nothing of it. Only a reader
         /// of several runs can tell.
         Unsampled = "unsampled" => "mismatches of processes that hardly asked again about them",

@@ -1,5 +1,8 @@
 //! The pairs of services that are simulated.
 
+mod texts;
+
+pub(crate) use self::texts::TEXTS;
 use crate::service::{Fault, Noise, SECOND};
 use crate::simulation::{Load, Scenario};
 
@@ -52,7 +55,7 @@ const fn faulty(
 }
 
 /// Services that behave alike, with the load at which that is shown.
-pub(crate) const PURE: [(Scenario, Load); 15] = [
+pub(crate) const PURE: [(Scenario, Load); 17] = [
     (pure("uuid", Noise::Uuid, 1.0), LOAD),
     (pure("uuid in a tenth", Noise::Uuid, 0.1), LOAD),
     (pure("clock", Noise::Clock, 1.0), MANY),
@@ -65,13 +68,15 @@ pub(crate) const PURE: [(Scenario, Load); 15] = [
     (pure("one of six", Noise::Dice, 0.05), LOAD),
     (pure("sentence", Noise::Sentence, 1.0), MANY),
     (pure("token in a text", Noise::Token, 1.0), LOAD),
+    (pure("page", Noise::Page, 1.0), MANY),
+    (pure("sorted, ties at random", Noise::Ties, 1.0), MOST),
     (pure("race in 2 %", Noise::Race(0.02), 1.0), LOAD),
     (pure("race in 5 %", Noise::Race(0.05), 1.0), LOAD),
     (pure("seldom (3 %)", Noise::Seldom(0.03), 1.0), LOAD),
 ];
 
 /// Candidates with a fault that must not be taken for noise.
-pub(crate) const FAULTY: [(Scenario, Load); 34] = [
+pub(crate) const FAULTY: [(Scenario, Load); 30] = [
     (
         faulty(
             "clock, an hour off, 1 %",
@@ -398,50 +403,6 @@ pub(crate) const FAULTY: [(Scenario, Load); 34] = [
             Fault::Excess(0.2),
             1.0,
             false,
-            1.0,
-        ),
-        LOAD,
-    ),
-    (
-        faulty(
-            "token, an error text, 1 %",
-            Noise::Token,
-            Fault::Kind,
-            0.01,
-            true,
-            1.0,
-        ),
-        LOAD,
-    ),
-    (
-        faulty(
-            "token, null, 1 %",
-            Noise::Token,
-            Fault::Null,
-            0.01,
-            false,
-            1.0,
-        ),
-        LOAD,
-    ),
-    (
-        faulty(
-            "token, a constant, 1 %",
-            Noise::Token,
-            Fault::Constant,
-            0.01,
-            false,
-            1.0,
-        ),
-        LOAD,
-    ),
-    (
-        faulty(
-            "token, a character short, 5 %",
-            Noise::Token,
-            Fault::Bias(-1),
-            0.05,
-            true,
             1.0,
         ),
         LOAD,

@@ -69,6 +69,9 @@ const SHORT_WORDS: i32 = -16;
 /// From so many characters on a run is long.
 const LONG: usize = 20;
 
+/// Up to this sum a few letters may be a word: `paid`, `true` and `null` are, `kgrt` is not.
+const WORDLIKE: i32 = -2;
+
 /// What a run of characters looks like.
 pub(super) fn reading(run: &str) -> Reading {
     let sum = surprise(run);
@@ -87,9 +90,9 @@ pub(super) fn reading(run: &str) -> Reading {
     }
 }
 
-/// Whether letters are more usual together than random ones, however few they are.
+/// Whether a few letters are more usual together than random ones.
 pub(super) fn is_wordlike(letters: &str) -> bool {
-    surprise(letters) < 0
+    surprise(letters) <= WORDLIKE
 }
 
 /// How unusual the letters of a run follow each other, in bits. It is cut where anything but letters is, and where

@@ -20,9 +20,9 @@ const SLACK: usize = 2;
 
 /// A part of a text.
 #[derive(Clone, Copy)]
-pub(super) struct Piece<'a> {
+struct Piece<'a> {
     kind: Kind,
-    pub(super) text: &'a str,
+    text: &'a str,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub(super) enum Likeness {
 }
 
 /// Cuts a text.
-pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
+fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let (mut begun, mut at) = (0, 0);
     let mut begun_kind = Kind::Other;
@@ -89,6 +89,76 @@ pub(super) fn are_alike(one: &str, two: &str) -> bool {
     }
     let (one, two) = (pieces(one), pieces(two));
     one.len() == two.len() && one.iter().zip(&two).all(|(one, two)| one.is_like(two))
+}
+
+/// The numbers, times, ids and tokens in which any of four texts differ; `None` if they are not of one pattern.
+pub(in crate::noise) fn spots(texts: [&str; 4]) -> Option<Vec<[String; 4]>> {
+    let cut = texts.map(pieces);
+    let [first, others @ ..] = &cut;
+    let mut spots = Vec::new();
+    for (at, piece) in first.iter().enumerate() {
+        let there = |other: &Vec<Piece<'_>>| other.len() == first.len() && other[at].is_like(piece);
+        if !others.iter().all(there) {
+            return None;
+        }
+        let values = [0, 1, 2, 3].map(|text: usize| cut[text][at].text);
+        if piece.kind == Kind::Run {
+            push_parts(values, &mut spots);
+        } else {
+            push_spot(values, &mut spots);
+        }
+    }
+    (cut.iter().all(|pieces| pieces.len() == first.len())).then_some(spots)
+}
+
+/// Adds the parts of runs that can be laid over each other, or else the runs.
+fn push_parts(runs: [&str; 4], spots: &mut Vec<[String; 4]>) {
+    let skeletons = runs.map(skeleton);
+    let parts = runs.map(parts);
+    let is_one = skeletons.iter().all(|other| *other == skeletons[0])
+        && parts.iter().all(|other| other.len() == parts[0].len());
+    if !is_one {
+        return push_spot(runs, spots);
+    }
+    for at in 0..parts[0].len() {
+        push_spot([0, 1, 2, 3].map(|run: usize| parts[run][at]), spots);
+    }
+}
+
+fn push_spot(values: [&str; 4], spots: &mut Vec<[String; 4]>) {
+    if values.iter().any(|value| *value != values[0]) {
+        spots.push(values.map(str::to_owned));
+    }
+}
+
+/// A run cut into numbers, with their fractions, and other runs of letters and digits.
+fn parts(run: &str) -> Vec<&str> {
+    let bytes = run.as_bytes();
+    let is = |at: usize, known: fn(&u8) -> bool| bytes.get(at).is_some_and(known);
+    let until = |from: usize, known: fn(&u8) -> bool| {
+        let rest = bytes.get(from..).unwrap_or_default();
+        from + rest.iter().take_while(|byte| known(byte)).count()
+    };
+    let (mut parts, mut at) = (Vec::new(), 0);
+    while at < bytes.len() {
+        if !is(at, u8::is_ascii_alphanumeric) {
+            at += 1;
+            continue;
+        }
+        let mut end = until(at, u8::is_ascii_alphanumeric);
+        let is_number = until(at, u8::is_ascii_digit) == end;
+        let fraction = until(end + 1, u8::is_ascii_digit);
+        if is_number
+            && bytes.get(end) == Some(&b'.')
+            && fraction > end + 1
+            && !is(fraction, u8::is_ascii_alphanumeric)
+        {
+            end = fraction;
+        }
+        parts.extend(run.get(at..end));
+        at = end;
+    }
+    parts
 }
 
 impl Piece<'_> {
