@@ -65,6 +65,72 @@ pub(super) fn judge(
     decisions
 }
 
+/// The same once more for a decision whose times are not known: between which times each quantile is, is taken from
+/// `stored`, and what follows from that is not.
+pub(super) fn again(
+    stored: &[LatencyDecision],
+    routes: &[Judged<'_>],
+    thresholds: &Thresholds,
+) -> Vec<LatencyDecision> {
+    let required = routes.iter().filter(|route| route.decision.required);
+    let mut names: Vec<&str> = required
+        .map(|route| route.decision.route.as_str())
+        .collect();
+    names.sort_unstable();
+    names.insert(0, "");
+    let cases = names.into_iter().flat_map(|name| {
+        thresholds
+            .max_latency
+            .iter()
+            .map(move |limit| (name, limit))
+    });
+    let decided = cases.map(|(name, limit)| {
+        let told = stored
+            .iter()
+            .find(|told| told.route == name && told.limit == *limit);
+        let mut told = told.cloned().unwrap_or_else(|| LatencyDecision {
+            route: name.to_owned(),
+            limit: *limit,
+            requests: 0,
+            legacy: TimesBetween::default(),
+            candidate: TimesBetween::default(),
+            outcome: Outcome::Undecided,
+            needed: 0,
+        });
+        told.outcome = shown(&told);
+        if told.outcome != Outcome::Undecided {
+            told.needed = 0;
+        }
+        told
+    });
+    decided.collect()
+}
+
+/// What the times say that are shown. Those are what a pass rests on; a fail needs times that are proven with more
+/// certainty, so these may exceed the limit and it is open all the same.
+fn shown(told: &LatencyDecision) -> Outcome {
+    let (legacy, candidate) = (told.legacy, told.candidate);
+    let allowed = |legacy_us: u64| allowed(&told.limit, legacy_us);
+    if let Some(slowest) = candidate.at_most_us
+        && slowest as f64 <= allowed(legacy.at_least_us.unwrap_or(0))
+    {
+        return Outcome::Pass;
+    }
+    match (candidate.at_least_us, legacy.at_most_us) {
+        (Some(fastest), Some(slowest))
+            if fastest as f64 > allowed(slowest) && told.outcome == Outcome::Fail =>
+        {
+            Outcome::Fail
+        }
+        _ => Outcome::Undecided,
+    }
+}
+
+/// How long the candidate may take, in microseconds, where the legacy takes so long.
+fn allowed(limit: &LatencyLimit, legacy_us: u64) -> f64 {
+    legacy_us as f64 * limit.factor + limit.plus_us as f64
+}
+
 fn cases(seen: &[RouteEvidence], routes: &[Judged<'_>], thresholds: &Thresholds) -> Vec<Case> {
     let covered = operations::routes_of(&thresholds.operations, seen);
     let by_name: HashMap<&str, &RouteEvidence> = seen
@@ -148,7 +214,7 @@ fn settled(
     bound: Bound,
     levels: &Levels,
 ) -> Outcome {
-    let allowed = |legacy_us: u64| legacy_us as f64 * limit.factor + limit.plus_us as f64;
+    let allowed = |legacy_us: u64| allowed(limit, legacy_us);
     let q = limit.quantile;
     let (slowest, legacy_fastest) = (
         candidate.at_most(q, bound, levels.pass),

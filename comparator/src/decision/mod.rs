@@ -92,6 +92,11 @@ struct Asked<'a> {
     thresholds: &'a Thresholds,
 }
 
+/// The version of how is decided, and of the words for it. Raise it with every change by which the same evidence gives another
+/// number or another sentence, once a version has been released: a stored decision is then not made again by rules that were
+/// not its own.
+pub const METHOD: u32 = 1;
+
 /// What is known besides the counts.
 struct Measured {
     spread: Spread,
@@ -100,7 +105,7 @@ struct Measured {
 }
 
 /// Decides when it is known already what is noise. Targets, times and statuses of groups are in no document: when a decision
-/// is made again, what `stored` says of them is taken over.
+/// is made again, only what follows from what `stored` says of them is made again, too.
 fn decide_with(
     asked: &Asked<'_>,
     noise: Found<'_>,
@@ -131,8 +136,13 @@ fn decide_with(
         },
         Some(stored) => Measured {
             spread: Spread::stored(stored, &mut total, &mut routes),
-            latency: stored.latency.clone(),
-            errors: stored.candidate_errors.clone(),
+            latency: latency::again(&stored.latency, &routes, thresholds),
+            errors: errors::again(
+                &stored.candidate_errors,
+                (&counts, &routes),
+                thresholds,
+                alpha,
+            ),
         },
     };
     let summary = evidence.map(|evidence| summary(evidence, standing));
@@ -157,6 +167,7 @@ fn decide_with(
     Decision {
         clients: counts.clients,
         schema: GATE_SCHEMA.to_owned(),
+        method: METHOD,
         decision_id,
         time,
         migration: migration.to_owned(),
@@ -172,8 +183,10 @@ fn decide_with(
         routes,
         latency,
         candidate_errors: errors,
+        targets: evidence.map(|_| spread.0),
         waited_ms: 0,
         terms: Vec::new(),
+        terms_cut: false,
         stored: None,
         not_stored: None,
     }
