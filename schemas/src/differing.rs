@@ -27,6 +27,19 @@ pub struct Difference {
     pub other: Option<String>,
 }
 
+impl Difference {
+    /// In a sentence without a full stop; `here` and `there` are words for the two documents: `in the file`.
+    pub fn told(&self, here: &str, there: &str) -> String {
+        let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "absent".to_owned());
+        format!(
+            "{} is {} {here}, and {} {there}",
+            self.place,
+            text(&self.one),
+            text(&self.other)
+        )
+    }
+}
+
 /// Every place where two documents differ, in the order of the first one.
 pub fn differing<T: Serialize>(one: &T, other: &T) -> Vec<Difference> {
     let [one, other] = [one, other].map(|document| {

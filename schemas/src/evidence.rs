@@ -13,7 +13,7 @@ use crate::noise::{Excused, NoiseGroup};
 use crate::recheck::{ClassCounts, EvidenceCounts};
 use crate::tally::{Counts, Group, Identity};
 use crate::targets::TargetEvidence;
-use crate::terms::Coverage;
+use crate::terms::{Coverage, Terms};
 use crate::time::Timestamp;
 use crate::watermark::{InstanceWatermark, Run};
 
@@ -283,6 +283,19 @@ pub struct DecidedTerms {
     pub rules_hash: String,
     /// What of the traffic was compared.
     pub coverage: Coverage,
+}
+
+impl DecidedTerms {
+    /// What a decision says of terms.
+    pub fn of(terms: Terms) -> Self {
+        Self {
+            id: terms.id,
+            time: terms.time,
+            program: terms.program,
+            rules_hash: terms.identity.rules_hash,
+            coverage: terms.coverage,
+        }
+    }
 }
 
 /// How many targets (method, path and query) the requests with a verdict had, of all routes together.

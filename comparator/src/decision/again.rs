@@ -169,16 +169,9 @@ pub fn differences(stored: &Decision, again: &Decision) -> Vec<String> {
         FIRST.iter().position(|name| first(&name))
     };
     found.sort_by_key(|found| weight(found).unwrap_or(FIRST.len()));
-    let told = found.iter().map(|found| {
-        let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "absent".to_owned());
-        format!(
-            "{} is {} in the decision, and {} when decided again",
-            found.place,
-            text(&found.one),
-            text(&found.other)
-        )
-    });
-    told.collect()
+    let told = found.iter();
+    told.map(|found| found.told("in the decision", "when decided again"))
+        .collect()
 }
 
 /// Why this program cannot decide again as another one decided; `None` if it can.

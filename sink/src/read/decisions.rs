@@ -1,6 +1,7 @@
-//! Stored decisions: what is asked for, and what was counted of what one rests on.
+//! Stored decisions: what is asked for, under which terms one was counted, and what was counted of what it rests on.
 
 use parity_schemas::evidence::{LeftOutSpan, Outcome, RouteEvidence, Window};
+use parity_schemas::terms::Terms;
 use parity_schemas::time::Timestamp;
 use uuid::Uuid;
 
@@ -18,6 +19,40 @@ pub struct DecisionFilter {
     pub outcome: Option<Outcome>,
     /// Only those after this one, for paging: time and id of the last decision of the previous page.
     pub before: Option<(Timestamp, Uuid)>,
+}
+
+/// Selects terms.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TermsFilter {
+    /// Of this migration.
+    pub migration: String,
+    /// With this hash of the rules.
+    pub rules_hash: String,
+    /// Of these versions of legacy and candidate; of all if `None`.
+    pub versions: Option<(String, String)>,
+    /// Only those with one of these ids; all if empty.
+    pub ids: Vec<Uuid>,
+}
+
+/// Terms that were found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FoundTerms {
+    /// The latest first.
+    pub terms: Vec<Terms>,
+    /// There are more, which are earlier.
+    pub cut: bool,
+}
+
+/// Most terms of one query. More than a hundred changes without another rule or version say nothing that fewer do not.
+pub const MAX_TERMS: usize = 100;
+
+impl FoundTerms {
+    /// Of one more than are wanted.
+    pub(super) fn of(mut terms: Vec<Terms>) -> Self {
+        let cut = terms.len() > MAX_TERMS;
+        terms.truncate(MAX_TERMS);
+        Self { terms, cut }
+    }
 }
 
 /// Which tallies are added up.
