@@ -63,14 +63,6 @@ pub struct RuleText {
 }
 
 impl RuleText {
-    /// The texts that a person chose freely.
-    pub fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
-        let optional = [&mut self.field, &mut self.reason, &mut self.owner];
-        [&mut self.path]
-            .into_iter()
-            .chain(optional.into_iter().flatten())
-    }
-
     /// Whether a part of it looked like a secret, so that it is no longer what was hashed.
     pub fn is_hidden(&self) -> bool {
         self.path == HIDDEN || self.field.as_deref() == Some(HIDDEN)

@@ -49,13 +49,15 @@ mod standing;
 mod words;
 
 use parity_schemas::evidence::{
-    Decision, ErrorDecision, Evidence, EvidenceSummary, GATE_SCHEMA, LatencyDecision, Thresholds,
+    Decision, ErrorDecision, Evidence, EvidenceSummary, GATE_SCHEMA, LatencyDecision, LeftOut,
+    Thresholds,
 };
 use parity_schemas::time::Timestamp;
 use parity_schemas::watermark::Standing;
 use uuid::Uuid;
 
 use crate::noise::excused::{self, Found};
+use crate::redact::by_hand;
 pub use carried::carried;
 use conclude::{Question, conclude};
 pub use sentences::excused as not_counted;
@@ -204,8 +206,14 @@ fn summary(evidence: &Evidence, standing: &Standing) -> EvidenceSummary {
         watermarks: standing.watermarks.clone(),
         carried: evidence.carried.clone(),
         other_rules: evidence.other_rules.clone(),
-        left_out: evidence.left_out.clone(),
+        left_out: evidence.left_out.iter().cloned().map(written).collect(),
     }
+}
+
+/// A decision is kept for ever, so a secret in a reason must not come into it.
+fn written(mut left_out: LeftOut) -> LeftOut {
+    left_out.span.reason = by_hand(&left_out.span.reason).into_owned();
+    left_out
 }
 
 #[cfg(test)]

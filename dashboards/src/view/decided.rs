@@ -5,6 +5,7 @@
 
 use super::listing::Listing;
 use parity_comparator::decision;
+use parity_comparator::redact::by_hand;
 use parity_schemas::evidence::{Decision, Evidence, Thresholds};
 use parity_schemas::id::new_id;
 use parity_schemas::report::Report;
@@ -46,6 +47,10 @@ pub fn decided(
         value: mut report,
         instead,
     } = reader.find_report(selection)?;
+    for left_out in &mut report.left_out {
+        // A report is passed on like a decision, so a secret in a reason must not come into it.
+        left_out.span.reason = by_hand(&left_out.span.reason).into_owned();
+    }
     let standing = Standing {
         complete_until: report.complete_until,
         watermarks: report.watermarks.clone(),
