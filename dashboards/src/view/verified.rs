@@ -178,16 +178,13 @@ fn same_in_store(
         )],
         Some(text) if compact(&escaped(&text)) == compact(content.decision.get()) => Vec::new(),
         Some(text) => vec![match serde_json::from_str::<Decision>(&text) {
-            Ok(stored) => differences(&stored, decision)
-                .into_iter()
-                .next()
-                .map_or_else(
-                    || {
-                        "the store has another text of this decision, with the same numbers"
-                            .to_owned()
-                    },
-                    |first| format!("the store has another decision of this id: {first}"),
-                ),
+            Ok(stored) => differing::differing(&stored, decision).first().map_or_else(
+                || "the store has another text of this decision, with the same numbers".to_owned(),
+                |first| {
+                    let first = first.told("in the store", "in the file");
+                    format!("the store has another decision of this id: {first}")
+                },
+            ),
             Err(error) => format!("the store has a text of this id that is no decision: {error}"),
         }],
     };

@@ -20,7 +20,7 @@ use parity_schemas::evidence::carried::Redecide;
 use parity_schemas::evidence::{Evidence, LeftOutSpan};
 use parity_schemas::record::{Mismatch, RecordType};
 use parity_schemas::report::Report;
-use parity_schemas::tally::Identity;
+use parity_schemas::tally::{Identity, Tally};
 use parity_schemas::time::Timestamp;
 use serde::Deserialize;
 use tokio::runtime::Runtime;
@@ -180,7 +180,7 @@ impl ClickHouseReader {
             let mut held = Sums::default();
             let condition = format!("AND {}", touched(span));
             let of = (identity, selection, condition.as_str());
-            self.tallies(&mut held, of, false)?;
+            self.tallies(of, false, |tally| held.add(tally))?;
             sums.left_out.push(held.into_left_out(span.clone()));
         }
         let spans = selection.left_out.iter();
@@ -198,21 +198,21 @@ impl ClickHouseReader {
             self.came_from(row.shard, std::mem::take(&mut row.server))?;
             sums.groups.add(row.into_record()?);
         }
-        self.tallies(&mut sums, of, with_details)?;
+        self.tallies(of, with_details, |tally| sums.add(tally))?;
         Ok(sums)
     }
 
-    /// Adds the tallies of an identity.
+    /// Hands out the tallies of an identity, summed by route and run.
     fn tallies(
         &self,
-        sums: &mut Sums,
         of: (&Identity, &Selection, &str),
         with_details: bool,
+        mut add: impl FnMut(Tally),
     ) -> Result<(), StoreError> {
         let tallies = self.summed(RecordType::Tally, TALLY, of, with_details);
         for mut row in self.ask::<TallyRow>(tallies)? {
             self.came_from(row.shard, std::mem::take(&mut row.server))?;
-            sums.add(row.into_record()?);
+            add(row.into_record()?);
         }
         Ok(())
     }

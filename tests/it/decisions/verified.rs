@@ -148,7 +148,7 @@ fn a_store_that_was_changed_or_is_another_does_not_hold_and_removed_rows_are_tol
     assert_eq!(code, 1);
     let told = state(&document, "stored");
     assert!(
-        told.contains("another decision of this id: outcome is fail"),
+        told.contains("another decision of this id: outcome is"),
         "{told}"
     );
     sql("UPDATE decisions SET document = 'nonsense'");
@@ -158,4 +158,75 @@ fn a_store_that_was_changed_or_is_another_does_not_hold_and_removed_rows_are_tol
     let show = place.run(&["decisions", "show", &id]);
     assert_eq!(show.code, 2);
     assert!(show.stderr.contains("cannot read it"), "{}", show.stderr);
+}
+
+/// A decision while an instance was silent, whose rows came later: it was not known then what it had counted.
+#[test]
+fn what_an_instance_that_was_silent_wrote_later_is_no_tampering_and_less_is() {
+    let place = counted();
+    let sql = |text: &str| {
+        let connection =
+            rusqlite::Connection::open(place.path().join("parity.db")).expect("it opens");
+        connection.execute_batch(text).expect("SQL");
+    };
+    // Its last words are lost, as if it were killed; and a part of its rows is still on the way.
+    sql(
+        "UPDATE watermarks SET ended = 0, complete_until = started + 1, tallies = 0, received = 0, settled = 0, open = '[]'; \
+         UPDATE tallies SET interval_start = interval_start - 120000000; \
+         CREATE TABLE kept AS SELECT * FROM tallies; \
+         UPDATE tallies SET received = received - 100, \"match\" = \"match\" - 100",
+    );
+    let gate = place.run(&["gate", "--max-mismatch-rate", "0.5", "--output", "json"]);
+    let decision = gate.json();
+    assert_eq!(
+        decision["evidence"]["watermarks"][0]["state"], "silent",
+        "{decision}"
+    );
+    assert_eq!(decision["total"]["received"], 300);
+    let id = decision["decision_id"].as_str().expect("an id").to_owned();
+    let file = export(&place, &id);
+    let store = ["--store", "sqlite:parity.db"];
+    let (code, document) = verify(&place, &file, &store);
+    assert_eq!(code, 0, "{document}");
+    assert!(
+        state(&document, "tallies").starts_with("holds []"),
+        "{document}"
+    );
+    sql("DELETE FROM tallies; INSERT INTO tallies SELECT * FROM kept");
+    let (code, document) = verify(&place, &file, &store);
+    assert_eq!(code, 0, "{document}");
+    let told = state(&document, "tallies");
+    assert!(
+        told.starts_with("holds")
+            && told.contains("more was counted since")
+            && told.contains("it was silent then"),
+        "{told}"
+    );
+    // Another count at the same time is one that is less somewhere.
+    sql("UPDATE tallies SET \"match\" = 200, mismatch = 200");
+    let (code, document) = verify(&place, &file, &store);
+    assert_eq!(code, 1, "{document}");
+    assert!(
+        state(&document, "tallies").contains("match is 300"),
+        "{document}"
+    );
+}
+
+#[test]
+fn more_of_an_instance_that_was_complete_is_another_count() {
+    let place = counted();
+    let sql = |text: &str| {
+        let connection =
+            rusqlite::Connection::open(place.path().join("parity.db")).expect("it opens");
+        connection.execute_batch(text).expect("SQL");
+    };
+    // Its interval is over.
+    sql("UPDATE tallies SET interval_start = interval_start - 120000000");
+    let (_, id) = decide(&place);
+    let file = export(&place, &id);
+    sql("UPDATE tallies SET received = received + 100, \"match\" = \"match\" + 100");
+    let (code, document) = verify(&place, &file, &["--store", "sqlite:parity.db"]);
+    assert_eq!(code, 1, "{document}");
+    let told = state(&document, "tallies");
+    assert!(told.contains("is 400 in the decision, and 500"), "{told}");
 }

@@ -11,10 +11,9 @@ use uuid::Uuid;
 use super::rows::{TERMS, TermsRow, plain, select};
 use super::{ClickHouseReader, touched, word};
 use crate::error::StoreError;
-use crate::read::assemble::Sums;
 use crate::read::conditions::{Conditions, Spelling, Value};
 use crate::read::decisions::{
-    Counted, CountedWindow, DecisionFilter, FoundTerms, MAX_TERMS, TermsFilter,
+    Counted, CountedSums, CountedWindow, DecisionFilter, FoundTerms, MAX_TERMS, TermsFilter,
 };
 
 /// The columns of a line, as they are selected.
@@ -91,8 +90,9 @@ impl ClickHouseReader {
         for span in &asked.left_out {
             condition.extend([" AND NOT ", &touched(span)]);
         }
-        let mut sums = Sums::default();
-        self.tallies(&mut sums, (identity, &asked.since(), &condition), false)?;
+        let mut sums = CountedSums::default();
+        let of = (identity, &asked.since(), condition.as_str());
+        self.tallies(of, false, |tally| sums.add(tally))?;
         Ok(sums.into_counted())
     }
 }

@@ -10,10 +10,9 @@ use uuid::Uuid;
 use super::rows::{all_of, needed_of, tally, terms};
 use super::{OF_IDENTITY, SqliteReader, within};
 use crate::error::StoreError;
-use crate::read::assemble::Sums;
 use crate::read::conditions::{Conditions, Spelling, Value};
 use crate::read::decisions::{
-    Counted, CountedWindow, DecisionFilter, FoundTerms, MAX_TERMS, TermsFilter,
+    Counted, CountedSums, CountedWindow, DecisionFilter, FoundTerms, MAX_TERMS, TermsFilter,
 };
 
 impl SqliteReader {
@@ -68,7 +67,7 @@ impl SqliteReader {
         for span in &asked.left_out {
             sql.extend([" AND NOT ", &within(span)]);
         }
-        let mut sums = Sums::default();
+        let mut sums = CountedSums::default();
         self.each(&sql, RecordType::Tally, identity, &asked.since(), |row| {
             sums.add(tally(row)?);
             Ok(())
