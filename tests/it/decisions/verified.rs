@@ -221,7 +221,11 @@ fn more_of_an_instance_that_was_complete_is_another_count() {
         connection.execute_batch(text).expect("SQL");
     };
     // Its interval is over.
-    sql("UPDATE tallies SET interval_start = interval_start - 120000000");
+    sql(
+        "UPDATE tallies SET interval_start = interval_start - 120000000; \
+         UPDATE watermarks SET counted_from = counted_from - 300000000, open = '[]', received = 400, settled = 400, \
+         tallies = (SELECT count(*) FROM tallies)",
+    );
     let (_, id) = decide(&place);
     let file = export(&place, &id);
     sql("UPDATE tallies SET received = received + 100, \"match\" = \"match\" + 100");

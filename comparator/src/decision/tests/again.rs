@@ -1,6 +1,7 @@
 //! A decision that is made again from its document says the same, and a changed document does not.
 
 use parity_schemas::evidence::{GroupEvidence, SetEvidence};
+use parity_schemas::noise::NoiseState;
 use parity_schemas::recheck::RecheckEvidence;
 use parity_schemas::record::MismatchClass;
 use parity_schemas::tally::Group;
@@ -10,6 +11,8 @@ use serde_json::{Value, json};
 
 use super::super::again::{again, differences, noise_faults, other_method, taken};
 use super::*;
+
+mod places;
 
 /// With a route that fails, one that was required and never came, an operation that covers two routes, a path that is not
 /// served, our own drops, and noise.
@@ -50,6 +53,7 @@ fn all() -> Vec<Decision> {
         route: "GET /a".to_owned(),
         fingerprints: vec!["f".to_owned()],
         classes: [(MismatchClass::Noise, 360)].into(),
+        never_asked: 0,
     }];
     for route in &mut evidence.routes {
         let mut times = Histogram::default();
@@ -245,7 +249,7 @@ fn forged_words_are_told_with_those_that_follow() {
     decision.headline = "PASS for all routes".to_owned();
     let told = faults(&decision);
     assert!(
-        told[0].starts_with("headline is \"PASS for all routes\" in the decision, and \"FAIL"),
+        told[0].starts_with("headline is \"PASS for all routes\" in the decision, and \"UNDECIDED"),
         "{told:?}"
     );
     let mut decision = all().remove(0);
@@ -255,7 +259,9 @@ fn forged_words_are_told_with_those_that_follow() {
 
 #[test]
 fn more_that_cannot_be_is_told() {
-    let changes: [fn(&mut Decision); 7] = [
+    let changes: [fn(&mut Decision); 9] = [
+        |decision| decision.total.alpha = Some(0.05),
+        |decision| decision.routes[0].alpha = None,
         |decision| drop(decision.routes.remove(0)),
         |decision| own(decision).excused.noise += 10_000,
         |decision| own(decision).excused.hidden += 0.5,
