@@ -133,7 +133,7 @@ impl Comparing {
             Stage::Second(second) => {
                 let (pledge, captures) = *second;
                 self.under_way.begin(Unsettled::Second(pledge));
-                catch_unwind(AssertUnwindSafe(|| self.classify(&exchange, &captures)))
+                catch_unwind(AssertUnwindSafe(|| self.classify(exchange, &captures)))
             }
             Stage::Control(control) => {
                 self.under_way.begin(Unsettled::Control(route));
@@ -197,10 +197,23 @@ impl Comparing {
     }
 
     /// Says of a mismatch which kind it is, by the second answers.
-    fn classify(&mut self, exchange: &Exchange, second: &SecondCaptures) {
-        let rechecked = self.looks.classify(&mut self.comparator, exchange, second);
+    fn classify(&mut self, mut exchange: Exchange, second: &SecondCaptures) {
+        if SecondLooks::is_only_failed(&exchange, second) {
+            let Some(Unsettled::Second(pledge)) = self.under_way.take() else {
+                return;
+            };
+            match self.looks.look_further(exchange, pledge, second.looks) {
+                Ok(()) => return,
+                Err(refused) => {
+                    let pledge;
+                    (exchange, pledge) = *refused;
+                    self.under_way.begin(Unsettled::Second(pledge));
+                }
+            }
+        }
+        let rechecked = self.looks.classify(&mut self.comparator, &exchange, second);
         if let Some(Unsettled::Second(pledge)) = self.under_way.take() {
-            self.looks.settle(exchange, &rechecked, pledge);
+            self.looks.settle(&exchange, &rechecked, pledge);
         }
     }
 

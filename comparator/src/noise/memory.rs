@@ -80,6 +80,16 @@ impl Memory {
                 RecheckEvidence::CandidateOdd,
                 RecheckEvidence::LegacyOdd,
             ),
+            (
+                seen.nearer,
+                RecheckEvidence::OwnOrder,
+                RecheckEvidence::OtherOrder,
+            ),
+            (
+                seen.scatter,
+                RecheckEvidence::CandidateScatters,
+                RecheckEvidence::LegacyScatters,
+            ),
         ] {
             match sign {
                 Some(Ordering::Greater) => add(more),
