@@ -96,6 +96,9 @@ vocabulary! {
         Asked = "asked" => "mismatches that both services were asked about once more",
         /// One of the second answers did not come, or could not be compared.
         Failed = "failed" => "of them, those without two second answers that can be compared",
+        /// The data changed between the looks, and what the candidate had first is neither what the legacy had nor what it has
+        /// now, but between both: probably a moment of the same change, and not proven to be one.
+        Between = "between" => "of them, transient ones whose first value was only between the two of the legacy",
         /// The request may change something, so it must not be repeated.
         RefusedMethod = "refused_method" => "mismatches of requests that must not be repeated",
         /// More mismatches than the process may ask again about.

@@ -323,7 +323,9 @@ impl SecondLooks {
         let summary = self.summary(exchange, rechecked, pledge.groups());
         let is_known = |group: &GroupSummary| group.class != MismatchClass::Unconfirmed;
         if summary.groups.values().any(is_known) {
-            pledge.settle(&summary, &[RecheckEvent::Asked]);
+            let events = [RecheckEvent::Asked, RecheckEvent::Between];
+            let known = if rechecked.is_between { 2 } else { 1 };
+            pledge.settle(&summary, &events[..known]);
         } else {
             pledge.settle(&summary, FAILED);
         }

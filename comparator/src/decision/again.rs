@@ -114,7 +114,7 @@ fn noise<'a>(stored: &'a Decision, evidence: Option<&Evidence>) -> Found<'a> {
         };
         excused.transient = of_class(&own.counts.classes, MismatchClass::Transient);
         let of_route = groups.iter().filter(|group| group.route == name);
-        excused.hidden = hidden::of_route(of_route, excused.noise);
+        excused.hidden = excused::between(&own.counts) + hidden::of_route(of_route, excused.noise);
         Some((name, excused))
     });
     let routes = own.collect();

@@ -189,7 +189,7 @@ fn of_all(seen: &[RouteEvidence], noise: &Found<'_>) -> Excused {
 
 /// Whether more may hide in what is taken for noise than is allowed.
 pub(super) fn hides_too_much(excused: Excused, thresholds: &Thresholds) -> bool {
-    excused.noise > 0 && excused.hidden > thresholds.max_hidden
+    excused.total() > 0 && excused.hidden > thresholds.max_hidden
 }
 
 /// What the counts of one route prove: that it passes with a chance to be wrong of 1 − confidence, that it fails with

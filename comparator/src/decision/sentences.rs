@@ -130,11 +130,16 @@ pub(super) fn unproven(
     rechecks: Option<u64>,
 ) -> Vec<String> {
     let mut sentences = Vec::new();
-    if hides_too_much(route.excused, thresholds) {
+    let excused = route.excused;
+    if hides_too_much(excused, thresholds) {
         let (hidden, allowed) = percents(route.excused.hidden, thresholds.max_hidden);
         let missing = match rechecks {
             _ if thresholds.max_hidden == 0.0 => {
                 "no number of rechecks can show that nothing does".to_owned()
+            }
+            _ if excused.transient > excused.noise => {
+                "the data changes while it is looked at, so only a higher --max-hidden allows more"
+                    .to_owned()
             }
             Some(rechecks) => format!(
                 "about {} more rechecks, spread as the mismatches are, would settle it",
@@ -143,8 +148,8 @@ pub(super) fn unproven(
             None => "more rechecks would settle it".to_owned(),
         };
         sentences.push(format!(
-            "{name}: up to {hidden} % of the compared requests may hide a difference in what is taken for noise, {allowed} % \
-             allowed; {missing}"
+            "{name}: up to {hidden} % of the compared requests may hide a difference in what is taken for noise or for a change of \
+             the data, {allowed} % allowed; {missing}"
         ));
     }
     let seen = Seen::new(route.differing, route.compared);

@@ -84,6 +84,8 @@ pub struct Rechecked {
     pub groups: Vec<RecheckedGroup>,
     /// Findings of the second pair alone, where the legacy stood still. They are none of this exchange.
     pub only_second: usize,
+    /// It is transient, and of a value it is only known that it was between the two that the legacy had.
+    pub is_between: bool,
 }
 
 /// What the second look said of the findings of one group.
@@ -164,6 +166,7 @@ pub fn not_rechecked(first: &Comparison) -> Rechecked {
             })
             .collect(),
         only_second: 0,
+        is_between: false,
     }
 }
 
@@ -203,10 +206,13 @@ pub fn classify(comparisons: &Comparisons<'_>, hash: &dyn Fn(&[u8]) -> u64) -> R
     if first.findings_cut || first.body_not_compared.is_some() {
         class = class.min(MismatchClass::Unconfirmed);
     }
+    let is_between = class == MismatchClass::Transient
+        && first.findings.iter().any(|finding| !seen.is_exact(finding));
     Rechecked {
         class,
         groups,
         only_second,
+        is_between,
     }
 }
 

@@ -16,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 
 use parity_schemas::evidence::{Evidence, GroupEvidence, RouteEvidence};
 use parity_schemas::noise::{Excused, NoiseFamily, NoiseGroup, NoiseState, NoiseSums, NoiseUse};
-use parity_schemas::recheck::{ClassCounts, EvidenceCounts, RecheckEvidence};
+use parity_schemas::recheck::{ClassCounts, EvidenceCounts, RecheckEvent, RecheckEvidence};
 use parity_schemas::record::MismatchClass;
 use parity_schemas::tally::{Counts, Group};
 use parity_schemas::verdict::Kind;
@@ -47,7 +47,9 @@ pub fn find(evidence: &Evidence, usage: NoiseUse) -> Found<'_> {
     for route in &evidence.routes {
         let transient = of_class(&route.counts.classes, MismatchClass::Transient);
         if transient > 0 {
-            found.routes.entry(&route.route).or_default().transient = transient;
+            let excused = found.routes.entry(&route.route).or_default();
+            excused.transient = transient;
+            excused.hidden = between(&route.counts);
         }
     }
     if usage == NoiseUse::Off {
@@ -58,6 +60,13 @@ pub fn find(evidence: &Evidence, usage: NoiseUse) -> Found<'_> {
         add_sets(&mut found, evidence);
     }
     found
+}
+
+/// The share of the compared requests that are taken for changes of the data because the candidate's value was between the
+/// two of the legacy. A wrong value that happens to be there looks the same.
+pub fn between(counts: &Counts) -> f64 {
+    let between = counts.rechecks.get(&RecheckEvent::Between).copied();
+    between.unwrap_or(0) as f64 / counts.compared().max(1) as f64
 }
 
 /// Adds the exchanges all of whose groups are noise, or may be.
@@ -100,7 +109,7 @@ fn add_sets<'a>(found: &mut Found<'a>, evidence: &'a Evidence) {
     }
     for (route, excused) in &mut found.routes {
         let groups = of_route.remove(route).unwrap_or_default();
-        excused.hidden = hidden::of_route(groups, excused.noise);
+        excused.hidden += hidden::of_route(groups, excused.noise);
     }
     add_uncounted(found, evidence);
 }
@@ -278,10 +287,13 @@ pub fn state(group: &NoiseGroup) -> Option<(NoiseState, Proof)> {
                 + alone.copied().unwrap_or(0)
         })
         .sum();
+    if moved == 0 {
+        return None;
+    }
     if proof.is_proven() {
         Some((NoiseState::Proven, proof))
     } else {
-        (proof.is_open() && moved > 0).then_some((NoiseState::Open, proof))
+        proof.is_open().then_some((NoiseState::Open, proof))
     }
 }
 

@@ -1,10 +1,10 @@
 //! What a process remembers of the values of a group, so that one look can be compared with those before.
 //!
 //! Values and targets are remembered by keyed hashes and never leave; what leaves are counts. All is bounded: beyond its
-//! bounds a group learns no more values, for both services alike, and what it has is still recognized.
+//! bounds a group forgets the oldest values, of both services alike, and a fault that begins late is still recognized.
 
 use std::cmp::Ordering;
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use parity_schemas::recheck::{EvidenceCounts, RecheckEvidence};
 use parity_schemas::time::Timestamp;
@@ -14,11 +14,14 @@ use super::class::Observation;
 /// Groups that are remembered; what is known of more is not counted. About as many as a tally holds.
 const GROUPS: usize = 1_024;
 /// Values of each service that a group remembers: a constant shows in a handful, one of a thousand values in some ten
-/// thousand. 140 KiB for a group at most.
+/// thousand. 180 KiB for a group at most.
 const VALUES: usize = 2_048;
-/// Values that all groups remember: 9 MiB. Sixty-four groups may have all of theirs; a service rarely has as many fields that
+/// Values that all groups remember: 12 MiB. Sixty-four groups may have all of theirs; a service rarely has as many fields that
 /// differ in each answer.
 const VALUES_IN_ALL: usize = 64 * 2 * VALUES;
+/// Values of each service that a group may remember even then: with all groups, 4 MiB more. A constant in every answer shows in
+/// three.
+const LEAST_VALUES: usize = 32;
 /// Times that a value must have been seen before to be one that repeats. Of values that are drawn at random many are seen
 /// twice (of forty thousand, every twentieth among two thousand) and few three times; a constant is seen always.
 const OFTEN: u32 = 2;
@@ -41,11 +44,39 @@ pub struct Memory {
 
 #[derive(Default)]
 struct Known {
-    legacy: HashMap<u64, Shown>,
-    candidate: HashMap<u64, Shown>,
+    legacy: Values,
+    candidate: Values,
     targets: HashSet<u64>,
     /// The farthest that the legacy has moved.
     motion: Option<i32>,
+}
+
+/// Values of one service.
+#[derive(Default)]
+struct Values {
+    shown: HashMap<u64, Shown>,
+    /// The same, the oldest first.
+    order: VecDeque<u64>,
+}
+
+impl Values {
+    /// Takes in a value; of more than `most` forgets the oldest.
+    fn learn(&mut self, value: u64, time: Timestamp, most: usize) {
+        if let Some(shown) = self.shown.get_mut(&value) {
+            shown.times = shown.times.saturating_add(1);
+            return;
+        }
+        if self.order.len() >= most
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.shown.remove(&oldest);
+        }
+        if self.order.len() < most {
+            let (first, times) = (time, 1);
+            self.shown.insert(value, Shown { first, times });
+            self.order.push_back(value);
+        }
+    }
 }
 
 /// When a value was seen.
@@ -106,8 +137,8 @@ impl Memory {
         let Some(known) = self.groups.get_mut(fingerprint) else {
             return counts;
         };
-        let repeats = |values: &[u64], known: &HashMap<u64, Shown>| {
-            let mut seen = values.iter().filter_map(|value| known.get(value));
+        let repeats = |values: &[u64], known: &Values| {
+            let mut seen = values.iter().filter_map(|value| known.shown.get(value));
             seen.any(|shown| {
                 shown.times >= OFTEN
                     && time.as_micros().saturating_sub(shown.first.as_micros()) >= LONG_AGO
@@ -145,23 +176,24 @@ impl Memory {
 
 impl Known {
     fn values(&self) -> usize {
-        self.legacy.len() + self.candidate.len()
+        self.legacy.order.len() + self.candidate.order.len()
     }
 
     fn learn(&mut self, seen: &Observation, time: Timestamp, are_all_full: bool) {
-        // Both learn new values or none: who forgets more would repeat less.
-        let is_full = are_all_full || self.legacy.len().max(self.candidate.len()) >= VALUES;
+        // Both may have as many: who forgets more would repeat less. Where all groups together are full, a group keeps what
+        // it has, or a little if it is new.
+        let most = if are_all_full {
+            let longest = self.legacy.order.len().max(self.candidate.order.len());
+            longest.clamp(LEAST_VALUES, VALUES)
+        } else {
+            VALUES
+        };
         for (values, known) in [
             (&seen.legacy_values, &mut self.legacy),
             (&seen.candidate_values, &mut self.candidate),
         ] {
             for value in values {
-                if let Some(shown) = known.get_mut(value) {
-                    shown.times = shown.times.saturating_add(1);
-                } else if !is_full {
-                    let (first, times) = (time, 1);
-                    known.insert(*value, Shown { first, times });
-                }
+                known.learn(*value, time, most);
             }
         }
     }
@@ -218,7 +250,7 @@ mod tests {
             memory.count(&format!("g{value}"), &none, 0, time);
         }
         let known = &memory.groups["f"];
-        assert!(known.candidate.len() <= VALUES + 1 && known.legacy.len() <= VALUES);
+        assert!(known.candidate.order.len() == VALUES && known.legacy.order.len() == VALUES);
         assert_eq!(
             (known.targets.len(), memory.groups.len()),
             (TARGETS, GROUPS)

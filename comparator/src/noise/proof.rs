@@ -25,6 +25,7 @@ use std::fmt;
 
 use parity_schemas::evidence::Bound;
 use parity_schemas::recheck::RecheckEvidence;
+use parity_schemas::record::MismatchClass;
 use statrs::function::gamma::ln_gamma;
 
 use super::shape::Shape;
@@ -65,6 +66,9 @@ pub struct Proof {
     pub hidden: f64,
     /// Why it is not proven; none if it is.
     pub against: Vec<Objection>,
+    /// Whether the legacy differed from itself in the same way in most of the rechecks. Then a shape that is never proven is no
+    /// fault either.
+    pub moves_alike: bool,
 }
 
 impl Proof {
@@ -83,7 +87,8 @@ impl Proof {
                 | Objection::Unsampled { .. }
                 | Objection::MayHide { .. } => true,
                 Objection::OneSided { count, mirrored } => evidence_for(*count, *mirrored) < SHOWN,
-                Objection::Shape(_) | Objection::Shown { .. } => false,
+                Objection::Shape(_) => self.moves_alike,
+                Objection::Shown { .. } => false,
             })
     }
 }
@@ -175,6 +180,7 @@ pub fn prove(group: &GroupSums, mirrored: Option<&GroupSums>, compared: u64) -> 
         rechecks: group.rechecks(),
         hidden: 0.0,
         against: Vec::new(),
+        moves_alike: group.of_class(MismatchClass::Noise) * 2 > group.rechecks(),
     };
     // Behind two status codes are answers of two kinds, of which nothing can be compared: the codes themselves are what
     // comes and goes.
@@ -339,7 +345,10 @@ impl fmt::Display for Objection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Shape(shape) => {
-                write!(f, "what differs is {shape}, which is never taken for noise")
+                write!(
+                    f,
+                    "what differs is {shape}, which is never taken for noise: write a rule if it may differ"
+                )
             }
             Self::FewRechecks { rechecks } => {
                 write!(f, "{rechecks} rechecks of at least {MIN_RECHECKS}")

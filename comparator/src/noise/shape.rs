@@ -209,14 +209,15 @@ impl Shape {
         self == other || self == other.mirrored()
     }
 
-    /// Whether values of these shapes may differ by chance alone. Not those that stand for the answer as a whole: what
-    /// is behind them is not known, so anything could hide there.
+    /// Whether values of these shapes may differ by chance alone. Not those that stand for the answer as a whole, and no free
+    /// texts: what is behind them is not known, so anything could hide there.
     pub fn may_be_noise(self) -> bool {
         ![self.legacy, self.candidate].iter().any(|shape| {
             matches!(
                 shape,
                 ValueShape::Status
                     | ValueShape::TextBody
+                    | ValueShape::Text
                     | ValueShape::LongText
                     | ValueShape::Bytes
                     | ValueShape::Described

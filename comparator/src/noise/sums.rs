@@ -24,6 +24,11 @@ pub struct GroupSums {
 }
 
 impl GroupSums {
+    /// Rechecks in which it had this class.
+    pub(super) fn of_class(&self, class: MismatchClass) -> u64 {
+        self.classes.get(&class).copied().unwrap_or(0)
+    }
+
     /// Mismatches that rechecks speak for.
     fn sampled(&self) -> u64 {
         let apart = self.unsampled() + self.of(RecheckEvidence::NeverAsked);

@@ -119,6 +119,13 @@ impl<'a> SecondLook<'a> {
         c1 == l2 || is_between() == Some(true)
     }
 
+    /// Whether what the candidate had first is exactly what the legacy has now. Of elements of a list it is, see
+    /// [`Self::is_on_the_way`].
+    pub(super) fn is_exact(&self, finding: &Finding) -> bool {
+        let [_, c1, l2, _] = self.values(finding);
+        is_membership(finding) || c1 == l2
+    }
+
     /// Whether there is no value any more where two values differed: a link that works once, an item that was deleted. That
     /// both agree about that says nothing of the values.
     fn is_gone(&self, finding: &Finding) -> bool {

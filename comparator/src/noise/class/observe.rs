@@ -8,10 +8,11 @@ use parity_schemas::verdict::{Finding, Kind, Part};
 use super::look::SecondLook;
 use super::orders::Orders;
 use super::spots::{PART_OF_SPOT, Spot};
-use crate::noise::shape::Shape;
+use crate::noise::shape::{Shape, ValueShape};
 use crate::noise::value::Ordered;
 
-/// Findings of a group whose values are looked at; of more, the first.
+/// Findings of a group whose values are looked at. Of more, so many that are spread over all of them and others each time: a
+/// fault may be in the last elements of long lists alone.
 const VALUES: usize = 16;
 
 /// What the four values of a place say of how alike two services behave there.
@@ -27,7 +28,8 @@ pub struct Observation {
     pub between: Option<i32>,
     /// The same of the legacy's two values.
     pub motion: Option<i32>,
-    /// Each service repeats itself (`Greater`) more than the other one, or less.
+    /// Each service repeats itself (`Greater`) more than the other one, or less; where neither does, its values are nearer to its
+    /// own, such as texts of one template.
     pub own: Option<Ordering>,
     /// Only the candidate moved (`Greater`), or only the legacy.
     pub moved: Option<Ordering>,
@@ -53,7 +55,7 @@ pub(super) fn observe(
 ) -> Observation {
     let mut sums = Sums::default();
     let mut seen = Observation::default();
-    for finding in findings.iter().take(VALUES) {
+    for finding in chosen(findings, hash) {
         let values = look.values(finding);
         if finding.kind == Kind::Order
             && let Some(orders) = Orders::of(values)
@@ -89,6 +91,36 @@ pub(super) fn observe(
     seen.nearer = sign(sums.nearer);
     seen.scatter = sign(sums.scatter);
     seen
+}
+
+/// The findings that are looked at. Where they begin follows from the values, so that nobody can know it.
+fn chosen<'a>(
+    findings: &'a [&'a Finding],
+    hash: &dyn Fn(&[u8]) -> u64,
+) -> impl Iterator<Item = &'a Finding> {
+    let count = findings.len();
+    let begin = if count > VALUES {
+        let ends = [findings.first(), findings.last()].into_iter().flatten();
+        let hashes = ends.filter_map(|finding| hash_of(&finding.legacy, hash));
+        hashes.fold(0, u64::wrapping_add) as usize % count
+    } else {
+        0
+    };
+    let steps = count.min(VALUES);
+    (0..steps).map(move |step| findings[(begin + step * count / steps) % count])
+}
+
+/// How near two values are to each other: equal, equal but for the ids in them, of one kind, or not even that.
+fn nearness(part: Part, one: &Side, two: &Side) -> i32 {
+    if one == two {
+        return 3;
+    }
+    let shape = Shape::of_sides(part, one, two);
+    match (shape.is_alike(), shape.legacy) {
+        (true, ValueShape::Pattern) => 2,
+        (true, _) => 1,
+        (false, _) => 0,
+    }
 }
 
 impl Observation {
@@ -141,11 +173,16 @@ impl Sums {
                 alike(one, two)
             }
         };
-        let own = [same(l1, l2), same(c1, c2)];
-        let other = [same(l1, c2), same(c1, l2)];
-        let count = |of: [bool; 2]| i32::from(of[0]) + i32::from(of[1]);
-        self.own += count(own) - count(other);
-        self.moved += i32::from(own[0]) - i32::from(own[1]);
+        // Two texts of one template that differ in an id are nearer to each other than to one of another template.
+        let near = |one: &Side, two: &Side| {
+            if shape.is_alike() {
+                nearness(part, one, two)
+            } else {
+                i32::from(alike(one, two))
+            }
+        };
+        self.own += near(l1, l2) + near(c1, c2) - near(l1, c2) - near(c1, l2);
+        self.moved += i32::from(same(l1, l2)) - i32::from(same(c1, c2));
         // A value of a kind that the other service shows in neither look.
         let odd = |value: &Side, known: [&Side; 2]| {
             i32::from(!known.into_iter().any(|known| alike(known, value)))
@@ -160,17 +197,21 @@ fn distance(part: Part, one: &Side, two: &Side) -> Option<i32> {
     Some(difference.power)
 }
 
+/// The hash of a value, if it is one.
+fn hash_of(side: &Side, hash: &dyn Fn(&[u8]) -> u64) -> Option<u64> {
+    match side {
+        Side::Value(text) | Side::Line(text) | Side::Body(text) => Some(match &text.whole {
+            Some(whole) => hash(&whole.sha256),
+            None => hash(text.text.as_bytes()),
+        }),
+        Side::Bytes(digest) => Some(hash(&digest.sha256)),
+        Side::Absent | Side::Described(_) | Side::Broken { .. } => None,
+    }
+}
+
 /// Adds the hashes of two values, of equal ones one.
 fn push_hashes(hashes: &mut Vec<u64>, values: [&Side; 2], hash: &dyn Fn(&[u8]) -> u64) {
-    for side in values {
-        let of = match side {
-            Side::Value(text) | Side::Line(text) | Side::Body(text) => match &text.whole {
-                Some(whole) => hash(&whole.sha256),
-                None => hash(text.text.as_bytes()),
-            },
-            Side::Bytes(digest) => hash(&digest.sha256),
-            Side::Absent | Side::Described(_) | Side::Broken { .. } => continue,
-        };
+    for of in values.into_iter().filter_map(|side| hash_of(side, hash)) {
         if !hashes.contains(&of) {
             hashes.push(of);
         }

@@ -107,7 +107,9 @@ impl Spread {
             counts.extend([
                 (
                     RecheckEvidence::Lately,
-                    lately.count.saturating_sub(lately.never_asked + lately.unheard),
+                    lately
+                        .count
+                        .saturating_sub(lately.never_asked + lately.unheard),
                 ),
                 (RecheckEvidence::LatelyAsked, lately.rechecks),
                 (RecheckEvidence::LatelyAbove, lately.above),
