@@ -11,7 +11,7 @@ use parity_schemas::watermark::Standing;
 
 use super::{Asked, decide_with};
 use crate::noise::excused::{self, Found, of_class};
-use crate::noise::hidden;
+use crate::noise::{hidden, untold};
 
 /// Numbers that a document rounds differ by less.
 const ROUNDED: f64 = 1e-9;
@@ -231,7 +231,14 @@ pub fn noise_faults(stored: &Decision) -> Vec<String> {
                 own.excused.noise
             ));
         }
-        if own.excused.open > proven.saturating_add(count(NoiseState::Open)).min(left) {
+        // What is not told yet is in no list; it is not confirmed.
+        let untold = if untold::is_asked(&own.counts) {
+            left.saturating_sub(of_class(&own.counts.classes, MismatchClass::Confirmed))
+        } else {
+            0
+        };
+        let may_be = proven.saturating_add(count(NoiseState::Open)).max(untold);
+        if own.excused.open > may_be.min(left) {
             told.push(format!(
                 "{name}: {} mismatches may be noise, which is more than the groups that may be have",
                 own.excused.open
