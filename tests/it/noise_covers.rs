@@ -91,13 +91,15 @@ fn what_is_counted_while_rechecking_is_off_is_not_excused_by_what_was_asked_befo
     place.write("parity.toml", "[recheck]\nrate = 10000\n");
     let mirror = place.mirror_with(&legacy.url(), &candidate.url(), &[], |command| {
         command
+            .env_remove("PARITY_RECHECK_RATE")
             .env("PARITY_RECHECK_DELAY", "1ms")
             .env("PARITY_RECHECK_IN_FLIGHT", "10000")
             .env("PARITY_RECHECK_CONTROL", "0")
     });
     gets(mirror.address, "/items/", 60 * ONE_IN);
     mirror.settled(60 * ONE_IN as u64);
-    assert_eq!(gate(&place, &["--max-hidden", "1"]).0, 0);
+    let (code, passed) = gate(&place, &["--max-hidden", "1"]);
+    assert_eq!(code, 0, "{passed:#}");
 
     place.write("parity.toml", "[recheck]\nrate = 0\n");
     mirror.signal("HUP");

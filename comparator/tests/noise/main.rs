@@ -9,7 +9,7 @@ mod scenarios;
 mod service;
 mod simulation;
 
-use scenarios::{FAULTY, PURE};
+use scenarios::{FAULTY, PURE, TEXTS};
 use simulation::{Load, Outcome, Scenario, simulate};
 
 fn line(scenario: &Scenario, outcomes: &[Outcome]) -> String {
@@ -59,7 +59,7 @@ fn no_fault_is_taken_for_noise_and_noise_is_proven() {
     let seeds = if is_long { 20 } else { 1 };
     println!("{HEAD}");
     let mut wrong = Vec::new();
-    for (of, is_pure) in [(&PURE[..], true), (&FAULTY[..], false)] {
+    for (of, is_pure) in [(&PURE[..], true), (&FAULTY[..], false), (&TEXTS[..], false)] {
         for (scenario, load) in of {
             let load = if is_pure || is_long {
                 *load

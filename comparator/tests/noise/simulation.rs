@@ -68,9 +68,14 @@ pub(crate) struct Outcome {
 }
 
 pub(crate) fn capture(body: String) -> Capture {
+    let media = if body.starts_with('<') {
+        "text/html"
+    } else {
+        "application/json"
+    };
     Capture {
         status: 200,
-        headers: [(CONTENT_TYPE, "application/json")].into_iter().collect(),
+        headers: [(CONTENT_TYPE, media)].into_iter().collect(),
         body: body.into_bytes().into(),
         trailers: None,
         head_elapsed: Duration::ZERO,
