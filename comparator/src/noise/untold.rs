@@ -135,7 +135,7 @@ mod tests {
             &[(Unconfirmed, 40)],
             &[(Asked, 4), (Failed, 4)]
         ));
-        // No id is ever null by chance.
-        assert!(is_told("uuid→null", &[(Unconfirmed, 40)], &some));
+        // An older program did not say what the values are.
+        assert!(is_told("", &[(Unconfirmed, 40)], &some));
     }
 }
