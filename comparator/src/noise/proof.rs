@@ -213,7 +213,7 @@ pub fn prove(group: &GroupSums, mirrored: Option<&GroupSums>, compared: u64) -> 
     }
     proof.hidden += unseen;
     for (evidence, counterpart) in ORDERS {
-        let (times, other) = (both.seen(evidence), both.seen(counterpart));
+        let (times, other) = (both.of(evidence), both.of(counterpart));
         let allowed = allowed.clamp(ORDER_IMBALANCE, COARSEST_IMBALANCE);
         proof.weigh(
             evidence,
