@@ -169,7 +169,7 @@ pub fn differences(stored: &Decision, again: &Decision) -> Vec<String> {
     let mut found = differing(stored, again);
     let weight = |found: &Difference| {
         let first = |name: &&str| found.place.starts_with(*name);
-        FIRST.iter().position(|name| first(&name))
+        FIRST.iter().position(first)
     };
     found.sort_by_key(|found| weight(found).unwrap_or(FIRST.len()));
     let told = found.iter();
