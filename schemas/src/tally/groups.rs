@@ -90,7 +90,7 @@ macro_rules! group_tally_columns {
             Fixed legacy_version: Label = identity.legacy_version;
             Fixed candidate_version: Label = identity.candidate_version;
             Fixed rules_hash: Label = identity.rules_hash;
-            Fixed interval_start: Time = interval_start;
+            Fixed(ByDay) interval_start: Time = interval_start;
             Fixed(By) route: Label = route;
             Key(By) fingerprint: Hash = group.fingerprint;
             Fixed(Any) part: Word = group.part;
@@ -137,6 +137,9 @@ pub struct SetTally {
     pub fingerprints: Vec<String>,
     /// The mismatches by class.
     pub classes: ClassCounts,
+    /// Those of them about which the configuration never asks again. Absent in records of older programs.
+    #[serde(default)]
+    pub never_asked: u64,
 }
 
 /// Gives the columns of `set_tallies` to a macro, see [`crate::table`].
@@ -157,6 +160,7 @@ macro_rules! set_tally_columns {
             Key(By) set_id: Hash = set_id;
             Fixed(Any) fingerprints: Texts = fingerprints;
             Grown(Sum) classes: Counts = classes;
+            Grown(Sum) never_asked: Count = never_asked, since 1;
         }
     };
 }
