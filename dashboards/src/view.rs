@@ -38,7 +38,7 @@ pub use listing::Listing;
 pub(crate) use mismatch::MismatchView;
 pub(crate) use noise::{ExcusedColumns, NoiseEntry, NoiseView};
 pub(crate) use report::{Cause, CauseName, ClientsView, Group, Headline, ReportView, not_compared};
-pub use settled::{Instances, settled};
+pub use settled::settled;
 pub(crate) use sides::{Ink, Piece, Room, Row, Weight};
 pub use status::Status;
 pub use verified::{

@@ -162,10 +162,12 @@ impl SecondLooks {
     /// Sends a mismatch to be asked again, or counts it at once if that cannot be.
     pub(super) fn look_again(self: &Arc<Self>, exchange: Exchange, pledge: Pledge) {
         if !self.is_on() {
-            return pledge.unconfirmed(&[]);
+            return pledge.never_asked(&[]);
         }
         match self.admit(&exchange, pledge.groups()) {
             Ok(admitted) => self.send(admitted, exchange, pledge.otherwise(ENDED), 1),
+            // What only the budget refused is a sample; this is not.
+            Err(event @ RecheckEvent::RefusedMethod) => pledge.never_asked(&[event]),
             Err(event) => pledge.unconfirmed(&[event]),
         }
     }

@@ -162,6 +162,9 @@ recheck = false
     let report = mirror.settled(10);
     assert_eq!(classes(&report), counts(&[("unconfirmed", 10)]));
     assert_eq!(map(&report, "rechecks"), counts(&[("refused_method", 10)]));
+    let groups = report.0["groups"].as_array().expect("groups");
+    let never = groups.iter().map(|group| &group["evidence"]["never_asked"]);
+    assert_eq!(never.collect::<Vec<_>>(), [5, 5], "no proof covers them");
     assert_eq!((legacy.seen(), candidate.seen()), (10, 10));
     post("/search");
     let report = mirror.settled(11);

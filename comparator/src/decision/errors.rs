@@ -9,14 +9,16 @@
 
 use std::collections::{HashMap, HashSet};
 
-use parity_schemas::evidence::{ErrorDecision, Evidence, GroupEvidence, Outcome, Thresholds};
+use parity_schemas::evidence::{
+    ErrorDecision, Evidence, GroupEvidence, Outcome, RouteEvidence, Thresholds,
+};
 use parity_schemas::recheck::MismatchClass;
 use parity_schemas::route::OTHER;
 use parity_schemas::tally::Counts;
 use parity_schemas::verdict::Part;
 
 use super::judged::{Judged, wrong};
-use super::operations;
+use super::operations::Parts;
 use super::words::{TOTAL, number, percents};
 use crate::bounds::{self, Seen};
 use crate::noise::excused::Found;
@@ -59,28 +61,19 @@ pub(super) fn judge(
         (&evidence.routes, &evidence.groups)
     });
     let of_groups = by_route(groups, noise);
-    let covered = operations::routes_of(&thresholds.operations, seen);
-    let mut all = Errors::default();
-    for route in seen {
-        all.add(&route.counts, of_groups.get(route.route.as_str()));
-    }
+    let parts = Parts::of(&thresholds.operations, seen);
+    let sum = |routes: &mut dyn Iterator<Item = &RouteEvidence>| {
+        let mut errors = Errors::default();
+        for route in routes {
+            errors.add(&route.counts, of_groups.get(route.route.as_str()));
+        }
+        errors
+    };
+    let all = sum(&mut seen.iter());
     let required = routes.iter().filter(|route| route.decision.required);
     let of_route = required.map(|route| {
         let name = route.decision.route.as_str();
-        let mut errors = Errors::default();
-        match covered.get(name) {
-            Some(parts) => {
-                for part in parts {
-                    errors.add(&part.counts, of_groups.get(part.route.as_str()));
-                }
-            }
-            None => {
-                if let Some(counts) = route.counts.as_deref() {
-                    errors.add(counts, of_groups.get(name));
-                }
-            }
-        }
-        (name, errors)
+        (name, sum(&mut parts.get(name).iter().copied()))
     });
     std::iter::once(("", all))
         .chain(of_route)

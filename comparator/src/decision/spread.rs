@@ -13,7 +13,7 @@ use parity_schemas::evidence::{Decision, Evidence, Outcome, RouteDecision, Thres
 use parity_schemas::targets::TargetEvidence;
 
 use super::judged::Judged;
-use super::operations;
+use super::operations::Parts;
 use super::sentences::listed;
 use super::words::{TOTAL, number, percent};
 
@@ -44,24 +44,19 @@ impl Spread {
         routes: &mut [Judged<'_>],
     ) -> Self {
         let seen = evidence.map_or(&[][..], |evidence| &evidence.routes);
-        let covered = operations::routes_of(&thresholds.operations, seen);
-        let by_name: HashMap<&str, &TargetEvidence> = seen
-            .iter()
-            .map(|route| (route.route.as_str(), &route.targets))
-            .collect();
+        let parts = Parts::of(&thresholds.operations, seen);
         let all = evidence.map(Evidence::targets).unwrap_or_default();
         write(total, &all);
         for route in routes.iter_mut().map(|route| &mut route.decision) {
-            let name = route.route.as_str();
-            if let Some(parts) = covered.get(name) {
-                let mut targets = TargetEvidence::default();
-                for part in parts {
-                    targets.merge(&part.targets);
-                }
-                write(route, &targets);
-            } else if let Some(targets) = by_name.get(name) {
-                write(route, targets);
+            let parts = parts.get(&route.route);
+            if parts.is_empty() {
+                continue;
             }
+            let mut targets = TargetEvidence::default();
+            for part in parts {
+                targets.merge(&part.targets);
+            }
+            write(route, &targets);
         }
         let requests = all.known() + all.unknown();
         Self {

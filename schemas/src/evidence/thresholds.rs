@@ -1,7 +1,7 @@
 //! What a decision demands. It is stored with the decision, so that it can be checked later what was asked.
 
 use std::collections::BTreeMap;
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -76,6 +76,10 @@ pub struct Thresholds {
     /// Absent in decisions of older programs, which had no such cap.
     #[serde(default = "no_cap")]
     pub max_transient: f64,
+    /// Highest share of the compared requests that may hide in what is taken for noise, 0..=1: of all, and of each route.
+    /// Absent in decisions of older programs, which had no such cap.
+    #[serde(default = "no_cap")]
+    pub max_hidden: f64,
 }
 
 const fn one_look() -> Bound {
@@ -91,8 +95,6 @@ const fn no_cap() -> f64 {
 }
 
 impl Thresholds {
-    /// What a share can be.
-    pub const SHARE: RangeInclusive<f64> = 0.0..=1.0;
     /// What the confidence can be: nothing is certain, and below one half a bound bounds nothing.
     pub const CONFIDENCE: Range<f64> = 0.5..1.0;
 }
@@ -122,6 +124,8 @@ impl Default for Thresholds {
             noise: NoiseUse::Use,
             // How often data changes is a property of the service, which nobody knows beforehand.
             max_transient: 1.0,
+            // What a single group may hide.
+            max_hidden: 0.01,
         }
     }
 }

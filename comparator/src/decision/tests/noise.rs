@@ -57,6 +57,7 @@ fn noisy(rechecks: u64, wrong: u64, transient: u64) -> Evidence {
         route: ROUTE.to_owned(),
         fingerprints: names.iter().map(|name| (*name).to_owned()).collect(),
         classes: of(MismatchClass::Unconfirmed, count),
+        never_asked: 0,
     };
     evidence.sets = vec![
         set(&["id"], 10_000 - transient - wrong),
@@ -141,4 +142,64 @@ fn noise_counts_on_demand_and_transient_mismatches_may_be_capped() {
         "{:?}",
         capped.reasons
     );
+}
+
+#[test]
+fn a_pass_waits_until_little_enough_may_hide_in_noise_and_says_for_how_many_rechecks() {
+    let held = |max_hidden, rechecks| {
+        let thresholds = Thresholds {
+            max_hidden,
+            ..Thresholds::default()
+        };
+        decided_on(&noisy(rechecks, 0, 0), &thresholds)
+    };
+    let pass = held(0.01, 1_000);
+    assert_eq!(pass.outcome, Outcome::Pass);
+    let hidden = pass.total.excused.hidden;
+    let open = held(hidden / 2.0, 1_000);
+    assert_eq!(
+        (open.outcome, open.routes[0].outcome, open.total.needed),
+        (Outcome::Undecided, Outcome::Undecided, 0)
+    );
+    let told = &open.reasons[0];
+    assert!(
+        told.starts_with(
+            "all requests: up to 0.69 % of the compared requests may hide a difference"
+        ),
+        "{told}"
+    );
+    assert!(told.contains("about 1,000 more rechecks"), "{told}");
+    assert!(!open.headline.starts_with("PASS"), "{}", open.headline);
+    // What it asks for is enough.
+    assert_eq!(held(hidden / 2.0, 2_000).outcome, Outcome::Pass);
+    assert_eq!(held(hidden, 1_000).outcome, Outcome::Pass);
+    // It excuses no fail, and binds nobody who takes nothing for noise.
+    let thresholds = Thresholds {
+        max_hidden: 0.0,
+        ..Thresholds::default()
+    };
+    let fail = decided_on(&noisy(1_000, 200, 0), &thresholds);
+    assert_eq!(fail.outcome, Outcome::Fail);
+    let none = evidence(vec![(ROUTE, counts(10_000, 0, &[]))]);
+    assert_eq!(decided_on(&none, &thresholds).outcome, Outcome::Pass);
+}
+
+#[test]
+fn what_is_never_asked_again_passes_nothing_and_says_why() {
+    let mut evidence = noisy(1_000, 0, 0);
+    evidence.sets[0].never_asked = 400;
+    let open = decided_on(&evidence, &Thresholds::default());
+    assert_eq!(
+        (open.outcome, open.total.differing, open.total.excused.noise),
+        (Outcome::Undecided, 400, 9_600)
+    );
+    let told = &open.reasons[0];
+    assert!(
+        told.contains("400 of them look like noise that is not proven; 400 are of requests that are never asked again"),
+        "{told}"
+    );
+    assert!(!told.contains("more rechecks would tell"), "{told}");
+    evidence.sets[0].never_asked = 0;
+    let pass = decided_on(&evidence, &Thresholds::default());
+    assert_eq!(pass.outcome, Outcome::Pass);
 }
