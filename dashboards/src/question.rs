@@ -138,6 +138,7 @@ mod tests {
             ("min-distinct", "12"),
             ("noise", "report"),
             ("max-transient", "0.08"),
+            ("max-hidden", "0.09"),
             ("gone", "one"),
             ("expect-instance", "two"),
         ]);
@@ -167,6 +168,7 @@ mod tests {
                 min_distinct: 12,
                 noise: NoiseUse::Report,
                 max_transient: 0.08,
+                max_hidden: 0.09,
             }
         );
         assert_eq!(question.gone, ["one"]);
@@ -230,6 +232,7 @@ mod tests {
             ("min-distinct", "1.5"),
             ("noise", "no"),
             ("max-transient", "2"),
+            ("max-hidden", "2"),
         ] {
             let wrong = part(name).check(text).expect_err(text);
             let given = text.rsplit('=').next().unwrap_or(text);

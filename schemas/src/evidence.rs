@@ -116,6 +116,9 @@ pub struct SetEvidence {
     pub fingerprints: Vec<String>,
     /// The mismatches by class.
     pub classes: ClassCounts,
+    /// Those of them about which the configuration never asks again: what others show says nothing of them.
+    #[serde(default)]
+    pub never_asked: u64,
 }
 
 /// Evidence of the same migration and versions under other rules: it answers another question, so it is not added.
@@ -192,6 +195,10 @@ pub struct RouteDecision {
     pub rate: f64,
     /// One-sided lower bound, of the kind that the thresholds name. Of several routes and the total all hold together.
     pub lower: f64,
+    /// The chance of a wrong fail that the lower bound was given: the part that this test has of 1 − confidence. `None` in
+    /// documents of older programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<f64>,
     /// One-sided upper bound; 1 where nothing was compared.
     pub upper: f64,
     /// Of this route alone.

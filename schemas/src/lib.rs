@@ -30,6 +30,7 @@ pub mod recheck;
 pub mod record;
 pub mod report;
 pub mod route;
+pub mod sampling;
 pub mod secret;
 pub mod side;
 pub mod spelling;

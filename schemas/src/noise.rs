@@ -97,6 +97,9 @@ pub struct Excused {
     pub noise: u64,
     /// They would be noise if the groups that are open were proven. They count, but nothing is proven to differ by them.
     pub open: u64,
+    /// Those of them about which the configuration never asks again, so that no proof of others covers them.
+    #[serde(default)]
+    pub never_asked: u64,
     /// The share of the compared requests that could hide in what is taken for noise, at the most.
     pub hidden: f64,
 }
@@ -115,6 +118,7 @@ impl Excused {
             transient: self.transient + other.transient,
             noise: self.noise + other.noise,
             open: self.open + other.open,
+            never_asked: self.never_asked + other.never_asked,
             hidden: (self.hidden * compared as f64 + other.hidden * of_other as f64) / all,
         }
     }

@@ -56,9 +56,22 @@ vocabulary! {
         CandidateFar = "candidate_far" => "the candidate was much further off than the legacy ever moved",
         /// The legacy moved much further than ever before.
         LegacyFar = "legacy_far" => "the legacy moved much further than ever before",
-        /// A mismatch in a run that hardly asked again about this group: what a proof rests on says nothing of it. Only a reader
-        /// of several runs can tell.
-        Unsampled = "unsampled" => "mismatches of processes that hardly asked again about them",
+        /// A mismatch of a process and day that hardly asked again about this group: what a proof rests on says nothing of it.
+        /// Only a reader can tell.
+        Unsampled = "unsampled" => "mismatches of processes and days that hardly asked again about them",
+        /// So many rechecks, evenly spread over processes and days, would say as much as those that there are; absent if all
+        /// of them do. Only a reader can tell.
+        Even = "even" => "rechecks that would say as much if they were spread evenly",
+        /// A mismatch about which the configuration never asks again.
+        NeverAsked = "never_asked" => "mismatches about which is never asked again, by the configuration",
+        /// A mismatch of the last days of a long window. Only a reader can tell.
+        Lately = "lately" => "mismatches of the last seven days",
+        /// A recheck of one of those.
+        LatelyAsked = "lately_asked" => "rechecks of the last seven days",
+        /// Of those, the candidate's second value is greater or later.
+        LatelyAbove = "lately_above" => "the candidate's value was the greater or later one in the last seven days",
+        /// It is smaller or earlier.
+        LatelyBelow = "lately_below" => "the candidate's value was the smaller or earlier one in the last seven days",
         /// A request to a target that this process had not seen in this group.
         Targets = "targets" => "distinct targets, as far as one process tells them apart",
     }

@@ -123,15 +123,25 @@ impl Pledge {
 
     /// Counts it with its class, and what happened to its recheck.
     pub(super) fn settle(mut self, rechecked: &RecheckSummary, events: &[RecheckEvent]) {
-        self.count(Some(rechecked), events);
+        self.count(Some(rechecked), false, events);
     }
 
     /// Counts it as unconfirmed, and what happened to its recheck.
     pub(super) fn unconfirmed(mut self, events: &[RecheckEvent]) {
-        self.count(None, events);
+        self.count(None, false, events);
     }
 
-    fn count(&mut self, rechecked: Option<&RecheckSummary>, events: &[RecheckEvent]) {
+    /// Counts it as unconfirmed, because nothing is ever asked again about such a request.
+    pub(super) fn never_asked(mut self, events: &[RecheckEvent]) {
+        self.count(None, true, events);
+    }
+
+    fn count(
+        &mut self,
+        rechecked: Option<&RecheckSummary>,
+        is_never_asked: bool,
+        events: &[RecheckEvent],
+    ) {
         let Some(mismatch) = &mut self.mismatch else {
             return;
         };
@@ -156,6 +166,7 @@ impl Pledge {
                 groups: &mismatch.groups,
                 is_complete: mismatch.is_complete,
                 rechecked,
+                is_never_asked,
             };
             recorder.mismatch(route, mismatch.legacy, mismatch.candidate, &seen);
             recorder.settled(mismatch.epoch);
@@ -175,7 +186,7 @@ impl Drop for Pledge {
                 .not_compared(route, Reason::InternalPanic, epoch);
         } else {
             let otherwise = self.otherwise;
-            self.count(None, otherwise);
+            self.count(None, false, otherwise);
         }
     }
 }

@@ -161,7 +161,7 @@ impl SecondLooks {
     /// Sends a mismatch to be asked again, or counts it at once if that cannot be.
     pub(super) fn look_again(&self, exchange: Exchange, pledge: Pledge) {
         if !self.is_on() {
-            return pledge.unconfirmed(&[]);
+            return pledge.never_asked(&[]);
         }
         match self.admit(&exchange, pledge.groups()) {
             Ok(admitted) => {
@@ -179,6 +179,8 @@ impl SecondLooks {
                 };
                 place.send(self.recheck(exchange, look, Box::new(suspended)));
             }
+            // What only the budget refused is a sample; this is not.
+            Err(event @ RecheckEvent::RefusedMethod) => pledge.never_asked(&[event]),
             Err(event) => pledge.unconfirmed(&[event]),
         }
     }

@@ -36,6 +36,7 @@ mod judges;
 mod many_routes;
 mod mirror;
 mod no_room;
+mod noise_covers;
 mod noise_shown;
 mod noisy;
 mod other_rules;

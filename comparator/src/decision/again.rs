@@ -4,13 +4,14 @@
 //! complete. What it says of targets, times and failures of the candidate is taken as it is. Words may change between versions of the program; numbers and outcomes may not.
 
 use parity_schemas::evidence::{Decision, Evidence, RouteDecision, RouteEvidence, Window};
-use parity_schemas::noise::NoiseState;
+use parity_schemas::noise::{NoiseState, NoiseUse};
 use parity_schemas::record::MismatchClass;
 use parity_schemas::tally::Identity;
 use parity_schemas::watermark::Standing;
 
 use super::{Asked, decide_with};
 use crate::noise::excused::{self, Found, of_class};
+use crate::noise::hidden;
 
 /// Numbers that a document rounds differ by less.
 const ROUNDED: f64 = 1e-9;
@@ -137,6 +138,7 @@ fn of_route(told: &mut Vec<String>, name: &str, stored: &RouteDecision, again: &
         differ(told, &format!("{name}: {what}"), &stored, &again);
     }
     let shares = [
+        ("hidden", stored.excused.hidden, again.excused.hidden),
         ("traffic", stored.traffic, again.traffic),
         ("rate", stored.rate, again.rate),
         ("lower", stored.lower, again.lower),
@@ -146,6 +148,11 @@ fn of_route(told: &mut Vec<String>, name: &str, stored: &RouteDecision, again: &
         if (stored - again).abs() > ROUNDED || stored.is_nan() != again.is_nan() {
             differ(told, &format!("{name}: {what}"), &stored, &again);
         }
+    }
+    // Of a thousand routes each has a millionth.
+    let [stored_alpha, alpha] = [stored, again].map(|route| route.alpha.unwrap_or(0.0));
+    if (stored_alpha - alpha).abs() > ROUNDED * alpha {
+        differ(told, &format!("{name}: alpha"), &stored_alpha, &alpha);
     }
     let words = [
         ("required", stored.required, again.required),
@@ -210,6 +217,12 @@ pub fn noise_faults(stored: &Decision) -> Vec<String> {
             let groups = of_route.clone().filter(|group| group.state == state);
             groups.map(|group| group.count).sum::<u64>()
         };
+        let hidden = hidden::of_route(of_route.clone(), own.excused.noise);
+        if stored.thresholds.noise == NoiseUse::Use && (hidden - own.excused.hidden).abs() > ROUNDED
+        {
+            let name = format!("{name}: hidden");
+            differ(&mut told, &name, &own.excused.hidden, &hidden);
+        }
         let proven = count(NoiseState::Proven);
         let left = own.counts.mismatch.saturating_sub(transient);
         if own.excused.noise > proven.min(left) {

@@ -3,7 +3,7 @@
 use parity_schemas::evidence::{
     ErrorDecision, Evidence, EvidenceSummary, LatencyDecision, Outcome, RouteDecision, Thresholds,
 };
-use parity_schemas::noise::NoiseGroup;
+use parity_schemas::noise::{NoiseGroup, NoiseState};
 use parity_schemas::route::OTHER;
 use parity_schemas::tally::Counts;
 use parity_schemas::watermark::Standing;
@@ -95,6 +95,7 @@ pub(super) fn conclude(
         return (Outcome::Fail, reasons);
     }
     reasons.extend(question.doubts());
+    let missing = |route: &RouteDecision| missing_rechecks(route, question.noise, thresholds);
     let other = routes.iter().find(|route| route.decision.route == OTHER);
     reasons.extend(other.and_then(|route| {
         let differing = route.decision.differing;
@@ -111,7 +112,9 @@ pub(super) fn conclude(
         let unknown = standing::unknown(TOTAL, total, counts, standing, thresholds);
         reasons.extend(unknown);
     } else {
-        reasons.push(sentences::open(TOTAL, total, thresholds));
+        let each = routes.iter().filter_map(|route| missing(&route.decision));
+        let rechecks = each.reduce(u64::saturating_add);
+        reasons.extend(sentences::unproven(TOTAL, total, thresholds, rechecks));
     }
     reasons.extend(never_received(routes, thresholds));
     let required = routes.iter().filter(|route| route.decision.required);
@@ -125,7 +128,8 @@ pub(super) fn conclude(
             let unknown = standing::unknown(name, route, counts, standing, thresholds);
             reasons.extend(unknown);
         } else {
-            reasons.push(sentences::open(name, route, thresholds));
+            let rechecks = missing(route);
+            reasons.extend(sentences::unproven(name, route, thresholds, rechecks));
         }
     }
     if reasons.is_empty() {
@@ -151,6 +155,23 @@ pub(super) fn conclude(
     }
     reasons.extend(question.told());
     (Outcome::Undecided, reasons)
+}
+
+/// About how many more rechecks a route needs so that no more may hide in its noise than is allowed; `None` if it needs none,
+/// or if it is not known of which groups it consists. What may hide falls as rechecks rise, and one recheck asks about all
+/// groups of an exchange.
+fn missing_rechecks(
+    route: &RouteDecision,
+    noise: &[NoiseGroup],
+    thresholds: &Thresholds,
+) -> Option<u64> {
+    let groups = noise
+        .iter()
+        .filter(|group| group.route == route.route && group.state == NoiseState::Proven);
+    let rechecks = groups.map(|group| group.rechecks).max()?;
+    let factor = route.excused.hidden / thresholds.max_hidden;
+    let more = (rechecks as f64 * (factor - 1.0)).ceil();
+    (more > 0.0 && more.is_finite()).then_some(more as u64)
 }
 
 /// What there is too much of, on one route or on all together, to prove anything.

@@ -8,7 +8,7 @@
 //!
 //! The chance that a decision is wrong is at most 1 − confidence, for all its bounds together. A pass needs no correction
 //! for several routes: all that are required must hold, so a wrong pass needs one particular bound to be wrong. For a fail
-//! one route is enough, so the routes share the chance of a wrong fail ([`judged`]).
+//! one route is enough, so the routes share the chance of a wrong fail ([`shares`]).
 //!
 //! In this order:
 //! 1. Nothing recorded, or fewer compared requests than `min_requests`: undecided.
@@ -26,7 +26,8 @@
 //!    answers that clients got; if they are the majority, a pass says so.
 //! 7. More requests than `max_not_compared` allows were not compared for a reason, in all or on a required route, the
 //!    evidence is of a shorter time than `min_duration_ms`, it has fewer distinct targets than `min_distinct`; or it is open whether the candidate is fast enough, or fails rarely enough: undecided.
-//! 8. More compared requests than `max_transient` were transient mismatches, in all or on a required route: undecided.
+//! 8. More compared requests than `max_transient` were transient mismatches, in all or on a required route, or more than
+//!    `max_hidden` may hide a difference in what is taken for noise ([`crate::noise::hidden`]): undecided.
 //! 9. The bounds are within what is allowed: pass. If 0 is allowed, no number of requests can prove that, and the
 //!    decision says so. Requests that were received before the decision began and have no outcome yet, and those for
 //!    which the candidate was not asked because it had failed so often, count as if each differed.
@@ -44,6 +45,7 @@ mod latency;
 mod operations;
 mod sentences;
 mod served;
+mod shares;
 mod spread;
 mod standing;
 mod words;

@@ -1,5 +1,7 @@
 //! Why a decision is what it is, in sentences about one route each.
 
+use std::fmt::Write as _;
+
 use parity_schemas::evidence::{EvidenceSummary, RouteDecision, Thresholds};
 use parity_schemas::noise::{Excused, NoiseGroup, NoiseState};
 use parity_schemas::spelling;
@@ -7,7 +9,9 @@ use parity_schemas::tally::Counts;
 use parity_schemas::verdict::Reason;
 
 use super::caps::most_frequent;
+use super::judged::{hides_too_much, wrong};
 use super::words::{TOTAL, hidden, number, percent, percents};
+use crate::bounds::{self, Seen};
 
 /// Names in one sentence; more are counted.
 const MAX_NAMED: usize = 5;
@@ -118,16 +122,63 @@ pub(super) fn not_proven(noise: &[NoiseGroup]) -> Vec<String> {
     told.collect()
 }
 
-/// The sentence that says why a route is undecided, and what would settle it.
-pub(super) fn open(name: &str, route: &RouteDecision, thresholds: &Thresholds) -> String {
+/// The sentences that say why a route is undecided, and what would settle it.
+pub(super) fn unproven(
+    name: &str,
+    route: &RouteDecision,
+    thresholds: &Thresholds,
+    rechecks: Option<u64>,
+) -> Vec<String> {
+    let mut sentences = Vec::new();
+    if hides_too_much(route.excused, thresholds) {
+        let (hidden, allowed) = percents(route.excused.hidden, thresholds.max_hidden);
+        let missing = match rechecks {
+            _ if thresholds.max_hidden == 0.0 => {
+                "no number of rechecks can show that nothing does".to_owned()
+            }
+            Some(rechecks) => format!(
+                "about {} more rechecks, spread as the mismatches are, would settle it",
+                number(rechecks)
+            ),
+            None => "more rechecks would settle it".to_owned(),
+        };
+        sentences.push(format!(
+            "{name}: up to {hidden} % of the compared requests may hide a difference in what is taken for noise, {allowed} % \
+             allowed; {missing}"
+        ));
+    }
+    let seen = Seen::new(route.differing, route.compared);
+    let (allowed, alpha) = (thresholds.max_mismatch_rate, wrong(thresholds));
+    if !bounds::is_within(thresholds.bound, seen, allowed, alpha) {
+        sentences.push(open(name, route, thresholds));
+    }
+    sentences
+}
+
+fn open(name: &str, route: &RouteDecision, thresholds: &Thresholds) -> String {
     let allowed = thresholds.max_mismatch_rate;
-    if route.excused.open > 0 {
-        return format!(
-            "{name}: {} of {} differ, and {} of them look like noise that is not proven yet; more rechecks would tell",
-            number(route.differing),
-            number(route.compared),
-            number(route.excused.open)
+    let Excused {
+        open, never_asked, ..
+    } = route.excused;
+    if open > 0 {
+        let (differing, compared) = (number(route.differing), number(route.compared));
+        let mut text = format!(
+            "{name}: {differing} of {compared} differ, and {} of them look like noise that is not proven",
+            number(open)
         );
+        if open > never_asked {
+            text.push_str(" yet; more rechecks would tell");
+        }
+        if never_asked > 0 {
+            // Writing to a String cannot fail.
+            let _infallible = write!(
+                text,
+                "; {} are of requests that are never asked again (by their method, `recheck = false` or `recheck.rate = 0`), so \
+                 no proof covers them: allow it by `recheck = true` in their [[route]] if that is safe, or write a rule",
+                number(never_asked)
+            );
+        }
+        return text;
     }
     if route.compared == 0 {
         return if route.needed > 0 {

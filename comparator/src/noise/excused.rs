@@ -16,11 +16,12 @@ use std::collections::{HashMap, HashSet};
 
 use parity_schemas::evidence::{Evidence, GroupEvidence, RouteEvidence};
 use parity_schemas::noise::{Excused, NoiseFamily, NoiseGroup, NoiseState, NoiseSums, NoiseUse};
-use parity_schemas::recheck::{ClassCounts, EvidenceCounts, RecheckEvidence, add_counts};
+use parity_schemas::recheck::{ClassCounts, EvidenceCounts, RecheckEvidence};
 use parity_schemas::record::MismatchClass;
-use parity_schemas::tally::Counts;
+use parity_schemas::tally::{Counts, Group};
 use parity_schemas::verdict::Kind;
 
+use super::hidden;
 use super::proof::{GroupSums, Proof, prove};
 use super::shape::Shape;
 
@@ -69,7 +70,6 @@ fn add_sets<'a>(found: &mut Found<'a>, evidence: &'a Evidence) {
             (name, group)
         })
         .collect();
-    let mut hidden: HashMap<(&str, &str), f64> = HashMap::new();
     for set in &evidence.sets {
         let members = set.fingerprints.iter();
         let members = members.map(|name| states.get(&(set.route.as_str(), name.as_str())));
@@ -79,22 +79,28 @@ fn add_sets<'a>(found: &mut Found<'a>, evidence: &'a Evidence) {
         let all: u64 = set.classes.values().sum();
         // Those do not count by their class already.
         let count = all - of_class(&set.classes, MismatchClass::Transient);
+        let never = set.never_asked.min(count);
         let excused = found.routes.entry(&set.route).or_default();
         if members.is_empty() || count == 0 {
             continue;
         }
         if members.iter().any(|group| group.state == NoiseState::Open) {
             excused.open += count;
+            excused.never_asked += never;
             continue;
         }
-        excused.noise += count;
-        for (group, name) in members.iter().zip(&set.fingerprints) {
-            let seen = hidden.entry((&set.route, name)).or_default();
-            if *seen == 0.0 {
-                *seen = group.hidden;
-                excused.hidden += group.hidden;
-            }
-        }
+        excused.noise += count - never;
+        // What others show says nothing of them. They look like noise, so nothing is proven by them either.
+        excused.open += never;
+        excused.never_asked += never;
+    }
+    let mut of_route: HashMap<&str, Vec<&NoiseGroup>> = HashMap::new();
+    for group in &found.groups {
+        of_route.entry(&group.route).or_default().push(group);
+    }
+    for (route, excused) in &mut found.routes {
+        let groups = of_route.remove(route).unwrap_or_default();
+        excused.hidden = hidden::of_route(groups, excused.noise);
     }
     add_uncounted(found, evidence);
 }
@@ -154,7 +160,7 @@ fn groups(evidence: &Evidence) -> Vec<NoiseGroup> {
     let places: HashMap<Place<'_>, &GroupEvidence> = evidence
         .groups
         .iter()
-        .filter_map(|group| Some((Place::of(group)?, group)))
+        .filter_map(|group| Some((Place::of(&group.route, &group.group)?, group)))
         .collect();
     let mut families: HashMap<Place<'_>, GroupSums> = HashMap::new();
     for (place, group) in &places {
@@ -225,18 +231,10 @@ fn noise_group(
 /// What follows from the sums of a group; `None` if it is no noise, or its shape is not known.
 pub fn state(group: &NoiseGroup) -> Option<(NoiseState, Proof)> {
     let shape: Shape = group.group.shape.parse().ok()?;
-    let alone = GroupSums {
-        shape,
-        count: group.count,
-        classes: group.classes.clone(),
-        evidence: group.evidence.clone(),
-    };
-    let of_mirror = |sums: &NoiseSums| GroupSums::of_sums(sums, shape.mirrored());
-    let mirror = group.mirror.as_ref().map(of_mirror);
+    let (alone, mirror) = GroupSums::of_noise(group, shape);
     let mut proof = prove(&alone, mirror.as_ref(), group.compared);
     let family = group.family.as_ref().map(|family| {
-        let sums = GroupSums::of_sums(&family.sums, shape);
-        let mirror = family.mirror.as_ref().map(of_mirror);
+        let (sums, mirror) = GroupSums::of_family(family, shape);
         prove(&sums, mirror.as_ref(), group.compared)
     });
     if let Some(family) = family.filter(|family| proof.is_open() && family.is_proven()) {
@@ -281,6 +279,27 @@ impl GroupSums {
         }
     }
 
+    /// Those of a group that may be noise, and of its mirror.
+    pub(super) fn of_noise(group: &NoiseGroup, shape: Shape) -> (Self, Option<Self>) {
+        let alone = Self {
+            shape,
+            count: group.count,
+            classes: group.classes.clone(),
+            evidence: group.evidence.clone(),
+        };
+        (alone, Self::of_mirror(group.mirror.as_ref(), shape))
+    }
+
+    /// Those of a family, and of its mirror.
+    pub(super) fn of_family(family: &NoiseFamily, shape: Shape) -> (Self, Option<Self>) {
+        let sums = Self::of_sums(&family.sums, shape);
+        (sums, Self::of_mirror(family.mirror.as_ref(), shape))
+    }
+
+    fn of_mirror(sums: Option<&NoiseSums>, shape: Shape) -> Option<Self> {
+        sums.map(|sums| Self::of_sums(sums, shape.mirrored()))
+    }
+
     fn into_noise(self) -> NoiseSums {
         NoiseSums {
             count: self.count,
@@ -297,18 +316,6 @@ impl GroupSums {
             evidence: group.evidence.clone(),
         }
     }
-
-    fn add(&mut self, other: &Self) {
-        self.count += other.count;
-        add_counts(&mut self.classes, &other.classes);
-        // Several groups may have the same targets.
-        let targets = [&self.evidence, &other.evidence]
-            .map(|counts| counts.get(&RecheckEvidence::Targets).copied());
-        add_counts(&mut self.evidence, &other.evidence);
-        if let Some(targets) = targets.into_iter().flatten().max() {
-            self.evidence.insert(RecheckEvidence::Targets, targets);
-        }
-    }
 }
 
 pub(crate) fn of_class(classes: &ClassCounts, class: MismatchClass) -> u64 {
@@ -317,27 +324,27 @@ pub(crate) fn of_class(classes: &ClassCounts, class: MismatchClass) -> u64 {
 
 /// Where a group is, and what is there.
 #[derive(PartialEq, Eq, Hash)]
-struct Place<'a> {
+pub(super) struct Place<'a> {
     route: &'a str,
     part: parity_schemas::verdict::Part,
     pattern: &'a str,
-    kind: Kind,
-    statuses: (u16, u16),
+    pub(super) kind: Kind,
+    pub(super) statuses: (u16, u16),
     explanation: Option<parity_schemas::verdict::Explanation>,
-    shape: Shape,
+    pub(super) shape: Shape,
 }
 
 impl<'a> Place<'a> {
     /// `None` without a shape that is known: what older programs counted, and what is folded into one group.
-    fn of(group: &'a GroupEvidence) -> Option<Self> {
-        let shape = group.group.shape.parse().ok()?;
+    pub(super) fn of(route: &'a str, group: &'a Group) -> Option<Self> {
+        let shape = group.shape.parse().ok()?;
         Some(Self {
-            route: &group.route,
-            part: group.group.part,
-            pattern: &group.group.pattern,
-            kind: group.group.kind,
-            statuses: (group.group.legacy_status, group.group.candidate_status),
-            explanation: group.group.explanation,
+            route,
+            part: group.part,
+            pattern: &group.pattern,
+            kind: group.kind,
+            statuses: (group.legacy_status, group.candidate_status),
+            explanation: group.explanation,
             shape,
         })
     }
@@ -351,7 +358,7 @@ impl<'a> Place<'a> {
     }
 
     /// The same with the services exchanged.
-    fn mirrored(&self) -> Self {
+    pub(super) fn mirrored(&self) -> Self {
         Self {
             kind: match self.kind {
                 Kind::Missing => Kind::Extra,

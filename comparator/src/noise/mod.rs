@@ -7,6 +7,7 @@
 //! - [`class`] says of each group of findings which kind of mismatch it is, from the four answers;
 //! - [`memory`] turns what was seen in them into counts that add up, over exchanges, processes and days;
 //! - [`proof`] says from the sums whether a group is noise, or why that is not shown;
+//! - [`hidden`] bounds what may hide in all noise of a route together;
 //! - [`excused`] adds up the exchanges that do not count because of it.
 //!
 //! What is counted never depends on what was proven before, so a proof that comes late clears what was counted earlier,
@@ -15,9 +16,11 @@
 
 pub mod class;
 pub mod excused;
+pub mod hidden;
 pub mod memory;
 pub mod proof;
 pub mod shape;
+mod sums;
 
 mod place;
 mod value;

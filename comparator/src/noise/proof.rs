@@ -21,15 +21,14 @@
 //! *What it does not need*: how often the legacy moves in requests that match. Where every recheck found it moving it
 //! moves at least as often as the services differ; where not, the pairs above say whether they do so alike.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use parity_schemas::evidence::Bound;
-use parity_schemas::recheck::{EvidenceCounts, RecheckEvidence};
-use parity_schemas::record::MismatchClass;
+use parity_schemas::recheck::RecheckEvidence;
 use statrs::function::gamma::ln_gamma;
 
 use super::shape::Shape;
+pub use super::sums::GroupSums;
 use crate::bounds::{self, Seen};
 
 /// Fewest rechecks. With fewer even the smallest group says nothing: a coin falls on one side ten times in a thousand.
@@ -53,33 +52,6 @@ pub const CONFIDENCE: f64 = 0.999;
 /// The e-value from which one of a pair is shown to be more frequent; by Ville's inequality it is ever reached by chance
 /// with a probability of at most 1 in 100.
 pub const SHOWN: f64 = 100.0;
-
-/// What was counted of one group, added up over tallies.
-#[derive(Clone, Debug, PartialEq)]
-pub struct GroupSums {
-    /// What its values are.
-    pub shape: Shape,
-    /// Exchanges that have it.
-    pub count: u64,
-    /// Those that were rechecked, by the class of the group in them; `unconfirmed` is not looked at.
-    pub classes: BTreeMap<MismatchClass, u64>,
-    /// What the rechecks showed. Of [`RecheckEvidence::Targets`], the largest number of a single process.
-    pub evidence: EvidenceCounts,
-}
-
-impl GroupSums {
-    fn rechecks(&self) -> u64 {
-        let classes = self.classes.iter();
-        classes
-            .filter(|(class, _)| **class != MismatchClass::Unconfirmed)
-            .map(|(_, count)| count)
-            .sum()
-    }
-
-    fn of(&self, evidence: RecheckEvidence) -> u64 {
-        self.evidence.get(&evidence).copied().unwrap_or(0)
-    }
-}
 
 /// Whether a group is noise.
 #[derive(Clone, Debug, PartialEq)]
@@ -128,7 +100,7 @@ pub enum Objection {
         /// How many there are.
         targets: u64,
     },
-    /// Too many mismatches are of processes that did not ask again about enough of them.
+    /// Too many mismatches are of processes and days that did not ask again about enough of them.
     Unsampled {
         /// How many there are.
         unsampled: u64,
@@ -161,7 +133,7 @@ pub enum Objection {
 }
 
 /// The pairs, each with what is more frequent if the candidate is at fault first.
-const PAIRS: [(RecheckEvidence, RecheckEvidence); 5] = [
+pub(super) const PAIRS: [(RecheckEvidence, RecheckEvidence); 5] = [
     (RecheckEvidence::Own, RecheckEvidence::Other),
     (
         RecheckEvidence::CandidateAlone,
@@ -181,8 +153,8 @@ const PAIRS: [(RecheckEvidence, RecheckEvidence); 5] = [
 pub fn prove(group: &GroupSums, mirrored: Option<&GroupSums>, compared: u64) -> Proof {
     let is_one_sided = !group.shape.is_alike() || mirrored.is_some();
     // Which of the two groups an exchange has is decided by who was the odd one, so only both together are balanced.
-    let both = Pairs::of(group, mirrored);
-    let rechecks = both.rechecks;
+    let both = both(group, mirrored);
+    let rechecks = both.rechecks();
     let compared = compared.max(both.count).max(1);
     let share = both.count as f64 / compared as f64;
     let allowed = (MAX_HIDDEN / share.max(f64::MIN_POSITIVE)).min(MAX_OF_GROUP);
@@ -201,7 +173,7 @@ pub fn prove(group: &GroupSums, mirrored: Option<&GroupSums>, compared: u64) -> 
         let rechecks = proof.rechecks;
         proof.against.push(Objection::FewRechecks { rechecks });
     }
-    let unsampled = group.of(RecheckEvidence::Unsampled);
+    let unsampled = both.unsampled();
     let unseen = unsampled as f64 / compared as f64;
     if unseen > MAX_HIDDEN {
         proof.against.push(Objection::Unsampled { unsampled });
@@ -221,51 +193,72 @@ pub fn prove(group: &GroupSums, mirrored: Option<&GroupSums>, compared: u64) -> 
         }
     }
     for (evidence, counterpart) in PAIRS {
-        let (times, other) = (both.seen(evidence), both.seen(counterpart));
-        let most = excess(times, other, rechecks);
+        let (times, other) = (both.of(evidence), both.of(counterpart));
+        let most = excess(times, other, rechecks) * both.uneven(rechecks, both.count);
         proof.hidden = proof.hidden.max(most * share);
         proof.weigh(evidence, [times, other], most, allowed);
     }
     proof.hidden += unseen;
     if group.shape.is_ordered() {
-        let (above, below) = (RecheckEvidence::Above, RecheckEvidence::Below);
-        let (mut more, mut less) = ((above, both.seen(above)), (below, both.seen(below)));
-        if less.1 > more.1 {
-            std::mem::swap(&mut more, &mut less);
-        }
-        let allowed =
-            (MAX_HIDDEN / share.max(f64::MIN_POSITIVE)).clamp(FINEST_IMBALANCE, COARSEST_IMBALANCE);
-        let most = excess(more.1, less.1, rechecks);
-        proof.weigh(more.0, [more.1, less.1], most, allowed);
+        let allowed = MAX_HIDDEN / share.max(f64::MIN_POSITIVE);
+        let (more, less) = both.leading(RecheckEvidence::Above, RecheckEvidence::Below);
+        let most = excess(more.1, less, rechecks) * both.uneven(rechecks, both.count);
+        let allowed = allowed.clamp(FINEST_IMBALANCE, COARSEST_IMBALANCE);
+        proof.weigh(more.0, [more.1, less], most, allowed);
+        proof.weigh_lately(&both, compared);
     }
     proof
 }
 
-/// The sums of a group and of its mirror.
-struct Pairs<'a> {
-    groups: [Option<&'a GroupSums>; 2],
-    count: u64,
-    rechecks: u64,
+/// A group with its mirror.
+pub(super) fn both(group: &GroupSums, mirrored: Option<&GroupSums>) -> GroupSums {
+    let mut both = group.clone();
+    if let Some(mirrored) = mirrored {
+        both.add(mirrored);
+    }
+    both
 }
 
-impl<'a> Pairs<'a> {
-    fn of(group: &'a GroupSums, mirrored: Option<&'a GroupSums>) -> Self {
-        let groups = [Some(group), mirrored];
-        let sum = |of: fn(&GroupSums) -> u64| groups.into_iter().flatten().map(of).sum();
-        Self {
-            groups,
-            count: sum(|group| group.count),
-            rechecks: sum(GroupSums::rechecks),
-        }
-    }
+/// The most mismatches of a group, with its mirror, that may hide by one of the [`PAIRS`].
+pub(super) fn may_hide(
+    both: &GroupSums,
+    (evidence, counterpart): (RecheckEvidence, RecheckEvidence),
+) -> f64 {
+    let rechecks = both.rechecks();
+    let most = excess(both.of(evidence), both.of(counterpart), rechecks);
+    most * both.uneven(rechecks, both.count) * both.count as f64
+}
 
-    fn seen(&self, evidence: RecheckEvidence) -> u64 {
-        let groups = self.groups.into_iter().flatten();
-        groups.map(|group| group.of(evidence)).sum()
-    }
+/// The most of so many that are expected to have been seen, when so many were.
+pub(super) fn expected(seen: u64, of: u64) -> f64 {
+    let seen = Seen::new(seen.min(of), of);
+    bounds::upper(Bound::OneLook, seen, 1.0 - CONFIDENCE) * of as f64
 }
 
 impl Proof {
+    /// Looks at the signs of the last days, if there are more days. They are only asked to be balanced, and never shown not
+    /// to be: a test that begins anew every day would be wrong every few months.
+    fn weigh_lately(&mut self, both: &GroupSums, compared: u64) {
+        let (count, rechecks) = (
+            both.of(RecheckEvidence::Lately),
+            both.of(RecheckEvidence::LatelyAsked),
+        );
+        let share = count as f64 / compared as f64;
+        if count == 0 {
+            return;
+        }
+        let (more, less) = both.leading(RecheckEvidence::LatelyAbove, RecheckEvidence::LatelyBelow);
+        let most = excess(more.1, less, rechecks) * both.uneven(rechecks, count);
+        let allowed = (MAX_HIDDEN / share.max(f64::MIN_POSITIVE)).max(FINEST_IMBALANCE);
+        if most > allowed {
+            self.against.push(Objection::MayHide {
+                evidence: more.0,
+                most,
+                allowed,
+            });
+        }
+    }
+
     /// Looks at one pair.
     fn weigh(
         &mut self,
@@ -333,7 +326,7 @@ impl fmt::Display for Objection {
             }
             Self::Unsampled { unsampled } => write!(
                 f,
-                "{unsampled} mismatches are of processes that asked again about fewer than {MIN_RECHECKS} of theirs"
+                "{unsampled} mismatches are of processes and days that asked again about too few of them"
             ),
             Self::Shown {
                 evidence,

@@ -18,12 +18,16 @@ use parity_schemas::evidence::GroupEvidence;
 use parity_schemas::evidence::carried::{Fate, RouteCounted, RulesCounted};
 use parity_schemas::record::MismatchClass;
 use parity_schemas::route::OTHER;
-use parity_schemas::side::CUT_MARK;
-use parity_schemas::verdict::{Explanation, Kind, Part, Reason};
+use parity_schemas::verdict::{Explanation, Part, Reason};
 
+use self::known::{Known, read};
 use super::action::Explanations;
-use super::reach::{Place, can_be_below, can_meet};
-use super::{Action, Rule, Rules, text};
+use super::reach::can_be_below;
+use super::{Action, Rule, Rules};
+
+mod known;
+mod step;
+mod touch;
 
 /// What becomes of the counts of routes under earlier rules; the error says why nothing is known of any of them.
 pub fn redecide(
@@ -34,35 +38,6 @@ pub fn redecide(
     let (old, new) = (read(earlier)?, read(now)?);
     let fate = |counted| Edit::on(&old, &new.rules, counted).fate(counted);
     Ok(routes.iter().map(fate).collect())
-}
-
-/// The rules under which something was counted.
-struct Known {
-    rules: Rules,
-    /// For each rule what it may have been called. The hash does not cover names, so there may be several.
-    names: Vec<BTreeSet<String>>,
-}
-
-/// The texts of a hash, if one is there and really has that hash.
-fn read(counted: &RulesCounted) -> Result<Known, String> {
-    let hash = &counted.hash;
-    let Some(first) = counted.texts.first() else {
-        return Err(format!("the text of the rules {hash} is not in the record"));
-    };
-    let rules = text::read(first).map_err(|why| format!("of the rules {hash}: {why}"))?;
-    let mut names = vec![BTreeSet::new(); rules.len()];
-    for text in &counted.texts {
-        let same = text::read(text).is_ok_and(|read| read.hash() == hash.as_str());
-        if !same || text.rules.len() != names.len() {
-            return Err(format!(
-                "a recorded text of the rules {hash} has another hash"
-            ));
-        }
-        for (names, rule) in names.iter_mut().zip(&text.rules) {
-            names.insert(rule.id.clone());
-        }
-    }
-    Ok(Known { rules, names })
 }
 
 /// What an edit changes for one route. Rules that hide values decide nothing and are left out.
@@ -233,85 +208,6 @@ impl<'a> Edit<'a> {
         self.kept.iter().chain(&self.added).copied()
     }
 
-    /// Whether nothing was counted that a removed rule decided.
-    fn removal(&self, rule: &Rule, hits: u64, counted: &RouteCounted) -> Result<(), Why> {
-        let id = &rule.id;
-        if hits > 0 {
-            return Err(format!(
-                "`{id}` was removed, which excused {hits} differences here"
-            ));
-        }
-        if rule.part != Part::Body {
-            return Ok(());
-        }
-        let others = || self.all().filter(|other| !std::ptr::eq(*other, rule));
-        match &rule.action {
-            Action::Ignore
-            | Action::Accept(..)
-            | Action::Absolute(_)
-            | Action::Relative(_)
-            | Action::Timestamp
-            | Action::Uuid
-            | Action::Mask => Ok(()),
-            // It lets tolerances read numbers in strings, and the hit is then theirs.
-            Action::Number => match others()
-                .find(|other| other.is_tolerance() && can_meet(&other.pattern, &rule.pattern))
-            {
-                None => Ok(()),
-                Some(other) => Err(format!(
-                    "`{id}` was removed, by which `{}` read text as numbers",
-                    other.id
-                )),
-            },
-            // It counts a hit when elements moved. When none did, each met the one at its position all the same; but rules
-            // that name a position did not apply, nor did a rule by which the elements have a key.
-            Action::Unordered => {
-                let disturbs = |other: &&Rule| {
-                    let by_position = other.pattern.names_a_position()
-                        && can_be_below(&other.pattern, &rule.pattern);
-                    let by_key = matches!(other.action, Action::Key(_))
-                        && can_meet(&other.pattern, &rule.pattern);
-                    by_position || by_key || other.is_unordered()
-                };
-                match others().find(disturbs) {
-                    Some(other) => Err(format!(
-                        "`{id}` was removed, and `{}` now meets other elements",
-                        other.id
-                    )),
-                    None if counted.counts.mismatch > 0 && !self.added.is_empty() => Err(format!(
-                        "`{id}` was removed, which changes how mismatches are told"
-                    )),
-                    None => Ok(()),
-                }
-            }
-            Action::Key(_) => Err(format!(
-                "`{id}` was removed, which paired elements by a key"
-            )),
-        }
-    }
-
-    /// Whether an added rule can only excuse.
-    fn addition(rule: &Rule, counted: &RouteCounted) -> Result<(), Why> {
-        if rule.part != Part::Body {
-            return Ok(());
-        }
-        let id = &rule.id;
-        match &rule.action {
-            Action::Unordered | Action::Key(_) => Err(format!(
-                "`{id}` was added, which pairs the elements of arrays anew"
-            )),
-            Action::Ignore if rule.pattern.covers_root() => {
-                match counts_of(counted, UNCOMPARABLE) {
-                    Some(count) => Err(format!(
-                        "`{id}` was added, which ignores {count} bodies that could not be compared"
-                    )),
-                    None => Ok(()),
-                }
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// The groups that added rules excuse as a whole, if all other groups are out of their reach, and what is left of each
     /// mismatch is known.
     fn mismatches(&self, counted: &RouteCounted) -> Result<BTreeSet<String>, Why> {
@@ -393,20 +289,6 @@ fn pairing<'a>(rules: &[&'a Rule]) -> Vec<(Option<&'a str>, String, String)> {
     pairing.map(|rule| rule.content()).collect()
 }
 
-/// Bodies that an added rule would not have asked for.
-const UNCOMPARABLE: &[Reason] = &[
-    Reason::ResponseTooLarge,
-    Reason::Stream,
-    Reason::Undecodable,
-    Reason::TooDeep,
-    Reason::WorkBudget,
-    Reason::CandidateTooLarge,
-    Reason::CandidateStream,
-    Reason::CandidateUndecodable,
-    Reason::CandidateTooDeep,
-    Reason::CandidateWorkBudget,
-];
-
 /// How many requests ended for one of these reasons; `None` if none did.
 fn counts_of(counted: &RouteCounted, reasons: &[Reason]) -> Option<u64> {
     let counts = reasons
@@ -462,96 +344,6 @@ impl Rule {
 
     fn accepts_absence(&self) -> bool {
         self.accepted().is_some_and(Explanations::of_absence)
-    }
-
-    /// Whether it makes every finding of a group equal. `named` as in [`Place::of`].
-    fn excuses(&self, group: &GroupEvidence, named: bool) -> bool {
-        let group = &group.group;
-        if self.part != group.part {
-            return false;
-        }
-        match (self.part, &self.action) {
-            (Part::Status, Action::Ignore) => true,
-            (Part::Header | Part::Trailer, Action::Ignore) => {
-                self.pattern.covers_header(&group.pattern)
-            }
-            (Part::Body, Action::Ignore) => {
-                Place::of(&group.pattern, named).is_within(&self.pattern)
-            }
-            (Part::Body, Action::Accept(..)) => {
-                let place = Place::of(&group.pattern, named);
-                let can_be_accepted = match group.kind {
-                    // What differs in the whole body may be text, or bytes, of which not all is ever accepted.
-                    Kind::Value | Kind::Type => !place.is_root(),
-                    // Elements may not be absent: without one the others have other positions.
-                    Kind::Missing | Kind::Extra => place.is_member(),
-                    Kind::Order | Kind::DuplicateKey | Kind::Decode => false,
-                };
-                let near = group.explanation;
-                can_be_accepted
-                    && near.is_some_and(|near| self.action.accepts(group.kind, near))
-                    && place.is_surely(&self.pattern)
-            }
-            _ => false,
-        }
-    }
-
-    /// Whether it can make a finding of a group equal, or change how it is told. `all_told` if there are no mismatches of
-    /// which not all groups are known.
-    fn may_touch(&self, group: &GroupEvidence, named: bool, all_told: bool) -> bool {
-        let group = &group.group;
-        if group.fingerprint == OTHER {
-            return true;
-        }
-        if self.part != group.part {
-            // A difference that was proven, and could not be shown, is told as one of the whole body.
-            return self.part == Part::Body
-                && !all_told
-                && group.pattern.is_empty()
-                && group.part == Part::Body;
-        }
-        let accepts = match self.action {
-            Action::Accept(..) => group
-                .explanation
-                .is_some_and(|near| self.action.accepts(group.kind, near)),
-            _ => true,
-        };
-        match self.part {
-            Part::Status => true,
-            Part::Header | Part::Trailer => {
-                let named = self.pattern.covers_header(&group.pattern)
-                    || group.pattern.contains(['*', CUT_MARK, '\u{fffd}']);
-                named
-                    && (matches!(self.action, Action::Ignore)
-                        || (accepts && group.kind == Kind::Value))
-            }
-            Part::Body => self.may_touch_body(
-                &Place::of(&group.pattern, named),
-                group.kind,
-                accepts,
-                all_told,
-            ),
-        }
-    }
-
-    fn may_touch_body(&self, place: &Place, kind: Kind, accepts: bool, all_told: bool) -> bool {
-        if place.is_root() && kind == Kind::Value && !all_told {
-            return true;
-        }
-        // Elements are told as missing, extra or moved by what is equal in them, and so are values of repeated keys.
-        let by_content = match kind {
-            Kind::Order | Kind::DuplicateKey => true,
-            Kind::Missing | Kind::Extra => !place.is_member() && !place.is_root(),
-            Kind::Value | Kind::Type | Kind::Decode => false,
-        };
-        if by_content && place.may_hold(&self.pattern) {
-            return true;
-        }
-        match self.action {
-            Action::Ignore => place.may_be_within(&self.pattern),
-            _ if kind == Kind::Decode => false,
-            _ => accepts && place.may_be(&self.pattern),
-        }
     }
 }
 

@@ -2,8 +2,9 @@
 //!
 //! Each pair of services gets ten thousand requests at a hundred a second and ten rechecks a second, as the program's
 //! default is. It is looked at after every 50 rechecks, and one look at which an exchange with a
-//! fault would be taken for noise is one too many.
+//! fault would be taken for noise is one too many. [`gate`] is the same for a service with several routes, and for the decision.
 
+mod gate;
 mod scenarios;
 mod service;
 mod simulation;

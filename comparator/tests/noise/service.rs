@@ -104,11 +104,17 @@ impl World {
 
     /// The body of one answer.
     pub(crate) fn answer(&mut self, noise: Noise, fault: Fault, target: u64, time: i64) -> String {
+        let value = self.value(noise, fault, target, time);
+        format!("{{\"target\":{target},\"value\":{value}}}")
+    }
+
+    /// The JSON of one value.
+    pub(crate) fn value(&mut self, noise: Noise, fault: Fault, target: u64, time: i64) -> String {
         let bias = match fault {
             Fault::Bias(bias) => bias,
             _ => 0,
         };
-        let value = match (noise, fault) {
+        match (noise, fault) {
             (_, Fault::Null) => "null".to_owned(),
             (Noise::Uuid, Fault::Constant) => "\"00000000-dead-4bee-a000-000000000001\"".to_owned(),
             (Noise::Uuid, Fault::Kind) => format!("\"{}\"", self.uuid().to_uppercase()),
@@ -165,8 +171,7 @@ impl World {
                     format!("\"3f2a77de-5b1e-4c2b-9a1c-{target:012x}\"")
                 }
             }
-        };
-        format!("{{\"target\":{target},\"value\":{value}}}")
+        }
     }
 }
 

@@ -263,6 +263,19 @@ pub const PARTS: &[Part] = &[
         },
     },
     Part {
+        name: "max-hidden",
+        value: "SHARE",
+        about: "Highest share of the compared requests that may hide a difference in what is taken for noise: in all, and on each \
+                route",
+        form: Form::Once,
+        of_report: false,
+        default: Some(|thresholds| thresholds.max_hidden.to_string()),
+        read: |question, text| {
+            question.thresholds.max_hidden = share(text)?;
+            Ok(())
+        },
+    },
+    Part {
         name: "gone",
         value: "INSTANCE",
         about: "An instance that will not come back: its missing counts are not waited for; may be repeated",

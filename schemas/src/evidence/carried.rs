@@ -206,6 +206,7 @@ mod tests {
             route: "GET /a".to_owned(),
             fingerprints: fingerprints.iter().map(|name| (*name).to_owned()).collect(),
             classes: classes.iter().copied().collect(),
+            never_asked: 0,
         }
     }
 

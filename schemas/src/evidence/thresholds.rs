@@ -76,6 +76,10 @@ pub struct Thresholds {
     /// Absent in decisions of older programs, which had no such cap.
     #[serde(default = "no_cap")]
     pub max_transient: f64,
+    /// Highest share of the compared requests that may hide in what is taken for noise, 0..=1: of all, and of each route.
+    /// Absent in decisions of older programs, which had no such cap.
+    #[serde(default = "no_cap")]
+    pub max_hidden: f64,
 }
 
 const fn one_look() -> Bound {
@@ -120,6 +124,8 @@ impl Default for Thresholds {
             noise: NoiseUse::Use,
             // How often data changes is a property of the service, which nobody knows beforehand.
             max_transient: 1.0,
+            // What a single group may hide.
+            max_hidden: 0.01,
         }
     }
 }

@@ -9,6 +9,8 @@ pub enum Fold {
     Nothing,
     /// The same: only rows that agree in it are added up.
     By,
+    /// The day, in UTC, that it is in: only rows of one day are added up.
+    ByDay,
     /// The same, as rows that agree in the columns of [`Fold::By`] agree in it.
     Any,
     /// The sum; of counts by word or bucket, word by word.

@@ -1,6 +1,8 @@
 //! Records of older programs are still read.
 
 use super::*;
+use crate::digest::ExchangeDigest;
+use crate::verdict::{Kind, Part};
 
 use crate::recheck::RecheckEvidence;
 use crate::record::MismatchClass;

@@ -378,7 +378,7 @@ impl Sums {
             carried: self.carried,
             other_rules,
             routes: by_route(self.routes),
-            groups: self.groups.into_evidence(),
+            groups: self.groups.into_evidence(self.window),
             sets: self.sets.into_evidence(),
             left_out: self.left_out,
         })
@@ -407,7 +407,7 @@ impl Sums {
         let other_rules = self.other_rules(&runs_seen, &identity);
         let runs = runs_seen.into_runs(&identity, self.runs, self.window.map(|window| window.from));
         let standing = Standing::at_a_glance(&runs, Timestamp::now());
-        let groups = self.groups.into_reports(example)?;
+        let groups = self.groups.into_reports(self.window, example)?;
         let mut hits: BTreeMap<String, u64> = BTreeMap::new();
         for (rule, count) in self.routes.values().flat_map(|sums| &sums.rule_hits) {
             *hits.entry(rule.clone()).or_default() += count;

@@ -6,21 +6,23 @@
 //! the same exchanges stay separate: a digest cannot measure similarity, and a sketch of each set would be many times
 //! larger than its row.
 
+mod spread;
+
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::evidence::GroupEvidence;
-use parity_schemas::recheck::{
-    ClassCounts, EvidenceCounts, RecheckEvidence, add_counts, complete_classes,
-};
-use parity_schemas::record::{MismatchClass, RecordedFinding};
+use parity_schemas::evidence::Window;
+use parity_schemas::recheck::{ClassCounts, EvidenceCounts, add_counts, complete_classes};
+use parity_schemas::record::RecordedFinding;
 use parity_schemas::report::{CoincidingGroup, GroupExample, GroupReport};
 use parity_schemas::tally::{Group, GroupTally};
 use parity_schemas::time::Timestamp;
 use parity_schemas::verdict::{Kind, Part};
 use uuid::Uuid;
 
+use self::spread::Spread;
 use super::hints::Hints;
 use crate::error::StoreError;
 use crate::tally::{OTHER, other_group};
@@ -53,32 +55,11 @@ struct Sums {
     first_seen: Timestamp,
     last_seen: Timestamp,
     classes: ClassCounts,
-    /// Without targets.
+    /// Without what follows from how the rechecks are spread.
     evidence: EvidenceCounts,
-    by_run: HashMap<Uuid, RunSums>,
+    spread: Spread,
     /// Newest first.
     examples: Vec<(Timestamp, Uuid)>,
-}
-
-/// Rechecks of a group from which on those of a run say something of its mismatches.
-const SAMPLED: u64 = 20;
-
-/// What one run counted of a group.
-#[derive(Clone, Copy, Default)]
-struct RunSums {
-    /// Different targets: two processes may have seen the same ones.
-    targets: u64,
-    count: u64,
-    /// Rechecks of them.
-    rechecked: u64,
-}
-
-impl RunSums {
-    fn add(&mut self, other: Self) {
-        self.targets += other.targets;
-        self.count += other.count;
-        self.rechecked += other.rechecked;
-    }
 }
 
 /// Equal for groups of one route that contain the same exchanges. The times are free, and make an accidental equality
@@ -124,7 +105,7 @@ impl Groups {
             .map(|(_, sums)| GroupEvidence {
                 route: route.to_owned(),
                 count: sums.count,
-                evidence: sums.evidence(),
+                evidence: sums.evidence(None),
                 classes: sums.classes.clone(),
                 group: sums.group.clone(),
             })
@@ -140,7 +121,7 @@ impl Groups {
                 sums.group = other_group();
                 sums.digest = ExchangeDigest::UNKNOWN;
                 sums.evidence.clear();
-                sums.by_run.clear();
+                sums.spread = Spread::default();
                 fingerprint.clone_from(&sums.group.fingerprint);
             }
             if let Some(known) = own.get_mut(&fingerprint) {
@@ -158,14 +139,14 @@ impl Groups {
         sums.flat_map(move |sums| sums.examples.iter().take(of_each).map(|(_, id)| *id))
     }
 
-    /// What was counted of each group, sorted by route and fingerprint.
-    pub(super) fn into_evidence(self) -> Vec<GroupEvidence> {
+    /// What was counted of each group in this window, sorted by route and fingerprint.
+    pub(super) fn into_evidence(self, window: Option<Window>) -> Vec<GroupEvidence> {
         let mut all = Vec::with_capacity(self.count);
         for (route, groups) in self.by_route {
             all.extend(groups.into_values().map(|sums| GroupEvidence {
                 route: route.clone(),
                 count: sums.count,
-                evidence: sums.evidence(),
+                evidence: sums.evidence(window),
                 classes: sums.classes,
                 group: sums.group,
             }));
@@ -204,9 +185,10 @@ impl Groups {
         }
     }
 
-    /// The groups of the report, most frequent first; `example` fetches a mismatch by its id.
+    /// The groups of the report of this window, most frequent first; `example` fetches a mismatch by its id.
     pub(super) fn into_reports(
         self,
+        window: Option<Window>,
         mut example: impl FnMut(Uuid) -> Result<Option<Rc<ExampleRow>>, StoreError>,
     ) -> Result<Vec<GroupReport>, StoreError> {
         let mut reports = Vec::with_capacity(self.count);
@@ -216,7 +198,7 @@ impl Groups {
                 hints.add(&sums.group, sums.count);
             }
             for (first, others) in coinciding(groups.into_values()) {
-                reports.push(first.into_report(&route, others, &hints, &mut example)?);
+                reports.push(first.into_report(&route, others, (&hints, window), &mut example)?);
             }
         }
         reports.sort_unstable_by(|one: &GroupReport, other| {
@@ -291,7 +273,7 @@ impl Sums {
             last_seen: row.last_seen,
             classes: ClassCounts::new(),
             evidence: EvidenceCounts::new(),
-            by_run: HashMap::new(),
+            spread: Spread::default(),
             examples: Vec::new(),
         };
         sums.add_counts(row);
@@ -307,17 +289,9 @@ impl Sums {
 
     fn add_counts(&mut self, mut row: GroupTally) {
         self.count += row.count;
-        let classes = complete_classes(row.classes, row.count);
-        let asked = classes
-            .iter()
-            .filter(|(class, _)| **class != MismatchClass::Unconfirmed);
-        let of_run = RunSums {
-            targets: row.evidence.remove(&RecheckEvidence::Targets).unwrap_or(0),
-            count: row.count,
-            rechecked: asked.map(|(_, count)| count).sum(),
-        };
-        self.by_run.entry(row.run).or_default().add(of_run);
-        add_counts(&mut self.classes, &classes);
+        row.classes = complete_classes(row.classes, row.count);
+        self.spread.add(&mut row);
+        add_counts(&mut self.classes, &row.classes);
         add_counts(&mut self.evidence, &row.evidence);
         self.add_example(row.last_seen, row.example_id);
     }
@@ -329,30 +303,16 @@ impl Sums {
         self.count += other.count;
         add_counts(&mut self.classes, &other.classes);
         add_counts(&mut self.evidence, &other.evidence);
-        for (run, sums) in other.by_run {
-            self.by_run.entry(run).or_default().add(sums);
-        }
+        self.spread.merge(other.spread);
         for (seen, id) in other.examples {
             self.add_example(seen, id);
         }
     }
 
-    /// What was counted of the second answers.
-    fn evidence(&self) -> EvidenceCounts {
+    /// What was counted of the second answers, as far as it says something in this window.
+    fn evidence(&self, window: Option<Window>) -> EvidenceCounts {
         let mut evidence = self.evidence.clone();
-        let runs = self.by_run.values();
-        let counts = [
-            (
-                RecheckEvidence::Targets,
-                runs.clone().map(|run| run.targets).max().unwrap_or(0),
-            ),
-            (
-                RecheckEvidence::Unsampled,
-                runs.filter(|run| run.rechecked < SAMPLED)
-                    .map(|run| run.count)
-                    .sum(),
-            ),
-        ];
+        let counts = self.spread.counts(window);
         evidence.extend(counts.into_iter().filter(|(_, count)| *count > 0));
         evidence
     }
@@ -381,7 +341,7 @@ impl Sums {
         self,
         route: &str,
         others: Vec<Self>,
-        hints: &Hints,
+        (hints, window): (&Hints, Option<Window>),
         example: &mut impl FnMut(Uuid) -> Result<Option<Rc<ExampleRow>>, StoreError>,
     ) -> Result<GroupReport, StoreError> {
         let mut example_id = self.examples.first().map_or(Uuid::nil(), |(_, id)| *id);
@@ -399,7 +359,7 @@ impl Sums {
             .map(|other| CoincidingGroup {
                 example: shown(&other.group),
                 against: hints.against(&other.group),
-                evidence: other.evidence(),
+                evidence: other.evidence(window),
                 classes: other.classes,
                 shape: other.group.shape,
                 fingerprint: other.group.fingerprint,
@@ -412,7 +372,7 @@ impl Sums {
         Ok(GroupReport {
             example: shown(&self.group),
             against: hints.against(&self.group),
-            evidence: self.evidence(),
+            evidence: self.evidence(window),
             classes: self.classes,
             shape: self.group.shape,
             fingerprint: self.group.fingerprint,

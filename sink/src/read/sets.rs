@@ -16,9 +16,22 @@ pub(super) struct SetSums {
     count: usize,
 }
 
+#[derive(Clone)]
 struct Sums {
     fingerprints: Vec<String>,
     classes: ClassCounts,
+    never_asked: u64,
+}
+
+impl Sums {
+    fn into_evidence(self, route: String) -> SetEvidence {
+        SetEvidence {
+            route,
+            fingerprints: self.fingerprints,
+            classes: self.classes,
+            never_asked: self.never_asked,
+        }
+    }
 }
 
 impl SetSums {
@@ -27,11 +40,13 @@ impl SetSums {
         let sets = self.by_route.entry(row.route).or_default();
         if let Some(sums) = sets.get_mut(&row.set_id) {
             add_counts(&mut sums.classes, &row.classes);
+            sums.never_asked += row.never_asked;
         } else if self.count < MAX_REPORT_SETS {
             self.count += 1;
             let sums = Sums {
                 fingerprints: row.fingerprints,
                 classes: row.classes,
+                never_asked: row.never_asked,
             };
             sets.insert(row.set_id, sums);
         }
@@ -40,12 +55,8 @@ impl SetSums {
     /// The sets of one route.
     pub(super) fn of_route(&self, route: &str) -> Vec<SetEvidence> {
         let sets = self.by_route.get(route).into_iter().flatten();
-        sets.map(|(_, sums)| SetEvidence {
-            route: route.to_owned(),
-            fingerprints: sums.fingerprints.clone(),
-            classes: sums.classes.clone(),
-        })
-        .collect()
+        sets.map(|(_, sums)| sums.clone().into_evidence(route.to_owned()))
+            .collect()
     }
 
     /// Adds a set that was counted elsewhere.
@@ -55,6 +66,7 @@ impl SetSums {
             route: set.route,
             fingerprints: set.fingerprints,
             classes: set.classes,
+            never_asked: set.never_asked,
             ..SetTally::default()
         });
     }
@@ -63,11 +75,8 @@ impl SetSums {
     pub(super) fn into_evidence(self) -> Vec<SetEvidence> {
         let mut all = Vec::with_capacity(self.count);
         for (route, sets) in self.by_route {
-            all.extend(sets.into_values().map(|sums| SetEvidence {
-                route: route.clone(),
-                fingerprints: sums.fingerprints,
-                classes: sums.classes,
-            }));
+            let sets = sets.into_values();
+            all.extend(sets.map(|sums| sums.into_evidence(route.clone())));
         }
         all.sort_unstable();
         all

@@ -13,7 +13,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use parity_schemas::clients::ClientOutcome;
 use parity_schemas::digest::ExchangeDigest;
 use parity_schemas::recheck::{EvidenceCounts, RecheckEvent, add_counts};
-use parity_schemas::record::MismatchClass;
 use parity_schemas::side::CUT_MARK;
 use parity_schemas::tally::Group;
 use parity_schemas::time::Timestamp;
@@ -281,7 +280,6 @@ impl Mismatches {
 
 impl GroupCount {
     fn new(group: Group, fingerprint: &str, seen: &Sighting<'_>) -> Self {
-        let summary = seen.summary(fingerprint);
         Self {
             group,
             count: 1,
@@ -289,8 +287,8 @@ impl GroupCount {
             last_seen: seen.time,
             example_id: seen.id,
             digest: seen.digest(),
-            classes: Classes::one(summary.map_or(MismatchClass::Unconfirmed, |group| group.class)),
-            evidence: summary.map_or_else(EvidenceCounts::new, |group| group.evidence.clone()),
+            classes: Classes::one(seen.class_of(fingerprint)),
+            evidence: seen.evidence(fingerprint),
             last_id: seen.id,
         }
     }
@@ -307,13 +305,8 @@ impl GroupCount {
         self.last_id = seen.id;
         self.count += 1;
         self.digest.add(seen.digest());
-        match seen.summary(fingerprint) {
-            Some(group) => {
-                self.classes.add(&Classes::one(group.class));
-                add_counts(&mut self.evidence, &group.evidence);
-            }
-            None => self.classes.add(&Classes::one(MismatchClass::Unconfirmed)),
-        }
+        self.classes.add(&Classes::one(seen.class_of(fingerprint)));
+        add_counts(&mut self.evidence, &seen.evidence(fingerprint));
         self.first_seen = self.first_seen.min(seen.time);
         self.last_seen = self.last_seen.max(seen.time);
     }

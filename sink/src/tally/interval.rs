@@ -316,6 +316,7 @@ impl RouteTally {
             set_id: id.to_owned(),
             fingerprints: count.fingerprints.clone(),
             classes: count.classes.counts(),
+            never_asked: count.never_asked,
         })
     }
 }

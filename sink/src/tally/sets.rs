@@ -25,6 +25,15 @@ pub(super) struct SetCount {
     /// Sorted, each once.
     pub(super) fingerprints: Vec<String>,
     pub(super) classes: Classes,
+    /// Those about which nothing is ever asked again.
+    pub(super) never_asked: u64,
+}
+
+impl SetCount {
+    fn add(&mut self, other: &Self) {
+        self.classes.add(&other.classes);
+        self.never_asked += other.never_asked;
+    }
 }
 
 impl Sets {
@@ -38,14 +47,17 @@ impl Sets {
             return;
         }
         let classes = Classes::one(seen.class());
+        let never_asked = u64::from(seen.is_never_asked);
         let id = set_id(fingerprints.iter().copied());
         if let Some(count) = self.0.get_mut(&id) {
             count.classes.add(&classes);
+            count.never_asked += never_asked;
         } else if self.0.len() < MAX_SETS {
             let fingerprints = fingerprints.into_iter().map(str::to_owned).collect();
             let count = SetCount {
                 fingerprints,
                 classes,
+                never_asked,
             };
             self.0.insert(id, count);
         }
@@ -79,7 +91,7 @@ impl SetStates {
         let most = MAX_SETS.min(self.0.len() + room);
         for (id, count) in sets.0 {
             if let Some(state) = self.0.get_mut(&id) {
-                state.count.classes.add(&count.classes);
+                state.count.add(&count);
                 state.changed = true;
             } else if self.0.len() < most && count.fingerprints.iter().all(|name| is_group(name)) {
                 let state = SetState {

@@ -1,7 +1,7 @@
 //! One mismatch, as it is counted.
 
 use parity_schemas::digest::ExchangeDigest;
-use parity_schemas::recheck::{GroupSummary, RecheckSummary};
+use parity_schemas::recheck::{EvidenceCounts, GroupSummary, RecheckEvidence, RecheckSummary};
 use parity_schemas::record::MismatchClass;
 use parity_schemas::tally::Group;
 use parity_schemas::time::Timestamp;
@@ -21,6 +21,8 @@ pub struct Sighting<'a> {
     pub is_complete: bool,
     /// Its class and those of its groups; `None` if nothing was asked again, so that all are unconfirmed.
     pub rechecked: Option<&'a RecheckSummary>,
+    /// Whether nothing is ever asked again about such a request: then rechecks of others say nothing of it.
+    pub is_never_asked: bool,
 }
 
 impl<'a> Sighting<'a> {
@@ -32,6 +34,7 @@ impl<'a> Sighting<'a> {
             groups,
             is_complete: true,
             rechecked: None,
+            is_never_asked: false,
         }
     }
 
@@ -50,8 +53,25 @@ impl<'a> Sighting<'a> {
         summary.is_some_and(|group| group.class == MismatchClass::Transient)
     }
 
+    /// What is counted of one of its groups besides its class.
+    pub(super) fn evidence(&self, fingerprint: &str) -> EvidenceCounts {
+        let mut evidence = self
+            .summary(fingerprint)
+            .map_or_else(EvidenceCounts::new, |group| group.evidence.clone());
+        if self.is_never_asked {
+            evidence.insert(RecheckEvidence::NeverAsked, 1);
+        }
+        evidence
+    }
+
+    /// The class of one of its groups.
+    pub(super) fn class_of(&self, fingerprint: &str) -> MismatchClass {
+        self.summary(fingerprint)
+            .map_or(MismatchClass::Unconfirmed, |group| group.class)
+    }
+
     /// What is known of one of its groups.
-    pub(super) fn summary(&self, fingerprint: &str) -> Option<&GroupSummary> {
+    fn summary(&self, fingerprint: &str) -> Option<&GroupSummary> {
         self.rechecked?.groups.get(fingerprint)
     }
 }

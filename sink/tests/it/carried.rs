@@ -60,6 +60,7 @@ fn mismatched(recorder: &OutcomeRecorder, route: &Route, names: &[&str]) {
             groups: &groups,
             is_complete: true,
             rechecked: Some(&summary),
+            is_never_asked: false,
         },
     );
 }

@@ -17,6 +17,7 @@ mod opening;
 mod report;
 mod retention;
 mod runs;
+mod spread;
 mod support;
 mod targets;
 mod terms;

@@ -22,6 +22,7 @@ pub(crate) fn decision() -> Decision {
         most_frequent_share: None,
         rate: 0.008,
         lower: 0.004,
+        alpha: Some(0.05),
         upper: 0.0144,
         outcome: Outcome::Fail,
         needed: 0,

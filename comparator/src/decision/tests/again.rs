@@ -48,6 +48,7 @@ fn all() -> Vec<Decision> {
         route: "GET /a".to_owned(),
         fingerprints: vec!["f".to_owned()],
         classes: [(MismatchClass::Noise, 360)].into(),
+        never_asked: 0,
     }];
     let demands = |change: fn(&mut Thresholds)| {
         let mut thresholds = Thresholds::default();
@@ -107,9 +108,11 @@ fn a_document_is_enough_to_decide_again() {
 #[test]
 fn a_changed_number_is_told() {
     let decision = &all()[0];
-    let changes: [fn(&mut Decision); 9] = [
+    let changes: [fn(&mut Decision); 11] = [
         |decision| decision.outcome = Outcome::Pass,
         |decision| decision.total.upper = 0.0,
+        |decision| decision.total.alpha = Some(0.05),
+        |decision| decision.routes[0].alpha = None,
         |decision| decision.routes[0].outcome = Outcome::Pass,
         |decision| decision.routes[0].compared += 1,
         |decision| drop(decision.routes.remove(0)),
@@ -184,6 +187,7 @@ fn of_places() -> Decision {
         route: "GET /a".to_owned(),
         fingerprints: vec!["forth".to_owned()],
         classes: [(MismatchClass::Noise, 10_000)].into(),
+        never_asked: 0,
     }];
     decided_on(&evidence, &Thresholds::default())
 }

@@ -57,6 +57,7 @@ fn noisy(rechecks: u64, wrong: u64, transient: u64) -> Evidence {
         route: ROUTE.to_owned(),
         fingerprints: names.iter().map(|name| (*name).to_owned()).collect(),
         classes: of(MismatchClass::Unconfirmed, count),
+        never_asked: 0,
     };
     evidence.sets = vec![
         set(&["id"], 10_000 - transient - wrong),

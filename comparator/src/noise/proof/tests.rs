@@ -1,5 +1,8 @@
 //! Proofs from sums.
 
+use parity_schemas::recheck::EvidenceCounts;
+use parity_schemas::record::MismatchClass;
+
 use super::*;
 
 fn sums(shape: &str, count: u64, rechecks: u64, evidence: &[(RecheckEvidence, u64)]) -> GroupSums {
@@ -104,6 +107,69 @@ fn mismatches_that_nobody_asked_about_again_are_not_covered_by_the_proof_of_othe
     assert!(proof(50).is_proven() && (proof(50).hidden - without - 0.005).abs() < 1e-12);
     let many = proof(4_500);
     assert!(!many.is_proven() && many.is_open() && many.hidden > 0.45);
+}
+
+#[test]
+fn rechecks_that_are_spread_unevenly_say_less() {
+    use RecheckEvidence::Even;
+    let proof = |even| {
+        let sums = sums("uuid→uuid", 10_000, 3_000, &[(Even, even)]);
+        prove(&sums, None, 10_000)
+    };
+    let even = proof(3_000);
+    assert!(even.is_proven() && proof(1_000).is_proven());
+    assert!((proof(1_000).hidden - 3.0 * even.hidden).abs() < 1e-12);
+    let few = proof(100);
+    assert!(!few.is_proven() && few.is_open() && few.hidden > 0.06);
+}
+
+#[test]
+fn signs_of_weeks_ago_do_not_vouch_for_those_of_the_last_days() {
+    use RecheckEvidence::{Above, Below, Lately, LatelyAbove, LatelyAsked, LatelyBelow};
+    let proof = |lately: u64, [above, below]: [u64; 2]| {
+        let evidence = [
+            (Above, 10_000),
+            (Below, 10_000 - above + below),
+            (Lately, lately),
+            (LatelyAsked, above + below),
+            (LatelyAbove, above),
+            (LatelyBelow, below),
+        ];
+        prove(
+            &sums("integer→integer", 40_000, 20_000, &evidence),
+            None,
+            40_000,
+        )
+    };
+    assert!(proof(9_000, [1_000, 1_000]).is_proven());
+    // In all the signs are balanced, but lately the candidate was always above.
+    for (lately, signs) in [(9_000, [600, 0]), (9_000, [0, 600]), (9_000, [700, 500])] {
+        let proof = proof(lately, signs);
+        assert!(
+            !proof.is_proven() && proof.is_open(),
+            "{signs:?} {:?}",
+            proof.against
+        );
+        let told = proof.against[0].to_string();
+        assert!(told.contains("in the last seven days"), "{told}");
+    }
+    // Nobody asked; and where little came of it, little can hide.
+    assert!(!proof(9_000, [0, 0]).is_proven());
+    assert!(proof(300, [20, 0]).is_proven());
+}
+
+#[test]
+fn a_group_and_its_family_are_spoken_for_by_the_rarer_rechecks_or_without_the_few() {
+    use RecheckEvidence::{Even, Unsampled};
+    let mut many = sums("uuid→uuid", 10_007, 1_000, &[]);
+    many.add(&sums("uuid→uuid", 30, 1, &[]));
+    assert_eq!((many.of(Unsampled), many.of(Even)), (30, 1_000));
+    let mut many = sums("uuid→uuid", 10_000, 1_000, &[]);
+    many.add(&sums("uuid→uuid", 10_000, 100, &[(Unsampled, 500)]));
+    assert_eq!((many.of(Unsampled), many.of(Even)), (500, 205));
+    let mut alone = sums("uuid→uuid", 1_000, 100, &[]);
+    alone.add(&sums("uuid→uuid", 1_000, 100, &[]));
+    assert_eq!((alone.evidence.get(&Even), alone.rechecks()), (None, 200));
 }
 
 #[test]

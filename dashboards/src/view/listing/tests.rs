@@ -203,6 +203,7 @@ fn a_place_that_stands_for_several_has_the_least_count_that_is_known() {
         route: "GET /a".to_owned(),
         fingerprints: fingerprints.iter().map(|&name| name.to_owned()).collect(),
         classes: [(MismatchClass::Confirmed, count)].into(),
+        never_asked: 0,
     };
     known.sets = vec![
         set(&["0.0"], 400),

@@ -63,6 +63,7 @@ pub(super) fn folded(column: &Column, with_details: bool) -> String {
     let is_map = column.sent.starts_with("Map(");
     match column.fold {
         Fold::By | Fold::Nothing => plain(column),
+        Fold::ByDay => day(column),
         Fold::Any => format!("any(t.{name})"),
         Fold::Sum | Fold::Detail if is_map => format!("sumMap(t.{name})"),
         Fold::Sum | Fold::Detail => format!("sum(t.{name})"),
@@ -87,8 +88,17 @@ pub(super) fn folded(column: &Column, with_details: bool) -> String {
     }
 }
 
+/// Where the day begins that a time is in.
+fn day(column: &Column) -> String {
+    format!("toDateTime64(toDate(t.{}, 'UTC'), 6, 'UTC')", column.name)
+}
+
 /// What rows are grouped by.
 pub(super) fn grouped_by(columns: &[Column]) -> String {
-    let columns = columns.iter().filter(|column| column.fold == Fold::By);
-    columns.map(plain).collect::<Vec<_>>().join(", ")
+    let columns = columns.iter().filter_map(|column| match column.fold {
+        Fold::By => Some(plain(column)),
+        Fold::ByDay => Some(day(column)),
+        _ => None,
+    });
+    columns.collect::<Vec<_>>().join(", ")
 }

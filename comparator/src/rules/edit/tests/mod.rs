@@ -136,6 +136,7 @@ fn add_mismatch(counted: &mut RouteCounted, groups: Groups, is_complete: bool) {
             route: ROUTE.to_owned(),
             fingerprints,
             classes: [(class, 1)].into(),
+            never_asked: 0,
         });
     }
     for (name, (_, group)) in groups {

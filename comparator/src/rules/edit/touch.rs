@@ -1,0 +1,103 @@
+//! What one added rule does to a group of mismatches: excuses all of it, may touch some of it, or cannot reach it.
+//!
+//! Decided from the place, kind and explanation of the group alone; where they leave it open, the rule may touch it.
+
+use parity_schemas::evidence::GroupEvidence;
+use parity_schemas::route::OTHER;
+use parity_schemas::side::CUT_MARK;
+use parity_schemas::verdict::{Kind, Part};
+
+use crate::rules::reach::Place;
+use crate::rules::{Action, Rule};
+
+impl Rule {
+    /// Whether it makes every finding of a group equal. `named` as in [`Place::of`].
+    pub(super) fn excuses(&self, group: &GroupEvidence, named: bool) -> bool {
+        let group = &group.group;
+        if self.part != group.part {
+            return false;
+        }
+        match (self.part, &self.action) {
+            (Part::Status, Action::Ignore) => true,
+            (Part::Header | Part::Trailer, Action::Ignore) => {
+                self.pattern.covers_header(&group.pattern)
+            }
+            (Part::Body, Action::Ignore) => {
+                Place::of(&group.pattern, named).is_within(&self.pattern)
+            }
+            (Part::Body, Action::Accept(..)) => {
+                let place = Place::of(&group.pattern, named);
+                let can_be_accepted = match group.kind {
+                    // What differs in the whole body may be text, or bytes, of which not all is ever accepted.
+                    Kind::Value | Kind::Type => !place.is_root(),
+                    // Elements may not be absent: without one the others have other positions.
+                    Kind::Missing | Kind::Extra => place.is_member(),
+                    Kind::Order | Kind::DuplicateKey | Kind::Decode => false,
+                };
+                let near = group.explanation;
+                can_be_accepted
+                    && near.is_some_and(|near| self.action.accepts(group.kind, near))
+                    && place.is_surely(&self.pattern)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether it can make a finding of a group equal, or change how it is told. `all_told` if there are no mismatches of
+    /// which not all groups are known.
+    pub(super) fn may_touch(&self, group: &GroupEvidence, named: bool, all_told: bool) -> bool {
+        let group = &group.group;
+        if group.fingerprint == OTHER {
+            return true;
+        }
+        if self.part != group.part {
+            // A difference that was proven, and could not be shown, is told as one of the whole body.
+            return self.part == Part::Body
+                && !all_told
+                && group.pattern.is_empty()
+                && group.part == Part::Body;
+        }
+        let accepts = match self.action {
+            Action::Accept(..) => group
+                .explanation
+                .is_some_and(|near| self.action.accepts(group.kind, near)),
+            _ => true,
+        };
+        match self.part {
+            Part::Status => true,
+            Part::Header | Part::Trailer => {
+                let named = self.pattern.covers_header(&group.pattern)
+                    || group.pattern.contains(['*', CUT_MARK, '\u{fffd}']);
+                named
+                    && (matches!(self.action, Action::Ignore)
+                        || (accepts && group.kind == Kind::Value))
+            }
+            Part::Body => self.may_touch_body(
+                &Place::of(&group.pattern, named),
+                group.kind,
+                accepts,
+                all_told,
+            ),
+        }
+    }
+
+    fn may_touch_body(&self, place: &Place, kind: Kind, accepts: bool, all_told: bool) -> bool {
+        if place.is_root() && kind == Kind::Value && !all_told {
+            return true;
+        }
+        // Elements are told as missing, extra or moved by what is equal in them, and so are values of repeated keys.
+        let by_content = match kind {
+            Kind::Order | Kind::DuplicateKey => true,
+            Kind::Missing | Kind::Extra => !place.is_member() && !place.is_root(),
+            Kind::Value | Kind::Type | Kind::Decode => false,
+        };
+        if by_content && place.may_hold(&self.pattern) {
+            return true;
+        }
+        match self.action {
+            Action::Ignore => place.may_be_within(&self.pattern),
+            _ if kind == Kind::Decode => false,
+            _ => accepts && place.may_be(&self.pattern),
+        }
+    }
+}

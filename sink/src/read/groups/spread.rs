@@ -1,0 +1,217 @@
+//! How the rechecks of a group are spread over processes and days, and so what they speak for.
+//!
+//! A proof of noise vouches for mismatches near its rechecks only. So mismatches are counted by process and by day (in
+//! UTC, by the begin of their interval, so that no clock of a reader matters), and [`sample`] decides which of them are
+//! spoken for. What the values' signs say is also counted for the last days alone: a candidate that began to be off must not
+//! be vouched for by what it did weeks ago.
+
+use std::collections::{BTreeMap, HashMap};
+
+use parity_schemas::evidence::Window;
+use parity_schemas::recheck::RecheckEvidence;
+use parity_schemas::record::MismatchClass;
+use parity_schemas::sampling::sample;
+use parity_schemas::tally::GroupTally;
+use parity_schemas::time::Timestamp;
+use uuid::Uuid;
+
+const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
+/// How long what was seen of signs says something of what is seen now: a week has each of its days once, and code that is
+/// deployed or data that is loaded by a weekly job shows within it.
+const LATELY_DAYS: i64 = 7;
+
+/// The rechecks of one group.
+#[derive(Default)]
+pub(super) struct Spread {
+    parts: HashMap<(Uuid, i64), Part>,
+    /// Different targets by process, each counted once whatever the day. Two processes may have seen the same ones.
+    targets: HashMap<Uuid, u64>,
+}
+
+/// What one process counted of the group on one day.
+#[derive(Default)]
+struct Part {
+    count: u64,
+    rechecks: u64,
+    never_asked: u64,
+    above: u64,
+    below: u64,
+}
+
+impl Part {
+    fn add(&mut self, other: &Self) {
+        self.count += other.count;
+        self.rechecks += other.rechecks;
+        self.never_asked += other.never_asked;
+        self.above += other.above;
+        self.below += other.below;
+    }
+}
+
+impl Spread {
+    /// Counts the row of a group, all of one process and day, and takes its targets, which do not add up.
+    pub(super) fn add(&mut self, row: &mut GroupTally) {
+        let targets = row.evidence.remove(&RecheckEvidence::Targets).unwrap_or(0);
+        *self.targets.entry(row.run).or_default() += targets;
+        let of = |evidence| row.evidence.get(&evidence).copied().unwrap_or(0);
+        let asked = row.classes.iter();
+        let asked = asked.filter(|(class, _)| **class != MismatchClass::Unconfirmed);
+        let part = Part {
+            count: row.count,
+            rechecks: asked.map(|(_, count)| count).sum(),
+            never_asked: of(RecheckEvidence::NeverAsked),
+            above: of(RecheckEvidence::Above),
+            below: of(RecheckEvidence::Below),
+        };
+        let key = (row.run, day(row.interval_start));
+        self.parts.entry(key).or_default().add(&part);
+    }
+
+    /// Adds the rechecks of the same group that were counted elsewhere.
+    pub(super) fn merge(&mut self, other: Self) {
+        for (key, part) in other.parts {
+            self.parts.entry(key).or_default().add(&part);
+        }
+        for (run, targets) in other.targets {
+            *self.targets.entry(run).or_default() += targets;
+        }
+    }
+
+    /// What follows for the group. Without a window nothing is said of its last days.
+    pub(super) fn counts(&self, window: Option<Window>) -> BTreeMap<RecheckEvidence, u64> {
+        let parts = self.parts.values();
+        // What is never asked about is no part of what rechecks speak for; readers count it apart.
+        let sampled = sample(parts.clone().map(|part| {
+            let may_be_asked = part.count.saturating_sub(part.never_asked);
+            (may_be_asked, part.rechecks)
+        }));
+        let rechecks: u64 = parts.map(|part| part.rechecks).sum();
+        let targets = self.targets.values().max().copied();
+        let mut counts = BTreeMap::from([
+            (RecheckEvidence::Targets, targets.unwrap_or(0)),
+            (RecheckEvidence::Unsampled, sampled.unsampled),
+        ]);
+        if sampled.even < rechecks {
+            counts.insert(RecheckEvidence::Even, sampled.even);
+        }
+        let since = window.map_or(i64::MIN, last_days);
+        // What was carried over from earlier rules may be older than the window.
+        if self.parts.keys().any(|(_, day)| *day < since) {
+            let mut lately = Part::default();
+            let parts = self.parts.iter().filter(|((_, day), _)| *day >= since);
+            parts.for_each(|(_, part)| lately.add(part));
+            counts.extend([
+                (RecheckEvidence::Lately, lately.count - lately.never_asked),
+                (RecheckEvidence::LatelyAsked, lately.rechecks),
+                (RecheckEvidence::LatelyAbove, lately.above),
+                (RecheckEvidence::LatelyBelow, lately.below),
+            ]);
+        }
+        counts
+    }
+}
+
+fn day(time: Timestamp) -> i64 {
+    time.as_micros().div_euclid(DAY_MICROS)
+}
+
+/// The first of the last days of a window.
+fn last_days(window: Window) -> i64 {
+    let last = Timestamp::from_micros(window.to.as_micros().saturating_sub(1));
+    day(last) - (LATELY_DAYS - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RUN: Uuid = Uuid::from_u128(1);
+
+    fn row(run: Uuid, day: i64, count: u64, rechecks: u64) -> GroupTally {
+        GroupTally {
+            run,
+            interval_start: Timestamp::from_micros(day * DAY_MICROS + 5),
+            count,
+            classes: [
+                (MismatchClass::Noise, rechecks),
+                (MismatchClass::Unconfirmed, count - rechecks),
+            ]
+            .into(),
+            evidence: [
+                (RecheckEvidence::Targets, 3),
+                (RecheckEvidence::Above, rechecks / 2),
+                (RecheckEvidence::Below, rechecks / 4),
+            ]
+            .into(),
+            ..GroupTally::default()
+        }
+    }
+
+    fn told(rows: &[(u128, i64, u64, u64)], window: Option<[i64; 2]>) -> Vec<String> {
+        let mut spread = Spread::default();
+        for (run, day, count, rechecks) in rows {
+            spread.add(&mut row(Uuid::from_u128(*run), *day, *count, *rechecks));
+        }
+        let at = |day: i64| Timestamp::from_micros(day * DAY_MICROS);
+        let window = window.map(|[from, to]| Window {
+            from: at(from),
+            to: at(to),
+        });
+        let counts = spread.counts(window).into_iter();
+        let counts = counts.filter(|(_, count)| *count > 0);
+        counts.map(|(of, count)| format!("{of} {count}")).collect()
+    }
+
+    #[test]
+    fn a_day_on_which_nobody_asked_is_not_vouched_for_by_the_day_before() {
+        let day = (1, 20_000, 9_000, 900);
+        assert_eq!(told(&[day], None), ["targets 3"]);
+        let next = (1, 20_001, 9_000, 0);
+        assert_eq!(told(&[day, next], None), ["unsampled 9000", "targets 6"]);
+        let of_other = (2, 20_000, 9_000, 0);
+        assert_eq!(
+            told(&[day, of_other], None),
+            ["unsampled 9000", "targets 3"]
+        );
+        // With a few rechecks it is vouched for as far as those go.
+        let few = (1, 20_001, 9_000, 10);
+        assert_eq!(told(&[day, few], None), ["even 20", "targets 6"]);
+    }
+
+    #[test]
+    fn what_is_never_asked_about_is_no_part_of_what_a_recheck_speaks_for() {
+        let mut spread = Spread::default();
+        let mut mixed = row(RUN, 1, 1_000, 100);
+        mixed.evidence.insert(RecheckEvidence::NeverAsked, 800);
+        spread.add(&mut mixed);
+        spread.add(&mut row(RUN, 2, 200, 100));
+        assert_eq!(spread.counts(None).get(&RecheckEvidence::Even), None);
+        assert_eq!(spread.counts(None)[&RecheckEvidence::Unsampled], 0);
+    }
+
+    #[test]
+    fn of_a_long_window_the_last_seven_days_are_also_told_apart() {
+        let days: [_; 30] = std::array::from_fn(|day| (1, day as i64 + 1, 100, 20));
+        let lately = [
+            "lately 700",
+            "lately_asked 140",
+            "lately_above 70",
+            "lately_below 35",
+        ];
+        let told_of = |days: &[_], window| {
+            let told = told(days, Some(window));
+            told.into_iter()
+                .filter(|line| line.starts_with("lately"))
+                .collect::<Vec<_>>()
+        };
+        // The 31st has not begun.
+        assert_eq!(told_of(&days, [1, 31]), lately);
+        assert_eq!(told_of(&days, [20, 31]), lately, "some is carried over");
+        assert!(told_of(&days[23..], [1, 31]).is_empty(), "there is no more");
+        assert!(
+            told(&days, None)
+                .iter()
+                .all(|line| !line.starts_with("lately"))
+        );
+    }
+}
