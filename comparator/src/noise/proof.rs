@@ -28,7 +28,7 @@ use parity_schemas::recheck::RecheckEvidence;
 use parity_schemas::record::MismatchClass;
 use statrs::function::gamma::ln_gamma;
 
-use super::shape::Shape;
+use super::shape::{Shape, ValueShape};
 pub use super::sums::GroupSums;
 use crate::bounds::{self, Seen};
 
@@ -218,15 +218,16 @@ pub fn prove(group: &GroupSums, mirrored: Option<&GroupSums>, compared: u64) -> 
         proof.weigh(evidence, [times, other], most, allowed);
     }
     proof.hidden += unseen;
-    for (evidence, counterpart) in ORDERS {
-        let (times, other) = (both.seen(evidence), both.seen(counterpart));
+    let orders = if group.shape.legacy == ValueShape::Order {
+        &ORDERS[..]
+    } else {
+        &[]
+    };
+    for &(evidence, counterpart) in orders {
+        let (times, other) = (both.of(evidence), both.of(counterpart));
+        let most = excess(times, other, rechecks) * both.uneven(rechecks, both.count);
         let allowed = allowed.clamp(ORDER_IMBALANCE, COARSEST_IMBALANCE);
-        proof.weigh(
-            evidence,
-            [times, other],
-            excess(times, other, rechecks),
-            allowed,
-        );
+        proof.weigh(evidence, [times, other], most, allowed);
     }
     if group.shape.is_ordered() {
         let allowed = MAX_HIDDEN / share.max(f64::MIN_POSITIVE);

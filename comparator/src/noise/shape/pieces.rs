@@ -7,7 +7,7 @@
 //! It does not see that a token is another kind of token: that its letters are others, or that it is a little shorter.
 
 use super::letters::{self, Reading};
-use super::text::{is_of_word, run, skeleton, value_at};
+use super::text::{ID, is_of_word, run, skeleton, value_at};
 
 /// Shortest run that may be a token.
 const SHORTEST_TOKEN: usize = 8;
@@ -182,9 +182,14 @@ pub(super) fn likeness(one: &str, two: &str) -> Likeness {
     let behind = common(one.bytes().rev(), two.bytes().rev()).min(rest(one).min(rest(two)));
     let middle = |text: &'_ str| -> usize { text.len() - behind };
     let inner = [one, two].map(|text| text.get(around..middle(text)).unwrap_or_default());
-    if are_tokens(inner[0], inner[1]) {
+    let skeletons = [one, two].map(skeleton);
+    let are_equal = skeletons[0] == skeletons[1];
+    // Numbers with a unit are no tokens, however many digits they have.
+    if are_equal && !skeletons[0].contains(ID) {
+        Likeness::Pattern
+    } else if are_tokens(inner[0], inner[1]) {
         Likeness::Token(around + behind)
-    } else if skeleton(one) == skeleton(two) {
+    } else if are_equal {
         Likeness::Pattern
     } else {
         Likeness::None

@@ -96,6 +96,9 @@ fn values_have_the_shape_of_their_kind() {
             "\"cart-Ek3spznaKiNptjl8G-open\"",
             "pattern→pattern",
         ),
+        // Numbers with a unit are of one pattern, long ones and short ones.
+        ("\"9.5ms\"", "\"12.345ms\"", "pattern→pattern"),
+        ("\"12345.678ms\"", "\"23456.789ms\"", "pattern→pattern"),
         ("\"Hello Ann\"", "\"Hello Bob\"", "text→text"),
         (
             "\"Order 17 of 2026-01-31\"",

@@ -11,6 +11,8 @@ use crate::notation::string::unescape;
 const SHORTEST_HEX: usize = 8;
 /// Shortest word within a text that is taken for an id when letters and digits are mixed in it.
 const SHORTEST_ID: usize = 8;
+/// What stands for an id in a skeleton.
+pub(super) const ID: &str = "<id>";
 /// Bytes of a UUID as it is written.
 const UUID_BYTES: usize = 36;
 /// Shortest text around a token that makes a pattern of it: `ch_` before an id.
@@ -314,7 +316,7 @@ fn push_word(word: &str, out: &mut String) {
         out.push_str(if digits == word.len() && word.len() > 2 * SHORTEST_ID {
             "#"
         } else {
-            "<id>"
+            ID
         });
         if digits < word.len() && word.len() > 2 * SHORTEST_ID {
             out.push_str(&length_class(word.len()).to_string());
